@@ -34,38 +34,38 @@ export interface LadderOptions extends Pick<OpenOptions<Reached>, "url" | "candi
  */
 export class Ladder implements Way {
   inUse: TransportInUse | undefined = undefined;
-  private readonly options: LadderOptions;
-  private readonly backoff: Backoff | undefined;
+  readonly #options: LadderOptions;
+  readonly #backoff: Backoff | undefined;
   /** Index of the way in use. */
-  private index = 0;
+  #index = 0;
   /** Attempts to get back to a better way. */
-  private attempts = 0;
+  #attempts = 0;
   /** A session over the first transport has carried something. */
-  private worked = false;
+  #worked = false;
   /** Sessions over it in a row that were soon lost. */
-  private losses = 0;
+  #losses = 0;
   /** Ways that are not tried next, and why. */
-  private avoided: Known | undefined = undefined;
-  private wake: () => void = () => {};
+  #avoided: Known | undefined = undefined;
+  #wake: () => void = () => {};
 
   constructor(options: LadderOptions) {
     const { retry } = options;
-    this.options = options;
-    this.backoff = retry === false ? undefined : { ...DEFAULT_RETRY, ...retry };
+    this.#options = options;
+    this.#backoff = retry === false ? undefined : { ...DEFAULT_RETRY, ...retry };
   }
 
   async open(signal: AbortSignal, timeoutMs: number): Promise<Reached> {
-    const { candidates, memory, ...options } = this.options;
-    const avoided = this.avoided ?? memory?.known;
+    const { candidates, memory, ...options } = this.#options;
+    const avoided = this.#avoided ?? memory?.known;
     const from = Math.min(avoided?.ways ?? 0, candidates.length - 1);
-    this.avoided = undefined;
-    const { worked } = this;
+    this.#avoided = undefined;
+    const worked = this.#worked;
     try {
       const opened = await openFirst({ ...options, candidates: candidates.slice(from), worked, timeoutMs, signal });
       const { made, reason, late } = opened;
       if (late > 0 && !worked) memory?.remember({ reason: reason as string, ways: from + late });
       const reasons = [from > 0 ? avoided?.reason : undefined, reason].filter((each) => each !== undefined);
-      this.take(from + opened.index, reasons.join("; "));
+      this.#take(from + opened.index, reasons.join("; "));
       return made;
     } catch (error) {
       // Where the others fail as well, the first may be as good.
@@ -80,99 +80,99 @@ export class Ladder implements Way {
     session: Session<BrowserTransport>,
     signal: AbortSignal,
   ): Promise<Session<BrowserTransport>> {
-    if (this.index === 0) return this.prove(session, signal);
-    const { backoff } = this;
-    const { candidates, ...options } = this.options;
+    if (this.#index === 0) return this.#prove(session, signal);
+    const backoff = this.#backoff;
+    const { candidates, ...options } = this.#options;
     const above = candidates
-      .slice(0, this.index)
+      .slice(0, this.#index)
       .filter(({ kind }) => kind !== "webtransport" || globalThis.WebTransport !== undefined);
     const better = above.map((candidate) => answering(candidate, run));
     if (backoff === undefined || better.length === 0) throw NOTHING_BETTER;
     for (;;) {
-      await this.wait(Math.round(backoffDelay(this.attempts++, backoff)), signal);
+      await this.#wait(Math.round(backoffDelay(this.#attempts++, backoff)), signal);
       try {
         const { made, index, reason = "" } = await openFirst({ ...options, candidates: better, timeoutMs, signal });
-        this.take(candidates.indexOf(above[index] as Candidate<Reached>), reason);
-        if (this.index === 0) void this.works(made);
+        this.#take(candidates.indexOf(above[index] as Candidate<Reached>), reason);
+        if (this.#index === 0) void this.#works(made);
         return made;
       } catch (error) {
         signal.throwIfAborted();
-        this.tell(`tried again: ${reasonOf(error as Error, this.options.url)}`);
+        this.#tell(`tried again: ${reasonOf(error as Error, this.#options.url)}`);
       }
     }
   }
 
   hurry(): void {
-    this.attempts = 0;
+    this.#attempts = 0;
     // Those of the network before.
-    this.losses = 0;
-    this.avoided = undefined;
-    this.options.memory?.forget();
-    this.wake();
+    this.#losses = 0;
+    this.#avoided = undefined;
+    this.#options.memory?.forget();
+    this.#wake();
   }
 
-  private take(index: number, reason: string): void {
-    const { kind } = this.options.candidates[index] as Candidate<Reached>;
-    this.index = index;
+  #take(index: number, reason: string): void {
+    const { kind } = this.#options.candidates[index] as Candidate<Reached>;
+    this.#index = index;
     this.inUse = { kind, reason: reason === "" ? undefined : reason };
   }
 
   /** Closes a session over the first transport that carries nothing, or stops to: the next is made over the fallback. */
-  private async prove(session: Session<BrowserTransport>, signal: AbortSignal): Promise<never> {
-    if (this.options.candidates.length === 1) throw NOTHING_BETTER;
+  async #prove(session: Session<BrowserTransport>, signal: AbortSignal): Promise<never> {
+    if (this.#options.candidates.length === 1) throw NOTHING_BETTER;
     let answered = await answers(session, "it was opened");
-    if (answered === false) this.avoid("WebTransport opened a session that carried nothing");
+    if (answered === false) this.#avoid("WebTransport opened a session that carried nothing");
     if (answered !== true) throw NOTHING_BETTER;
-    void this.works(session);
+    void this.#works(session);
     while (answered === true) {
-      await this.pause(WATCH_MS, signal);
+      await this.#pause(WATCH_MS, signal);
       // Timers of a page that is hidden run late, and would find its sessions silent.
       if (globalThis.document?.visibilityState === "hidden") continue;
       answered = await answers(session, "it was asked whether it still works");
     }
-    if (answered === false) this.avoid("WebTransport's session stopped carrying anything");
+    if (answered === false) this.#avoid("WebTransport's session stopped carrying anything");
     throw NOTHING_BETTER;
   }
 
   /** A session over the first transport has answered. How it ends says what the next is made over. */
-  private async works(session: Session<BrowserTransport>): Promise<void> {
+  async #works(session: Session<BrowserTransport>): Promise<void> {
     const since = Date.now();
-    this.worked = true;
-    this.options.memory?.forget();
+    this.#worked = true;
+    this.#options.memory?.forget();
     const { closeCode } = await session.closed;
     if (Date.now() - since >= STABLE_MS) {
-      this.attempts = 0;
-      this.losses = 0;
-    } else if ((closeCode === undefined || closeCode === NO_ANSWER) && ++this.losses >= MOST_LOSSES) {
-      this.avoid(`WebTransport's sessions were lost within a minute, ${this.losses} times in a row`);
-      this.losses = 0;
+      this.#attempts = 0;
+      this.#losses = 0;
+    } else if ((closeCode === undefined || closeCode === NO_ANSWER) && ++this.#losses >= MOST_LOSSES) {
+      this.#avoid(`WebTransport's sessions were lost within a minute, ${this.#losses} times in a row`);
+      this.#losses = 0;
     }
   }
 
-  private avoid(reason: string): void {
-    this.avoided = { reason, ways: 1 };
-    this.options.memory?.remember(this.avoided);
+  #avoid(reason: string): void {
+    this.#avoided = { reason, ways: 1 };
+    this.#options.memory?.remember(this.#avoided);
   }
 
-  private tell(reason: string | undefined, retryAt?: number): void {
+  #tell(reason: string | undefined, retryAt?: number): void {
     if (this.inUse === undefined) return;
     const { kind, reason: before } = this.inUse;
     this.inUse = { kind, reason: reason ?? before, ...(retryAt !== undefined && { retryAt }) };
   }
 
   /** Until the next attempt is due, or `hurry` is called. Rejects when the signal fires. */
-  private async wait(ms: number, signal: AbortSignal): Promise<void> {
-    this.tell(undefined, Date.now() + ms);
-    await this.pause(ms, signal).finally(() => this.tell(undefined));
+  async #wait(ms: number, signal: AbortSignal): Promise<void> {
+    this.#tell(undefined, Date.now() + ms);
+    await this.#pause(ms, signal).finally(() => this.#tell(undefined));
   }
 
   /** Until so many milliseconds are over, or `hurry` is called. Rejects when the signal fires. */
-  private async pause(ms: number, signal: AbortSignal): Promise<void> {
+  async #pause(ms: number, signal: AbortSignal): Promise<void> {
     let end!: () => void;
     const over = new Promise<void>((resolve) => {
       end = resolve;
     });
-    this.wake = end;
+    this.#wake = end;
     const timer = setTimeout(end, ms);
     signal.addEventListener("abort", end);
     await over;

@@ -27,34 +27,34 @@ const ofThisScope: Store = {
  * that the next page or session takes the next at once. It is forgotten after some time, and when the first works.
  */
 export class Memory {
-  private readonly key: string;
-  private readonly rememberMs: number;
+  readonly #key: string;
+  readonly #rememberMs: number;
 
   constructor(url: URL, rememberMs: number) {
-    this.key = `quicrpc ${url.host}`;
-    this.rememberMs = rememberMs;
+    this.#key = `quicrpc ${url.host}`;
+    this.#rememberMs = rememberMs;
   }
 
   /** Undefined where nothing is remembered, and the first way is tried first. */
   get known(): Known | undefined {
-    const { until, ...known } = parse(store().getItem(this.key));
+    const { until, ...known } = parse(store().getItem(this.#key));
     const left = until - Date.now();
     // More than it can be: the clock was set back.
-    return left > 0 && left <= this.rememberMs ? known : undefined;
+    return left > 0 && left <= this.#rememberMs ? known : undefined;
   }
 
   remember(known: Known): void {
-    if (this.rememberMs === 0) return;
-    const entry: Entry = { ...known, until: Date.now() + this.rememberMs };
+    if (this.#rememberMs === 0) return;
+    const entry: Entry = { ...known, until: Date.now() + this.#rememberMs };
     try {
-      store().setItem(this.key, JSON.stringify(entry));
+      store().setItem(this.#key, JSON.stringify(entry));
     } catch {
       // The storage is full: nothing is remembered.
     }
   }
 
   forget(): void {
-    store().removeItem(this.key);
+    store().removeItem(this.#key);
   }
 }
 

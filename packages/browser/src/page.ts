@@ -18,23 +18,23 @@ export type Scope = Partial<Pick<EventTarget, "addEventListener" | "removeEventL
  * session, so that the server is notified. Workers do not get some of these events.
  */
 export class PageLife {
-  private readonly scope: Scope;
+  readonly #scope: Scope;
   /** Fulfilled by the page's return from the browser's cache. */
-  private back: Promise<void> | undefined = undefined;
-  private onBack: () => void = () => {};
+  #back: Promise<void> | undefined = undefined;
+  #onBack: () => void = () => {};
 
   constructor(scope: Scope = globalThis) {
-    this.scope = scope;
+    this.#scope = scope;
   }
 
   /** Fulfils at once, but for a page that was left. */
   async present(): Promise<void> {
-    await this.back;
+    await this.#back;
   }
 
   /** Until the connection is closed. `onNetwork` is called when there is a network again. */
   follow(connection: Followed, onNetwork: () => void): void {
-    const check = (): void => void this.check(connection);
+    const check = (): void => void this.#check(connection);
     const listeners: Record<string, () => void> = {
       offline: check,
       online: () => {
@@ -42,9 +42,9 @@ export class PageLife {
         connection.connect();
         onNetwork();
       },
-      pagehide: () => this.leave(connection),
+      pagehide: () => this.#leave(connection),
       pageshow: () => {
-        this.onBack();
+        this.#onBack();
         connection.connect();
       },
       // An event of the document. A page that is about to be frozen would see an answer after the time for it is over.
@@ -54,18 +54,18 @@ export class PageLife {
         connection.connect();
       },
     };
-    for (const [type, listener] of Object.entries(listeners)) this.scope.addEventListener?.(type, listener);
+    for (const [type, listener] of Object.entries(listeners)) this.#scope.addEventListener?.(type, listener);
     void connection.closed.then(() => {
-      this.onBack();
-      for (const [type, listener] of Object.entries(listeners)) this.scope.removeEventListener?.(type, listener);
+      this.#onBack();
+      for (const [type, listener] of Object.entries(listeners)) this.#scope.removeEventListener?.(type, listener);
     });
   }
 
   /** The page may be kept, and come back: until then nothing is dialled, since browsers keep no page with a session. */
-  private leave(connection: Followed): void {
-    this.back ??= new Promise((resolve) => {
-      this.onBack = () => {
-        this.back = undefined;
+  #leave(connection: Followed): void {
+    this.#back ??= new Promise((resolve) => {
+      this.#onBack = () => {
+        this.#back = undefined;
         resolve();
       };
     });
@@ -73,7 +73,7 @@ export class PageLife {
     connection.session?.transport.close({ closeCode: 0, reason: "the page was left" });
   }
 
-  private async check({ session }: Followed): Promise<void> {
+  async #check({ session }: Followed): Promise<void> {
     if (session !== undefined) await answers(session, "the network or the page came back");
   }
 }

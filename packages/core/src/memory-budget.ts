@@ -42,26 +42,26 @@ export class MemoryBudget {
   held = 0;
   readonly max: number;
   readonly setting: string;
-  private readonly server: ServerBudget | undefined;
-  private readonly measured: Set<Measured> = new Set();
-  private mostMeasured: number = FEW_MEASURED;
+  readonly #server: ServerBudget | undefined;
+  readonly #measured: Set<Measured> = new Set();
+  #mostMeasured: number = FEW_MEASURED;
 
   /** @param setting names the limit in errors */
   constructor(max: number, setting: string, server?: ServerBudget) {
     this.max = max;
     this.setting = setting;
-    this.server = server;
+    this.#server = server;
   }
 
   /** Another budget of the same server; `close` gives back what it holds where others need it. */
   beside(max: number, setting: string, close: () => void): { budget: MemoryBudget; leave: (() => void) | undefined } {
-    const budget = new MemoryBudget(max, setting, this.server);
-    return { budget, leave: this.server?.enter?.(budget, close) };
+    const budget = new MemoryBudget(max, setting, this.#server);
+    return { budget, leave: this.#server?.enter?.(budget, close) };
   }
 
   /** Bytes that may still be held. */
   get room(): number {
-    const { server } = this;
+    const server = this.#server;
     const own = this.max - this.held;
     return server === undefined ? own : Math.min(own, server.max - server.held);
   }
@@ -69,9 +69,9 @@ export class MemoryBudget {
   /** Holds so many more bytes. Returns false where that is too much: they are held until they are given back all the same. */
   charge(bytes: number): boolean {
     this.held += bytes;
-    const { server } = this;
-    if (server !== undefined && (server.held += bytes) > server.max) return this.isPressed();
-    return this.held <= this.max || this.isPressed();
+    const server = this.#server;
+    if (server !== undefined && (server.held += bytes) > server.max) return this.#isPressed();
+    return this.held <= this.max || this.#isPressed();
   }
 
   /** Throws `RpcError`, with `refused`, where `what` cannot hold so many more bytes. Nothing is held. */
@@ -84,37 +84,37 @@ export class MemoryBudget {
 
   release(bytes: number): void {
     this.held -= bytes;
-    if (this.server !== undefined) this.server.held -= bytes;
+    if (this.#server !== undefined) this.#server.held -= bytes;
   }
 
   /** Notes that the charge of `part` may have shrunk. */
   watch(part: Measured): void {
-    this.measured.add(part);
-    if (this.measured.size <= this.mostMeasured) return;
+    this.#measured.add(part);
+    if (this.#measured.size <= this.#mostMeasured) return;
     this.measure();
-    this.mostMeasured = Math.max(FEW_MEASURED, this.measured.size * 2);
+    this.#mostMeasured = Math.max(FEW_MEASURED, this.#measured.size * 2);
   }
 
   unwatch(part: Measured): void {
-    this.measured.delete(part);
+    this.#measured.delete(part);
   }
 
   /** Corrects what is measured. */
   measure(): void {
-    for (const each of this.measured) each.measure();
+    for (const each of this.#measured) each.measure();
   }
 
   /** The error of what is too much. */
   refusal(what: string, refused: boolean = false): RpcError {
-    const { server } = this;
+    const server = this.#server;
     const { setting, max, held } = server !== undefined && server.held > server.max ? server : this;
     const text = `${what} holds too much memory: ${setting} is ${max}, and ${held} are held`;
     return new RpcError("resource_exhausted", text, { refused });
   }
 
-  private isPressed(): boolean {
+  #isPressed(): boolean {
     this.measure();
-    const { server } = this;
+    const server = this.#server;
     return this.held <= this.max && (server === undefined || server.held <= server.max || server.makeRoomFor(this));
   }
 }

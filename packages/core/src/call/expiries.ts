@@ -20,26 +20,26 @@ export class Expiry {
  * call. While it is empty no timer is left.
  */
 export class Expiries {
-  private readonly heap: Expiry[] = [];
-  private timer: ReturnType<typeof setTimeout> | undefined = undefined;
-  private timerAt = Number.POSITIVE_INFINITY;
-  private readonly onTime = (): void => this.expire();
-  private readonly holdsProcess: boolean;
+  readonly #heap: Expiry[] = [];
+  #timer: ReturnType<typeof setTimeout> | undefined = undefined;
+  #timerAt = Number.POSITIVE_INFINITY;
+  readonly #onTime = (): void => this.#expire();
+  readonly #holdsProcess: boolean;
 
   /** @param holdsProcess whether the process lives on while something is to happen, where a process can tell */
   constructor(holdsProcess: boolean = true) {
-    this.holdsProcess = holdsProcess;
+    this.#holdsProcess = holdsProcess;
   }
 
   get size(): number {
-    return this.heap.length;
+    return this.#heap.length;
   }
 
   /** Calls `onExpired`, which must not throw, in `delayMs`. */
   add(delayMs: number, onExpired: () => void): Expiry {
     const expiry = new Expiry(performance.now() + delayMs, onExpired);
-    this.siftUp(expiry, this.heap.length);
-    if (expiry.index === 0) this.arm();
+    this.#siftUp(expiry, this.#heap.length);
+    if (expiry.index === 0) this.#arm();
     return expiry;
   }
 
@@ -47,70 +47,70 @@ export class Expiries {
     const { index } = expiry;
     if (index < 0) return;
     expiry.index = -1;
-    const last = this.heap.pop() as Expiry;
+    const last = this.#heap.pop() as Expiry;
     if (last !== expiry) {
       // Whichever way it is out of order, one of the two leaves it where it belongs.
-      this.siftUp(last, index);
-      this.siftDown(last, last.index);
+      this.#siftUp(last, index);
+      this.#siftDown(last, last.index);
     }
-    if (this.heap.length === 0) this.disarm();
+    if (this.#heap.length === 0) this.#disarm();
   }
 
-  private expire(): void {
-    this.timer = undefined;
-    this.timerAt = Number.POSITIVE_INFINITY;
+  #expire(): void {
+    this.#timer = undefined;
+    this.#timerAt = Number.POSITIVE_INFINITY;
     const now = performance.now();
-    for (let first = this.heap[0]; first !== undefined && first.at <= now; first = this.heap[0]) {
+    for (let first = this.#heap[0]; first !== undefined && first.at <= now; first = this.#heap[0]) {
       this.remove(first);
       first.onExpired();
     }
-    if (this.heap.length > 0) this.arm();
+    if (this.#heap.length > 0) this.#arm();
   }
 
   /** A timer that fires too early costs nothing: it finds nothing to do, and is set again. */
-  private arm(): void {
-    const { at } = this.heap[0] as Expiry;
-    if (this.timerAt <= at) return;
-    this.disarm();
-    this.timerAt = at;
-    this.timer = setTimeout(this.onTime, Math.min(Math.ceil(at - performance.now()), MAX_DELAY));
-    if (!this.holdsProcess) (this.timer as { unref?(): void }).unref?.();
+  #arm(): void {
+    const { at } = this.#heap[0] as Expiry;
+    if (this.#timerAt <= at) return;
+    this.#disarm();
+    this.#timerAt = at;
+    this.#timer = setTimeout(this.#onTime, Math.min(Math.ceil(at - performance.now()), MAX_DELAY));
+    if (!this.#holdsProcess) (this.#timer as { unref?(): void }).unref?.();
   }
 
-  private disarm(): void {
-    clearTimeout(this.timer);
-    this.timer = undefined;
-    this.timerAt = Number.POSITIVE_INFINITY;
+  #disarm(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#timerAt = Number.POSITIVE_INFINITY;
   }
 
-  private siftUp(expiry: Expiry, from: number): void {
-    const { heap } = this;
+  #siftUp(expiry: Expiry, from: number): void {
+    const heap = this.#heap;
     let index = from;
     while (index > 0) {
       const parent = heap[(index - 1) >> 1] as Expiry;
       if (parent.at <= expiry.at) break;
-      this.place(parent, index);
+      this.#place(parent, index);
       index = (index - 1) >> 1;
     }
-    this.place(expiry, index);
+    this.#place(expiry, index);
   }
 
-  private siftDown(expiry: Expiry, from: number): void {
-    const { heap } = this;
+  #siftDown(expiry: Expiry, from: number): void {
+    const heap = this.#heap;
     let index = from;
     for (;;) {
       let child = index * 2 + 1;
       if (child >= heap.length) break;
       if (child + 1 < heap.length && (heap[child + 1] as Expiry).at < (heap[child] as Expiry).at) child++;
       if ((heap[child] as Expiry).at >= expiry.at) break;
-      this.place(heap[child] as Expiry, index);
+      this.#place(heap[child] as Expiry, index);
       index = child;
     }
-    this.place(expiry, index);
+    this.#place(expiry, index);
   }
 
-  private place(expiry: Expiry, index: number): void {
-    this.heap[index] = expiry;
+  #place(expiry: Expiry, index: number): void {
+    this.#heap[index] = expiry;
     expiry.index = index;
   }
 }

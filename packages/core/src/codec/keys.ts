@@ -14,14 +14,14 @@ interface Key {
  * whichever it is, so that which key follows another is remembered: then its bytes are compared, and no string is made.
  */
 export class Keys {
-  private readonly byName: Map<string, Key> = new Map();
-  private last: Key = { index: -1, bytes: new Uint8Array(0), next: undefined };
-  private readonly isStrict: boolean;
+  readonly #byName: Map<string, Key> = new Map();
+  #last: Key = { index: -1, bytes: new Uint8Array(0), next: undefined };
+  readonly #isStrict: boolean;
 
   /** @param isStrict whether an object with other keys is a misfit */
   constructor(names: readonly string[], isStrict: boolean = false) {
-    names.forEach((name, index) => this.byName.set(name, { index, bytes: encoded(name), next: undefined }));
-    this.isStrict = isStrict;
+    names.forEach((name, index) => this.#byName.set(name, { index, bytes: encoded(name), next: undefined }));
+    this.#isStrict = isStrict;
   }
 
   /**
@@ -30,27 +30,27 @@ export class Keys {
    * index is -1.
    */
   find(r: Reader, p: number, left: number, depth?: number): number {
-    const { next } = this.last;
-    if (next === undefined || !isAt(r.bytes, p, next.bytes)) return this.lookUp(r, p, left, depth);
-    this.last = next;
+    const { next } = this.#last;
+    if (next === undefined || !isAt(r.bytes, p, next.bytes)) return this.#lookUp(r, p, left, depth);
+    this.#last = next;
     r.position = p;
     r.left = left;
     return next.index;
   }
 
-  private lookUp(r: Reader, p: number, left: number, depth: number | undefined): number {
+  #lookUp(r: Reader, p: number, left: number, depth: number | undefined): number {
     let at = p;
     for (let entries = left; entries > 0; entries--) {
-      const key = this.byName.get(readString(r, at));
+      const key = this.#byName.get(readString(r, at));
       if (key !== undefined) {
         if (r.position !== at + key.bytes.length) misfit();
-        this.last.next = key;
-        this.last = key;
+        this.#last.next = key;
+        this.#last = key;
         r.position = at;
         r.left = entries;
         return key.index;
       }
-      this.passOver(r, depth);
+      this.#passOver(r, depth);
       at = r.position;
     }
     r.left = 0;
@@ -58,8 +58,8 @@ export class Keys {
   }
 
   /** Passes over the value of another key. */
-  private passOver(r: Reader, depth: number | undefined): void {
-    if (this.isStrict) misfit();
+  #passOver(r: Reader, depth: number | undefined): void {
+    if (this.#isStrict) misfit();
     const allowed = allowance.values;
     skip(r, r.position, depth === undefined ? undefined : depth - 1);
     if (r.position > r.end) misfit();

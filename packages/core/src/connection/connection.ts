@@ -74,48 +74,48 @@ export function createConnection<S extends Session>(
 }
 
 class HealingConnection<S extends Session> extends SessionCaller<S> implements Connection<S> {
-  private readonly link: Link<S>;
+  readonly #link: Link<S>;
 
   constructor(dial: (signal: AbortSignal, left?: S) => Promise<S>, options: ConnectionOptions & ImprovingOptions<S>) {
     super(completeLimits(options.limits), options.peer);
-    this.link = new Link({
+    this.#link = new Link({
       dial,
       backoff: { ...DEFAULT_BACKOFF, ...options.backoff },
       reconnect: options.reconnect ?? true,
       isPermanent: options.isPermanent ?? (() => false),
       improve: options.improve,
-      onChange: () => this.onChange(),
+      onChange: () => this.#onChange(),
     });
   }
 
   get state(): ConnectionState {
-    return this.link.state;
+    return this.#link.state;
   }
 
   get session(): S | undefined {
-    return this.link.session;
+    return this.#link.session;
   }
 
   get closed(): Promise<SessionEnd> {
-    return this.link.closed;
+    return this.#link.closed;
   }
 
   states(): ItemIterator<ConnectionState> {
-    return this.link.states();
+    return this.#link.states();
   }
 
   connect(): void {
-    this.link.connect();
-    this.link.hurry();
+    this.#link.connect();
+    this.#link.hurry();
   }
 
   ready(options?: ReadyOptions): Promise<S> {
     return whenReady(
       this.states(),
       {
-        connect: () => this.link.connect(),
+        connect: () => this.#link.connect(),
         ready: () => this.session,
-        refusal: () => this.link.refusal,
+        refusal: () => this.#link.refusal,
         why: () => this.why(),
       },
       options,
@@ -123,11 +123,11 @@ class HealingConnection<S extends Session> extends SessionCaller<S> implements C
   }
 
   close(options?: CloseOptions): Promise<ClosedSession> {
-    return this.link.close(options);
+    return this.#link.close(options);
   }
 
   drain(options?: DrainOptions): Promise<ClosedSession> {
-    return this.link.drain(options);
+    return this.#link.drain(options);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -135,7 +135,7 @@ class HealingConnection<S extends Session> extends SessionCaller<S> implements C
   }
 
   protected pick(): S | undefined {
-    const { session } = this.link;
+    const { session } = this.#link;
     // It may have begun to drain or ended a moment ago.
     return session?.takesCalls === true ? session : undefined;
   }
@@ -154,7 +154,7 @@ class HealingConnection<S extends Session> extends SessionCaller<S> implements C
   }
 
   protected get heals(): boolean {
-    return this.link.heals;
+    return this.#link.heals;
   }
 
   protected get isOneProcess(): boolean {
@@ -162,23 +162,23 @@ class HealingConnection<S extends Session> extends SessionCaller<S> implements C
   }
 
   protected onSuspended(count: number): void {
-    this.link.setResuming(count);
+    this.#link.setResuming(count);
   }
 
   protected why(): Error | undefined {
-    const { state } = this.link;
+    const { state } = this.#link;
     return state.status === "connecting" || state.status === "closed" ? state.error : undefined;
   }
 
   protected beforeWait(): void {
-    if (this.link.over) throw closedError(this.why());
-    if (this.link.refusal !== undefined) throw notReady(this.link.refusal);
-    this.link.connect();
+    if (this.#link.over) throw closedError(this.why());
+    if (this.#link.refusal !== undefined) throw notReady(this.#link.refusal);
+    this.#link.connect();
   }
 
-  private onChange(): void {
-    const { refusal } = this.link;
-    if (this.link.over) this.failWaiting(closedError(this.why()));
+  #onChange(): void {
+    const { refusal } = this.#link;
+    if (this.#link.over) this.failWaiting(closedError(this.why()));
     else if (refusal !== undefined) this.failWaiting(notReady(refusal));
     else this.startWaiting();
   }

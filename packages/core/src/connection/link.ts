@@ -32,144 +32,144 @@ export class Link<S extends Session> {
   session: S | undefined = undefined;
   /** Why calls should not wait: the last attempt failed in a way that the next will not mend. */
   refusal: Error | undefined = undefined;
-  private readonly options: LinkOptions<S>;
-  private readonly watched: Watched<ConnectionState> = new Watched<ConnectionState>({ status: "idle" });
+  readonly #options: LinkOptions<S>;
+  readonly #watched: Watched<ConnectionState> = new Watched<ConnectionState>({ status: "idle" });
   /** Every session that has not ended, those that drain too. */
-  private readonly sessions: Set<S> = new Set();
+  readonly #sessions: Set<S> = new Set();
   /** The latest session, as long as it lasts. */
-  private current: S | undefined = undefined;
+  #current: S | undefined = undefined;
   /** The session that began to drain, until the next is there. */
-  private predecessor: S | undefined = undefined;
-  private readonly end: Deferred<SessionEnd> = deferred();
+  #predecessor: S | undefined = undefined;
+  readonly #end: Deferred<SessionEnd> = deferred();
   /** Notifications that the peers of sessions which have ended did not acknowledge. */
-  private unacknowledged = 0;
-  private failures = 0;
+  #unacknowledged = 0;
+  #failures = 0;
   /** Streams that wait to go on. */
-  private resuming = 0;
-  private stopped = false;
-  private readyAt = 0;
+  #resuming = 0;
+  #stopped = false;
+  #readyAt = 0;
   /** When a session last began to drain. */
-  private leftAt: number = Number.NEGATIVE_INFINITY;
-  private dialling: AbortController | undefined = undefined;
+  #leftAt: number = Number.NEGATIVE_INFINITY;
+  #dialling: AbortController | undefined = undefined;
   /** The search for a better session than `session`. */
-  private improving: AbortController | undefined = undefined;
-  private retry: ReturnType<typeof setTimeout> | undefined = undefined;
+  #improving: AbortController | undefined = undefined;
+  #retry: ReturnType<typeof setTimeout> | undefined = undefined;
 
   constructor(options: LinkOptions<S>) {
-    this.options = options;
+    this.#options = options;
   }
 
   get state(): ConnectionState {
-    return this.watched.value;
+    return this.#watched.value;
   }
 
   states(): ItemIterator<ConnectionState> {
-    return this.watched.watch();
+    return this.#watched.watch();
   }
 
   /** No more sessions are made: it was closed or drained. */
   get over(): boolean {
-    return this.stopped;
+    return this.#stopped;
   }
 
   get closed(): Promise<SessionEnd> {
-    return this.end.promise;
+    return this.#end.promise;
   }
 
   /** Whether there may be another session after the present one. */
   get heals(): boolean {
-    return this.options.reconnect && !this.stopped;
+    return this.#options.reconnect && !this.#stopped;
   }
 
   /** So many streams wait to go on. */
   setResuming(count: number): void {
-    this.resuming = count;
-    if (this.state.status !== "closed") this.watched.set(withResuming(this.state, count));
+    this.#resuming = count;
+    if (this.state.status !== "closed") this.#watched.set(withResuming(this.state, count));
   }
 
   /** Leaves `idle`; otherwise does nothing. */
   connect(): void {
-    if (this.state.status === "idle") this.attempt({ status: "connecting", failures: 0 });
+    if (this.state.status === "idle") this.#attempt({ status: "connecting", failures: 0 });
   }
 
   /** Tries now rather than when the wait is over, since there is reason to think it will go well. */
   hurry(): void {
-    if (this.retry === undefined) return;
-    this.stopWaiting();
-    this.attempt({ status: "connecting", failures: this.failures });
+    if (this.#retry === undefined) return;
+    this.#stopWaiting();
+    this.#attempt({ status: "connecting", failures: this.#failures });
   }
 
   /** For good. Resolves when every session has ended, with how the last one did. */
   async close(options: CloseOptions = {}): Promise<ClosedSession> {
     const { closeCode = 0, reason = "" } = options;
-    this.giveUp(undefined);
-    const ends = await Promise.all(Array.from(this.sessions, (session) => session.close(options)));
-    this.end.resolve(ends.at(-1) ?? { closeCode, reason, error: undefined });
-    return this.left();
+    this.#giveUp(undefined);
+    const ends = await Promise.all(Array.from(this.#sessions, (session) => session.close(options)));
+    this.#end.resolve(ends.at(-1) ?? { closeCode, reason, error: undefined });
+    return this.#left();
   }
 
   /** As `close`, but calls in progress finish. */
   async drain(options?: DrainOptions): Promise<ClosedSession> {
     if (this.state.status !== "closed") {
-      this.stopDialling();
-      this.set({ status: "draining" });
-      const ends = await Promise.all(Array.from(this.sessions, (session) => session.drain(options)));
-      this.giveUp(undefined);
-      this.end.resolve(ends.at(-1) ?? { closeCode: 0, reason: "", error: undefined });
+      this.#stopDialling();
+      this.#set({ status: "draining" });
+      const ends = await Promise.all(Array.from(this.#sessions, (session) => session.drain(options)));
+      this.#giveUp(undefined);
+      this.#end.resolve(ends.at(-1) ?? { closeCode: 0, reason: "", error: undefined });
     }
-    return this.left();
+    return this.#left();
   }
 
-  private async left(): Promise<ClosedSession> {
+  async #left(): Promise<ClosedSession> {
     const { closeCode, reason, error } = await this.closed;
-    return { closeCode, reason, error, unacknowledged: this.unacknowledged };
+    return { closeCode, reason, error, unacknowledged: this.#unacknowledged };
   }
 
-  private attempt(state: ConnectionState): void {
-    this.set(state);
+  #attempt(state: ConnectionState): void {
+    this.#set(state);
     const abort = new AbortController();
-    this.dialling = abort;
-    const dial = async (): Promise<S> => this.options.dial(abort.signal, this.predecessor);
+    this.#dialling = abort;
+    const dial = async (): Promise<S> => this.#options.dial(abort.signal, this.#predecessor);
     dial().then(
       (session) => {
-        if (this.dialling === abort) this.adopt(session);
+        if (this.#dialling === abort) this.#adopt(session);
         else void session.close();
       },
       (error: unknown) => {
-        if (this.dialling === abort) this.failed(asError(error));
+        if (this.#dialling === abort) this.#failed(asError(error));
       },
     );
   }
 
-  private adopt(session: S): void {
-    this.dialling = undefined;
+  #adopt(session: S): void {
+    this.#dialling = undefined;
     this.refusal = undefined;
-    this.readyAt = Date.now();
-    this.current = session;
-    this.predecessor = undefined;
-    this.sessions.add(session);
-    void session.closed.then((end) => this.ended(session, end));
-    void session.draining.then(() => this.leaves(session));
+    this.#readyAt = Date.now();
+    this.#current = session;
+    this.#predecessor = undefined;
+    this.#sessions.add(session);
+    void session.closed.then((end) => this.#ended(session, end));
+    void session.draining.then(() => this.#leaves(session));
     // It may be over already: then it is not worth a change of state.
     if (!session.takesCalls) return;
     this.session = session;
-    this.improve(session);
-    this.set({ status: "ready" });
+    this.#improve(session);
+    this.#set({ status: "ready" });
   }
 
   /** Calls in progress finish on the session that a better one replaces, however long they take. */
-  private improve(session: S): void {
-    const { improve } = this.options;
+  #improve(session: S): void {
+    const { improve } = this.#options;
     if (improve === undefined) return;
     const search = new AbortController();
-    this.improving = search;
+    this.#improving = search;
     improve(session, search.signal).then(
       (better) => {
         if (search.signal.aborted) {
           void better.close();
           return;
         }
-        this.adopt(better);
+        this.#adopt(better);
         void session.drain({ timeoutMs: Number.POSITIVE_INFINITY });
       },
       () => {},
@@ -177,85 +177,85 @@ export class Link<S extends Session> {
   }
 
   /** There is no session for new calls. */
-  private withdraw(): void {
+  #withdraw(): void {
     this.session = undefined;
-    this.improving?.abort(new RpcError("cancelled", "the session is no longer in use"));
-    this.improving = undefined;
+    this.#improving?.abort(new RpcError("cancelled", "the session is no longer in use"));
+    this.#improving = undefined;
   }
 
-  private failed(error: Error): void {
-    this.dialling = undefined;
-    this.refusal = this.options.isPermanent(error) ? error : undefined;
-    this.waitToRetry(error);
+  #failed(error: Error): void {
+    this.#dialling = undefined;
+    this.refusal = this.#options.isPermanent(error) ? error : undefined;
+    this.#waitToRetry(error);
   }
 
-  private ended(session: S, end: SessionEnd): void {
-    this.sessions.delete(session);
-    this.unacknowledged += session.unacknowledged;
-    if (this.current !== session) return;
-    this.current = undefined;
-    if (this.stopped) return;
-    this.withdraw();
+  #ended(session: S, end: SessionEnd): void {
+    this.#sessions.delete(session);
+    this.#unacknowledged += session.unacknowledged;
+    if (this.#current !== session) return;
+    this.#current = undefined;
+    if (this.#stopped) return;
+    this.#withdraw();
     const error = end.error ?? new RpcError("unavailable", describeEnd(end));
-    if (!this.options.reconnect) {
-      this.giveUp(error);
-      this.end.resolve(end);
+    if (!this.#options.reconnect) {
+      this.#giveUp(error);
+      this.#end.resolve(end);
       return;
     }
-    if (Date.now() - this.readyAt >= STABLE_MS) this.failures = 0;
-    this.waitToRetry(error);
+    if (Date.now() - this.#readyAt >= STABLE_MS) this.#failures = 0;
+    this.#waitToRetry(error);
   }
 
   /** The session ends when its calls are over; the next is made at once, since the peer is well, unless it goes on like that. */
-  private leaves(session: S): void {
-    if (this.current !== session || this.stopped) return;
-    this.withdraw();
-    if (!this.options.reconnect) {
-      this.set({ status: "draining" });
+  #leaves(session: S): void {
+    if (this.#current !== session || this.#stopped) return;
+    this.#withdraw();
+    if (!this.#options.reconnect) {
+      this.#set({ status: "draining" });
       return;
     }
-    this.current = undefined;
-    this.predecessor = session;
-    const before = this.leftAt;
-    this.leftAt = Date.now();
-    if (this.leftAt - before >= this.options.backoff.initialMs) this.attempt({ status: "draining" });
-    else this.waitToRetry(new RpcError("unavailable", "the peer drains each session as soon as it is made"));
+    this.#current = undefined;
+    this.#predecessor = session;
+    const before = this.#leftAt;
+    this.#leftAt = Date.now();
+    if (this.#leftAt - before >= this.#options.backoff.initialMs) this.#attempt({ status: "draining" });
+    else this.#waitToRetry(new RpcError("unavailable", "the peer drains each session as soon as it is made"));
   }
 
-  private waitToRetry(error: Error): void {
+  #waitToRetry(error: Error): void {
     const most = nobodyListens(error) ? MOST_WHERE_NOBODY_LISTENS_MS : Number.POSITIVE_INFINITY;
-    const delay = Math.min(most, backoffDelay(this.failures++, this.options.backoff));
-    const { failures } = this;
-    this.retry = setTimeout(() => {
-      this.retry = undefined;
-      this.attempt({ status: "connecting", failures, error });
+    const delay = Math.min(most, backoffDelay(this.#failures++, this.#options.backoff));
+    const failures = this.#failures;
+    this.#retry = setTimeout(() => {
+      this.#retry = undefined;
+      this.#attempt({ status: "connecting", failures, error });
     }, delay);
-    this.set({ status: "connecting", failures, error, retryAt: Date.now() + delay });
+    this.#set({ status: "connecting", failures, error, retryAt: Date.now() + delay });
   }
 
-  private giveUp(error: Error | undefined): void {
+  #giveUp(error: Error | undefined): void {
     if (this.state.status === "closed") return;
-    this.stopDialling();
-    this.set(error === undefined ? { status: "closed" } : { status: "closed", error }, true);
+    this.#stopDialling();
+    this.#set(error === undefined ? { status: "closed" } : { status: "closed", error }, true);
   }
 
-  private stopDialling(): void {
-    this.stopped = true;
-    this.stopWaiting();
-    const { dialling } = this;
-    this.dialling = undefined;
-    this.withdraw();
+  #stopDialling(): void {
+    this.#stopped = true;
+    this.#stopWaiting();
+    const dialling = this.#dialling;
+    this.#dialling = undefined;
+    this.#withdraw();
     dialling?.abort(new RpcError("cancelled", "the connection was closed"));
   }
 
-  private stopWaiting(): void {
-    clearTimeout(this.retry);
-    this.retry = undefined;
+  #stopWaiting(): void {
+    clearTimeout(this.#retry);
+    this.#retry = undefined;
   }
 
-  private set(state: ConnectionState, last = false): void {
-    this.watched.set(withResuming(state, this.resuming), last);
-    this.options.onChange();
+  #set(state: ConnectionState, last = false): void {
+    this.#watched.set(withResuming(state, this.#resuming), last);
+    this.#options.onChange();
   }
 }
 

@@ -2,25 +2,25 @@ import type { Attempt } from "../call/options.js";
 
 /** Moves streams from sessions that drain to others, as soon as there are some. */
 export class Moves<C extends object> {
-  private readonly canMove: () => boolean;
-  private readonly bySession: WeakMap<C, Set<Attempt>> = new WeakMap();
+  readonly #canMove: () => boolean;
+  readonly #bySession: WeakMap<C, Set<Attempt>> = new WeakMap();
   /** Attempts on sessions that drain. */
-  private readonly leaving: Set<Attempt> = new Set();
+  readonly #leaving: Set<Attempt> = new Set();
 
   /** @param canMove whether there is a session that takes calls */
   constructor(canMove: () => boolean) {
-    this.canMove = canMove;
+    this.#canMove = canMove;
   }
 
   /** An attempt was made on `session`, which `draining` says the drain of. */
   made(session: C, draining: Promise<void>, attempt: Attempt): void {
-    let attempts = this.bySession.get(session);
+    let attempts = this.#bySession.get(session);
     if (attempts === undefined) {
       const all = new Set<Attempt>();
       attempts = all;
-      this.bySession.set(session, all);
+      this.#bySession.set(session, all);
       void draining.then(() => {
-        for (const each of all) this.leaving.add(each);
+        for (const each of all) this.#leaving.add(each);
         this.start();
       });
     }
@@ -28,16 +28,16 @@ export class Moves<C extends object> {
     own.add(attempt);
     attempt.onOver = () => {
       own.delete(attempt);
-      this.leaving.delete(attempt);
+      this.#leaving.delete(attempt);
     };
     attempt.onMade();
   }
 
   /** There may be another session. */
   start(): void {
-    for (const attempt of this.leaving) {
-      if (!this.canMove()) return;
-      this.leaving.delete(attempt);
+    for (const attempt of this.#leaving) {
+      if (!this.#canMove()) return;
+      this.#leaving.delete(attempt);
       attempt.onLeaving();
     }
   }

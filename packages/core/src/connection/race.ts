@@ -33,81 +33,81 @@ export function race<T>(options: RaceOptions<T>): Promise<Won<T>> {
 }
 
 class Race<T> {
-  private readonly options: RaceOptions<T>;
-  private readonly resolve: (won: Won<T>) => void;
-  private readonly reject: (error: unknown) => void;
+  readonly #options: RaceOptions<T>;
+  readonly #resolve: (won: Won<T>) => void;
+  readonly #reject: (error: unknown) => void;
   /** Those of the ways that are under way. */
-  private readonly attempts: Set<AbortController> = new Set();
-  private readonly losses: Loss[] = [];
-  private readonly errors: unknown[] = [];
-  private begun = 0;
-  private headStart: ReturnType<typeof setTimeout> | undefined = undefined;
-  private over = false;
+  readonly #attempts: Set<AbortController> = new Set();
+  readonly #losses: Loss[] = [];
+  readonly #errors: unknown[] = [];
+  #begun = 0;
+  #headStart: ReturnType<typeof setTimeout> | undefined = undefined;
+  #over = false;
 
-  private readonly onAbort = (): void => {
-    this.finish(this.options.signal.reason);
-    this.reject(this.options.signal.reason);
+  readonly #onAbort = (): void => {
+    this.#finish(this.#options.signal.reason);
+    this.#reject(this.#options.signal.reason);
   };
 
   constructor(options: RaceOptions<T>, resolve: (won: Won<T>) => void, reject: (error: unknown) => void) {
-    this.options = options;
-    this.resolve = resolve;
-    this.reject = reject;
+    this.#options = options;
+    this.#resolve = resolve;
+    this.#reject = reject;
   }
 
   start(): void {
-    const { signal } = this.options;
-    signal.addEventListener("abort", this.onAbort);
-    if (signal.aborted) this.onAbort();
-    else this.begin();
+    const { signal } = this.#options;
+    signal.addEventListener("abort", this.#onAbort);
+    if (signal.aborted) this.#onAbort();
+    else this.#begin();
   }
 
   /** Begins the next way, if there is one. */
-  private begin(): void {
-    const { ways, afterMs, dispose } = this.options;
-    const index = this.begun;
+  #begin(): void {
+    const { ways, afterMs, dispose } = this.#options;
+    const index = this.#begun;
     const way = ways[index];
     if (way === undefined) return;
-    this.begun++;
+    this.#begun++;
     const attempt = new AbortController();
-    this.attempts.add(attempt);
-    if (this.begun < ways.length) this.headStart = setTimeout(() => this.lost(index, { late: true }), afterMs);
+    this.#attempts.add(attempt);
+    if (this.#begun < ways.length) this.#headStart = setTimeout(() => this.#lost(index, { late: true }), afterMs);
     way(attempt.signal).then(
       (made) => {
-        this.attempts.delete(attempt);
-        if (this.over) {
+        this.#attempts.delete(attempt);
+        if (this.#over) {
           dispose?.(made);
           return;
         }
-        this.finish(new Error("another way was faster"));
-        this.resolve({ made, index, losses: this.losses.slice(0, index) });
+        this.#finish(new Error("another way was faster"));
+        this.#resolve({ made, index, losses: this.#losses.slice(0, index) });
       },
       (error: unknown) => {
-        this.attempts.delete(attempt);
-        if (this.over) return;
-        this.errors[index] = error;
-        this.lost(index, { late: false, error });
-        if (this.attempts.size > 0) return;
-        this.finish(error);
-        this.reject(new AggregateError(this.errors, "every way has failed"));
+        this.#attempts.delete(attempt);
+        if (this.#over) return;
+        this.#errors[index] = error;
+        this.#lost(index, { late: false, error });
+        if (this.#attempts.size > 0) return;
+        this.#finish(error);
+        this.#reject(new AggregateError(this.#errors, "every way has failed"));
       },
     );
   }
 
   /** The latest way has failed or is late. Without effect for one that the next was begun after. */
-  private lost(index: number, loss: Loss): void {
-    if (index !== this.begun - 1) return;
-    clearTimeout(this.headStart);
-    this.losses[index] = loss;
-    if (!loss.late && this.options.isFinal?.(loss.error) === true) return;
-    this.begin();
+  #lost(index: number, loss: Loss): void {
+    if (index !== this.#begun - 1) return;
+    clearTimeout(this.#headStart);
+    this.#losses[index] = loss;
+    if (!loss.late && this.#options.isFinal?.(loss.error) === true) return;
+    this.#begin();
   }
 
-  private finish(reason: unknown): void {
-    this.over = true;
-    clearTimeout(this.headStart);
-    this.options.signal.removeEventListener("abort", this.onAbort);
-    for (const attempt of this.attempts) attempt.abort(reason);
-    this.attempts.clear();
+  #finish(reason: unknown): void {
+    this.#over = true;
+    clearTimeout(this.#headStart);
+    this.#options.signal.removeEventListener("abort", this.#onAbort);
+    for (const attempt of this.#attempts) attempt.abort(reason);
+    this.#attempts.clear();
   }
 }

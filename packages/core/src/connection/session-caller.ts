@@ -20,17 +20,17 @@ import { remaining, WaitingCalls } from "./waiting-calls.js";
  */
 export abstract class SessionCaller<C extends Caller> extends BaseCaller {
   protected readonly waiting: WaitingCalls<C>;
-  private readonly moves: Moves<C> = new Moves(() => this.takesCalls);
+  readonly #moves: Moves<C> = new Moves(() => this.takesCalls);
   /** Ends each stream that has lost its session and waits to go on. */
-  private readonly suspended: Set<(error: RpcError) => void> = new Set();
-  private readonly limits: Limits;
+  readonly #suspended: Set<(error: RpcError) => void> = new Set();
+  readonly #limits: Limits;
   /** The name of the peer, or of all that may be it, in errors. */
   protected peer: string | undefined;
 
   constructor(limits: Limits, peer?: string) {
     super();
     this.peer = peer;
-    this.limits = limits;
+    this.#limits = limits;
     this.waiting = new WaitingCalls(limits);
   }
 
@@ -56,22 +56,22 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
   override get resumption(): Resumption | undefined {
     if (!this.heals) return undefined;
     const owner = this.isOneProcess ? this : undefined;
-    return { owner, peer: this.peer, forMs: this.limits.maxResumeMs, suspend: (fail) => this.suspend(fail) };
+    return { owner, peer: this.peer, forMs: this.#limits.maxResumeMs, suspend: (fail) => this.#suspend(fail) };
   }
 
   begin(method: AnyMethod, input: unknown, options: CallOptions | undefined): AnyAnswer {
     switch (method.kind) {
       case "unary":
-        return this.unaryCall(method, input, options);
+        return this.#unaryCall(method, input, options);
       case "server_stream":
-        return this.streamCall(method, input, options);
+        return this.#streamCall(method, input, options);
       default:
-        return this.nowOrLater(method, input, options, (session, own) => session.start(method, input, own));
+        return this.#nowOrLater(method, input, options, (session, own) => session.start(method, input, own));
     }
   }
 
   /** The session for a call, or the error of whoever chooses it. */
-  private picked(method: AnyMethod, input: unknown, options: CallOptions | undefined): C | RpcError | undefined {
+  #picked(method: AnyMethod, input: unknown, options: CallOptions | undefined): C | RpcError | undefined {
     try {
       return this.pick(method, input, options);
     } catch (error) {
@@ -79,25 +79,25 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
     }
   }
 
-  private unaryCall(method: AnyMethod<"unary">, input: unknown, options: CallOptions | undefined): Promise<unknown> {
+  #unaryCall(method: AnyMethod<"unary">, input: unknown, options: CallOptions | undefined): Promise<unknown> {
     let refusals: Refusals | undefined;
     const send = (session: C, own: CallOptions | undefined): Promise<unknown> => {
       const since = startOf(own);
       return session.start(method, input, own).catch((error: unknown) => {
         refusals ??= new Refusals();
-        const other = this.afterRefusal(error, session, method, input, options, refusals);
+        const other = this.#afterRefusal(error, session, method, input, options, refusals);
         const left = remaining(own, own?.timeoutMs, since);
-        return other === undefined ? this.later(method, input, left, send, refusals) : send(other, left);
+        return other === undefined ? this.#later(method, input, left, send, refusals) : send(other, left);
       });
     };
-    const session = this.picked(method, input, options);
+    const session = this.#picked(method, input, options);
     if (session instanceof RpcError) return failed(method, this.peer, input, session) as Promise<unknown>;
     if (session !== undefined) return send(session, options);
     refusals = new Refusals();
-    return this.later(method, input, options, send, refusals);
+    return this.#later(method, input, options, send, refusals);
   }
 
-  private streamCall(
+  #streamCall(
     method: AnyMethod<"server_stream">,
     input: unknown,
     options: CallOptions | undefined,
@@ -108,73 +108,73 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
     const send = (session: C, own: CallOptions | undefined): ItemStream<unknown> => {
       const since = startOf(own);
       const stream = session.start(method, input, own);
-      if (own?.attempt !== undefined) this.moves.made(session, this.drainOf(session), own.attempt);
+      if (own?.attempt !== undefined) this.#moves.made(session, this.drainOf(session), own.attempt);
       (given.stream ?? stream).orElse((error, resume) => {
         let next: C | undefined;
         try {
-          next = this.afterRefusal(error, session, method, input, options, refusals);
+          next = this.#afterRefusal(error, session, method, input, options, refusals);
         } catch {
           return false;
         }
         const left = remaining(own, own?.timeoutMs, since);
-        const queue = this.queueOf(method, input, left, send, refusals, next);
+        const queue = this.#queueOf(method, input, left, send, refusals, next);
         itemsLater({ method, peer: this.peer, queue }, resume);
         return true;
       });
       return stream;
     };
-    given.stream = this.nowOrLater(method, input, options, send, refusals);
+    given.stream = this.#nowOrLater(method, input, options, send, refusals);
     return given.stream;
   }
 
   /** Sessions may be there again. */
   protected startWaiting(): void {
     if (this.waiting.size > 0) this.waiting.startAll();
-    this.moves.start();
+    this.#moves.start();
   }
 
   /** Fails the calls that wait for a session. */
   protected failWaiting(error: RpcError): void {
     this.waiting.failAll(error);
-    if (!this.heals) for (const fail of this.suspended) fail(error);
+    if (!this.heals) for (const fail of this.#suspended) fail(error);
   }
 
-  private suspend(fail: (error: RpcError) => void): () => void {
+  #suspend(fail: (error: RpcError) => void): () => void {
     const own = (error: RpcError): void => fail(error);
-    this.suspended.add(own);
-    this.onSuspended(this.suspended.size);
+    this.#suspended.add(own);
+    this.onSuspended(this.#suspended.size);
     return () => {
-      if (this.suspended.delete(own)) this.onSuspended(this.suspended.size);
+      if (this.#suspended.delete(own)) this.onSuspended(this.#suspended.size);
     };
   }
 
-  private nowOrLater<Result>(
+  #nowOrLater<Result>(
     method: AnyMethod,
     input: unknown,
     options: CallOptions | undefined,
     send: Send<C, Result>,
     refusals?: Refusals,
   ): Result {
-    const session = this.picked(method, input, options);
+    const session = this.#picked(method, input, options);
     if (session instanceof RpcError) return failed(method, this.peer, input, session) as Result;
-    return session === undefined ? this.later(method, input, options, send, refusals) : send(session, options);
+    return session === undefined ? this.#later(method, input, options, send, refusals) : send(session, options);
   }
 
   /** Returns the answer of a call that waits for a session. */
-  private later<Result>(
+  #later<Result>(
     method: AnyMethod,
     input: unknown,
     options: CallOptions | undefined,
     send: Send<C, Result>,
     refusals?: Refusals,
   ): Result {
-    const queue = this.queueOf(method, input, options, send, refusals, undefined);
+    const queue = this.#queueOf(method, input, options, send, refusals, undefined);
     const calling = method.calling as Calling;
     return calling.startLate({ method, peer: this.peer, queue }, input) as Result;
   }
 
   /** Makes a call on `next`, or has it wait for a session; what it gives takes it back. */
-  private queueOf<Result>(
+  #queueOf<Result>(
     method: AnyMethod,
     input: unknown,
     options: CallOptions | undefined,
@@ -185,14 +185,14 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
     return (call) => {
       const start = (session: C, own: CallOptions | undefined): void => call.start(() => send(session, own));
       if (next === undefined)
-        return this.wait(method, input, options, { start, fail: (error) => call.fail(error) }, refusals);
+        return this.#wait(method, input, options, { start, fail: (error) => call.fail(error) }, refusals);
       start(next, options);
       return () => {};
     };
   }
 
   /** Queues a call; returns what takes it back. Its failure is never thrown. */
-  private wait(
+  #wait(
     method: AnyMethod,
     input: unknown,
     options: CallOptions | undefined,
@@ -204,7 +204,7 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
       this.beforeWait();
       const takesInput = method.kind === "client_stream" || method.kind === "duplex";
       const bytes =
-        takesInput || method.blobs !== undefined ? 0 : payloadSize(method.input, input, this.limits.maxFrameBytes);
+        takesInput || method.blobs !== undefined ? 0 : payloadSize(method.input, input, this.#limits.maxFrameBytes);
       refusals.waitingSince ??= Date.now();
       const { waitingSince } = refusals;
       const pick = (): C | undefined => this.pick(method, input, options);
@@ -216,7 +216,7 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
   }
 
   /** The session for a call that was refused on another, or undefined: it waits for one. Throws what ends it. */
-  private afterRefusal(
+  #afterRefusal(
     error: unknown,
     session: C,
     method: AnyMethod,

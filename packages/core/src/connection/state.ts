@@ -35,66 +35,66 @@ export function withResuming(state: ConnectionState, resuming: number): Connecti
 
 /** A value that changes, and the iterators that watch it. */
 export class Watched<T> {
-  private current: T;
-  private over = false;
-  private watchers: readonly Watcher<T>[] = [];
+  #current: T;
+  #over = false;
+  #watchers: readonly Watcher<T>[] = [];
 
   constructor(initial: T) {
-    this.current = initial;
+    this.#current = initial;
   }
 
   get value(): T {
-    return this.current;
+    return this.#current;
   }
 
   /** With `last`, every watch ends after it. */
   set(value: T, last = false): void {
-    this.current = value;
-    this.over = last;
-    for (const watcher of this.watchers) watcher.tell(value, last);
-    if (last) this.watchers = [];
+    this.#current = value;
+    this.#over = last;
+    for (const watcher of this.#watchers) watcher.tell(value, last);
+    if (last) this.#watchers = [];
   }
 
   /** The present value, then each change; a reader that is slow skips to the latest. */
   watch(): ItemIterator<T> {
     const watcher = new Watcher<T>((gone) => {
-      this.watchers = this.watchers.filter((one) => one !== gone);
+      this.#watchers = this.#watchers.filter((one) => one !== gone);
     });
-    if (!this.over) this.watchers = [...this.watchers, watcher];
-    watcher.tell(this.current, this.over);
+    if (!this.#over) this.#watchers = [...this.#watchers, watcher];
+    watcher.tell(this.#current, this.#over);
     return watcher;
   }
 }
 
 /** Written by hand rather than as a generator: leaving must not wait for the next change. */
 class Watcher<T> implements ItemIterator<T> {
-  private unseen: { readonly value: T } | undefined = undefined;
-  private over = false;
-  private waiting: ((result: IteratorResult<T, undefined>) => void)[] = [];
-  private readonly onLeft: (watcher: Watcher<T>) => void;
+  #unseen: { readonly value: T } | undefined = undefined;
+  #over = false;
+  #waiting: ((result: IteratorResult<T, undefined>) => void)[] = [];
+  readonly #onLeft: (watcher: Watcher<T>) => void;
 
   constructor(onLeft: (watcher: Watcher<T>) => void) {
-    this.onLeft = onLeft;
+    this.#onLeft = onLeft;
   }
 
   tell(value: T, last: boolean): void {
-    const first = this.waiting.shift();
-    if (first === undefined) this.unseen = { value };
+    const first = this.#waiting.shift();
+    if (first === undefined) this.#unseen = { value };
     else first({ value, done: false });
-    if (last) this.end();
+    if (last) this.#end();
   }
 
   next(): Promise<IteratorResult<T, undefined>> {
-    const { unseen } = this;
-    this.unseen = undefined;
+    const unseen = this.#unseen;
+    this.#unseen = undefined;
     if (unseen !== undefined) return Promise.resolve({ value: unseen.value, done: false });
-    if (this.over) return Promise.resolve({ value: undefined, done: true });
-    return new Promise((resolve) => this.waiting.push(resolve));
+    if (this.#over) return Promise.resolve({ value: undefined, done: true });
+    return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
   return(): Promise<IteratorResult<T, undefined>> {
-    this.unseen = undefined;
-    this.end();
+    this.#unseen = undefined;
+    this.#end();
     return Promise.resolve({ value: undefined, done: true });
   }
 
@@ -106,9 +106,9 @@ class Watcher<T> implements ItemIterator<T> {
     await this.return();
   }
 
-  private end(): void {
-    this.over = true;
-    this.onLeft(this);
-    for (const resolve of this.waiting.splice(0)) resolve({ value: undefined, done: true });
+  #end(): void {
+    this.#over = true;
+    this.#onLeft(this);
+    for (const resolve of this.#waiting.splice(0)) resolve({ value: undefined, done: true });
   }
 }

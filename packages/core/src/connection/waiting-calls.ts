@@ -28,16 +28,16 @@ interface Entry<C> {
 
 /** Calls that wait for a session, in the order they were made and within bounds. */
 export class WaitingCalls<C extends Caller> {
-  private readonly limits: Limits;
-  private readonly calls: Set<Entry<C>> = new Set();
-  private bytes = 0;
+  readonly #limits: Limits;
+  readonly #calls: Set<Entry<C>> = new Set();
+  #bytes = 0;
 
   constructor(limits: Limits) {
-    this.limits = limits;
+    this.#limits = limits;
   }
 
   get size(): number {
-    return this.calls.size;
+    return this.#calls.size;
   }
 
   /**
@@ -45,13 +45,13 @@ export class WaitingCalls<C extends Caller> {
    * vain.
    */
   add(call: WaitingCall<C>, why: () => Error | undefined): () => void {
-    const { maxQueuedCalls, maxQueuedBytes, maxQueuedMs } = this.limits;
+    const { maxQueuedCalls, maxQueuedBytes, maxQueuedMs } = this.#limits;
     let timeoutMs: number | undefined;
     try {
-      timeoutMs = timeoutOf(call.options, this.limits);
+      timeoutMs = timeoutOf(call.options, this.#limits);
       throwIfAborted(call.options);
-      if (this.calls.size >= maxQueuedCalls) throw overfull(`limits.maxQueuedCalls is ${maxQueuedCalls}`);
-      if (this.bytes + call.bytes > maxQueuedBytes) throw overfull(`limits.maxQueuedBytes is ${maxQueuedBytes}`);
+      if (this.#calls.size >= maxQueuedCalls) throw overfull(`limits.maxQueuedCalls is ${maxQueuedCalls}`);
+      if (this.#bytes + call.bytes > maxQueuedBytes) throw overfull(`limits.maxQueuedBytes is ${maxQueuedBytes}`);
     } catch (error) {
       call.fail(RpcError.from(error, "internal"));
       return () => {};
@@ -60,8 +60,8 @@ export class WaitingCalls<C extends Caller> {
     const mayWait = Math.max(maxQueuedMs - (since - call.waitingSince), 0);
     const patience = timeoutMs !== undefined && timeoutMs <= mayWait ? timeoutMs : mayWait;
     const leave = (): void => {
-      if (!this.calls.delete(entry)) return;
-      this.bytes -= call.bytes;
+      if (!this.#calls.delete(entry)) return;
+      this.#bytes -= call.bytes;
       unwatch?.();
     };
     const entry: Entry<C> = {
@@ -75,8 +75,8 @@ export class WaitingCalls<C extends Caller> {
         call.fail(error);
       },
     };
-    this.calls.add(entry);
-    this.bytes += call.bytes;
+    this.#calls.add(entry);
+    this.#bytes += call.bytes;
     const isDeadline = patience === timeoutMs;
     const unwatch = watch(call.options, patience, (error) => {
       const inVain = error.code === "deadline_exceeded";
@@ -87,7 +87,7 @@ export class WaitingCalls<C extends Caller> {
 
   /** Starts every call, until one of them loses the session. */
   startAll(): void {
-    for (const call of this.calls) {
+    for (const call of this.#calls) {
       let session: C | undefined;
       try {
         session = call.pick();
@@ -101,7 +101,7 @@ export class WaitingCalls<C extends Caller> {
   }
 
   failAll(error: RpcError): void {
-    for (const call of this.calls) call.fail(error);
+    for (const call of this.#calls) call.fail(error);
   }
 }
 

@@ -25,52 +25,52 @@ export class Drain {
   refusing = false;
   /** The peer takes no more calls. */
   refused = false;
-  private readonly host: DrainHost;
-  private readonly onBegun: () => void;
-  private toldFinished = false;
-  private peerFinished = false;
+  readonly #host: DrainHost;
+  readonly #onBegun: () => void;
+  #toldFinished = false;
+  #peerFinished = false;
 
   constructor(host: DrainHost) {
-    this.host = host;
+    this.#host = host;
     const { promise, resolve } = deferred<void>();
     this.begun = promise;
-    this.onBegun = resolve;
+    this.#onBegun = resolve;
   }
 
   /** Why no call may be made; undefined: it may. A side that drains still calls for the calls it serves. */
   get objection(): string | undefined {
     if (this.refused) return "the peer takes no more calls: it goes away";
-    return this.refusing && this.host.callsServed() === 0 ? "the session is being drained" : undefined;
+    return this.refusing && this.#host.callsServed() === 0 ? "the session is being drained" : undefined;
   }
 
   start(): void {
     if (this.refusing) return;
     this.refusing = true;
-    this.begin();
-    this.host.goaway(GoawayStage.Refusing);
+    this.#begin();
+    this.#host.goaway(GoawayStage.Refusing);
     this.check();
   }
 
   onGoaway(stage: number): void {
-    if (stage === GoawayStage.Finished) this.peerFinished = true;
+    if (stage === GoawayStage.Finished) this.#peerFinished = true;
     else if (stage === GoawayStage.Refusing) this.refused = true;
     else return;
-    this.begin();
+    this.#begin();
     this.check();
   }
 
-  private begin(): void {
+  #begin(): void {
     this.hasBegun = true;
-    this.onBegun();
+    this.#onBegun();
   }
 
   /** To be called when a call is over, once a drain has begun. */
   check(): void {
-    if (this.host.callsMade() > 0) return;
-    if (this.refused && !this.toldFinished) {
-      this.toldFinished = true;
-      this.host.goaway(GoawayStage.Finished);
+    if (this.#host.callsMade() > 0) return;
+    if (this.refused && !this.#toldFinished) {
+      this.#toldFinished = true;
+      this.#host.goaway(GoawayStage.Finished);
     }
-    if (this.refusing && this.peerFinished && this.host.callsServed() === 0) this.host.onDrained();
+    if (this.refusing && this.#peerFinished && this.#host.callsServed() === 0) this.#host.onDrained();
   }
 }

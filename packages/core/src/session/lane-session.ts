@@ -21,22 +21,22 @@ export class LaneSession<Transport extends TransportSession>
   extends StreamSession<Transport>
   implements Session<Transport>
 {
-  private readonly chooser: CarrierChooser | undefined;
+  readonly #chooser: CarrierChooser | undefined;
   protected readonly pings: Pings = new Pings();
   override readonly bulk: Set<AnyMethod> = new Set();
-  private readonly sayDeparture: SessionParts["sayDeparture"];
-  private readonly clientRenewal: LateRenewal | undefined;
-  private readonly serverRenewal: ServerRenewal | undefined;
+  readonly #sayDeparture: SessionParts["sayDeparture"];
+  readonly #clientRenewal: LateRenewal | undefined;
+  readonly #serverRenewal: ServerRenewal | undefined;
   departure: Departure | undefined = undefined;
   protected ourLane: Lane | undefined = undefined;
   /** Lanes of this side that have not ended, or only by a close. */
   protected readonly lanes: Set<Lane> = new Set();
   /** Notifications on lanes that ended before the peer had received them. */
-  private lostOnLanes = 0;
+  #lostOnLanes = 0;
   /** The same when the peer was told that there is nothing more. */
-  private lostBeforeParting: number | undefined = undefined;
+  #lostBeforeParting: number | undefined = undefined;
   /** The session's own lane has ended, or one that was before it. */
-  private readonly onLaneOver = (lane: Lane): void => {
+  readonly #onLaneOver = (lane: Lane): void => {
     if (this.ourLane !== lane) return;
     this.ourLane = undefined;
     this.pings.fail("the lane has ended");
@@ -44,10 +44,10 @@ export class LaneSession<Transport extends TransportSession>
 
   constructor(transport: Transport, parts: SessionParts) {
     super(transport, parts);
-    this.chooser = this.measured(parts.chooser);
-    this.sayDeparture = parts.sayDeparture;
-    this.clientRenewal = parts.clientRenewal?.(this);
-    this.serverRenewal = parts.serverRenewal?.(this);
+    this.#chooser = this.#measured(parts.chooser);
+    this.#sayDeparture = parts.sayDeparture;
+    this.#clientRenewal = parts.clientRenewal?.(this);
+    this.#serverRenewal = parts.serverRenewal?.(this);
   }
 
   override open(): this {
@@ -60,7 +60,7 @@ export class LaneSession<Transport extends TransportSession>
   async drain(options: SessionDrainOptions = {}): Promise<ClosedSession> {
     const { timeoutMs = this.limits.maxDrainMs } = options;
     // Ahead of the goaway itself, on the same lane.
-    if (!this.drainage.refusing) this.sayDeparture?.({ ...options, timeoutMs }, () => this.openLane());
+    if (!this.drainage.refusing) this.#sayDeparture?.({ ...options, timeoutMs }, () => this.openLane());
     const expire = (): void =>
       void this.close({ closeCode: SessionCode.DrainTimeout, reason: "the drain took too long" });
     const timer = setTimeout(expire, Math.min(timeoutMs, this.limits.maxTimeoutMs));
@@ -71,22 +71,22 @@ export class LaneSession<Transport extends TransportSession>
   }
 
   demandCredentials(options?: DemandOptions): void {
-    if (this.serverRenewal === undefined) void this.drain();
-    else this.serverRenewal.demand(options);
+    if (this.#serverRenewal === undefined) void this.drain();
+    else this.#serverRenewal.demand(options);
   }
 
   override onHello(lane: PeerLane, renews: boolean): void {
-    if (renews) this.serverRenewal?.onHello(lane);
+    if (renews) this.#serverRenewal?.onHello(lane);
   }
 
   override onCredentials(frame: Frame): void {
-    const renewal = this.serverRenewal ?? this.clientRenewal;
+    const renewal = this.#serverRenewal ?? this.#clientRenewal;
     if (renewal === undefined) super.onCredentials(frame);
     else renewal.onFrame(frame);
   }
 
   override onUnauthenticated(): void {
-    this.clientRenewal?.onUnauthenticated();
+    this.#clientRenewal?.onUnauthenticated();
   }
 
   identify(connection: unknown): void {
@@ -104,7 +104,7 @@ export class LaneSession<Transport extends TransportSession>
 
   protected override pick(method: AnyMethod, via: Via): Carrier {
     const { kind } = method;
-    const { chooser } = this;
+    const chooser = this.#chooser;
     if (via === "stream") return super.pick(method, via);
     if (via === "lane" || kind === "notify") return this.lane();
     const isBulk = this.bulk.size > 0 && this.bulk.has(method);
@@ -117,7 +117,7 @@ export class LaneSession<Transport extends TransportSession>
   }
 
   override goaway(stage: number): void {
-    if (stage === GoawayStage.Finished) this.lostBeforeParting = this.lostOnLanes;
+    if (stage === GoawayStage.Finished) this.#lostBeforeParting = this.#lostOnLanes;
     this.openLane()?.goaway(stage);
   }
 
@@ -127,12 +127,12 @@ export class LaneSession<Transport extends TransportSession>
   }
 
   override callsMade(): number {
-    return this.ownStreams.made + (this.ourLane?.callsMade ?? 0) + (this.chooser?.callsMade ?? 0);
+    return this.ownStreams.made + (this.ourLane?.callsMade ?? 0) + (this.#chooser?.callsMade ?? 0);
   }
 
   protected override stopRenewals(): void {
-    this.clientRenewal?.stop();
-    this.serverRenewal?.stop();
+    this.#clientRenewal?.stop();
+    this.#serverRenewal?.stop();
   }
 
   protected override finishLanes(onFinished: () => void): void {
@@ -149,8 +149,8 @@ export class LaneSession<Transport extends TransportSession>
   }
 
   protected override unacknowledgedOnLanes(): number {
-    if (this.parted && this.lostBeforeParting !== undefined) return this.lostBeforeParting;
-    let sum = this.lostOnLanes;
+    if (this.parted && this.#lostBeforeParting !== undefined) return this.#lostBeforeParting;
+    let sum = this.#lostOnLanes;
     for (const lane of this.lanes) sum += lane.unacknowledged;
     return sum;
   }
@@ -161,15 +161,15 @@ export class LaneSession<Transport extends TransportSession>
 
   protected lane(): Lane {
     this.requireOpen();
-    if (this.ourLane === undefined || this.ourLane.spent) this.ourLane = this.newLane(this.onLaneOver);
+    if (this.ourLane === undefined || this.ourLane.spent) this.ourLane = this.#newLane(this.#onLaneOver);
     return this.ourLane;
   }
 
-  private newLane(onOver: (lane: Lane) => void): Lane {
+  #newLane(onOver: (lane: Lane) => void): Lane {
     const lane = new Lane(0, Lane.on(this.openStream(), this.settings), this, () => {
       if (!this.ended) {
         this.lanes.delete(lane);
-        this.lostOnLanes += lane.unacknowledged;
+        this.#lostOnLanes += lane.unacknowledged;
       }
       onOver(lane);
     });
@@ -178,7 +178,7 @@ export class LaneSession<Transport extends TransportSession>
   }
 
   /** Undefined where nothing is measured: then all calls share one lane. */
-  private measured(chooser: SessionParts["chooser"]): CarrierChooser | undefined {
+  #measured(chooser: SessionParts["chooser"]): CarrierChooser | undefined {
     const { direct } = this;
     if (chooser === undefined || direct.stats === undefined) return undefined;
     return chooser({
@@ -186,7 +186,7 @@ export class LaneSession<Transport extends TransportSession>
       callsMade: () => this.callsMade(),
       bytesSent: () => this.settings.traffic.sentBytes,
       lane: () => this.lane(),
-      openLane: (onOver) => this.newLane(onOver),
+      openLane: (onOver) => this.#newLane(onOver),
       openStream: () => this.ownStreams.open(),
     });
   }

@@ -11,37 +11,39 @@ export interface RenewalHost {
 
 /** Loads what renews credentials with the first word of a server that takes them: others cost a page nothing. */
 export class LateRenewal {
-  private readonly host: RenewalHost;
-  private readonly ask: () => Promise<RawGreeting | undefined>;
-  private renewal: Promise<ClientRenewal> | undefined = undefined;
-  private over = false;
+  readonly #host: RenewalHost;
+  readonly #ask: () => Promise<RawGreeting | undefined>;
+  #renewal: Promise<ClientRenewal> | undefined = undefined;
+  #over = false;
 
   constructor(host: RenewalHost, ask: () => Promise<RawGreeting | undefined>) {
-    this.host = host;
-    this.ask = ask;
+    this.#host = host;
+    this.#ask = ask;
   }
 
   onFrame(frame: Frame): void {
     // Its bytes are lent.
     const kept = { ...frame, bytes: frame.bytes.slice() };
-    this.renewal ??= import("./client-renewal.js").then(({ ClientRenewal }) => new ClientRenewal(this.host, this.ask));
-    this.withRenewal((renewal) => renewal.onFrame(kept));
+    this.#renewal ??= import("./client-renewal.js").then(
+      ({ ClientRenewal }) => new ClientRenewal(this.#host, this.#ask),
+    );
+    this.#withRenewal((renewal) => renewal.onFrame(kept));
   }
 
   onUnauthenticated(): void {
-    this.withRenewal((renewal) => renewal.onUnauthenticated());
+    this.#withRenewal((renewal) => renewal.onUnauthenticated());
   }
 
   stop(): void {
-    this.over = true;
-    this.withRenewal((renewal) => renewal.stop());
+    this.#over = true;
+    this.#withRenewal((renewal) => renewal.stop());
   }
 
   /** Where it cannot be loaded the session ends with its credentials. */
-  private withRenewal(use: (renewal: ClientRenewal) => void): void {
-    this.renewal?.then(
+  #withRenewal(use: (renewal: ClientRenewal) => void): void {
+    this.#renewal?.then(
       (renewal) => {
-        if (this.over) renewal.stop();
+        if (this.#over) renewal.stop();
         else use(renewal);
       },
       () => {},

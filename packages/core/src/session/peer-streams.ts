@@ -14,36 +14,36 @@ export interface PeerStreamsHost extends LaneHost {
 
 /** The streams that the peer opens: each becomes a lane or a call by its first bytes, or is of another protocol. */
 class PeerStreams {
-  private open = 0;
-  private readonly host: PeerStreamsHost;
+  #open = 0;
+  readonly #host: PeerStreamsHost;
 
   constructor(host: PeerStreamsHost) {
-    this.host = host;
+    this.#host = host;
   }
 
   accept(stream: DirectStream): void {
-    const { settings, onForeign } = this.host;
+    const { settings, onForeign } = this.#host;
     const { budget, limits } = settings;
-    if (this.open >= limits.maxStreams || !budget.charge(STREAM_BYTES)) {
-      if (this.open < limits.maxStreams) budget.release(STREAM_BYTES);
+    if (this.#open >= limits.maxStreams || !budget.charge(STREAM_BYTES)) {
+      if (this.#open < limits.maxStreams) budget.release(STREAM_BYTES);
       stream.reset(ResetCode.TooManyStreams);
       stream.stopSending(ResetCode.TooManyStreams);
       return;
     }
-    this.open++;
+    this.#open++;
     const onOver = (): void => {
-      this.open--;
+      this.#open--;
       budget.release(STREAM_BYTES);
     };
-    const channelOf = (kind: number): Channel | undefined => this.channelOf(kind, stream, onOver);
+    const channelOf = (kind: number): Channel | undefined => this.#channelOf(kind, stream, onOver);
     StreamSorter.sort(stream, { prefix: settings.prefix, channelOf, onForeign, onUnclaimed: onOver });
   }
 
-  private channelOf(kind: number, stream: DirectStream, onOver: () => void): Channel | undefined {
-    const { callee, settings } = this.host;
+  #channelOf(kind: number, stream: DirectStream, onOver: () => void): Channel | undefined {
+    const { callee, settings } = this.#host;
     const accept = (handler: (channel: Channel) => FrameHandler): Channel => Channel.accept(stream, handler, settings);
     const { onStream } = callee;
-    if (kind === StreamKind.Lane) return accept((channel) => new PeerLane(1, () => channel, this.host, onOver));
+    if (kind === StreamKind.Lane) return accept((channel) => new PeerLane(1, () => channel, this.#host, onOver));
     if (kind !== StreamKind.Call || onStream === undefined) return undefined;
     return accept((channel) => onStream(channel, onOver));
   }

@@ -5,41 +5,41 @@ import { RpcError } from "../errors.js";
 export class Pings {
   /** Milliseconds; undefined before the first answer. */
   rttMs: number | undefined = undefined;
-  private token = 0;
-  private readonly waiting: Map<number, { readonly sentAt: number; readonly answer: Deferred<number> | undefined }> =
+  #token = 0;
+  readonly #waiting: Map<number, { readonly sentAt: number; readonly answer: Deferred<number> | undefined }> =
     new Map();
 
   /** Sends one with `send`; resolves with the round-trip time in milliseconds. */
   ping(send: (token: number) => void): Promise<number> {
     const answer = deferred<number>();
-    this.start(send, answer);
+    this.#start(send, answer);
     return answer.promise;
   }
 
   /** Sends one that nobody waits for. */
   probe(send: (token: number) => void): void {
-    this.start(send, undefined);
+    this.#start(send, undefined);
   }
 
   /** An answer to no ping is passed over. */
   onPong(token: number): void {
-    const ping = this.waiting.get(token);
+    const ping = this.#waiting.get(token);
     if (ping === undefined) return;
-    this.waiting.delete(token);
+    this.#waiting.delete(token);
     this.rttMs = performance.now() - ping.sentAt;
     ping.answer?.resolve(this.rttMs);
   }
 
   /** No answer comes any more. */
   fail(reason: string): void {
-    const pings = [...this.waiting.values()];
-    this.waiting.clear();
+    const pings = [...this.#waiting.values()];
+    this.#waiting.clear();
     for (const { answer } of pings) answer?.reject(new RpcError("unavailable", reason));
   }
 
-  private start(send: (token: number) => void, answer: Deferred<number> | undefined): void {
-    const token = this.token++;
-    this.waiting.set(token, { sentAt: performance.now(), answer });
+  #start(send: (token: number) => void, answer: Deferred<number> | undefined): void {
+    const token = this.#token++;
+    this.#waiting.set(token, { sentAt: performance.now(), answer });
     send(token);
   }
 }

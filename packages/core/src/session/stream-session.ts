@@ -38,26 +38,26 @@ export class StreamSession<Transport extends TransportSession>
   readonly budget: MemoryBudget;
   callee: Callee;
   reserved: ReservedMethods | undefined = undefined;
-  private readonly lateCallee: SessionParts["lateCallee"];
+  readonly #lateCallee: SessionParts["lateCallee"];
   protected readonly drainage: Drain = new Drain(this);
   readonly bulk: Set<AnyMethod> | undefined = undefined;
   readonly peer: string | undefined;
   protected readonly ownStreams: OwnStreams = new OwnStreams(this);
   protected ended = false;
   readonly schemas: SchemaHandshake = new SchemaHandshake();
-  private readonly via: Via;
+  readonly #via: Via;
   /** The lane on which the peer said that it goes away. */
-  private leavingOn: PeerLane | undefined = undefined;
+  #leavingOn: PeerLane | undefined = undefined;
   readonly onForeign: SessionParts["onForeign"];
-  private readonly enter: SessionParts["enter"];
-  private readonly peerStreams: SessionParts["peerStreams"];
-  private readonly onEnd: (end: SessionEnd) => void;
+  readonly #enter: SessionParts["enter"];
+  readonly #peerStreams: SessionParts["peerStreams"];
+  readonly #onEnd: (end: SessionEnd) => void;
   /** The peer has closed the session with code 0: after a drain, it has all that was sent. */
   protected parted = false;
   /** Resolves when the peer has the notifications that were sent before a close, or never will. */
-  private delivery: Promise<void> | undefined = undefined;
+  #delivery: Promise<void> | undefined = undefined;
   /** Error of calls after the session was lost. */
-  private lost: RpcError | undefined = undefined;
+  #lost: RpcError | undefined = undefined;
 
   constructor(
     transport: Transport,
@@ -65,20 +65,20 @@ export class StreamSession<Transport extends TransportSession>
   ) {
     super();
     this.peer = peer;
-    this.enter = enter;
-    this.peerStreams = peerStreams;
+    this.#enter = enter;
+    this.#peerStreams = peerStreams;
     this.transport = transport;
     this.direct = directSession(transport);
     this.limits = settings.limits;
     this.settings = settings;
     this.budget = settings.budget;
-    this.via = via;
+    this.#via = via;
     this.onForeign = onForeign;
     this.callee = callee(this);
-    this.lateCallee = lateCallee;
+    this.#lateCallee = lateCallee;
     const { promise, resolve } = deferred<SessionEnd>();
     this.closed = promise;
-    this.onEnd = resolve;
+    this.#onEnd = resolve;
   }
 
   begin(method: AnyMethod, input: unknown, options: CallOptions | undefined): AnyAnswer {
@@ -89,16 +89,16 @@ export class StreamSession<Transport extends TransportSession>
   }
 
   carrierFor(method: AnyMethod, options: CallOptions | undefined): Carrier {
-    this.requireCalls();
+    this.#requireCalls();
     const priority = options?.priority ?? method.priority;
-    const carrier = this.pick(method, options?.via ?? method.via ?? (priority === undefined ? this.via : "stream"));
+    const carrier = this.pick(method, options?.via ?? method.via ?? (priority === undefined ? this.#via : "stream"));
     if (priority !== undefined) prioritize(carrier, priority);
     return carrier;
   }
 
   datagramsForCalls(): TransportSession["datagrams"] {
     this.requireOpen();
-    this.requireCalls();
+    this.#requireCalls();
     return this.transport.datagrams;
   }
 
@@ -106,12 +106,13 @@ export class StreamSession<Transport extends TransportSession>
     const failure = this.schemas.unreadable(method, error);
     const { code, message } = failure;
     const misfits = code === "internal" || code === "failed_precondition";
-    if (misfits && this.schemas.isFirstUnreadable(method)) this.tellMisfit(method, message);
+    if (misfits && this.schemas.isFirstUnreadable(method)) this.#tellMisfit(method, message);
     return failure;
   }
 
   async serveReserved(): Promise<void> {
-    const { lateCallee, callee } = this;
+    const { callee } = this;
+    const lateCallee = this.#lateCallee;
     if (lateCallee === undefined) return;
     const later = await lateCallee(this);
     if (this.callee === callee) this.callee = later;
@@ -122,7 +123,7 @@ export class StreamSession<Transport extends TransportSession>
   }
 
   async close({ timeoutMs = this.limits.maxAcknowledgeMs, ...info }: CloseOptions = {}): Promise<ClosedSession> {
-    if ((info.closeCode ?? 0) === 0) await this.delivered(timeoutMs);
+    if ((info.closeCode ?? 0) === 0) await this.#delivered(timeoutMs);
     this.ended = true;
     this.beforeClose();
     this.direct.close(info);
@@ -154,7 +155,7 @@ export class StreamSession<Transport extends TransportSession>
 
   /** Tells the peer that this side goes away, as far as the session lasts. */
   goaway(stage: number): void {
-    this.leavingOn?.goaway(stage);
+    this.#leavingOn?.goaway(stage);
   }
 
   callsServed(): number {
@@ -182,7 +183,7 @@ export class StreamSession<Transport extends TransportSession>
   onUnauthenticated(): void {}
 
   onGoaway(stage: number, lane: PeerLane, _frame: Frame): void {
-    this.leavingOn = lane;
+    this.#leavingOn = lane;
     this.drainage.onGoaway(stage);
   }
 
@@ -220,11 +221,11 @@ export class StreamSession<Transport extends TransportSession>
 
   protected attach(): void {
     const { onDatagram } = this.callee;
-    const leave = this.enter?.(({ code, message }) =>
+    const leave = this.#enter?.(({ code, message }) =>
       this.direct.close({ closeCode: codeNumber(code), reason: message }),
     );
     this.direct.attach({
-      onStream: this.peerStreams(this),
+      onStream: this.#peerStreams(this),
       ...(onDatagram !== undefined && { onDatagram }),
       waits: () => this.callsMade() > 0,
       onClosed: ({ closeCode = 0, reason = "" }, error) => {
@@ -232,8 +233,8 @@ export class StreamSession<Transport extends TransportSession>
         this.ended = true;
         leave?.();
         this.stopRenewals();
-        if (error !== undefined) this.lost = lostCall(error);
-        this.onEnd({ closeCode, reason, error });
+        if (error !== undefined) this.#lost = lostCall(error);
+        this.#onEnd({ closeCode, reason, error });
       },
     });
   }
@@ -241,7 +242,7 @@ export class StreamSession<Transport extends TransportSession>
   protected stopRenewals(): void {}
 
   protected requireOpen(): void {
-    if (this.ended) throw neverSent(this.lost);
+    if (this.ended) throw neverSent(this.#lost);
   }
 
   openStream(): DirectStream {
@@ -253,14 +254,14 @@ export class StreamSession<Transport extends TransportSession>
     }
   }
 
-  private requireCalls(): void {
+  #requireCalls(): void {
     const { drainage } = this;
     const objection = drainage.hasBegun ? drainage.objection : undefined;
     if (objection !== undefined) throw turnedAway(objection);
   }
 
   /** Tells the callee that an answer does not fit its schema, as far as the session takes notifications. */
-  private tellMisfit({ id, service }: AnyMethod, reason: string): void {
+  #tellMisfit({ id, service }: AnyMethod, reason: string): void {
     try {
       const { channel, notifyId, single } = this.notifier();
       channel.whenIdle(() => {
@@ -274,15 +275,15 @@ export class StreamSession<Transport extends TransportSession>
   }
 
   /** Takes no more calls, and resolves when the peer has received the notifications that were sent, or after so long. */
-  private async delivered(timeoutMs: number): Promise<void> {
+  async #delivered(timeoutMs: number): Promise<void> {
     const first = !this.ended;
     this.ended = true;
-    if (first && this.unacknowledged > 0) this.delivery = this.finishNotifications();
-    if (this.delivery === undefined) return;
-    await atMost(Math.min(timeoutMs, this.limits.maxTimeoutMs), this.delivery);
+    if (first && this.unacknowledged > 0) this.#delivery = this.#finishNotifications();
+    if (this.#delivery === undefined) return;
+    await atMost(Math.min(timeoutMs, this.limits.maxTimeoutMs), this.#delivery);
   }
 
-  private finishNotifications(): Promise<void> {
+  #finishNotifications(): Promise<void> {
     return new Promise((resolve) => {
       let lanesDone = false;
       const check = (): void => {

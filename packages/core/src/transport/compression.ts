@@ -13,23 +13,23 @@ const MIN_BYTES = 1024;
 export class SessionCompression {
   /** Numbers of the algorithms that this side reads. */
   readonly numbers: readonly number[];
-  private readonly algorithms: readonly Compression[];
-  private readonly minBytes: number;
-  private readonly maxBytes: number;
+  readonly #algorithms: readonly Compression[];
+  readonly #minBytes: number;
+  readonly #maxBytes: number;
   /** An algorithm that the peer reads; undefined until its hello has arrived. */
-  private chosen: Compression | undefined = undefined;
+  #chosen: Compression | undefined = undefined;
 
   /** @param maxBytes of a message that was compressed: `limits.maxDecompressedBytes` */
   constructor({ algorithms, minBytes = MIN_BYTES }: CompressionOptions, maxBytes: number) {
-    this.algorithms = algorithms;
+    this.#algorithms = algorithms;
     this.numbers = algorithms.map(({ name }) => COMPRESSION_NUMBERS[name]);
-    this.minBytes = minBytes;
-    this.maxBytes = maxBytes;
+    this.#minBytes = minBytes;
+    this.#maxBytes = maxBytes;
   }
 
   /** The peer reads the algorithms of these numbers. */
   onPeer(numbers: Uint8Array): void {
-    this.chosen = this.algorithms.find(({ name }) => numbers.includes(COMPRESSION_NUMBERS[name]));
+    this.#chosen = this.#algorithms.find(({ name }) => numbers.includes(COMPRESSION_NUMBERS[name]));
   }
 
   /**
@@ -38,9 +38,9 @@ export class SessionCompression {
    * @param wanted true whatever its length, false not at all, undefined by its length
    */
   shrink(out: FrameWriter, mark: number, start: number, wanted: boolean | undefined): void {
-    const { chosen } = this;
+    const chosen = this.#chosen;
     const length = out.position - start;
-    if (chosen === undefined || wanted === false || (wanted === undefined && length < this.minBytes)) return;
+    if (chosen === undefined || wanted === false || (wanted === undefined && length < this.#minBytes)) return;
     const smaller = chosen.compress(out.buffer.subarray(start, out.position));
     if (smaller.length + 1 >= length) return;
     out.position = start;
@@ -51,13 +51,13 @@ export class SessionCompression {
 
   /** Decompresses `bytes[start, end)`. Throws `RpcError` when it cannot be read, or is too large. */
   expand(bytes: Uint8Array, start: number, end: number): Uint8Array {
-    const algorithm = this.algorithms.find(({ name }) => COMPRESSION_NUMBERS[name] === bytes[start]);
+    const algorithm = this.#algorithms.find(({ name }) => COMPRESSION_NUMBERS[name] === bytes[start]);
     if (algorithm === undefined) throw unknownCompression(bytes, start, end);
     try {
-      return algorithm.decompress(bytes.subarray(start + 1, end), this.maxBytes);
+      return algorithm.decompress(bytes.subarray(start + 1, end), this.#maxBytes);
     } catch (error) {
       if (error instanceof RangeError) {
-        const text = `the message is larger than ${this.maxBytes} bytes (limits.maxDecompressedBytes)`;
+        const text = `the message is larger than ${this.#maxBytes} bytes (limits.maxDecompressedBytes)`;
         throw new RpcError("resource_exhausted", text, { cause: error });
       }
       throw new RpcError("invalid_argument", `the message is not ${algorithm.name} data`, { cause: error });

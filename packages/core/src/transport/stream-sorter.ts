@@ -24,18 +24,18 @@ export interface StreamOwner {
 
 /** Finds out by its first bytes whose a stream is that the peer opened, and passes it on. */
 export class StreamSorter implements DirectStreamHandler {
-  private readonly stream: DirectStream;
-  private readonly owner: StreamOwner;
-  private channel: Channel | undefined = undefined;
-  private foreign: DirectStreamHandler | undefined = undefined;
-  private first: Uint8Array | undefined = undefined;
+  readonly #stream: DirectStream;
+  readonly #owner: StreamOwner;
+  #channel: Channel | undefined = undefined;
+  #foreign: DirectStreamHandler | undefined = undefined;
+  #first: Uint8Array | undefined = undefined;
   /** The code of a STOP_SENDING that came before it was known whose the stream is. */
-  private stopped: number | undefined = undefined;
-  private over = false;
+  #stopped: number | undefined = undefined;
+  #over = false;
 
   private constructor(stream: DirectStream, owner: StreamOwner) {
-    this.stream = stream;
-    this.owner = owner;
+    this.#stream = stream;
+    this.#owner = owner;
   }
 
   static sort(stream: DirectStream, owner: StreamOwner): void {
@@ -43,105 +43,105 @@ export class StreamSorter implements DirectStreamHandler {
   }
 
   get borrows(): boolean {
-    return this.channel !== undefined;
+    return this.#channel !== undefined;
   }
 
   onData(chunk: Uint8Array): void {
-    if (this.channel !== undefined) this.channel.onData(chunk);
-    else if (this.foreign !== undefined) this.foreign.onData(chunk);
-    else if (!this.over) this.sort(this.first === undefined ? chunk : joined(this.first, chunk));
+    if (this.#channel !== undefined) this.#channel.onData(chunk);
+    else if (this.#foreign !== undefined) this.#foreign.onData(chunk);
+    else if (!this.#over) this.#sort(this.#first === undefined ? chunk : joined(this.#first, chunk));
   }
 
   onEnd(): void {
-    if (this.unsorted && this.owner.onForeign !== undefined) this.giveAway(this.first ?? new Uint8Array(0));
-    if (this.unsorted) this.refuse(ResetCode.ProtocolError);
-    else this.target?.onEnd();
+    if (this.#unsorted && this.#owner.onForeign !== undefined) this.#giveAway(this.#first ?? new Uint8Array(0));
+    if (this.#unsorted) this.#refuse(ResetCode.ProtocolError);
+    else this.#target?.onEnd();
   }
 
   onReset(code: number): void {
-    if (this.unsorted) this.refuse(code);
-    else this.target?.onReset(code);
+    if (this.#unsorted) this.#refuse(code);
+    else this.#target?.onReset(code);
   }
 
   onStopSending(code: number): void {
-    if (!this.unsorted) this.target?.onStopSending(code);
+    if (!this.#unsorted) this.#target?.onStopSending(code);
     // Nothing is left to do for a call or a lane; a stream of another protocol may still be sent on.
-    else if (this.owner.onForeign === undefined) this.refuse(code);
-    else this.stopped = code;
+    else if (this.#owner.onForeign === undefined) this.#refuse(code);
+    else this.#stopped = code;
   }
 
   onDrain(): void {
-    (this.target ?? this.owner.early)?.onDrain();
+    (this.#target ?? this.#owner.early)?.onDrain();
   }
 
   onClosed(error: Error | undefined): void {
-    if (this.unsorted) this.giveUp();
-    else this.target?.onClosed(error);
+    if (this.#unsorted) this.#giveUp();
+    else this.#target?.onClosed(error);
   }
 
-  private get target(): DirectStreamHandler | undefined {
-    return this.channel ?? this.foreign;
+  get #target(): DirectStreamHandler | undefined {
+    return this.#channel ?? this.#foreign;
   }
 
-  private get unsorted(): boolean {
-    return this.target === undefined && !this.over;
+  get #unsorted(): boolean {
+    return this.#target === undefined && !this.#over;
   }
 
-  private sort(bytes: Uint8Array): void {
-    this.first = bytes;
-    const { prefix } = this.owner;
+  #sort(bytes: Uint8Array): void {
+    this.#first = bytes;
+    const { prefix } = this.#owner;
     const known = Math.min(prefix.length, bytes.length);
     for (let at = 0; at < known; at++) {
       if (bytes[at] !== prefix[at]) {
-        this.giveAway(bytes);
+        this.#giveAway(bytes);
         return;
       }
     }
     if (bytes.length <= prefix.length) return;
     const start = prefix.length + varintLengthFromFirstByte(bytes[prefix.length] as number);
     if (bytes.length < start) return;
-    this.claim(bytes, start);
+    this.#claim(bytes, start);
   }
 
-  private claim(bytes: Uint8Array, start: number): void {
+  #claim(bytes: Uint8Array, start: number): void {
     let kind = -1;
     try {
-      kind = readVarint(bytes, this.owner.prefix.length);
+      kind = readVarint(bytes, this.#owner.prefix.length);
     } catch (error) {
       // Beyond what this protocol can number.
       if (!(error instanceof ProtocolError)) throw error;
     }
-    this.channel = this.owner.channelOf(kind, this.stream);
-    if (this.channel === undefined) {
-      this.giveAway(bytes);
+    this.#channel = this.#owner.channelOf(kind, this.#stream);
+    if (this.#channel === undefined) {
+      this.#giveAway(bytes);
       return;
     }
-    this.first = undefined;
-    if (this.stopped === undefined) this.channel.onData(bytes, start);
-    else this.channel.onStopSending(this.stopped);
+    this.#first = undefined;
+    if (this.#stopped === undefined) this.#channel.onData(bytes, start);
+    else this.#channel.onStopSending(this.#stopped);
   }
 
-  private giveAway(bytes: Uint8Array): void {
-    const { onForeign } = this.owner;
+  #giveAway(bytes: Uint8Array): void {
+    const { onForeign } = this.#owner;
     if (onForeign === undefined) {
-      this.refuse(ResetCode.UnknownKind);
+      this.#refuse(ResetCode.UnknownKind);
       return;
     }
-    this.first = undefined;
-    this.owner.onUnclaimed();
-    this.foreign = onForeign(this.stream, bytes);
-    if (this.stopped !== undefined) this.foreign.onStopSending(this.stopped);
+    this.#first = undefined;
+    this.#owner.onUnclaimed();
+    this.#foreign = onForeign(this.#stream, bytes);
+    if (this.#stopped !== undefined) this.#foreign.onStopSending(this.#stopped);
   }
 
-  private refuse(code: number): void {
-    this.giveUp();
-    this.stream.reset(code);
-    this.stream.stopSending(code);
+  #refuse(code: number): void {
+    this.#giveUp();
+    this.#stream.reset(code);
+    this.#stream.stopSending(code);
   }
 
-  private giveUp(): void {
-    this.over = true;
-    this.first = undefined;
-    this.owner.onUnclaimed();
+  #giveUp(): void {
+    this.#over = true;
+    this.#first = undefined;
+    this.#owner.onUnclaimed();
   }
 }

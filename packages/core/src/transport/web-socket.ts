@@ -56,144 +56,144 @@ export function webSocketTransport(socket: WebSocketLike, role: Role, options?: 
 }
 
 class SocketByteStream implements ByteStream {
-  private readonly socket: WebSocketLike;
-  private handler: ByteStreamHandler | undefined = undefined;
+  readonly #socket: WebSocketLike;
+  #handler: ByteStreamHandler | undefined = undefined;
   /** Written before the socket was open. */
-  private early: UnsharedBytes[] | undefined;
-  private timer: ReturnType<typeof setTimeout> | undefined = undefined;
+  #early: UnsharedBytes[] | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined = undefined;
   /** Arrived while nobody takes it. */
-  private readonly held: HeldBytes;
-  private paused = false;
-  private full = false;
-  private ending = false;
-  private over: { error: Error | undefined } | undefined = undefined;
+  readonly #held: HeldBytes;
+  #paused = false;
+  #full = false;
+  #ending = false;
+  #over: { error: Error | undefined } | undefined = undefined;
 
-  private readonly onSent = (): void => this.look();
+  readonly #onSent = (): void => this.#look();
 
   constructor(socket: WebSocketLike, maxHeldBytes: number = MAX_HELD_BYTES) {
-    this.socket = socket;
-    this.held = new HeldBytes(maxHeldBytes);
+    this.#socket = socket;
+    this.#held = new HeldBytes(maxHeldBytes);
     socket.binaryType = "arraybuffer";
-    this.early = socket.readyState < OPEN ? [] : undefined;
+    this.#early = socket.readyState < OPEN ? [] : undefined;
     // Nobody takes what arrives before `attach`.
-    if (this.early === undefined) socket.pause?.();
-    socket.addEventListener("open", () => this.open());
-    socket.addEventListener("message", ({ data }) => this.onMessage(data));
-    socket.addEventListener("close", ({ code, reason }) => this.closed(code, reason));
+    if (this.#early === undefined) socket.pause?.();
+    socket.addEventListener("open", () => this.#open());
+    socket.addEventListener("message", ({ data }) => this.#onMessage(data));
+    socket.addEventListener("close", ({ code, reason }) => this.#closed(code, reason));
     // The close event, which always follows an error, says why.
     socket.addEventListener("error", () => {});
   }
 
   attach(handler: ByteStreamHandler): void {
-    this.handler = handler;
+    this.#handler = handler;
     queueMicrotask(() => {
-      if (!this.paused) this.resume();
-      if (this.over !== undefined) handler.onClosed(this.over.error);
-      else if (this.socket.readyState === CLOSED) this.closed(undefined, undefined);
+      if (!this.#paused) this.resume();
+      if (this.#over !== undefined) handler.onClosed(this.#over.error);
+      else if (this.#socket.readyState === CLOSED) this.#closed(undefined, undefined);
     });
   }
 
   write(bytes: Uint8Array): boolean {
-    if (this.ending || this.over !== undefined) return true;
+    if (this.#ending || this.#over !== undefined) return true;
     for (let at = 0; at < bytes.length; at += MAX_MESSAGE) {
       const message = bytes.slice(at, at + MAX_MESSAGE);
-      if (this.early === undefined) this.socket.send(message, this.onSent);
-      else this.early.push(message);
+      if (this.#early === undefined) this.#socket.send(message, this.#onSent);
+      else this.#early.push(message);
     }
     if (this.pendingBytes() <= HIGH_WATER) return true;
-    this.full = true;
-    this.lookLater();
+    this.#full = true;
+    this.#lookLater();
     return false;
   }
 
   pendingBytes(): number {
-    return this.socket.bufferedAmount ?? 0;
+    return this.#socket.bufferedAmount ?? 0;
   }
 
   /** A WebSocket has no half-close: the closing handshake comes after what was sent. */
   end(): void {
-    this.ending = true;
-    if (this.early === undefined) this.socket.close(NORMAL_CLOSURE);
+    this.#ending = true;
+    if (this.#early === undefined) this.#socket.close(NORMAL_CLOSURE);
   }
 
   destroy(): void {
-    clearTimeout(this.timer);
-    this.held.clear();
+    clearTimeout(this.#timer);
+    this.#held.clear();
     // A closing handshake would wait for a peer that may never answer.
-    if (this.socket.terminate === undefined) this.socket.close(NORMAL_CLOSURE);
-    else this.socket.terminate();
+    if (this.#socket.terminate === undefined) this.#socket.close(NORMAL_CLOSURE);
+    else this.#socket.terminate();
   }
 
   pause(): void {
-    this.paused = true;
-    if (this.early === undefined) this.socket.pause?.();
+    this.#paused = true;
+    if (this.#early === undefined) this.#socket.pause?.();
   }
 
   resume(): void {
-    this.paused = false;
-    this.deliver();
+    this.#paused = false;
+    this.#deliver();
     // `ws` throws where the socket was given up before it was open.
-    if (!this.paused && this.early === undefined) this.socket.resume?.();
+    if (!this.#paused && this.#early === undefined) this.#socket.resume?.();
   }
 
-  private open(): void {
-    const early = this.early ?? [];
-    this.early = undefined;
-    for (const bytes of early) this.socket.send(bytes);
-    if (this.handler === undefined || this.paused) this.socket.pause?.();
-    if (this.ending) this.socket.close(NORMAL_CLOSURE);
+  #open(): void {
+    const early = this.#early ?? [];
+    this.#early = undefined;
+    for (const bytes of early) this.#socket.send(bytes);
+    if (this.#handler === undefined || this.#paused) this.#socket.pause?.();
+    if (this.#ending) this.#socket.close(NORMAL_CLOSURE);
   }
 
-  private onMessage(data: unknown): void {
+  #onMessage(data: unknown): void {
     if (!(data instanceof ArrayBuffer)) {
-      this.socket.close(UNSUPPORTED_DATA, "messages are binary");
+      this.#socket.close(UNSUPPORTED_DATA, "messages are binary");
       return;
     }
     const bytes = new Uint8Array(data);
-    if (this.paused || this.handler === undefined || this.held.bytes > 0) this.hold(bytes);
-    else this.handler.onData(bytes);
+    if (this.#paused || this.#handler === undefined || this.#held.bytes > 0) this.#hold(bytes);
+    else this.#handler.onData(bytes);
   }
 
-  private hold(bytes: Uint8Array): void {
-    if (this.over !== undefined) return;
+  #hold(bytes: Uint8Array): void {
+    if (this.#over !== undefined) return;
     try {
-      this.held.push(bytes);
+      this.#held.push(bytes);
     } catch (error) {
-      this.over = { error: asError(error) };
+      this.#over = { error: asError(error) };
       this.destroy();
-      this.handler?.onClosed(this.over.error);
+      this.#handler?.onClosed(this.#over.error);
     }
   }
 
-  private deliver(): void {
-    while (!this.paused && this.handler !== undefined) {
-      const bytes = this.held.shift();
+  #deliver(): void {
+    while (!this.#paused && this.#handler !== undefined) {
+      const bytes = this.#held.shift();
       if (bytes === undefined) return;
-      this.handler.onData(bytes);
+      this.#handler.onData(bytes);
     }
   }
 
-  private lookLater(): void {
-    this.timer ??= setTimeout(() => {
-      this.timer = undefined;
-      this.look();
-      if (this.full && this.over === undefined) this.lookLater();
+  #lookLater(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#look();
+      if (this.#full && this.#over === undefined) this.#lookLater();
     }, LOOK_EVERY_MS);
   }
 
-  private look(): void {
-    if (!this.full || this.over !== undefined || this.pendingBytes() > HIGH_WATER) return;
-    this.full = false;
-    this.handler?.onDrain();
+  #look(): void {
+    if (!this.#full || this.#over !== undefined || this.pendingBytes() > HIGH_WATER) return;
+    this.#full = false;
+    this.#handler?.onDrain();
   }
 
-  private closed(code: number | undefined, reason: string | undefined): void {
-    if (this.over !== undefined) return;
-    clearTimeout(this.timer);
+  #closed(code: number | undefined, reason: string | undefined): void {
+    if (this.#over !== undefined) return;
+    clearTimeout(this.#timer);
     const why = reason === undefined || reason === "" ? "" : `: ${reason}`;
     const error =
       code === NORMAL_CLOSURE ? undefined : new Error(`the WebSocket closed with code ${code ?? 1006}${why}`);
-    this.over = { error };
-    this.handler?.onClosed(error);
+    this.#over = { error };
+    this.#handler?.onClosed(error);
   }
 }

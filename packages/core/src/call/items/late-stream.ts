@@ -15,70 +15,70 @@ import {
  * does.
  */
 export class LateItems<Item> {
-  private readonly queue: ItemQueue<Item>;
-  private readonly onAbandoned: () => void;
-  private source: AsyncIterator<Item> | undefined = undefined;
-  private fed: FedItems | undefined = undefined;
-  private onTaken: (() => void) | undefined = undefined;
+  readonly #queue: ItemQueue<Item>;
+  readonly #onAbandoned: () => void;
+  #source: AsyncIterator<Item> | undefined = undefined;
+  #fed: FedItems | undefined = undefined;
+  #onTaken: (() => void) | undefined = undefined;
 
   /** @param onAbandoned the reader left before there was anything to follow */
   constructor(onAbandoned: () => void, newQueue: NewItemQueue = itemQueue) {
-    this.onAbandoned = onAbandoned;
-    this.queue = newQueue<Item>({
+    this.#onAbandoned = onAbandoned;
+    this.#queue = newQueue<Item>({
       onTaken: (size, held) => {
-        this.fed?.taken(size, held);
-        this.onTaken?.();
-        this.onTaken = undefined;
+        this.#fed?.taken(size, held);
+        this.#onTaken?.();
+        this.#onTaken = undefined;
       },
       onAbandoned: () => {
-        if (this.fed !== undefined) this.fed.leave();
-        else if (this.source === undefined) this.onAbandoned();
-        else Promise.resolve(this.source.return?.()).catch(() => {});
-        this.onTaken?.();
+        if (this.#fed !== undefined) this.#fed.leave();
+        else if (this.#source === undefined) this.#onAbandoned();
+        else Promise.resolve(this.#source.return?.()).catch(() => {});
+        this.#onTaken?.();
       },
     });
   }
 
   get stream(): ItemStream<Item> {
-    return this.queue.stream;
+    return this.#queue.stream;
   }
 
   /** @param answer what was said beside `items` */
   follow(items: AsyncIterable<Item>, answer: AnswerMetadata): void {
-    const { queue } = this;
+    const queue = this.#queue;
     queue.answer = answer;
     if (items instanceof ItemStream) {
       items.feed({
         start: (source) => {
-          this.fed = source;
+          this.#fed = source;
         },
         push: (item: Item, size, held) => queue.push(item, size, held),
         end: (error) => queue.end(error),
       });
       return;
     }
-    this.source = items[Symbol.asyncIterator]();
-    void this.pump(this.source);
+    this.#source = items[Symbol.asyncIterator]();
+    void this.#pump(this.#source);
   }
 
   fail(error: RpcError): void {
-    this.queue.end(error);
+    this.#queue.end(error);
   }
 
-  private async pump(source: AsyncIterator<Item>): Promise<void> {
+  async #pump(source: AsyncIterator<Item>): Promise<void> {
     try {
       for (;;) {
         const next = await source.next();
         if (next.done === true) break;
         const taken = new Promise<void>((resolve) => {
-          this.onTaken = resolve;
+          this.#onTaken = resolve;
         });
-        this.queue.push(next.value, 1);
+        this.#queue.push(next.value, 1);
         await taken;
       }
-      this.queue.end(undefined);
+      this.#queue.end(undefined);
     } catch (error) {
-      this.queue.end(RpcError.from(error));
+      this.#queue.end(RpcError.from(error));
     }
   }
 }
@@ -86,11 +86,11 @@ export class LateItems<Item> {
 /** Both directions of a duplex call that can be had before the call is made. */
 export class LateDuplex<Sent, Result> implements DuplexStream<Sent, Result> {
   readonly writable: WritableStream<Sent>;
-  private readonly items: LateItems<Result>;
-  private controller!: WritableStreamDefaultController;
+  readonly #items: LateItems<Result>;
+  #controller!: WritableStreamDefaultController;
   /** Rejects when the call fails first: a write that waits must settle, or the stream never errors. */
-  private readonly writer: Deferred<WritableStreamDefaultWriter<Sent>> = deferred();
-  private following: WritableStreamDefaultWriter<Sent> | undefined = undefined;
+  readonly #writer: Deferred<WritableStreamDefaultWriter<Sent>> = deferred();
+  #following: WritableStreamDefaultWriter<Sent> | undefined = undefined;
 
   /** @param onAbandoned the caller gave up before there was a call to follow */
   constructor(onAbandoned: () => void) {
@@ -98,39 +98,39 @@ export class LateDuplex<Sent, Result> implements DuplexStream<Sent, Result> {
       onAbandoned();
       this.fail(error);
     };
-    this.items = new LateItems(() => giveUp(new RpcError("cancelled", "the caller wants no more items")));
+    this.#items = new LateItems(() => giveUp(new RpcError("cancelled", "the caller wants no more items")));
     this.writable = new WritableStream<Sent>({
       start: (controller) => {
-        this.controller = controller;
+        this.#controller = controller;
         // The sink's own `abort` would come only after a write that waits. In a microtask, since Node does not bear a
         // stream that fails while its signal fires.
         const { signal } = controller;
         const onAbort = (): void => {
-          if (this.following === undefined) giveUp(RpcError.from(signal.reason, "cancelled"));
-          else this.following.abort(signal.reason).catch(() => {});
+          if (this.#following === undefined) giveUp(RpcError.from(signal.reason, "cancelled"));
+          else this.#following.abort(signal.reason).catch(() => {});
         };
         signal.addEventListener("abort", () => queueMicrotask(onAbort));
       },
-      write: async (item) => (await this.writer.promise).write(item),
-      close: async () => (await this.writer.promise).close(),
+      write: async (item) => (await this.#writer.promise).write(item),
+      close: async () => (await this.#writer.promise).close(),
     });
-    this.writer.promise.catch(() => {});
+    this.#writer.promise.catch(() => {});
   }
 
   get readable(): ItemStream<Result> {
-    return this.items.stream;
+    return this.#items.stream;
   }
 
   follow({ readable, writable }: DuplexStream<Sent, Result>): void {
-    this.following = writable.getWriter();
-    this.following.closed.catch((error: unknown) => this.controller.error(error));
-    this.writer.resolve(this.following);
-    this.items.follow(readable, readable);
+    this.#following = writable.getWriter();
+    this.#following.closed.catch((error: unknown) => this.#controller.error(error));
+    this.#writer.resolve(this.#following);
+    this.#items.follow(readable, readable);
   }
 
   fail(error: RpcError): void {
-    this.controller.error(error);
-    this.writer.reject(error);
-    this.items.fail(error);
+    this.#controller.error(error);
+    this.#writer.reject(error);
+    this.#items.fail(error);
   }
 }

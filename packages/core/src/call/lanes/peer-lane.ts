@@ -37,9 +37,9 @@ export class PeerLane implements FrameHandler {
   protected readonly ourBit: 0 | 1;
   protected readonly host: LaneHost;
   protected over = false;
-  private readonly callee: LaneCallee;
-  private readonly onOver: (lane: PeerLane) => void;
-  private greeted = false;
+  readonly #callee: LaneCallee;
+  readonly #onOver: (lane: PeerLane) => void;
+  #greeted = false;
 
   /**
    * @param ourBit of the ids of our calls: 0 on the side that opened the stream, 1 on the other
@@ -54,12 +54,12 @@ export class PeerLane implements FrameHandler {
   ) {
     this.ourBit = ourBit;
     this.host = host;
-    this.onOver = onOver;
+    this.#onOver = onOver;
     this.format = host.settings.format;
     this.channel = channel(this);
     this.channel.coalesce();
-    this.callee = host.callee.onLane(this.channel);
-    this.greet();
+    this.#callee = host.callee.onLane(this.channel);
+    this.#greet();
   }
 
   /** @param write appends what the stage says */
@@ -83,11 +83,11 @@ export class PeerLane implements FrameHandler {
     if (this.over && !this.isAwaited(frame)) return;
     if (frame.callId > MAX_CALL_ID) throw new ProtocolError(`call id ${frame.callId} is beyond any limit`);
     // A close may come instead of hello: the session was refused.
-    if (!this.greeted && frame.type !== FrameType.Close) this.onHello(frame);
+    if (!this.#greeted && frame.type !== FrameType.Close) this.#onHello(frame);
     else if (frame.type >= FrameType.Goaway && frame.type !== FrameType.HalfEnd && !frame.oversized)
-      this.onSessionFrame(frame);
+      this.#onSessionFrame(frame);
     else if ((frame.callId & 1) === this.ourBit) this.onFrameOfOurs(frame);
-    else this.callee.onFrame(frame);
+    else this.#callee.onFrame(frame);
   }
 
   onEnd(): void {
@@ -141,11 +141,11 @@ export class PeerLane implements FrameHandler {
   protected end(_error: RpcError): void {
     if (this.over) return;
     this.over = true;
-    this.onOver(this);
-    this.callee.end();
+    this.#onOver(this);
+    this.#callee.end();
   }
 
-  private greet(): void {
+  #greet(): void {
     const { compression } = this.channel;
     const { settings } = this.host;
     const { greeting } = settings;
@@ -159,15 +159,15 @@ export class PeerLane implements FrameHandler {
     this.channel.commit(mark);
   }
 
-  private onHello(frame: Frame): void {
+  #onHello(frame: Frame): void {
     const { codec, compressions, renews = false } = readHello(frame);
     this.channel.compression?.onPeer(compressions);
-    if (codec !== undefined) this.callee.onHello(codec);
-    this.greeted = true;
+    if (codec !== undefined) this.#callee.onHello(codec);
+    this.#greeted = true;
     this.host.onHello(this, renews);
   }
 
-  private onSessionFrame(frame: Frame): void {
+  #onSessionFrame(frame: Frame): void {
     const { type, callId, bytes, start, end } = frame;
     if (callId !== 0) throw new ProtocolError(`a frame of type ${type} belongs to no call`);
     if (type === FrameType.Goaway) {

@@ -19,10 +19,10 @@ const REFUSAL: Fault = {
 };
 
 class UnservedLane implements LaneCallee {
-  private readonly channel: Channel;
+  readonly #channel: Channel;
 
   constructor(channel: Channel) {
-    this.channel = channel;
+    this.#channel = channel;
   }
 
   onHello(): void {}
@@ -30,7 +30,7 @@ class UnservedLane implements LaneCallee {
   onFrame({ type, callId }: Frame): void {
     switch (type) {
       case FrameType.Request:
-        this.refuse(callId);
+        this.#refuse(callId);
         return;
       // Frames sent before the refusal arrived are dropped, and so are notifications.
       case FrameType.Notify:
@@ -46,8 +46,8 @@ class UnservedLane implements LaneCallee {
 
   end(): void {}
 
-  private refuse(callId: number): void {
-    const { channel } = this;
+  #refuse(callId: number): void {
+    const channel = this.#channel;
     channel.whenIdle(() => {
       const mark = channel.begin(FrameType.Error | FLAG_HEAD, callId);
       writeFault(channel.out, REFUSAL, channel.limits);

@@ -18,49 +18,49 @@ export class OwnStreams {
   /** Called when a stream with a notification is over. */
   onConfirmed: (() => void) | undefined = undefined;
   /** Streams with notifications that the peer may not have received yet. */
-  private unconfirmed = 0;
+  #unconfirmed = 0;
   /** Notifications on those that ended before the peer had received them. */
-  private lost = 0;
-  private readonly host: StreamsHost;
-  private readonly onOver = (): void => {
+  #lost = 0;
+  readonly #host: StreamsHost;
+  readonly #onOver = (): void => {
     this.made--;
-    this.host.onIdle();
+    this.#host.onIdle();
   };
 
   constructor(host: StreamsHost) {
-    this.host = host;
+    this.#host = host;
   }
 
   /** Whether the peer has every notification that was sent on a stream of its own. */
   get confirmed(): boolean {
-    return this.unconfirmed === 0;
+    return this.#unconfirmed === 0;
   }
 
   /** Notifications that the peer is not known to have received. */
   get unacknowledged(): number {
-    return this.unconfirmed + this.lost;
+    return this.#unconfirmed + this.#lost;
   }
 
   /** The carrier of one call. Throws `RpcError` when no stream can be had. */
   open(): OutgoingCallStream {
-    return this.carry(this.onOver);
+    return this.#carry(this.#onOver);
   }
 
   /** The carrier of one notification, which nothing answers. */
   openForNotify(): OutgoingCallStream {
-    const carrier = this.carry((received) => {
-      this.unconfirmed--;
-      if (!received) this.lost++;
+    const carrier = this.#carry((received) => {
+      this.#unconfirmed--;
+      if (!received) this.#lost++;
       this.onConfirmed?.();
-      this.onOver();
+      this.#onOver();
     });
-    this.unconfirmed++;
+    this.#unconfirmed++;
     return carrier;
   }
 
-  private carry(onOver: (received: boolean) => void): OutgoingCallStream {
-    const stream = this.host.openStream();
+  #carry(onOver: (received: boolean) => void): OutgoingCallStream {
+    const stream = this.#host.openStream();
     this.made++;
-    return new OutgoingCallStream(stream, this.host.settings, onOver);
+    return new OutgoingCallStream(stream, this.#host.settings, onOver);
   }
 }
