@@ -119,8 +119,8 @@ export interface Callee {
   readonly calls: number;
   /** The client has proven itself anew: calls that begin from now on have this connection. */
   identify?(connection: unknown): void;
-  /** Takes those on a lane. */
-  onLane(channel: Channel): LaneCallee;
+  /** Takes those on a lane; absent, they are refused. */
+  onLane?(channel: Channel): LaneCallee;
   /** Takes one on a stream of its own; absent, such streams are refused. `onOver` is to be called when it is over. */
   readonly onStream?: (channel: Channel, onOver: () => void) => FrameHandler;
   /** Takes a datagram; absent, none are read. */

@@ -1,5 +1,4 @@
 import type { Via } from "../contract/descriptor.js";
-import { unserved } from "../call/lanes/unserved.js";
 import { completeLimits, type Limits } from "../limits.js";
 import type { MetadataInit } from "../metadata.js";
 import type { Awaitable } from "../server/router.js";
@@ -34,7 +33,6 @@ export function createClientSession<Transport extends TransportSession>(
     settings: plainSettings(limits, { prefix, greeting: greetingOf(said, limits) }),
     via,
     peer,
-    callee: () => unserved,
     lateCallee: servesReserved(prefix),
     clientRenewal: clientRenewalOf(said, limits),
     peerStreams: takePeerStreams,

@@ -1,4 +1,3 @@
-import { unserved } from "../call/lanes/unserved.js";
 import { completeLimits } from "../limits.js";
 import type { DirectStream, WebTransportSession } from "../transport/session.js";
 import { plainSettings } from "./carrier-settings.js";
@@ -18,8 +17,8 @@ export function createStreamSession<Transport extends WebTransportSession>(
   { limits, prefix, peer }: Omit<ClientSessionOptions, "via" | "credentials" | "metadata" | "renewCredentials"> = {},
 ): ClientSession<Transport> {
   const settings = plainSettings(completeLimits(limits), { prefix });
-  const callee = { callee: () => unserved, lateCallee: servesReserved(prefix) };
-  return new StreamSession(transport, { settings, peer, ...callee, peerStreams: loadPeerStreams }).open();
+  const lateCallee = servesReserved(prefix);
+  return new StreamSession(transport, { settings, peer, lateCallee, peerStreams: loadPeerStreams }).open();
 }
 
 /** The peer of a session that only calls opens few streams: the code that takes them is loaded with the first. */

@@ -1,4 +1,5 @@
 import type { Carrier } from "../call/carrier.js";
+import { Drain } from "../call/lanes/drain.js";
 import { Lane } from "../call/lanes/lane.js";
 import type { AnyMethod, Via } from "../contract/descriptor.js";
 import { SessionCode } from "../transport/close-codes.js";
@@ -60,11 +61,11 @@ export class LaneSession<Transport extends TransportSession>
   async drain(options: SessionDrainOptions = {}): Promise<ClosedSession> {
     const { timeoutMs = this.limits.maxDrainMs } = options;
     // Ahead of the goaway itself, on the same lane.
-    if (!this.drainage.refusing) this.#sayDeparture?.({ ...options, timeoutMs }, () => this.openLane());
+    if (!this.isRefusing()) this.#sayDeparture?.({ ...options, timeoutMs }, () => this.openLane());
     const expire = (): void =>
       void this.close({ closeCode: SessionCode.DrainTimeout, reason: "the drain took too long" });
     const timer = setTimeout(expire, Math.min(timeoutMs, this.limits.maxTimeoutMs));
-    this.drainage.start();
+    Drain.of(this).start();
     const end = await this.closed;
     clearTimeout(timer);
     return { ...end, unacknowledged: this.unacknowledged };

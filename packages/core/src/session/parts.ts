@@ -17,8 +17,8 @@ export interface SessionParts {
   readonly via?: Via | undefined;
   /** The peer's name in errors, such as its URL. */
   readonly peer?: string | undefined;
-  /** Makes what takes the peer's calls. */
-  readonly callee: (host: ServingHost) => Callee;
+  /** Makes what takes the peer's calls. Without it nothing is served. */
+  readonly callee?: (host: ServingHost) => Callee;
   /** Loads what takes the peer's calls in its place, once there is something for the peer to call. */
   readonly lateCallee?: (host: ServingHost) => Promise<Callee>;
   /** Tells the server that the session has begun, and how to close it; returns what tells of its end. */

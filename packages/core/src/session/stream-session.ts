@@ -18,19 +18,23 @@ import { directSession } from "../transport/web-session.js";
 import type { Frame } from "../wire/frame.js";
 import * as FrameType from "../wire/frame-type.js";
 import { writeMisfitNotice } from "../wire/misfit-notice.js";
-import { Drain, type DrainHost } from "./drain.js";
+import type { Drain } from "../call/lanes/drain.js";
 import type { ClosedSession, CloseOptions, SessionEnd } from "./options.js";
 import { OwnStreams, type StreamsHost } from "./carriers/own-streams.js";
 import type { SessionParts } from "./parts.js";
 import type { PeerStreamsHost } from "./peer-streams.js";
 import type { ClientSession } from "./session.js";
 
+/** Nothing is served. */
+const UNSERVED: Callee = { calls: 0 };
+
 /** A session that makes each call on a stream of its own; `LaneSession` adds the lanes that calls share. */
 export class StreamSession<Transport extends TransportSession>
   extends BaseCaller
-  implements ClientSession<Transport>, CallingHost, DrainHost, PeerStreamsHost, ServingHost, StreamsHost
+  implements ClientSession<Transport>, CallingHost, PeerStreamsHost, ServingHost, StreamsHost
 {
   readonly closed: Promise<SessionEnd>;
+  readonly draining: Promise<void>;
   readonly transport: Transport;
   protected readonly direct: DirectSession;
   readonly limits: Limits;
@@ -39,7 +43,7 @@ export class StreamSession<Transport extends TransportSession>
   callee: Callee;
   reserved: ReservedMethods | undefined = undefined;
   readonly #lateCallee: SessionParts["lateCallee"];
-  protected readonly drainage: Drain = new Drain(this);
+  drainage: Drain | undefined = undefined;
   readonly bulk: Set<AnyMethod> | undefined = undefined;
   readonly peer: string | undefined;
   protected readonly ownStreams: OwnStreams = new OwnStreams(this);
@@ -52,6 +56,7 @@ export class StreamSession<Transport extends TransportSession>
   readonly #enter: SessionParts["enter"];
   readonly #peerStreams: SessionParts["peerStreams"];
   readonly #onEnd: (end: SessionEnd) => void;
+  readonly onDraining: () => void;
   /** The peer has closed the session with code 0: after a drain, it has all that was sent. */
   protected parted = false;
   /** Resolves when the peer has the notifications that were sent before a close, or never will. */
@@ -74,11 +79,14 @@ export class StreamSession<Transport extends TransportSession>
     this.budget = settings.budget;
     this.#via = via;
     this.onForeign = onForeign;
-    this.callee = callee(this);
+    this.callee = callee?.(this) ?? UNSERVED;
     this.#lateCallee = lateCallee;
     const { promise, resolve } = deferred<SessionEnd>();
     this.closed = promise;
     this.#onEnd = resolve;
+    const drain = deferred<void>();
+    this.draining = drain.promise;
+    this.onDraining = drain.resolve;
   }
 
   begin(method: AnyMethod, input: unknown, options: CallOptions | undefined): AnyAnswer {
@@ -132,11 +140,7 @@ export class StreamSession<Transport extends TransportSession>
   }
 
   get takesCalls(): boolean {
-    return !this.ended && this.drainage.objection === undefined;
-  }
-
-  get draining(): Promise<void> {
-    return this.drainage.begun;
+    return !this.ended && this.drainage?.objection === undefined;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -163,7 +167,7 @@ export class StreamSession<Transport extends TransportSession>
   }
 
   isRefusing(): boolean {
-    return this.drainage.refusing;
+    return this.drainage?.refusing === true;
   }
 
   onDrained(): void {
@@ -171,7 +175,7 @@ export class StreamSession<Transport extends TransportSession>
   }
 
   onIdle(): void {
-    if (this.drainage.hasBegun) this.drainage.check();
+    this.drainage?.check();
   }
 
   onHello(_lane: PeerLane, _renews: boolean): void {}
@@ -182,9 +186,8 @@ export class StreamSession<Transport extends TransportSession>
 
   onUnauthenticated(): void {}
 
-  onGoaway(stage: number, lane: PeerLane, _frame: Frame): void {
+  onGoaway(_stage: number, lane: PeerLane, _frame: Frame): void {
     this.#leavingOn = lane;
-    this.drainage.onGoaway(stage);
   }
 
   /** An answer to no ping is passed over. */
@@ -255,8 +258,7 @@ export class StreamSession<Transport extends TransportSession>
   }
 
   #requireCalls(): void {
-    const { drainage } = this;
-    const objection = drainage.hasBegun ? drainage.objection : undefined;
+    const objection = this.drainage?.objection;
     if (objection !== undefined) throw turnedAway(objection);
   }
 

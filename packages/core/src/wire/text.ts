@@ -1,5 +1,5 @@
 const encoder = new TextEncoder();
-const decoder = new TextDecoder();
+const decoder = /* @__PURE__ */ new TextDecoder();
 
 /** Returns `text`, cut between characters so that its UTF-8 has at most `maxBytes`. */
 export function cutText(text: string, maxBytes: number): string {

@@ -10,18 +10,21 @@ import type { FrameWriter } from "../../wire/writer.js";
 import type { Callee, CarrierSettings, LaneCallee } from "../carrier.js";
 import type { SessionFormat } from "../messages/session-format.js";
 import * as FrameType from "../../wire/frame-type.js";
+import * as GoawayStage from "../../wire/goaway-stage.js";
+import { Drain, type DrainHost } from "./drain.js";
+import { UnservedLane } from "./unserved.js";
 
 /** Above it an index would not fit a small integer. */
 const MAX_CALL_ID = 0x7fff_ffff;
 
 /** The session of a lane, and what arrives on the lane that concerns all of it. */
-export interface LaneHost {
+export interface LaneHost extends DrainHost {
   readonly callee: Callee;
   readonly settings: CarrierSettings;
   /** The last of the calls that were made on the lane is over. */
   onIdle(): void;
   onHello(lane: PeerLane, renews: boolean): void;
-  /** The peer goes away; the stage is a `GoawayStage`, and the frame has what it says. */
+  /** The peer says on `lane` that it goes away; the stage is a `GoawayStage`, and the frame has what it says. */
   onGoaway(stage: number, lane: PeerLane, frame: Frame): void;
   onPong(token: number): void;
   /** Credentials are renewed. Throws `ProtocolError` where this side renews none. */
@@ -58,7 +61,7 @@ export class PeerLane implements FrameHandler {
     this.format = host.settings.format;
     this.channel = channel(this);
     this.channel.coalesce();
-    this.#callee = host.callee.onLane(this.channel);
+    this.#callee = host.callee.onLane?.(this.channel) ?? new UnservedLane(this.channel);
     this.#greet();
   }
 
@@ -167,11 +170,16 @@ export class PeerLane implements FrameHandler {
     this.host.onHello(this, renews);
   }
 
+  #onGoaway(stage: number, frame: Frame): void {
+    this.host.onGoaway(stage, this, frame);
+    if (stage === GoawayStage.Refusing || stage === GoawayStage.Finished) Drain.of(this.host).onGoaway(stage);
+  }
+
   #onSessionFrame(frame: Frame): void {
     const { type, callId, bytes, start, end } = frame;
     if (callId !== 0) throw new ProtocolError(`a frame of type ${type} belongs to no call`);
     if (type === FrameType.Goaway) {
-      this.host.onGoaway(readGoaway(frame), this, frame);
+      this.#onGoaway(readGoaway(frame), frame);
     } else if (type === FrameType.Ping) {
       const answer = readPing(frame).slice();
       this.send(FrameType.Pong, (out) => out.bytes(answer));

@@ -2,14 +2,8 @@ import { ProtocolError } from "../../errors.js";
 import type { Channel } from "../../transport/channel.js";
 import { type Fault, writeFault } from "../../wire/fault.js";
 import { FLAG_HEAD, type Frame } from "../../wire/frame.js";
-import type { Callee, LaneCallee } from "../carrier.js";
+import type { LaneCallee } from "../carrier.js";
 import * as FrameType from "../../wire/frame-type.js";
-
-/** Where nothing is served: calls are refused, notifications dropped, and streams of calls are not known. */
-export const unserved: Callee = {
-  calls: 0,
-  onLane: (channel) => new UnservedLane(channel),
-};
 
 const REFUSAL: Fault = {
   code: "unimplemented",
@@ -18,7 +12,8 @@ const REFUSAL: Fault = {
   details: undefined,
 };
 
-class UnservedLane implements LaneCallee {
+/** The callee of a lane where nothing is served: it refuses calls and drops notifications. */
+export class UnservedLane implements LaneCallee {
   readonly #channel: Channel;
 
   constructor(channel: Channel) {

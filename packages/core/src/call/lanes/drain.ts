@@ -1,40 +1,45 @@
-import { deferred } from "../deferred.js";
-import * as GoawayStage from "../wire/goaway-stage.js";
+import * as GoawayStage from "../../wire/goaway-stage.js";
 
 /** The session, as far as a drain needs it. */
 export interface DrainHost {
+  /** Undefined until either side begins to drain. */
+  drainage: Drain | undefined;
   /** Calls of this side that are not over, and streams whose bytes the peer may not have. */
   callsMade(): number;
   /** Calls and notifications of the peer that are being served. */
   callsServed(): number;
   goaway(stage: number): void;
+  /** Either side has begun to drain. */
+  onDraining(): void;
   /** Everything is over, on both sides. */
   onDrained(): void;
 }
 
 /**
  * How a session ends without failing a call. The side that drains refuses calls from then on and says so; the other makes no
- * more, and says when it has the answers of all it made. Then nothing is on its way, and the session can be closed.
+ * more, and says when it has the answers of all it made. Then nothing is on its way, and the session can be closed. There is none until
+ * one side begins.
  */
 export class Drain {
-  /** Either side has begun to drain. */
-  hasBegun = false;
-  /** Fulfils then. */
-  readonly begun: Promise<void>;
   /** This side takes no more calls. */
   refusing = false;
   /** The peer takes no more calls. */
   refused = false;
   readonly #host: DrainHost;
-  readonly #onBegun: () => void;
   #toldFinished = false;
   #peerFinished = false;
 
-  constructor(host: DrainHost) {
+  private constructor(host: DrainHost) {
     this.#host = host;
-    const { promise, resolve } = deferred<void>();
-    this.begun = promise;
-    this.#onBegun = resolve;
+  }
+
+  /** The drain of a session, which begins it if neither side has. */
+  static of(host: DrainHost): Drain {
+    if (host.drainage === undefined) {
+      host.drainage = new Drain(host);
+      host.onDraining();
+    }
+    return host.drainage;
   }
 
   /** Why no call may be made; undefined: it may. A side that drains still calls for the calls it serves. */
@@ -46,25 +51,18 @@ export class Drain {
   start(): void {
     if (this.refusing) return;
     this.refusing = true;
-    this.#begin();
     this.#host.goaway(GoawayStage.Refusing);
     this.check();
   }
 
+  /** @param stage `Refusing` or `Finished` */
   onGoaway(stage: number): void {
     if (stage === GoawayStage.Finished) this.#peerFinished = true;
-    else if (stage === GoawayStage.Refusing) this.refused = true;
-    else return;
-    this.#begin();
+    else this.refused = true;
     this.check();
   }
 
-  #begin(): void {
-    this.hasBegun = true;
-    this.#onBegun();
-  }
-
-  /** To be called when a call is over, once a drain has begun. */
+  /** To be called when a call is over. */
   check(): void {
     if (this.#host.callsMade() > 0) return;
     if (this.refused && !this.#toldFinished) {
