@@ -156,7 +156,7 @@ async function load(pids, sessions, echo, seconds) {
   return { rate: calls / elapsed, cpuMicros: (cpu * 1e6) / calls };
 }
 
-/** What a process has had of the CPU (proc_pid_stat(5)). */
+/** CPU time of a process (proc_pid_stat(5)). */
 function ticks(pid) {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
     .replace(/^.*\) /, "")

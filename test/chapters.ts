@@ -1,4 +1,4 @@
-/** What became of a file's tests. */
+/** Outcomes of a file's tests. */
 export interface Ran {
   /** From the root of the repository, with slashes. */
   readonly file: string;
@@ -14,7 +14,7 @@ export interface Ran {
 interface Chapter {
   readonly name: string;
   readonly holds: RegExp;
-  /** What they need. */
+  /** Things that they need and npm does not bring. */
   readonly needs: string;
 }
 

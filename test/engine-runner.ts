@@ -39,7 +39,7 @@ function skipIfMissing(task: RunnerTask): boolean {
   return true;
 }
 
-/** What a `beforeAll` or a module could not prepare has not run. */
+/** Marks as skipped the tests that a `beforeAll` or a module could not prepare. */
 function skipAll(tasks: readonly RunnerTask[]): void {
   for (const task of tasks) {
     task.mode = "skip";

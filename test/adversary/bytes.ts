@@ -69,7 +69,6 @@ export function uint(n: number): number[] {
 /** An attacker's session: it reads nothing unless it says so, and counts. */
 export class Attacker {
   closed = false;
-  /** What `write` of a stream answered last. */
   private readonly session: DirectSession;
   private onClosed: (() => void)[] = [];
 

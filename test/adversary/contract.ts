@@ -6,7 +6,7 @@ const service = { name: "test.v1.Victim", id: 4700 };
 const any = uncheckedCodec<unknown>();
 const count = uncheckedCodec<number>();
 
-/** What the victim serves. */
+/** Methods that the victim serves. */
 export const methods = {
   echo: defineMethod(service, "unary", "echo", { id: 1, input: any, output: any }),
   /** Counts tags that a schema has looked at. */
@@ -49,7 +49,7 @@ export interface VictimSettings {
   readonly authenticate?: "never" | "first" | "reads";
 }
 
-/** What the victim holds. */
+/** Resources that the victim holds. */
 export interface Held {
   /** Bytes in JavaScript's heap, and outside it on its account, after a collection. */
   readonly live: number;

@@ -147,7 +147,7 @@ export function sharedVictim(): () => Promise<Victim> {
   };
 }
 
-/** What an attack may cost, beyond what the victim held before it. */
+/** The most that an attack may cost, beyond what the victim held before it. */
 export interface Bounds {
   /** Bytes resident at the peak. */
   readonly peak: number;
@@ -157,7 +157,7 @@ export interface Bounds {
   readonly witness?: string;
 }
 
-/** What it did cost. */
+/** Measured cost of an attack. */
 export interface Cost {
   /** Bytes. */
   readonly peak: number;

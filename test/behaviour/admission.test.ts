@@ -3,7 +3,7 @@ import { kinds, type Pair } from "./kinds.js";
 import { methods } from "./service.js";
 import { collect, failure } from "./tools.js";
 
-/** What a call, a stream and a value of a message count at least. */
+/** The least bytes that a call, a stream and a value of a message are charged. */
 const CALL_BYTES = 2048;
 const STREAM_BYTES = 4096;
 const VALUE_BYTES = 32;

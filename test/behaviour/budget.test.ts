@@ -96,7 +96,7 @@ describe.each(kinds)("budget: $name", (kind) => {
     pair = await kind.connect({}, { server: { routers: [router], limits } });
   }
 
-  /** What is held once it is no more than `most`. */
+  /** Returns the bytes held, once they are no more than `most`. */
   async function held(most: number, patienceMs = 10_000): Promise<number> {
     for (const until = Date.now() + patienceMs; Date.now() < until; ) {
       const { heldBytes, handlers } = pair.serverLoad();

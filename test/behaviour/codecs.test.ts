@@ -17,7 +17,7 @@ import { collect, failure } from "./tools.js";
 
 const service = { name: "test.v1.Codecs", id: 78 };
 const Values = z.object({ at: z.date(), big: z.bigint(), bytes: z.instanceof(Uint8Array), tags: z.array(z.string()) });
-/** What standard MessagePack says less of than it is. */
+/** Values of which standard MessagePack loses a part. */
 const Lossy = z.object({
   any: z.any(),
   unknown: z.array(z.object({ inside: z.unknown() })),

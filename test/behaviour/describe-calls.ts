@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect } from "vitest";
 import { kinds, type Pair } from "./kinds.js";
 import { methods, type Witness } from "./service.js";
 
-/** What a test of calls works with: a fresh pair of sessions, and calls the way that is being tested. */
+/** Means of a test of calls: a fresh pair of sessions, and calls in the way that is being tested. */
 export interface Calls {
   readonly client: Session;
   readonly server: Session;

@@ -28,14 +28,14 @@ import {
 export interface Pair {
   readonly client: Session;
   readonly server: Session;
-  /** What the server's handlers did. */
+  /** Record of what the server's handlers did. */
   readonly witness: Witness;
   /** The client's end of the transport, as the kind has it. */
   readonly transport: TransportSession;
   close(): Promise<void>;
 }
 
-/** What a topic needs of the sessions beside what every test has. */
+/** Settings of a pair of sessions beside those of every test. */
 export interface PairOptions {
   readonly client?: SessionOptions;
   /** Its routers serve beside the test service. */
@@ -50,11 +50,11 @@ export interface PairOptions {
 
 export interface Kind {
   readonly name: string;
-  /** What this kind cannot show: a behaviour's number, and why. */
+  /** Behaviours that this kind cannot show: their numbers, and why. */
   readonly exceptions?: ReadonlyMap<string, string>;
   /** Bytes of `limits.maxFrameBytes` that frame a message, by those of a frame that names its method. Default: 9. */
   readonly frameBytes?: number;
-  /** What is said of a message that is larger than 10,000 bytes, to whom its receiver refuses it. Default: as of frames. */
+  /** Text of the error of a message larger than 10,000 bytes that its receiver refuses. Default: that of frames. */
   readonly tooLarge?: RegExp;
   /** Whether metadata travels in header fields, which carry less. */
   readonly inHeaders?: boolean;
@@ -74,7 +74,7 @@ export interface LocalKind extends Kind {
   connect(limits?: Partial<Limits>, options?: PairOptions): Promise<LocalPair>;
   /** Both ends of the transport, for a peer that is no session. */
   readonly join: Join;
-  /** What a session sees of its end. */
+  /** Returns an end of the transport as its session sees it. */
   readonly face: (transport: DirectSession) => TransportSession;
 }
 

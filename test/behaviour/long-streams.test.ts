@@ -23,7 +23,7 @@ interface Item {
 
 /** Small against any window, so that many wait. */
 const ITEM_BYTES = 2048;
-/** What is read while more waits. */
+/** Items that are read while more wait. */
 const READ = 100;
 /** Bytes that a long stream carries, and those that both ends may hold of it: windows, and what is buffered beside them. */
 const LONG = 16 * 1024 * 1024;
@@ -56,10 +56,10 @@ const piece = (pad: Uint8Array): Uint8Array => pad;
 describe.each(kinds)("long streams: $name", (kind) => {
   describe.each(["lane", "stream"] as const)("by %s", (via) => {
     let pair: Pair;
-    /** What the server gives. */
+    /** Items that the server gives. */
     let items: Source<Item>;
     let pieces: Source<Uint8Array>;
-    /** What it was given. */
+    /** Items that the server receives. */
     let received: AsyncIterator<object>;
     beforeEach(async () => {
       items = new Source(item);

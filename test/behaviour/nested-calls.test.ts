@@ -6,7 +6,7 @@ import { collect, failure } from "./tools.js";
 
 const service = { name: "test.v1.Nested", id: 4716 };
 const text = uncheckedCodec<string>();
-/** What the handlers call in turn: all of it fails with the code it is asked for. */
+/** Methods that the handlers call in turn: each fails with the code it is asked for. */
 const inner = {
   unary: defineMethod(service, "unary", "innerUnary", { id: 1, input: text, output: text }),
   stream: defineMethod(service, "server_stream", "innerStream", { id: 2, input: text, output: text }),

@@ -5,7 +5,7 @@ import type { LocalKind } from "./kinds.js";
 import { Witness } from "./service.js";
 import { sessionOptions } from "./session-options.js";
 
-/** What a stream begins with that carries calls so. */
+/** First bytes of a stream that carries calls so. */
 export const OPENING: Readonly<Record<"lane" | "stream", string>> = { lane: `02 ${HELLO}`, stream: "01" };
 
 /** A session under test, and a peer that sends what a test likes. */

@@ -19,7 +19,7 @@ export const resumable = {
   echo: defineMethod(service, "duplex", "echo", { id: 3, ...numbers, ...resumed }),
 };
 
-/** What handlers of the service do, counted. */
+/** The service's handlers, which count what they do. */
 export class Handlers {
   entered = 0;
   open = 0;

@@ -10,7 +10,7 @@ const UP_TO = 5;
 beforeEach(() => startVirtualTime());
 afterEach(() => void vi.useRealTimers());
 
-/** What a call came to: its items, and how it ended. */
+/** Outcome of a call: its items, and how it ended. */
 type Outcome = readonly [items: readonly number[], end: string];
 
 const calls: Record<string, (connection: Connection, via: Via) => Promise<Outcome>> = {

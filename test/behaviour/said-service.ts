@@ -3,7 +3,7 @@ import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/genera
 
 const service = { name: "test.v1.Said", id: 4662 };
 
-/** What a call shall do. */
+/** Instructions of one call. */
 export interface Order {
   /** Items to give, where the method streams. */
   readonly n: number;

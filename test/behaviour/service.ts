@@ -83,7 +83,7 @@ export const unserved = {
   }),
 };
 
-/** What the handlers did, for tests to wait on instead of sleeping. */
+/** Records of what the handlers did, for tests to wait on instead of sleeping. */
 export class Witness {
   readonly events: string[] = [];
   readonly errors: { error: unknown; method: string }[] = [];

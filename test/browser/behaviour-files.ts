@@ -119,7 +119,7 @@ export const files: readonly ({ readonly file: string } & Readonly<Partial<Recor
   { file: "unserved", webtransport: 2, firefox: 2, websocket: 2, connectWebTransport: 2, ponyfill: 0 },
 ];
 
-/** What a page runs, whichever browser it is in, before a file's script. */
+/** Returns the script that a page runs before a file's script, whichever browser it is in. */
 export function prelude(lane: Lane): string {
   return `globalThis.lane = ${JSON.stringify(lane)};
     globalThis.remote = { ${REMOTES.map((name) => `${name}: remote_${name}`).join(", ")} };

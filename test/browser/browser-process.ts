@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { WebSocket } from "ws";
 
-/** What a browser answers to a command: one of both. */
+/** A browser's answer to a command: one of both. */
 interface Answer {
   readonly id?: number;
   readonly result?: unknown;

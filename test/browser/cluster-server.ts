@@ -6,7 +6,7 @@ import { freePorts } from "./whiteboard-server.js";
 
 const main = fileURLToPath(new URL("../../examples/whiteboard/dist/cluster.js", import.meta.url));
 
-/** What the cluster lacks on this machine; undefined where it can run. */
+/** Returns what the cluster lacks on this machine; undefined where it can run. */
 export function lackOfCluster(): string | undefined {
   if (natsServer === undefined) return "it needs a NATS server of 2.10 or later: npm run nats-server";
   if (spawnSync("haproxy", ["-v"]).status !== 0) return "it needs HAProxy: apt-get install haproxy";

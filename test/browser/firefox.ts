@@ -13,7 +13,7 @@ if (firefoxPath === undefined) {
   console.log("skipped: quicrpc in Firefox, since none is installed (QUICRPC_FIREFOX=<path>)");
 }
 
-/** What a script comes to (WebDriver BiDi §7.6). */
+/** Result of a script (WebDriver BiDi §7.6). */
 type Evaluated =
   | { readonly type: "success"; readonly result: { readonly value?: string } }
   | { readonly type: "exception"; readonly exceptionDetails: { readonly text: string } };
@@ -91,7 +91,7 @@ export class FirefoxTab {
     await this.browser.send("browsingContext.traverseHistory", { context: this.context, delta: -1 });
   }
 
-  /** What the value or promise of `expression` comes to, by way of JSON. */
+  /** Returns the value of `expression`, or of its promise, by way of JSON. */
   async evaluate(expression: string): Promise<unknown> {
     const awaited = `(async () => JSON.stringify(await (${expression})))()`;
     return outcomeOf(await this.script("script.evaluate", { expression: awaited, awaitPromise: true }));

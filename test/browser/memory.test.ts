@@ -28,7 +28,7 @@ const CLIENT = `
   };
 `;
 
-/** What calls and streams are made of. */
+/** Kinds of objects that calls and streams are made of. */
 const KINDS = ["Promise", "Error", "Map", "Set", "Uint8Array", "AbortController", "ReadableStream", "WritableStream"];
 
 /** Bytes that the code itself may take when it is compiled anew: less than 20 for each call. */
@@ -77,7 +77,7 @@ interface Live {
   readonly bytes: number;
 }
 
-/** What a page holds when that no longer changes: the browser ends its streams in tasks of their own. */
+/** Counts a page's objects once their number no longer changes: the browser ends its streams in tasks of their own. */
 async function settled(devtools: CDPSession): Promise<Live> {
   let last = await live(devtools);
   for (;;) {
@@ -87,7 +87,7 @@ async function settled(devtools: CDPSession): Promise<Live> {
   }
 }
 
-/** What a page holds once everything is collected that can be. */
+/** Counts a page's objects once everything is collected that can be. */
 async function live(devtools: CDPSession): Promise<Live> {
   await devtools.send("HeapProfiler.collectGarbage");
   const counts: Record<string, number> = {};

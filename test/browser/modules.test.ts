@@ -11,7 +11,7 @@ import { Chromium, executablePath } from "./chromium.js";
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const packages = here("../../packages");
 
-/** What a page is written as, whatever loads it. */
+/** Source of the page, whatever loads it. */
 const PAGE = `
   import { connect } from "@quicrpc/browser";
   import { createHealthClient } from "@quicrpc/services";
@@ -40,7 +40,7 @@ describe.skipIf(executablePath === undefined)("a page's modules", () => {
     await server?.close();
   });
 
-  /** What a page with these tags comes to. */
+  /** Opens a page with these tags and returns its result. */
   async function attempt(tags: string): Promise<unknown> {
     chromium.put("/page", { body: `<!doctype html>${tags}`, type: "text/html" });
     const page = await chromium.open("/page");

@@ -7,7 +7,7 @@ import { bundle } from "./bundle.js";
 import { Chromium, executablePath } from "./chromium.js";
 import { methods } from "./page/queries.js";
 
-/** What happens in the server's handlers, in order, for a test to wait for. */
+/** Events in the server's handlers, in order, for a test to wait for. */
 class Events {
   private readonly seen: string[] = [];
   private wake: () => void = () => {};

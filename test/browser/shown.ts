@@ -1,6 +1,6 @@
 import type { Lane } from "./page/remote.js";
 
-/** What a test has seen of behaviours in a page, for the table of docs/conformance.md: titles, as those of its own tests. */
+/** Behaviours that a test has seen in a page, for the table of docs/conformance.md: titles, as those of its own tests. */
 export interface ShownInPage {
   readonly lane: Lane;
   readonly passed: readonly string[];

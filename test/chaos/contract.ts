@@ -24,7 +24,7 @@ export interface ServerSettings {
   readonly journal: string;
 }
 
-/** What the server holds: bytes alive after a collection, and handlers that run. */
+/** Resources that the server holds: bytes alive after a collection, and handlers that run. */
 export interface Held {
   readonly live: number;
   readonly running: number;

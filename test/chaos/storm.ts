@@ -15,7 +15,7 @@ const HANGS_AFTER_MS = 20_000;
 /** Milliseconds that handlers have to notice that nobody waits for them any more. */
 const TOLD_WITHIN_MS = 45_000;
 
-/** What became of the calls of one storm. */
+/** Outcomes of the calls of one storm. */
 export interface Account {
   readonly calls: number;
   /** Answered, and with what they should be. */

@@ -63,7 +63,7 @@ async function judge(target: Target, input: Uint8Array, seed: number): Promise<v
   }
 }
 
-/** What `corpus/<name>` keeps: hex. */
+/** Returns the inputs that `corpus/<name>` keeps in hex. */
 function keptInputs(name: string): Uint8Array[] {
   let files: string[];
   try {

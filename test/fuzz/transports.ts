@@ -58,7 +58,7 @@ const greetings = [
   "4014 00 00 01 03 01 61 05 0c 01 61 02 6f6b 03 622d62696e 01 00",
 ].map((hello) => bytesOf(`02 ${hello}`));
 
-/** What is read of a client's greeting, of bytes that arrive in these pieces. */
+/** Returns the client's greeting that is read of bytes in these pieces. */
 async function greetingOf(parts: readonly Uint8Array[]): Promise<string> {
   let seen: Uint8Array = new Uint8Array(0);
   let look: (bytes: Uint8Array) => boolean = () => false;
@@ -103,7 +103,7 @@ const greeting: Target = {
 
 const WINDOW = 1024 * 1024;
 
-/** What arrives over a stream whose peer keeps to credit or does not. */
+/** Returns what arrives over a stream whose peer keeps to credit or does not. */
 async function taken(parts: readonly Uint8Array[], takes: boolean): Promise<{ text: string; bytes: number }> {
   const readable = new ReadableStream<Uint8Array>({
     start(controller) {

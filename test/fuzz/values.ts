@@ -32,7 +32,7 @@ function encoded(codec: SessionCodec, value: unknown): Uint8Array {
   return out.written().slice();
 }
 
-/** What can be read is read alike when it is sent on; what cannot is refused by an error that is no accident. */
+/** Target of values: those that can be read are read alike when they are sent on; others are refused by an error of the codec's own. */
 function target(name: string, codec: SessionCodec, more: readonly Uint8Array[] = []): Target {
   return {
     name,

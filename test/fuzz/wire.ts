@@ -37,7 +37,7 @@ export const vectors: readonly Uint8Array[] = (
   JSON.parse(readFileSync(new URL("../vectors/frames.json", import.meta.url), "utf8")) as { frames: { hex: string }[] }
 ).frames.map(({ hex }) => bytesOf(hex));
 
-/** What `read` returns, or undefined where it refuses as the protocol says; any other exception is a fault. */
+/** Returns the result of `read`, or undefined where it refuses as the protocol says; any other exception is a fault. */
 function refusable<T>(read: () => T): T | undefined {
   try {
     return read();

@@ -193,7 +193,7 @@ function npm(args: string[], cwd: string): Promise<string> {
   return command("npm", args, cwd);
 }
 
-/** What the command prints; what it says about its failure becomes the error. */
+/** Runs a command and returns its output; that of a failure becomes the error. */
 async function command(file: string, args: string[], cwd: string): Promise<string> {
   // npm hands its own settings, the workspace among them, to what it starts.
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("npm_")));

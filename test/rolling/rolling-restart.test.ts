@@ -47,7 +47,7 @@ class Pauses {
   }
 }
 
-/** What the readers of all streams have seen. */
+/** Account of what the readers of all streams have seen. */
 class Account {
   readonly errors: string[] = [];
   wrong = 0;

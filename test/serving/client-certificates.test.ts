@@ -85,7 +85,7 @@ const KINDS: [name: string, alpn: string, options: Partial<ServeOptions>, ask: A
   ],
 ];
 
-/** What the server decided about one connection. */
+/** The server's decision about one connection. */
 type Verdict = { admitted: string | undefined } | { refused: string };
 
 describe.each(KINDS)("client certificates over %s", (_, alpn, listening, ask) => {

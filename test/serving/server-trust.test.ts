@@ -119,7 +119,7 @@ const hashes = ({ hash }: TestCertificate): DialOptions => ({
   serverCertificateHashes: [{ algorithm: "sha-256", value: hash as Uint8Array<ArrayBuffer> }],
 });
 
-/** What a server with this certificate receives of a dial that fails. */
+/** Returns what a server with this certificate receives of a dial that fails. */
 async function heard(
   [, url, options, impersonate]: (typeof KINDS)[number],
   tls: TestCertificate,

@@ -73,7 +73,7 @@ export async function clientItems(feed: FeedClient): Promise<void> {
 /** The module that declares what there is to say of methods. */
 export type Declared = typeof Feed;
 
-/** What schemas say of methods has the types that the application declares. */
+/** The `meta` of methods has the types that the application declares. */
 export const allowed: core.Interceptor = (call, next) => {
   same<typeof call.method.meta, core.MethodMeta | undefined>();
   const auth = call.method.meta?.auth;

@@ -1,6 +1,6 @@
 // Under which settings, and with which compilers, the files of this folder compile.
 
-/** What the projects have beside the packages, exactly. The bins of the compilers collide: they are started by their paths. */
+/** Exact packages that the projects have beside this repository's. The bins of the compilers collide: they are started by their paths. */
 export const compilers: Readonly<Record<string, string>> = {
   "typescript-5.4": "npm:typescript@5.4.5",
   "typescript-5.6": "npm:typescript@5.6.3",
@@ -45,7 +45,7 @@ const VITE: Settings = {
   strict: true,
   tsBuildInfoFile: undefined,
 };
-/** What older versions wrote into projects stands there still. */
+/** Settings that older versions of Vite wrote into projects, where they stand still. */
 const OLD_VITE: Settings = {
   target: "es2020",
   lib: ["ES2020", "DOM", "DOM.Iterable"],

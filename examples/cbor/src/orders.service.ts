@@ -1,7 +1,7 @@
 import { rpc, service, stream } from "@quicrpc/core";
 import { z } from "zod";
 
-/** What CBOR has tags for, and JSON has not. */
+/** An order of values that CBOR has tags for, and JSON has not. */
 export const Order = z.object({
   id: z.string(),
   at: z.date(),

@@ -29,7 +29,7 @@ const Piece = z.object({
     .max(256),
 });
 
-/** What a participant does to the board. */
+/** A participant's change of the board. */
 export const BoardCommand = z.discriminatedUnion("type", [
   z.object({ type: z.literal("draw"), piece: Piece }),
   z.object({ type: z.literal("undo") }).describe("Takes back the participant's latest line."),
@@ -40,7 +40,7 @@ const Commands = z.array(BoardCommand).min(1).max(64);
 /** Names what a page does, so that a call which is repeated does it once. */
 const Id = z.string().min(1).max(64);
 
-/** What someone did to the board: the board is what all of them come to, in their order. */
+/** Changes that one participant made: all of them, in their order, make the board. */
 export const BoardChange = z.object({ by: z.string(), id: Id, commands: Commands });
 
 /** A file that can be downloaded, until newer ones need its place. */
@@ -56,7 +56,7 @@ export const ChatMessage = z.object({ at: z.date(), from: Person, text: z.string
 // #region board
 /** A board that is drawn on together. */
 export const Whiteboard = service("whiteboard.v1.Whiteboard", {
-  /** What happened on a room's board. */
+  /** Changes of a room's board. */
   board: topic("board.{room}", BoardChange, { history: true, priority: 1 }),
 
   /** Does something to the board. */
@@ -80,7 +80,7 @@ export const Whiteboard = service("whiteboard.v1.Whiteboard", {
   /** Where the participant points. It may be lost: the next one is on its way. */
   point: notify({ input: z.object({ room: Room, x: X, y: Y }), delivery: "datagram" }),
 
-  /** What is said in a room. */
+  /** Messages of a room's chat. */
   chat: topic("chat.{room}", ChatMessage, { history: true }),
 
   /** Says something. */
@@ -104,13 +104,13 @@ export const Whiteboard = service("whiteboard.v1.Whiteboard", {
   download: rpc({ input: z.object({ id: z.string() }), output: z.object({ file: blob() }), readOnly: true }),
 });
 
-/** What each page serves to the server, on the session that it made. */
+/** Service that each page offers to the server, on the session that it made. */
 export const Page = service("whiteboard.v1.Page", {
   /** Where someone else points. `count` counts from 0 for each visit, so that the page knows how many were lost. */
   cursor: notify({ input: z.object({ by: z.string(), x: X, y: Y, count: z.int() }), delivery: "datagram" }),
 });
 
-/** What servers tell each other, and no page is served. */
+/** Service between servers, which no page may call. */
 export const Servers = service("whiteboard.v1.Servers", {
   /** Who is in a room. It is said again and again: who is not heard of any more is gone. */
   visits: topic(

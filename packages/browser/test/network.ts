@@ -12,7 +12,7 @@ export const methods = {
   wait: defineMethod(service, "unary", "wait", { id: 2, input: text, output: text }),
 };
 
-/** What a transport does with an attempt to connect; "mute" accepts, and carries nothing. */
+/** A transport's reaction to an attempt to connect; "mute" accepts, and carries nothing. */
 export type Answer = "accept" | "refuse" | "silence" | "missing" | "mute";
 
 /** The server, the way to it, and the globals of a page that leads there. */
@@ -29,7 +29,7 @@ export class Network {
   offeredProtocols: unknown;
   /** Settings that the latest client of HTTP got. */
   httpSettings: HttpSettings | undefined;
-  /** What pages have left in the browser. */
+  /** Entries that pages have left in the browser's storage. */
   readonly stored: Map<string, string> = new Map();
   /** Answers the latest call of `wait`. */
   answer: (text: string) => void = () => {};

@@ -11,7 +11,7 @@ export interface Second {
 
 const MS = 1e6;
 
-/** What happens in each second of a load. */
+/** Counts of a load, second by second. */
 export class LoadSeries {
   readonly seconds: Second[] = [];
   private readonly latency = createHistogram();

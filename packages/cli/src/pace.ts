@@ -3,7 +3,7 @@ import { setImmediate, setTimeout } from "node:timers/promises";
 /** Node's timers are a millisecond or so late: what is due sooner is waited for by turns of the event loop. */
 const TIMER_MS = 2;
 
-/** Times at which calls are due, evenly spread, whoever is ready to make them: a caller that is late is told when it should have begun. */
+/** Times at which calls are due, evenly spread, whoever is ready to make them: a caller that is late learns when it should have begun. */
 export class Pace {
   private readonly intervalMs: number;
   private readonly now: () => number;

@@ -9,7 +9,7 @@ import { TsConfigs } from "./tsconfig.js";
 const folder = mkdtempSync(join(tmpdir(), "quicrpc-extension-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** What the settings of `create-next-app` have, which is all that Next's bundler goes by: it finds no .ts file by another ending. */
+/** The settings of `create-next-app` that Next's bundler reads: it finds no .ts file by another ending. */
 const next = { module: "esnext", moduleResolution: "bundler", noEmit: true };
 
 test.for([

@@ -155,7 +155,7 @@ const RPC_OPTIONS: readonly string[] = [
   "errors",
   "meta",
 ];
-// An output of a notification is told apart from other mistakes.
+// An output of a notification has an error of its own.
 const NOTIFY_OPTIONS: readonly string[] = ["input", "delivery", "priority", "via", "meta"];
 /** Options that take one of a few words. */
 const WORDS: readonly {

@@ -7,7 +7,7 @@ afterAll(() => workspace[Symbol.dispose]());
 
 const IMPORTS = `import { bytes, notify, rpc, service, stream } from "@quicrpc/core";\nimport { z } from "zod";\n`;
 
-/** What a peer sees of a module. */
+/** Snapshot of a module, as a peer sees it. */
 async function snapshot(text: string, more = ""): Promise<SchemaSnapshot> {
   const schema = workspace.write("a.service.ts", `${IMPORTS}${more}\n${text}`);
   const { snapshot, diagnostics } = await generate({ files: [schema] });

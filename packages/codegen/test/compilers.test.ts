@@ -84,7 +84,7 @@ test.each(COMPILERS)(
   },
 );
 
-/** What a compiler has to say of generated files. */
+/** Errors that a compiler reports of generated files. */
 async function complaints(compiler: string, ...options: readonly string[]): Promise<string[]> {
   const tsc = fileURLToPath(new URL(`../../../node_modules/${compiler}/bin/tsc`, import.meta.url));
   const child = spawn(process.execPath, [tsc, ...options], { cwd: workspace.path });

@@ -273,7 +273,7 @@ class Writer {
   reserve(): void {}
 }
 
-/** What the compiler has to say, or that it could not run. */
+/** Output of the compiler, or why it could not run. */
 function tsc(project: string): string {
   const { stdout, stderr, error } = spawnSync(process.execPath, [TSC, "-p", project], {
     cwd: workspace.path,

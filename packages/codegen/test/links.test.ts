@@ -45,7 +45,7 @@ describe.each(["typescript-5.9", "typescript-6"])("%s", (name) => {
     const use = workspace.write(`${name}/use.ts`, USE);
     const generated = join(workspace.path, name, "generated/users.ts");
     const service = serviceOf(ts, [use, generated]);
-    /** What the link in the comment shows that an editor has for \`at\`. */
+    /** Target of the link in the comment that an editor shows at \`at\`. */
     const linkAt = (at: string): string[] => {
       const position = USE.lastIndexOf(at) + at.length - 1;
       const tags = service.getQuickInfoAtPosition(use, position)?.tags ?? [];

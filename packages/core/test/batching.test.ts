@@ -3,7 +3,7 @@ import type { DirectSession, DirectStream } from "@quicrpc/core/transport";
 import { beforeEach, describe, expect, it } from "vitest";
 import { behaviourRouter, methods, Witness } from "../../../test/behaviour/service.js";
 
-/** What each side wrote, in bytes. */
+/** Sizes of each side's writes, in bytes. */
 let ours: number[];
 let theirs: number[];
 let session: Session;

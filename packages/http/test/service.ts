@@ -7,7 +7,7 @@ import { createFetchHandler, type HttpServiceOptions, toNodeHandler } from "@qui
 import { closedAfterEach } from "../../../test/open.js";
 import { createHttpRouter, httpMethods } from "./generated/http.js";
 
-/** What handlers have seen, for tests to look at. */
+/** Observations of handlers, for tests to look at. */
 export interface Seen {
   /** Reasons of signals that have fired. */
   readonly aborted: string[];

@@ -1,7 +1,7 @@
 import { type Router, type RpcError, rpcError } from "@quicrpc/core";
 import { createShopRouter, shopMethods } from "./generated/tools.js";
 
-/** What handlers have seen. */
+/** Observations of handlers. */
 export interface Seen {
   readonly events: string[];
   /** Called when there is one more. */

@@ -97,7 +97,7 @@ export class NatsBus implements TopicBus {
         return this.nats.flush();
       });
       this.confirming = inTime(ping, this.settings.timeoutMs);
-      // Whoever waits for it is told.
+      // Whoever waits for it is notified.
       this.confirming.catch(() => {});
     }
     return this.confirming;

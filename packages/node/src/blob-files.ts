@@ -9,7 +9,7 @@ import type { DescribedBlob, ReadBlobOptions, ReceivedBlob } from "@quicrpc/core
 /** Bytes of one read of a file. */
 const CHUNK_BYTES = 262_144;
 
-/** What is said of a file that is sent. */
+/** Description of a file that is sent as a blob, and its hook. */
 export type FileBlobOptions = Partial<Pick<DescribedBlob, "name" | "type" | "onProgress">>;
 
 /**

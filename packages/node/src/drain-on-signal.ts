@@ -1,7 +1,7 @@
 import { checkDrain } from "./paced-drain.js";
 import type { Server, ServerDrainOptions } from "./server.js";
 
-/** A program that was asked to end and still runs so many milliseconds after its drain is told why that may be. */
+/** A program that was asked to end and still runs so many milliseconds after its drain gets a warning that says why that may be. */
 const STILL_RUNNING_MS = 5000;
 /** A drain that takes so many milliseconds is said to somebody at a terminal. */
 const LONG_MS = 1000;

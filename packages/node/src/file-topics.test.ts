@@ -23,7 +23,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** What a process has that opens the file; the one before need not have closed it. */
+/** Opens the rooms as a new process does; the one before need not have closed the file. */
 function start(limits: Partial<TopicLimits> = {}): Rooms {
   const topics = fileTopics({ file, limits });
   opened.push(topics);

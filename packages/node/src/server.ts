@@ -18,7 +18,7 @@ export interface ServerStats {
 /** Options of a server's drain. */
 export interface ServerDrainOptions extends DrainOptions, Pick<SessionDrainOptions, "to"> {
   /**
-   * Milliseconds over which the sessions are told, one after the other, so that not all clients go elsewhere at once. Calls are taken on those that
+   * Milliseconds over which the sessions are notified, one after the other, so that not all clients go elsewhere at once. Calls are taken on those that
    * have not been told. At most `timeoutMs`. Default: as many as there are sessions, and at most a quarter of `timeoutMs`.
    */
   readonly spreadMs?: number;
@@ -34,7 +34,7 @@ export interface Server {
   stats(): ServerStats;
   /**
    * Takes no more sessions and calls, lets those in progress and all handlers finish, and closes. Calls that are not over
-   * after `timeoutMs` (default: `limits.maxDrainMs`) fail with `unavailable`. Sessions are told over `spreadMs`, and sent to `to`.
+   * after `timeoutMs` (default: `limits.maxDrainMs`) fail with `unavailable`. Sessions are notified over `spreadMs`, and sent to `to`.
    */
   drain(options?: ServerDrainOptions): Promise<Unacknowledged>;
   /**

@@ -25,7 +25,7 @@ const program = `
   console.log(JSON.stringify({ answer, loaded: [...process.moduleLoadList, ...packages] }));
 `;
 
-/** What other transports need, and `fetch`. */
+/** Modules that other transports need, and `fetch`. */
 const OTHERS = /(NativeModule (tls|http|https|http2|internal\/deps\/undici\/undici)|node_modules\/ws\/.*)$/;
 
 it("a process that calls and serves over QUIC loads nothing of the other transports", async () => {

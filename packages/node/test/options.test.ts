@@ -170,7 +170,7 @@ describe("URLs", () => {
 });
 
 describe("refusals can be seen at the server, with the reason", () => {
-  /** What is told while `work` runs, up to the first of that stage. */
+  /** Returns the first refusal of `stage` that is reported while `work` runs. */
   async function refusal(stage: Refusal["stage"], work: () => Promise<unknown>): Promise<Refusal> {
     let onRefusal!: (refusal: unknown) => void;
     const told = new Promise<Refusal>((resolve) => {

@@ -26,7 +26,7 @@ const parent = {
   entered: defineMethod({ name: "test.v1.Here", id: 7004 }, "unary", "entered", { id: 1 }),
 };
 
-/** What runs elsewhere; `transport` is an expression. */
+/** The program of another process; `transport` is an expression. */
 const program = (transport: string): string => `
   const { createRouter, defineMethod, uncheckedCodec } = await import("@quicrpc/core/generated");
 const { createSession } = await import("@quicrpc/core");

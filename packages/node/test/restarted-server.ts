@@ -8,7 +8,7 @@ export type Ending = (typeof ENDS)[number];
 
 const PROGRAM: URL = new URL("./restarted-server.program.ts", import.meta.url);
 
-/** What a server of this module listens on, and who it is. */
+/** Settings of a server of this module: where it listens, and who it is. */
 export interface ServerSettings {
   /** Without a port: `quic://127.0.0.1`. */
   readonly url: string;

@@ -17,7 +17,7 @@ import { callsOf } from "@quicrpc/node/transport";
 import { describe, expect, it } from "vitest";
 import { closedAfterEach } from "../../../test/open.js";
 
-/** What `serve`, `connect` and `dial` ask of a transport, and refuse where it cannot carry that. */
+/** Tests of what `serve`, `connect` and `dial` require of a transport, and refuse where it cannot carry that. */
 
 const number = uncheckedCodec<number>();
 const methods = {

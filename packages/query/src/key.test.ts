@@ -9,7 +9,7 @@ const method = defineMethod({ name: "test.v1.Keys", id: 1 }, "unary", "get", { i
 const key = methodKey(undefined, method);
 const hash = (input: unknown): string => hashKey(withInput(key, input));
 
-/** What a schema of zod may ask for and JSON has not, nested. */
+/** Inputs that a schema of zod may ask for and JSON cannot say, nested. */
 const input = fc.letrec((tie) => ({
   value: fc.oneof(
     { depthSize: "small" },

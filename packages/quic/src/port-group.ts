@@ -26,7 +26,7 @@ export interface InheritedPortOptions {
   connectionIds?: ConnectionIdOptions;
 }
 
-/** What a group does with its sockets. */
+/** A group of sockets on one port. */
 interface Group {
   readonly port: number;
   readonly members: readonly GroupMember[];

@@ -18,7 +18,7 @@ const MESSAGE_ERROR = 0x10e;
 
 const data = (text: string): number[] => frame(0, [...bytes(text)]);
 
-/** What a server's handler saw of one request. */
+/** One request as a server's handler saw it. */
 class Seen {
   readonly request: HttpRequest;
   readonly chunks: Uint8Array[] = [];

@@ -2,7 +2,7 @@ import type { QuicSession, QuicStream } from "../dist/index.js";
 import { deferred, onSessionEvents, onStreamEvents } from "./harness.js";
 import { capsule, control, headers, readFields, readFrames, readVarint, varint } from "./http3-bytes.js";
 
-/** What has arrived on a stream, and a way to wait for more of it. */
+/** Bytes that have arrived on a stream, and a way to wait for more. */
 export class Arrivals {
   data = Buffer.alloc(0);
   resetCode: number | undefined;

@@ -51,7 +51,7 @@ describe.each(DRIVERS)("a hostile HTTP/3 client, %s driver", (driver) => {
     expect((await reply).toString()).toBe("still well");
   }
 
-  /** What the server answers to `data` on a new stream, until its FIN. */
+  /** Returns the server's answer to `data` on a new stream, until its FIN. */
   async function answer(session: QuicSession, data: readonly number[]): Promise<Buffer> {
     const stream = session.openStream();
     const reply = readAll(stream);

@@ -151,7 +151,7 @@ describe.each(DRIVERS)("streams that the peer cancels, %s driver", (driver) => {
       const [session, peer] = await start();
       const log = new Log(session);
       let settled = 0;
-      /** What was sent before has arrived. */
+      /** Waits until everything that was sent before has arrived. */
       const settle = async (): Promise<void> => {
         const name = `settled ${settled++}`;
         peer.openStream().write(Uint8Array.from([...HEADER, ...Buffer.from(name)]));

@@ -61,7 +61,7 @@ function objectText(
   return `{\n${lines.join("")}${indent}}`;
 }
 
-/** A type that refers to itself is told by its name, others by what they are. */
+/** A type that refers to itself is written by its name, others in full. */
 function refText(reference: string, { $defs }: JsonSchema, text: (inner: unknown) => string): string {
   const name = /^#\/\$defs\/(.+)$/.exec(reference)?.[1];
   const definition = name === undefined ? undefined : (($defs ?? {}) as Readonly<Record<string, unknown>>)[name];

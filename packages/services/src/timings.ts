@@ -20,7 +20,7 @@ export interface Timings {
 const MAX_NAME = 64;
 
 /**
- * Serves quicrpc.v1.Timings: where the time went of calls that carry the metadata `call-name`. Whoever knows the name is told, so callers take names
+ * Serves quicrpc.v1.Timings: where the time went of calls that carry the metadata `call-name`. Whoever knows the name gets them, so callers take names
  * that nobody guesses. Calls without a name are not remembered.
  */
 export function createTimings({ keep = 1000 }: TimingsOptions = {}): Timings {

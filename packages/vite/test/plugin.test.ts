@@ -59,7 +59,7 @@ async function serve(root: string): Promise<ViteDevServer> {
   return server;
 }
 
-/** What a page is told, as it comes. */
+/** A page that keeps the messages that it receives, in order. */
 class Page implements AsyncDisposable {
   private readonly messages: Record<string, unknown>[] = [];
   private wake: () => void = () => {};

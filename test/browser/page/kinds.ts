@@ -166,7 +166,7 @@ function hashes(hash: readonly number[]): WebTransportHash[] {
   return [{ algorithm: "sha-256", value: new Uint8Array(hash) }];
 }
 
-/** What the handlers in Node did, some time later. */
+/** Copy of the record of the handlers in Node, which follows it some time later. */
 class MirroredWitness extends Witness {
   override readonly release: Map<string, () => void>;
   /** Those who wait for events, and for how many. */
@@ -216,7 +216,7 @@ class RemoteReleases extends Map<string, () => void> {
   }
 }
 
-/** What the behaviours ask of the server's session, carried there. Answers come after what its handlers did before. */
+/** The server's session, whose calls are carried to it. Answers come after what its handlers did before. */
 function remoteSession(id: number, witness: MirroredWitness): Session {
   const ask = async (what: string, ...given: unknown[]): Promise<unknown> => {
     const { value, events } = await remote.session(id, what, ...given);

@@ -1,6 +1,6 @@
 import type { Lane } from "./remote.js";
 
-/** What the behaviours call the kinds of session that have an end in a page, and what those cannot show. */
+/** A kind of session with an end in a page: its name in the behaviours, and those that it cannot show. */
 export interface PageKind {
   readonly lane: Lane;
   readonly name: string;

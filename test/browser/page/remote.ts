@@ -19,13 +19,13 @@ interface RemoteServer {
   readonly hash: readonly number[];
 }
 
-/** What its handlers have done since the page last asked. */
+/** Events and errors of the server's handlers since the page last asked. */
 export interface Seen {
   readonly events: readonly string[];
   readonly errors: readonly { error: { message: string }; method: string }[];
 }
 
-/** What the server's session has answered. */
+/** Answer of the server's session. */
 export interface Answered {
   readonly value: unknown;
   /** How many events its handlers had seen by then. */
@@ -40,7 +40,7 @@ export interface Meeting {
   readonly hash: readonly number[];
 }
 
-/** What the page asks of the test that opened it. */
+/** Functions of the test that the page in it calls. */
 export interface Remote {
   /** @param maxStreams that the page may open at once, unless it is the transport's own number */
   start(limits: Partial<Limits>, maxStreams?: number): Promise<RemoteServer>;
@@ -53,7 +53,7 @@ export interface Remote {
   meet(): Promise<Meeting>;
 }
 
-/** What became of the tests of a file. */
+/** Outcome of a file's tests. */
 export interface Outcome {
   readonly passed: readonly string[];
   /** Name and reason. */

@@ -80,7 +80,7 @@ function eachOf<Name extends (name: string, body: () => unknown) => void>(define
     };
 }
 
-/** What a test is given after its case. */
+/** Context that a test gets after its case. */
 const context = {
   skip(when: boolean): void {
     if (when) notHere("what it needs is not there");

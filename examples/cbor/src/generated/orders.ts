@@ -22,7 +22,7 @@ import type { Order as OrderSchema, Orders } from "../orders.service.js";
 /* eslint-enable no-unused-vars, @typescript-eslint/no-unused-vars */
 
 /**
- * What CBOR has tags for, and JSON has not.
+ * An order of values that CBOR has tags for, and JSON has not.
  *
  * @see {@link OrderSchema}
  */

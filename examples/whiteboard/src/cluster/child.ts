@@ -9,7 +9,7 @@ const RESTART_MS = 1000;
 /** How a process is started. */
 export interface ChildOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** What it says when it is ready. */
+  /** Pattern of the line that it prints when it is ready. */
   readonly ready?: RegExp;
   /** Whether it is started again when it ends by itself. */
   readonly restarts?: boolean;
@@ -17,7 +17,7 @@ export interface ChildOptions {
 
 /** A process of the cluster, which says what becomes of it. */
 export class Child {
-  /** What the brackets of `ready` have found. */
+  /** Text that the brackets of `ready` have matched. */
   said: string | undefined;
   private readonly name: string;
   private readonly command: string;

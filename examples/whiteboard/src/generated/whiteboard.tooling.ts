@@ -155,7 +155,7 @@ export const whiteboardTooling: ServiceTooling = {
   docs: "A board that is drawn on together.",
   methods: {
     publishBoard: {
-      docs: "Publishes to the topic. What happened on a room's board.",
+      docs: "Publishes to the topic. Changes of a room's board.",
       input: {
         type: "object",
         properties: {
@@ -171,7 +171,7 @@ export const whiteboardTooling: ServiceTooling = {
       },
     },
     subscribeBoard: {
-      docs: "Subscribes to the topic: messages from then on. What happened on a room's board.",
+      docs: "Subscribes to the topic: messages from then on. Changes of a room's board.",
       input: part3,
       output: {
         type: "object",
@@ -237,7 +237,7 @@ export const whiteboardTooling: ServiceTooling = {
       },
     },
     publishChat: {
-      docs: "Publishes to the topic. What is said in a room.",
+      docs: "Publishes to the topic. Messages of a room's chat.",
       input: {
         type: "object",
         properties: {
@@ -253,7 +253,7 @@ export const whiteboardTooling: ServiceTooling = {
       },
     },
     subscribeChat: {
-      docs: "Subscribes to the topic: messages from then on. What is said in a room.",
+      docs: "Subscribes to the topic: messages from then on. Messages of a room's chat.",
       input: part3,
       output: {
         type: "object",
@@ -564,7 +564,7 @@ export const whiteboardTooling: ServiceTooling = {
 
 /** Descriptions of whiteboard.v1.Page for tools: comments, JSON Schemas of its messages, and their shapes. */
 export const pageTooling: ServiceTooling = {
-  docs: "What each page serves to the server, on the session that it made.",
+  docs: "Service that each page offers to the server, on the session that it made.",
   methods: {
     cursor: {
       docs: "Where someone else points. `count` counts from 0 for each visit, so that the page knows how many were lost.",
@@ -606,7 +606,7 @@ export const pageTooling: ServiceTooling = {
 
 /** Descriptions of whiteboard.v1.Servers for tools: comments, JSON Schemas of its messages, and their shapes. */
 export const serversTooling: ServiceTooling = {
-  docs: "What servers tell each other, and no page is served.",
+  docs: "Service between servers, which no page may call.",
   methods: {
     publishVisits: {
       docs: "Publishes to the topic. Who is in a room. It is said again and again: who is not heard of any more is gone.",

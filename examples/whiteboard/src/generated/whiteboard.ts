@@ -75,7 +75,7 @@ export interface WhiteboardPublishBoardInput {
 }
 
 /**
- * What someone did to the board: the board is what all of them come to, in their order.
+ * Changes that one participant made: all of them, in their order, make the board.
  *
  * @see {@link BoardChangeSchema}
  */
@@ -96,7 +96,7 @@ export interface BoardChange {
 export type Commands = BoardCommand[];
 
 /**
- * What a participant does to the board.
+ * A participant's change of the board.
  *
  * @see {@link BoardCommandSchema}
  */
@@ -630,9 +630,9 @@ export interface WhiteboardHandlers<Context = unknown> {
 
 /** The topics of whiteboard.v1.Whiteboard, for its server. */
 export interface WhiteboardTopics<Context = unknown> extends ServedTopics<Context> {
-  /** What happened on a room's board. */
+  /** Changes of a room's board. */
   readonly board: ServedTopic<WhiteboardPublishBoardInput, WhiteboardSubscribeBoardInput, WhiteboardSubscribeBoardItem>;
-  /** What is said in a room. */
+  /** Messages of a room's chat. */
   readonly chat: ServedTopic<WhiteboardPublishChatInput, WhiteboardSubscribeChatInput, WhiteboardSubscribeChatItem>;
 }
 
@@ -674,13 +674,13 @@ export type WhiteboardSubscribeChatError = RpcErrorOf<(typeof whiteboardMethods)
  */
 export interface WhiteboardClient {
   /**
-   * Publishes to the topic. What happened on a room's board.
+   * Publishes to the topic. Changes of a room's board.
    *
    * @see {@link Whiteboard.methods.publishBoard}
    */
   publishBoard(input: WhiteboardPublishBoardInput, options?: CallOptions): Promise<void>;
   /**
-   * Subscribes to the topic: messages from then on. What happened on a room's board.
+   * Subscribes to the topic: messages from then on. Changes of a room's board.
    *
    * @see {@link Whiteboard.methods.subscribeBoard}
    */
@@ -704,13 +704,13 @@ export interface WhiteboardClient {
    */
   point(input: WhiteboardPointInput, options?: CallOptions): Promise<void>;
   /**
-   * Publishes to the topic. What is said in a room.
+   * Publishes to the topic. Messages of a room's chat.
    *
    * @see {@link Whiteboard.methods.publishChat}
    */
   publishChat(input: WhiteboardPublishChatInput, options?: CallOptions): Promise<void>;
   /**
-   * Subscribes to the topic: messages from then on. What is said in a room.
+   * Subscribes to the topic: messages from then on. Messages of a room's chat.
    *
    * @see {@link Whiteboard.methods.subscribeChat}
    */
@@ -772,7 +772,7 @@ export const pageMethods: {
 /**
  * The methods that a server of whiteboard.v1.Page implements. `Context` is what the application keeps for a connection.
  *
- * What each page serves to the server, on the session that it made.
+ * Service that each page offers to the server, on the session that it made.
  */
 export interface PageHandlers<Context = unknown> {
   /**
@@ -791,7 +791,7 @@ export function createPageRouter<Context = unknown>(handlers: PageHandlers<Conte
 /**
  * A client of whiteboard.v1.Page.
  *
- * What each page serves to the server, on the session that it made.
+ * Service that each page offers to the server, on the session that it made.
  */
 export interface PageClient {
   /**
@@ -870,7 +870,7 @@ export const serversMethods: {
  * The methods that a server of whiteboard.v1.Servers implements. `Context` is what the application keeps for a
  * connection.
  *
- * What servers tell each other, and no page is served.
+ * Service between servers, which no page may call.
  */
 export type ServersHandlers<_Context = unknown> = object;
 
@@ -911,7 +911,7 @@ export function createServersRouter<Context = unknown>(
 /**
  * A client of whiteboard.v1.Servers.
  *
- * What servers tell each other, and no page is served.
+ * Service between servers, which no page may call.
  */
 export interface ServersClient {
   /**

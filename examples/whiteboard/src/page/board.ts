@@ -14,7 +14,7 @@ export class Board {
   /** This participant's lines of which pieces have not come back, and how many. */
   private readonly ahead: Lines = new Lines();
   private readonly missing: Map<number, number> = new Map();
-  /** What has left and not come back, by its id. */
+  /** Commands that were sent and have not come back, by their id. */
   private readonly sent: Map<string, readonly BoardCommand[]> = new Map();
   /** No line of a page that is loaded again continues one of before. */
   private lineCount: number = Date.now();
@@ -75,7 +75,7 @@ export class Board {
     this.cameBack(id);
   }
 
-  /** What was sent by this id is among the lines, or nowhere. */
+  /** Forgets the commands sent by this id: they are among the lines, or nowhere. */
   private cameBack(id: string): void {
     for (const command of this.sent.get(id) ?? []) {
       if (command.type !== "draw") continue;

@@ -10,7 +10,7 @@ const SHOWN = 200;
 /** Pixels from the end of the list that count as its end. */
 const NEAR_END = 40;
 
-/** What is said. */
+/** The room's chat. */
 export class Chat {
   private readonly client: WhiteboardClient;
   private readonly list: HTMLElement = byId("messages");
@@ -55,7 +55,7 @@ export class Chat {
     }
   }
 
-  /** What could not be said is still there to be sent again. */
+  /** Sends the text of `field`, which keeps a text that could not be sent. */
   private async say(field: HTMLInputElement): Promise<void> {
     const { value } = field;
     field.value = "";

@@ -13,7 +13,7 @@ function anyOf(words: readonly string[]): string {
   return words[Math.floor(Math.random() * words.length)] as string;
 }
 
-/** What makes this tab the same participant over lost sessions, other servers and reloads. */
+/** Secret that makes this tab the same participant over lost sessions, other servers and reloads. */
 export function mySecret(): string {
   const secret = sessionStorage.getItem("whiteboard secret") ?? crypto.randomUUID();
   sessionStorage.setItem("whiteboard secret", secret);

@@ -3,7 +3,7 @@ import { type Interceptor, observed } from "@quicrpc/core";
 import { byId } from "./dom.js";
 
 const PING_EVERY_MS = 1000;
-/** Milliseconds for which nobody is told that there is no session. */
+/** Milliseconds for which the panel does not say that there is no session. */
 const UNNOTICED_MS = 2000;
 /** Round trips in the curve. */
 const SHOWN = 60;
@@ -19,7 +19,7 @@ const TEXTS = {
   closed: "The connection is closed",
 };
 
-/** What the connection is doing: its transport, round-trip time, lost datagrams and calls. */
+/** Panel of the connection: its transport, round-trip time, lost datagrams and calls. */
 export class Panel {
   private readonly calls: Map<string, number> = new Map();
   private readonly rtts: number[] = [];
@@ -87,7 +87,7 @@ export class Panel {
   }
 
   private async ping({ session }: BrowserConnection): Promise<void> {
-    // A session that ends meanwhile is told of by the state.
+    // The state shows a session that ends meanwhile.
     const rtt = await session?.ping().catch(() => undefined);
     if (rtt === undefined) return;
     this.rtts.push(rtt);

@@ -19,7 +19,7 @@ export class People {
   private readonly cursors: Map<string, Cursor> = new Map();
   private readonly hues: Map<string, number> = new Map();
 
-  /** The colour of a participant: the one that is told best from those who are there; the id says which of several. */
+  /** The colour of a participant: the one that differs most from those who are there; the id says which of several. */
   hueOf(id: string): number {
     const known = this.hues.get(id);
     if (known !== undefined) return known;

@@ -1,4 +1,4 @@
-/** What a server takes and keeps. */
+/** Limits of what a server takes and keeps. */
 export const LIMITS = {
   /** Participants at one time. */
   sessions: 64,

@@ -7,7 +7,7 @@ import type {
   WhiteboardPointInput,
 } from "../generated/whiteboard.js";
 
-/** Milliseconds after which a visit is told of again, and after which one that is not is over. */
+/** Milliseconds after which a visit is announced again, and after which one that is not is over. */
 const TELL_MS = 2000;
 const GONE_MS = 3 * TELL_MS;
 

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
-/** What the page must know to connect; it is at /server.json. */
+/** Information that the page needs to connect, at /server.json. */
 export interface ServerInfo {
   readonly url: string;
   /** SHA-256 of the certificate, in base64. */

@@ -37,7 +37,7 @@ function loaderFor(program: string, cwd: string): string[] {
   }
 }
 
-/** What a program does, as it happens. */
+/** Events of a program, as they happen. */
 export interface ProgramEvents {
   readonly onListening: (urls: readonly string[]) => void;
   /** Called when it has ended by itself. */

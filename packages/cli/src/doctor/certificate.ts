@@ -5,7 +5,7 @@ import { type Finding, messageOf, note, ok, problem } from "./finding.js";
 const SOON_DAYS = 14;
 const DAY_MS = 86_400_000;
 
-/** What a TLS handshake over TCP shows. */
+/** Result of a TLS handshake over TCP. */
 export interface Handshake {
   readonly certificate: Pick<PeerCertificate, "valid_from" | "valid_to" | "subjectaltname">;
   /** Why the certificate is not trusted; undefined where it is. */

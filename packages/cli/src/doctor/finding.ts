@@ -4,7 +4,7 @@ export interface Finding {
   /** A problem makes the command fail; a note is as things are, such as a transport that a server does not offer. */
   readonly status: "ok" | "problem" | "note";
   readonly text: string;
-  /** What to do about it. */
+  /** Remedy, as an instruction. */
   readonly fix?: string;
 }
 

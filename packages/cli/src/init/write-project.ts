@@ -4,7 +4,7 @@ import { findSchemaFiles } from "@quicrpc/codegen";
 import { DEFAULT_PATTERN } from "@quicrpc/codegen/config";
 import { formatManifest, isManifest, type Manifest, templateFiles } from "./templates.js";
 
-/** What became of a project: paths, or parts of a package.json. */
+/** Changes to a project: paths, or parts of a package.json. */
 export interface InitResult {
   readonly directory: string;
   readonly template: string;

@@ -1,6 +1,6 @@
 import type { ZodLike } from "./schema.js";
 
-/** What the checks of a schema say together. */
+/** The bounds that a schema's checks set together. */
 export interface Bounds {
   minimum?: number | bigint | Date;
   maximum?: number | bigint | Date;

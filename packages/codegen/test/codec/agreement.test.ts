@@ -103,7 +103,7 @@ function agree(actual: Outcome, expected: Outcome): void {
   if (!same(actual, expected)) expect(actual).toStrictEqual(expected);
 }
 
-/** What a sender gives is taken or refused as zod does. */
+/** Checks that the sender's codec takes or refuses `value` as zod does. */
 function checkSending({ schema, codec }: CompiledSample, value: unknown): void {
   const expected = byZod(schema, value);
   if (expected === undefined) return;
@@ -121,7 +121,7 @@ function checkBytes({ codec, schema }: CompiledSample, value: unknown): void {
   expect(Buffer.from(encode(codec, value)).toString("hex")).toBe(bytes.toString("hex"));
 }
 
-/** What arrives is taken or refused as zod does with what msgpackr reads. */
+/** Checks that the receiver's codec takes or refuses `value` as zod does with what msgpackr reads. */
 function checkReceiving({ schema, codec, lossy }: CompiledSample, value: unknown, isValid: boolean): void {
   const bytes = packed(value);
   if (bytes === undefined) return;

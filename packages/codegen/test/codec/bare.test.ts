@@ -29,7 +29,7 @@ const packr = new Packr({
 const workspace = createWorkspace();
 afterAll(() => workspace[Symbol.dispose]());
 
-/** What `run` gives; undefined where it refuses. */
+/** Returns the value of `run`; undefined where it refuses. */
 function outcome(run: () => unknown): { readonly value: unknown } | undefined {
   try {
     return { value: run() };

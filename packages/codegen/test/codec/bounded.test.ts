@@ -27,7 +27,7 @@ function refusal(run: () => unknown): RpcError {
   throw new Error("it was taken");
 }
 
-/** What an error says stays small, whatever was wrong. */
+/** Checks that an error stays small, whatever was wrong. */
 function checkSmall(error: RpcError): void {
   const details = error.details as readonly unknown[] | undefined;
   if (error.code === "invalid_argument") expect(details?.length ?? 0).toBeLessThanOrEqual(20);

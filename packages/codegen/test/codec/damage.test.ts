@@ -12,7 +12,7 @@ const SEED = 7_001;
 const workspace = createWorkspace();
 afterAll(() => workspace[Symbol.dispose]());
 
-/** What `bytes` decode to, or the error; anything but an `invalid_argument` is thrown on. */
+/** Decodes `bytes`: returns the value or the `invalid_argument`; other errors are thrown on. */
 function decode(
   { codec }: CompiledSample,
   bytes: Uint8Array,

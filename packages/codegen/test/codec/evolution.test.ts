@@ -11,9 +11,9 @@ const CHANGES: readonly {
   readonly change: string;
   readonly before: string;
   readonly after: string;
-  /** What the older version sends, and what the newer one gets of it. */
+  /** Messages of the older version, and the values that the newer one reads. */
   readonly forward: readonly (readonly [sent: unknown, received: unknown])[];
-  /** What the newer version sends, and what the older one gets of it. */
+  /** Messages of the newer version, and the values that the older one reads. */
   readonly backward: readonly (readonly [sent: unknown, received: unknown])[];
 }[] = [
   {

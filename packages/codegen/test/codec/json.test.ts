@@ -94,7 +94,7 @@ function checkCarrying(codec: MessageCodec<unknown>, json: JsonCodec<unknown>, s
   return true;
 }
 
-/** What is undeclared may be anything, and JSON has not all of that. */
+/** Whether JSON can carry a value of `shape`: undeclared parts may be anything, and JSON has not all of that. */
 function isPlain(shape: Shape, value: unknown): boolean {
   return run(shape, value, Mode.Given).issues.length === 0;
 }

@@ -112,7 +112,7 @@ export class AttemptCall extends Call implements Pipe {
   }
 }
 
-/** Makes attempts: the input is the resumable call, and what comes of it is told to that. */
+/** Makes attempts: the input is the resumable call, which receives the outcome. */
 const attemptCalls: Calling<"duplex"> = {
   kind: "duplex",
   start(host, method, owner, options) {

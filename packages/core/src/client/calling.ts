@@ -18,7 +18,7 @@ export interface CallingHost {
   readonly bulk: Set<AnyMethod> | undefined;
   /** The peer's name in errors, such as its URL. */
   readonly peer: string | undefined;
-  /** What the peer said when it began to drain the session. */
+  /** The peer's notice when it began to drain the session. */
   readonly departure?: Departure | undefined;
   /** Makes the error of a call whose answer could not be read, and tells the callee. */
   unreadable(method: AnyMethod, error: unknown): RpcError;

@@ -193,7 +193,7 @@ class ResumableCall implements AttemptOwner {
       );
   }
 
-  /** What carries the calls is no session: the call is made as any other. */
+  /** Makes the call as any other: its carrier is no session. */
   plain(begin: BeginCall): void {
     this.over = true;
     const make = (): AnyAnswer => begin(this.method, this.input, { ...this.options, ...this.remaining() });
@@ -250,7 +250,7 @@ class ResumableCall implements AttemptOwner {
     const { epoch } = this;
     const { received, retained } = durable;
     this.running = undefined;
-    // What comes of it is told to this object.
+    // This object receives the outcome.
     void this.caller.begin(attemptMethod(this.method), this, {
       ...options,
       ...this.remaining(),

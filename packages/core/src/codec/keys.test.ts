@@ -5,7 +5,7 @@ import { Keys } from "./keys.js";
 
 const MISFIT = "a value does not fit its schema";
 
-/** What a reader finds in `bytes`: the index of each key, with its value. */
+/** The keys that a reader finds in `bytes`: the index of each, with its value. */
 function found(keys: Keys, bytes: Uint8Array): (readonly [number, number])[] {
   return readWhole(new Uint8Array([1, 2, 3, ...bytes, 4]), 3, bytes.length + 3, (r: Reader, p) => {
     const entries: (readonly [number, number])[] = [];

@@ -33,7 +33,7 @@ class Servers {
   /** The cursors that handlers were entered with. */
   readonly froms: (string | undefined)[] = [];
   readonly log: LiveLog = new LiveLog();
-  /** What becomes of the next items in the handler. */
+  /** The fate of the next items in the handler. */
   readonly skip: Set<number> = new Set();
   readonly dial = async (): Promise<Session> => {
     const [ours, theirs] = createMemoryPair();
@@ -225,7 +225,7 @@ describe("a stream whose items have cursors", () => {
   });
 });
 
-/** What must have arrived: every item up to the last that was taken. */
+/** Model of what must have arrived: every item up to the last that was taken. */
 interface Model {
   length: number;
   taken: number;

@@ -541,7 +541,7 @@ it("a call that was resumed ends when its caller's renewed credentials do not al
   expect(server.open).toBe(0);
 });
 
-/** What should have happened, and the call that it happens to. */
+/** Model of a call, and the call itself. */
 interface Model {
   readonly sent: number[];
   readonly given: number[];

@@ -407,7 +407,7 @@ describe("a resumable call at the deadline of a server that ends", () => {
 
 const address = fc.constantFrom(A, B, C);
 
-/** What becomes of one server, or of time. */
+/** One event: of a server, or of time. */
 const happening = fc.oneof(
   fc.record({ kind: fc.constant("drain" as const), at: address, to: fc.option(address, { nil: undefined }) }),
   fc.record({ kind: fc.constant("kill" as const), at: address }),

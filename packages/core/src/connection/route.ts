@@ -3,7 +3,7 @@ import { publicUrl, TransportError } from "../transport-error.js";
 
 /** A session that lasted so long ends a chain of goaways: what its peer names is no part of a loop. Servers may be restarted within a second. */
 const LASTING_MS = 250;
-/** The longest chain, and the number of addresses of which the application is told. */
+/** The longest chain, and the number of addresses that are reported to the application. */
 const MAX_ADDRESSES = 16;
 
 /** Addresses to which a server that drains may send its client: URLs, or a test of one. */

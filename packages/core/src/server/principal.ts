@@ -1,7 +1,7 @@
 import type { CallContext, PrincipalOf } from "./context.js";
 
 /**
- * Whose a call is: as `principal` says, or the connection's value where that is text; empty where nobody is told apart.
+ * Whose a call is: as `principal` says, or the connection's value where that is text; empty where callers are not distinguished.
  *
  * @param unknown the message of the error that is thrown where it is not known
  */

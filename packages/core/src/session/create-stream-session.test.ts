@@ -174,7 +174,7 @@ describe("a stream session", () => {
 });
 
 describe("a stream session and a peer of bytes", () => {
-  /** What the session answers on a lane on which the peer sends `bytes`: hex, and the code it is reset with. */
+  /** Returns the session's answer on a lane on which the peer sends `bytes`: hex, and the code of its reset. */
   async function answersTo(bytes: string, frames: number): Promise<{ said: string; code: number | undefined }> {
     const [ours, theirs] = createMemoryPair();
     createStreamSession(webFace(ours));

@@ -3,7 +3,7 @@ import type { RawGreeting } from "../wire/hello.js";
 import type { FrameWriter } from "../wire/writer.js";
 import type { ClientRenewal } from "./client-renewal.js";
 
-/** What the renewal of credentials needs of its session. */
+/** The session, as far as the renewal of credentials needs it. */
 export interface RenewalHost {
   /** A lane to send on; undefined when the session has ended. */
   openLane(): { sendCredentials(write: (out: FrameWriter) => void): void } | undefined;

@@ -13,7 +13,7 @@ const DEFAULT_WITHIN_MS = 10_000;
 /** Milliseconds between the beginnings of two decisions: what a client sends sooner waits, so that it cannot keep the server busy. */
 const PACE_MS = 250;
 
-/** What a client has proven itself to be. */
+/** A client's connection once it has proven itself anew. */
 export interface RenewedConnection<Context> {
   /** Value of `context.connection` in the handlers of calls that begin from now on. */
   readonly connection: Context;
@@ -35,7 +35,7 @@ export interface DemandOptions {
   readonly withinMs?: number;
 }
 
-/** What the renewal of a session's identity needs of the session. */
+/** The session, as far as the renewal of its identity needs it. */
 export interface ServerRenewalHost extends RenewalHost {
   identify(connection: unknown): void;
   drain(options?: DrainOptions): unknown;
@@ -60,7 +60,7 @@ export class ServerRenewal {
     this.expiresAt = options.expiresAt;
   }
 
-  /** The client renews its credentials, if it is told when. */
+  /** The client renews its credentials, if it knows when. */
   onHello(lane: PeerLane): void {
     if (this.lane !== undefined) return;
     this.lane = lane;

@@ -24,7 +24,7 @@ export interface Delivery {
 
 /** Bytes that a delivery takes beside its message. */
 const DELIVERY_BYTES = 256;
-/** What waits is limited by what it takes in memory, and not by how many values one message has. */
+/** Budget without a limit: messages that wait are limited by their memory, and not by how many values one of them has. */
 const unbounded: MemoryBudget = new MemoryBudget(Number.MAX_SAFE_INTEGER, "");
 
 /** The bytes of items that many subscribers get. */

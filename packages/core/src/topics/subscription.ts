@@ -14,7 +14,7 @@ export interface HeldBytes {
 /** Settings of a subscription. */
 export interface SubscriptionSettings {
   /**
-   * The fate of a subscriber that is behind: it loses the oldest messages, and is told how many, or is ended with `resource_exhausted`, or with
+   * The fate of a subscriber that is behind: it loses the oldest messages, and learns how many, or is ended with `resource_exhausted`, or with
    * `unavailable`, for it to go on after what it has.
    */
   readonly slow: "drop" | "end" | "resume";

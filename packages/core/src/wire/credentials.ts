@@ -14,7 +14,7 @@ const Kind = {
   Wanted: 0x2,
 } as const;
 
-/** What a frame of a server says about its client's credentials. */
+/** A server's notice about its client's credentials. */
 export type CredentialsNotice =
   | { readonly kind: "valid"; readonly leftMs?: number | undefined }
   | { readonly kind: "wanted"; readonly withinMs: number };

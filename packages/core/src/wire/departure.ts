@@ -4,7 +4,7 @@ import type { Frame } from "./frame.js";
 /** The most bytes of an address in a goaway; a longer one is passed over. */
 export const MAX_ADDRESS_BYTES = 1024;
 
-/** What the peer of a session said when it began to drain it. */
+/** Notice of a peer that begins to drain a session: where calls are taken instead, and how long those in progress have. */
 export interface Departure {
   /** The URL of a server that takes calls instead. Nobody has checked it: a client follows it only where it was told to trust it. */
   readonly to?: string | undefined;

@@ -47,7 +47,7 @@ interface Fields {
   renews?: true;
   /** A server's credentials frame. */
   notice?: CredentialsNotice;
-  /** What stands there compressed. */
+  /** The bytes of the compressed part. */
   compressed?: string;
   code?: Code;
   message?: string;

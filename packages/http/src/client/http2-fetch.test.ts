@@ -27,7 +27,7 @@ function answeredBy(stream: FakeStream): Promise<Response> {
 const BYTES = Uint8Array.of(1, 2, 3);
 const head = (length: number) => ({ ":status": 200, "content-length": String(length) });
 
-it("loses no bytes that come before their head is told", async () => {
+it("loses no bytes that come before their head is read", async () => {
   const stream = new FakeStream();
   const answer = answeredBy(stream);
   stream.push(BYTES);

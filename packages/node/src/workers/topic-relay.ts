@@ -2,7 +2,7 @@ import type { Worker } from "node:cluster";
 import type { BusSubscription, TopicBus, TopicReceiver } from "@quicrpc/core/transport";
 import type { FromWorker, ToWorker } from "./messages.js";
 
-/** Characters of messages that wait in the channel to a worker that does not read it. Beyond them its subscribers lose messages, and are told. */
+/** Characters of messages that wait in the channel to a worker that does not read it. Beyond them its subscribers lose messages, and are notified. */
 const MAX_WAITING = 16 * 1024 * 1024;
 
 /** A worker, and the topics that somebody subscribes to there. */
@@ -10,7 +10,7 @@ interface Member {
   readonly worker: Worker;
   readonly topics: Set<string>;
   waiting: number;
-  /** Messages were dropped; it is told when it reads again. */
+  /** Messages were dropped; it is notified when it reads again. */
   behind: boolean;
 }
 

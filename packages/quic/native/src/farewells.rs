@@ -1,4 +1,4 @@
-//! Closes of sessions that are told to pages a moment late.
+//! Closes of sessions that reach pages a moment late.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

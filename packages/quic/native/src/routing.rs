@@ -44,7 +44,7 @@ pub struct Routing {
 pub struct Layout {
     pub place_at: usize,
     pub bytes: usize,
-    /// What every id begins with, where that is known.
+    /// The first byte of every id, where that is known.
     pub first: Option<u8>,
 }
 

@@ -1,7 +1,7 @@
 import { rpc, service, stream } from "@quicrpc/core";
 import { z } from "zod";
 
-/** What the server offers. `npm run gen` writes the client and the router to src/generated. */
+/** The service of the server. `npm run gen` writes the client and the router to src/generated. */
 export const Greeter = service("app.v1.Greeter", {
   /** Greets one person. */
   greet: rpc({ input: z.object({ name: z.string().min(1) }), output: z.object({ text: z.string() }) }),

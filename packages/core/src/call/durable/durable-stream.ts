@@ -19,7 +19,7 @@ export interface Pipe {
   /** Whether a piece can be written now: no other message is being encoded. */
   readonly idle: boolean;
   send(fields: PieceFields, bytes: Uint8Array): void;
-  /** What was sent is to leave. */
+  /** Sends the bytes that wait. */
   flush(): void;
 }
 

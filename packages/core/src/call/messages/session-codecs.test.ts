@@ -27,7 +27,7 @@ function roundTrip(codec: SessionCodec, value: unknown): unknown {
 const text = (codec: SessionCodec, value: unknown): string => new TextDecoder().decode(encode(codec, value));
 const known = msgpackRecords([["a", "b"], ["x"]]);
 
-/** What arrives where it is not what was sent; the rows of the table in docs/codecs.md. */
+/** Values, and how they arrive where that differs; the rows of the table in docs/codecs.md. */
 const values: [string, unknown, { msgpack?: unknown; records?: unknown; json?: unknown }][] = [
   ["Date", new Date(1_700_000_000_123), {}],
   ["an invalid Date", new Date(Number.NaN), {}],
@@ -313,7 +313,7 @@ describe("nesting", () => {
     (v: unknown) => new Map([[v, 1]]),
     (v: unknown) => new Map([[1, v]]),
   ];
-  /** What is no level by itself. */
+  /** Values that are no level by themselves. */
   const scalars = [1, "a", null, new Date(5), new Uint8Array([1]), 5n];
 
   it("C55 holds what any codec decoded to the depth that messages may have", () => {

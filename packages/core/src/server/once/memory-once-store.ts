@@ -36,7 +36,7 @@ interface Entry {
   /** By the monotonic clock. */
   leaseUntil: number;
   bytes: number;
-  /** What `bytes` was when it ended. */
+  /** The value of `bytes` when the call ended. */
   endedBytes: number;
   record: Uint8Array | undefined;
 }
@@ -59,7 +59,7 @@ interface Holder {
 
 /**
  * Remembers calls in this process's memory. Where it is full, what a principal had done longest ago is forgotten, and repetitions with keys
- * of that age are told that the outcome is unknown; so are those with keys from before the store was made, since a process before it
+ * of that age are answered that the outcome is unknown; so are those with keys from before the store was made, since a process before it
  * may have run them.
  */
 export class MemoryOnceStore implements OnceStore {

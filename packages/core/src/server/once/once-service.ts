@@ -198,12 +198,12 @@ export class OnceService {
     try {
       return recordAnswer(method, answer, this.maxRecordBytes);
     } catch {
-      // The caller is told the same, and the hook why.
+      // The caller gets the same, and the hook why.
       return recordError(method, told(undefined), this.maxRecordBytes);
     }
   }
 
-  /** Notes the end of a call before its caller is told, for as long as its lease lasts. Never rejects: the answer is true all the same. */
+  /** Notes the end of a call before its caller is answered, for as long as its lease lasts. Never rejects: the answer is true all the same. */
   private async settle(
     id: string,
     owner: string,
@@ -252,7 +252,7 @@ export class OnceService {
   }
 }
 
-/** The error that the caller is told, and is told again. */
+/** The error that the caller gets, each time. */
 function told(error: unknown): RpcError {
   if (error instanceof RpcError && !error.fromCall) return error;
   return new RpcError("internal", "the handler failed");

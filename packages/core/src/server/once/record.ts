@@ -27,7 +27,7 @@ export function recordAnswer({ output }: AnyMethod, answer: unknown, maxBytes: n
   return out.position > maxBytes ? Uint8Array.of(UNKEPT) : out.written().slice();
 }
 
-/** The record of the error that the caller is told. Details that cannot be carried, or are too large, are left out. */
+/** The record of the error that the caller gets. Details that cannot be carried, or are too large, are left out. */
 export function recordError(method: AnyMethod, error: RpcError, maxBytes: number): Uint8Array {
   const { code, message, reason } = error;
   const { details, isDeclared } = detailsOf(method, error);

@@ -37,7 +37,7 @@ class ResumedStream extends IncomingCallStream {
 /** A resumable call as its callee has it: served on a stream that outlives the attempts which carry it, of which the latest alone counts. */
 export class ResumedCall implements AttemptHost {
   readonly key: string;
-  /** Whose it is; empty where nobody is told apart. */
+  /** Whose it is; empty where callers are not distinguished. */
   readonly principal: string;
   /** The calls among which it waits for a session. */
   group: unknown = undefined;
@@ -127,7 +127,7 @@ export class ResumedCall implements AttemptHost {
     if (attempt === this.attempt) this.end(error);
   }
 
-  /** Ends the call here; its caller is told where it can be. */
+  /** Ends the call here; its caller is notified where it can be. */
   giveUp(code: Code): void {
     this.end(new RpcError(code, "the call was given up"));
   }

@@ -35,7 +35,7 @@ pub struct ThreadDriver {
     thread: WakingThread,
     armed: Option<Instant>,
     writable: bool,
-    /// Whether the thread watches the socket: it reports once, and then is told when to watch again.
+    /// Whether the thread watches the socket: it reports once, and then waits for a request to watch again.
     watching: bool,
     awake: bool,
     busy_poll: BusyPoll,

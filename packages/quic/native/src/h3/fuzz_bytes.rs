@@ -51,7 +51,7 @@ fn run(input: &[u8]) {
     parse(bytes);
 }
 
-/// What these bytes say behind a request's head.
+/// The body that these bytes make behind a request's head, and its fault.
 fn body_of(bytes: &[u8], sizes: &[usize]) -> (Vec<u8>, Option<Fault>) {
     let (mut body, mut whole, mut rest) = (Body::new(Some(9)), Vec::new(), bytes);
     let mut sizes = sizes.iter().cycle();

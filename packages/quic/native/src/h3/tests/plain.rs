@@ -138,7 +138,7 @@ fn after_goaway_requests_are_rejected() {
     assert_eq!(asked(&mut server, stream, &GET), [Action::Abandon { stream, code }]);
 }
 
-/// What a body of these frames is, and how it ends.
+/// Returns the body of these frames, or its fault.
 fn body(length: Option<u64>, wire: &[u8]) -> Result<Vec<u8>, Fault> {
     let (mut body, mut whole, mut input) = (Body::new(length), Vec::new(), wire);
     while let Some(data) = body.next(&mut input)? {
