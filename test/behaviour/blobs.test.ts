@@ -238,6 +238,31 @@ describe.each(kindsFor("C84") as readonly LocalKind[])("blobs: $name", (kind) =>
     await close();
   });
 
+  it("C84 a caller that gives up while its source has nothing to give ends the handler's read", async () => {
+    const begun = deferred<void>();
+    const ended = deferred<unknown>();
+    const { client, close } = await pair(async ({ file }) => {
+      try {
+        for await (const _ of file) begun.resolve();
+      } catch (error) {
+        ended.resolve((error as RpcError).code);
+        throw error;
+      }
+      return "";
+    });
+    const stalling = async function* (): AsyncGenerator<Uint8Array> {
+      yield new Uint8Array(10);
+      await new Promise(() => {});
+    };
+    const stop = new AbortController();
+    const call = client.unary(methods.attach, { note: "", file: stalling }, { signal: stop.signal });
+    await begun.promise;
+    stop.abort();
+    await expect(call).rejects.toMatchObject({ code: "cancelled" });
+    expect(await ended.promise).toBe("cancelled");
+    await close();
+  });
+
   it("C84 what is no blob, and a stream that was read, are errors of their sender", async () => {
     const { client, close } = await pair(async ({ file }) => String((await file.bytes()).length));
     for (const file of ["text", 5, {}, null]) {

@@ -14,7 +14,15 @@ export function blobsOf(payload: unknown): NonNullable<BlobFields["input"]> {
     const schema = isZodSchema(field) ? withoutOptional(field) : undefined;
     const options = schema && blobOptionsOf(canonical(schema));
     if (options === undefined) return [];
-    return [{ name, ...(options.maxBytes !== undefined && { maxBytes: options.maxBytes }) }];
+    const { maxBytes, digest, resumable } = options;
+    return [
+      {
+        name,
+        ...(maxBytes !== undefined && { maxBytes }),
+        ...(digest !== undefined && { digest }),
+        ...(resumable === true && { resumable }),
+      },
+    ];
   });
 }
 

@@ -59,6 +59,11 @@ export interface Limits {
   readonly maxAuthentications: number;
   /** Bytes of a blob that a peer sends, where the schema does not say. A larger one is refused before any of it is read. */
   readonly maxBlobBytes: number;
+  /**
+   * Bytes of a resumable blob whose source is a stream that its sender retains, to send them again after the loss of a session. They are counted in
+   * `maxSessionBytes`, and fewer are retained where that leaves no room.
+   */
+  readonly maxRetainedBlobBytes: number;
   /** Largest timeout, of both sides; larger ones are lowered to it. 2^31-1 is the largest delay of a timer. */
   readonly maxTimeoutMs: number;
 }
@@ -108,6 +113,7 @@ export const DEFAULT_LIMITS: Limits = {
   maxGreetingBytes: 16_384,
   maxAuthentications: 256,
   maxBlobBytes: 1_073_741_824,
+  maxRetainedBlobBytes: 4_194_304,
   maxTimeoutMs,
 };
 

@@ -27,4 +27,5 @@ export { childProcessTransport, nodeStreamTransport, type NodeStreams, stdioTran
 export { type CertificateFiles, watchTls, type WatchTlsOptions } from "./watch-tls.js";
 export type { Refusal } from "./refusals.js";
 export { type StillOpen, stillOpen } from "./still-open.js";
-export { fileBlob, type FileBlobOptions, saveBlob } from "./blob-files.js";
+export { fileBlob, type FileBlobOptions, saveBlob, type SaveBlobOptions } from "./blob-files.js";
+export type { PartOptions } from "./blob-parts.js";

@@ -3,13 +3,16 @@ import type { BlobCode, BlobField, BlobFields } from "../contract/blob-code.js";
 import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import type { ReservedMethods } from "../server/router.js";
+import type { MemoryBudget } from "../memory-budget.js";
 import { type Offer, BlobOffers } from "./offers.js";
 import { type BlobReference, ReceivedBlob, tooLarge } from "./received-blob.js";
+import { resumedCall } from "./resumed-call.js";
 import type { BlobSource } from "./source.js";
 
 /** The session, as far as blobs need it. */
 interface BlobHost extends TypedCaller {
   readonly limits: Limits;
+  readonly budget: MemoryBudget;
   readonly closed: Promise<unknown>;
   /** Methods that the peer may call without a router. */
   reserved: ReservedMethods | undefined;
@@ -23,8 +26,10 @@ type Fields = Readonly<Record<string, unknown>>;
 /** Makes the code of a method whose messages have blobs. */
 export function blobCalls(fields: BlobFields): BlobCode {
   const { input = [], output = [] } = fields;
+  const isResumable = [...input, ...output].some(({ resumable }) => resumable === true);
   return {
     fields,
+    around: isResumable ? resumedCall : undefined,
     async call(given, message, begin) {
       const host = given as BlobHost;
       const offers: Offer[] = [];
@@ -35,6 +40,8 @@ export function blobCalls(fields: BlobFields): BlobCode {
       } catch (error) {
         const failed = offers.find(({ failure }) => failure !== undefined);
         if (failed === undefined) throw error;
+        // What the source itself says of a transfer that cannot go on.
+        if (failed.failure instanceof RpcError && failed.failure.code !== "aborted") throw failed.failure;
         throw new RpcError("aborted", `the source of the blob failed: ${String(failed.failure)}`, {
           cause: failed.failure,
         });
@@ -70,11 +77,11 @@ function offered(
 ): unknown {
   if (fields.length === 0 || typeof message !== "object" || message === null) return message;
   const sent: Record<string, unknown> = { ...message };
-  for (const { name } of fields) {
+  for (const { name, resumable = false } of fields) {
     const source = sent[name];
     if (source === undefined) continue;
-    if (!(host.reserved instanceof BlobOffers)) host.reserved = new BlobOffers(host.closed);
-    const offer = (host.reserved as BlobOffers).add(source as BlobSource, isAnswer);
+    if (!(host.reserved instanceof BlobOffers)) host.reserved = new BlobOffers(host);
+    const offer = (host.reserved as BlobOffers).add(source as BlobSource, isAnswer, resumable);
     into.push(offer);
     sent[name] = offer.reference;
   }
@@ -85,12 +92,12 @@ function offered(
 function received(host: BlobHost, fields: readonly BlobField[], message: unknown): unknown {
   if (fields.length === 0) return message;
   const taken: Record<string, unknown> = { ...(message as Fields) };
-  for (const { name, maxBytes = host.limits.maxBlobBytes } of fields) {
+  for (const { name, maxBytes = host.limits.maxBlobBytes, digest } of fields) {
     const reference = taken[name] as BlobReference | undefined;
     if (reference === undefined) continue;
     const [, length] = reference;
     if (length !== null && length > maxBytes) throw tooLarge(length, maxBytes);
-    taken[name] = new ReceivedBlob(host, reference, maxBytes);
+    taken[name] = new ReceivedBlob(host, reference, maxBytes, digest !== undefined);
   }
   return taken;
 }

@@ -1,8 +1,20 @@
 import { RpcError } from "../errors.js";
 import type { BoundMethod } from "../server/router.js";
-import { readBlob } from "./read-method.js";
+import type { Limits } from "../limits.js";
+import type { MemoryBudget } from "../memory-budget.js";
+import type { IncomingContext } from "../server/context.js";
+import { changedBlob, DIGEST_TRAILER, type ReadBlob, readBlob } from "./read-method.js";
 import type { BlobReference } from "./received-blob.js";
-import { type BlobSource, chunksOf, type DescribedBlob, describedBlob, discard } from "./source.js";
+import { RetainedContent } from "./retained-content.js";
+import { createSha256, type Sha256 } from "./sha256.js";
+import {
+  type BlobSource,
+  chunksOf,
+  type DescribedBlob,
+  describedBlob,
+  discard,
+  type OpenedContent,
+} from "./source.js";
 
 /** Blobs that one session offers at once. */
 const MAX_OFFERS = 1024;
@@ -18,6 +30,14 @@ export interface Offer {
   release(): void;
 }
 
+/** The session whose blobs are offered. */
+interface OfferHost {
+  readonly limits: Limits;
+  readonly budget: MemoryBudget;
+  /** Fulfils when the session has ended, and nobody can read what it offers any more. */
+  readonly closed: Promise<unknown>;
+}
+
 /** The blobs that one side of a session offers the other, which reads them by calls. */
 export class BlobOffers {
   private readonly offers: Map<number, Offered> = new Map();
@@ -25,12 +45,13 @@ export class BlobOffers {
   private over = false;
   private readonly bound: BoundMethod = {
     method: readBlob,
-    handler: (request: unknown) => this.read(request),
+    handler: (request: unknown, context) => this.read(request as Partial<ReadBlob>, context as IncomingContext<unknown>),
   };
+  private readonly host: OfferHost;
 
-  /** @param closed fulfils when the session has ended, and nobody can read what it offers any more */
-  constructor(closed: Promise<unknown>) {
-    void closed.then(() => {
+  constructor(host: OfferHost) {
+    this.host = host;
+    void host.closed.then(() => {
       this.over = true;
       for (const offer of this.offers.values()) offer.release();
     });
@@ -41,28 +62,34 @@ export class BlobOffers {
     return serviceId === readBlob.service.id && methodId === readBlob.id ? this.bound : undefined;
   }
 
-  /** Offers a blob; one of an answer for a limited time, until it is read. Throws `RpcError` for what is none, and for too many. */
-  add(source: BlobSource, isAnswer: boolean): Offer {
+  /**
+   * Offers a blob; one of an answer for a limited time, until it is read. Throws `RpcError` for what is none, and for too many.
+   *
+   * @param isResumable its reference names the upload
+   */
+  add(source: BlobSource, isAnswer: boolean, isResumable: boolean): Offer {
     const described = describedBlob(source);
     if (this.offers.size >= MAX_OFFERS) {
       throw new RpcError("resource_exhausted", `${MAX_OFFERS} blobs of this session wait to be read`);
     }
     const ref = this.next++;
-    const { length = null, type = "", name = "" } = described;
-    const offered = new Offered(described, [ref, length, type.slice(0, 255), name.slice(0, 1024)], () =>
-      this.offers.delete(ref),
-    );
+    const { content, length = null, type = "", name = "", id = "" } = described;
+    if (content instanceof RetainedContent) content.countedBy(this.host.budget, this.host.limits.maxRetainedBlobBytes);
+    const said = [ref, length, type.slice(0, 255), name.slice(0, 1024)] as const;
+    const offered = new Offered(described, isResumable ? [...said, id] : said, () => this.offers.delete(ref));
     this.offers.set(ref, offered);
     if (isAnswer) offered.expireAfter(ANSWER_MS);
     if (this.over) offered.release();
     return offered;
   }
 
-  private read(request: unknown): AsyncIterable<Uint8Array> {
-    const { ref } = request as { readonly ref?: unknown };
+  private read(request: Partial<ReadBlob>, context: IncomingContext<unknown>): AsyncIterable<Uint8Array> {
+    const { ref, from = 0, sha256 } = request;
     const offered = typeof ref === "number" ? this.offers.get(ref) : undefined;
     if (offered === undefined) throw new RpcError("not_found", "the blob is not offered, or not any more");
-    return offered.read();
+    if (!Number.isSafeInteger(from) || from < 0 || (sha256 !== undefined && typeof sha256 !== "string"))
+      throw new RpcError("invalid_argument", "a blob is read from a position on, with the digest of what is before it");
+    return offered.read(from, sha256, request.digest === true, context);
   }
 }
 
@@ -75,6 +102,8 @@ class Offered implements Offer {
   private reads = 0;
   private released = false;
   private isAnswer = false;
+  /** The read in progress: its source may have nothing to give when it is to end. */
+  private reading: Pick<IncomingContext<unknown>, "reply"> | undefined = undefined;
   private timer: ReturnType<typeof setTimeout> | undefined = undefined;
 
   constructor(blob: DescribedBlob, reference: BlobReference, forget: () => void) {
@@ -93,35 +122,85 @@ class Offered implements Offer {
     this.released = true;
     clearTimeout(this.timer);
     this.forget();
+    this.endRead(new RpcError("cancelled", "the call that the blob belongs to is over"));
     // What a caller gives it may give again.
     if (this.isAnswer && this.reads === 0) discard(this.blob.content);
   }
 
-  async *read(): AsyncGenerator<Uint8Array, void> {
-    const { content, length, onProgress } = this.blob;
+  async *read(
+    from: number,
+    sha256: string | undefined,
+    digest: boolean,
+    context: IncomingContext<unknown>,
+  ): AsyncGenerator<Uint8Array, void> {
+    const { length, onProgress } = this.blob;
+    this.endRead(new RpcError("aborted", "the blob is read anew"));
     const turn = ++this.reads;
+    this.reading = context;
     clearTimeout(this.timer);
-    let sent = 0;
     try {
-      for await (const chunk of this.chunks(content)) {
-        if (this.released) throw new RpcError("cancelled", "the call that the blob belongs to is over");
-        if (turn !== this.reads) throw new RpcError("aborted", "the blob is read anew");
-        sent += chunk.length;
-        if (length !== undefined && sent > length) break;
-        yield chunk;
-        onProgress?.(sent, length);
+      const opened = this.opened(from, digest || sha256 !== undefined);
+      const { hash } = opened;
+      let { at } = opened;
+      if (at === from) this.check(from, sha256, hash);
+      for await (const chunk of this.chunks(opened)) {
+        // Nobody receives what is thrown here: the read was ended where this came to be so.
+        if (this.released || turn !== this.reads || context.hasEnded) throw new RpcError("cancelled", "the read is over");
+        const passed = Math.max(0, Math.min(chunk.length, from - at));
+        if (passed > 0) {
+          hash?.update(chunk.subarray(0, passed));
+          at += passed;
+          if (at === from) this.check(from, sha256, hash);
+        }
+        if (passed === chunk.length) continue;
+        const rest = passed === 0 ? chunk : chunk.subarray(passed);
+        at += rest.length;
+        if (length !== undefined && at > length) break;
+        if (digest) hash?.update(rest);
+        yield rest;
+        onProgress?.(at, length);
       }
-      if (length !== undefined && sent !== length)
+      if (at < from) throw this.changed(`the receiver has ${from} bytes of it, and there are ${at}`);
+      if (length !== undefined && at !== length)
         throw this.failed(new Error(`its source has other than ${length} bytes`));
+      if (digest && hash !== undefined) context.trailers.set(DIGEST_TRAILER, hash.hex());
+      if (turn === this.reads) this.reading = undefined;
       if (this.isAnswer) this.release();
     } finally {
+      if (turn === this.reads) this.reading = undefined;
       if (this.isAnswer && turn === this.reads && !this.released) this.expireAfter(ANSWER_MS);
     }
   }
 
-  private async *chunks(content: DescribedBlob["content"]): AsyncGenerator<Uint8Array, void> {
+  private endRead(error: RpcError): void {
+    this.reading?.reply?.revoke(error);
+    this.reading = undefined;
+  }
+
+  /** Opens the content as near to `from` as it can be. */
+  private opened(from: number, hashes: boolean): OpenedContent {
+    const { content } = this.blob;
     try {
-      yield* chunksOf(content);
+      if (content instanceof RetainedContent) return content.open(from);
+      return { chunks: chunksOf(content), at: 0, hash: hashes ? createSha256() : undefined };
+    } catch (error) {
+      throw this.failed(error);
+    }
+  }
+
+  /** Throws where the receiver has other bytes than those that come before `from`. */
+  private check(from: number, sha256: string | undefined, hash: Sha256 | undefined): void {
+    if (sha256 === undefined || hash?.copy().hex() === sha256) return;
+    throw this.changed(`its first ${from} bytes are others`);
+  }
+
+  private changed(how: string): RpcError {
+    return this.failed(changedBlob(how));
+  }
+
+  private async *chunks({ chunks }: OpenedContent): AsyncGenerator<Uint8Array, void> {
+    try {
+      yield* chunks;
     } catch (error) {
       throw this.failed(error);
     }

@@ -1,7 +1,11 @@
 import type { TypedCaller } from "../call/base-caller.js";
+import type { ItemStream } from "../call/items/item-stream.js";
+import { type CallOptions, cancelled } from "../call/options.js";
 import { RpcError } from "../errors.js";
 import type { UnsharedBytes } from "../platform-types.js";
-import { readBlob } from "./read-method.js";
+import { type BlobCaller, Losses } from "./losses.js";
+import { changedBlob, DIGEST_TRAILER, readBlob } from "./read-method.js";
+import { createSha256, type Sha256 } from "./sha256.js";
 
 /** Bytes that `bytes()` and `text()` take, unless they are told. */
 const DEFAULT_BYTES = 16_777_216;
@@ -12,10 +16,18 @@ export interface ReadBlobOptions {
   readonly onProgress?: (bytes: number, length: number | undefined) => void;
   /** Stops it. */
   readonly signal?: AbortSignal;
+  /**
+   * The bytes that this side has already, such as those of a file that was begun. They are read and hashed first; the sender sends what follows if its own
+   * begin with the same, else it fails with `failed_precondition`. Default: none.
+   */
+  readonly after?: AsyncIterable<Uint8Array>;
 }
 
-/** What a message of the peer refers to a blob by: number, length, type, name. */
-export type BlobReference = readonly [ref: number, length: number | null, type: string, name: string];
+/** What a message of the peer refers to a blob by: number, length, type, name, and the id where it is resumable. */
+export type BlobReference = readonly [ref: number, length: number | null, type: string, name: string, id?: string];
+
+/** Makes the call anew that the blob came with, and returns the one that comes now. */
+type AskAnew = (signal: AbortSignal | undefined) => Promise<ReceivedBlob>;
 
 /**
  * A blob of the peer, which is read when somebody wants its bytes. That of an input can be read until its call is over, that of an output
@@ -28,18 +40,42 @@ export class ReceivedBlob {
   readonly type: string;
   /** The file's name that the sender says; empty where it says none. Nobody has checked it: it is no path to write to. */
   readonly name: string;
+  /**
+   * Names the upload, where the blob is resumable: 32 hexadecimal digits, the same whenever the call is made anew. Its sender has chosen it, and who knows
+   * it can go on with the upload. Undefined otherwise, and for downloads.
+   */
+  readonly id: string | undefined;
   readonly #session: TypedCaller;
   readonly #ref: number;
   readonly #maxBytes: number;
+  readonly #digest: boolean;
+  #resumption: { readonly caller: BlobCaller; readonly anew: AskAnew } | undefined = undefined;
 
-  /** @internal */
-  constructor(session: TypedCaller, [ref, length, type, name]: BlobReference, maxBytes: number) {
+  /**
+   * @internal
+   * @param digest the sender is asked for the digest of all
+   */
+  constructor(
+    session: TypedCaller,
+    [ref, length, type, name, id = ""]: BlobReference,
+    maxBytes: number,
+    digest: boolean,
+  ) {
+    if (id !== "" && !/^[0-9a-f]{32}$/.test(id))
+      throw new RpcError("invalid_argument", "the id of a blob is 32 hexadecimal digits, by createBlobId()");
+    this.id = id === "" ? undefined : id;
+    this.#digest = digest;
     this.length = length ?? undefined;
     this.type = type;
     this.name = name;
     this.#session = session;
     this.#ref = ref;
     this.#maxBytes = maxBytes;
+  }
+
+  /** @internal After the loss of its session it is read on from the blob that `anew` asks for. */
+  resumeBy(caller: BlobCaller, anew: AskAnew): void {
+    this.#resumption = { caller, anew };
   }
 
   /** The bytes from the first on. A sender's `Blob` or function can be read again, its stream cannot; a read ends the one before. */
@@ -92,22 +128,63 @@ export class ReceivedBlob {
     return all;
   }
 
-  async *#read({ onProgress, signal }: ReadBlobOptions): AsyncGenerator<Uint8Array, void> {
+  async *#read({ onProgress, signal, after }: ReadBlobOptions): AsyncGenerator<Uint8Array, void> {
     const { length } = this;
+    const resumption = this.#resumption;
+    const keepsHash = this.#digest || resumption !== undefined;
+    const hash = keepsHash || after !== undefined ? createSha256() : undefined;
+    const options = signal === undefined ? {} : { signal };
+    const losses = resumption && new Losses(resumption.caller, options);
     let taken = 0;
-    const stream = this.#session.start(readBlob, { ref: this.#ref }, signal === undefined ? undefined : { signal });
-    for await (const chunk of stream) {
+    for await (const chunk of after ?? []) {
+      if (signal?.aborted === true) throw cancelled(signal);
       taken += chunk.length;
-      if (taken > this.#maxBytes) throw tooLarge(taken, this.#maxBytes);
-      if (length !== undefined && taken > length) break;
-      yield chunk;
-      onProgress?.(taken, length);
+      hash?.update(chunk);
     }
-    if (length === undefined || taken === length) return;
-    throw new RpcError(
-      "data_loss",
-      `the blob was said to have ${length} bytes, and has ${taken > length ? "more" : taken}`,
-    );
+    if (taken > (length ?? taken)) throw changedBlob(`it has ${length} bytes, of which ${taken} are there`);
+    for (let source: ReceivedBlob | undefined = this; ; ) {
+      try {
+        source ??= await resumption?.anew(signal);
+        if (source?.length !== length) throw changedBlob(`it had ${length} bytes, and has ${source?.length}`);
+        const stream: ItemStream<Uint8Array> = (source as ReceivedBlob).#begin(taken, hash, options);
+        for await (const chunk of stream) {
+          losses?.progressed();
+          taken += chunk.length;
+          if (taken > this.#maxBytes) throw tooLarge(taken, this.#maxBytes);
+          if (length !== undefined && taken > length) break;
+          if (keepsHash) hash?.update(chunk);
+          yield chunk;
+          onProgress?.(taken, length);
+        }
+        this.#check(taken, hash, stream.trailers.get(DIGEST_TRAILER));
+        return;
+      } catch (error) {
+        if (losses === undefined) throw error;
+        await losses.wait(error, options);
+        source = undefined;
+      } finally {
+        losses?.onMade();
+      }
+    }
+  }
+
+  #begin(from: number, hash: Sha256 | undefined, options: CallOptions): ItemStream<Uint8Array> {
+    const before = from > 0 && { from, ...(hash !== undefined && { sha256: hash.copy().hex() }) };
+    return this.#session.start(readBlob, { ref: this.#ref, ...before, ...(this.#digest && { digest: true }) }, options);
+  }
+
+  /** Throws where what was taken is not all of the blob, or other than what was sent. */
+  #check(taken: number, hash: Sha256 | undefined, sent: string | undefined): void {
+    const { length } = this;
+    if (length !== undefined && taken !== length) {
+      const has = taken > length ? "more" : taken;
+      throw new RpcError("data_loss", `the blob was said to have ${length} bytes, and has ${has}`);
+    }
+    if (!this.#digest) return;
+    const own = hash?.hex();
+    if (sent === own) return;
+    const its = sent === undefined ? "its sender has told none" : `its sender's is ${sent}`;
+    throw new RpcError("data_loss", `the blob's SHA-256 is ${own}, and ${its}`);
   }
 }
 

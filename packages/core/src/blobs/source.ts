@@ -1,4 +1,5 @@
 import { RpcError } from "../errors.js";
+import type { Sha256 } from "./sha256.js";
 
 /** Bytes that a blob is made of. A `Blob`, such as a `File`, and a function can be read more than once. */
 export type BlobContent =
@@ -16,8 +17,22 @@ export interface DescribedBlob {
   readonly type?: string;
   /** Default: that of a `File`. */
   readonly name?: string;
+  /**
+   * Names the upload of a `resumable` blob, by `createBlobId()`: keep it where another program, such as the page when it is loaded again, is to go on with
+   * this one. Default: a new one for each call.
+   */
+  readonly id?: string;
   /** Called with the bytes that have been handed to the session's flow control, and all of them where that is known. */
   readonly onProgress?: (bytes: number, length: number | undefined) => void;
+}
+
+/** Content that is read now. */
+export interface OpenedContent {
+  readonly chunks: AsyncIterable<Uint8Array>;
+  /** Position of the first byte of the chunks. */
+  readonly at: number;
+  /** Of all bytes before. */
+  readonly hash: Sha256 | undefined;
 }
 
 /** What a sender gives for a field that is a blob. */
@@ -38,6 +53,17 @@ export function chunksOf(content: BlobContent): AsyncIterable<Uint8Array> {
   if (!("getReader" in content)) return content;
   if (content.locked) throw new RpcError("failed_precondition", "the stream of a blob can be read once");
   return ofStream(content);
+}
+
+/** Makes the id of an upload: 32 random hexadecimal digits. Who knows it can go on with the upload. */
+export function createBlobId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Whether `content` can be read more than once. */
+export function isRepeatable(content: BlobContent): boolean {
+  return typeof content === "function" || isBlob(content);
 }
 
 /** Ends content that nobody will read: a stream may hold a file open. */

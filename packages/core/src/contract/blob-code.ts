@@ -1,13 +1,21 @@
-import type { AnyMethod } from "./descriptor.js";
+import type { AnyMethod, CallingCode } from "./descriptor.js";
 
 /** A schema of a blob has its options by this key, across copies of this module. */
 export const BLOB: unique symbol = Symbol.for("quicrpc.blob") as typeof BLOB;
 
-/** One field that is a blob. */
-export interface BlobField {
-  readonly name: string;
+/** What the schema says of a blob. */
+export interface BlobRules {
   /** Undefined: as `limits.maxBlobBytes` says. */
   readonly maxBytes?: number | undefined;
+  /** Digest of the whole blob, which its receiver checks. */
+  readonly digest?: "sha-256" | undefined;
+  /** Its call is made anew after the loss of its session, and the blob goes on where it was. */
+  readonly resumable?: boolean | undefined;
+}
+
+/** One field that is a blob. */
+export interface BlobField extends BlobRules {
+  readonly name: string;
 }
 
 /** The fields of a method's messages that are blobs. */
@@ -19,6 +27,8 @@ export interface BlobFields {
 /** The code that sends and receives the blobs of one method. */
 export interface BlobCode {
   readonly fields: BlobFields;
+  /** Makes a call out of as many as it takes; see `CallingCode.around`. Undefined where no blob is resumable. */
+  readonly around: CallingCode["around"];
   /** Makes a call of the session `host`: `begin` is to make it with an input that refers to its blobs. Returns the answer. */
   call(host: unknown, input: unknown, begin: (input: unknown) => unknown): unknown;
   /** Returns the method's handler as the session `host` serves it. */
@@ -29,6 +39,6 @@ export interface BlobCode {
 type BlobHandler = (input: never, context: never) => unknown;
 
 /** Returns the options of a schema that `blob` has made; undefined for another. */
-export function blobOptionsOf(schema: object): { readonly maxBytes?: number | undefined } | undefined {
-  return (schema as { readonly [BLOB]?: { readonly maxBytes?: number | undefined } })[BLOB];
+export function blobOptionsOf(schema: object): BlobRules | undefined {
+  return (schema as { readonly [BLOB]?: BlobRules })[BLOB];
 }

@@ -1,23 +1,35 @@
 import { z } from "zod";
-import { BLOB } from "./blob-code.js";
+import { BLOB, type BlobRules } from "./blob-code.js";
 
 /** Options of `blob`. */
 export interface BlobOptions {
   /** Bytes that its receiver takes. A larger one is refused before any of it is read. Default: `limits.maxBlobBytes`. */
   readonly maxBytes?: number;
+  /** The receiver checks the SHA-256 of the whole blob before its last read ends. Costs hashing at both ends. Default: no digest. */
+  readonly digest?: "sha-256";
+  /**
+   * A call that loses its session is made anew on the next one, and the blob goes on where it was: the method's handler may be entered more than once for
+   * one call. Default false.
+   */
+  readonly resumable?: boolean;
 }
 
+type Reference = [z.ZodInt, z.ZodNullable<z.ZodInt>, z.ZodString, z.ZodString];
+
 /** The schema of a blob. */
-export type BlobSchema = z.ZodTuple<[z.ZodInt, z.ZodNullable<z.ZodInt>, z.ZodString, z.ZodString]>;
+export type BlobSchema = z.ZodTuple<Reference> | z.ZodTuple<[...Reference, z.ZodString]>;
 
 /**
  * Declares a field that is a blob: a file or another sequence of bytes, of any length, beside the other fields of an input or output. It travels on a stream
  * of its own when its receiver reads it. The field is one of the object that is the whole message, and may be `optional`.
  */
-export function blob({ maxBytes }: BlobOptions = {}): BlobSchema {
+export function blob({ maxBytes, digest, resumable }: BlobOptions = {}): BlobSchema {
   if (maxBytes !== undefined && !(Number.isSafeInteger(maxBytes) && maxBytes > 0)) {
     throw new TypeError(`blob({ maxBytes }) takes a positive integer, not ${String(maxBytes)}`);
   }
-  const reference = z.tuple([z.int().min(0), z.int().min(0).nullable(), z.string().max(255), z.string().max(1024)]);
-  return Object.assign(reference, { [BLOB]: { maxBytes } });
+  if (digest !== undefined && digest !== "sha-256")
+    throw new TypeError(`blob({ digest }) takes "sha-256", not ${String(digest)}`);
+  const said: Reference = [z.int().min(0), z.int().min(0).nullable(), z.string().max(255), z.string().max(1024)];
+  const reference = resumable === true ? z.tuple([...said, z.string().max(32)]) : z.tuple(said);
+  return Object.assign(reference, { [BLOB]: { maxBytes, digest, resumable } satisfies BlobRules });
 }

@@ -181,7 +181,7 @@ export function describeMethod<
   const { kind } = calling;
   return {
     kind,
-    calling,
+    calling: blobs?.around === undefined ? calling : { ...calling, around: blobs.around },
     name,
     id,
     input,

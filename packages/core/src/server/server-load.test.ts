@@ -93,6 +93,15 @@ describe("the memory of a server's sessions", () => {
     expect([load.held, closed.length]).toEqual([590, 0]);
   });
 
+  it("what is measured is measured when its session has ended", () => {
+    const { load, session } = fixture();
+    const { budget, leave } = session("a");
+    budget.charge(550);
+    budget.watch({ measure: () => budget.release(550) });
+    leave();
+    expect(load.held).toBe(0);
+  });
+
   it("what the server holds is what its sessions hold, whatever happens", () => {
     const step = fc.record({
       session: fc.nat(5),

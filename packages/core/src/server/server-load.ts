@@ -45,7 +45,11 @@ export class ServerLoad implements ServerBudget {
   /** A session has begun. Returns what is to be called when it has ended; what it holds then is held until it is given back. */
   enter(budget: MemoryBudget, close: (error: RpcError) => void): () => void {
     this.members.set(budget, close);
-    return () => void this.members.delete(budget);
+    return () => {
+      this.members.delete(budget);
+      // Nobody measures it again, and streams that were over before the session have not been told of its end.
+      budget.measure();
+    };
   }
 
   /** The server takes no more sessions. */

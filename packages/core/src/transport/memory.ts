@@ -111,6 +111,10 @@ class MemorySession implements DirectSession {
     stream.showArrived();
   }
 
+  get isOver(): boolean {
+    return this.ended !== undefined;
+  }
+
   private end(info: CloseInfo, error: Error | undefined): void {
     if (this.ended !== undefined) return;
     this.ended = { info, error };
@@ -191,7 +195,7 @@ class MemoryStream implements DirectStream {
   }
 
   pendingBytes(): number {
-    return this.peer.arrivedBytes;
+    return this.session.isOver ? 0 : this.peer.arrivedBytes;
   }
 
   reset(code: number): void {

@@ -1,0 +1,106 @@
+import type { Attempt, CallOptions } from "../call/options.js";
+import type { BlobField } from "../contract/blob-code.js";
+import { type AnyMethod, fullName } from "../contract/descriptor.js";
+import { callFailure, RpcError } from "../errors.js";
+import { type BlobCaller, Losses } from "./losses.js";
+import { ReceivedBlob } from "./received-blob.js";
+import { RetainedContent } from "./retained-content.js";
+import { type BlobSource, createBlobId, describedBlob, isRepeatable } from "./source.js";
+
+type Message = Readonly<Record<string, unknown>>;
+
+/**
+ * Makes a call with resumable blobs out of as many calls as it takes: one that has lost its session is made again, on another, with the same ids. The blobs
+ * of its answer are read on by another such call.
+ */
+export async function resumedCall(
+  caller: unknown,
+  method: AnyMethod,
+  input: unknown,
+  options: unknown = {},
+): Promise<unknown> {
+  const given = options as CallOptions;
+  const { input: sent = [], output = [] } = method.blobs?.fields ?? {};
+  const losses = new Losses(caller as BlobCaller, given);
+  const sources = new Sources(losses);
+  try {
+    const answer = await answered(caller as BlobCaller, method, sources.named(sent, input), given, losses);
+    for (const { name, resumable } of output) {
+      const blob = (answer as Message | undefined)?.[name];
+      if (resumable !== true || !(blob instanceof ReceivedBlob)) continue;
+      blob.resumeBy(caller as BlobCaller, async (signal) => {
+        const anew = { ...given, timeoutMs: undefined, deadline: undefined, signal };
+        const fresh = ((await resumedCall(caller, method, input, anew)) as Message)[name];
+        if (fresh instanceof ReceivedBlob) return fresh;
+        throw new RpcError("not_found", "the answer has its blob no more");
+      });
+    }
+    return answer;
+  } catch (error) {
+    throw callFailure(RpcError.from(error), fullName(method));
+  } finally {
+    losses.onMade();
+    sources.close();
+  }
+}
+
+async function answered(
+  caller: BlobCaller,
+  method: AnyMethod,
+  input: unknown,
+  options: CallOptions,
+  losses: Losses,
+): Promise<unknown> {
+  const since = Date.now();
+  for (;;) {
+    const attempt: Attempt = { onMade: () => losses.onMade(), onLeaving() {}, onOver: undefined };
+    const timeoutMs = options.timeoutMs === undefined ? undefined : options.timeoutMs - (Date.now() - since);
+    const own = { ...options, timeoutMs, attempt };
+    try {
+      return await caller.begin(method, input, own);
+    } catch (error) {
+      await losses.wait(error, own);
+    }
+  }
+}
+
+/** The sources of one call's blobs. */
+class Sources {
+  private readonly losses: Losses;
+  private readonly retained: RetainedContent[] = [];
+
+  constructor(losses: Losses) {
+    this.losses = losses;
+  }
+
+  /** `message` with sources of its resumable blobs that can be read again, and that have ids. */
+  named(fields: readonly BlobField[], message: unknown): unknown {
+    if (typeof message !== "object" || message === null) return message;
+    const named: Record<string, unknown> = { ...message };
+    for (const { name, resumable } of fields) {
+      if (resumable === true && named[name] !== undefined) named[name] = this.source(named[name] as BlobSource);
+    }
+    return named;
+  }
+
+  close(): void {
+    for (const each of this.retained) each.close();
+  }
+
+  private source(given: BlobSource): BlobSource {
+    const described = describedBlob(given);
+    const { id = createBlobId(), onProgress } = described;
+    let { content } = described;
+    if (!isRepeatable(content)) {
+      content = new RetainedContent(content);
+      this.retained.push(content as RetainedContent);
+    }
+    let furthest = 0;
+    const noted = (bytes: number, length: number | undefined): void => {
+      if (bytes > furthest) this.losses.progressed();
+      furthest = Math.max(furthest, bytes);
+      onProgress?.(bytes, length);
+    };
+    return { ...described, id, content, onProgress: noted };
+  }
+}

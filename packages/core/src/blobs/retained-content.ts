@@ -1,0 +1,137 @@
+import { RpcError } from "../errors.js";
+import { ITEM_BYTES, type MemoryBudget } from "../memory-budget.js";
+import { createSha256, type Sha256 } from "./sha256.js";
+import { type BlobContent, chunksOf, discard, type OpenedContent } from "./source.js";
+
+/** Bytes of a blob, at a position. */
+interface Piece {
+  readonly at: number;
+  readonly bytes: Uint8Array;
+}
+
+/**
+ * Content that can be read once, with as much of its end retained as a budget allows: after the loss of a session it can be read again
+ * from there.
+ */
+export class RetainedContent implements AsyncIterable<Uint8Array> {
+  private readonly content: BlobContent;
+  private iterator: AsyncIterator<Uint8Array> | undefined = undefined;
+  private readonly retained: Piece[] = [];
+  /** Position of the first byte that is retained, and of the one after the last. */
+  private first = 0;
+  private end = 0;
+  private done = false;
+  /** Of what is retained no more. */
+  private readonly hash: Sha256 = createSha256();
+  private pulling: Promise<void> | undefined = undefined;
+  /** Bytes that what is retained counts. */
+  private held = 0;
+  private maxBytes = 0;
+  private budget: MemoryBudget | undefined = undefined;
+  private closed = false;
+
+  constructor(content: BlobContent) {
+    this.content = content;
+  }
+
+  /** The session that carries it from now on counts what is retained, which is so many bytes at most. */
+  countedBy(budget: MemoryBudget, maxBytes: number): void {
+    if (this.closed) return;
+    this.budget?.release(this.held);
+    this.budget = budget;
+    this.maxBytes = maxBytes;
+    budget.charge(this.held);
+    this.makeRoom(0);
+  }
+
+  /** Opens it at a position. Throws `RpcError` `out_of_range` where that is not retained any more. */
+  open(from: number): OpenedContent {
+    if (from < this.first || from > this.end) throw this.gone(from);
+    const hash = this.hash.copy();
+    for (const { at, bytes } of this.retained) if (at < from) hash.update(bytes.subarray(0, from - at));
+    return { chunks: this.read(from), at: from, hash };
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
+    return this.read(0);
+  }
+
+  /** Ends its source: nobody reads it any more. */
+  close(): void {
+    if (this.closed) return;
+    this.closed = true;
+    this.budget?.release(this.held);
+    this.budget = undefined;
+    this.retained.length = 0;
+    if (this.iterator === undefined) discard(this.content);
+    else if (!this.done) Promise.resolve(this.iterator.return?.()).catch(() => {});
+  }
+
+  private async *read(from: number): AsyncGenerator<Uint8Array, void> {
+    for (let position = from; ; ) {
+      if (position < this.first) throw this.gone(position);
+      const piece = this.pieceAt(position);
+      if (piece !== undefined) {
+        const next = piece.bytes.subarray(position - piece.at);
+        position += next.length;
+        yield next;
+      } else if (this.done || this.closed) return;
+      else await this.pull();
+    }
+  }
+
+  /** The piece with the byte at `position`; undefined where none is retained. */
+  private pieceAt(position: number): Piece | undefined {
+    if (position >= this.end) return undefined;
+    const { retained } = this;
+    let [low, high] = [0, retained.length - 1];
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((retained[middle] as Piece).at <= position) low = middle;
+      else high = middle - 1;
+    }
+    return retained[low];
+  }
+
+  /** Takes the next chunk of the source. An attempt that is over may still wait for it, and the next one is to have it. */
+  private pull(): Promise<void> {
+    this.pulling ??= this.take().finally(() => (this.pulling = undefined));
+    return this.pulling;
+  }
+
+  private async take(): Promise<void> {
+    this.iterator ??= chunksOf(this.content)[Symbol.asyncIterator]();
+    const { done, value } = await this.iterator.next();
+    if (done === true) this.done = true;
+    if (done === true || this.closed || value.length === 0) return;
+    this.makeRoom(sizeOf(value));
+    this.retained.push({ at: this.end, bytes: value });
+    this.end += value.length;
+    this.held += sizeOf(value);
+    this.budget?.charge(sizeOf(value));
+  }
+
+  /** Drops what has waited longest until there is room for so many more. The next chunk to be sent is retained in any case. */
+  private makeRoom(bytes: number): void {
+    const { budget, retained } = this;
+    while (retained.length > 0 && bytes > Math.min(this.maxBytes - this.held, budget?.room ?? bytes)) {
+      const dropped = (retained.shift() as Piece).bytes;
+      this.hash.update(dropped);
+      this.first += dropped.length;
+      this.held -= sizeOf(dropped);
+      budget?.release(sizeOf(dropped));
+    }
+  }
+
+  private gone(from: number): RpcError {
+    const text = `the blob cannot go on at byte ${from}: its source is a stream, of which bytes ${this.first} to ${this.end} are retained`;
+    const hint =
+      "give a Blob, a File, fileBlob(path) or a function, which can be read again, or raise limits.maxRetainedBlobBytes";
+    return new RpcError("out_of_range", text, { hint });
+  }
+}
+
+/** Bytes that a chunk counts while it is retained. */
+function sizeOf(chunk: Uint8Array): number {
+  return chunk.length + ITEM_BYTES;
+}

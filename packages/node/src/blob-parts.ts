@@ -1,0 +1,161 @@
+import { constants, createReadStream } from "node:fs";
+import { type FileHandle, open, readdir, rename, rm, stat, utimes } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { RpcError } from "@quicrpc/core";
+import type { ReadBlobOptions, ReceivedBlob } from "@quicrpc/core/blobs";
+
+/** How much transfers that have not ended may leave in one folder. */
+export interface PartOptions {
+  /** Milliseconds after which a part that nobody has gone on with is removed, by the next transfer to its folder. Default: a day. */
+  readonly maxAgeMs?: number;
+  /** Parts in the folder. Default 1000. */
+  readonly maxParts?: number;
+  /** Bytes of all parts in the folder, with what those in progress are to have. Default: 16 GiB. */
+  readonly maxPartBytes?: number;
+}
+
+const SUFFIX = ".part";
+const DAY_MS = 86_400_000;
+const MAX_PARTS = 1000;
+const MAX_PART_BYTES = 17_179_869_184;
+/** Errors after which a part is worth nothing: it is no beginning of the blob, or the blob is not taken. */
+const WORTHLESS: readonly string[] = ["failed_precondition", "data_loss", "resource_exhausted", "invalid_argument"];
+
+/** A transfer to a part that is in progress in this process. */
+interface Saving {
+  readonly stop: AbortController;
+  /** Fulfils when the transfer writes no more. */
+  readonly over: Promise<void>;
+  /** Bytes that the part is to have. */
+  readonly bytes: number;
+}
+
+const savings: Map<string, Saving> = new Map();
+
+/** Writes a blob to `path` after what an earlier transfer has left in `<path>.part`. One that is in progress is ended first. */
+export async function savePart(
+  blob: ReceivedBlob,
+  path: string,
+  options: ReadBlobOptions,
+  limits: PartOptions,
+): Promise<void> {
+  const part = resolve(`${path}${SUFFIX}`);
+  const before = savings.get(part);
+  const stop = new AbortController();
+  let onOver!: () => void;
+  const over = new Promise<void>((fulfil) => (onOver = fulfil));
+  // From here on this transfer is the one that the next has to end.
+  savings.set(part, { stop, over, bytes: blob.length ?? 0 });
+  try {
+    before?.stop.abort(new RpcError("aborted", "another transfer to the same file has begun"));
+    await before?.over;
+    if (stop.signal.aborted) throw stop.signal.reason;
+    const signal = options.signal === undefined ? stop.signal : AbortSignal.any([options.signal, stop.signal]);
+    await written(blob, path, part, { ...options, signal }, limits);
+  } catch (error) {
+    throw stop.signal.aborted ? stop.signal.reason : error;
+  } finally {
+    onOver();
+    if (savings.get(part)?.stop === stop) savings.delete(part);
+  }
+}
+
+async function written(
+  blob: ReceivedBlob,
+  path: string,
+  part: string,
+  options: ReadBlobOptions,
+  limits: PartOptions,
+): Promise<void> {
+  // An upload that was complete when its call was lost is compared, and not sent again.
+  if (blob.id !== undefined && (await sizeOf(path)) !== undefined) {
+    await all(blob.chunks({ ...options, after: createReadStream(path) }));
+    return;
+  }
+  const room = await requireRoom(blob, part, limits);
+  const file = await open(part, constants.O_RDWR | constants.O_CREAT);
+  let bytes: number;
+  try {
+    const { size } = await file.stat();
+    // What the sender is told to leave out must be on the disk.
+    await file.datasync();
+    const now = new Date();
+    await utimes(part, now, now);
+    const after = size === 0 ? {} : { after: createReadStream(part, { end: size - 1 }) };
+    bytes = await append(file, size, room, blob.chunks({ ...options, ...after }));
+    await file.datasync();
+  } catch (error) {
+    if (WORTHLESS.includes(RpcError.from(error).code)) await rm(part, { force: true });
+    throw error;
+  } finally {
+    await file.close();
+  }
+  try {
+    await rename(part, path);
+  } catch (error) {
+    // Another process has brought the same part to its end.
+    if ((await sizeOf(path)) !== bytes || (await sizeOf(part)) !== undefined) throw error;
+  }
+}
+
+/** Writes at positions: another process that has not noticed that its transfer is over writes the same bytes to the same place. */
+async function append(
+  file: FileHandle,
+  from: number,
+  room: number,
+  chunks: AsyncIterable<Uint8Array>,
+): Promise<number> {
+  let position = from;
+  for await (const chunk of chunks) {
+    if (position + chunk.length > room) throw noRoom(`a part of more than ${position} bytes`);
+    for (let done = 0; done < chunk.length; ) {
+      const { bytesWritten } = await file.write(chunk, done, chunk.length - done, position);
+      done += bytesWritten;
+      position += bytesWritten;
+    }
+  }
+  return position;
+}
+
+/**
+ * Removes parts that are too old, and returns the bytes that this one may have. Throws `RpcError` `resource_exhausted` where others leave no room
+ * for it.
+ */
+async function requireRoom(blob: ReceivedBlob, part: string, limits: PartOptions): Promise<number> {
+  const { maxAgeMs = DAY_MS, maxParts = MAX_PARTS, maxPartBytes = MAX_PART_BYTES } = limits;
+  const folder = dirname(part);
+  const left = (await readdir(folder)).filter((name) => name.endsWith(SUFFIX)).map((name) => join(folder, name));
+  // Of those in progress some have no file yet.
+  const others = new Set([...left, ...Array.from(savings.keys()).filter((each) => dirname(each) === folder)]);
+  others.delete(part);
+  let room = maxPartBytes;
+  for (const other of others) {
+    const { size, mtimeMs } = (await stat(other).catch(() => undefined)) ?? { size: 0, mtimeMs: Date.now() };
+    const saving = savings.get(other);
+    if (saving === undefined && Date.now() - mtimeMs > maxAgeMs) {
+      others.delete(other);
+      await rm(other, { force: true });
+    } else room -= Math.max(size, saving?.bytes ?? 0);
+  }
+  if (others.size >= maxParts) throw noRoom(`part ${others.size + 1} of the folder`);
+  if ((blob.length ?? 0) > room) throw noRoom(`a part of ${blob.length} bytes`);
+  return room;
+}
+
+function noRoom(what: string): RpcError {
+  const hint = "raise maxParts or maxPartBytes of saveBlob's resume, or give each principal a folder";
+  return new RpcError("resource_exhausted", `transfers that have not ended leave no room for ${what}`, { hint });
+}
+
+async function all(chunks: AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const _ of chunks);
+}
+
+async function sizeOf(path: string): Promise<number | undefined> {
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,205 @@
+// Blobs that go on after the loss of a session, and what is compared before they do, over sessions of every kind.
+import { type Connection, createConnection, type Router, RpcError } from "@quicrpc/core";
+import { type BlobSource, createBlobId } from "@quicrpc/core/blobs";
+import { bytesCodec, createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { readBlob } from "../../packages/core/src/blobs/read-method.js";
+import { blobMethods, inChunks, Keeper, patterned } from "./blob-service.js";
+import { kindsFor, type LocalKind, type Pair } from "./kinds.js";
+
+const LENGTH = 700_000;
+/** Chunks after which a session is lost. */
+const CHUNKS = 3;
+
+describe.each(kindsFor("C88") as readonly LocalKind[])("blobs that go on: $name", (kind) => {
+  let connection: Connection;
+  let pairs: Pair[];
+  let keeper: Keeper;
+  const serve = (router: Router): void => {
+    connection = createConnection(
+      async () => {
+        const pair = await kind.connect(undefined, { server: { routers: [router], onError: () => {} } });
+        pairs.push(pair);
+        return pair.client;
+      },
+      { backoff: { initialMs: 1 } },
+    );
+  };
+  beforeEach(() => {
+    pairs = [];
+    keeper = new Keeper();
+    serve(keeper.router);
+  });
+  afterEach(async () => {
+    await connection.close();
+    await Promise.all(pairs.map((pair) => pair.close()));
+  });
+
+  const ends = [
+    (pair: Pair) => pair.server.close({ closeCode: 9 }),
+    (pair: Pair) => pair.client.close({ closeCode: 9 }),
+  ];
+  /** Returns what loses the session at every third chunk, by either side in turn, twice. */
+  const losing = (): (() => void) => {
+    let chunks = 0;
+    return () => {
+      chunks++;
+      if (chunks % CHUNKS === 0 && pairs.length <= ends.length) void ends[pairs.length - 1]?.(pairs.at(-1) as Pair);
+    };
+  };
+  const sources: Record<string, (bytes: Uint8Array<ArrayBuffer>) => BlobSource> = {
+    "a File": (bytes) => new File([bytes], "a.bin"),
+    "a stream": (bytes) => inChunks(bytes, 20_000),
+    "a function": (bytes) => () => inChunks(bytes, 20_000),
+  };
+
+  it.each(Object.keys(sources))("C88 an upload of %s goes on in a new call of its handler", async (name) => {
+    const bytes = patterned(LENGTH);
+    keeper.onChunk = losing();
+    const progress: number[] = [];
+    const source = sources[name]?.(bytes) as BlobSource & object;
+    const described = "content" in source ? source : { content: source, length: LENGTH };
+    const onProgress = (sent: number): void => void progress.push(sent);
+    expect(await connection.unary(blobMethods.upload, { file: { ...described, onProgress } as BlobSource })).toBe(LENGTH);
+    expect(keeper.bytes.equals(bytes)).toBe(true);
+    expect({ uploads: keeper.parts.size, entered: keeper.entered, completed: keeper.completed }).toEqual({
+      uploads: 1,
+      entered: 3,
+      completed: 1,
+    });
+    expect(progress.at(-1)).toBe(LENGTH);
+    expect(connection.state).not.toHaveProperty("resuming");
+  });
+
+  it("C88 a download goes on by a call that is made anew", async () => {
+    const bytes = patterned(LENGTH);
+    keeper.source = () => new Blob([bytes]);
+    const { file } = await connection.unary(blobMethods.download, 1);
+    const lose = losing();
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of file) {
+      chunks.push(chunk);
+      lose();
+    }
+    expect(Buffer.concat(chunks).equals(bytes)).toBe(true);
+    expect(pairs.length).toBe(3);
+  });
+
+  it("C88 an upload that a program began goes on when another names it", async () => {
+    const bytes = patterned(LENGTH);
+    const id = createBlobId();
+    const stop = new AbortController();
+    let chunks = 0;
+    keeper.onChunk = () => ++chunks === CHUNKS && stop.abort();
+    const begun = connection.unary(
+      blobMethods.upload,
+      { file: { content: new Blob([bytes]), id } },
+      { signal: stop.signal },
+    );
+    await expect(begun).rejects.toMatchObject({ code: "cancelled" });
+    const kept = keeper.bytes.length;
+    expect(kept).toBeGreaterThan(0);
+    expect(kept).toBeLessThan(LENGTH);
+    keeper.onChunk = () => {};
+    const progress: number[] = [];
+    const file = { content: new Blob([bytes]), id, onProgress: (sent: number): void => void progress.push(sent) };
+    expect(await connection.unary(blobMethods.upload, { file })).toBe(LENGTH);
+    expect(progress[0]).toBeGreaterThan(kept);
+    expect(keeper.bytes.equals(bytes)).toBe(true);
+  });
+
+  it("C89 a file that was changed, or another one of the same name, is not gone on with", async () => {
+    for (const other of [patterned(LENGTH, 7), patterned(1000)]) {
+      keeper.parts.clear();
+      const contents = [patterned(LENGTH), other];
+      keeper.onChunk = losing();
+      const content = (): AsyncIterable<Uint8Array> => inChunks(contents.shift() ?? new Uint8Array(0), 20_000);
+      const call = connection.unary(blobMethods.upload, { file: content });
+      await expect(call).rejects.toMatchObject({
+        code: "failed_precondition",
+        message: expect.stringContaining("not the one that was begun"),
+      });
+      expect(keeper.completed).toBe(0);
+      expect(patterned(LENGTH).subarray(0, keeper.bytes.length)).toEqual(new Uint8Array(keeper.bytes));
+    }
+  });
+
+  it("C89 a download whose source was changed fails rather than be of two", async () => {
+    for (const other of [patterned(LENGTH, 7), patterned(LENGTH - 1)]) {
+      keeper.source = () => new Blob([patterned(LENGTH)]);
+      const { file } = await connection.unary(blobMethods.download, 1);
+      keeper.source = () => new Blob([other]);
+      const reading = (async () => {
+        for await (const _ of file) void pairs.at(-1)?.server.close({ closeCode: 9 });
+      })();
+      await expect(reading).rejects.toMatchObject({
+        code: "failed_precondition",
+        message: expect.stringContaining("not the one that was begun"),
+      });
+    }
+  });
+
+  it("C89 bytes that are not those of the digest, and a digest that is missing, are a loss of data", async () => {
+    await connection.close();
+    const digests = ["0".repeat(64), undefined];
+    const identity = { name: blobMethods.download.service.name, id: blobMethods.download.service.id };
+    const codec = uncheckedCodec<unknown>();
+    const download = defineMethod(identity, "unary", "download", { id: 2, input: codec, output: codec });
+    const read = defineMethod(readBlob.service, "server_stream", "read", { id: 1, input: codec, output: bytesCodec });
+    serve({
+      methods: [
+        ...createRouter({ download }, { download: () => ({ file: [1, 10, "", "", ""] }) }).methods,
+        ...createRouter(
+          { read },
+          {
+            async *read(_, { trailers }) {
+              const digest = digests.shift();
+              if (digest !== undefined) trailers.set("sha-256", digest);
+              yield new Uint8Array(10);
+            },
+          },
+        ).methods,
+      ],
+    });
+    for (const said of ["its sender's is 000", "its sender has told none"]) {
+      const { file } = await connection.unary(blobMethods.download, 1);
+      await expect(file.bytes()).rejects.toMatchObject({
+        code: "data_loss",
+        message: expect.stringContaining(said),
+      });
+    }
+  });
+
+  it("C89 a position that is none, and an id that is none, are errors of whoever sends them", async () => {
+    const raw = defineMethod(blobMethods.upload.service, "unary", "upload", {
+      id: 1,
+      input: uncheckedCodec<unknown>(),
+      output: uncheckedCodec<unknown>(),
+    });
+    for (const id of ["../../etc/passwd", "A".repeat(32), "0".repeat(31)]) {
+      const call = connection.unary(raw, { file: [1, 10, "", "", id] });
+      await expect(call).rejects.toMatchObject({ code: "invalid_argument" });
+    }
+    expect(keeper.entered).toBe(0);
+    keeper.source = () => new Blob([patterned(10)]);
+    const rawDownload = defineMethod(blobMethods.download.service, "unary", "download", {
+      id: 2,
+      input: uncheckedCodec<number>(),
+      output: uncheckedCodec<{ file: readonly [ref: number] }>(),
+    });
+    const session = await connection.ready();
+    for (const [from, code] of [
+      [-1, "invalid_argument"],
+      [0.5, "invalid_argument"],
+      [11, "failed_precondition"],
+    ] as const) {
+      const { file } = await session.unary(rawDownload, 1);
+      const items = session.serverStream(readBlob, { ref: file[0], from });
+      const reading = (async () => {
+        for await (const _ of items);
+      })();
+      await expect(reading).rejects.toMatchObject({ code });
+      await expect(reading).rejects.toBeInstanceOf(RpcError);
+    }
+  });
+});
