@@ -104,5 +104,7 @@ export const behaviours: Readonly<Record<string, readonly string[]>> = {
     "C85 a stream of a resumable call loses no item and repeats none, either way, when its session is lost at any step",
     "C86 a resumable call's end, metadata and trailers arrive, also where they came to pass without a session",
     "C87 a resumption is authenticated and intercepted anew, and a token belongs to its principal",
+    "C88 a resumable blob goes on where it was when its session is lost at any step, both ways, and in a new call that names it",
+    "C89 a blob goes on with the same source only, and with a digest ends only where its bytes are those that were sent",
   ],
 };

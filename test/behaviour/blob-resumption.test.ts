@@ -60,7 +60,9 @@ describe.each(kindsFor("C88") as readonly LocalKind[])("blobs that go on: $name"
     const source = sources[name]?.(bytes) as BlobSource & object;
     const described = "content" in source ? source : { content: source, length: LENGTH };
     const onProgress = (sent: number): void => void progress.push(sent);
-    expect(await connection.unary(blobMethods.upload, { file: { ...described, onProgress } as BlobSource })).toBe(LENGTH);
+    expect(await connection.unary(blobMethods.upload, { file: { ...described, onProgress } as BlobSource })).toBe(
+      LENGTH,
+    );
     expect(keeper.bytes.equals(bytes)).toBe(true);
     expect({ uploads: keeper.parts.size, entered: keeper.entered, completed: keeper.completed }).toEqual({
       uploads: 1,

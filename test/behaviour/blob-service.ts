@@ -6,7 +6,7 @@ import { blobCalls, createRouter, defineMethod, uncheckedCodec } from "@quicrpc/
 const service = { name: "test.v1.ResumableBlobs", id: 4733 };
 
 /** A codec of messages whose sender gives one type and whose receiver gets another. */
-export const codec = <Sent, Received>(): ReturnType<typeof uncheckedCodec<Sent>> &
+const codec = <Sent, Received>(): ReturnType<typeof uncheckedCodec<Sent>> &
   ReturnType<typeof uncheckedCodec<Received>> => uncheckedCodec<never>();
 
 const file = { name: "file", resumable: true, digest: "sha-256" } as const;

@@ -62,6 +62,14 @@ export const Notes = service("notes.v1.Notes", {
   }),
   // #endregion upload
 
+  // #region archive
+  /** Keeps a large file with a note. What has arrived of it outlives sessions and this server's process. */
+  archive: rpc({
+    input: z.object({ note: z.string(), file: blob({ maxBytes: 10_000_000_000, resumable: true, digest: "sha-256" }) }),
+    output: z.object({ bytes: z.int() }),
+  }),
+  // #endregion archive
+
   // #region download
   /** The file of a note. */
   download: rpc({ input: z.object({ note: z.string() }), output: z.object({ file: blob() }) }),

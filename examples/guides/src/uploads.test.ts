@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { localNotes } from "./local.js";
-import { attach, save, upload } from "./uploads.js";
+import { archive, attach, save, upload } from "./uploads.js";
 
 it("uploads a file, and tells how far it is", async () => {
   const bytes = new Uint8Array(200_000).map((_, at) => at % 251);
@@ -57,4 +57,19 @@ it("refuses a blob that is larger than its schema says before it is read", async
   };
   const file = { content, length: 50_000_001 };
   await expect(localNotes().upload({ note: "7", file })).rejects.toMatchObject({ code: "resource_exhausted" });
+});
+
+it("goes on with a large file that was begun, and forgets it when it is whole", async () => {
+  const notes = localNotes();
+  const kept = new Map<string, string>();
+  const storage = {
+    getItem: (key: string) => kept.get(key) ?? null,
+    setItem: (key: string, value: string) => void kept.set(key, value),
+    removeItem: (key: string) => void kept.delete(key),
+  } as Storage;
+  const bytes = new Uint8Array(700_000).map((_, at) => at % 251);
+  await archive(notes, "7", new File([bytes], "a.bin"), storage);
+  expect(kept.size).toBe(0);
+  const { file } = await notes.download({ note: "7" });
+  expect(Buffer.from(await file.bytes()).equals(bytes)).toBe(true);
 });

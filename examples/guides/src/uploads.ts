@@ -1,4 +1,5 @@
 import { openAsBlob } from "node:fs";
+import { createBlobId } from "@quicrpc/core/blobs";
 import { saveBlob } from "@quicrpc/node";
 import type { NotesAttachInputItem, NotesAttachOutput, NotesClient } from "./generated/notes.js";
 
@@ -22,6 +23,17 @@ export function attach(
   return notes.attach(parts(), { signal });
 }
 // #endregion upload
+
+// #region archive
+/** Uploads a large file. A page that is loaded again, where the same file is chosen, goes on where this one was. */
+export async function archive(notes: NotesClient, note: string, file: File, kept: Storage): Promise<void> {
+  const key = `upload ${note} ${file.name} ${file.size}`;
+  const id = kept.getItem(key) ?? createBlobId();
+  kept.setItem(key, id);
+  await notes.archive({ note, file: { content: file, id } });
+  kept.removeItem(key);
+}
+// #endregion archive
 
 // #region path
 /** Uploads a file by its path. */

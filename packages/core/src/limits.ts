@@ -113,7 +113,7 @@ export const DEFAULT_LIMITS: Limits = {
   maxGreetingBytes: 16_384,
   maxAuthentications: 256,
   maxBlobBytes: 1_073_741_824,
-  maxRetainedBlobBytes: 4_194_304,
+  maxRetainedBlobBytes: maxFrameBytes,
   maxTimeoutMs,
 };
 

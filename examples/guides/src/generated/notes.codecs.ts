@@ -20,10 +20,13 @@ import type {
   NotesUploadInput,
   NotesUploadInputParsed,
   NotesUploadOutput,
+  NotesArchiveInput,
+  NotesArchiveInputParsed,
   NotesDownloadInput,
   NotesDownloadOutput,
   NotesDownloadOutputParsed,
   NotesGetNoSuchNoteDetails,
+  NotesArchiveOutput,
 } from "./notes.js";
 
 export const notesGetInputCodec: MessageCodec<NotesGetInput, NotesGetInput> = wire.codec(
@@ -67,6 +70,16 @@ export const notesUploadInputCodec: MessageCodec<NotesUploadInput, NotesUploadIn
   readNotesUploadInput,
 );
 export const notesUploadOutputCodec: MessageCodec<NotesUploadOutput, NotesUploadOutput> = wire.codec(
+  () => notesUploadOutputShape,
+  writeNotesUploadOutput,
+  readNotesUploadOutput,
+);
+export const notesArchiveInputCodec: MessageCodec<NotesArchiveInput, NotesArchiveInputParsed> = wire.codec(
+  () => notesArchiveInputShape,
+  writeNotesArchiveInput,
+  readNotesArchiveInput,
+);
+export const notesArchiveOutputCodec: MessageCodec<NotesArchiveOutput, NotesArchiveOutput> = wire.codec(
   () => notesUploadOutputShape,
   writeNotesUploadOutput,
   readNotesUploadOutput,
@@ -733,6 +746,85 @@ function readNotesUploadOutput(r: wire.Reader, p: number): NotesUploadOutput {
 
 const readNotesUploadOutputKeys = /* @__PURE__ */ new wire.Keys(["bytes"]);
 
+function writeNotesArchiveInput(b: Uint8Array, p: number, value: NotesArchiveInput): number {
+  wire.requireObject(value);
+  b[p] = 0x82;
+  b[p + 1] = 0xa4;
+  b[p + 2] = 0x6e;
+  b[p + 3] = 0x6f;
+  b[p + 4] = 0x74;
+  b[p + 5] = 0x65;
+  p = wire.writeString(b, p + 6, value.note);
+  b[p] = 0xa4;
+  b[p + 1] = 0x66;
+  b[p + 2] = 0x69;
+  b[p + 3] = 0x6c;
+  b[p + 4] = 0x65;
+  p = writeNotesArchiveInputFile(b, p + 5, value.file);
+  return p;
+}
+
+function readNotesArchiveInput(r: wire.Reader, p: number): NotesArchiveInputParsed {
+  const { bytes, view } = r;
+  let note: string | undefined;
+  let file: ReceivedBlob | undefined;
+  let left = wire.readFieldsHeader(r, p, 2);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa46e6f74 | 0) || bytes[p + 4] !== 0x65) break;
+        note = wire.readString(r, p + 5);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa466696c | 0) || bytes[p + 4] !== 0x65) break;
+        file = readNotesArchiveInputFile(r, p + 5);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readNotesArchiveInputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (note === undefined || file === undefined) return wire.misfit();
+  return { note, file };
+}
+
+const readNotesArchiveInputKeys = /* @__PURE__ */ new wire.Keys(["note", "file"]);
+
+function writeNotesArchiveInputFile(b: Uint8Array, p: number, value: BlobSource): number {
+  if (!Array.isArray(value) || value.length !== 5) return wire.misfit();
+  p = wire.writeArrayHeader(b, p, 5);
+  if (value[0] < 0) return wire.misfit();
+  p = wire.writeInt(b, p, value[0]);
+  if (value[1] !== null && value[1] < 0) return wire.misfit();
+  p = value[1] === null ? wire.writeNil(b, p) : wire.writeInt(b, p, value[1]);
+  if (wire.longerThan(value[2], 255)) return wire.misfit();
+  p = wire.writeString(b, p, value[2]);
+  if (wire.longerThan(value[3], 1024)) return wire.misfit();
+  p = wire.writeString(b, p, value[3]);
+  if (wire.longerThan(value[4], 32)) return wire.misfit();
+  p = wire.writeString(b, p, value[4]);
+  return p;
+}
+
+function readNotesArchiveInputFile(r: wire.Reader, p: number): ReceivedBlob {
+  if (wire.readArrayHeader(r, p) !== 5) return wire.misfit();
+  const item1 = wire.readInt(r, r.position);
+  if (item1 < 0) return wire.misfit();
+  const item2 = r.bytes[r.position] === 0xc0 ? wire.readNil(r, r.position) : wire.readInt(r, r.position);
+  if (item2 !== null && item2 < 0) return wire.misfit();
+  const item3 = wire.readString(r, r.position);
+  if (wire.longerThan(item3, 255)) return wire.misfit();
+  const item4 = wire.readString(r, r.position);
+  if (wire.longerThan(item4, 1024)) return wire.misfit();
+  const item5 = wire.readString(r, r.position);
+  if (wire.longerThan(item5, 32)) return wire.misfit();
+  return [item1, item2, item3, item4, item5];
+}
+
 function writeNotesDownloadInput(b: Uint8Array, p: number, value: NotesDownloadInput): number {
   wire.requireObject(value);
   b[p] = 0x81;
@@ -847,5 +939,13 @@ const notesUploadInputFileShape: wire.Shape = wire.tuple([
 ]);
 const notesUploadInputShape: wire.Shape = wire.object({ note: wire.string(), file: notesUploadInputFileShape });
 const notesUploadOutputShape: wire.Shape = wire.object({ bytes: wire.number(wire.integer()) });
+const notesArchiveInputFileShape: wire.Shape = wire.tuple([
+  wire.number(wire.integer(), wire.atLeast(0)),
+  wire.nullable(wire.number(wire.integer(), wire.atLeast(0))),
+  wire.string(wire.maxSize(255)),
+  wire.string(wire.maxSize(1024)),
+  wire.string(wire.maxSize(32)),
+]);
+const notesArchiveInputShape: wire.Shape = wire.object({ note: wire.string(), file: notesArchiveInputFileShape });
 const notesDownloadInputShape: wire.Shape = wire.object({ note: wire.string() });
 const notesDownloadOutputShape: wire.Shape = wire.object({ file: notesUploadInputFileShape });

@@ -25,19 +25,20 @@ const part2 = {
   maxItems: 4,
 };
 const part3 = {
+  type: "union",
+  options: [{ type: "number", checks: { format: "integer", min: 0 } }, { type: "null" }],
+};
+const part4 = {
   type: "tuple",
   items: [
     { type: "number", checks: { format: "integer", min: 0 } },
-    {
-      type: "union",
-      options: [{ type: "number", checks: { format: "integer", min: 0 } }, { type: "null" }],
-    },
+    part3,
     { type: "string", checks: { max: 255 } },
     { type: "string", checks: { max: 1024 } },
   ],
   required: 4,
 };
-const part4 = { type: "object", fields: { file: part3 } };
+const part5 = { type: "object", fields: { file: part4 } };
 
 /** Descriptions of notes.v1.Notes for tools: comments, JSON Schemas of its messages, and their shapes. */
 export const notesTooling: ServiceTooling = {
@@ -144,6 +145,34 @@ export const notesTooling: ServiceTooling = {
         required: ["bytes"],
       },
     },
+    archive: {
+      docs: "Keeps a large file with a note. What has arrived of it outlives sessions and this server's process.",
+      input: {
+        type: "object",
+        properties: {
+          note: { type: "string" },
+          file: {
+            type: "array",
+            prefixItems: [
+              { type: "integer", minimum: 0 },
+              { anyOf: [{ type: "integer", minimum: 0 }, { type: "null" }] },
+              { type: "string", maxLength: 255 },
+              { type: "string", maxLength: 1024 },
+              { type: "string", maxLength: 32 },
+            ],
+            items: false,
+            minItems: 5,
+            maxItems: 5,
+          },
+        },
+        required: ["note", "file"],
+      },
+      output: {
+        type: "object",
+        properties: { bytes: { type: "integer" } },
+        required: ["bytes"],
+      },
+    },
     download: {
       docs: "The file of a note.",
       input: {
@@ -216,6 +245,12 @@ export const notesTooling: ServiceTooling = {
         kind: "unary",
         input: { type: "ref", name: "NotesUploadInput" },
         output: { type: "ref", name: "NotesUploadOutput" },
+      },
+      archive: {
+        id: 9,
+        kind: "unary",
+        input: { type: "ref", name: "NotesArchiveInput" },
+        output: { type: "ref", name: "NotesArchiveOutput" },
       },
       download: {
         id: 8,
@@ -294,14 +329,35 @@ export const notesTooling: ServiceTooling = {
         type: "object",
         fields: { most: { type: "number", checks: { format: "integer" } } },
       },
-      NotesUploadInput: { type: "object", fields: { note: { type: "string" }, file: part3 } },
+      NotesUploadInput: { type: "object", fields: { note: { type: "string" }, file: part4 } },
       NotesUploadOutput: {
         type: "object",
         fields: { bytes: { type: "number", checks: { format: "integer" } } },
       },
+      NotesArchiveInput: {
+        type: "object",
+        fields: {
+          note: { type: "string" },
+          file: {
+            type: "tuple",
+            items: [
+              { type: "number", checks: { format: "integer", min: 0 } },
+              part3,
+              { type: "string", checks: { max: 255 } },
+              { type: "string", checks: { max: 1024 } },
+              { type: "string", checks: { max: 32 } },
+            ],
+            required: 5,
+          },
+        },
+      },
+      NotesArchiveOutput: {
+        type: "object",
+        fields: { bytes: { type: "number", checks: { format: "integer" } } },
+      },
       NotesDownloadInput: { type: "object", fields: { note: { type: "string" } } },
-      NotesDownloadOutput: part4,
-      NotesDownloadOutputParsed: part4,
+      NotesDownloadOutput: part5,
+      NotesDownloadOutputParsed: part5,
     },
   },
 };

@@ -33,6 +33,8 @@ import {
   notesAttachTooLargeDetailsCodec,
   notesUploadInputCodec,
   notesUploadOutputCodec,
+  notesArchiveInputCodec,
+  notesArchiveOutputCodec,
   notesDownloadInputCodec,
   notesDownloadOutputCodec,
 } from "./notes.codecs.js";
@@ -137,6 +139,21 @@ export interface NotesUploadOutput {
   bytes: number;
 }
 
+export interface NotesArchiveInput {
+  note: string;
+  file: BlobSource;
+}
+
+export interface NotesArchiveInputParsed {
+  note: string;
+  file: ReceivedBlob;
+}
+
+export interface NotesArchiveOutput {
+  /** @asType integer */
+  bytes: number;
+}
+
 export interface NotesDownloadInput {
   note: string;
 }
@@ -183,6 +200,13 @@ export const notesMethods: {
     NotesUploadInputParsed,
     NotesUploadOutput,
     NotesUploadOutput
+  >;
+  readonly archive: MethodDescriptor<
+    "unary",
+    NotesArchiveInput,
+    NotesArchiveInputParsed,
+    NotesArchiveOutput,
+    NotesArchiveOutput
   >;
   readonly download: MethodDescriptor<
     "unary",
@@ -243,6 +267,13 @@ export const notesMethods: {
     blobs: blobCalls({ input: [{ name: "file", maxBytes: 50000000 }] }),
     fingerprint: 0x2f17ff1c,
   }),
+  archive: describeMethod(notesService, unaryCalls, "archive", {
+    id: 9,
+    input: notesArchiveInputCodec,
+    output: notesArchiveOutputCodec,
+    blobs: blobCalls({ input: [{ name: "file", maxBytes: 10000000000, digest: "sha-256", resumable: true }] }),
+    fingerprint: 0x0017cea4,
+  }),
   download: describeMethod(notesService, unaryCalls, "download", {
     id: 8,
     input: notesDownloadInputCodec,
@@ -296,6 +327,12 @@ export interface NotesHandlers<Context = unknown> {
    * @see {@link Notes.methods.upload}
    */
   upload(input: NotesUploadInputParsed, context: CallContext<Context>): Awaitable<NotesUploadOutput>;
+  /**
+   * Keeps a large file with a note. What has arrived of it outlives sessions and this server's process.
+   *
+   * @see {@link Notes.methods.archive}
+   */
+  archive(input: NotesArchiveInputParsed, context: CallContext<Context>): Awaitable<NotesArchiveOutput>;
   /**
    * The file of a note.
    *
@@ -360,6 +397,12 @@ export interface NotesClient {
    */
   upload(input: NotesUploadInput, options?: CallOptions): Promise<NotesUploadOutput>;
   /**
+   * Keeps a large file with a note. What has arrived of it outlives sessions and this server's process.
+   *
+   * @see {@link Notes.methods.archive}
+   */
+  archive(input: NotesArchiveInput, options?: CallOptions): Promise<NotesArchiveOutput>;
+  /**
    * The file of a note.
    *
    * @see {@link Notes.methods.download}
@@ -377,6 +420,7 @@ export function createNotesClient(caller: Caller): NotesClient {
     save: (input, options) => caller.start(notesMethods.save, input, options),
     attach: (source, options) => caller.start(notesMethods.attach, source, options),
     upload: (input, options) => caller.start(notesMethods.upload, input, options),
+    archive: (input, options) => caller.start(notesMethods.archive, input, options),
     download: (input, options) => caller.start(notesMethods.download, input, options),
   };
 }

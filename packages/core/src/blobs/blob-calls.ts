@@ -1,4 +1,6 @@
 import type { TypedCaller } from "../call/base-caller.js";
+import type { Calling } from "../client/calling.js";
+import { unaryCalls } from "../client/unary.js";
 import type { BlobCode, BlobField, BlobFields } from "../contract/blob-code.js";
 import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
@@ -27,28 +29,15 @@ type Fields = Readonly<Record<string, unknown>>;
 export function blobCalls(fields: BlobFields): BlobCode {
   const { input = [], output = [] } = fields;
   const isResumable = [...input, ...output].some(({ resumable }) => resumable === true);
+  const calling: Calling<"unary"> = {
+    ...unaryCalls,
+    around: isResumable ? resumedCall : undefined,
+    start: (host, method, message, options) =>
+      answered(host as unknown as BlobHost, fields, message, (sent) => unaryCalls.start(host, method, sent, options)),
+  };
   return {
     fields,
-    around: isResumable ? resumedCall : undefined,
-    async call(given, message, begin) {
-      const host = given as BlobHost;
-      const offers: Offer[] = [];
-      try {
-        const sent = offered(host, input, message, offers, false);
-        if (offers.length > 0) await host.serveReserved();
-        return received(host, output, await begin(sent));
-      } catch (error) {
-        const failed = offers.find(({ failure }) => failure !== undefined);
-        if (failed === undefined) throw error;
-        // What the source itself says of a transfer that cannot go on.
-        if (failed.failure instanceof RpcError && failed.failure.code !== "aborted") throw failed.failure;
-        throw new RpcError("aborted", `the source of the blob failed: ${String(failed.failure)}`, {
-          cause: failed.failure,
-        });
-      } finally {
-        for (const offer of offers) offer.release();
-      }
-    },
+    calling,
     serve(given, _method, handler) {
       const host = given as BlobHost;
       const serve = handler as (input: unknown, context: unknown) => unknown;
@@ -65,6 +54,30 @@ export function blobCalls(fields: BlobFields): BlobCode {
       return answer;
     },
   };
+}
+
+/** Makes one call with blobs on a session: `begin` makes it with an input that refers to them. Returns the answer. */
+async function answered(
+  host: BlobHost,
+  { input = [], output = [] }: BlobFields,
+  message: unknown,
+  begin: (input: unknown) => Promise<unknown>,
+): Promise<unknown> {
+  const offers: Offer[] = [];
+  try {
+    const sent = offered(host, input, message, offers, false);
+    if (offers.length > 0) await host.serveReserved();
+    return received(host, output, await begin(sent));
+  } catch (error) {
+    const failed = offers.find(({ failure }) => failure !== undefined);
+    if (failed === undefined) throw error;
+    const { failure } = failed;
+    // What the source itself says of a transfer that cannot go on.
+    if (failure instanceof RpcError && failure.code !== "aborted") throw failure;
+    throw new RpcError("aborted", `the source of the blob failed: ${String(failure)}`, { cause: failure });
+  } finally {
+    for (const offer of offers) offer.release();
+  }
 }
 
 /** `message` with references in place of its blobs, which the peer may read from now on. */

@@ -7,14 +7,7 @@ import { changedBlob, DIGEST_TRAILER, type ReadBlob, readBlob } from "./read-met
 import type { BlobReference } from "./received-blob.js";
 import { RetainedContent } from "./retained-content.js";
 import { createSha256, type Sha256 } from "./sha256.js";
-import {
-  type BlobSource,
-  chunksOf,
-  type DescribedBlob,
-  describedBlob,
-  discard,
-  type OpenedContent,
-} from "./source.js";
+import { type BlobSource, chunksOf, type DescribedBlob, describedBlob, discard, type OpenedContent } from "./source.js";
 
 /** Blobs that one session offers at once. */
 const MAX_OFFERS = 1024;
@@ -45,7 +38,8 @@ export class BlobOffers {
   private over = false;
   private readonly bound: BoundMethod = {
     method: readBlob,
-    handler: (request: unknown, context) => this.read(request as Partial<ReadBlob>, context as IncomingContext<unknown>),
+    handler: (request: unknown, context) =>
+      this.read(request as Partial<ReadBlob>, context as IncomingContext<unknown>),
   };
   private readonly host: OfferHost;
 
@@ -145,7 +139,8 @@ class Offered implements Offer {
       if (at === from) this.check(from, sha256, hash);
       for await (const chunk of this.chunks(opened)) {
         // Nobody receives what is thrown here: the read was ended where this came to be so.
-        if (this.released || turn !== this.reads || context.hasEnded) throw new RpcError("cancelled", "the read is over");
+        if (this.released || turn !== this.reads || context.hasEnded)
+          throw new RpcError("cancelled", "the read is over");
         const passed = Math.max(0, Math.min(chunk.length, from - at));
         if (passed > 0) {
           hash?.update(chunk.subarray(0, passed));

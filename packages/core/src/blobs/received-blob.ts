@@ -142,11 +142,11 @@ export class ReceivedBlob {
       hash?.update(chunk);
     }
     if (taken > (length ?? taken)) throw changedBlob(`it has ${length} bytes, of which ${taken} are there`);
-    for (let source: ReceivedBlob | undefined = this; ; ) {
+    for (let lost = false; ; lost = true) {
       try {
-        source ??= await resumption?.anew(signal);
-        if (source?.length !== length) throw changedBlob(`it had ${length} bytes, and has ${source?.length}`);
-        const stream: ItemStream<Uint8Array> = (source as ReceivedBlob).#begin(taken, hash, options);
+        const source = lost && resumption !== undefined ? await resumption.anew(signal) : this;
+        if (source.length !== length) throw changedBlob(`it had ${length} bytes, and has ${source.length}`);
+        const stream = source.#begin(taken, hash, options);
         for await (const chunk of stream) {
           losses?.progressed();
           taken += chunk.length;
@@ -161,7 +161,6 @@ export class ReceivedBlob {
       } catch (error) {
         if (losses === undefined) throw error;
         await losses.wait(error, options);
-        source = undefined;
       } finally {
         losses?.onMade();
       }

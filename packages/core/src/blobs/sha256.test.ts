@@ -4,8 +4,7 @@ import { expect, it } from "vitest";
 import { createSha256, PortableSha256 } from "./sha256.js";
 
 const pieces = fc.array(fc.uint8Array({ maxLength: 200 }), { maxLength: 12 });
-const nodes = (bytes: readonly Uint8Array[]): string =>
-  createHash("sha256").update(Buffer.concat(bytes)).digest("hex");
+const nodes = (bytes: readonly Uint8Array[]): string => createHash("sha256").update(Buffer.concat(bytes)).digest("hex");
 
 it.each([
   ["of this platform", createSha256],

@@ -105,10 +105,12 @@ export class PortableSha256 implements Sha256 {
 
   private compress(bytes: Uint8Array, at: number): void {
     const { state, words } = this;
+    const constants = ROUND_CONSTANTS;
     for (let i = 0; i < 16; i++, at += 4)
       words[i] = (bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!;
     for (let i = 16; i < BLOCK_BYTES; i++) {
-      const [w15, w2] = [words[i - 15]!, words[i - 2]!];
+      const w15 = words[i - 15]!;
+      const w2 = words[i - 2]!;
       const s0 = rotated(w15, 7) ^ rotated(w15, 18) ^ (w15 >>> 3);
       const s1 = rotated(w2, 17) ^ rotated(w2, 19) ^ (w2 >>> 10);
       words[i] = (words[i - 16]! + s0 + words[i - 7]! + s1) | 0;
@@ -123,7 +125,7 @@ export class PortableSha256 implements Sha256 {
     let h = state[7]!;
     for (let i = 0; i < BLOCK_BYTES; i++) {
       const s1 = rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25);
-      const t1 = (h + s1 + ((e & f) ^ (~e & g)) + ROUND_CONSTANTS[i]! + words[i]!) | 0;
+      const t1 = (h + s1 + ((e & f) ^ (~e & g)) + constants[i]! + words[i]!) | 0;
       const s0 = rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22);
       const t2 = (s0 + ((a & b) ^ (a & c) ^ (b & c))) | 0;
       h = g;

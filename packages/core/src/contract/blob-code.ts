@@ -27,10 +27,8 @@ export interface BlobFields {
 /** The code that sends and receives the blobs of one method. */
 export interface BlobCode {
   readonly fields: BlobFields;
-  /** Makes a call out of as many as it takes; see `CallingCode.around`. Undefined where no blob is resumable. */
-  readonly around: CallingCode["around"];
-  /** Makes a call of the session `host`: `begin` is to make it with an input that refers to its blobs. Returns the answer. */
-  call(host: unknown, input: unknown, begin: (input: unknown) => unknown): unknown;
+  /** The code that makes the method's calls. */
+  readonly calling: CallingCode;
   /** Returns the method's handler as the session `host` serves it. */
   serve(host: unknown, method: AnyMethod, handler: BlobHandler): BlobHandler;
 }

@@ -181,7 +181,7 @@ export function describeMethod<
   const { kind } = calling;
   return {
     kind,
-    calling: blobs?.around === undefined ? calling : { ...calling, around: blobs.around },
+    calling: blobs?.calling ?? calling,
     name,
     id,
     input,

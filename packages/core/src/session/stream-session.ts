@@ -90,10 +90,7 @@ export class StreamSession<Transport extends TransportSession>
   }
 
   begin(method: AnyMethod, input: unknown, options: CallOptions | undefined): AnyAnswer {
-    const calling = method.calling as Calling;
-    const { blobs } = method;
-    if (blobs === undefined) return calling.start(this, method, input, options);
-    return blobs.call(this, input, (sent) => calling.start(this, method, sent, options)) as AnyAnswer;
+    return (method.calling as Calling).start(this, method, input, options);
   }
 
   carrierFor(method: AnyMethod, options: CallOptions | undefined): Carrier {
