@@ -69,7 +69,8 @@ async function written(
 ): Promise<void> {
   // An upload that was complete when its call was lost is compared, and not sent again.
   if (blob.id !== undefined && (await sizeOf(path)) !== undefined) {
-    await all(blob.chunks({ ...options, after: createReadStream(path) }));
+    for await (const _ of blob.chunks({ ...options, after: createReadStream(path) }))
+      throw new RpcError("failed_precondition", "the file that the blob has is not whole");
     return;
   }
   const room = await requireRoom(blob, part, limits);
@@ -145,10 +146,6 @@ async function requireRoom(blob: ReceivedBlob, part: string, limits: PartOptions
 function noRoom(what: string): RpcError {
   const hint = "raise maxParts or maxPartBytes of saveBlob's resume, or give each principal a folder";
   return new RpcError("resource_exhausted", `transfers that have not ended leave no room for ${what}`, { hint });
-}
-
-async function all(chunks: AsyncIterable<Uint8Array>): Promise<void> {
-  for await (const _ of chunks);
 }
 
 async function sizeOf(path: string): Promise<number | undefined> {

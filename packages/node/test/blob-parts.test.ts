@@ -112,6 +112,8 @@ it("compares a file that is complete, and sends none of it", async () => {
   expect(progress).toBe(0);
   await expect(upload(patterned(LENGTH, 7))).rejects.toMatchObject({ code: "failed_precondition" });
   expect((await readFile(join(folder, id))).equals(bytes)).toBe(true);
+  await writeFile(join(folder, id), bytes.subarray(0, 1000));
+  await expect(upload(bytes)).rejects.toMatchObject({ code: "failed_precondition" });
 });
 
 it("a new transfer ends the one before it goes on, though the session of that seems to live", async () => {

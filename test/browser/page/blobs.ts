@@ -16,7 +16,7 @@ export const methods = {
     id: 1,
     input: codec<Sent, Received>(),
     output: uncheckedCodec<string>(),
-    blobs: blobCalls({ input: [{ name: "file" }] }),
+    blobs: blobCalls({ input: [{ name: "file", resumable: true, digest: "sha-256" }] }),
   }),
   download: defineMethod<"unary", number, number, Sent, Received>(service, "unary", "download", {
     id: 2,
