@@ -64,6 +64,13 @@ export interface Limits {
    * `maxSessionBytes`, and fewer are retained where that leaves no room.
    */
   readonly maxRetainedBlobBytes: number;
+  /**
+   * Blobs of inputs that one principal may have in progress over all sessions of a server: until their handlers have settled. More are refused with
+   * `resource_exhausted`, before any of them is read.
+   */
+  readonly maxPrincipalBlobs: number;
+  /** Bytes of those blobs: as their sender says, else as many as may come. */
+  readonly maxPrincipalBlobBytes: number;
   /** Largest timeout, of both sides; larger ones are lowered to it. 2^31-1 is the largest delay of a timer. */
   readonly maxTimeoutMs: number;
 }
@@ -114,6 +121,8 @@ export const DEFAULT_LIMITS: Limits = {
   maxAuthentications: 256,
   maxBlobBytes: 1_073_741_824,
   maxRetainedBlobBytes: maxFrameBytes,
+  maxPrincipalBlobs: 1024,
+  maxPrincipalBlobBytes: 68_719_476_736,
   maxTimeoutMs,
 };
 

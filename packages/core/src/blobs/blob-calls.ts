@@ -4,8 +4,11 @@ import { unaryCalls } from "../client/unary.js";
 import type { BlobCode, BlobField, BlobFields } from "../contract/blob-code.js";
 import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
+import type { CallContext } from "../server/context.js";
+import type { DispatchSettings } from "../server/dispatch.js";
 import type { ReservedMethods } from "../server/router.js";
 import type { MemoryBudget } from "../memory-budget.js";
+import { blobPrincipal, quotaOf } from "./blob-quota.js";
 import { type Offer, BlobOffers } from "./offers.js";
 import { type BlobReference, ReceivedBlob, tooLarge } from "./received-blob.js";
 import { resumedCall } from "./resumed-call.js";
@@ -20,6 +23,11 @@ interface BlobHost extends TypedCaller {
   reserved: ReservedMethods | undefined;
   /** Serves the peer's calls from now on, where it did not. */
   serveReserved(): Promise<void>;
+}
+
+/** Settings of the session that serves a call, as far as blobs need them. */
+interface ServedSettings extends Pick<DispatchSettings<never>, "limits" | "admission" | "principal" | "once"> {
+  readonly host: BlobHost;
 }
 
 /** A message whose fields are known to be blobs. */
@@ -38,11 +46,19 @@ export function blobCalls(fields: BlobFields): BlobCode {
   return {
     fields,
     calling,
-    serve(given, _method, handler) {
-      const host = given as BlobHost;
+    serve(given, handler) {
+      const settings = given as ServedSettings;
+      const { host } = settings;
       const serve = handler as (input: unknown, context: unknown) => unknown;
       const answer = async (message: unknown, context: unknown): Promise<unknown> => {
-        const result = await serve(received(host, input, message), context);
+        const taken = received(host, input, message);
+        const leave = admitted(settings, input, message, context as CallContext);
+        let result: unknown;
+        try {
+          result = await serve(taken, context);
+        } finally {
+          leave?.();
+        }
         const offers: Offer[] = [];
         try {
           return offered(host, output, result, offers, true);
@@ -99,6 +115,23 @@ function offered(
     sent[name] = offer.reference;
   }
   return sent;
+}
+
+/** Has the blobs of a message counted; undefined where it has none. Throws `RpcError` `resource_exhausted` for too many. */
+function admitted(
+  { host, limits, admission, principal, once }: ServedSettings,
+  fields: readonly BlobField[],
+  message: unknown,
+  context: CallContext,
+): (() => void) | undefined {
+  const lengths = fields.flatMap(({ name, maxBytes = limits.maxBlobBytes }) => {
+    const reference = (message as Fields)[name] as BlobReference | undefined;
+    return reference === undefined ? [] : [reference[1] ?? maxBytes];
+  });
+  if (lengths.length === 0) return undefined;
+  const bytes = lengths.reduce((sum, length) => sum + length, 0);
+  const whose = blobPrincipal(principal ?? once?.options.principal, context, host);
+  return quotaOf(admission.load).enter(whose, lengths.length, bytes, limits);
 }
 
 /** `message` with blobs in place of references. Throws `RpcError` `resource_exhausted` for one that is too large. */

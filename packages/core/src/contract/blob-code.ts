@@ -1,4 +1,4 @@
-import type { AnyMethod, CallingCode } from "./descriptor.js";
+import type { CallingCode } from "./descriptor.js";
 
 /** A schema of a blob has its options by this key, across copies of this module. */
 export const BLOB: unique symbol = Symbol.for("quicrpc.blob") as typeof BLOB;
@@ -29,8 +29,8 @@ export interface BlobCode {
   readonly fields: BlobFields;
   /** The code that makes the method's calls. */
   readonly calling: CallingCode;
-  /** Returns the method's handler as the session `host` serves it. */
-  serve(host: unknown, method: AnyMethod, handler: BlobHandler): BlobHandler;
+  /** Returns the method's handler as a session serves it that has these settings of its dispatcher. */
+  serve(settings: unknown, handler: BlobHandler): BlobHandler;
 }
 
 /** A handler of any types. */

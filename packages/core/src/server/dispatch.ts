@@ -116,7 +116,7 @@ export class Dispatcher<Context> implements RequestHandler {
     if (differs) context.tellSchema();
     const reply = new Reply(carrier, callId, context, this.settings, bytes);
     if (method.blobs === undefined) reply.serve(bound as BoundMethod, input);
-    else reply.serve(withBlobs(bound as BoundMethod, method.blobs, this.settings.host), input);
+    else reply.serve(withBlobs(bound as BoundMethod, method.blobs, this.settings), input);
   }
 
   onNotify(carrier: NotificationCarrier, frame: Frame): void {
@@ -200,8 +200,8 @@ export class Dispatcher<Context> implements RequestHandler {
   }
 }
 
-function withBlobs({ method, handler }: BoundMethod, blobs: BlobCode, host: unknown): BoundMethod {
-  return { method, handler: blobs.serve(host, method, handler) } as BoundMethod;
+function withBlobs({ method, handler }: BoundMethod, blobs: BlobCode, settings: unknown): BoundMethod {
+  return { method, handler: blobs.serve(settings, handler) } as BoundMethod;
 }
 
 function wrongKind(method: AnyMethod, called: string): RpcError {

@@ -1,0 +1,67 @@
+import { fullName } from "../contract/descriptor.js";
+import { RpcError } from "../errors.js";
+import type { Limits } from "../limits.js";
+import type { CallContext, PrincipalOf } from "../server/context.js";
+import { principalOf } from "../server/principal.js";
+
+/** The blobs of inputs that are in progress, of each principal: one for all sessions of a server. */
+class BlobQuota {
+  private readonly uses: Map<unknown, { blobs: number; bytes: number }> = new Map();
+
+  /**
+   * Counts the blobs of one call. Returns what is to be called when its handler has settled. Throws `RpcError` `resource_exhausted` where its principal has
+   * too many.
+   *
+   * @param whose the principal, or the session where it is not known
+   */
+  enter(
+    whose: unknown,
+    blobs: number,
+    bytes: number,
+    { maxPrincipalBlobs, maxPrincipalBlobBytes }: Limits,
+  ): () => void {
+    const use = this.uses.get(whose) ?? { blobs: 0, bytes: 0 };
+    if (use.blobs + blobs > maxPrincipalBlobs)
+      throw tooMany("maxPrincipalBlobs", maxPrincipalBlobs, `${use.blobs + blobs} blobs`);
+    if (use.bytes + bytes > maxPrincipalBlobBytes)
+      throw tooMany("maxPrincipalBlobBytes", maxPrincipalBlobBytes, `${use.bytes + bytes} bytes of blobs`);
+    this.uses.set(whose, use);
+    use.blobs += blobs;
+    use.bytes += bytes;
+    return () => {
+      use.blobs -= blobs;
+      use.bytes -= bytes;
+      if (use.blobs === 0 && this.uses.get(whose) === use) this.uses.delete(whose);
+    };
+  }
+}
+
+const quotas: WeakMap<object, BlobQuota> = new WeakMap();
+
+/** The quota of all sessions that share `load`. */
+export function quotaOf(load: object): BlobQuota {
+  const known = quotas.get(load);
+  if (known !== undefined) return known;
+  const quota = new BlobQuota();
+  quotas.set(load, quota);
+  return quota;
+}
+
+/** Whose the blobs of a call are: a principal, or its session where nobody is told apart, or nothing says whose a call is. */
+export function blobPrincipal(
+  principal: PrincipalOf<never> | undefined,
+  context: CallContext,
+  session: unknown,
+): unknown {
+  const { connection } = context;
+  if (principal === undefined && typeof connection !== "string") return session;
+  const whose = principalOf(principal, context, `whose the blobs of ${fullName(context.method)} are is not known`);
+  return whose === "" ? session : whose;
+}
+
+function tooMany(setting: string, max: number, has: string): RpcError {
+  const hint = "wait until others are over";
+  return new RpcError("resource_exhausted", `the caller would have ${has} in progress: limits.${setting} is ${max}`, {
+    hint,
+  });
+}
