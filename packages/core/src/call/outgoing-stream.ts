@@ -21,20 +21,20 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
   readonly notifyId = 0;
   readonly channel: Channel;
   readonly format: SessionFormat | undefined;
-  #call: OutgoingCall | undefined = undefined;
-  readonly #maxMetadataBytes: number;
-  #onEnded: ((received: boolean) => void) | undefined;
+  private call: OutgoingCall | undefined = undefined;
+  private readonly maxMetadataBytes: number;
+  private onEnded: ((received: boolean) => void) | undefined;
 
   /** @param onEnded called once: the peer has received what was sent, or never will */
   constructor(stream: DirectStream, settings: CarrierSettings, onEnded: (received: boolean) => void) {
-    this.#onEnded = onEnded;
+    this.onEnded = onEnded;
     this.format = settings.format;
-    this.#maxMetadataBytes = settings.limits.maxMetadataBytes;
+    this.maxMetadataBytes = settings.limits.maxMetadataBytes;
     this.channel = Channel.open(stream, StreamKind.Call, this, settings);
   }
 
   open(call: OutgoingCall): number {
-    this.#call = call;
+    this.call = call;
     return 0;
   }
 
@@ -47,13 +47,13 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
   }
 
   cancel(_id: number, code: Code): void {
-    this.#call = undefined;
+    this.call = undefined;
     this.channel.reset(codeNumber(code));
-    this.#end();
+    this.end();
   }
 
   onFrame(frame: Frame): void {
-    const call = this.#call;
+    const { call } = this;
     if (call === undefined) throw new ProtocolError("a frame after the call's last");
     if (frame.callId !== 0) throw new ProtocolError("a frame on a call's own stream has a call id");
     if (frame.oversized) {
@@ -64,19 +64,19 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
     }
     switch (frame.type) {
       case FrameType.Response:
-        this.#call = undefined;
+        this.call = undefined;
         call.onResponse(frame);
         this.channel.stopSending(NO_ERROR);
         return;
       case FrameType.Error: {
-        const fault = receiveFault(this.channel, frame, this.#maxMetadataBytes);
-        this.#call = undefined;
+        const fault = receiveFault(this.channel, frame, this.maxMetadataBytes);
+        this.call = undefined;
         call.onFault(fault);
         this.channel.stopSending(NO_ERROR);
         return;
       }
       case FrameType.End:
-        this.#call = undefined;
+        this.call = undefined;
         call.onDone(frame);
         this.channel.stopSending(NO_ERROR);
         return;
@@ -87,40 +87,40 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
 
   onEnd(): void {
     // The usual end: an error is made only if it is needed, since its stack costs more than the call.
-    if (this.#call !== undefined) this.settle(new RpcError("internal", "the stream ended before the call did"));
-    this.#end(true);
+    if (this.call !== undefined) this.settle(new RpcError("internal", "the stream ended before the call did"));
+    this.end(true);
   }
 
   onReset(code: number): void {
     const { code: status, message, refused } = describeReset(code);
     this.settle(new RpcError(status, message, { refused }));
     this.channel.reset(code);
-    this.#end();
+    this.end();
   }
 
   onStopSending(): void {
-    this.#call?.onStopped();
+    this.call?.onStopped();
   }
 
   onFailed(error: ProtocolError): void {
     this.settle(new RpcError("internal", `protocol error: ${error.message}`, { cause: error }));
-    this.#end();
+    this.end();
   }
 
   onClosed(error: Error | undefined): void {
     this.settle(lostCall(error));
-    this.#end();
+    this.end();
   }
 
-  #end(received = false): void {
-    const onEnded = this.#onEnded;
-    this.#onEnded = undefined;
+  private end(received = false): void {
+    const { onEnded } = this;
+    this.onEnded = undefined;
     onEnded?.(received);
   }
 
   protected settle(error: RpcError): void {
-    const call = this.#call;
-    this.#call = undefined;
+    const { call } = this;
+    this.call = undefined;
     call?.onError(error);
   }
 }

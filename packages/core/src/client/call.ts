@@ -28,8 +28,8 @@ export abstract class Call implements OutgoingCall {
   /** Bytes of the request's frame. */
   protected requestBytes = 0;
   /** Ends the watch over signals and time. */
-  #unwatch: (() => void) | undefined = undefined;
-  #id = 0;
+  private unwatch: (() => void) | undefined = undefined;
+  private id = 0;
   protected over = false;
 
   constructor(host: CallingHost, method: AnyMethod, options: CallOptions | undefined) {
@@ -57,14 +57,14 @@ export abstract class Call implements OutgoingCall {
       return;
     }
     // Before the request is encoded: that runs user code, which may fire the signal.
-    if (options !== undefined) this.#unwatch = watch(options, timeoutMs, (error) => this.giveUp(error));
+    if (options !== undefined) this.unwatch = watch(options, timeoutMs, (error) => this.giveUp(error));
     try {
       const hasItems = this.items !== undefined;
       this.requestBytes = sendRequest(
         host,
         carrier,
         FrameType.Request,
-        this.#id,
+        this.id,
         method,
         options,
         head,
@@ -80,7 +80,7 @@ export abstract class Call implements OutgoingCall {
   giveUp(error: RpcError, code: Code = error.code): void {
     if (this.over) return;
     this.onError(error);
-    this.carrier?.cancel(this.#id, code);
+    this.carrier?.cancel(this.id, code);
   }
 
   onCredit(bytes: number): void {
@@ -96,14 +96,14 @@ export abstract class Call implements OutgoingCall {
     this.answered = true;
     try {
       const cursor = new Cursor(frame.bytes, frame.start, frame.end);
-      this.onMetadata((frame.flags & FLAG_HEAD) === 0 ? undefined : this.#readHead(cursor));
+      this.onMetadata((frame.flags & FLAG_HEAD) === 0 ? undefined : this.readHead(cursor));
     } catch (error) {
       this.onUnreadable(error);
     }
   }
 
   onFault(fault: ReceivedFault): void {
-    this.#onLastHead(fault.head);
+    this.onLastHead(fault.head);
     const error = errorOf(fault, this.method);
     if (error.code === "unauthenticated") this.host.onUnauthenticated();
     this.onError(error);
@@ -118,17 +118,17 @@ export abstract class Call implements OutgoingCall {
   /** The call has its carrier and id; its request is about to be sent. */
   protected onCarrier(carrier: Carrier, id: number): void {
     this.carrier = carrier;
-    this.#id = id;
+    this.id = id;
   }
 
   /** Takes the head of the callee's last frame, if it has one. Returns where the payload begins. */
   protected onLastFrame({ flags, bytes, start, end }: Frame): number {
     if ((flags & FLAG_HEAD) === 0) {
-      this.#onLastHead(undefined);
+      this.onLastHead(undefined);
       return start;
     }
     const cursor = new Cursor(bytes, start, end);
-    this.#onLastHead(this.#readHead(cursor));
+    this.onLastHead(this.readHead(cursor));
     return cursor.position;
   }
 
@@ -154,17 +154,17 @@ export abstract class Call implements OutgoingCall {
   /** The call is over, whichever way. */
   protected settle(): void {
     this.over = true;
-    this.#unwatch?.();
-    this.#unwatch = undefined;
+    this.unwatch?.();
+    this.unwatch = undefined;
     this.items?.stop();
   }
 
-  #onLastHead(head: Head | undefined): void {
+  private onLastHead(head: Head | undefined): void {
     if (!this.answered) this.onMetadata(head);
     this.onTrailers(head);
   }
 
-  #readHead(cursor: Cursor): Head {
+  private readHead(cursor: Cursor): Head {
     return readHead(cursor, this.host.limits.maxMetadataBytes);
   }
 }

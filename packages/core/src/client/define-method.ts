@@ -43,7 +43,9 @@ export function defineMethod<
   name: string,
   options: MethodOptions<Sent, Received, Returned, Result, Errors>,
 ): MethodDescriptor<Kind, Sent, Received, Returned, Result, Errors> {
-  const { delivery, cursor, once, blobs, resumable } = options;
+  const { id, delivery, cursor, once, blobs, resumable } = options;
+  if (!isId(id, 1, 0x3fff) || !isId(service.id, 0, 0xffff))
+    throw new RangeError(`an id is out of range: ${name} is ${id}, service ${service.name} is ${service.id}`);
   if (blobs !== undefined && kind !== "unary")
     throw new TypeError(`${service.name}/${name} is ${kind}: blobs are for unary methods`);
   if (once !== undefined && kind !== "unary")
@@ -54,4 +56,8 @@ export function defineMethod<
   const streams = outliving ?? (cursor === undefined ? KINDS[kind] : cursorStreamCalls);
   const calling = delivery === "datagram" ? datagramCalls : streams;
   return describeMethod(service, calling as Calling<Kind>, name, options);
+}
+
+function isId(id: number, least: number, most: number): boolean {
+  return Number.isInteger(id) && id >= least && id <= most;
 }

@@ -27,23 +27,23 @@ export const serverStreamCalls: Calling<"server_stream"> = {
 export class StreamedCall extends Call {
   /** Called at the end, with the error, or undefined after a good one. */
   onOver: ((error: RpcError | undefined) => void) | undefined = undefined;
-  readonly #receiver: ItemReceiver;
+  private readonly receiver: ItemReceiver;
 
   constructor(host: CallingHost, method: AnyMethod, options: CallOptions | undefined) {
     super(host, method, options);
-    this.#receiver = new ItemReceiver(host.limits, () => {
+    this.receiver = new ItemReceiver(host.limits, () => {
       this.giveUp(new RpcError("cancelled", "the caller wants no more items"));
     });
   }
 
   get stream(): ItemStream<unknown> {
-    return this.#receiver.stream;
+    return this.receiver.stream;
   }
 
   onItem(frame: Frame): void {
     if (!this.answered) this.onMetadata(undefined);
     try {
-      this.#receiver.receive(frame);
+      this.receiver.receive(frame);
     } catch (error) {
       this.onUnreadable(error);
     }
@@ -54,43 +54,43 @@ export class StreamedCall extends Call {
   }
 
   onItemsEnd(): void {
-    this.#receiver.end(undefined);
+    this.receiver.end(undefined);
   }
 
   onDone(frame: Frame): void {
     try {
       this.onLastFrame(frame);
     } catch (error) {
-      this.#end(this.host.unreadable(this.method, error));
+      this.end(this.host.unreadable(this.method, error));
       return;
     }
-    this.#end(undefined);
+    this.end(undefined);
   }
 
   onError(error: RpcError): void {
-    this.#end(error);
+    this.end(error);
   }
 
   protected override onCarrier(carrier: Carrier, id: number): void {
     super.onCarrier(carrier, id);
-    this.#receiver.carriedBy(carrier, id, codecIn(carrier.format, this.method.output));
+    this.receiver.carriedBy(carrier, id, codecIn(carrier.format, this.method.output));
   }
 
   protected override onMetadata(head: Head | undefined): void {
-    if (head?.metadata !== undefined) this.#receiver.hear(head.metadata, undefined);
+    if (head?.metadata !== undefined) this.receiver.hear(head.metadata, undefined);
     super.onMetadata(head);
   }
 
   protected override onTrailers(head: Head | undefined): void {
-    if (head?.trailers !== undefined) this.#receiver.hear(undefined, head.trailers);
+    if (head?.trailers !== undefined) this.receiver.hear(undefined, head.trailers);
     super.onTrailers(head);
   }
 
-  #end(given: RpcError | undefined): void {
+  private end(given: RpcError | undefined): void {
     this.settle();
     const error = given && failureOf(given, this.method, this.host.peer);
-    this.#receiver.end(error);
-    this.#receiver.releaseAll();
+    this.receiver.end(error);
+    this.receiver.releaseAll();
     this.onOver?.(error);
     this.onOver = undefined;
   }

@@ -29,7 +29,7 @@ function noteSize(bulk: Set<AnyMethod>, method: AnyMethod, bytes: number): void 
 
 /** A call with one answer: unary, or client streaming. */
 export class AnsweredCall extends Call {
-  readonly #resolve: (answer: unknown) => void;
+  private readonly resolve: (answer: unknown) => void;
 
   /** @param resolve gets the answer, or a promise that rejects */
   constructor(
@@ -39,7 +39,7 @@ export class AnsweredCall extends Call {
     resolve: (answer: unknown) => void,
   ) {
     super(host, method, options);
-    this.#resolve = resolve;
+    this.resolve = resolve;
   }
 
   onResponse(frame: Frame): void {
@@ -52,10 +52,10 @@ export class AnsweredCall extends Call {
       const { format, channel } = this.carrier as Carrier;
       result = decodePayload(codecIn(format, method.output), frame, position, channel.compression, channel.budget);
     } catch (error) {
-      this.#fail(host.unreadable(method, error));
+      this.fail(host.unreadable(method, error));
       return;
     }
-    this.#resolve(result);
+    this.resolve(result);
   }
 
   onItem(): void {
@@ -73,10 +73,10 @@ export class AnsweredCall extends Call {
   onError(error: RpcError): void {
     if (this.over) return;
     this.settle();
-    this.#fail(error);
+    this.fail(error);
   }
 
-  #fail(error: RpcError): void {
-    this.#resolve(rejectionAtCaller(failureOf(error, this.method, this.host.peer)));
+  private fail(error: RpcError): void {
+    this.resolve(rejectionAtCaller(failureOf(error, this.method, this.host.peer)));
   }
 }

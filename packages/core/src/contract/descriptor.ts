@@ -144,7 +144,7 @@ export interface MethodOptions<Sent, Received, Returned, Result, Errors extends 
   readonly meta?: MethodMeta;
 }
 
-/** Makes the descriptor of a method whose calls `calling` makes. Throws `RangeError` for an id that does not fit the wire. */
+/** Makes the descriptor of a method whose calls `calling` makes, for generated code: `defineMethod` checks what is written by hand. */
 export function describeMethod<
   Kind extends MethodKind,
   Sent = void,
@@ -175,9 +175,6 @@ export function describeMethod<
     resumable,
     meta,
   } = options;
-  if (!isId(id, 1, 0x3fff) || !isId(service.id, 0, 0xffff)) {
-    throw new RangeError(`an id is out of range: ${name} is ${id}, service ${service.name} is ${service.id}`);
-  }
   const { kind } = calling;
   return {
     kind,
@@ -200,10 +197,6 @@ export function describeMethod<
     meta,
     service,
   };
-}
-
-function isId(id: number, least: number, most: number): boolean {
-  return Number.isInteger(id) && id >= least && id <= most;
 }
 
 /** "service/method", as messages name it. */

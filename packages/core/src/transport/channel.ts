@@ -64,54 +64,54 @@ export class Channel implements DirectStreamHandler, Measured {
   writable = true;
   /** Grows with every sign of the peer: bytes that arrive, and room for more. */
   signsOfLife = 0;
-  readonly #traffic: Traffic;
-  readonly #reader: FrameReader;
+  private readonly traffic: Traffic;
+  private readonly reader: FrameReader;
   readonly limits: Limits;
   readonly budget: MemoryBudget;
-  #handler: FrameHandler | undefined = undefined;
-  readonly #prefix: Uint8Array;
+  private handler: FrameHandler | undefined = undefined;
+  private readonly prefix: Uint8Array;
   /** Goes out, after the prefix, before the first frame; undefined once it has. */
-  #kindToSend: number | undefined = undefined;
-  #writer: FrameWriter = shared;
-  #flushScheduled = false;
+  private kindToSend: number | undefined = undefined;
+  private writer: FrameWriter = shared;
+  private flushScheduled = false;
   /** Microtasks still to wait, and what the buffer held at the last. */
-  #patience = 0;
-  #heldBytes = 0;
-  #sendingOver = false;
+  private patience = 0;
+  private heldBytes = 0;
+  private sendingOver = false;
   /** The peer opened the stream: what it does not read of our answers holds back its requests. */
-  #accepted = false;
-  #pauses = 0;
-  #heldBack = false;
+  private accepted = false;
+  private pauses = 0;
+  private heldBack = false;
   /** Bytes that waited in the transport when it was last asked, as charged to the budget. */
-  #unsentBytes = 0;
+  private unsentBytes = 0;
   /** Bytes handed over since then. */
-  #unmeasured = 0;
-  #waiting: (() => void)[] | undefined = undefined;
-  readonly #onFrame = (frame: Frame): void => this.#handler?.onFrame(frame);
-  readonly #flushLater = (): void => {
-    if (this.#isFilling()) {
-      void settled.then(this.#flushLater);
+  private unmeasured = 0;
+  private waiting: (() => void)[] | undefined = undefined;
+  private readonly onFrame = (frame: Frame): void => this.handler?.onFrame(frame);
+  private readonly flushLater = (): void => {
+    if (this.isFilling()) {
+      void settled.then(this.flushLater);
       return;
     }
-    this.#flushScheduled = false;
-    this.#flush(false);
+    this.flushScheduled = false;
+    this.flush(false);
   };
 
   private constructor(stream: DirectStream, { limits, budget, prefix, compression, traffic }: ChannelSettings) {
-    this.#traffic = traffic;
+    this.traffic = traffic;
     this.stream = stream;
     this.compression = compression;
-    this.#prefix = prefix;
+    this.prefix = prefix;
     this.limits = limits;
     this.budget = budget;
-    this.#reader = new FrameReader(limits.maxFrameBytes, budget);
+    this.reader = new FrameReader(limits.maxFrameBytes, budget);
   }
 
   /** A stream this side opened; its kind goes out with the first frame. */
   static open(stream: DirectStream, kind: number, handler: FrameHandler, settings: ChannelSettings): Channel {
     const channel = new Channel(stream, settings);
-    channel.#handler = handler;
-    channel.#kindToSend = kind;
+    channel.handler = handler;
+    channel.kindToSend = kind;
     stream.attach(channel);
     return channel;
   }
@@ -119,116 +119,116 @@ export class Channel implements DirectStreamHandler, Measured {
   /** A stream the peer opened, whose kind has been read; whoever attached to it passes on what happens there. */
   static accept(stream: DirectStream, handler: (channel: Channel) => FrameHandler, settings: ChannelSettings): Channel {
     const channel = new Channel(stream, settings);
-    channel.#accepted = true;
-    channel.#handler = handler(channel);
+    channel.accepted = true;
+    channel.handler = handler(channel);
     return channel;
   }
 
   /** From now on, frames of one turn of the event loop leave in one write. */
   coalesce(): void {
-    if (this.#writer === shared) this.#writer = new FrameWriter();
+    if (this.writer === shared) this.writer = new FrameWriter();
   }
 
   /** Throws `RpcError` where the peer does not read, and so much waits for it that nothing is to be added. */
   requireRoom(): void {
-    if (this.#unsentBytes === 0 || this.budget.room >= 0) return;
+    if (this.unsentBytes === 0 || this.budget.room >= 0) return;
     this.measure();
-    if (this.#unsentBytes > 0 && this.budget.room < 0) throw this.budget.refusal("what the peer does not read");
+    if (this.unsentBytes > 0 && this.budget.room < 0) throw this.budget.refusal("what the peer does not read");
   }
 
   /** Asks the transport how much of what was handed over waits to be sent. */
   measure(): boolean {
-    this.#unmeasured = 0;
-    return this.#chargeUnsent(this.stream.pendingBytes());
+    this.unmeasured = 0;
+    return this.chargeUnsent(this.stream.pendingBytes());
   }
 
   /** The buffer that frames are appended to: `begin`, the body, then `commit` or `abandon`. */
   get out(): FrameWriter {
-    return this.#writer;
+    return this.writer;
   }
 
   /** Starts a frame in `out` and returns its mark. */
   begin(typeAndFlags: number, callId: number): number {
-    this.#writer.requireIdle();
-    if (this.#kindToSend !== undefined) {
-      if (this.#prefix.length > 0) this.#writer.bytes(this.#prefix);
-      this.#writer.varint(this.#kindToSend);
-      this.#kindToSend = undefined;
+    this.writer.requireIdle();
+    if (this.kindToSend !== undefined) {
+      if (this.prefix.length > 0) this.writer.bytes(this.prefix);
+      this.writer.varint(this.kindToSend);
+      this.kindToSend = undefined;
     }
-    return this.#writer.begin(typeAndFlags, callId);
+    return this.writer.begin(typeAndFlags, callId);
   }
 
   /** Ends the frame; with `end`, it is this side's last and FIN follows. Returns its bytes. */
   commit(mark: number, end = false): number {
-    const bytes = this.#writer.commit(mark);
-    if (end || this.#writer === shared || this.#writer.position >= FLUSH_AT) this.#flush(end);
-    else this.#schedule();
+    const bytes = this.writer.commit(mark);
+    if (end || this.writer === shared || this.writer.position >= FLUSH_AT) this.flush(end);
+    else this.schedule();
     return bytes;
   }
 
   /** Takes back a frame that could not be encoded. A channel that sends each frame at once must then be reset. */
   abandon(mark: number): void {
-    this.#writer.abandon(mark);
-    if (this.#writer === shared) this.#writer.clear();
+    this.writer.abandon(mark);
+    if (this.writer === shared) this.writer.clear();
   }
 
   /** Runs `write` now, or after the frame that is being encoded: user code called from an encoder may lead here. */
   whenIdle(write: () => void): void {
-    if (this.#writer.idle) write();
+    if (this.writer.idle) write();
     else queueMicrotask(write);
   }
 
   /** Ends this side with FIN, without a further frame. */
   finish(): void {
-    this.#flush(true);
+    this.flush(true);
   }
 
   /** Sends what waits for the end of the turn. */
   flushNow(): void {
-    this.#flush(false);
+    this.flush(false);
   }
 
   /** Abandons the sending side, unless it has ended. */
   stopSending(code: number): void {
-    if (this.#sendingOver) return;
-    this.#sendingOver = true;
+    if (this.sendingOver) return;
+    this.sendingOver = true;
     this.stream.reset(code);
-    this.#measureUnsent();
+    this.measureUnsent();
   }
 
   /** Stops reading, for good: nothing more is delivered. */
   refuseMore(code: number): void {
-    this.#reader.stop();
+    this.reader.stop();
     this.stream.stopSending(code);
   }
 
   /** Gives both directions up with an application error code. */
   reset(code: number): void {
-    this.#stopReading();
-    this.#sendingOver = true;
+    this.stopReading();
+    this.sendingOver = true;
     this.stream.reset(code);
     this.stream.stopSending(code);
-    this.#measureUnsent();
+    this.measureUnsent();
   }
 
   /** Stops reading until `resume` has been called as often. */
   pause(): void {
-    if (this.#pauses++ === 0) this.stream.pause();
+    if (this.pauses++ === 0) this.stream.pause();
   }
 
   resume(): void {
-    if (--this.#pauses === 0) this.stream.resume();
+    if (--this.pauses === 0) this.stream.resume();
   }
 
   /** Calls `resume` once, when `writable` is true again. Never calls it if the stream ends before. */
   whenWritable(resume: () => void): void {
-    this.#waiting ??= [];
-    this.#waiting.push(resume);
+    this.waiting ??= [];
+    this.waiting.push(resume);
   }
 
   /** Gives the stream up because of what the peer sent, or does not take. */
   fail(error: ProtocolError, code: number = ResetCode.ProtocolError): void {
-    const handler = this.#handler;
+    const { handler } = this;
     if (handler === undefined) return;
     this.reset(code);
     handler.onFailed(error);
@@ -238,7 +238,7 @@ export class Channel implements DirectStreamHandler, Measured {
   onData(chunk: Uint8Array, from: number = 0): void {
     this.signsOfLife++;
     try {
-      this.#reader.push(chunk, from, this.#onFrame);
+      this.reader.push(chunk, from, this.onFrame);
     } catch (error) {
       if (error instanceof RpcError)
         this.fail(new ProtocolError(error.message, { cause: error }), codeNumber(error.code));
@@ -246,82 +246,82 @@ export class Channel implements DirectStreamHandler, Measured {
       return;
     }
     // Answers that are ready leave now; `shared` never holds any between turns.
-    if (this.#writer !== shared) this.#flush(false);
+    if (this.writer !== shared) this.flush(false);
   }
 
   onEnd(): void {
-    if (this.#reader.midFrame) {
+    if (this.reader.midFrame) {
       this.fail(new ProtocolError("the stream ends within a frame"));
     } else {
-      this.#handler?.onEnd();
+      this.handler?.onEnd();
     }
   }
 
   onReset(code: number): void {
-    const handler = this.#handler;
-    this.#stopReading();
+    const { handler } = this;
+    this.stopReading();
     if (handler === undefined) this.stream.reset(code);
     else handler.onReset(code);
   }
 
   onStopSending(code: number): void {
-    this.#sendingOver = true;
+    this.sendingOver = true;
     this.stream.reset(code);
-    this.#measureUnsent();
-    this.#handler?.onStopSending(code);
+    this.measureUnsent();
+    this.handler?.onStopSending(code);
   }
 
   onDrain(): void {
     this.signsOfLife++;
     this.writable = true;
-    this.#measureUnsent();
-    this.#letGo();
-    const waiting = this.#waiting;
-    this.#waiting = undefined;
+    this.measureUnsent();
+    this.letGo();
+    const { waiting } = this;
+    this.waiting = undefined;
     if (waiting !== undefined) for (const resume of waiting) resume();
   }
 
   onClosed(error: Error | undefined): void {
-    const handler = this.#handler;
-    this.#stopReading();
-    this.#sendingOver = true;
-    this.#chargeUnsent(0);
+    const { handler } = this;
+    this.stopReading();
+    this.sendingOver = true;
+    this.chargeUnsent(0);
     handler?.onClosed(error);
   }
 
-  #stopReading(): void {
-    this.#reader.stop();
-    this.#handler = undefined;
+  private stopReading(): void {
+    this.reader.stop();
+    this.handler = undefined;
   }
 
   /** Whether frames have been added of late. */
-  #isFilling(): boolean {
-    const { position } = this.#writer;
+  private isFilling(): boolean {
+    const { position } = this.writer;
     if (position === 0) return false;
-    if (position !== this.#heldBytes) {
-      this.#heldBytes = position;
-      this.#patience = LINGER;
+    if (position !== this.heldBytes) {
+      this.heldBytes = position;
+      this.patience = LINGER;
     }
-    return this.#patience-- > 0;
+    return this.patience-- > 0;
   }
 
-  #schedule(): void {
-    if (this.#flushScheduled) return;
-    this.#flushScheduled = true;
-    this.#heldBytes = 0;
-    void settled.then(this.#flushLater);
+  private schedule(): void {
+    if (this.flushScheduled) return;
+    this.flushScheduled = true;
+    this.heldBytes = 0;
+    void settled.then(this.flushLater);
   }
 
-  #flush(end: boolean): void {
-    const writer = this.#writer;
+  private flush(end: boolean): void {
+    const { writer } = this;
     // The whole frame leaves when it is committed.
     if (!writer.idle || (writer.position === 0 && !end)) return;
     const bytes = writer.written();
-    const isOpen = !this.#sendingOver;
+    const isOpen = !this.sendingOver;
     try {
       if (isOpen) {
-        this.#sendingOver = end;
-        this.#traffic.sentBytes += bytes.length;
+        this.sendingOver = end;
+        this.traffic.sentBytes += bytes.length;
         this.writable = this.stream.write(bytes, end);
       }
     } catch (error) {
@@ -332,44 +332,43 @@ export class Channel implements DirectStreamHandler, Measured {
       writer.clear();
     }
     if (!isOpen) return;
-    this.#unmeasured += bytes.length;
-    const fits = this.writable && this.#unmeasured < MEASURE_AT ? true : this.measure();
-    if (end) this.#letGo();
-    else if (!this.writable) this.#holdBack();
+    this.unmeasured += bytes.length;
+    const fits = this.writable && this.unmeasured < MEASURE_AT ? true : this.measure();
+    if (end) this.letGo();
+    else if (!this.writable) this.holdBack();
     // A refusal is answered, and the answer adds to the bytes that wait; the peer may have sent more before it received one.
-    if (!fits && this.#unsentBytes > 0 && this.budget.room < -this.limits.maxFrameBytes) this.#failUnread();
+    if (!fits && this.unsentBytes > 0 && this.budget.room < -this.limits.maxFrameBytes) this.failUnread();
   }
 
-  #measureUnsent(): void {
-    if (this.#unsentBytes > 0) this.measure();
+  private measureUnsent(): void {
+    if (this.unsentBytes > 0) this.measure();
   }
 
-  #letGo(): void {
-    if (!this.#heldBack) return;
-    this.#heldBack = false;
+  private letGo(): void {
+    if (!this.heldBack) return;
+    this.heldBack = false;
     this.resume();
   }
 
   /** A peer that does not read its answers sends no more requests. */
-  #holdBack(): void {
-    if (!this.#accepted || this.#heldBack) return;
-    this.#heldBack = true;
+  private holdBack(): void {
+    if (!this.accepted || this.heldBack) return;
+    this.heldBack = true;
     this.pause();
   }
 
   /** Has so many bytes charged for what waits. */
-  #chargeUnsent(bytes: number): boolean {
-    const { budget } = this;
-    const unsentBytes = this.#unsentBytes;
+  private chargeUnsent(bytes: number): boolean {
+    const { budget, unsentBytes } = this;
     if (bytes === unsentBytes) return true;
-    this.#unsentBytes = bytes;
+    this.unsentBytes = bytes;
     if (bytes < unsentBytes) budget.release(unsentBytes - bytes);
     if (bytes === 0) budget.unwatch(this);
     else if (unsentBytes === 0) budget.watch(this);
     return bytes < unsentBytes || budget.charge(bytes - unsentBytes);
   }
 
-  #failUnread(): void {
+  private failUnread(): void {
     const error = this.budget.refusal("what the peer does not read");
     this.fail(new ProtocolError(error.message, { cause: error }), codeNumber(error.code));
   }

@@ -17,7 +17,7 @@ const MAX_LENGTH = 2 ** 31 - 1;
 
 /** Splits a byte stream into frames. Synchronous; throws `ProtocolError` on what cannot be a frame. */
 export class FrameReader {
-  readonly #frame: Frame = {
+  private readonly frame: Frame = {
     type: 0,
     flags: 0,
     callId: 0,
@@ -28,78 +28,77 @@ export class FrameReader {
     oversized: false,
   };
   /** The beginning of a frame whose rest has not arrived. */
-  #partial: Uint8Array = NOTHING;
-  #partialLength = 0;
+  private partial: Uint8Array = NOTHING;
+  private partialLength = 0;
   /** Bytes of it that the budget holds. */
-  #charged = 0;
+  private charged = 0;
   /** Bytes of an oversized frame that are still to be passed over. */
-  #toSkip = 0;
-  #stopped = false;
-  readonly #maxFrameBytes: number;
-  readonly #budget: MemoryBudget;
+  private toSkip = 0;
+  private stopped = false;
+  private readonly maxFrameBytes: number;
+  private readonly budget: MemoryBudget;
 
   /** @param budget charged for large frames that have begun to arrive; one that it has no room for is emitted as `oversized` */
   constructor(maxFrameBytes: number, budget: MemoryBudget) {
-    this.#maxFrameBytes = maxFrameBytes;
-    this.#budget = budget;
+    this.maxFrameBytes = maxFrameBytes;
+    this.budget = budget;
   }
 
   /** Whether the bytes so far end within a frame. */
   get midFrame(): boolean {
-    return this.#partialLength > 0 || this.#toSkip > 0;
+    return this.partialLength > 0 || this.toSkip > 0;
   }
 
   /** Ends the current and every later `push`: for an owner that has given the stream up. */
   stop(): void {
-    this.#stopped = true;
-    giveBuffer(this.#partial);
-    this.#partial = NOTHING;
-    this.#setPartialLength(0);
+    this.stopped = true;
+    giveBuffer(this.partial);
+    this.partial = NOTHING;
+    this.setPartialLength(0);
   }
 
   /** Calls `onFrame` for each frame that `chunk`, from `position` on, completes. */
   push(chunk: Uint8Array, position: number, onFrame: (frame: Frame) => void): void {
     let at = position;
-    while (!this.#stopped && at < chunk.length) {
-      if (this.#toSkip > 0) {
-        const skipped = Math.min(this.#toSkip, chunk.length - at);
-        this.#toSkip -= skipped;
+    while (!this.stopped && at < chunk.length) {
+      if (this.toSkip > 0) {
+        const skipped = Math.min(this.toSkip, chunk.length - at);
+        this.toSkip -= skipped;
         at += skipped;
         continue;
       }
-      const size = this.#partialLength > 0 ? 0 : this.#sizeOf(chunk, at, chunk.length);
-      if (size > 0 && size <= this.#maxFrameBytes && at + size <= chunk.length) {
-        this.#emit(chunk, at, size, false, onFrame);
+      const size = this.partialLength > 0 ? 0 : this.sizeOf(chunk, at, chunk.length);
+      if (size > 0 && size <= this.maxFrameBytes && at + size <= chunk.length) {
+        this.emit(chunk, at, size, false, onFrame);
         at += size;
       } else {
-        at = this.#addToPartial(chunk, at, onFrame);
+        at = this.addToPartial(chunk, at, onFrame);
       }
     }
   }
 
   /** Takes what `chunk` has of one frame, as far as it is to be kept; emits the frame where that is all. Returns where it ends. */
-  #addToPartial(chunk: Uint8Array, position: number, onFrame: (frame: Frame) => void): number {
+  private addToPartial(chunk: Uint8Array, position: number, onFrame: (frame: Frame) => void): number {
     let at = position;
-    let size = this.#sizeOf(this.#partial, 0, this.#partialLength);
+    let size = this.sizeOf(this.partial, 0, this.partialLength);
     while (size === 0 && at < chunk.length) {
-      this.#keep(chunk, at, ++at, 0);
-      size = this.#sizeOf(this.#partial, 0, this.#partialLength);
+      this.keep(chunk, at, ++at, 0);
+      size = this.sizeOf(this.partial, 0, this.partialLength);
     }
     if (size === 0) return at;
-    const isAllowed = size <= this.#maxFrameBytes;
-    const taken = isAllowed ? Math.min(size - this.#partialLength, chunk.length - at) : 0;
-    const fits = isAllowed && this.#keep(chunk, at, at + taken, size);
+    const isAllowed = size <= this.maxFrameBytes;
+    const taken = isAllowed ? Math.min(size - this.partialLength, chunk.length - at) : 0;
+    const fits = isAllowed && this.keep(chunk, at, at + taken, size);
     at += taken;
-    const partial = this.#partial;
-    const partialLength = this.#partialLength;
+    const { partial, partialLength } = this;
     if (partialLength < size && fits) return at;
-    this.#toSkip = size - partialLength;
-    this.#setPartialLength(0);
+    this.toSkip = size - partialLength;
+    this.setPartialLength(0);
     // Taken away while it is read: `onFrame` may push again.
-    this.#partial = NOTHING;
-    this.#emit(partial, 0, size, this.#toSkip > 0, onFrame);
+    this.partial = NOTHING;
+    this.emit(partial, 0, size, this.toSkip > 0, onFrame);
     if (partial.length > KEPT_BUFFER) giveBuffer(partial);
-    else if (!this.#stopped && this.#partial === NOTHING) this.#partial = partial;
+    else if (!this.stopped && this.partial === NOTHING) this.partial = partial;
     return at;
   }
 
@@ -107,28 +106,28 @@ export class FrameReader {
    * Grows with what has arrived; with what a length field promises, `size`, only where memory has been spent before. Returns
    * false where there is no memory for it.
    */
-  #keep(chunk: Uint8Array, from: number, to: number, size: number): boolean {
-    const length = this.#partialLength + to - from;
-    if (length > this.#partial.length) {
+  private keep(chunk: Uint8Array, from: number, to: number, size: number): boolean {
+    const length = this.partialLength + to - from;
+    if (length > this.partial.length) {
       const larger = (size > KEPT_BUFFER ? takeSpareBuffer(size) : undefined) ?? takeBuffer(Math.max(64, length * 2));
-      larger.set(this.#partial.subarray(0, this.#partialLength));
-      giveBuffer(this.#partial);
-      this.#partial = larger;
+      larger.set(this.partial.subarray(0, this.partialLength));
+      giveBuffer(this.partial);
+      this.partial = larger;
     }
-    this.#partial.set(chunk.subarray(from, to), this.#partialLength);
-    return this.#setPartialLength(length, size > KEPT_BUFFER);
+    this.partial.set(chunk.subarray(from, to), this.partialLength);
+    return this.setPartialLength(length, size > KEPT_BUFFER);
   }
 
   /** @param isLarge whether it is charged: the beginning of a small frame is its stream's */
-  #setPartialLength(length: number, isLarge: boolean = false): boolean {
-    this.#partialLength = length;
+  private setPartialLength(length: number, isLarge: boolean = false): boolean {
+    this.partialLength = length;
     // By then it is known whose it is.
     const charged = isLarge && length > MAX_PRELUDE ? length : 0;
-    const more = charged - this.#charged;
+    const more = charged - this.charged;
     if (more === 0) return true;
-    this.#charged = charged;
-    if (more > 0) return this.#budget.charge(more);
-    this.#budget.release(-more);
+    this.charged = charged;
+    if (more > 0) return this.budget.charge(more);
+    this.budget.release(-more);
     return true;
   }
 
@@ -136,19 +135,19 @@ export class FrameReader {
    * Bytes of the frame at `at`, its length field included; 0 while that is incomplete, or, of a frame that is too large, what says
    * whose it is.
    */
-  #sizeOf(bytes: Uint8Array, at: number, end: number): number {
+  private sizeOf(bytes: Uint8Array, at: number, end: number): number {
     const lengthSize = varintLengthFromFirstByte(bytes[at] as number);
     if (at + lengthSize > end) return 0;
     const length = readVarint(bytes, at);
     if (length < 2 || length > MAX_LENGTH) throw new ProtocolError(`no frame has ${length} bytes`);
     const size = lengthSize + length;
     const idAt = at + lengthSize + 1;
-    if (size > this.#maxFrameBytes && (idAt >= end || bodyAt(bytes, idAt) > end)) return 0;
+    if (size > this.maxFrameBytes && (idAt >= end || bodyAt(bytes, idAt) > end)) return 0;
     return size;
   }
 
-  #emit(bytes: Uint8Array, at: number, size: number, oversized: boolean, onFrame: (frame: Frame) => void): void {
-    const frame = this.#frame;
+  private emit(bytes: Uint8Array, at: number, size: number, oversized: boolean, onFrame: (frame: Frame) => void): void {
+    const { frame } = this;
     const typeAt = at + varintLengthFromFirstByte(bytes[at] as number);
     const typeAndFlags = bytes[typeAt] as number;
     const start = bodyAt(bytes, typeAt + 1);

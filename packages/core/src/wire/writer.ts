@@ -48,15 +48,15 @@ export class ByteWriter {
 
 /** Appends frames to one growing buffer. At most one frame is open at a time. */
 export class FrameWriter extends ByteWriter {
-  #open = false;
+  private open = false;
   /** Bytes set aside for the length of a frame. */
-  #lengthSize: 2 | 4 = 2;
-  readonly #initialSize: number;
+  private lengthSize: 2 | 4 = 2;
+  private readonly initialSize: number;
 
   /** @param initialSize bytes of a buffer of its own; without it one is borrowed from the first byte until `clear` */
   constructor(initialSize: number = 0) {
     super(initialSize === 0 ? NOTHING : new Uint8Array(initialSize));
-    this.#initialSize = initialSize;
+    this.initialSize = initialSize;
   }
 
   override reserve(length: number): void {
@@ -75,11 +75,11 @@ export class FrameWriter extends ByteWriter {
   /** Starts a frame and returns its mark, for `commit` or `abandon`. */
   begin(typeAndFlags: number, callId: number): number {
     this.requireIdle();
-    this.#open = true;
+    this.open = true;
     this.reserve(MAX_HEADER + 4);
     const mark = this.position;
     const { buffer } = this;
-    const at = mark + this.#lengthSize;
+    const at = mark + this.lengthSize;
     buffer[at] = typeAndFlags;
     this.position = writeVarint(buffer, at + 1, callId);
     return mark;
@@ -96,12 +96,12 @@ export class FrameWriter extends ByteWriter {
 
   /** Whether no frame is open. */
   get idle(): boolean {
-    return !this.#open;
+    return !this.open;
   }
 
   /** Throws while a frame is open: a payload's encoder runs user code (getters), which could start a call on this writer. */
   requireIdle(): void {
-    if (this.#open) throw new Error("a message was encoded while another was being encoded");
+    if (this.open) throw new Error("a message was encoded while another was being encoded");
   }
 
   /**
@@ -109,12 +109,12 @@ export class FrameWriter extends ByteWriter {
    * given four at once, since it would have to be moved. Returns the frame's bytes, its length field included.
    */
   commit(mark: number): number {
-    this.#open = false;
-    const length = this.position - mark - this.#lengthSize;
+    this.open = false;
+    const length = this.position - mark - this.lengthSize;
     const fits = length <= VARINT2_MAX;
-    if (this.#lengthSize === 4) {
+    if (this.lengthSize === 4) {
       writeVarint4(this.buffer, mark, length);
-      if (fits) this.#lengthSize = 2;
+      if (fits) this.lengthSize = 2;
     } else if (fits) {
       writeVarint2(this.buffer, mark, length);
     } else {
@@ -122,24 +122,24 @@ export class FrameWriter extends ByteWriter {
       this.buffer.copyWithin(mark + 4, mark + 2, this.position);
       this.position += 2;
       writeVarint4(this.buffer, mark, length);
-      this.#lengthSize = 4;
+      this.lengthSize = 4;
     }
     return this.position - mark;
   }
 
   /** Bytes of the frame begun at `mark`, as far as it is written, with a length field of four bytes. */
   sizeSince(mark: number): number {
-    return this.position - mark + 4 - this.#lengthSize;
+    return this.position - mark + 4 - this.lengthSize;
   }
 
   /** Sets a flag of the frame begun at `mark`. */
   flag(mark: number, flag: number): void {
-    (this.buffer[mark + this.#lengthSize] as number) |= flag;
+    (this.buffer[mark + this.lengthSize] as number) |= flag;
   }
 
   /** Takes back the frame begun at `mark`. */
   abandon(mark: number): void {
-    this.#open = false;
+    this.open = false;
     this.position = mark;
     if (mark === 0) this.clear();
   }
@@ -147,12 +147,12 @@ export class FrameWriter extends ByteWriter {
   /** Forgets what was written; releases a borrowed buffer, and of the memory of an unusually large burst. */
   clear(): void {
     this.position = 0;
-    if (this.#initialSize === 0) {
+    if (this.initialSize === 0) {
       if (this.buffer !== NOTHING) returnBuffer(this.buffer);
       this.buffer = NOTHING;
-    } else if (this.buffer.length > this.#initialSize * 16) {
+    } else if (this.buffer.length > this.initialSize * 16) {
       giveBuffer(this.buffer);
-      this.buffer = new Uint8Array(this.#initialSize);
+      this.buffer = new Uint8Array(this.initialSize);
     }
   }
 }

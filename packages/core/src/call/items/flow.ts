@@ -18,98 +18,98 @@ export interface ReceiveFlow {
 
 /** By pausing the stream. */
 export class StreamReceiveFlow implements ReceiveFlow {
-  #unread = 0;
-  #paused = false;
-  #over = false;
-  readonly #carrier: CallChannel;
+  private unread = 0;
+  private paused = false;
+  private over = false;
+  private readonly carrier: CallChannel;
 
   constructor(carrier: CallChannel) {
-    this.#carrier = carrier;
+    this.carrier = carrier;
   }
 
   received(bytes: number): void {
-    this.#unread += bytes;
-    if (this.#paused || this.#over || this.#unread < PAUSE_AT) return;
-    this.#paused = true;
-    this.#carrier.channel.pause();
+    this.unread += bytes;
+    if (this.paused || this.over || this.unread < PAUSE_AT) return;
+    this.paused = true;
+    this.carrier.channel.pause();
   }
 
   consumed(bytes: number): void {
-    this.#unread -= bytes;
-    if (this.#unread <= RESUME_AT) this.#goOn();
+    this.unread -= bytes;
+    if (this.unread <= RESUME_AT) this.goOn();
   }
 
   /** The stream's own end comes after the last item, and must be read. */
   end(): void {
-    this.#over = true;
-    this.#goOn();
+    this.over = true;
+    this.goOn();
   }
 
-  #goOn(): void {
-    if (!this.#paused) return;
-    this.#paused = false;
-    this.#carrier.channel.resume();
+  private goOn(): void {
+    if (!this.paused) return;
+    this.paused = false;
+    this.carrier.channel.resume();
   }
 }
 
 /** By credit, and by what the transport has room for. */
 export class SendFlow implements ItemFlow {
-  #credit: number;
-  readonly #carrier: CallChannel;
-  #resume: (() => void) | undefined = undefined;
-  #queued = false;
-  #ended = false;
+  private credit: number;
+  private readonly carrier: CallChannel;
+  private resume: (() => void) | undefined = undefined;
+  private queued = false;
+  private ended = false;
 
   constructor(carrier: CallChannel) {
-    this.#carrier = carrier;
-    this.#credit = carrier.single ? Number.POSITIVE_INFINITY : INITIAL_CREDIT;
+    this.carrier = carrier;
+    this.credit = carrier.single ? Number.POSITIVE_INFINITY : INITIAL_CREDIT;
   }
 
   get ready(): boolean {
-    return this.#ended || (this.#credit > 0 && this.#carrier.channel.writable);
+    return this.ended || (this.credit > 0 && this.carrier.channel.writable);
   }
 
   spend(bytes: number): void {
-    this.#credit -= bytes;
+    this.credit -= bytes;
   }
 
   grant(bytes: number): void {
-    this.#credit += bytes;
-    this.#wake();
+    this.credit += bytes;
+    this.wake();
   }
 
   wait(resume: () => void): void {
-    this.#resume = resume;
-    if (this.#ended) this.end();
-    else this.#wake();
+    this.resume = resume;
+    if (this.ended) this.end();
+    else this.wake();
   }
 
   /** The call is over. */
   end(): void {
-    this.#ended = true;
-    const resume = this.#resume;
-    this.#resume = undefined;
+    this.ended = true;
+    const { resume } = this;
+    this.resume = undefined;
     resume?.();
   }
 
-  #wake(): void {
-    if (this.#resume === undefined || this.#credit <= 0) return;
-    const resume = this.#resume;
-    if (!this.#carrier.channel.writable) {
-      this.#queue();
+  private wake(): void {
+    if (this.resume === undefined || this.credit <= 0) return;
+    const { resume } = this;
+    if (!this.carrier.channel.writable) {
+      this.queue();
       return;
     }
-    this.#resume = undefined;
+    this.resume = undefined;
     resume();
   }
 
   /** Waits for the channel, once however often it is asked. */
-  #queue(): void {
-    if (this.#queued) return;
-    this.#queued = true;
-    this.#carrier.channel.whenWritable(() => {
-      this.#queued = false;
-      this.#wake();
+  private queue(): void {
+    if (this.queued) return;
+    this.queued = true;
+    this.carrier.channel.whenWritable(() => {
+      this.queued = false;
+      this.wake();
     });
   }
 }

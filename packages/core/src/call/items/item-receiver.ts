@@ -20,80 +20,80 @@ interface ItemCarrier extends Pick<CallChannel, "receiveFlow"> {
 
 /** The messages that one side of a call receives: item frames in, an `ItemStream` out, with the flow control between. */
 export class ItemReceiver {
-  #codec: MessageCodec<unknown> | undefined = undefined;
-  #compression: SessionCompression | undefined = undefined;
-  readonly #limits: Limits;
-  readonly #queue: ItemQueue<unknown>;
-  #flow: ReceiveFlow | undefined = undefined;
-  #budget: MemoryBudget | undefined = undefined;
+  private codec: MessageCodec<unknown> | undefined = undefined;
+  private compression: SessionCompression | undefined = undefined;
+  private readonly limits: Limits;
+  private readonly queue: ItemQueue<unknown>;
+  private flow: ReceiveFlow | undefined = undefined;
+  private budget: MemoryBudget | undefined = undefined;
   /** Bytes charged for unread items. */
-  #unreadBytes = 0;
-  #abandoned = false;
-  #ended = false;
+  private unreadBytes = 0;
+  private abandoned = false;
+  private ended = false;
 
   /** @param onAbandoned the application wants no more items */
   constructor(limits: Limits, onAbandoned: () => void) {
-    this.#limits = limits;
-    this.#queue = itemQueue({
+    this.limits = limits;
+    this.queue = itemQueue({
       onTaken: (size, held) => {
-        this.#release(held);
-        this.#flow?.consumed(size);
+        this.release(held);
+        this.flow?.consumed(size);
       },
       onAbandoned: () => {
-        this.#abandoned = true;
+        this.abandoned = true;
         onAbandoned();
       },
     });
   }
 
   get stream(): ItemStream<unknown> {
-    return this.#queue.stream;
+    return this.queue.stream;
   }
 
   /** @param codec of the items, as they are on the carrier */
   carriedBy(carrier: ItemCarrier, id: number, codec: MessageCodec<unknown> | undefined): void {
-    this.#codec = codec;
-    this.#compression = carrier.channel.compression;
-    this.#flow = carrier.receiveFlow(id);
-    this.#budget = carrier.channel.budget;
+    this.codec = codec;
+    this.compression = carrier.channel.compression;
+    this.flow = carrier.receiveFlow(id);
+    this.budget = carrier.channel.budget;
   }
 
   /** Takes an item frame. Throws `ProtocolError` when it came without credit, `RpcError` when it cannot be read. */
   receive(frame: Frame): void {
-    if (this.#ended) throw new ProtocolError("an item after the end of the items");
+    if (this.ended) throw new ProtocolError("an item after the end of the items");
     const { size } = frame;
-    this.#flow?.received(size);
-    if (this.#abandoned) {
-      this.#flow?.consumed(size);
+    this.flow?.received(size);
+    if (this.abandoned) {
+      this.flow?.consumed(size);
       return;
     }
     const cursor = new Cursor(frame.bytes, frame.start, frame.end);
-    readOptionalHead(frame, cursor, this.#limits.maxMetadataBytes);
-    const budget = this.#budget as MemoryBudget;
-    const item = decodePayload(this.#codec, frame, cursor.position, this.#compression, budget);
+    readOptionalHead(frame, cursor, this.limits.maxMetadataBytes);
+    const budget = this.budget as MemoryBudget;
+    const item = decodePayload(this.codec, frame, cursor.position, this.compression, budget);
     const held = decodedBytes() + ITEM_BYTES;
-    this.#unreadBytes += held;
+    this.unreadBytes += held;
     const fits = budget.charge(held);
     // An item that is read at once is held by its reader.
-    this.#queue.push(item, size, held);
-    if (!fits && this.#unreadBytes > 0) throw budget.refusal("what was not read of a stream");
+    this.queue.push(item, size, held);
+    if (!fits && this.unreadBytes > 0) throw budget.refusal("what was not read of a stream");
   }
 
   /** Releases the bytes charged for items: the call is over, and whoever has the stream keeps them for itself. */
   releaseAll(): void {
-    this.#release(this.#unreadBytes);
+    this.release(this.unreadBytes);
   }
 
-  #release(bytes: number): void {
-    const released = Math.min(bytes, this.#unreadBytes);
-    this.#unreadBytes -= released;
-    this.#budget?.release(released);
+  private release(bytes: number): void {
+    const released = Math.min(bytes, this.unreadBytes);
+    this.unreadBytes -= released;
+    this.budget?.release(released);
   }
 
   /** The callee's metadata or trailers have come. */
   hear(metadata: RawMetadata | undefined, trailers: RawMetadata | undefined): void {
-    const { responseMetadata: before = new Metadata() } = this.#queue.answer ?? {};
-    this.#queue.answer = {
+    const { responseMetadata: before = new Metadata() } = this.queue.answer ?? {};
+    this.queue.answer = {
       responseMetadata: metadata === undefined ? before : decodeMetadata(metadata),
       trailers: decodeMetadata(trailers),
     };
@@ -101,8 +101,8 @@ export class ItemReceiver {
 
   /** No more items come; the error, if any, is thrown once those that came are read. */
   end(error: Error | undefined): void {
-    this.#ended = true;
-    this.#flow?.end();
-    this.#queue.end(error);
+    this.ended = true;
+    this.flow?.end();
+    this.queue.end(error);
   }
 }

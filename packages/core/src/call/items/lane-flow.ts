@@ -9,34 +9,34 @@ const CREDIT_STEP = INITIAL_CREDIT / 4;
 
 /** By credit. */
 export class LaneReceiveFlow implements ReceiveFlow {
-  #window = INITIAL_CREDIT;
-  #unreported = 0;
-  #over = false;
-  readonly #carrier: CallChannel;
-  readonly #id: number;
+  private window = INITIAL_CREDIT;
+  private unreported = 0;
+  private over = false;
+  private readonly carrier: CallChannel;
+  private readonly id: number;
 
   constructor(carrier: CallChannel, id: number) {
-    this.#carrier = carrier;
-    this.#id = id;
+    this.carrier = carrier;
+    this.id = id;
   }
 
   received(bytes: number): void {
-    if (this.#window <= 0) throw new ProtocolError("an item was sent without credit");
-    this.#window -= bytes;
+    if (this.window <= 0) throw new ProtocolError("an item was sent without credit");
+    this.window -= bytes;
   }
 
   consumed(bytes: number): void {
-    this.#unreported += bytes;
-    if (this.#unreported < CREDIT_STEP || this.#over) return;
-    const { channel } = this.#carrier;
-    const mark = channel.begin(FrameType.Credit, this.#id);
-    channel.out.varint(this.#unreported);
+    this.unreported += bytes;
+    if (this.unreported < CREDIT_STEP || this.over) return;
+    const { channel } = this.carrier;
+    const mark = channel.begin(FrameType.Credit, this.id);
+    channel.out.varint(this.unreported);
     channel.commit(mark);
-    this.#window += this.#unreported;
-    this.#unreported = 0;
+    this.window += this.unreported;
+    this.unreported = 0;
   }
 
   end(): void {
-    this.#over = true;
+    this.over = true;
   }
 }

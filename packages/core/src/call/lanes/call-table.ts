@@ -1,43 +1,43 @@
 /** Values by small dense index: an index is free again after `release`. Faster than a `Map` by an order. */
 export class CallTable<T> {
-  readonly #entries: (T | undefined)[] = [];
-  readonly #free: number[] = [];
-  readonly #capacity: number;
+  private readonly entries: (T | undefined)[] = [];
+  private readonly free: number[] = [];
+  private readonly capacity: number;
 
   constructor(capacity: number) {
-    this.#capacity = capacity;
+    this.capacity = capacity;
   }
 
   get size(): number {
-    return this.#entries.length - this.#free.length;
+    return this.entries.length - this.free.length;
   }
 
   /** The index of the new entry, or -1 when the table is full. */
   add(entry: T): number {
-    const index = this.#free.pop() ?? this.#entries.length;
-    if (index >= this.#capacity) return -1;
-    this.#entries[index] = entry;
+    const index = this.free.pop() ?? this.entries.length;
+    if (index >= this.capacity) return -1;
+    this.entries[index] = entry;
     return index;
   }
 
   get(index: number): T | undefined {
-    return index < this.#entries.length ? this.#entries[index] : undefined;
+    return index < this.entries.length ? this.entries[index] : undefined;
   }
 
   replace(index: number, entry: T): void {
-    this.#entries[index] = entry;
+    this.entries[index] = entry;
   }
 
   release(index: number): void {
-    this.#entries[index] = undefined;
-    this.#free.push(index);
+    this.entries[index] = undefined;
+    this.free.push(index);
   }
 
   /** Empties the table and returns what was in it. */
   drain(): T[] {
-    const live = this.#entries.filter((entry) => entry !== undefined);
-    this.#entries.length = 0;
-    this.#free.length = 0;
+    const live = this.entries.filter((entry) => entry !== undefined);
+    this.entries.length = 0;
+    this.free.length = 0;
     return live;
   }
 }

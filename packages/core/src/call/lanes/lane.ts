@@ -39,15 +39,15 @@ const GIVEN_UP: OutgoingCall = {
 export class Lane extends PeerLane implements Carrier {
   readonly single = false;
   readonly notifyId: number;
-  readonly #outgoing: CallTable<OutgoingCall>;
-  readonly #maxCalls: number;
-  readonly #maxMetadataBytes: number;
-  #givenUp = 0;
-  #onFinished: ((received: boolean) => void) | undefined = undefined;
+  private readonly outgoing: CallTable<OutgoingCall>;
+  private readonly maxCalls: number;
+  private readonly maxMetadataBytes: number;
+  private givenUp = 0;
+  private onFinished: ((received: boolean) => void) | undefined = undefined;
   /** Notifications sent on it, those that the peer is known to have, and those sent before the ping that is under way. */
-  #notified = 0;
-  #received = 0;
-  #asked: number | undefined = undefined;
+  private notified = 0;
+  private received = 0;
+  private asked: number | undefined = undefined;
 
   constructor(
     ourBit: 0 | 1,
@@ -58,9 +58,9 @@ export class Lane extends PeerLane implements Carrier {
     super(ourBit, channel, host, onOver);
     const { maxCallsPerLane, maxMetadataBytes } = host.settings.limits;
     this.notifyId = ourBit;
-    this.#maxCalls = maxCallsPerLane;
-    this.#maxMetadataBytes = maxMetadataBytes;
-    this.#outgoing = new CallTable(maxCallsPerLane);
+    this.maxCalls = maxCallsPerLane;
+    this.maxMetadataBytes = maxMetadataBytes;
+    this.outgoing = new CallTable(maxCallsPerLane);
   }
 
   /** Returns a function that makes the channel of a lane on a stream that this side opened. */
@@ -70,13 +70,13 @@ export class Lane extends PeerLane implements Carrier {
 
   /** Notifications sent on it that the peer is not known to have received. */
   get unacknowledged(): number {
-    return this.#notified - this.#received;
+    return this.notified - this.received;
   }
 
   onNotified(): void {
-    this.#notified++;
-    if (this.#asked !== undefined || this.unacknowledged < ASK_EVERY) return;
-    this.#asked = this.#notified;
+    this.notified++;
+    if (this.asked !== undefined || this.unacknowledged < ASK_EVERY) return;
+    this.asked = this.notified;
     this.ping(ASK);
   }
 
@@ -93,8 +93,8 @@ export class Lane extends PeerLane implements Carrier {
       this.ping(LAST_ASK);
       this.channel.flushNow();
       this.end(new RpcError("unavailable", "the session was closed"));
-      this.#onFinished = (received) => {
-        if (received) this.#received = this.#notified;
+      this.onFinished = (received) => {
+        if (received) this.received = this.notified;
         onFinished();
       };
     });
@@ -102,19 +102,19 @@ export class Lane extends PeerLane implements Carrier {
 
   /** Calls made on it that are not over. */
   get callsMade(): number {
-    return this.#outgoing.size;
+    return this.outgoing.size;
   }
 
   /** Whether no more calls should be opened: it has ended, or calls that were given up hold all its ids. */
   get spent(): boolean {
-    return this.over || (this.#givenUp > 0 && this.#outgoing.size >= this.#maxCalls);
+    return this.over || (this.givenUp > 0 && this.outgoing.size >= this.maxCalls);
   }
 
   open(call: OutgoingCall): number {
     if (this.over) throw new RpcError("unavailable", "the lane has ended", { refused: true });
-    const index = this.#outgoing.add(call);
+    const index = this.outgoing.add(call);
     if (index < 0) {
-      throw new RpcError("resource_exhausted", `${this.#maxCalls} calls are in flight on one lane (maxCallsPerLane)`);
+      throw new RpcError("resource_exhausted", `${this.maxCalls} calls are in flight on one lane (maxCallsPerLane)`);
     }
     return index * 2 + this.ourBit;
   }
@@ -124,25 +124,25 @@ export class Lane extends PeerLane implements Carrier {
   }
 
   withdraw(id: number): void {
-    const call = this.#outgoing.get(id >>> 1);
-    if (call !== undefined) this.#release(id >>> 1, call);
+    const call = this.outgoing.get(id >>> 1);
+    if (call !== undefined) this.release(id >>> 1, call);
   }
 
   cancel(id: number, code: Code): void {
-    const call = this.#outgoing.get(id >>> 1);
+    const call = this.outgoing.get(id >>> 1);
     if (this.over || call === undefined || call === GIVEN_UP) return;
-    this.#outgoing.replace(id >>> 1, GIVEN_UP);
-    this.#givenUp++;
+    this.outgoing.replace(id >>> 1, GIVEN_UP);
+    this.givenUp++;
     this.send(FrameType.Cancel, (out) => out.byte(codeNumber(code)), id);
   }
 
   protected override onFrameOfOurs(frame: Frame): void {
     if (frame.oversized) {
-      this.#onOversized(frame);
+      this.onOversized(frame);
       return;
     }
     const index = frame.callId >>> 1;
-    const call = this.#outgoing.get(index);
+    const call = this.outgoing.get(index);
     if (frame.type === FrameType.Credit) {
       call?.onCredit(new Cursor(frame.bytes, frame.start, frame.end).varint());
       return;
@@ -150,14 +150,14 @@ export class Lane extends PeerLane implements Carrier {
     if (call === undefined) throw notInProgress(frame.callId);
     switch (frame.type) {
       case FrameType.Response:
-        this.#release(index, call);
+        this.release(index, call);
         call.onResponse(frame);
         return;
       case FrameType.Error:
-        this.#endWithFault(index, call, frame);
+        this.endWithFault(index, call, frame);
         return;
       case FrameType.End:
-        this.#release(index, call);
+        this.release(index, call);
         call.onDone(frame);
         return;
       default:
@@ -167,54 +167,54 @@ export class Lane extends PeerLane implements Carrier {
 
   protected override onPong(token: number): void {
     if (token === LAST_ASK) {
-      this.#finished(true);
+      this.finished(true);
     } else if (token === ASK) {
-      this.#received = this.#asked ?? this.#received;
-      this.#asked = undefined;
+      this.received = this.asked ?? this.received;
+      this.asked = undefined;
     } else {
       super.onPong(token);
     }
   }
 
   protected override isAwaited({ type }: Frame): boolean {
-    if (this.#onFinished === undefined) return false;
+    if (this.onFinished === undefined) return false;
     return type === FrameType.Hello || type === FrameType.Ping || type === FrameType.Pong || type === FrameType.Close;
   }
 
   protected override end(error: RpcError): void {
     super.end(error);
-    for (const call of this.#outgoing.drain()) call.onError(error);
-    this.#finished(false);
+    for (const call of this.outgoing.drain()) call.onError(error);
+    this.finished(false);
   }
 
-  #finished(received: boolean): void {
-    const onFinished = this.#onFinished;
-    this.#onFinished = undefined;
+  private finished(received: boolean): void {
+    const { onFinished } = this;
+    this.onFinished = undefined;
     onFinished?.(received);
   }
 
   /** It costs the call that it belongs to, and no other. */
-  #onOversized(frame: Frame): void {
+  private onOversized(frame: Frame): void {
     const { callId, type } = frame;
     const index = callId >>> 1;
-    const call = this.#outgoing.get(index);
+    const call = this.outgoing.get(index);
     if (call === undefined) throw notInProgress(callId);
     const error = oversized(frame, this.channel.limits);
     call.onError(error);
     if (type === FrameType.Item || type === FrameType.Headers) this.cancel(callId, error.code);
-    else this.#release(index, call);
+    else this.release(index, call);
   }
 
   /** A frame that cannot be read must leave the call in the table, to fail with the lane. */
-  #endWithFault(index: number, call: OutgoingCall, frame: Frame): void {
-    const fault = receiveFault(this.channel, frame, this.#maxMetadataBytes);
-    this.#release(index, call);
+  private endWithFault(index: number, call: OutgoingCall, frame: Frame): void {
+    const fault = receiveFault(this.channel, frame, this.maxMetadataBytes);
+    this.release(index, call);
     call.onFault(fault);
   }
 
-  #release(index: number, call: OutgoingCall): void {
-    this.#outgoing.release(index);
-    if (call === GIVEN_UP) this.#givenUp--;
-    if (this.#outgoing.size === 0) this.host.onIdle();
+  private release(index: number, call: OutgoingCall): void {
+    this.outgoing.release(index);
+    if (call === GIVEN_UP) this.givenUp--;
+    if (this.outgoing.size === 0) this.host.onIdle();
   }
 }

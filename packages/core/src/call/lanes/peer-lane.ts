@@ -40,9 +40,9 @@ export class PeerLane implements FrameHandler {
   protected readonly ourBit: 0 | 1;
   protected readonly host: LaneHost;
   protected over = false;
-  readonly #callee: LaneCallee;
-  readonly #onOver: (lane: PeerLane) => void;
-  #greeted = false;
+  private readonly callee: LaneCallee;
+  private readonly onOver: (lane: PeerLane) => void;
+  private greeted = false;
 
   /**
    * @param ourBit of the ids of our calls: 0 on the side that opened the stream, 1 on the other
@@ -57,12 +57,12 @@ export class PeerLane implements FrameHandler {
   ) {
     this.ourBit = ourBit;
     this.host = host;
-    this.#onOver = onOver;
+    this.onOver = onOver;
     this.format = host.settings.format;
     this.channel = channel(this);
     this.channel.coalesce();
-    this.#callee = host.callee.onLane?.(this.channel) ?? new UnservedLane(this.channel);
-    this.#greet();
+    this.callee = host.callee.onLane?.(this.channel) ?? new UnservedLane(this.channel);
+    this.greet();
   }
 
   /** @param write appends what the stage says */
@@ -86,11 +86,11 @@ export class PeerLane implements FrameHandler {
     if (this.over && !this.isAwaited(frame)) return;
     if (frame.callId > MAX_CALL_ID) throw new ProtocolError(`call id ${frame.callId} is beyond any limit`);
     // A close may come instead of hello: the session was refused.
-    if (!this.#greeted && frame.type !== FrameType.Close) this.#onHello(frame);
+    if (!this.greeted && frame.type !== FrameType.Close) this.onHello(frame);
     else if (frame.type >= FrameType.Goaway && frame.type !== FrameType.HalfEnd && !frame.oversized)
-      this.#onSessionFrame(frame);
+      this.onSessionFrame(frame);
     else if ((frame.callId & 1) === this.ourBit) this.onFrameOfOurs(frame);
-    else this.#callee.onFrame(frame);
+    else this.callee.onFrame(frame);
   }
 
   onEnd(): void {
@@ -144,11 +144,11 @@ export class PeerLane implements FrameHandler {
   protected end(_error: RpcError): void {
     if (this.over) return;
     this.over = true;
-    this.#onOver(this);
-    this.#callee.end();
+    this.onOver(this);
+    this.callee.end();
   }
 
-  #greet(): void {
+  private greet(): void {
     const { compression } = this.channel;
     const { settings } = this.host;
     const { greeting } = settings;
@@ -162,24 +162,24 @@ export class PeerLane implements FrameHandler {
     this.channel.commit(mark);
   }
 
-  #onHello(frame: Frame): void {
+  private onHello(frame: Frame): void {
     const { codec, compressions, renews = false } = readHello(frame);
     this.channel.compression?.onPeer(compressions);
-    if (codec !== undefined) this.#callee.onHello(codec);
-    this.#greeted = true;
+    if (codec !== undefined) this.callee.onHello(codec);
+    this.greeted = true;
     this.host.onHello(this, renews);
   }
 
-  #onGoaway(stage: number, frame: Frame): void {
+  private onGoaway(stage: number, frame: Frame): void {
     this.host.onGoaway(stage, this, frame);
     if (stage === GoawayStage.Refusing || stage === GoawayStage.Finished) Drain.of(this.host).onGoaway(stage);
   }
 
-  #onSessionFrame(frame: Frame): void {
+  private onSessionFrame(frame: Frame): void {
     const { type, callId, bytes, start, end } = frame;
     if (callId !== 0) throw new ProtocolError(`a frame of type ${type} belongs to no call`);
     if (type === FrameType.Goaway) {
-      this.#onGoaway(readGoaway(frame), frame);
+      this.onGoaway(readGoaway(frame), frame);
     } else if (type === FrameType.Ping) {
       const answer = readPing(frame).slice();
       this.send(FrameType.Pong, (out) => out.bytes(answer));
