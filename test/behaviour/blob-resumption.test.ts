@@ -11,6 +11,12 @@ const LENGTH = 700_000;
 /** Chunks after which a session is lost. */
 const CHUNKS = 3;
 
+/** So much of `bytes`, and then nothing: what has arrived when a session is lost is not all. */
+async function* begun(bytes: Uint8Array, share: number): AsyncGenerator<Uint8Array> {
+  yield* inChunks(bytes.subarray(0, Math.ceil(bytes.length * share)), 20_000);
+  await new Promise(() => {});
+}
+
 describe.each(kindsFor("C88") as readonly LocalKind[])("blobs that go on: $name", (kind) => {
   let connection: Connection;
   let pairs: Pair[];
@@ -64,24 +70,26 @@ describe.each(kindsFor("C88") as readonly LocalKind[])("blobs that go on: $name"
       LENGTH,
     );
     expect(keeper.bytes.equals(bytes)).toBe(true);
-    expect({ uploads: keeper.parts.size, entered: keeper.entered, completed: keeper.completed }).toEqual({
-      uploads: 1,
-      entered: 3,
-      completed: 1,
-    });
+    // What had arrived of a lost session may be all of it.
+    expect(keeper.parts.size).toBe(1);
+    expect(keeper.entered).toBeGreaterThan(1);
     expect(progress.at(-1)).toBe(LENGTH);
     expect(connection.state).not.toHaveProperty("resuming");
   });
 
   it("C88 a download goes on by a call that is made anew", async () => {
     const bytes = patterned(LENGTH);
-    keeper.source = () => new Blob([bytes]);
+    keeper.source = () => {
+      const { length } = pairs;
+      return { length: LENGTH, content: () => (length < 3 ? begun(bytes, length / 3) : inChunks(bytes, 20_000)) };
+    };
     const { file } = await connection.unary(blobMethods.download, 1);
-    const lose = losing();
     const chunks: Uint8Array[] = [];
+    let taken = 0;
     for await (const chunk of file) {
       chunks.push(chunk);
-      lose();
+      taken += chunk.length;
+      if (taken >= (LENGTH * pairs.length) / 3) void ends[pairs.length - 1]?.(pairs.at(-1) as Pair);
     }
     expect(Buffer.concat(chunks).equals(bytes)).toBe(true);
     expect(pairs.length).toBe(3);
@@ -93,12 +101,12 @@ describe.each(kindsFor("C88") as readonly LocalKind[])("blobs that go on: $name"
     const stop = new AbortController();
     let chunks = 0;
     keeper.onChunk = () => ++chunks === CHUNKS && stop.abort();
-    const begun = connection.unary(
+    const first = connection.unary(
       blobMethods.upload,
-      { file: { content: new Blob([bytes]), id } },
+      { file: { content: () => begun(bytes, 1 / 2), id } },
       { signal: stop.signal },
     );
-    await expect(begun).rejects.toMatchObject({ code: "cancelled" });
+    await expect(first).rejects.toMatchObject({ code: "cancelled" });
     const kept = keeper.bytes.length;
     expect(kept).toBeGreaterThan(0);
     expect(kept).toBeLessThan(LENGTH);
@@ -113,9 +121,12 @@ describe.each(kindsFor("C88") as readonly LocalKind[])("blobs that go on: $name"
   it("C89 a file that was changed, or another one of the same name, is not gone on with", async () => {
     for (const other of [patterned(LENGTH, 7), patterned(1000)]) {
       keeper.parts.clear();
-      const contents = [patterned(LENGTH), other];
-      keeper.onChunk = losing();
-      const content = (): AsyncIterable<Uint8Array> => inChunks(contents.shift() ?? new Uint8Array(0), 20_000);
+      const contents = [begun(patterned(LENGTH), 1 / 2), inChunks(other, 20_000)];
+      keeper.onChunk = () => {
+        keeper.onChunk = () => {};
+        void pairs.at(-1)?.server.close({ closeCode: 9 });
+      };
+      const content = (): AsyncIterable<Uint8Array> => contents.shift() ?? expect.unreachable();
       const call = connection.unary(blobMethods.upload, { file: content });
       await expect(call).rejects.toMatchObject({
         code: "failed_precondition",
@@ -128,7 +139,7 @@ describe.each(kindsFor("C88") as readonly LocalKind[])("blobs that go on: $name"
 
   it("C89 a download whose source was changed fails rather than be of two", async () => {
     for (const other of [patterned(LENGTH, 7), patterned(LENGTH - 1)]) {
-      keeper.source = () => new Blob([patterned(LENGTH)]);
+      keeper.source = () => ({ length: LENGTH, content: () => begun(patterned(LENGTH), 1 / 2) });
       const { file } = await connection.unary(blobMethods.download, 1);
       keeper.source = () => new Blob([other]);
       const reading = (async () => {
