@@ -12,13 +12,10 @@ export interface FailsTransportOptions {
 /** All calls of a session share one byte stream, whose flow control is the protocol's own. */
 const ABILITIES: TransportAbilities = {
   sessions: true,
-  streams: false,
-  datagrams: false,
   headers: true,
   tls: true,
   // Servers over HTTP/2 ask for them; the package's client has none to show.
   clientCertificates: true,
-  earlyData: false,
   proxyHeader: true,
 };
 

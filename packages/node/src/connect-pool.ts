@@ -38,7 +38,7 @@ export async function connectPool<Context = unknown>(
   const dialOptions = { ...rest, timeoutMs };
   const named = isDns ? { serverName: targets.serverName, ...dialOptions } : dialOptions;
   const hasTls = (target: string): boolean =>
-    providerFor(transportUrl(target, "dial", rest.transports).protocol, "dial", rest.transports).abilities.tls;
+    providerFor(transportUrl(target, "dial", rest.transports).protocol, "dial", rest.transports).abilities.tls === true;
   const pool = createPool(
     isDns ? targets.resolve : targets,
     async (target, given) => dialSession(target, { ...(hasTls(target) ? named : dialOptions), signal: given }),

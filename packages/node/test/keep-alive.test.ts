@@ -2,23 +2,12 @@
 import { connect, dial, serve, type TransportProvider } from "@quicrpc/node";
 import { describe, expect, it } from "vitest";
 
-const ABILITIES = {
-  sessions: true,
-  streams: true,
-  datagrams: false,
-  headers: false,
-  tls: false,
-  clientCertificates: false,
-  earlyData: false,
-  proxyHeader: false,
-};
-
 /** Settings of the connections that are dialled or listened for, over a transport that makes none. */
 const asked: unknown[] = [];
 const provider: TransportProvider = {
   name: "a test",
   schemes: ["asked:"],
-  abilities: ABILITIES,
+  abilities: { sessions: true, streams: true },
   dial: async (_url, { transport }) => {
     asked.push(transport);
     throw Object.assign(new Error("there is none"), { permanent: true });

@@ -31,17 +31,6 @@ const routers = [createRouter(methods, { double: (n) => n * 2 })];
 
 const open = closedAfterEach();
 
-const NOTHING = {
-  sessions: true,
-  streams: true,
-  datagrams: true,
-  headers: false,
-  tls: false,
-  clientCertificates: false,
-  earlyData: false,
-  proxyHeader: false,
-};
-
 const NOBODY = {
   remoteAddress: undefined,
   headers: new Headers(),
@@ -58,7 +47,7 @@ function inProcess(): TransportProvider {
   return {
     name: "this process",
     schemes: ["here:"],
-    abilities: NOTHING,
+    abilities: { sessions: true, streams: true, datagrams: true },
     dial: async ({ host }) => {
       const [client, server] = createMemoryPair();
       const door = doors.get(host);
@@ -130,7 +119,7 @@ describe("a transport of the application's own", () => {
 const jsonOverHttp: TransportProvider = {
   name: "JSON over HTTP",
   schemes: ["http:"],
-  abilities: { ...NOTHING, sessions: false, headers: true },
+  abilities: { streams: true, datagrams: true, headers: true },
   defaultPort: 80,
   dial: async (url, { credentials = "" }) => {
     let end!: (end: { closeCode: number; reason: string; error: undefined }) => void;

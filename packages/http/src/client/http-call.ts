@@ -31,7 +31,7 @@ export class HttpCall {
   onSettled: (() => void) | undefined = undefined;
   private readonly controller: AbortController = new AbortController();
   private readonly headers: Headers;
-  private unwatch: (() => void) | undefined;
+  private readonly unwatch: (() => void) | undefined;
   /** Ends the request of a call whose deadline has passed. */
   private expiry: Expiry | undefined = undefined;
 
@@ -48,7 +48,7 @@ export class HttpCall {
     this.onFailed = onFailed;
     const timeoutMs = timeoutOf(options, client.limits);
     throwIfAborted(options);
-    const headers = new Headers(client.headers);
+    const headers = new Headers(client.options.headers);
     headers.set("connect-protocol-version", "1");
     if (timeoutMs !== undefined) headers.set(TIMEOUT_HEADER, writeTimeout(timeoutMs));
     if (options?.metadata !== undefined) writeHeaders(metadataOf(options, client.limits.maxMetadataBytes), headers);
@@ -77,7 +77,6 @@ export class HttpCall {
     if (this.over) return;
     this.over = true;
     this.unwatch?.();
-    this.unwatch = undefined;
     this.client.settled(this);
     this.onSettled?.();
   }
@@ -90,12 +89,12 @@ export class HttpCall {
   ): Promise<Response> {
     const { client, controller } = this;
     for (const [name, value] of Object.entries(headers)) if (value !== undefined) this.headers.set(name, value);
-    const token = await client.token();
+    // Not as a method: the platform's `fetch` does not run as one of another object.
+    const { credentials, fetch = globalThis.fetch } = client.options;
+    const token = typeof credentials === "function" ? await credentials() : credentials;
     if (token !== undefined) this.headers.set("authorization", `Bearer ${token}`);
     const init: FetchInit = { ...request, headers: this.headers, signal: controller.signal, redirect: "manual" };
     try {
-      // Not as a method: the platform's does not run as one of another object.
-      const { fetch } = client;
       return await fetch(`${client.base}${fullName(this.method)}${query}`, init);
     } catch (error) {
       throw unreached(error, client.peer);
@@ -105,7 +104,6 @@ export class HttpCall {
   /** The server has answered all of the request. */
   answered(): void {
     if (this.expiry !== undefined) expiries.remove(this.expiry);
-    this.expiry = undefined;
   }
 
   /** The answer's metadata, or its trailers, have come. */

@@ -4,7 +4,6 @@ import {
   CALLER_LIMITS,
   type CallerLimits,
   type Calling,
-  type Credentials,
   type ForeignClient,
   fullName,
   type LateCall,
@@ -14,7 +13,7 @@ import {
 import type { ContentCoding } from "../protocol/compression.js";
 import { type HttpCodec, messagePack } from "./codec.js";
 import { HttpCall } from "./http-call.js";
-import type { Fetch, HttpOptions, Uploads } from "./options.js";
+import type { HttpOptions } from "./options.js";
 import { callUnary } from "./unary.js";
 
 /** Messages of fewer bytes gain little. */
@@ -34,44 +33,22 @@ export class HttpClient implements ForeignClient {
   /** The URL in errors. */
   readonly peer: string;
   readonly limits: CallerLimits;
-  readonly fetch: Fetch;
   readonly codec: HttpCodec;
-  readonly get: boolean;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly uploads: Uploads | undefined;
-  readonly compression: HttpOptions["compression"];
+  readonly options: HttpOptions;
   /** Calls in progress, and streams that wait to go on. */
-  readonly calls: Set<Pick<HttpCall, "fail">> = new Set();
-  private readonly credentials: Credentials | undefined;
+  readonly calls: Members<Pick<HttpCall, "fail">> = new Members();
   private isClosed = false;
   private onClosed!: (end: End) => void;
-  private onIdle: (() => void)[] = [];
   /** Notifications that the server has not answered. */
-  private readonly notifications: Set<unknown> = new Set();
-  private onAcknowledged: (() => void)[] = [];
+  private readonly notifications: Members<unknown> = new Members();
 
   constructor(url: URL, options: HttpOptions) {
-    const {
-      fetch,
-      codec = messagePack,
-      get = false,
-      credentials,
-      headers = {},
-      uploads,
-      compression,
-      limits,
-    } = options;
     const { origin, pathname } = url;
-    this.base = `${origin}${pathname.endsWith("/") ? pathname : `${pathname}/`}`;
+    this.base = origin + pathname.replace(/\/?$/, "/");
     this.peer = publicUrl(url);
-    this.limits = { ...CALLER_LIMITS, ...limits };
-    this.fetch = fetch ?? globalThis.fetch;
-    this.codec = codec;
-    this.get = get;
-    this.headers = headers;
-    this.uploads = uploads;
-    this.compression = compression;
-    this.credentials = credentials;
+    this.limits = { ...CALLER_LIMITS, ...options.limits };
+    this.codec = options.codec ?? messagePack;
+    this.options = options;
     this.closed = new Promise((resolve) => {
       this.onClosed = resolve;
     });
@@ -80,20 +57,15 @@ export class HttpClient implements ForeignClient {
   readonly start: Caller["start"] = ((method: AnyMethod, input: unknown, options?: CallOptions) => {
     const { calling, once } = method;
     const { around } = calling;
-    return around === undefined || options?.attempt !== undefined
-      ? this.begin(method, input, once === undefined ? options : once.keyed(options))
-      : around(this, method, input, options);
-  }) as Caller["start"];
-
-  /** Makes one call. */
-  begin(method: AnyMethod, input: unknown, options: CallOptions | undefined): unknown {
+    if (around !== undefined && options?.attempt === undefined) return around(this, method, input, options);
     options?.attempt?.onMade();
+    const keyed = once === undefined ? options : once.keyed(options);
     // A kind's answers to calls that are made later are what such an answer takes, and no more.
-    return (method.calling as Calling).startLate(
-      { method, peer: this.peer, queue: (outcome) => this.call(method, input, options, outcome) },
+    return (calling as Calling).startLate(
+      { method, peer: this.peer, queue: (outcome) => this.call(method, input, keyed, outcome) },
       input,
     );
-  }
+  }) as Caller["start"];
 
   /** Keeps the streams that wait to go on; undefined once no more calls are made. */
   get resumption(): Resumption | undefined {
@@ -109,8 +81,7 @@ export class HttpClient implements ForeignClient {
   }
 
   idle(): Promise<void> {
-    if (this.calls.size === 0) return Promise.resolve();
-    return new Promise((resolve) => this.onIdle.push(resolve));
+    return this.calls.none();
   }
 
   get unacknowledged(): number {
@@ -118,8 +89,7 @@ export class HttpClient implements ForeignClient {
   }
 
   acknowledged(): Promise<void> {
-    if (this.notifications.size === 0) return Promise.resolve();
-    return new Promise((resolve) => this.onAcknowledged.push(resolve));
+    return this.notifications.none();
   }
 
   async ping(): Promise<number> {
@@ -129,11 +99,8 @@ export class HttpClient implements ForeignClient {
 
   /** A call is over, or a stream waits no longer. */
   settled(call: Pick<HttpCall, "fail">): void {
+    this.notifications.delete(call);
     this.calls.delete(call);
-    if (this.notifications.delete(call) && this.notifications.size === 0) {
-      for (const resolve of this.onAcknowledged.splice(0)) resolve();
-    }
-    if (this.calls.size === 0) for (const resolve of this.onIdle.splice(0)) resolve();
   }
 
   private suspend(fail: (error: RpcError) => void): () => void {
@@ -142,15 +109,9 @@ export class HttpClient implements ForeignClient {
     return () => this.settled(waiting);
   }
 
-  /** Returns the token of the next request. */
-  async token(): Promise<string | undefined> {
-    const { credentials } = this;
-    return typeof credentials === "function" ? credentials() : credentials;
-  }
-
   /** Returns the coding of a message of so many bytes; undefined where it is sent as it is. */
   codingFor(bytes: number, wanted: boolean | undefined): ContentCoding | undefined {
-    const { algorithms = [], minBytes = MIN_BYTES } = this.compression ?? {};
+    const { algorithms = [], minBytes = MIN_BYTES } = this.options.compression ?? {};
     return (wanted ?? bytes >= minBytes) ? algorithms[0] : undefined;
   }
 
@@ -191,6 +152,21 @@ export class HttpClient implements ForeignClient {
       made.onFailed = () => {};
       made.fail(new RpcError("cancelled", "the caller wants no answer"));
     };
+  }
+}
+
+/** Members of a set, and whoever waits until there are none. */
+class Members<Member> extends Set<Member> {
+  private waiting: (() => void)[] = [];
+
+  override delete(member: Member): boolean {
+    const had = super.delete(member);
+    if (this.size === 0) for (const resolve of this.waiting.splice(0)) resolve();
+    return had;
+  }
+
+  none(): Promise<void> {
+    return this.size === 0 ? Promise.resolve() : new Promise((resolve) => this.waiting.push(resolve));
   }
 }
 

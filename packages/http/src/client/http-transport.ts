@@ -13,16 +13,7 @@ export interface HttpTransport {
   readonly schemes: readonly string[];
   readonly defaultPort: number;
   /** Requests have header fields; what `fetch` does by itself, such as TLS, is not for this library to say. */
-  readonly abilities: {
-    readonly sessions: false;
-    readonly streams: true;
-    readonly datagrams: false;
-    readonly headers: true;
-    readonly tls: false;
-    readonly clientCertificates: false;
-    readonly earlyData: false;
-    readonly proxyHeader: false;
-  };
+  readonly abilities: { readonly streams: true; readonly headers: true };
   /** For `transports` of `connect` in Node, and `fallback.http` in pages. Nothing is sent before the first call. */
   readonly dial: (url: URL, options?: DialOptions) => Promise<ForeignClient>;
   /**
@@ -47,16 +38,7 @@ export function httpTransport(options: HttpOptions = {}): HttpTransport {
     name: "HTTP",
     schemes: ["https:", "http:"],
     defaultPort: 443,
-    abilities: {
-      sessions: false,
-      streams: true,
-      datagrams: false,
-      headers: true,
-      tls: false,
-      clientCertificates: false,
-      earlyData: false,
-      proxyHeader: false,
-    },
+    abilities: { streams: true, headers: true },
     caller: (url) => open(new URL(url, globalThis.location?.href)),
     async dial(url, { limits, headers, credentials } = {}) {
       return open(url, {

@@ -63,9 +63,9 @@ function startDuplex(call: HttpCall, items: ReceivedItems, upload: Upload, outco
 }
 
 async function send(call: HttpCall, body: Uint8Array | ReadableStream<Uint8Array>): Promise<Response> {
-  const { codec, compression } = call.client;
+  const { codec, options } = call.client;
   const from = call.options?.from;
-  const names = compression?.algorithms.map(({ name }) => name);
+  const names = options.compression?.algorithms.map(({ name }) => name);
   const isStream = body instanceof ReadableStream;
   const response = await call.send(
     { method: "POST", ...(isStream ? { body, duplex: "half" } : { body: body as UnsharedBytes }) },
@@ -89,7 +89,7 @@ async function oneEnvelope({ client, method, options }: HttpCall, input: unknown
 
 /** Throws where the caller streams what `fetch` cannot. */
 function requireUploads({ client, method }: HttpCall): void {
-  const uploads = client.uploads ?? platformUploads();
+  const uploads = client.options.uploads ?? platformUploads();
   if (uploads === "full" || (uploads === "half" && method.kind === "client_stream")) return;
   throw cannotStream(
     method,

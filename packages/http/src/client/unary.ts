@@ -16,7 +16,7 @@ const UNDONE = /^((x-)?gzip|deflate|br|zstd|identity)?$/;
 export function callUnary(call: HttpCall, input: unknown): Promise<unknown> {
   const { client, method, options } = call;
   const message = encodeMessage(client.codec.of(method.input), input, client.limits.maxFrameBytes);
-  return exchange(call, message, client.get && method.readOnly, options?.compress);
+  return exchange(call, message, client.options.get === true && method.readOnly, options?.compress);
 }
 
 async function exchange(

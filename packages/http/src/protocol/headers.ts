@@ -8,22 +8,12 @@ export const TRAILER_PREFIX = "trailer-";
 /** A header, or trailer of a stream, of an answer that says: no handler was entered, so that the call may be made again. */
 export const REFUSED_HEADER = "quicrpc-refused";
 
-/** Headers that belong to HTTP, or that browsers set by themselves, and so carry no metadata. */
-const OWN: ReadonlySet<string> = new Set(
-  (
-    "accept accept-charset accept-encoding connection content-encoding content-length content-type date expect host " +
-    "http2-settings keep-alive proxy-connection te trailer transfer-encoding upgrade vary"
-  ).split(" "),
-);
-const OWN_PREFIX = /^(connect-|quicrpc-|access-control-|sec-)/;
+/** Headers that belong to HTTP or the protocol, or that browsers set by themselves, and so carry no metadata. */
+const OWN =
+  /^((access-control|connect|quicrpc|sec)-|(accept(-charset|-encoding)?|connection|content-(encoding|length|type)|date|expect|host|http2-settings|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade|vary)$)/;
 
 /** Printable ASCII without a space at either end, which HTTP would strip. */
 const VALUE = /^(?:[!-~](?:[ -~]*[!-~])?)?$/;
-
-/** Whether a key, in lower case, is a header of HTTP or of the protocol rather than metadata. */
-function isReservedKey(key: string): boolean {
-  return OWN.has(key) || OWN_PREFIX.test(key);
-}
 
 /**
  * Adds metadata to the headers of a request or an answer; bytes as base64. With `TRAILER_PREFIX` these are the trailers of a unary
@@ -42,7 +32,7 @@ export function readHeaders(headers: Headers, prefix: "" | typeof TRAILER_PREFIX
   for (const [name, value] of headers) {
     if (name.startsWith(TRAILER_PREFIX) !== (prefix !== "")) continue;
     const key = name.slice(prefix.length);
-    if (!isReservedKey(key) && keyProblem(key) === undefined) append(metadata, key, value);
+    if (!OWN.test(key) && keyProblem(key) === undefined) append(metadata, key, value);
   }
   return metadata;
 }
@@ -75,7 +65,7 @@ export function metadataFromJson(json: unknown): Metadata {
   if (typeof json !== "object" || json === null) return metadata;
   for (const [name, values] of Object.entries(json)) {
     const key = name.toLowerCase();
-    if (isReservedKey(key) || keyProblem(key) !== undefined || !Array.isArray(values)) continue;
+    if (OWN.test(key) || keyProblem(key) !== undefined || !Array.isArray(values)) continue;
     for (const value of values as unknown[]) if (typeof value === "string") append(metadata, key, value);
   }
   return metadata;
@@ -95,7 +85,7 @@ function append(metadata: Metadata, key: string, value: string): void {
 }
 
 function requireKey(key: string): string {
-  if (!isReservedKey(key) && !key.startsWith(TRAILER_PREFIX)) return key;
+  if (!OWN.test(key) && !key.startsWith(TRAILER_PREFIX)) return key;
   const hint = "name it differently: x-… , for example";
   throw new RpcError("invalid_argument", `metadata cannot be named ${key}: over HTTP that is a header of its own`, {
     hint,

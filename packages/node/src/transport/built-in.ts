@@ -3,19 +3,10 @@ import { dialWebTransport } from "../dial/web-transport.js";
 import { listenQuic, listenWebTransport } from "../listen/quic.js";
 import type { TransportAbilities, TransportProvider } from "./provider.js";
 
-const NOTHING: TransportAbilities = {
-  sessions: true,
-  streams: false,
-  datagrams: false,
-  headers: false,
-  tls: false,
-  clientCertificates: false,
-  earlyData: false,
-  proxyHeader: false,
-};
-const OVER_QUIC = { ...NOTHING, streams: true, datagrams: true, tls: true, clientCertificates: true };
-const OVER_TCP = { ...NOTHING, proxyHeader: true };
-const OVER_TLS = { ...OVER_TCP, tls: true, clientCertificates: true };
+const WITH_TLS = { sessions: true, tls: true, clientCertificates: true } as const satisfies TransportAbilities;
+const OVER_QUIC: TransportAbilities = { ...WITH_TLS, streams: true, datagrams: true };
+const OVER_TCP: TransportAbilities = { sessions: true, proxyHeader: true };
+const OVER_TLS: TransportAbilities = { ...WITH_TLS, proxyHeader: true };
 
 /** `quic://`: QUIC by the engine of `@quicrpc/quic`, and for servers WebTransport beside it, on the path "/". */
 const quicProvider: TransportProvider = {
@@ -61,7 +52,7 @@ const tcpProvider: TransportProvider = {
 const unixProvider: TransportProvider = {
   name: "a Unix socket",
   schemes: ["unix:"],
-  abilities: NOTHING,
+  abilities: { sessions: true },
   dial: async (...given) => (await import("../dial/sockets.js")).dialUnix(...given),
   listen: async (...given) => [await (await import("../listen/sockets.js")).listenUnix(...given)],
 };
@@ -90,7 +81,7 @@ const plainWebSocketProvider: TransportProvider = {
 export const plainHttpProvider: TransportProvider = {
   name: "HTTP without TLS",
   schemes: ["http:"],
-  abilities: { ...OVER_TCP, sessions: false },
+  abilities: { proxyHeader: true },
   defaultPort: 80,
   listen: async (...given) => [await (await import("../listen/web.js")).listenHttp(...given)],
 };

@@ -6,23 +6,23 @@ import type { Arrival, Listener, ListenSettings, ListenTarget } from "../listen/
 import type { Guest } from "../listen/socket-server.js";
 import type { TransportDialOptions } from "./dialling.js";
 
-/** Abilities of a transport's sessions. Options that need an ability that is false are refused. */
+/** Abilities of a transport's sessions; those that are not named it lacks. Options that need one of them are refused. */
 export interface TransportAbilities {
-  /** Both sides may call. Where this is false, only the client does: the option `routers` of a client is refused. */
-  readonly sessions: boolean;
-  /** Each call may have a stream of its own. Where this is false, all calls of a session share one byte stream. */
-  readonly streams: boolean;
-  readonly datagrams: boolean;
+  /** Both sides may call. Without it only the client does: the option `routers` of a client is refused. */
+  readonly sessions?: boolean;
+  /** Each call may have a stream of its own. Without it all calls of a session share one byte stream. */
+  readonly streams?: boolean;
+  readonly datagrams?: boolean;
   /** The client's request has header fields: the option `headers`, and `Peer.headers`. */
-  readonly headers: boolean;
+  readonly headers?: boolean;
   /** The transport is encrypted by TLS: the options `ca`, `serverCertificateHashes` and `serverName`, and `tls` of `serve`. */
-  readonly tls: boolean;
+  readonly tls?: boolean;
   /** TLS in which a client may show a certificate: the options `cert` and `key`, and `clientCertificates` of `serve`. */
-  readonly clientCertificates: boolean;
+  readonly clientCertificates?: boolean;
   /** Calls may leave with the first flight, before the handshake is complete: the option `earlyData`. */
-  readonly earlyData: boolean;
+  readonly earlyData?: boolean;
   /** A balancer may put a header of the PROXY protocol before a connection: the option `trustedProxies` of `serve`. */
-  readonly proxyHeader: boolean;
+  readonly proxyHeader?: boolean;
 }
 
 /**

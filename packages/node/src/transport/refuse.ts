@@ -25,20 +25,20 @@ export function requireDialable(
   options: Omit<TransportDialOptions, "credentials">,
 ): void {
   const { routers } = options as { readonly routers?: readonly unknown[] };
-  if (!abilities.sessions && routers !== undefined && routers.length > 0) {
+  if (abilities.sessions !== true && routers !== undefined && routers.length > 0) {
     throw new TypeError(
       `the option routers does not go with ${scheme}//: ${name} lets the client call, and nobody else`,
     );
   }
   const { metadata } = options as { readonly metadata?: unknown };
-  if (!abilities.sessions && metadata !== undefined) {
+  if (abilities.sessions !== true && metadata !== undefined) {
     throw new TypeError(
       `the option metadata cannot travel by ${scheme}//: ${name} has no greeting. Give each call its metadata`,
     );
   }
   for (const [option, ability, lack] of DIAL_NEEDS) {
     const value = options[option];
-    if (value === undefined || value === false || abilities[ability]) continue;
+    if (value === undefined || value === false || abilities[ability] === true) continue;
     throw new TypeError(`the option ${option} cannot travel by ${scheme}//: ${name} ${lack}`);
   }
 }
@@ -53,19 +53,19 @@ export function requireListenable(
 ): void {
   for (const { scheme, provider } of targets) {
     const { name, abilities } = provider;
-    if (abilities.tls && tls === undefined) {
+    if (abilities.tls === true && tls === undefined) {
       throw new TypeError(
         `serve() needs the option tls for ${scheme}//: { cert, key }, or devCertificate() to develop`,
       );
     }
     if (clientCertificates === undefined || clientCertificates.required === false) continue;
-    if (abilities.clientCertificates) continue;
+    if (abilities.clientCertificates === true) continue;
     throw new TypeError(
       `clientCertificates are required, and ${scheme}// cannot ask for them: ${name} has none. { required: false } lets clients in without`,
     );
   }
   const able = (ability: keyof TransportAbilities): boolean =>
-    targets.some(({ provider }) => provider.abilities[ability]);
+    targets.some(({ provider }) => provider.abilities[ability] === true);
   if (earlyData && !able("earlyData")) throw new TypeError("the option earlyData needs a listener of quic://");
   if (web.http !== undefined && !targets.some(({ scheme }) => WITH_HTTP.has(scheme))) {
     throw new TypeError(
