@@ -113,6 +113,6 @@ export default [
     path: "test/size/http.ts",
     modifyEsbuildConfig: barePage,
     gzip: true,
-    limit: "9.1 kB",
+    limit: "9 kB",
   },
 ];

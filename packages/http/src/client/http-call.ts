@@ -29,11 +29,11 @@ export class HttpCall {
   onFailed: (error: RpcError) => void;
   /** Called once when the call is over, whichever way. */
   onSettled: (() => void) | undefined = undefined;
-  private readonly controller: AbortController = new AbortController();
-  private readonly headers: Headers;
-  private readonly unwatch: (() => void) | undefined;
+  readonly #controller: AbortController = new AbortController();
+  readonly #headers: Headers;
+  readonly #unwatch: (() => void) | undefined;
   /** Ends the request of a call whose deadline has passed. */
-  private expiry: Expiry | undefined = undefined;
+  #expiry: Expiry | undefined = undefined;
 
   /** Throws `RpcError` for options that cannot be carried, and where the call is over before it begins. */
   constructor(
@@ -52,8 +52,8 @@ export class HttpCall {
     headers.set("connect-protocol-version", "1");
     if (timeoutMs !== undefined) headers.set(TIMEOUT_HEADER, writeTimeout(timeoutMs));
     if (options?.metadata !== undefined) writeHeaders(metadataOf(options, client.limits.maxMetadataBytes), headers);
-    this.headers = headers;
-    this.unwatch = watchCall(options, timeoutMs, (error) => this.fail(error));
+    this.#headers = headers;
+    this.#unwatch = watchCall(options, timeoutMs, (error) => this.fail(error));
     client.calls.add(this);
   }
 
@@ -67,8 +67,8 @@ export class HttpCall {
     this.settle();
     this.onFailed(RpcError.from(error, "internal"));
     if (progress === "answered") return;
-    const abort = (): void => this.controller.abort(error);
-    if (this.lingers) this.expiry = expiries.add(LINGER_MS, abort);
+    const abort = (): void => this.#controller.abort(error);
+    if (this.lingers) this.#expiry = expiries.add(LINGER_MS, abort);
     else abort();
   }
 
@@ -76,7 +76,7 @@ export class HttpCall {
   settle(): void {
     if (this.over) return;
     this.over = true;
-    this.unwatch?.();
+    this.#unwatch?.();
     this.client.settled(this);
     this.onSettled?.();
   }
@@ -87,13 +87,13 @@ export class HttpCall {
     headers: Readonly<Record<string, string | undefined>>,
     query: string = "",
   ): Promise<Response> {
-    const { client, controller } = this;
-    for (const [name, value] of Object.entries(headers)) if (value !== undefined) this.headers.set(name, value);
+    const { client } = this;
+    for (const [name, value] of Object.entries(headers)) if (value !== undefined) this.#headers.set(name, value);
     // Not as a method: the platform's `fetch` does not run as one of another object.
     const { credentials, fetch = globalThis.fetch } = client.options;
     const token = typeof credentials === "function" ? await credentials() : credentials;
-    if (token !== undefined) this.headers.set("authorization", `Bearer ${token}`);
-    const init: FetchInit = { ...request, headers: this.headers, signal: controller.signal, redirect: "manual" };
+    if (token !== undefined) this.#headers.set("authorization", `Bearer ${token}`);
+    const init: FetchInit = { ...request, headers: this.#headers, signal: this.#controller.signal, redirect: "manual" };
     try {
       return await fetch(`${client.base}${fullName(this.method)}${query}`, init);
     } catch (error) {
@@ -103,7 +103,7 @@ export class HttpCall {
 
   /** The server has answered all of the request. */
   answered(): void {
-    if (this.expiry !== undefined) expiries.remove(this.expiry);
+    if (this.#expiry !== undefined) expiries.remove(this.#expiry);
   }
 
   /** The answer's metadata, or its trailers, have come. */

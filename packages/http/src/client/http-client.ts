@@ -37,10 +37,10 @@ export class HttpClient implements ForeignClient {
   readonly options: HttpOptions;
   /** Calls in progress, and streams that wait to go on. */
   readonly calls: Members<Pick<HttpCall, "fail">> = new Members();
-  private isClosed = false;
-  private onClosed!: (end: End) => void;
+  #isClosed = false;
+  #onClosed!: (end: End) => void;
   /** Notifications that the server has not answered. */
-  private readonly notifications: Members<unknown> = new Members();
+  readonly #notifications: Members<unknown> = new Members();
 
   constructor(url: URL, options: HttpOptions) {
     const { origin, pathname } = url;
@@ -50,34 +50,39 @@ export class HttpClient implements ForeignClient {
     this.codec = options.codec ?? messagePack;
     this.options = options;
     this.closed = new Promise((resolve) => {
-      this.onClosed = resolve;
+      this.#onClosed = resolve;
     });
   }
 
   readonly start: Caller["start"] = ((method: AnyMethod, input: unknown, options?: CallOptions) => {
     const { calling, once } = method;
     const { around } = calling;
-    if (around !== undefined && options?.attempt === undefined) return around(this, method, input, options);
+    return around === undefined || options?.attempt !== undefined
+      ? this.begin(method, input, once === undefined ? options : once.keyed(options))
+      : around(this, method, input, options);
+  }) as Caller["start"];
+
+  /** Makes one call; streams by position, which are several, make theirs by it. */
+  begin(method: AnyMethod, input: unknown, options: CallOptions | undefined): unknown {
     options?.attempt?.onMade();
-    const keyed = once === undefined ? options : once.keyed(options);
     // A kind's answers to calls that are made later are what such an answer takes, and no more.
-    return (calling as Calling).startLate(
-      { method, peer: this.peer, queue: (outcome) => this.call(method, input, keyed, outcome) },
+    return (method.calling as Calling).startLate(
+      { method, peer: this.peer, queue: (outcome) => this.#call(method, input, options, outcome) },
       input,
     );
-  }) as Caller["start"];
+  }
 
   /** Keeps the streams that wait to go on; undefined once no more calls are made. */
   get resumption(): Resumption | undefined {
-    return this.isClosed ? undefined : { forMs: this.limits.maxResumeMs, suspend: (fail) => this.suspend(fail) };
+    return this.#isClosed ? undefined : { forMs: this.limits.maxResumeMs, suspend: (fail) => this.#suspend(fail) };
   }
 
   close({ closeCode = 0, reason = "" }: Partial<Pick<End, "closeCode" | "reason">> = {}): void {
-    if (this.isClosed) return;
-    this.isClosed = true;
+    if (this.#isClosed) return;
+    this.#isClosed = true;
     const error = new RpcError("unavailable", "the client was closed");
     for (const call of this.calls) call.fail(error);
-    this.onClosed({ closeCode, reason, error: undefined });
+    this.#onClosed({ closeCode, reason, error: undefined });
   }
 
   idle(): Promise<void> {
@@ -85,11 +90,11 @@ export class HttpClient implements ForeignClient {
   }
 
   get unacknowledged(): number {
-    return this.notifications.size;
+    return this.#notifications.size;
   }
 
   acknowledged(): Promise<void> {
-    return this.notifications.none();
+    return this.#notifications.none();
   }
 
   async ping(): Promise<number> {
@@ -99,11 +104,11 @@ export class HttpClient implements ForeignClient {
 
   /** A call is over, or a stream waits no longer. */
   settled(call: Pick<HttpCall, "fail">): void {
-    this.notifications.delete(call);
+    this.#notifications.delete(call);
     this.calls.delete(call);
   }
 
-  private suspend(fail: (error: RpcError) => void): () => void {
+  #suspend(fail: (error: RpcError) => void): () => void {
     const waiting = { fail };
     this.calls.add(waiting);
     return () => this.settled(waiting);
@@ -116,7 +121,7 @@ export class HttpClient implements ForeignClient {
   }
 
   /** Makes a call, at once. Returns what takes it back. */
-  private call(method: AnyMethod, input: unknown, options: CallOptions | undefined, outcome: Outcome): () => void {
+  #call(method: AnyMethod, input: unknown, options: CallOptions | undefined, outcome: Outcome): () => void {
     let made: HttpCall | undefined;
     const fail = (error: unknown): void => {
       if (made === undefined) outcome.fail(RpcError.from(error, "internal"));
@@ -124,13 +129,13 @@ export class HttpClient implements ForeignClient {
     };
     try {
       if (method.blobs !== undefined) throw blobsNeedSession(method);
-      if (this.isClosed) throw new RpcError("unavailable", "the client was closed", { refused: true });
+      if (this.#isClosed) throw new RpcError("unavailable", "the client was closed", { refused: true });
       if (options?.fallback === "none" && method.kind === "notify") {
         throw new RpcError("unimplemented", `${fullName(method)} goes by datagram, and this session has none`);
       }
       const call = new HttpCall(this, method, options, (error) => outcome.fail(error));
       made = call;
-      if (method.kind === "notify") this.notifications.add(call);
+      if (method.kind === "notify") this.#notifications.add(call);
       if ((method.kind === "unary" || method.kind === "notify") && options?.from === undefined) {
         const onAnswer = (answer: unknown): void => {
           if (call.over) return;
@@ -157,16 +162,16 @@ export class HttpClient implements ForeignClient {
 
 /** Members of a set, and whoever waits until there are none. */
 class Members<Member> extends Set<Member> {
-  private waiting: (() => void)[] = [];
+  #waiting: (() => void)[] = [];
 
   override delete(member: Member): boolean {
     const had = super.delete(member);
-    if (this.size === 0) for (const resolve of this.waiting.splice(0)) resolve();
+    if (this.size === 0) for (const resolve of this.#waiting.splice(0)) resolve();
     return had;
   }
 
   none(): Promise<void> {
-    return this.size === 0 ? Promise.resolve() : new Promise((resolve) => this.waiting.push(resolve));
+    return this.size === 0 ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve));
   }
 }
 

@@ -3,40 +3,40 @@
  * no more than one that does not. What was taken stays valid.
  */
 export class Gathered {
-  private buffer: Uint8Array = new Uint8Array(0);
-  private start = 0;
-  private end = 0;
+  #buffer: Uint8Array = new Uint8Array(0);
+  #start = 0;
+  #end = 0;
   /** Whether the buffer was made here; else it is the only piece, which nobody may write to. */
-  private isOwn = false;
+  #isOwn = false;
 
   get length(): number {
-    return this.end - this.start;
+    return this.#end - this.#start;
   }
 
   append(piece: Uint8Array): void {
     const { length } = this;
     if (length === 0) {
-      this.buffer = piece;
-      this.isOwn = false;
-      this.start = 0;
-      this.end = piece.length;
+      this.#buffer = piece;
+      this.#isOwn = false;
+      this.#start = 0;
+      this.#end = piece.length;
       return;
     }
-    if (!this.isOwn || this.end + piece.length > this.buffer.length) {
+    if (!this.#isOwn || this.#end + piece.length > this.#buffer.length) {
       const larger = new Uint8Array(Math.max(length + piece.length, length * 2));
-      larger.set(this.buffer.subarray(this.start, this.end));
-      this.buffer = larger;
-      this.isOwn = true;
-      this.start = 0;
-      this.end = length;
+      larger.set(this.#buffer.subarray(this.#start, this.#end));
+      this.#buffer = larger;
+      this.#isOwn = true;
+      this.#start = 0;
+      this.#end = length;
     }
-    this.buffer.set(piece, this.end);
-    this.end += piece.length;
+    this.#buffer.set(piece, this.#end);
+    this.#end += piece.length;
   }
 
   /** Returns the next `length` bytes, of those that are there. */
   take(length: number): Uint8Array {
-    this.start += length;
-    return this.buffer.subarray(this.start - length, this.start);
+    this.#start += length;
+    return this.#buffer.subarray(this.#start - length, this.#start);
   }
 }
