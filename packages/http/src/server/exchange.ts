@@ -43,6 +43,8 @@ export interface HttpExchange {
   /** All header fields. */
   readonly headers: Headers;
   readonly body: ByteBody | null;
+  /** Takes the body where all of it came together with the head; undefined where it did not. Without this nobody can say. */
+  arrivedBody?(): Promise<Uint8Array | undefined>;
   /**
    * Reads the body to its end. Rejects with what `hold`, which receives the bytes of each piece, throws; `resource_exhausted` for more than
    * `maxBytes`; and where the client is gone.

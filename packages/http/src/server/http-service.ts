@@ -316,8 +316,10 @@ export class HttpService<Context> {
   }
 
   private errorHookFor(exchange: HttpExchange): ErrorHook {
-    const peer = this.addressOf(exchange);
-    return peer === undefined ? this.onError : (error, site) => this.onError(error, { peer, ...site });
+    return (error, site) => {
+      const peer = this.addressOf(exchange);
+      this.onError(error, peer === undefined ? site : { peer, ...site });
+    };
   }
 }
 

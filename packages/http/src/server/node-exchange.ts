@@ -30,6 +30,7 @@ export interface NodeRequest {
   on(event: string, listener: (...args: any[]) => void): unknown;
   // oxlint-disable-next-line typescript/no-explicit-any -- as of node:events
   off(event: string, listener: (...args: any[]) => void): unknown;
+  read?(): Uint8Array | null;
   pause(): unknown;
   resume(): unknown;
   destroy(): unknown;
@@ -51,6 +52,7 @@ export interface NodeResponse {
 }
 
 const UTF8 = new TextEncoder();
+const NO_BYTES = new Uint8Array(0);
 /** Milliseconds for which the rest of a request is still read once it has been answered. */
 const LINGER_MS = 1000;
 
@@ -133,6 +135,15 @@ export class NodeExchange implements HttpExchange {
 
   get body(): ByteBody {
     return bodyOf(this.request, this.response);
+  }
+
+  async arrivedBody(): Promise<Uint8Array | undefined> {
+    const { request } = this;
+    // A stream of HTTP/2 gives nothing before it is read.
+    if (request.httpVersionMajor !== 1 || request.read === undefined) return undefined;
+    await endOfTurn();
+    if (!request.complete || request.destroyed || request.readableEnded) return undefined;
+    return request.read() ?? NO_BYTES;
   }
 
   readBody(maxBytes: number, hold: (bytes: number) => void): Promise<Uint8Array> {
@@ -233,6 +244,22 @@ export class NodeExchange implements HttpExchange {
     this.onGone = undefined;
     onGone?.();
   }
+}
+
+/** Whoever has requests of Node's has Node's timers. */
+declare function setImmediate(callback: () => void): unknown;
+
+let turn: Promise<void> | undefined;
+
+/** Fulfils when the platform has handed over what it has read: of TLS each record comes by itself. One timer is for all requests of a turn. */
+function endOfTurn(): Promise<void> {
+  turn ??= new Promise((resolve) => {
+    setImmediate(() => {
+      turn = undefined;
+      resolve();
+    });
+  });
+  return turn;
 }
 
 function nothing(): void {}

@@ -1,5 +1,6 @@
 import { RpcError } from "@quicrpc/core";
 import { expiries, type MemoryBudget } from "@quicrpc/core/transport";
+import { tooLarge } from "../protocol/body.js";
 import { codingNamed, type ContentCoding } from "../protocol/compression.js";
 import { readEnvelopes } from "../protocol/envelope.js";
 import { type GetQuery, readGetQuery } from "../protocol/get-query.js";
@@ -44,19 +45,40 @@ export class RequestReader {
 
   /** Rejects the read that is in progress, and releases what has been read. */
   give(error: RpcError): void {
-    if (this.reject === undefined) return;
     this.ended = error;
+    if (this.reject === undefined) return;
     this.reject(error);
     this.held.release();
     this.exchange.dropBody(error);
   }
 
   /** Rejects with an `RpcError`, and with whatever else the body fails with. */
-  read(framing: Framing, query: URLSearchParams | undefined): Promise<Uint8Array> {
+  async read(framing: Framing, query: URLSearchParams | undefined): Promise<Uint8Array> {
+    this.readers.add(this);
+    try {
+      const isPlain =
+        framing === "unary" && query === undefined && this.exchange.header("content-encoding") === undefined;
+      return (isPlain ? await this.arrived() : undefined) ?? (await this.arriving(framing, query));
+    } finally {
+      this.readers.delete(this);
+      this.held.release();
+    }
+  }
+
+  /** Takes a body that came together with its head: it needs neither a timer nor anybody who waits. */
+  private async arrived(): Promise<Uint8Array | undefined> {
+    const body = await this.exchange.arrivedBody?.();
+    if (this.ended !== undefined) throw this.ended;
+    if (body === undefined) return undefined;
+    if (body.length > this.limits.maxBytes) throw tooLarge(this.limits.maxBytes);
+    this.hold(body.length);
+    return body;
+  }
+
+  private arriving(framing: Framing, query: URLSearchParams | undefined): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
       const { exchange } = this;
       this.reject = reject;
-      this.readers.add(this);
       const timer = expiries.add(this.limits.timeoutMs, () => this.give(this.limits.late()));
       exchange.onGone = () => {
         this.gone = true;
@@ -64,10 +86,8 @@ export class RequestReader {
       };
       const over = (): void => {
         expiries.remove(timer);
-        this.readers.delete(this);
         exchange.onGone = undefined;
         this.reject = undefined;
-        this.held.release();
       };
       this.message(framing, query).then(
         (message) => {

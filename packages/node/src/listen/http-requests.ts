@@ -53,7 +53,6 @@ export class HttpRequests {
   private readonly isReady: () => boolean;
   /** Connections that have made a request. */
   private readonly known: WeakSet<Guest> = new WeakSet();
-  private readonly callers: WeakMap<object, Caller> = new WeakMap();
   private readonly http3: boolean;
 
   /**
@@ -82,7 +81,7 @@ export class HttpRequests {
       answer(response, 503, "the server has as many sessions as it takes (transport.maxSessions)");
     else {
       const { remoteAddress } = guest;
-      this.callers.set(request, { remoteAddress, listener, certificate: () => verifiedCertificate(socket) });
+      noteCaller(request, { remoteAddress, listener, certificate: () => verifiedCertificate(socket) });
       this.listener?.(request as IncomingMessage, response as ServerResponse);
     }
   }
@@ -102,18 +101,18 @@ export class HttpRequests {
       return;
     }
     const { remoteAddress } = session;
-    this.callers.set(request, { remoteAddress, listener, certificate: () => session.peerCertificate });
+    noteCaller(request, { remoteAddress, listener, certificate: () => session.peerCertificate });
     this.listener?.http3?.(request);
   }
 
   /** The address of the client that a request is of: behind a proxy, of the one that it speaks for. */
   addressOf(request: unknown): string | undefined {
-    return this.callers.get(request as object)?.remoteAddress?.host;
+    return callerOf(request)?.remoteAddress?.host;
   }
 
   /** The client that a request is of, as `authenticate` of `serve` decides by it. */
   peerOf({ headers, path, request }: HttpCaller): Peer {
-    const caller = this.callers.get(request as object);
+    const caller = callerOf(request);
     return {
       transport: "http",
       listener: caller?.listener ?? "http:",
@@ -142,6 +141,17 @@ export class HttpRequests {
     this.known.add(guest);
     return true;
   }
+}
+
+/** A request's caller is the request's own: a WeakMap of all requests would be looked through in each collection of garbage. */
+const CALLER = Symbol("quicrpc.caller");
+
+function noteCaller(request: object, caller: Caller): void {
+  (request as { [CALLER]?: Caller })[CALLER] = caller;
+}
+
+function callerOf(request: unknown): Caller | undefined {
+  return (request as { readonly [CALLER]?: Caller } | undefined)?.[CALLER];
 }
 
 /** Status and text of an answer. */

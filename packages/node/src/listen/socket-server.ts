@@ -45,7 +45,15 @@ export class Guests {
 
   /** The guest whose connection this is, or is carried by. Undefined when it has left. */
   of(socket: Socket): Guest | undefined {
-    return this.guests.get(socket) ?? this.guests.get(nameOf(socket));
+    const known = this.guests.get(socket);
+    if (known !== undefined) return known;
+    const guest = this.guests.get(nameOf(socket));
+    if (guest !== undefined && !socket.destroyed) {
+      // Its next request finds the guest without a name.
+      this.guests.set(socket, guest);
+      socket.once("close", () => this.guests.delete(socket));
+    }
+    return guest;
   }
 
   private enter(socket: Socket, proxied: boolean, pass: () => void): void {
