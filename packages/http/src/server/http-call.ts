@@ -5,6 +5,8 @@ import {
   fullName,
   type IncomingContext,
   type ItemReceiver,
+  type Placed,
+  type Roster,
   ServedCall,
   type ServedCallSettings,
 } from "@quicrpc/core/transport";
@@ -32,7 +34,7 @@ export interface HttpCallSettings {
   /** Bytes from which on messages are compressed for a client that can read that. */
   readonly compressFrom: number;
   /** Calls in progress. */
-  readonly calls: Set<HttpCall>;
+  readonly calls: Roster<HttpCall>;
 }
 
 /** A request, as far as it was understood. */
@@ -48,7 +50,8 @@ export interface HttpRoute {
 }
 
 /** A call that came as an HTTP request. */
-export abstract class HttpCall extends ServedCall {
+export abstract class HttpCall extends ServedCall implements Placed {
+  place = -1;
   protected readonly exchange: HttpExchange;
   protected readonly format: MessageFormat;
   protected readonly shared: HttpCallSettings;
