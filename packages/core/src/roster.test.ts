@@ -9,7 +9,8 @@ it("has whoever came and has not left, as a set does", () => {
       const roster = new Roster<Placed>();
       const model = new Set<Placed>();
       for (const [comes, index] of steps) {
-        const member = members[index] as Placed;
+        const member = members[index];
+        if (member === undefined) continue;
         if (comes && !model.has(member)) {
           roster.add(member);
           model.add(member);
