@@ -48,6 +48,8 @@ export default defineConfig({
     ...(withoutEngine && { runner: "./test/engine-runner.ts" }),
     testTimeout: 20_000,
     hookTimeout: 20_000,
+    // What is waited for comes at some time: a busy machine makes no test fail.
+    expect: { poll: { timeout: 15_000 } },
     maxWorkers,
     projects: [
       {
