@@ -1,5 +1,5 @@
-import { createReadStream, createWriteStream } from "node:fs";
-import { stat, rename, rm } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { open, rename, rm, stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { randomUUID } from "node:crypto";
@@ -52,8 +52,14 @@ export async function saveBlob(
 ): Promise<void> {
   if (resume !== false) return savePart(blob, path, options, resume === true ? {} : resume);
   const partial = `${path}.${randomUUID()}.part`;
+  // Opened before the transfer: a stream that opens it by itself may do so after its failure, and leave the file behind.
+  const file = await open(partial, "wx");
   try {
-    await pipeline(blob.chunks(options), createWriteStream(partial, { flags: "wx", highWaterMark: CHUNK_BYTES }));
+    try {
+      await pipeline(blob.chunks(options), file.createWriteStream({ highWaterMark: CHUNK_BYTES }));
+    } finally {
+      await file.close();
+    }
     await rename(partial, path);
   } catch (error) {
     await rm(partial, { force: true });
