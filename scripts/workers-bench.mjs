@@ -1,10 +1,11 @@
 // npm run bench:workers: small calls to servers of one process, of workers and of threads, in turn: CPU of the servers for each call, and memory of each worker. `-- --rounds 9 --seconds 2 --write-docs`
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { parseArgs } from "node:util";
+import { table, writePlaces } from "./docs.mjs";
 import { root, setup } from "./setup.mjs";
 import { median } from "./statistics.mjs";
 
@@ -112,23 +113,22 @@ async function measure() {
       resident: idle.reduce((sum, { resident }) => sum + resident, 0) / count,
     };
   });
-  const table = [
-    "| | CPU of the server for a call | of one process's | calls per second, of one process's | memory of each at rest: its own, resident |",
-    "|---|---:|---:|---:|---:|",
-    ...rows.map(
-      ({ name, cpu, cpuRatio, rateRatio, own, resident }) =>
-        `| ${name} | ${cpu.toFixed(2)} µs | ${cpuRatio.toFixed(2)} | ${rateRatio.toFixed(2)} | ${own.toFixed(0)} MiB, ${resident.toFixed(0)} MiB |`,
-    ),
-  ].join("\n");
-  console.log(table);
-  if (values["write-docs"]) {
-    const page = join(root, "docs/scaling.md");
-    const mark = /(<!-- workers: npm run bench:workers .*-->\n)[^]*?(<!-- end of workers -->)/;
-    writeFileSync(
-      page,
-      readFileSync(page, "utf8").replace(mark, (_, from, to) => `${from}${table}\n${to}`),
-    );
-  }
+  const text = table(
+    [
+      "| | CPU of the server for a call | of one process's | calls per second, of one process's | memory of each at rest: its own, resident |",
+      "|---|---:|---:|---:|---:|",
+    ],
+    rows.map(({ name, cpu, cpuRatio, rateRatio, own, resident }) => [
+      name,
+      `${cpu.toFixed(2)} µs`,
+      cpuRatio.toFixed(2),
+      rateRatio.toFixed(2),
+      `${own.toFixed(0)} MiB, ${resident.toFixed(0)} MiB`,
+    ]),
+  );
+  console.log(text);
+  if (values["write-docs"])
+    await writePlaces(join(root, "docs/scaling.md"), "npm run bench:workers -- --write-docs", { workers: text });
   for (const { child, sessions } of servers) {
     for (const session of sessions) void session.close();
     // Its workers end with it.

@@ -3,9 +3,10 @@
 import { fork } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { table, writePlaces } from "./docs.mjs";
 import { fail, root, setup } from "./setup.mjs";
 import { median } from "./statistics.mjs";
 
@@ -79,25 +80,19 @@ async function measure() {
       for (const release of limits) await release();
     }
   }
-  report(groups, values);
+  await report(groups, values);
 }
 
-function report(groups, { share, "write-docs": write }) {
+async function report(groups, { share, "write-docs": write }) {
   const [one] = groups;
   const of = ({ rates, workers }) => median(rates.map((rate, at) => rate / one.rates[at] / workers));
-  const table = [
-    `| workers, of ${share}% of a core each | calls per second | of n times one worker's |`,
-    "|---:|---:|---:|",
-    ...groups.map((group) => `| ${group.workers} | ${median(group.rates).toFixed(0)} | ${of(group).toFixed(2)} |`),
-  ].join("\n");
-  console.log(table);
-  if (!write) return;
-  const page = join(root, "docs/scaling.md");
-  const mark = /(<!-- scaling: npm run bench:scaling .*-->\n)[^]*?(<!-- end of scaling -->)/;
-  writeFileSync(
-    page,
-    readFileSync(page, "utf8").replace(mark, (_, from, to) => `${from}${table}\n${to}`),
+  const rows = table(
+    [`| workers, of ${share}% of a core each | calls per second | of n times one worker's |`, "|---:|---:|---:|"],
+    groups.map((group) => [group.workers, median(group.rates).toFixed(0), of(group).toFixed(2)]),
   );
+  console.log(rows);
+  if (!write) return;
+  await writePlaces(join(root, "docs/scaling.md"), "npm run bench:scaling -- --write-docs", { scaling: rows });
 }
 
 /** Calls per second, with as many in flight as keep every worker busy. */

@@ -1,10 +1,11 @@
 // Blobs that go on after the loss of a session, and what is compared before they do, over sessions of every kind.
-import { type Connection, createConnection, type Router, RpcError } from "@quicrpc/core";
+import { type Connection, type Router, RpcError } from "@quicrpc/core";
 import { type BlobSource, createBlobId } from "@quicrpc/core/blobs";
 import { bytesCodec, createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { readBlob } from "../../packages/core/src/blobs/read-method.js";
 import { blobMethods, inChunks, Keeper, patterned } from "./blob-service.js";
+import { connectPairs } from "./connected-pairs.js";
 import { kindsFor, type LocalKind, type Pair } from "./kinds.js";
 
 const LENGTH = 700_000;
@@ -20,26 +21,16 @@ async function* begun(bytes: Uint8Array, share: number): AsyncGenerator<Uint8Arr
 describe.each(kindsFor("C88") as readonly LocalKind[])("blobs that go on: $name", (kind) => {
   let connection: Connection;
   let pairs: Pair[];
+  let close: () => Promise<void>;
   let keeper: Keeper;
   const serve = (router: Router): void => {
-    connection = createConnection(
-      async () => {
-        const pair = await kind.connect(undefined, { server: { routers: [router], onError: () => {} } });
-        pairs.push(pair);
-        return pair.client;
-      },
-      { backoff: { initialMs: 1 } },
-    );
+    ({ connection, pairs, close } = connectPairs(kind, { routers: [router], onError: () => {} }));
   };
   beforeEach(() => {
-    pairs = [];
     keeper = new Keeper();
     serve(keeper.router);
   });
-  afterEach(async () => {
-    await connection.close();
-    await Promise.all(pairs.map((pair) => pair.close()));
-  });
+  afterEach(() => close());
 
   const ends = [
     (pair: Pair) => pair.server.close({ closeCode: 9 }),
@@ -194,7 +185,12 @@ describe.each(kindsFor("C88") as readonly LocalKind[])("blobs that go on: $name"
       await expect(call).rejects.toMatchObject({ code: "invalid_argument" });
     }
     expect(keeper.entered).toBe(0);
-    keeper.source = () => new Blob([patterned(10)]);
+    let opened = 0;
+    const content = (): AsyncIterable<Uint8Array> => {
+      opened++;
+      return inChunks(patterned(10), 10);
+    };
+    keeper.source = () => ({ content, length: 10 });
     const rawDownload = defineMethod(blobMethods.download.service, "unary", "download", {
       id: 2,
       input: uncheckedCodec<number>(),
@@ -214,5 +210,6 @@ describe.each(kindsFor("C88") as readonly LocalKind[])("blobs that go on: $name"
       await expect(reading).rejects.toMatchObject({ code });
       await expect(reading).rejects.toBeInstanceOf(RpcError);
     }
+    expect(opened).toBe(0);
   });
 });

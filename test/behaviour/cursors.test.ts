@@ -1,7 +1,8 @@
-import { type Connection, createConnection, isRpcErrorOf, rpcError } from "@quicrpc/core";
+import { type Connection, isRpcErrorOf, rpcError } from "@quicrpc/core";
 import { createRouter, defineMethod, zodCodec } from "@quicrpc/core/generated";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { connectPairs } from "./connected-pairs.js";
 import { kinds, type Pair } from "./kinds.js";
 
 const service = { name: "test.v1.Cursors", id: 4711 };
@@ -18,25 +19,15 @@ const UP_TO = 12;
 describe.each(kinds)("cursors: $name", (kind) => {
   let connection: Connection;
   let pairs: Pair[];
+  let close: () => Promise<void>;
   /** Handlers that have not been left. */
   let open: number;
   beforeEach(() => {
-    pairs = [];
     open = 0;
     const router = createRouter({ follow }, { follow: (input, { resumeFrom }) => items(input.upTo, resumeFrom) });
-    connection = createConnection(
-      async () => {
-        const pair = await kind.connect(undefined, { server: { routers: [router] } });
-        pairs.push(pair);
-        return pair.client;
-      },
-      { backoff: { initialMs: 1 } },
-    );
+    ({ connection, pairs, close } = connectPairs(kind, { routers: [router] }));
   });
-  afterEach(async () => {
-    await connection.close();
-    await Promise.all(pairs.map((pair) => pair.close()));
-  });
+  afterEach(() => close());
 
   async function* items(upTo: number, from: string | undefined): AsyncGenerator<{ id: number; before: number | null }> {
     if (from === "trimmed to 6") yield { id: 7, before: 6 };

@@ -1,5 +1,6 @@
-import { type Connection, createConnection, type Interceptor, interceptRouter, RpcError } from "@quicrpc/core";
+import { type Connection, type Interceptor, interceptRouter, RpcError } from "@quicrpc/core";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { connectPairs } from "./connected-pairs.js";
 import { kinds, type Pair } from "./kinds.js";
 import { Handlers, resumable, upTo } from "./resumable-service.js";
 
@@ -8,10 +9,10 @@ const UP_TO = 6;
 describe.each(kinds)("resumable calls: $name", (kind) => {
   let connection: Connection;
   let pairs: Pair[];
+  let close: () => Promise<void>;
   let handlers: Handlers;
   let refusal: RpcError | undefined;
   beforeEach(() => {
-    pairs = [];
     handlers = new Handlers();
     refusal = undefined;
     const guard: Interceptor = (call, next) => {
@@ -19,19 +20,9 @@ describe.each(kinds)("resumable calls: $name", (kind) => {
       return next(call);
     };
     const router = interceptRouter(handlers.router, [guard]);
-    connection = createConnection(
-      async () => {
-        const pair = await kind.connect(undefined, { server: { routers: [router], onError: () => {} } });
-        pairs.push(pair);
-        return pair.client;
-      },
-      { backoff: { initialMs: 1 } },
-    );
+    ({ connection, pairs, close } = connectPairs(kind, { routers: [router], onError: () => {} }));
   });
-  afterEach(async () => {
-    await connection.close();
-    await Promise.all(pairs.map((pair) => pair.close()));
-  });
+  afterEach(() => close());
 
   const ends = {
     killed: (pair: Pair) => pair.server.close({ closeCode: 9 }),

@@ -32,7 +32,6 @@ export { expiries, type Expiry } from "./call/expiries.js";
 export { cutText } from "./wire/text.js";
 export { CALLER_LIMITS, type CallerLimits, completeLimits } from "./limits.js";
 export { MemoryBudget } from "./memory-budget.js";
-export { type Placed, Roster } from "./roster.js";
 export { Admission, guardedShedder, type LoadShedder } from "./server/admission.js";
 export { type Applicant, Authentications } from "./server/authentications.js";
 export { type LoadSheddingOptions, OverloadGuard } from "./server/overload-guard.js";

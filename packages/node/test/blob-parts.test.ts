@@ -193,7 +193,7 @@ it("a download goes on with a part as well", async () => {
 
 it("leaves nothing of a transfer that is cancelled before its file is open, where it is not to go on", async () => {
   await writeFile(join(folder, "source"), bytes);
-  const { file } = await connection.unary(blobMethods.download, {});
+  const { file } = await connection.unary(blobMethods.download, 1);
   const save = (): Promise<void> => saveBlob(file, join(folder, "copy"), { signal: AbortSignal.abort() });
   // Many at once, so that the file system answers them out of their order.
   const saved = await Promise.allSettled(Array.from({ length: 500 }, save));

@@ -31,7 +31,7 @@ class BlobQuota {
     return () => {
       use.blobs -= blobs;
       use.bytes -= bytes;
-      if (use.blobs === 0 && this.uses.get(whose) === use) this.uses.delete(whose);
+      if (use.blobs === 0) this.uses.delete(whose);
     };
   }
 }

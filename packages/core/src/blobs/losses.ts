@@ -1,8 +1,6 @@
-import { backoffDelay, DEFAULT_BACKOFF } from "../backoff.js";
 import type { BaseCaller } from "../call/base-caller.js";
-import { expiries } from "../call/expiries.js";
+import { scheduleAttempt } from "../call/next-attempt.js";
 import type { CallOptions } from "../call/options.js";
-import { watch } from "../call/watch.js";
 import { RpcError } from "../errors.js";
 import { isEndOfSession } from "../transport/close-codes.js";
 
@@ -46,18 +44,13 @@ export class Losses {
     this.lostAt ??= Date.now();
     if (resumption === undefined || !isLoss || Date.now() - this.lostAt > this.forMs) throw error;
     await new Promise<void>((resolve, reject) => {
-      const end = (failure: RpcError): void => {
-        expiries.remove(expiry);
-        unwatch?.();
+      const giveUp = (failure: RpcError): void => {
+        stop();
         this.onMade();
         reject(failure);
       };
-      const expiry = expiries.add(backoffDelay(this.failures++, DEFAULT_BACKOFF), () => {
-        unwatch?.();
-        resolve();
-      });
-      this.unsuspend = resumption.suspend(end);
-      const unwatch = watch(options, options.timeoutMs, end);
+      const stop = scheduleAttempt(this.failures++, resolve, { options, timeoutMs: options.timeoutMs, giveUp });
+      this.unsuspend = resumption.suspend(giveUp);
     });
   }
 }

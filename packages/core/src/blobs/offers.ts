@@ -133,6 +133,7 @@ class Offered implements Offer {
     this.reading = context;
     clearTimeout(this.timer);
     try {
+      if (length !== undefined && from > length) throw this.shorter(from, length);
       const opened = this.opened(from, digest || sha256 !== undefined);
       const { hash } = opened;
       let { at } = opened;
@@ -155,7 +156,7 @@ class Offered implements Offer {
         yield rest;
         onProgress?.(at, length);
       }
-      if (at < from) throw this.changed(`the receiver has ${from} bytes of it, and there are ${at}`);
+      if (at < from) throw this.shorter(from, at);
       if (length !== undefined && at !== length)
         throw this.failed(new Error(`its source has other than ${length} bytes`));
       if (digest && hash !== undefined) context.trailers.set(DIGEST_TRAILER, hash.hex());
@@ -187,6 +188,10 @@ class Offered implements Offer {
   private check(from: number, sha256: string | undefined, hash: Sha256 | undefined): void {
     if (sha256 === undefined || hash?.copy().hex() === sha256) return;
     throw this.changed(`its first ${from} bytes are others`);
+  }
+
+  private shorter(received: number, length: number): RpcError {
+    return this.changed(`the receiver has ${received} bytes of it, and there are ${length}`);
   }
 
   private changed(how: string): RpcError {

@@ -1,10 +1,8 @@
-import { backoffDelay, DEFAULT_BACKOFF } from "../backoff.js";
 import type { BaseCaller } from "../call/base-caller.js";
-import { expiries } from "../call/expiries.js";
 import { type FedItems, itemQueue, type ItemSink, type ItemStream } from "../call/items/item-stream.js";
 import { Positions } from "../call/items/positions.js";
+import { scheduleAttempt } from "../call/next-attempt.js";
 import type { Attempt, CallOptions } from "../call/options.js";
-import { watch } from "../call/watch.js";
 import { CURSOR_ERRORS, type ItemCursor, type Position } from "../contract/cursor.js";
 import { type AnyMethod, fullName } from "../contract/descriptor.js";
 import { callFailure, RpcError } from "../errors.js";
@@ -173,15 +171,10 @@ function cursorStream(
 
   /** Begins the next attempt after a while. */
   const wait = (unsuspend: () => void): void => {
-    const expiry = expiries.add(backoffDelay(failures++, DEFAULT_BACKOFF), () => {
-      unwatch?.();
-      begin();
-    });
-    const unwatch = watch(options, remainingMs(), end);
+    const stop = scheduleAttempt(failures++, begin, { options, timeoutMs: remainingMs(), giveUp: end });
     stopWaiting = () => {
       stopWaiting = undefined;
-      expiries.remove(expiry);
-      unwatch?.();
+      stop();
       unsuspend();
     };
   };

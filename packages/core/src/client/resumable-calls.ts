@@ -1,12 +1,10 @@
-import { backoffDelay, DEFAULT_BACKOFF } from "../backoff.js";
 import type { AnyAnswer, BaseCaller, BeginCall, Resumption } from "../call/base-caller.js";
 import type { Carrier, CarrierSettings } from "../call/carrier.js";
 import { DurableStream } from "../call/durable/durable-stream.js";
-import { expiries } from "../call/expiries.js";
 import type { ReceiveFlow } from "../call/items/flow.js";
+import { scheduleAttempt } from "../call/next-attempt.js";
 import type { CallOptions } from "../call/options.js";
 import { OutgoingCallStream } from "../call/outgoing-stream.js";
-import { watch } from "../call/watch.js";
 import type { AnyMethod, MethodKind } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
@@ -193,7 +191,7 @@ class ResumableCall implements AttemptOwner {
       );
   }
 
-  /** Makes the call as any other: its carrier is no session. */
+  /** Makes one call without resumption, over a carrier that has no sessions to lose, such as HTTP. */
   plain(begin: BeginCall): void {
     this.over = true;
     const make = (): AnyAnswer => begin(this.method, this.input, { ...this.options, ...this.remaining() });
@@ -290,17 +288,22 @@ class ResumableCall implements AttemptOwner {
       return;
     }
     this.unsuspend ??= resumption.suspend((reason) => this.fail(reason));
-    const expiry = expiries.add(backoffDelay(this.failures++, DEFAULT_BACKOFF), () => {
-      this.stopWaiting?.();
-      this.attempt();
-    });
     // A call that has begun watches by itself.
-    const fail = (reason: RpcError): void => this.fail(reason);
-    const unwatch = this.stream === undefined ? watch(this.options, this.remaining().timeoutMs, fail) : undefined;
+    const end =
+      this.stream === undefined
+        ? { options: this.options, ...this.remaining(), giveUp: (reason: RpcError) => this.fail(reason) }
+        : undefined;
+    const stop = scheduleAttempt(
+      this.failures++,
+      () => {
+        this.stopWaiting = undefined;
+        this.attempt();
+      },
+      end,
+    );
     this.stopWaiting = () => {
       this.stopWaiting = undefined;
-      expiries.remove(expiry);
-      unwatch?.();
+      stop();
     };
   }
 

@@ -1,16 +1,9 @@
 import type { Code, RpcError } from "../errors.js";
 import { completeLimits, type Limits } from "../limits.js";
 import type { MemoryBudget, ServerBudget } from "../memory-budget.js";
-import { type Placed, Roster } from "../roster.js";
 
 /** Milliseconds that the handlers of a session have to end when it is closed for what it holds. */
 const GRACE_MS = 1000;
-
-/** What is charged to a server's load, and may be closed where others need its memory. */
-interface Entered extends Placed {
-  readonly budget: MemoryBudget;
-  readonly close: (error: RpcError) => void;
-}
 
 /** Load of all sessions of one server, which share it. */
 export class ServerLoad implements ServerBudget {
@@ -26,7 +19,8 @@ export class ServerLoad implements ServerBudget {
   readonly suspended: Set<{ giveUp(code: Code): void }> = new Set();
   readonly max: number;
   readonly setting: string = "limits.maxServerBytes";
-  private readonly members: Roster<Entered> = new Roster();
+  /** Functions that close a session whose memory others need, by the session's budget. */
+  private readonly members: Map<MemoryBudget, (error: RpcError) => void> = new Map();
   /** Sessions that were closed just now, and give back what they hold. */
   private readonly leaving: Set<MemoryBudget> = new Set();
   private waiting: (() => void)[] = [];
@@ -50,10 +44,9 @@ export class ServerLoad implements ServerBudget {
 
   /** A session has begun. Returns what is to be called when it has ended; what it holds then is held until it is given back. */
   enter(budget: MemoryBudget, close: (error: RpcError) => void): () => void {
-    const entered: Entered = { budget, close, place: -1 };
-    this.members.add(entered);
+    this.members.set(budget, close);
     return () => {
-      this.members.delete(entered);
+      this.members.delete(budget);
       // Nobody measures it again, and streams that were over before the session have not been told of its end.
       budget.measure();
     };
@@ -67,7 +60,7 @@ export class ServerLoad implements ServerBudget {
 
   /** Corrects `held` by what can be measured. */
   measure(): void {
-    for (const { budget } of this.members.all()) budget.measure();
+    for (const budget of this.members.keys()) budget.measure();
   }
 
   /** Closes sessions that hold more than `asking` does, until there is room or it is the largest itself. */
@@ -77,32 +70,26 @@ export class ServerLoad implements ServerBudget {
     for (const budget of this.leaving) held -= budget.held;
     while (held > this.max) {
       const largest = this.largest(asking);
-      if (largest === undefined) return false;
-      held -= largest.budget.held;
+      if (largest === asking) return false;
+      held -= largest.held;
       this.evict(largest);
     }
     return true;
   }
 
-  /** The one that holds most, of those that hold more than `asking`. */
-  private largest(asking: MemoryBudget): Entered | undefined {
-    let largest: Entered | undefined;
-    let { held } = asking;
-    for (const entered of this.members.all()) {
-      if (entered.budget.held <= held) continue;
-      largest = entered;
-      held = entered.budget.held;
-    }
+  private largest(asking: MemoryBudget): MemoryBudget {
+    let largest = asking;
+    for (const budget of this.members.keys()) if (budget.held > largest.held) largest = budget;
     return largest;
   }
 
-  private evict(entered: Entered): void {
-    const { budget, close } = entered;
+  private evict(budget: MemoryBudget): void {
+    const close = this.members.get(budget);
     const error = budget.refusal("the session");
-    this.members.delete(entered);
+    this.members.delete(budget);
     this.leaving.add(budget);
     const timer: unknown = setTimeout(() => this.leaving.delete(budget), GRACE_MS);
     (timer as { unref?(): void }).unref?.();
-    close(error);
+    close?.(error);
   }
 }

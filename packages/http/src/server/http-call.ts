@@ -5,8 +5,6 @@ import {
   fullName,
   type IncomingContext,
   type ItemReceiver,
-  type Placed,
-  type Roster,
   ServedCall,
   type ServedCallSettings,
 } from "@quicrpc/core/transport";
@@ -34,7 +32,7 @@ export interface HttpCallSettings {
   /** Bytes from which on messages are compressed for a client that can read that. */
   readonly compressFrom: number;
   /** Calls in progress. */
-  readonly calls: Roster<HttpCall>;
+  readonly calls: Set<HttpCall>;
 }
 
 /** A request, as far as it was understood. */
@@ -50,8 +48,7 @@ export interface HttpRoute {
 }
 
 /** A call that came as an HTTP request. */
-export abstract class HttpCall extends ServedCall implements Placed {
-  place = -1;
+export abstract class HttpCall extends ServedCall {
   protected readonly exchange: HttpExchange;
   protected readonly format: MessageFormat;
   protected readonly shared: HttpCallSettings;

@@ -1,5 +1,5 @@
 import { RpcError } from "@quicrpc/core";
-import { expiries, type MemoryBudget, type Placed, type Roster } from "@quicrpc/core/transport";
+import { expiries, type MemoryBudget } from "@quicrpc/core/transport";
 import { tooLarge } from "../protocol/body.js";
 import { codingNamed, type ContentCoding } from "../protocol/compression.js";
 import { readEnvelopes } from "../protocol/envelope.js";
@@ -24,7 +24,7 @@ export interface ReadingLimits {
  * Reads the message of a request that has one: within its time, and charged to the memory of the request. `give` ends it from
  * outside.
  */
-export class RequestReader implements Placed {
+export class RequestReader {
   /** The client is gone: nobody waits for an answer. */
   gone = false;
   private readonly exchange: HttpExchange;
@@ -33,11 +33,10 @@ export class RequestReader implements Placed {
   /** Why the message is not wanted any more. */
   private ended: RpcError | undefined = undefined;
   private reject: ((error: RpcError) => void) | undefined = undefined;
-  place = -1;
-  private readonly readers: Roster<RequestReader>;
+  private readonly readers: Set<RequestReader>;
 
   /** @param readers has this one while it reads */
-  constructor(exchange: HttpExchange, budget: MemoryBudget, limits: ReadingLimits, readers: Roster<RequestReader>) {
+  constructor(exchange: HttpExchange, budget: MemoryBudget, limits: ReadingLimits, readers: Set<RequestReader>) {
     this.exchange = exchange;
     this.readers = readers;
     this.held = new HeldBytes(budget);
