@@ -17,7 +17,7 @@ const m = {
 };
 const nothing = (): void => {};
 const handlers = { open: nothing, own: nothing, write: nothing, slip: nothing, both: nothing, watch: () => [] };
-const guard = authorize({ scopesOf: ({ context }) => context?.connection as string[] | undefined });
+const guard = authorize<string[] | undefined>({ scopesOf: ({ context }) => context.connection });
 const router = interceptRouter(createRouter(m, handlers), [guard]);
 const callerWith = (scopes?: string[]) => createLocalCaller([router], { connection: scopes, onError: () => {} });
 

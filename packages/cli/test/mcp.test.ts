@@ -16,7 +16,7 @@ beforeAll(async () => {
   const router = newShop(seen);
   server = await serve<string>({
     listen: ["tcp://127.0.0.1:0"],
-    routers: [router, createReflection([router as never])],
+    routers: [router, createReflection([router])],
     authenticate: async ({ credentials }) => {
       const user = await credentials;
       if (user === undefined) throw new RpcError("unauthenticated", "sign in first");

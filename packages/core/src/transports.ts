@@ -52,6 +52,7 @@ export type { DemandOptions, RenewalOptions, RenewedConnection } from "./session
 export type { CloseOptions, DrainOptions, SessionDrainOptions, SessionEnd, Unacknowledged } from "./session/options.js";
 export type { Departure } from "./wire/departure.js";
 export { Route, type RouteOptions, type TrustedAddresses } from "./connection/route.js";
+export { untilAccepted } from "./connection/ready.js";
 export {
   byteStreamTransport,
   type ByteStream,
@@ -68,7 +69,7 @@ export type {
   TopicReceiver,
 } from "./topics/bus.js";
 export { expiredPosition, type Journal, type LogEntry, MemoryLog } from "./topics/memory-log.js";
-export { refusalCode, SessionCode } from "./transport/close-codes.js";
+export { isDenied, refusalCode, SessionCode } from "./transport/close-codes.js";
 export { type Greeting, type GreetingOptions, receiveGreeting } from "./transport/greeting.js";
 export { messagePortTransport, type MessagePortLike } from "./transport/message-port.js";
 export type {

@@ -3,16 +3,19 @@ import {
   type ConnectionOptions,
   createConnection,
   interceptCaller,
+  RpcError,
   type Session,
 } from "@quicrpc/core";
 import {
   checkOptions,
   CONNECTION_OPTIONS,
   errorHook,
+  isDenied,
   type OptionNames,
   publicUrl,
   Route,
   type TrustedAddresses,
+  untilAccepted,
 } from "@quicrpc/core/transport";
 import type { QuicSession } from "@quicrpc/quic";
 import { type DialOnce, FallbackDialler, type FallbackOptions } from "./dial/fallback.js";
@@ -53,7 +56,8 @@ const DEFAULT_TIMEOUT_MS = 10_000;
  * Connects to a URL as `dial` takes it: `quic://host[:port]`, `tls://host[:port]`, `wss://host/path`, `unix:/path` and so
  * on. Resolves when the first session is ready, and makes another whenever one is lost, unless `reconnect` is false; the
  * routers serve on each. Rejects at once with a `TransportError` where trying again is pointless (a certificate that is not
- * trusted, another protocol), and with the last attempt's when `timeoutMs` is over. Rejects with `TypeError` for what cannot
+ * trusted, another protocol), with the server's `RpcError` where it refuses who this side is (`unauthenticated`, `permission_denied`), and with the last
+ * attempt's error when `timeoutMs` is over. Rejects with `TypeError` for what cannot
  * be used as it was given, such as two routers that collide.
  */
 export function connect<Context = unknown>(
@@ -72,7 +76,7 @@ export async function connect<Context = unknown>(
     backoff,
     fallback,
     mayMoveTo,
-    signal,
+    signal: _,
     timeoutMs = DEFAULT_TIMEOUT_MS,
     interceptors = [],
     ...own
@@ -88,15 +92,16 @@ export async function connect<Context = unknown>(
     mayMoveTo,
     onError: (error) => onError(error, { method: "connect" }),
   });
+  const peer = URL.canParse(url) ? publicUrl(new URL(url)) : String(url);
   const connection = createConnection((given, left?: Session) => route.dial(given, left), {
     isPermanent,
-    peer: URL.canParse(url) ? publicUrl(new URL(url)) : undefined,
+    peer,
     ...(reconnect !== undefined && { reconnect }),
     ...(backoff !== undefined && { backoff }),
     ...(dialOptions.limits !== undefined && { limits: dialOptions.limits }),
   });
   try {
-    await connection.ready({ signal, timeoutMs });
+    await firstSession(connection, peer, options, timeoutMs);
   } catch (error) {
     await connection.close();
     throw error;
@@ -104,6 +109,36 @@ export async function connect<Context = unknown>(
   void connection.closed.finally(note(String(url)));
   // Around the connection, not each of its sessions: what retries gets another session.
   return interceptCaller(connection, interceptors);
+}
+
+/** Waits for the first session, and for the server to accept what this side proves itself with there. */
+async function firstSession(
+  connection: Connection,
+  peer: string,
+  { signal, credentials, headers, cert }: Pick<DialOptions, "signal" | "credentials" | "headers" | "cert">,
+  timeoutMs: number,
+): Promise<void> {
+  const proves = (credentials ?? headers ?? cert) !== undefined;
+  for (const since = Date.now(); ; ) {
+    const session = await connection.ready({ signal, timeoutMs: timeoutMs - (Date.now() - since) });
+    try {
+      if (proves) await untilAccepted(session, signal);
+      return;
+    } catch (thrown) {
+      const error = RpcError.from(thrown);
+      signal?.throwIfAborted();
+      if (isDenied(error)) throw refusalBy(peer, error);
+      if (Date.now() - since >= timeoutMs) throw error;
+    }
+  }
+}
+
+function refusalBy(peer: string, { code, message, cause }: RpcError): RpcError {
+  return new RpcError(code, `${peer} refused the session: ${message}`, {
+    refused: true,
+    cause,
+    hint: "see what the options credentials, headers or cert give",
+  });
 }
 
 /** The options for another address: what only QUIC has is left out over another transport. */

@@ -8,7 +8,7 @@ let said: string[] = [];
 
 beforeEach(() => {
   said = [];
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
   vi.spyOn(process, "emitWarning").mockImplementation((text) => void said.push(String(text)));
   vi.spyOn(process.stderr, "write").mockImplementation((text) => said.push(String(text)) > 0);
 });
@@ -28,7 +28,10 @@ function begun(options: DrainOnSignalOptions) {
       order.push("drained");
       return { unacknowledged: 0 };
     },
-    close: () => Promise.resolve({ unacknowledged: 0 }),
+    close: () => {
+      order.push("ended");
+      return Promise.resolve({ unacknowledged: 0 });
+    },
     stats: () => ({ ...idle, handlers: 1 }),
   };
   const connection = { close: () => order.push("closed") };
@@ -52,6 +55,17 @@ it("closes what it is given once the server is drained, and says so where the pr
   expect(process.listenerCount("SIGUSR2")).toBe(0);
   vi.advanceTimersByTime(5000);
   expect(said).toEqual([expect.stringContaining("drainOnSignal(server, { close: [connection] })")]);
+});
+
+it("takes a signal that comes twice at once for one, and a second one for what it is", () => {
+  const { order, stop } = begun({ signals: ["SIGUSR2"] });
+  vi.advanceTimersByTime(499);
+  process.emit("SIGUSR2", "SIGUSR2");
+  expect(order).toEqual([]);
+  vi.advanceTimersByTime(1);
+  process.emit("SIGUSR2", "SIGUSR2");
+  expect(order).toEqual(["ended"]);
+  stop();
 });
 
 it.each([

@@ -3,6 +3,8 @@ import type { Server, ServerDrainOptions } from "./server.js";
 
 /** A program that was asked to end and still runs so many milliseconds after its drain gets a warning that says why that may be. */
 const STILL_RUNNING_MS = 5000;
+/** Ctrl-C reaches all processes of a terminal, and `npm` and `tsx` pass it on to the program once more: signals so close are one. */
+const SAME_MS = 500;
 /** A drain that takes so many milliseconds is said to somebody at a terminal. */
 const LONG_MS = 1000;
 
@@ -24,7 +26,7 @@ export function drainOnSignal(
 ): () => void {
   const { signals = ["SIGTERM", "SIGINT"], close = [], ...drain } = options;
   checkDrain(drain);
-  let draining = false;
+  let drainingSince: number | undefined;
   const end = async (isTyped: boolean): Promise<void> => {
     const long = isTyped && process.stderr.isTTY ? setTimeout(() => sayWaiting(server), LONG_MS) : undefined;
     try {
@@ -38,11 +40,12 @@ export function drainOnSignal(
     }
   };
   const onSignal = (signal: NodeJS.Signals): void => {
-    if (draining) {
-      void server.close({ closeCode: 0 });
+    const now = performance.now();
+    if (drainingSince !== undefined) {
+      if (now - drainingSince >= SAME_MS) void server.close({ closeCode: 0 });
       return;
     }
-    draining = true;
+    drainingSince = now;
     void end(signal === "SIGINT");
   };
   const stop = (): void => {

@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { inspect } from "node:util";
 import {
   Authentications,
   type CloseOptions,
@@ -162,13 +163,32 @@ class RpcServer<Context> implements Server {
           this.onError(error, { method: "serve" });
           return [];
         });
-        this.listeners.push(...listeners);
+        this.listeners.push(...listeners, ...(await this.beside(target, listeners, onArrival)));
       }
       if (missing !== undefined && this.listeners.length === 0) throw missing;
       if (targets.some(isPassed)) await notifyReady();
     } catch (error) {
       await this.close();
       throw error;
+    }
+  }
+
+  /** Listens at a target's other address too, unless this machine has none. */
+  private async beside(
+    { otherHost, ...target }: ProvidedTarget,
+    [first]: readonly Listener[],
+    onArrival: (arrival: Arrival) => void,
+  ): Promise<readonly Listener[]> {
+    const port = first?.address?.port;
+    // Workers share the sockets that their group has bound.
+    if (otherHost === undefined || port === undefined || this.share !== undefined) return [];
+    try {
+      return await target.provider.listen({ ...target, host: otherHost, port }, this.settings, onArrival);
+    } catch (cause) {
+      const { code } = cause as NodeJS.ErrnoException;
+      // A port that the system has chosen may be taken at the other address.
+      if (code === "EADDRNOTAVAIL" || code === "EAFNOSUPPORT" || target.port === 0) return [];
+      throw transportError(cause, { doing: "listen on", url: urlOf({ ...target, host: otherHost, port }) });
     }
   }
 
@@ -269,6 +289,16 @@ class RpcServer<Context> implements Server {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  /** What `JSON.stringify` writes. */
+  toJSON(): object {
+    return { urls: this.urls, ...this.stats() };
+  }
+
+  /** What `console.log` writes: its options hold the private key. */
+  [inspect.custom](): object {
+    return this.toJSON();
   }
 
   private async end(options: CloseOptions = {}): Promise<Unacknowledged> {

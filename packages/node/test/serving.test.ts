@@ -2,12 +2,14 @@ import { once } from "node:events";
 import { mkdtempSync } from "node:fs";
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { connect as connectTcp, createServer, type Socket } from "node:net";
-import { tmpdir } from "node:os";
+import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
+import { inspect } from "node:util";
 import { createRouter } from "@quicrpc/core/generated";
-import { refusalCode } from "@quicrpc/core/transport";
+import { publicUrl, refusalCode } from "@quicrpc/core/transport";
 import { RpcError, type Session } from "@quicrpc/core";
 import {
+  connect,
   devCertificate,
   dial,
   type DialOptions,
@@ -17,7 +19,7 @@ import {
   type ServeOptions,
   type Server,
 } from "@quicrpc/node";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
 import { behaviourRouter, methods, Witness } from "../../../test/behaviour/service.js";
 import { trustOf } from "./trust.js";
@@ -51,6 +53,8 @@ async function failure(promise: Promise<unknown>): Promise<unknown> {
   }
   throw new Error("it went well");
 }
+
+const hasIpv6 = Object.values(networkInterfaces()).some((each) => each?.some(({ address }) => address === "::1"));
 
 /** Node's sockets with a path are named pipes on Windows. */
 const unix = process.platform !== "win32";
@@ -123,6 +127,56 @@ describe("serve", () => {
     expect(await session.closed).toMatchObject({ closeCode: refusalCode("unauthenticated"), reason: "who are you?" });
     expect(refused).toHaveLength(1);
     expect(server.sessions.size).toBe(0);
+  });
+
+  it.each(schemes)("connect to %s rejects where the server refuses who it is, and names the server", async (listen) => {
+    const server = await served({
+      listen,
+      authenticate: async ({ credentials }) => {
+        if ((await credentials) !== "alice") throw new RpcError("unauthenticated", "who are you?");
+      },
+    });
+    const [url = ""] = server.urls;
+    const trust = trustOf(url, await devCertificate());
+    expect(await failure(connect(url, { ...trust, credentials: "mallory" }))).toMatchObject({
+      code: "unauthenticated",
+      message: `${publicUrl(new URL(url))} refused the session: who are you?`,
+      hint: expect.stringContaining("credentials"),
+    });
+    const connection = await connect(url, { ...trust, credentials: "alice" });
+    open.push(connection);
+    expect(connection.state).toEqual({ status: "ready" });
+  });
+
+  it("nothing that is printed of a server or a client has a private key or credentials", async () => {
+    const tls = await devCertificate();
+    const server = await served({
+      listen: schemes,
+      webSocket: true,
+      http: true,
+      authenticate: () => "somebody",
+    });
+    const all: unknown[] = [server, server.sessions];
+    for (const url of server.urls) {
+      const connection = await connect(url, { ...trustOf(url, tls), credentials: "a secret token" });
+      open.push(connection);
+      all.push(connection, connection.session);
+    }
+    const printed = inspect(all, { depth: 20, maxArrayLength: null, maxStringLength: null }) + JSON.stringify(server);
+    expect(printed).toContain(server.urls[0]);
+    expect(printed.includes("PRIVATE KEY")).toBe(false);
+    expect(printed.includes("a secret token")).toBe(false);
+  });
+
+  it.runIf(hasIpv6)("localhost is both of its addresses, at one port", async () => {
+    const server = await served({ listen: schemes.map((url) => url.replace("127.0.0.1", "localhost")) });
+    expect(server.urls.map((url) => new URL(url).hostname)).toEqual(schemes.flatMap(() => ["127.0.0.1", "[::1]"]));
+    for (const url of server.urls) expect(await (await dialled(url)).ping()).toBeGreaterThan(0);
+    const ports = server.urls.map((url) => new URL(url).port);
+    expect(new Set(ports).size).toBe(schemes.length);
+    const [url = ""] = server.urls;
+    const taken = served({ listen: url.replace("127.0.0.1", "localhost") });
+    await expect(taken).rejects.toMatchObject({ code: "EADDRINUSE" });
   });
 
   it("authentication that takes too long refuses the session, and its signal fires", async () => {
@@ -426,8 +480,11 @@ describe("server.drain", () => {
     await witness.until("wait a");
     process.kill(process.pid, "SIGUSR2");
     await session.draining;
+    const later = performance.now() + 500;
+    const now = vi.spyOn(performance, "now").mockImplementation(() => later);
     process.kill(process.pid, "SIGUSR2");
     expect(await call).toMatchObject({ code: "unavailable" });
+    now.mockRestore();
     await session.closed;
     await server.close();
     await new Promise(setImmediate);

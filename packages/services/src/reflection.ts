@@ -9,7 +9,7 @@ import {
 } from "./generated/reflection.js";
 
 /** Serves quicrpc.v1.Reflection: what `routers` serve, and reflection itself. Anybody who may call it learns of every method. */
-export function createReflection(routers: readonly Router[]): Router {
+export function createReflection(routers: readonly Router<never>[]): Router {
   let services: ServiceDescription[] | undefined;
   const reflection: Router = createReflectionRouter({
     list: () => {
@@ -22,7 +22,7 @@ export function createReflection(routers: readonly Router[]): Router {
 }
 
 /** Lists the services of routers, sorted by service and method name. */
-export function describeServices(routers: readonly Router[]): ServiceDescription[] {
+export function describeServices(routers: readonly Router<never>[]): ServiceDescription[] {
   const services = new Map<string, ServiceDescription>();
   for (const { method } of routers.flatMap(({ methods }) => methods)) {
     const { name, id } = method.service;
@@ -36,7 +36,7 @@ export function describeServices(routers: readonly Router[]): ServiceDescription
 }
 
 /** Returns the details that a service's generated code has for tools. They are loaded on first use. */
-async function detailsOf(name: string, routers: readonly Router[]): Promise<ServiceDetails> {
+async function detailsOf(name: string, routers: readonly Router<never>[]): Promise<ServiceDetails> {
   const bound = routers.flatMap(({ methods }) => methods).find(({ method }) => method.service.name === name);
   if (bound === undefined) throw new RpcError("not_found", `the service ${name} is not served here`);
   const tooling = await bound.method.service.tooling?.();

@@ -44,6 +44,16 @@ describe("health", () => {
 });
 
 describe("reflection", () => {
+  it("stands beside routers whose handlers know who calls", async () => {
+    const hello = { hello: defineMethod({ name: "demo.v1.Hello", id: 10 }, "unary", "hello", { id: 1 }) };
+    const own = createRouter<typeof hello, { name: string }>(hello, { hello: () => undefined });
+    const routers: Router<{ name: string }>[] = [own, createReflection([own])];
+    const [ours, theirs] = createMemoryPair();
+    createSession(theirs, { routers, connection: { name: "alice" } });
+    const { services } = await createReflectionClient(createSession(ours)).list();
+    expect(services.map(({ name }) => name)).toEqual(["demo.v1.Hello", "quicrpc.v1.Reflection"]);
+  });
+
   it("lists services and methods by name, itself too", async () => {
     const shop = { name: "demo.v1.Shop", id: 9 };
     const codec = { encode: () => {}, decode: () => undefined };

@@ -7,6 +7,7 @@ import type { Limits } from "../limits.js";
 import { createRouter } from "../server/router.js";
 import { createSession } from "../session/create-session.js";
 import type { Session } from "../session/session.js";
+import { refusalCode } from "../transport/close-codes.js";
 import { createMemoryPair } from "../transport/memory.js";
 import { type Connection, type ConnectionOptions, createConnection } from "./connection.js";
 import type { ConnectionState } from "./state.js";
@@ -122,6 +123,37 @@ describe("a connection heals", () => {
     await pass(100);
     expect(await peer.latest.unary(methods.echo, "2")).toBe("client 2");
     expect(peer.sessions).toHaveLength(2);
+  });
+
+  it("that a server refuses tells why, fails calls with that, and is ready when the server has accepted it", async () => {
+    connected();
+    const statuses: string[] = [];
+    const watched = (async () => {
+      for await (const { status } of connection.states()) statuses.push(status);
+    })();
+    await connection.ready();
+    const refuse = async (): Promise<void> => {
+      await peer.latest.close({ closeCode: refusalCode("unauthenticated"), reason: "a bad token" });
+      await pass(0);
+    };
+    await refuse();
+    for (let attempt = 0; attempt < 2; attempt++) {
+      expect(connection.state).toMatchObject({ error: { code: "unauthenticated", message: "a bad token" } });
+      const call = connection.unary(methods.echo, "a");
+      await expect(call).rejects.toMatchObject({ code: "unauthenticated", refused: true });
+      peer.answers = false;
+      await pass(200);
+      peer.dials.at(-1)?.resolve(peer.session());
+      // Before the ping arrives there.
+      await refuse();
+    }
+    expect(statuses.filter((status) => status === "ready")).toEqual(["ready"]);
+    peer.answers = true;
+    await pass(400);
+    expect(connection.state.status).toBe("ready");
+    expect(await connection.unary(methods.echo, "b")).toBe("b");
+    await connection.close();
+    await watched;
   });
 
   it("waits longer after each failure, up to the most, and starts anew after a session that lasted", async () => {

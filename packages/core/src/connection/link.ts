@@ -4,6 +4,8 @@ import type { ItemIterator } from "../platform-types.js";
 import type { ClosedSession, CloseOptions, DrainOptions, SessionEnd } from "../session/options.js";
 import type { Session } from "../session/session.js";
 import { type Backoff, backoffDelay } from "../backoff.js";
+import { isDenied, refusalOf } from "../transport/close-codes.js";
+import { untilAccepted } from "./ready.js";
 import { type ConnectionState, Watched, withResuming } from "./state.js";
 
 /** A session that lived so long starts the backoff anew when it is lost. */
@@ -129,8 +131,7 @@ export class Link<S extends Session> {
     this.#set(state);
     const abort = new AbortController();
     this.#dialling = abort;
-    const dial = async (): Promise<S> => this.#options.dial(abort.signal, this.#predecessor);
-    dial().then(
+    this.#dial(abort.signal).then(
       (session) => {
         if (this.#dialling === abort) this.#adopt(session);
         else void session.close();
@@ -139,6 +140,13 @@ export class Link<S extends Session> {
         if (this.#dialling === abort) this.#failed(asError(error));
       },
     );
+  }
+
+  async #dial(signal: AbortSignal): Promise<S> {
+    const session = await this.#options.dial(signal, this.#predecessor);
+    // A server refuses a session when it has begun.
+    if (this.refusal !== undefined) await untilAccepted(session, signal);
+    return session;
   }
 
   #adopt(session: S): void {
@@ -185,7 +193,6 @@ export class Link<S extends Session> {
 
   #failed(error: Error): void {
     this.#dialling = undefined;
-    this.refusal = this.#options.isPermanent(error) ? error : undefined;
     this.#waitToRetry(error);
   }
 
@@ -196,7 +203,7 @@ export class Link<S extends Session> {
     this.#current = undefined;
     if (this.#stopped) return;
     this.#withdraw();
-    const error = end.error ?? new RpcError("unavailable", describeEnd(end));
+    const error = refusalOf(end.error) ?? end.error ?? new RpcError("unavailable", describeEnd(end));
     if (!this.#options.reconnect) {
       this.#giveUp(error);
       this.#end.resolve(end);
@@ -223,6 +230,7 @@ export class Link<S extends Session> {
   }
 
   #waitToRetry(error: Error): void {
+    this.refusal = isDenied(error) || this.#options.isPermanent(error) ? error : undefined;
     const most = nobodyListens(error) ? MOST_WHERE_NOBODY_LISTENS_MS : Number.POSITIVE_INFINITY;
     const delay = Math.min(most, backoffDelay(this.#failures++, this.#options.backoff));
     const failures = this.#failures;

@@ -1,4 +1,6 @@
 import type { ItemIterator } from "../platform-types.js";
+import { RpcError } from "../errors.js";
+import type { Session } from "../session/session.js";
 import { closedError } from "./session-caller.js";
 import type { ConnectionState } from "./state.js";
 
@@ -47,4 +49,20 @@ export async function whenReady<T>(
   }
   signal?.throwIfAborted();
   throw closedError(why());
+}
+
+/** Resolves when the peer has answered on a session. Rejects, and closes it, where the session is refused or ends before, or the signal fires. */
+export async function untilAccepted(session: Session, signal?: AbortSignal): Promise<void> {
+  const close = (): void => void session.close();
+  signal?.addEventListener("abort", close, { once: true });
+  try {
+    await session.ping();
+  } catch (error) {
+    // What carries calls alone, such as HTTP, is never refused as a whole.
+    if (RpcError.from(error).code === "unimplemented") return;
+    close();
+    throw error;
+  } finally {
+    signal?.removeEventListener("abort", close);
+  }
 }

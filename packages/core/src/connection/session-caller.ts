@@ -8,7 +8,7 @@ import { itemsLater, type LateCall } from "../client/late-call.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import { hintOf, RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
-import { isEndOfSession, isRejectedEarly } from "../transport/close-codes.js";
+import { isDenied, isEndOfSession, isRejectedEarly } from "../transport/close-codes.js";
 import { Moves } from "./moves.js";
 import { remaining, WaitingCalls } from "./waiting-calls.js";
 
@@ -262,7 +262,8 @@ class Refusals {
 /** The error of a call that does not wait. */
 export function notReady(cause: Error | undefined): RpcError {
   const because = cause === undefined ? "" : `: ${cause.message}`;
-  return new RpcError("unavailable", `there is no session${because}`, { refused: true, cause, hint: hintOf(cause) });
+  const code = cause !== undefined && isDenied(cause) ? cause.code : "unavailable";
+  return new RpcError(code, `there is no session${because}`, { refused: true, cause, hint: hintOf(cause) });
 }
 
 /** The error of a call once nothing makes sessions any more. */

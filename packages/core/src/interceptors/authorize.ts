@@ -1,15 +1,19 @@
 import { type AnyMethod, fullName, streamsInput, streamsOutput } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
+import type { CallContext } from "../server/context.js";
 import type { Awaitable } from "../server/router.js";
 import type { InterceptedCall, Interceptor } from "./interceptor.js";
 
 /** Who may call a method: everybody, or those who are known and have all of these scopes. */
 export type Permission = "public" | readonly string[];
 
+/** A call as its callee sees it; `Context` is what `authenticate` returns. */
+type AuthorizedCall<Context> = InterceptedCall & { readonly context: CallContext<Context> };
+
 /** Options of `authorize`. */
-export interface AuthorizeOptions {
+export interface AuthorizeOptions<Context = unknown> {
   /** Returns the scopes of who calls; undefined where nobody is known. */
-  readonly scopesOf: (call: InterceptedCall) => Awaitable<Iterable<string> | undefined>;
+  readonly scopesOf: (call: AuthorizedCall<Context>) => Awaitable<Iterable<string> | undefined>;
   /**
    * Returns who may call a method. Default, by its `meta`: everybody for `auth: "public"`, those who have them all for `scopes: ["orders:write"]`,
    * and whoever is known for neither.
@@ -19,10 +23,14 @@ export interface AuthorizeOptions {
 
 /**
  * Lets calls through that the schema permits their caller. Others fail with `unauthenticated` where nobody is known, or `permission_denied`,
- * which names the scopes that are missing. Streams are held to it again whenever their client's credentials are renewed. For callees.
+ * which names the scopes that are missing. Streams are held to it again whenever their client's credentials are renewed. For callees: `authorize<User>({
+ * scopesOf: ({ context }) => context.connection.scopes })`, where `authenticate` returns a `User`.
  */
-export function authorize({ scopesOf, permissionOf = permissionOfMeta }: AuthorizeOptions): Interceptor {
-  const check = async (call: InterceptedCall): Promise<void> => {
+export function authorize<Context = unknown>({
+  scopesOf,
+  permissionOf = permissionOfMeta,
+}: AuthorizeOptions<Context>): Interceptor {
+  const check = async (call: AuthorizedCall<Context>): Promise<void> => {
     const permission = permissionOf(call.method);
     if (permission === "public") return;
     const scopes = await scopesOf(call);
@@ -33,9 +41,11 @@ export function authorize({ scopesOf, permissionOf = permissionOfMeta }: Authori
     if (missing.length > 0) throw new RpcError("permission_denied", `${name} needs ${missing.join(" and ")}`);
   };
   return async (call, next) => {
-    await check(call);
-    const { method, context } = call;
-    if (context !== undefined && (streamsInput(method) || streamsOutput(method))) {
+    const { method } = call;
+    const context = call.context as CallContext<Context> | undefined;
+    if (context === undefined) throw new TypeError("authorize() is an interceptor of servers: callers have no scopes");
+    await check({ ...call, context });
+    if (streamsInput(method) || streamsOutput(method)) {
       context.onRenewal((renewed) => check({ ...call, context: renewed }));
     }
     return next(call);

@@ -2,6 +2,7 @@ import type { Carrier } from "../call/carrier.js";
 import { Drain } from "../call/lanes/drain.js";
 import { Lane } from "../call/lanes/lane.js";
 import type { AnyMethod, Via } from "../contract/descriptor.js";
+import type { RpcError } from "../errors.js";
 import { SessionCode } from "../transport/close-codes.js";
 import type { TransportSession } from "../transport/session.js";
 import type { PeerLane } from "../call/lanes/peer-lane.js";
@@ -37,10 +38,10 @@ export class LaneSession<Transport extends TransportSession>
   /** The same when the peer was told that there is nothing more. */
   #lostBeforeParting: number | undefined = undefined;
   /** The session's own lane has ended, or one that was before it. */
-  readonly #onLaneOver = (lane: Lane): void => {
+  readonly #onLaneOver = (lane: Lane, error: RpcError): void => {
     if (this.ourLane !== lane) return;
     this.ourLane = undefined;
-    this.pings.fail("the lane has ended");
+    this.pings.fail(error);
   };
 
   constructor(transport: Transport, parts: SessionParts) {
@@ -166,13 +167,13 @@ export class LaneSession<Transport extends TransportSession>
     return this.ourLane;
   }
 
-  #newLane(onOver: (lane: Lane) => void): Lane {
-    const lane = new Lane(0, Lane.on(this.openStream(), this.settings), this, () => {
+  #newLane(onOver: (lane: Lane, error: RpcError) => void): Lane {
+    const lane = new Lane(0, Lane.on(this.openStream(), this.settings), this, (_, error) => {
       if (!this.ended) {
         this.lanes.delete(lane);
         this.#lostOnLanes += lane.unacknowledged;
       }
-      onOver(lane);
+      onOver(lane, error);
     });
     this.lanes.add(lane);
     return lane;

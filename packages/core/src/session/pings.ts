@@ -1,5 +1,5 @@
 import { deferred, type Deferred } from "../deferred.js";
-import { RpcError } from "../errors.js";
+import type { RpcError } from "../errors.js";
 
 /** The pings under way, and the round-trip time they measure. */
 export class Pings {
@@ -31,10 +31,10 @@ export class Pings {
   }
 
   /** No answer comes any more. */
-  fail(reason: string): void {
+  fail(error: RpcError): void {
     const pings = [...this.#waiting.values()];
     this.#waiting.clear();
-    for (const { answer } of pings) answer?.reject(new RpcError("unavailable", reason));
+    for (const { answer } of pings) answer?.reject(error);
   }
 
   #start(send: (token: number) => void, answer: Deferred<number> | undefined): void {

@@ -40,7 +40,7 @@ export interface Session<Transport extends TransportSession = TransportSession> 
    * cannot, or does not within `withinMs`, the session drains, and its next one begins with new credentials.
    */
   demandCredentials(options?: DemandOptions): void;
-  /** Measures the round-trip time, in milliseconds. Rejects with `unavailable` when the session ends before. */
+  /** Measures the round-trip time, in milliseconds. Rejects when the session ends before, with the error of its calls. */
   ping(): Promise<number>;
   /** The round-trip time that the last ping measured, in milliseconds; undefined before the first. */
   readonly rttMs: number | undefined;

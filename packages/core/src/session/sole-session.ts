@@ -33,7 +33,7 @@ export class SoleSession<Transport extends TransportSession> extends LaneSession
       maxHandshakeMs,
     );
     // It stays the session's when it has ended: there is no other.
-    const lane = soleLane(stream, this, () => this.pings.fail("the lane has ended"));
+    const lane = soleLane(stream, this, (_, error) => this.pings.fail(error));
     // A message of its own over a WebSocket: a server may want to read it before whatever follows.
     if (stream.opener) lane.channel.flushNow();
     this.ourLane = lane;

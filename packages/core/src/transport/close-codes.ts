@@ -60,12 +60,25 @@ export function isRejectedEarly({ cause }: RpcError): boolean {
   return cause instanceof Error && (cause as { code?: unknown }).code === EARLY_DATA_REJECTED;
 }
 
+/** The peer's refusal, where that is how a session ended: no handler has seen a call of it. */
+export function refusalOf(error: Error | undefined): RpcError | undefined {
+  const { closeCode, reason } = (error ?? {}) as { closeCode?: unknown; reason?: unknown };
+  const status = typeof closeCode === "number" ? closeCode - SessionCode.Refused : 0;
+  if (status < 1 || status > 16) return undefined;
+  return new RpcError(codeFromNumber(status), String(reason), { refused: true, cause: error });
+}
+
+/** Whether a server refused what a client proves itself with: the same again is refused again. */
+export function isDenied(error: Error): error is RpcError {
+  return error instanceof RpcError && (error.code === "unauthenticated" || error.code === "permission_denied");
+}
+
 function describeLoss(error: Error | undefined): RpcError {
   if (error === undefined) return new RpcError("unavailable", "the session was closed");
-  const { closeCode, reason, code } = error as { closeCode?: unknown; reason?: unknown; code?: unknown };
-  const status = typeof closeCode === "number" ? closeCode - SessionCode.Refused : 0;
+  const refused = refusalOf(error);
+  if (refused !== undefined) return refused;
+  const { code } = error as { code?: unknown };
   const refusal = { refused: true, cause: error };
-  if (status >= 1 && status <= 16) return new RpcError(codeFromNumber(status), String(reason), refusal);
   // Nothing of it was processed (RFC 9001 §4.6.2, RFC 9000 §20.1).
   if (code === EARLY_DATA_REJECTED || code === CONNECTION_REFUSED)
     return new RpcError("unavailable", error.message, refusal);

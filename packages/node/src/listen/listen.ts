@@ -11,10 +11,15 @@ import { passedPorts } from "./systemd.js";
 /** The scheme of sockets that systemd has passed to this process. */
 const PASSED = "systemd:";
 
+/** Both addresses of `localhost` (RFC 6761 §6.3): browsers try the second first, whatever the machine's list of hosts says. */
+const LOOPBACK = { host: "127.0.0.1", otherHost: "::1" } as const;
+
 /** A target, and the provider that listens there. */
 export interface ProvidedTarget extends ListenTarget {
   readonly scheme: string;
   readonly provider: Able<"listen">;
+  /** Also at this address, at the same port, where this machine has it. */
+  readonly otherHost?: string;
 }
 
 /** Where a server's options say to listen. Throws `TypeError` for a URL that no transport takes. */
@@ -59,10 +64,11 @@ function targetOf(url: URL, transports: readonly TransportProvider[]): ProvidedT
   const provider = providerFor(scheme, "listen", transports);
   // A URL leaves the default ports of some schemes out.
   const { defaultPort = DEFAULT_PORT } = provider;
+  const host = hostOf(url);
   return {
     scheme,
     provider,
-    host: hostOf(url),
+    ...(host === "localhost" && !transports.includes(provider) ? LOOPBACK : { host }),
     port: port === "" ? defaultPort : Number(port),
     path: scheme === "unix:" ? decodeURIComponent(pathname) : pathname,
   };

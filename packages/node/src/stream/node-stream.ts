@@ -1,5 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
+import { inspect } from "node:util";
 import {
   byteStreamTransport,
   type ByteStream,
@@ -87,6 +88,11 @@ class NodeByteStream implements ByteStream {
   destroy(): void {
     this.readable.destroy();
     this.writable.destroy();
+  }
+
+  /** What `console.log` of a session writes: a TLS socket holds the private key of its server. */
+  [inspect.custom](): object {
+    return { readable: this.readable.constructor.name, writable: this.writable.constructor.name };
   }
 
   pause(): void {

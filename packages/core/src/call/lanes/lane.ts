@@ -53,7 +53,7 @@ export class Lane extends PeerLane implements Carrier {
     ourBit: 0 | 1,
     channel: (lane: FrameHandler) => Channel,
     host: LaneHost,
-    onOver: (lane: PeerLane) => void,
+    onOver: (lane: PeerLane, error: RpcError) => void,
   ) {
     super(ourBit, channel, host, onOver);
     const { maxCallsPerLane, maxMetadataBytes } = host.settings.limits;

@@ -41,19 +41,19 @@ export class PeerLane implements FrameHandler {
   protected readonly host: LaneHost;
   protected over = false;
   private readonly callee: LaneCallee;
-  private readonly onOver: (lane: PeerLane) => void;
+  private readonly onOver: (lane: PeerLane, error: RpcError) => void;
   private greeted = false;
 
   /**
    * @param ourBit of the ids of our calls: 0 on the side that opened the stream, 1 on the other
    * @param channel made here, as it tells the lane of its frames
-   * @param onOver called when the lane has ended
+   * @param onOver called when the lane has ended, with the error of its calls
    */
   constructor(
     ourBit: 0 | 1,
     channel: (lane: FrameHandler) => Channel,
     host: LaneHost,
-    onOver: (lane: PeerLane) => void,
+    onOver: (lane: PeerLane, error: RpcError) => void,
   ) {
     this.ourBit = ourBit;
     this.host = host;
@@ -141,10 +141,10 @@ export class PeerLane implements FrameHandler {
   }
 
   /** The lane has ended, and with it all calls on it. */
-  protected end(_error: RpcError): void {
+  protected end(error: RpcError): void {
     if (this.over) return;
     this.over = true;
-    this.onOver(this);
+    this.onOver(this, error);
     this.callee.end();
   }
 
