@@ -15,16 +15,7 @@ import { type CallTimings, callTimings } from "@quicrpc/core/measure";
 import { Command, InvalidArgumentError } from "commander";
 import { type FoundMethod, findMethod, parseInput, parseMethod } from "./find-method.js";
 import { colorsFor } from "./report.js";
-import {
-  EXIT,
-  jsonText,
-  parseCount,
-  TARGET_HELP,
-  type TargetOptions,
-  withIdentity,
-  withSession,
-  withTarget,
-} from "./target.js";
+import { EXIT, jsonText, parseCount, TARGET_HELP, type TargetOptions, withSession, withTarget } from "./target.js";
 
 /** A field of metadata. */
 type Field = readonly [name: string, value: string | Uint8Array];
@@ -39,21 +30,19 @@ interface CallCommandOptions extends TargetOptions {
 /** The `call` command. */
 export function callCommand(): Command {
   return withTarget(
-    withIdentity(
-      new Command("call")
-        .description("Call a method, which the server's reflection service describes.")
-        .argument("<url>", "the server")
-        .argument("<method>", "service/method", parseMethod)
-        .argument(
-          "[input]",
-          "JSON, @file, or - for stdin; where the caller streams, items are read from stdin, one line each",
-          parseInput,
-        )
-        .option("-m, --metadata <field>", 'send metadata with the call, "name: value"; repeatable', parseMetadata)
-        .option("-o, --out <file>", "write the answer into a file")
-        .option("-v, --verbose", "tell on stderr what the call did: session, metadata, trailers, times")
-        .option("--retry <n>", "so many attempts, where none can have run twice", parseCount),
-    ),
+    new Command("call")
+      .description("Call a method, which the server's reflection service describes.")
+      .argument("<url>", "the server")
+      .argument("<method>", "service/method", parseMethod)
+      .argument(
+        "[input]",
+        "JSON, @file, or - for stdin; where the caller streams, items are read from stdin, one line each",
+        parseInput,
+      )
+      .option("-m, --metadata <field>", 'send metadata with the call, "name: value"; repeatable', parseMetadata)
+      .option("-o, --out <file>", "write the answer into a file")
+      .option("-v, --verbose", "tell on stderr what the call did: session, metadata, trailers, times")
+      .option("--retry <n>", "so many attempts, where none can have run twice", parseCount),
   )
     .addHelpText(
       "after",

@@ -4,17 +4,15 @@ import { Command } from "commander";
 import { detailsOf, findService, listServices } from "./find-method.js";
 import { type Colors, colorsFor } from "./report.js";
 
-import { EXIT, printJson, TARGET_HELP, type TargetOptions, withIdentity, withSession, withTarget } from "./target.js";
+import { EXIT, printJson, TARGET_HELP, type TargetOptions, withSession, withTarget } from "./target.js";
 
 /** The `describe` command. */
 export function describeCommand(): Command {
   return withTarget(
-    withIdentity(
-      new Command("describe")
-        .description("Show types and comments of what a server serves, by its reflection service.")
-        .argument("<url>", "the server")
-        .argument("[name]", "only this service, or service/method"),
-    ),
+    new Command("describe")
+      .description("Show types and comments of what a server serves, by its reflection service.")
+      .argument("<url>", "the server")
+      .argument("[name]", "only this service, or service/method"),
   )
     .addHelpText(
       "after",

@@ -1,14 +1,12 @@
 import { Command } from "commander";
-import { EXIT, TARGET_HELP, type TargetOptions, withConnection, withIdentity, withTrust } from "./target.js";
+import { EXIT, TARGET_HELP, type TargetOptions, withConnection, withTrust } from "./target.js";
 
 /** The `mcp` command. */
 export function mcpCommand(version: string): Command {
-  return withIdentity(
-    withTrust(
-      new Command("mcp")
-        .description("Offer a server's methods to a language model as tools, over stdio: those that its schemas mark.")
-        .argument("<url>", "the server"),
-    ),
+  return withTrust(
+    new Command("mcp")
+      .description("Offer a server's methods to a language model as tools, over stdio: those that its schemas mark.")
+      .argument("<url>", "the server"),
   )
     .addHelpText(
       "after",

@@ -1,14 +1,6 @@
 import { spawn } from "node:child_process";
 import { Command, InvalidArgumentError } from "commander";
-import {
-  EXIT,
-  TARGET_HELP,
-  type TargetOptions,
-  trustedHashes,
-  withConnection,
-  withIdentity,
-  withTrust,
-} from "./target.js";
+import { EXIT, TARGET_HELP, type TargetOptions, trustedHashes, withConnection, withTrust } from "./target.js";
 
 interface StudioCommandOptions extends TargetOptions {
   readonly port?: number;
@@ -18,18 +10,16 @@ interface StudioCommandOptions extends TargetOptions {
 
 /** The `studio` command. */
 export function studioCommand(): Command {
-  return withIdentity(
-    withTrust(
-      new Command("studio")
-        .description("Serve a page, on this machine alone, that shows what a server serves and calls it.")
-        .argument("<url>", "the server")
-        .option("--port <port>", "the page's port (default: any that is free)", parsePort)
-        .option(
-          "--direct",
-          "the page connects by itself, to an https:// URL that allows its origin: its network is shown",
-        )
-        .option("--open", "open the page in the browser"),
-    ),
+  return withTrust(
+    new Command("studio")
+      .description("Serve a page, on this machine alone, that shows what a server serves and calls it.")
+      .argument("<url>", "the server")
+      .option("--port <port>", "the page's port (default: any that is free)", parsePort)
+      .option(
+        "--direct",
+        "the page connects by itself, to an https:// URL that allows its origin: its network is shown",
+      )
+      .option("--open", "open the page in the browser"),
   )
     .addHelpText(
       "after",
@@ -51,7 +41,8 @@ ${TARGET_HELP}`,
           ...(options.direct === true && { direct: { certificateHashes: await trustedHashes(options) } }),
           ...(options.port !== undefined && { port: options.port }),
         });
-        process.stdout.write(`${studio.url}\n`);
+        // A script takes the address as it is.
+        process.stdout.write(`${process.stdout.isTTY ? "studio  " : ""}${studio.url}\n`);
         if (options.open === true) openPage(studio.url);
         await new Promise<void>((resolve) => {
           for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());

@@ -5,8 +5,8 @@ import type { DevCertificate, DialOptions } from "@quicrpc/node";
 import { type Command, InvalidArgumentError } from "commander";
 import { colorsFor } from "./report.js";
 
-/** Exit codes of the commands that call a server; 2 is wrong usage. */
-export const EXIT = { ok: 0, failed: 1, noSession: 3 } as const;
+/** Exit codes of the commands that call a server. */
+export const EXIT = { ok: 0, failed: 1, usage: 2, noSession: 3 } as const;
 
 /** How a server is reached and trusted. */
 export interface TargetOptions {
@@ -28,18 +28,13 @@ export function withTarget(command: Command): Command {
   return withTrust(command).option("--json", "print JSON");
 }
 
-/** Adds the options that say how a server is trusted. */
+/** Adds the options that say how a server is reached: how it is trusted, and who this side is. */
 export function withTrust(command: Command): Command {
   return command
     .option("--ca <file>", "trust these roots (PEM) instead of the system's")
     .option("--hash <sha-256>", "trust the certificate with this hash, in hex", parseHash)
     .option("--dev", "trust this machine's development certificate")
-    .option("--timeout <ms>", "give up after so many milliseconds", parseMs, 10_000);
-}
-
-/** Adds the options of a command that says who it is. */
-export function withIdentity(command: Command): Command {
-  return command
+    .option("--timeout <ms>", "give up after so many milliseconds", parseMs, 10_000)
     .option("--credentials-from <variable>", "send this environment variable as credentials, such as a token")
     .option(
       "-H, --header <field>",
@@ -75,7 +70,7 @@ export async function withSessions(
     const dialled = sessions.length === count;
     if (dialled && !(error instanceof RpcError)) throw error;
     report(error instanceof Error ? error : new Error(String(error)), options);
-    return dialled ? EXIT.failed : EXIT.noSession;
+    return dialled ? EXIT.failed : exitWithout(error);
   } finally {
     await Promise.all(sessions.map((session) => session.close()));
   }
@@ -94,10 +89,15 @@ export async function withConnection(
     return await work(connection);
   } catch (error) {
     report(error instanceof Error ? error : new Error(String(error)), options);
-    return connection === undefined ? EXIT.noSession : EXIT.failed;
+    return connection === undefined ? exitWithout(error) : EXIT.failed;
   } finally {
     await connection?.close();
   }
+}
+
+/** What was given cannot be used, or there is no session. */
+function exitWithout(error: unknown): number {
+  return error instanceof TypeError ? EXIT.usage : EXIT.noSession;
 }
 
 /** A session with a server. Rejects with why there is none. */
@@ -126,27 +126,51 @@ async function dialOptionsOf(options: TargetOptions): Promise<DialOptions> {
   const hashes = await certificateHashes(options);
   const credentials = credentialsFrom === undefined ? undefined : process.env[credentialsFrom];
   if (credentialsFrom !== undefined && credentials === undefined) {
-    throw new Error(`the environment variable ${credentialsFrom}, of --credentials-from, is not set`);
+    throw new TypeError(`the environment variable ${credentialsFrom}, of --credentials-from, is not set`);
   }
   return {
     timeoutMs: timeout,
-    ...(ca !== undefined && { ca: readFileSync(ca) }),
+    ...(ca !== undefined && { ca: readPem(ca) }),
     ...(hashes.length > 0 && { serverCertificateHashes: hashes }),
     ...(credentials !== undefined && { credentials }),
     ...(header !== undefined && { headers: header }),
   };
 }
 
-function report(error: Error, { json = false }: TargetOptions): void {
+function readPem(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw new TypeError(`the file of --ca cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** What can be done about an error; in the words of the command line, where they are others. */
+export function helpFor(error: unknown, { credentialsFrom, header }: TargetOptions): string | undefined {
+  const { code, hint } = (error ?? {}) as { readonly code?: unknown; readonly hint?: unknown };
+  const isKnown = credentialsFrom !== undefined || header !== undefined;
+  if (code === "unauthenticated" && !isKnown)
+    return "say who you are: put a token into an environment variable, and name that by --credentials-from";
+  if (typeof code === "string" && UNTRUSTED.test(code))
+    return "trust the server's certificate: --dev for this machine's development certificate, --ca <file>, or --hash <sha-256>";
+  return typeof hint === "string" ? hint : undefined;
+}
+
+const UNTRUSTED = /CERTIFICATE_UNTRUSTED$|^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/;
+
+function report(error: Error, options: TargetOptions): void {
+  const { json = false } = options;
   const { code } = error as { code?: unknown };
+  const hint = helpFor(error, options);
   const details = error instanceof RpcError ? error.details : undefined;
   if (json) {
-    process.stderr.write(`${jsonText({ error: { code, message: error.message, details } })}\n`);
+    process.stderr.write(`${jsonText({ error: { code, message: error.message, details, hint } })}\n`);
     return;
   }
   const colors = colorsFor(process.stderr, process.env);
   const lines = [`${colors.red(typeof code === "string" ? code : error.name)} ${printable(error.message)}`];
   if (details !== undefined) lines.push(jsonText(details, 2));
+  if (hint !== undefined) lines.push(`${colors.green("help:")} ${printable(hint)}`);
   process.stderr.write(`${lines.join("\n")}\n`);
 }
 

@@ -72,9 +72,12 @@ interface Outcome {
 }
 
 /** Asynchronous, since the server is in this process. */
-function quicrpc(args: readonly string[], stdin = ""): Promise<Outcome> {
+function quicrpc(args: readonly string[], stdin = "", variables: NodeJS.ProcessEnv = {}): Promise<Outcome> {
   // In no project of schemas.
-  const child = spawn(process.execPath, [main, ...args], { cwd: tmpdir(), env: { ...process.env, NO_COLOR: "1" } });
+  const child = spawn(process.execPath, [main, ...args], {
+    cwd: tmpdir(),
+    env: { ...process.env, ...variables, NO_COLOR: "1" },
+  });
   let stdout = "";
   let stderr = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
@@ -374,5 +377,52 @@ describe("commands that call a server", () => {
     const nobody = await quicrpc(["ping", "tcp://127.0.0.1:1"]);
     expect(nobody).toMatchObject({ code: 3, stdout: "" });
     expect(nobody.stderr).toContain("ECONNREFUSED");
+  });
+});
+
+describe("a server that asks who calls", () => {
+  let guarded: Server;
+  beforeAll(async () => {
+    const router = createRouter({ echo: methods.echo }, { echo: (input) => input });
+    const routers = [router, health.router];
+    guarded = await serve({
+      listen: "tcp://127.0.0.1:0",
+      routers: [...routers, createReflection(routers)],
+      authenticate: async ({ credentials }) => {
+        if ((await credentials) !== "a token") throw new RpcError("unauthenticated", "who are you?");
+      },
+    });
+  });
+  afterAll(() => guarded.close());
+
+  it.each([
+    ["ls", []],
+    ["describe", []],
+    ["health", []],
+    ["ping", ["-n", "1"]],
+    ["doctor", []],
+    ["call", ["demo.v1.Shop/echo", "1"]],
+    ["load", ["demo.v1.Shop/echo", "1", "-n", "2", "--warm-up", "0"]],
+  ] as const)("%s says what is wanted, and takes it", async (command, more) => {
+    const args = [command, guarded.urls[0] ?? "", ...more];
+    const refused = await quicrpc(args);
+    expect(refused.code).toBe(1);
+    expect(refused.stdout + refused.stderr).toContain("who are you?");
+    expect(refused.stdout + refused.stderr).toMatch(/help:.*--credentials-from/);
+    const taken = await quicrpc([...args, "--credentials-from", "SHOP_TOKEN"], "", { SHOP_TOKEN: "a token" });
+    expect(taken).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  it("what cannot be used is wrong usage: 2", async () => {
+    for (const args of [
+      ["ls", "localhost:4433"],
+      ["ls", url, "--ca", "/nowhere/ca.pem"],
+      ["ls", url, "--credentials-from", "NO_SUCH_VARIABLE"],
+      ["doctor", "localhost"],
+    ]) {
+      const { code, stderr } = await quicrpc(args);
+      expect({ args, code }).toEqual({ args, code: 2 });
+      expect(stderr).not.toMatch(/\bat .*\.js:/);
+    }
   });
 });

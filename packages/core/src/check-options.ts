@@ -34,6 +34,8 @@ function checkNames(where: string, path: string, given: object, names: object, a
         `${where} has no option ${path}${name}${meant === undefined ? "" : `: did you mean ${meant}?`}`,
       );
     }
+    if (/^max|Ms$/.test(name) && typeof value !== "number")
+      throw new TypeError(`${where}: ${path}${name} is a number, not a ${typeof value}`);
     const own: unknown = names[name as keyof typeof names];
     if (typeof own !== "object" || own === null) continue;
     for (const one of Array.isArray(value) ? (value as unknown[]) : [value as unknown]) {

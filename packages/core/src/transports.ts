@@ -52,6 +52,7 @@ export type { DemandOptions, RenewalOptions, RenewedConnection } from "./session
 export type { CloseOptions, DrainOptions, SessionDrainOptions, SessionEnd, Unacknowledged } from "./session/options.js";
 export type { Departure } from "./wire/departure.js";
 export { Route, type RouteOptions, type TrustedAddresses } from "./connection/route.js";
+export { rejectionAtCaller } from "./callers-line.js";
 export { untilAccepted } from "./connection/ready.js";
 export {
   byteStreamTransport,

@@ -3,6 +3,7 @@ import {
   checkOptions,
   type OptionNames,
   POOL_OPTIONS,
+  rejectionAtCaller,
   type ResolveTargets,
   type TargetSpec,
 } from "@quicrpc/core/transport";
@@ -58,7 +59,8 @@ export async function connectPool<Context = unknown>(
     await pool.ready({ signal, timeoutMs });
   } catch (error) {
     await pool.close();
-    throw error;
+    if (signal?.aborted === true) throw error;
+    return rejectionAtCaller(error as Error);
   }
   void pool.closed.finally(note(pool.targets.map(({ target }) => target).join(", ")));
   return pool;

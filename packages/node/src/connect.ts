@@ -13,6 +13,7 @@ import {
   isDenied,
   type OptionNames,
   publicUrl,
+  rejectionAtCaller,
   Route,
   type TrustedAddresses,
   untilAccepted,
@@ -104,7 +105,8 @@ export async function connect<Context = unknown>(
     await firstSession(connection, peer, options, timeoutMs);
   } catch (error) {
     await connection.close();
-    throw error;
+    if (options.signal?.aborted === true) throw error;
+    return rejectionAtCaller(error as Error);
   }
   void connection.closed.finally(note(String(url)));
   // Around the connection, not each of its sessions: what retries gets another session.

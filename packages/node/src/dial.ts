@@ -5,6 +5,7 @@ import {
   type Credentials,
   type OptionNames,
   publicUrl,
+  rejectionAtCaller,
   SESSION_OPTIONS,
   withCredentials,
 } from "@quicrpc/core/transport";
@@ -72,13 +73,18 @@ export function dial<Context = unknown>(url: string | URL, options?: DialOptions
 export async function dial<Context = unknown>(url: string | URL, options: DialOptions<Context> = {}): Promise<Session> {
   const note = noteOpen("session");
   checkOptions("dial()", options, DIAL_OPTIONS);
-  const session = await dialSession(url, options);
+  const session = await dialSession(url, options).catch((error: Error) => {
+    // The reason of a signal is whoever's gave it.
+    if (options.signal?.aborted === true) throw error;
+    return rejectionAtCaller(error);
+  });
   void session.closed.finally(note(String(url)));
   return session;
 }
 
 /** The same for what heals, which is listed as open in its place. */
 export async function dialSession<Context>(url: string | URL, options: DialOptions<Context>): Promise<Session> {
+  requireHashes(options.serverCertificateHashes);
   const { target, provider } = wayTo(url, options);
   const combined = [combineRouters(options.routers ?? [])];
   const peer = publicUrl(target);
@@ -92,6 +98,19 @@ export async function dialSession<Context>(url: string | URL, options: DialOptio
   const session = isTransport ? createSession(reached, { ...own, peer }) : createCallerSession(reached);
   const held = options.earlyData === true ? heldWhileEarly(session as Session<QuicSession>) : session;
   return interceptCaller(held, options.interceptors ?? []);
+}
+
+/** Throws `TypeError` for what is no hash of a certificate, such as its hex text. */
+function requireHashes(hashes: DialOptions["serverCertificateHashes"]): void {
+  if (hashes === undefined) return;
+  const given: unknown = hashes;
+  const isHash = (each: unknown): boolean =>
+    ArrayBuffer.isView((each as { value?: unknown } | null)?.value) ||
+    (each as { value?: unknown } | null)?.value instanceof ArrayBuffer;
+  if (Array.isArray(given) && given.every(isHash)) return;
+  throw new TypeError(
+    'serverCertificateHashes is a list of { algorithm: "sha-256", value: bytes }; of a hash in hex: Uint8Array.from(Buffer.from(hex.replaceAll(":", ""), "hex"))',
+  );
 }
 
 /** How the server at a URL is reached. Throws `TypeError` where it cannot be with these options. */

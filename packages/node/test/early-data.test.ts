@@ -28,15 +28,15 @@ const router = createRouter(methods, {
 
 async function served(options: Partial<ServeOptions> = {}): Promise<Server> {
   seen = [];
-  const listen = [options.port === undefined ? "quic://127.0.0.1:0" : `quic://127.0.0.1:${options.port}`];
+  const { port = 0, ...own } = options;
   const server = await serve({
-    listen,
+    listen: `quic://127.0.0.1:${port}`,
     tls: await devCertificate(),
     routers: [router],
     earlyData: true,
     onError: () => {},
     authenticate: ({ earlyData }) => void seen.push(`peer ${earlyData}`),
-    ...options,
+    ...own,
   });
   open.push(server);
   return server;

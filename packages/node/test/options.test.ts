@@ -100,6 +100,23 @@ describe("options that are none are refused, with the name that was probably mea
       "connect() has no option serverCertificateHash: did you mean serverCertificateHashes?",
       { serverCertificateHash: [] },
     ],
+    ["connect", "connect(): timeoutMs is a number, not a string", { timeoutMs: "3" }],
+    ["serve", "serve(): limits.maxCalls is a number, not a string", { limits: { maxCalls: "3" } }],
+    [
+      "serve",
+      'serve() takes listen, or host and port: a port stands in the URL, as in "quic://[::]:4433"',
+      { listen: "tcp://127.0.0.1:0", port: 4433 },
+    ],
+    [
+      "serve",
+      `${echo.service.name}/echo has two handlers: two routers of this service are given, or one twice`,
+      { routers: [...routers, ...routers] },
+    ],
+    [
+      "dial",
+      'serverCertificateHashes is a list of { algorithm: "sha-256", value: bytes }; of a hash in hex: Uint8Array.from(Buffer.from(hex.replaceAll(":", ""), "hex"))',
+      { serverCertificateHashes: ["ab".repeat(32)] },
+    ],
     ["connectPool", "connectPool() has no option balanced: did you mean balance?", { balanced: "roundRobin" }],
   ])("%s: %s", async (name, message, given) => {
     const options: object = given;

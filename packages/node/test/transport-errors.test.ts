@@ -70,6 +70,19 @@ it("a path at which nobody listens is named as it is", async () => {
   expect(error.hint).toContain("start the server");
 });
 
+it("a path at which no WebSocket is taken is said at once, with where they are taken", async () => {
+  const server = await serve({ listen: "ws://127.0.0.1:0/rpc", routers: [], allowedHosts: [] });
+  try {
+    const [url = ""] = server.urls;
+    const error = await failure(connect(url.replace("/rpc", "/other"), { timeoutMs: 60_000 }));
+    expect(error.message).toContain("status 404");
+    expect(error.hint).toContain("compare the URL");
+    expect(error.stack).toContain("transport-errors.test.ts");
+  } finally {
+    await server.close();
+  }
+});
+
 it("what gives up itself gets its own reason", async () => {
   const reason = new Error("enough");
   await expect(dial(`tcp://127.0.0.1:${port}`, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);

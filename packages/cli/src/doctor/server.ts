@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { lookup } from "node:dns/promises";
-import type { Session } from "@quicrpc/core";
-import { dialTarget, type TargetOptions } from "../target.js";
+import { RpcError, type Session } from "@quicrpc/core";
+import { dialTarget, helpFor, type TargetOptions } from "../target.js";
 import { type Handshake, handshake, judgeCertificate } from "./certificate.js";
 import { examineClock } from "./clock.js";
 import { type Finding, messageOf, note, ok, problem } from "./finding.js";
@@ -18,6 +18,8 @@ interface Attempt {
   readonly url: string;
   readonly scheme: string;
   readonly error: unknown;
+  /** What can be done about it. */
+  readonly help: string | undefined;
   readonly ms: number;
   readonly rttMs: number | undefined;
   readonly mtu: number | undefined;
@@ -83,24 +85,37 @@ async function attempt(url: string, options: TargetOptions): Promise<Attempt> {
     const ms = performance.now() - began;
     const rttMs = await session.ping();
     const stats = (session.transport as { stats?: () => { readonly mtu?: number } }).stats?.();
-    return { url, scheme, error: undefined, ms, rttMs, mtu: stats?.mtu };
+    return { url, scheme, error: undefined, help: undefined, ms, rttMs, mtu: stats?.mtu };
   } catch (error) {
-    return { url, scheme, error, ms: performance.now() - began, rttMs: undefined, mtu: undefined };
+    return {
+      url,
+      scheme,
+      error,
+      help: helpFor(error, options),
+      ms: performance.now() - began,
+      rttMs: undefined,
+      mtu: undefined,
+    };
   } finally {
     await session?.close();
   }
 }
 
-function judgeAsked({ scheme, error, ms, rttMs }: Attempt): Finding {
+function judgeAsked({ scheme, error, ms, rttMs, help }: Attempt): Finding {
   const name = scheme.slice(0, -1);
   if (error === undefined) return ok(name, `answers in ${ms.toFixed(1)} ms, round trip ${(rttMs ?? 0).toFixed(2)} ms`);
-  const { hint = "see above" } = error as { readonly hint?: string };
-  return problem(name, `no session: ${messageOf(error)}`, hint);
+  const what = isRefusal(error) ? "the server answers, and refuses this client" : "no session";
+  return problem(name, `${what}: ${messageOf(error)}`, help ?? "see above");
+}
+
+/** The transport works, then. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof RpcError && error.refused;
 }
 
 function judgeOther(attempted: Attempt): Finding {
   const found = judgeAsked(attempted);
-  return found.status === "ok"
+  return found.status === "ok" || isRefusal(attempted.error)
     ? found
     : note(found.check, `not offered, or not reached: ${messageOf(attempted.error)}`);
 }
@@ -108,7 +123,7 @@ function judgeOther(attempted: Attempt): Finding {
 /** UDP that nobody answers, beside TCP that somebody does, is what a firewall looks like. */
 function judgeUdp(attempts: readonly Attempt[], seen: Handshake | string): Finding[] {
   const udp = attempts.filter(({ scheme }) => UDP.has(scheme));
-  if (udp.some(({ error }) => error === undefined)) return [ok("udp", "passes, there and back")];
+  if (udp.some(({ error }) => error === undefined || isRefusal(error))) return [ok("udp", "passes, there and back")];
   const isSilent = udp.every(({ error }) => (error as { code?: unknown }).code === "ERR_QUIC_HANDSHAKE_TIMEOUT");
   if (typeof seen === "string" || !isSilent) return [note("udp", "no session over UDP: see quic and https")];
   const fix =

@@ -137,6 +137,10 @@ export class MethodTable<Context> implements Router<Context> {
     this.serviceNames.set(service.id, service.name);
     const key = tableKey(service.id, id);
     const other = this.byId.get(key);
+    if (other?.method.name === name)
+      throw new TypeError(
+        `${service.name}/${name} has two handlers: two routers of this service are given, or one twice`,
+      );
     if (other !== undefined)
       throw new TypeError(`${service.name}/${name} and ${other.method.name} are served under one id, ${id}`);
     this.byId.set(key, bound);

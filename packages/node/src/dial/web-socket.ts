@@ -50,6 +50,12 @@ function openWebSocket(
     limits?.maxCloseMs === undefined ? {} : { closeTimeoutMs: limits.maxCloseMs },
   );
   socket.once("error", reject);
+  socket.once("unexpected-response", (request, { statusCode: status }) => {
+    request.destroy();
+    reject(
+      Object.assign(new Error(`the server answered the request for a WebSocket with status ${status}`), { status }),
+    );
+  });
   socket.once("open", () => resolve(session));
   return socket;
 }

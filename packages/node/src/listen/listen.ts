@@ -26,10 +26,12 @@ export interface ProvidedTarget extends ListenTarget {
 export function targetsOf({
   listen,
   host,
-  port = DEFAULT_PORT,
+  port,
   transports = [],
 }: Pick<ServeOptions<never>, "listen" | "host" | "port" | "transports">): readonly ProvidedTarget[] {
   if (listen !== undefined) {
+    if (host !== undefined || port !== undefined)
+      throw new TypeError('serve() takes listen, or host and port: a port stands in the URL, as in "quic://[::]:4433"');
     const urls = typeof listen === "string" || listen instanceof URL ? [listen] : listen;
     return urls.flatMap((url) => {
       if (String(url).startsWith(PASSED)) return passedTargets(new URL(url));
@@ -37,7 +39,7 @@ export function targetsOf({
     });
   }
   const scheme = "quic:";
-  return [{ scheme, provider: providerFor(scheme, "listen", transports), host, port, path: "/" }];
+  return [{ scheme, provider: providerFor(scheme, "listen", transports), host, port: port ?? DEFAULT_PORT, path: "/" }];
 }
 
 /** Whether a target's sockets were passed to this process. */

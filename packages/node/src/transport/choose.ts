@@ -4,6 +4,12 @@ import type { TransportProvider } from "./provider.js";
 /** A provider that can dial, or listen. */
 export type Able<What extends "dial" | "listen"> = TransportProvider & Required<Pick<TransportProvider, What>>;
 
+function overHttp(scheme: string, what: "dial" | "listen"): string {
+  if (scheme !== "http:") return "";
+  if (what === "listen") return "; for plain HTTP without TLS give ws:// and the option http: true";
+  return "; for calls over plain HTTP give the option transports: [httpTransport()], of @quicrpc/http";
+}
+
 /**
  * The provider for a URL's scheme, such as "quic:": of those given, or else a built-in one. Throws `TypeError` where there is
  * none that can do `what`.
@@ -21,5 +27,5 @@ export function providerFor<What extends "dial" | "listen">(
   const able = all.filter((provider) => provider[what] !== undefined).flatMap(({ schemes }) => schemes);
   const known = Array.from(new Set(able), (scheme) => `${scheme}//`).join(", ");
   const text = what === "dial" ? "a URL begins" : "a URL to listen on begins";
-  throw new TypeError(`${scheme}// is no transport: ${text} with one of ${known}`);
+  throw new TypeError(`${scheme}// is no transport: ${text} with one of ${known}${overHttp(scheme, what)}`);
 }

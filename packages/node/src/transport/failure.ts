@@ -17,7 +17,9 @@ export function transportError(error: unknown, { doing, url }: Attempted, signal
     error instanceof Error ? (error as NodeJS.ErrnoException) : { code: undefined, message: String(error) };
   const code = typeof given === "string" ? given : "ERR_TRANSPORT";
   const text = `cannot ${doing} ${url}: ${message}`;
-  return new TransportError({ code, url, message: text, hint: hintFor(code, doing, url), cause: error });
+  const { status } = (error ?? {}) as { readonly status?: unknown };
+  const hint = hintFor(code, doing, url) ?? (typeof status === "number" ? ANSWERED[status] : undefined);
+  return new TransportError({ code, url, message: text, hint, cause: error });
 }
 
 /** Whether an attempt failed because this platform has no native engine, or it was not installed. */
@@ -58,6 +60,25 @@ const DIALLED: Readonly<Record<string, string>> = {
   ERR_QUIC_ALPN_MISMATCH: OTHER_PROTOCOL,
   ERR_TLS_ALPN: OTHER_PROTOCOL,
   EPROTO: OTHER_PROTOCOL,
+};
+
+const NO_SESSIONS =
+  "sessions are taken at another path, or not over this transport: compare the URL with the server's `urls`, and see whether it has the option `webSocket`";
+const NOT_WELCOME =
+  "the server, or a proxy in front of it, refuses this client: see `credentials` and `headers` here, `authenticate` and `allowedHosts` there";
+
+/** By the HTTP status that answers the request for a session. */
+const ANSWERED: Readonly<Record<number, string>> = {
+  400: NO_SESSIONS,
+  401: NOT_WELCOME,
+  403: NOT_WELCOME,
+  404: NO_SESSIONS,
+  405: NO_SESSIONS,
+  421: NOT_WELCOME,
+  426: NO_SESSIONS,
+  429: "the server is full: try again later",
+  502: "the proxy does not reach the server behind it",
+  503: "the server is full, or stops: try again later",
 };
 
 const LISTENED: Readonly<Record<string, string>> = {
