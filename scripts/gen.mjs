@@ -13,6 +13,7 @@ const CONFIGS = [
   "packages/services/quicrpc.config.ts",
   "packages/http/test/quicrpc.config.ts",
   "packages/mcp/test/quicrpc.config.ts",
+  "packages/studio/test/quicrpc.config.ts",
   "bench/quicrpc.config.ts",
   "interop/quicrpc.config.ts",
   "test/size/quicrpc.config.ts",

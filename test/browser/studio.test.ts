@@ -1,8 +1,6 @@
 // The studio in Chromium, against real servers: what it shows, how it calls, and who may use the process that carries its calls.
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { createServer, type RequestListener, type Server as HttpServer } from "node:http";
-import { createRequire } from "node:module";
 import { type AddressInfo, connect as connectTcp } from "node:net";
 import type { Connection } from "@quicrpc/core";
 import { createFetchHandler, toNodeHandler } from "@quicrpc/http";
@@ -14,8 +12,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { newRouter, type Seen } from "../../packages/http/test/service.js";
 import { Chromium, executablePath } from "./chromium.js";
-
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+import { seriousFindings, studioPage } from "./studio-page.js";
 
 const seen: Seen = { aborted: [], notes: [], waiting: 0, given: 0, onChange: undefined };
 const router = newRouter(seen);
@@ -111,19 +108,10 @@ describe.skipIf(executablePath === undefined)("the studio in a page", () => {
     await chromium?.close();
   });
 
-  /** A page of the studio at a method, whose errors and requests to elsewhere are problems. */
-  async function opened(method: string, url: string = running.url, options: object = {}): Promise<Page> {
-    const page = await chromium.browser.newPage(options);
+  const opened = (method: string, url: string = running.url, options: object = {}): Promise<Page> => {
     problems.length = 0;
-    page.on("pageerror", ({ message }) => problems.push(message));
-    page.on("console", (said) => {
-      if (said.type() === "error") problems.push(said.text());
-    });
-    await page.goto(url);
-    await page.getByRole("link", { name: method, exact: true }).click();
-    await page.getByRole("button", { name: /^(Call|Begin)$/ }).waitFor();
-    return page;
-  }
+    return studioPage(chromium, { url, method, problems, options });
+  };
 
   async function type(page: Page, json: unknown): Promise<void> {
     const editor = page.getByRole("textbox", { name: /^Message as/ });
@@ -164,7 +152,7 @@ describe.skipIf(executablePath === undefined)("the studio in a page", () => {
     await page.getByRole("alert").getByText("none left").waitFor();
     expect(await page.getByRole("alert").innerText()).toContain('"left": 3');
     await page.getByRole("link", { name: "metadata", exact: true }).click();
-    await page.getByText("Metadata and deadline").click();
+    await page.getByText("Metadata, deadline and way").click();
     await page.getByRole("textbox", { name: /^Metadata/ }).fill("x-mine: <b>1</b>");
     await page.getByRole("button", { name: "Call" }).click();
     await page.locator(".status.ok").waitFor();
@@ -246,7 +234,7 @@ describe.skipIf(executablePath === undefined)("the studio in a page", () => {
     await page.locator(".row").first().click();
     for (const tab of ["Messages", "Timing", "Network"]) {
       await page.getByRole("tab", { name: tab }).click();
-      expect(await findings(page)).toEqual([]);
+      expect(await seriousFindings(page)).toEqual([]);
     }
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
     expect(problems).toEqual([]);
@@ -289,22 +277,3 @@ describe.skipIf(executablePath === undefined)("the studio in a page", () => {
     own.close();
   });
 });
-
-/** What axe finds that is serious. */
-async function findings(page: Page): Promise<unknown> {
-  // The page's policy lets no script in: the tool's comes in by the debugger.
-  await page.evaluate(axe);
-  return page.evaluate(async () => {
-    const { violations } = await (
-      globalThis as unknown as { axe: { run(): Promise<{ violations: Found[] }> } }
-    ).axe.run();
-    interface Found {
-      readonly id: string;
-      readonly impact: string;
-      readonly nodes: readonly { readonly html: string }[];
-    }
-    return violations
-      .filter(({ impact }) => impact === "serious" || impact === "critical")
-      .map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html }) => html) }));
-  });
-}

@@ -10,9 +10,9 @@ import {
   RpcError,
   type Session,
 } from "@quicrpc/core";
-import { type AnyMethod, bytesCodec } from "@quicrpc/core/generated";
+import { type AnyMethod, bytesCodec, type Via } from "@quicrpc/core/generated";
 import { type CallTimings, callTimings } from "@quicrpc/core/measure";
-import { Command, InvalidArgumentError } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import { type FoundMethod, findMethod, parseInput, parseMethod } from "./find-method.js";
 import { colorsFor } from "./report.js";
 import { EXIT, jsonText, parseCount, TARGET_HELP, type TargetOptions, withSession, withTarget } from "./target.js";
@@ -25,6 +25,7 @@ interface CallCommandOptions extends TargetOptions {
   readonly verbose?: boolean;
   readonly out?: string;
   readonly retry?: number;
+  readonly via?: Via;
 }
 
 /** The `call` command. */
@@ -42,7 +43,15 @@ export function callCommand(): Command {
       .option("-m, --metadata <field>", 'send metadata with the call, "name: value"; repeatable', parseMetadata)
       .option("-o, --out <file>", "write the answer into a file")
       .option("-v, --verbose", "tell on stderr what the call did: session, metadata, trailers, times")
-      .option("--retry <n>", "so many attempts, where none can have run twice", parseCount),
+      .option("--retry <n>", "so many attempts, where none can have run twice", parseCount)
+      .addOption(
+        new Option("--via <way>", "how the call travels (default: as the method says)").choices([
+          "auto",
+          "lane",
+          "stream",
+        ]),
+      )
+      .option("--compress", "send messages compressed, where the server reads that"),
   )
     .addHelpText(
       "after",
@@ -86,7 +95,7 @@ class CallRun {
     session: Session,
     { method, toInput }: FoundMethod,
     out: Writable,
-    { timeout, metadata, retry: attempts }: CallCommandOptions,
+    { timeout, metadata, retry: attempts, via, compress }: CallCommandOptions,
     trace: CallTrace | undefined,
   ) {
     // Timings stand last: of each attempt.
@@ -100,6 +109,8 @@ class CallRun {
     this.options = {
       timeoutMs: timeout,
       metadata,
+      via,
+      compress,
       onResponseMetadata: trace && ((received) => trace.note("metadata", received)),
       onTrailers: trace && ((received) => trace.note("trailers", received)),
     };

@@ -33,7 +33,7 @@ page's address has a token, and whoever has it may call. It ends with Ctrl-C.
 ${TARGET_HELP}`,
     )
     .action(async (url: string, options: StudioCommandOptions) => {
-      process.exitCode = await withConnection(url, options, async (connection) => {
+      process.exitCode = await withConnection(url, { ...options, compress: true }, async (connection) => {
         const { serveStudio } = await import("@quicrpc/studio/command");
         const studio = await serveStudio({
           connection,

@@ -17,6 +17,8 @@ export interface TargetOptions {
   readonly json?: boolean;
   readonly credentialsFrom?: string;
   readonly header?: Readonly<Record<string, string>>;
+  /** The session can compress what calls ask to have compressed. */
+  readonly compress?: boolean;
 }
 
 export const TARGET_HELP = `
@@ -122,7 +124,8 @@ export async function trustedHashes(options: TargetOptions): Promise<string[]> {
 }
 
 async function dialOptionsOf(options: TargetOptions): Promise<DialOptions> {
-  const { ca, timeout, credentialsFrom, header } = options;
+  const { ca, timeout, credentialsFrom, header, compress } = options;
+  const { nodeCompressions } = await import("@quicrpc/node");
   const hashes = await certificateHashes(options);
   const credentials = credentialsFrom === undefined ? undefined : process.env[credentialsFrom];
   if (credentialsFrom !== undefined && credentials === undefined) {
@@ -134,6 +137,7 @@ async function dialOptionsOf(options: TargetOptions): Promise<DialOptions> {
     ...(hashes.length > 0 && { serverCertificateHashes: hashes }),
     ...(credentials !== undefined && { credentials }),
     ...(header !== undefined && { headers: header }),
+    ...(compress === true && { compression: { algorithms: nodeCompressions(), minBytes: Infinity } }),
   };
 }
 

@@ -1,11 +1,13 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createRouter, defineMethod, uncheckedCodec, bytesCodec } from "@quicrpc/core/generated";
-import { RpcError } from "@quicrpc/core";
-import { serve, type Server } from "@quicrpc/node";
+import { type Router, RpcError } from "@quicrpc/core";
+import { nodeCompressions, serve, type Server } from "@quicrpc/node";
 import { createHealth, createReflection, type Health } from "@quicrpc/services";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
@@ -25,11 +27,12 @@ const methods = {
 
 let server: Server;
 let health: Health;
+let router: Router;
 let attempts = 0;
 let url: string;
 beforeAll(async () => {
   health = createHealth({ "demo.v1.Shop": "not_serving" });
-  const router = createRouter(methods, {
+  router = createRouter(methods, {
     echo: (input) => input,
     fail: () => {
       throw new RpcError("out_of_range", "too far", { details: { most: 3 } });
@@ -195,6 +198,44 @@ describe("commands that call a server", () => {
   it("call makes a call again where that is safe", async () => {
     const { code, stdout } = await quicrpc(["call", url, "demo.v1.Shop/flaky", "--retry", "3"]);
     expect({ code, stdout }).toEqual({ code: 0, stdout: "2\n" });
+  });
+
+  it("call sends messages compressed where it is told to, and says how the call travels", async () => {
+    const reading = await serve({
+      listen: "tcp://127.0.0.1:0",
+      compression: { algorithms: nodeCompressions(), minBytes: Infinity },
+      routers: [router, createReflection([router])],
+    });
+    let received = 0;
+    const between = createServer((socket) => {
+      const { hostname, port } = new URL(reading.urls[0] ?? "");
+      const on = connect(Number(port), hostname);
+      socket
+        .on("data", (chunk) => (received += chunk.length))
+        .pipe(on)
+        .pipe(socket);
+      socket.on("error", () => on.destroy());
+      on.on("error", () => socket.destroy());
+    }).listen(0, "127.0.0.1");
+    await once(between, "listening");
+    const at = `tcp://127.0.0.1:${(between.address() as AddressInfo).port}`;
+    const text = JSON.stringify("x".repeat(50_000));
+    const sent = async (...options: string[]): Promise<number> => {
+      received = 0;
+      expect(await quicrpc(["call", at, "demo.v1.Shop/echo", "-", ...options], text)).toMatchObject({
+        code: 0,
+        stdout: `${text}\n`,
+      });
+      return received;
+    };
+    try {
+      expect(await sent()).toBeGreaterThan(50_000);
+      expect(await sent("--compress", "--via", "stream")).toBeLessThan(5000);
+      expect((await quicrpc(["call", at, "demo.v1.Shop/echo", "1", "--via", "sea"])).code).toBe(2);
+    } finally {
+      between.close();
+      await reading.close();
+    }
   });
 
   it("says what to do where a server has no reflection", async () => {

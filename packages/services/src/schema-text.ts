@@ -43,6 +43,7 @@ export function schemaText(schema: JsonSchema, root: JsonSchema = schema, indent
     }
     return objectText(schema, indent, text);
   }
+  if (Array.isArray(type)) return type.map((each) => text({ ...schema, type: each as unknown })).join(" | ");
   return typeof type === "string" ? type : "unknown";
 }
 

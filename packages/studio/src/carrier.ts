@@ -25,5 +25,9 @@ export const watchCarrier: AnyMethod<"server_stream"> = defineMethod(service, "s
   output: uncheckedCodec<CarrierEvent>(),
 });
 
-/** Metadata by which a page names a call, for its timings; it ends at the process. */
+/** Metadata by which a page names a call, for its timings; like the following it ends at the process. */
 export const CALL_NAME = "studio-call";
+/** Metadata by which a page says how the process sends a call: "lane" or "stream". */
+export const CALL_VIA = "studio-via";
+/** Metadata by which a page has the process compress what it sends for a call: "true". */
+export const CALL_COMPRESS = "studio-compress";

@@ -1,4 +1,12 @@
-import { createLocalCaller, createMemoryPair, createSession, type Router, type Session } from "@quicrpc/core";
+import {
+  type Caller,
+  type CallOptions,
+  createLocalCaller,
+  createMemoryPair,
+  createSession,
+  type Router,
+  type Session,
+} from "@quicrpc/core";
 import type { CallTimings } from "@quicrpc/core/measure";
 import { createRouter, defineMethod, uncheckedCodec, zodCodec } from "@quicrpc/core/generated";
 import { createReflection, createReflectionClient, describedMethod, type ServiceDescription } from "@quicrpc/services";
@@ -56,6 +64,34 @@ it("passes on values that JSON has not, metadata and trailers; a call's name end
   expect(answer).toEqual({ tenant: "north" });
   expect(seen).toEqual(["1", "2"]);
   expect(told).toEqual([["7", expect.objectContaining({ totalMs: expect.any(Number) })]]);
+});
+
+it("sends a call as its page says: on a stream of its own, compressed; what it says ends here", async () => {
+  const made: CallOptions[] = [];
+  const local = createLocalCaller([router, createReflection([router])]);
+  const target = {
+    start: (method: never, input: never, options: CallOptions = {}) => {
+      made.push(options);
+      return local.start(method, input, options) as never;
+    },
+  } as unknown as Caller;
+  const [ours, theirs] = createMemoryPair();
+  createSession(theirs, { routers: [await forwardingRouter(target, () => {})], onError: () => {} });
+  const session = createSession(ours);
+  const called = async (metadata: Record<string, string>): Promise<CallOptions> => {
+    made.length = 0;
+    expect(await session.start(methods.headers, undefined, { metadata })).toEqual({});
+    const [options] = made;
+    if (options === undefined) throw new Error("no call was made");
+    return options;
+  };
+  expect(await called({ "studio-via": "stream", "studio-compress": "true" })).toMatchObject({
+    via: "stream",
+    compress: true,
+  });
+  const plain = await called({ "studio-via": "else", "studio-compress": "else" });
+  expect(plain.via).toBeUndefined();
+  expect(plain.compress).toBeUndefined();
 });
 
 it("of a server without reflection, the caller learns why", async () => {

@@ -11,7 +11,7 @@ import { type CallTimings, callTimings } from "@quicrpc/core/measure";
 import type { AnyMethod, MessageCodec } from "@quicrpc/core/generated";
 import { combineRouters } from "@quicrpc/core/transport";
 import { createReflectionClient, describedMethod, reflectionMethods } from "@quicrpc/services";
-import { CALL_NAME, watchCarrier } from "./carrier.js";
+import { CALL_COMPRESS, CALL_NAME, CALL_VIA, watchCarrier } from "./carrier.js";
 
 /** Receives the timings of a call that was forwarded, by the name that its page gave it. */
 export type OnTimings = (call: string, timings: CallTimings) => void;
@@ -97,13 +97,17 @@ interface Forwarded {
 function forwarded(target: Caller, context: CallContext, onTimings: OnTimings): Forwarded {
   const metadata = new Metadata(context.metadata);
   const name = metadata.get(CALL_NAME);
-  metadata.delete(CALL_NAME);
+  const via = metadata.get(CALL_VIA);
+  const compress = metadata.get(CALL_COMPRESS) === "true";
+  for (const key of [CALL_NAME, CALL_VIA, CALL_COMPRESS]) metadata.delete(key);
   const timed = callTimings((timings) => onTimings(String(name), timings));
   return {
     caller: name === undefined ? target : interceptCaller(target, [timed]),
     options: {
       metadata,
       parent: context,
+      ...((via === "lane" || via === "stream") && { via }),
+      ...(compress && { compress }),
       onResponseMetadata: (received) => {
         copy(received, context.responseMetadata);
         context.sendResponseMetadata();

@@ -1,32 +1,37 @@
 import type { ShownMethod } from "./catalog.js";
+import type { CallSettings, Field } from "./settings.js";
 
 /** A call, in the words of something else that can make it. */
-export interface Copyable {
+export interface Copyable extends Omit<CallSettings, "metadata"> {
   readonly method: ShownMethod;
   readonly url: string;
   /** The input as JSON. */
   readonly input: string;
-  readonly metadata: readonly (readonly [name: string, value: string])[];
+  readonly metadata: readonly Field[];
 }
 
 /** The call as a line for a shell, by the quicrpc command. */
-export function asCommand({ method, url, input, metadata }: Copyable): string {
+export function asCommand({ method, url, input, metadata, timeoutMs, via, compress }: Copyable): string {
   const name = `${method.service}/${method.name}`;
   const parts = ["quicrpc", "call", quoted(url), quoted(name)];
   if (method.takes === "value" && !method.streamsInput) parts.push(quoted(compact(input)));
   for (const [key, value] of metadata) parts.push("-m", quoted(`${key}: ${value}`));
+  if (timeoutMs !== undefined) parts.push("--timeout", String(timeoutMs));
+  if (via !== undefined) parts.push("--via", via);
+  if (compress === true) parts.push("--compress");
   const line = parts.join(" ");
   return method.streamsInput && method.takes === "value" ? `echo ${quoted(compact(input))} | ${line}` : line;
 }
 
 /** The call by curl, over HTTP; undefined where HTTP needs a client of its own. */
-export function asCurl({ method, url, input, metadata }: Copyable): string | undefined {
+export function asCurl({ method, url, input, metadata, timeoutMs }: Copyable): string | undefined {
   if (method.kind !== "unary" && method.kind !== "notify") return undefined;
   if (method.takes === "bytes") return undefined;
   const base = /^https?:/.test(url)
     ? url.replace(/\/$/, "")
     : `https://${/^\w+:\/\/([^/]+)/.exec(url)?.[1] ?? "localhost"}`;
-  const fields = [["content-type", "application/json"], ...metadata].map(
+  const deadline = timeoutMs === undefined ? [] : [["connect-timeout-ms", String(timeoutMs)]];
+  const fields = [["content-type", "application/json"], ...deadline, ...metadata].map(
     ([key, value]) => `-H ${quoted(`${key}: ${value}`)}`,
   );
   const body = method.takes === "nothing" ? "{}" : compact(input);
@@ -34,17 +39,23 @@ export function asCurl({ method, url, input, metadata }: Copyable): string | und
 }
 
 /** The call in TypeScript, by its generated client. */
-export function asTypeScript({ method, url, input, metadata }: Copyable): string {
+export function asTypeScript({ method, url, input, metadata, timeoutMs, via, compress }: Copyable): string {
   const service = method.service.split(".").at(-1) ?? method.service;
   const client = service.charAt(0).toLowerCase() + service.slice(1);
-  const options = metadata.length === 0 ? "" : `{ metadata: ${JSON.stringify(Object.fromEntries(metadata))} }`;
+  const given = [
+    ...(metadata.length === 0 ? [] : [`metadata: ${JSON.stringify(Object.fromEntries(metadata))}`]),
+    ...(timeoutMs === undefined ? [] : [`timeoutMs: ${timeoutMs}`]),
+    ...(via === undefined ? [] : [`via: ${JSON.stringify(via)}`]),
+    ...(compress === true ? ["compress: true"] : []),
+  ];
+  const options = given.length === 0 ? "" : `{ ${given.join(", ")} }`;
   const message = method.takes === "value" ? input.trim() : method.takes === "bytes" ? "bytes" : "";
-  const args = (...given: string[]): string => given.filter((each) => each !== "").join(", ");
+  const args = (...parts: string[]): string => parts.filter((each) => each !== "").join(", ");
   const lines = [
     `const connection = await connect(${JSON.stringify(url)});`,
     `const ${client} = create${service}Client(connection);`,
   ];
-  const call = (given: string): string => `${client}.${method.name}(${args(given, options)})`;
+  const call = (first: string): string => `${client}.${method.name}(${args(first, options)})`;
   switch (method.kind) {
     case "unary":
       lines.push(`const answer = await ${call(message)};`);

@@ -3,15 +3,14 @@ import { useState } from "preact/hooks";
 import type { ShownMethod } from "./catalog.js";
 import { asCommand, asCurl, asTypeScript, type Copyable } from "./copy-as.js";
 import { hashOf } from "./place.js";
-import { fieldsOf } from "./request-view.js";
+import { type CallSettings, fieldsOf } from "./settings.js";
 
 /** Properties of `CopyAs`. */
 export interface CopyAsProps {
   readonly method: ShownMethod;
   readonly url: string;
   readonly input: string;
-  /** Lines of "name: value". */
-  readonly metadata: string;
+  readonly settings: CallSettings;
 }
 
 const FORMS: Readonly<Record<string, (given: Copyable) => string | undefined>> = {
@@ -22,10 +21,10 @@ const FORMS: Readonly<Record<string, (given: Copyable) => string | undefined>> =
 };
 
 /** Copies the call in the words of something else. */
-export function CopyAs({ method, url, input, metadata }: CopyAsProps): JSX.Element {
+export function CopyAs({ method, url, input, settings }: CopyAsProps): JSX.Element {
   const [said, setSaid] = useState("");
   const copy = async (form: string): Promise<void> => {
-    const text = FORMS[form]?.({ method, url, input, metadata: fieldsOf(metadata) });
+    const text = FORMS[form]?.({ ...settings, method, url, input, metadata: fieldsOf(settings.metadata) });
     if (text === undefined) return setSaid("HTTP needs a client for such a call");
     await navigator.clipboard.writeText(text);
     setSaid(`copied as ${form}`);

@@ -8,19 +8,20 @@ import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { json, jsonParseLinter } from "@codemirror/lang-json";
 import { bracketMatching, syntaxHighlighting, syntaxTree } from "@codemirror/language";
 import { type Diagnostic, linter, lintKeymap } from "@codemirror/lint";
-import { EditorState, type Extension, Prec } from "@codemirror/state";
+import { Annotation, EditorState, type Extension, Prec } from "@codemirror/state";
 import { drawSelection, EditorView, keymap } from "@codemirror/view";
 import { classHighlighter } from "@lezer/highlight";
 import type { JsonSchema } from "@quicrpc/services";
 import { toBase64 } from "@quicrpc/core/transport";
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { MAX_FILE, tooLarge } from "./form/bytes-field.js";
 import { misfitsOf } from "./schema/check.js";
 import { proposalsAt } from "./schema/complete.js";
 import { type JsonNode, jsonTree } from "./schema/json-tree.js";
 
-/** Bytes of a file that is dropped at most: more is not edited as text. */
-const MAX_DROPPED = 1024 * 1024;
+/** Marks a change that the page made: told as one that was typed, it would undo what was typed elsewhere meanwhile. */
+const given = Annotation.define<boolean>();
 
 /** Properties of `JsonEditor`. */
 export interface JsonEditorProps {
@@ -33,6 +34,8 @@ export interface JsonEditorProps {
   readonly isJson: boolean;
   readonly onChange: (text: string) => void;
   readonly onRun: () => void;
+  /** Receives why a file that was dropped is not taken. */
+  readonly onProblem: (problem: string) => void;
 }
 
 /** An editor of JSON that completes and checks by a schema. Another `text` than it has replaces what it has. */
@@ -55,11 +58,12 @@ export function JsonEditor(props: JsonEditorProps): JSX.Element {
           bracketMatching(),
           EditorView.lineWrapping,
           EditorView.cspNonce.of(nonce),
-          EditorView.contentAttributes.of({ "aria-label": label }),
-          EditorView.updateListener.of(({ docChanged, state }) => {
-            if (docChanged) latest.current.onChange(state.doc.toString());
+          EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
+          EditorView.updateListener.of(({ docChanged, state, transactions }) => {
+            const isGiven = transactions.some((each) => each.annotation(given) === true);
+            if (docChanged && !isGiven) latest.current.onChange(state.doc.toString());
           }),
-          EditorView.domEventHandlers({ drop }),
+          EditorView.domEventHandlers({ drop: (event, at) => drop(event, at, latest.current.onProblem) }),
           ...(isJson ? jsonExtensions(schema) : []),
           keymap.of([...completionKeymap, ...lintKeymap, ...historyKeymap, ...defaultKeymap]),
         ],
@@ -69,13 +73,24 @@ export function JsonEditor(props: JsonEditorProps): JSX.Element {
     return () => made.destroy();
   }, [schema, label, nonce, isJson]);
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const { state } = view.current ?? {};
-    if (state === undefined || state.doc.toString() === text) return;
-    view.current?.dispatch({ changes: { from: 0, to: state.doc.length, insert: text } });
+    const before = state?.doc.toString();
+    if (before === undefined || before === text) return;
+    view.current?.dispatch({ changes: changeOf(before, text), annotations: given.of(true) });
   }, [text]);
 
   return <div class="editor" ref={place} />;
+}
+
+/** The part in which two texts differ: what is around it keeps its marks and its place. */
+function changeOf(before: string, after: string): { from: number; to: number; insert: string } {
+  const most = Math.min(before.length, after.length);
+  let from = 0;
+  while (from < most && before[from] === after[from]) from++;
+  let same = 0;
+  while (same < most - from && before.at(-1 - same) === after.at(-1 - same)) same++;
+  return { from, to: before.length - same, insert: after.slice(from, after.length - same) };
 }
 
 function jsonExtensions(schema: JsonSchema | undefined): Extension[] {
@@ -124,17 +139,17 @@ function completions(
 }
 
 /** A file that is dropped becomes its bytes in base64, in quotes, where it was dropped. */
-function drop(event: DragEvent, view: EditorView): boolean {
+function drop(event: DragEvent, view: EditorView, onProblem: (problem: string) => void): boolean {
   const file = event.dataTransfer?.files[0];
   if (file === undefined) return false;
   event.preventDefault();
   const at = view.posAtCoords({ x: event.clientX, y: event.clientY }) ?? view.state.doc.length;
-  void insertFile(file, at, view);
+  if (file.size > MAX_FILE) onProblem(tooLarge(file));
+  else insertFile(file, at, view).catch((error: unknown) => onProblem(String(error)));
   return true;
 }
 
 async function insertFile(file: File, at: number, view: EditorView): Promise<void> {
-  if (file.size > MAX_DROPPED) return;
   const text = toBase64(new Uint8Array(await file.arrayBuffer()));
   const node = syntaxTree(view.state).resolveInner(at, 0);
   const isText = node.name === "String";

@@ -9,6 +9,9 @@ export interface KeptRequest {
   readonly input: string;
   /** Only of requests that were kept: it may hold secrets. */
   readonly metadata?: readonly (readonly [string, string])[];
+  readonly timeoutMs?: number;
+  readonly via?: "lane" | "stream";
+  readonly compress?: true;
   readonly at: number;
   readonly outcome?: string;
   readonly ms?: number;
@@ -61,12 +64,15 @@ export function addFile(text: string): number {
 function requestsIn(given: unknown): readonly KeptRequest[] {
   if (!Array.isArray(given)) return [];
   return given.filter((each): each is KeptRequest => {
-    const { service, method, input, at, metadata = [] } = isObject(each) ? each : {};
+    const { service, method, input, at, metadata = [], timeoutMs = 1, via, compress } = isObject(each) ? each : {};
     const isMetadata =
       Array.isArray(metadata) &&
       metadata.every((field) => Array.isArray(field) && field.every((part) => typeof part === "string"));
     return (
       isMetadata &&
+      typeof timeoutMs === "number" &&
+      (via === undefined || via === "lane" || via === "stream") &&
+      (compress === undefined || compress === true) &&
       typeof service === "string" &&
       typeof method === "string" &&
       typeof input === "string" &&

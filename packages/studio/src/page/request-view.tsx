@@ -2,14 +2,16 @@ import { valueOf } from "@quicrpc/services";
 import type { AnyMethod } from "@quicrpc/core/generated";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { CallSettingsView } from "./call-settings.js";
 import { CallView } from "./call-view.js";
 import type { ShownMethod } from "./catalog.js";
 import { CopyAs } from "./copy-view.js";
-import { JsonEditor } from "./editor.js";
 import { type KeptRequest, remember } from "./history.js";
+import { MessageView } from "./message-view.js";
 import { useObserved } from "./observed.js";
 import { type CallRequest, RunningCall } from "./running-call.js";
 import { exampleOf } from "./schema/example.js";
+import { type CallSettings, fieldsOf, linesOf } from "./settings.js";
 import type { Target } from "./target.js";
 
 /** Properties of `RequestView`. */
@@ -31,23 +33,17 @@ export function RequestView({ method, target, nonce, given, onKept, served }: Re
     [method],
   );
   const [text, setText] = useState(given?.input ?? example);
-  const [metadata, setMetadata] = useState(
-    given?.metadata?.map(([name, value]) => `${name}: ${value}`).join("\n") ?? "",
-  );
-  const [timeoutMs, setTimeoutMs] = useState("");
+  const [settings, setSettings] = useState<CallSettings>(() => settingsOf(given));
   const [file, setFile] = useState<File>();
   const [problem, setProblem] = useState<string>();
   const [call, setCall] = useState<RunningCall>();
   useObserved(call);
 
   useEffect(() => {
-    if (given?.input !== undefined) setText(given.input);
+    if (given?.input === undefined) return;
+    setText(given.input);
+    if (given.at !== undefined) setSettings(settingsOf(given));
   }, [given]);
-  useEffect(() => {
-    target.onTimings = ({ call: name, timings }) => {
-      if (name === call?.name) call.setCarried(timings);
-    };
-  }, [call, target]);
   // A call ends with the view that shows it.
   useEffect(() => () => call?.cancel(), [call]);
 
@@ -59,15 +55,18 @@ export function RequestView({ method, target, nonce, given, onKept, served }: Re
     return method.input === undefined ? json : valueOf(json, method.input);
   };
   const start = async (): Promise<void> => {
-    const fields = fieldsOf(metadata);
     const request: CallRequest = {
       input: method.streamsInput ? undefined : await message(),
-      metadata: fields,
-      timeoutMs: timeoutMs === "" ? undefined : Number(timeoutMs),
-      isNamed: target.namesCalls,
+      ...settings,
+      metadata: fieldsOf(settings.metadata),
+      isCarried: target.isCarried,
       served,
     };
     const made = new RunningCall(target.caller, method, request);
+    // Before anything can have come of it.
+    target.onTimings = ({ call: name, timings }) => {
+      if (name === made.name) made.setCarried(timings);
+    };
     setCall(made);
     const at = Date.now();
     const stop = made.subscribe(() => {
@@ -78,6 +77,7 @@ export function RequestView({ method, target, nonce, given, onKept, served }: Re
         service: method.service,
         method: method.name,
         input: text,
+        ...waysOf(settings),
         at,
         outcome: error?.code ?? status,
         ms,
@@ -99,7 +99,8 @@ export function RequestView({ method, target, nonce, given, onKept, served }: Re
       service: method.service,
       method: method.name,
       input: text,
-      metadata: fieldsOf(metadata),
+      ...waysOf(settings),
+      metadata: fieldsOf(settings.metadata),
       at: Date.now(),
     });
     onKept();
@@ -110,7 +111,7 @@ export function RequestView({ method, target, nonce, given, onKept, served }: Re
       <section aria-label="Request">
         {method.takes === "nothing" && <p class="dim">It takes no message.</p>}
         {hasText && (
-          <JsonEditor
+          <MessageView
             text={text}
             label={method.takes === "value" ? "Message as JSON" : "Message as text"}
             nonce={nonce}
@@ -118,6 +119,7 @@ export function RequestView({ method, target, nonce, given, onKept, served }: Re
             isJson={method.takes === "value"}
             onChange={setText}
             onRun={run}
+            onProblem={setProblem}
           />
         )}
         {method.takes === "bytes" && (
@@ -153,48 +155,29 @@ export function RequestView({ method, target, nonce, given, onKept, served }: Re
           <button type="button" onClick={keep}>
             Keep
           </button>
-          <CopyAs method={method} url={target.url} input={text} metadata={metadata} />
+          <CopyAs method={method} url={target.url} input={text} settings={settings} />
         </div>
         {problem !== undefined && (
           <p class="failure" role="alert">
             {problem}
           </p>
         )}
-        <details>
-          <summary>Metadata and deadline</summary>
-          <label>
-            Metadata, one "name: value" in each line
-            <textarea
-              rows={3}
-              spellcheck={false}
-              value={metadata}
-              onInput={(event) => setMetadata(event.currentTarget.value)}
-            />
-          </label>
-          <label>
-            Deadline in milliseconds
-            <input
-              type="number"
-              min="1"
-              value={timeoutMs}
-              onInput={(event) => setTimeoutMs(event.currentTarget.value)}
-            />
-          </label>
-        </details>
+        <CallSettingsView settings={settings} target={target} onChange={setSettings} />
       </section>
       <CallView call={call} target={target} />
     </div>
   );
 }
 
-/** Reads lines of "name: value". Throws `TypeError` for another line. */
-export function fieldsOf(text: string): readonly (readonly [string, string])[] {
-  return text
-    .split("\n")
-    .filter((line) => line.trim() !== "")
-    .map((line) => {
-      const at = line.indexOf(":");
-      if (at < 1) throw new TypeError(`metadata is "name: value" in each line, not ${JSON.stringify(line)}`);
-      return [line.slice(0, at).trim(), line.slice(at + 1).trim()] as const;
-    });
+function settingsOf({ metadata = [], timeoutMs, via, compress }: Partial<KeptRequest> = {}): CallSettings {
+  return { metadata: linesOf(metadata), timeoutMs, via, compress };
+}
+
+/** What is remembered of every call: metadata is not, since it may hold secrets. */
+function waysOf({ timeoutMs, via, compress }: CallSettings): Pick<KeptRequest, "timeoutMs" | "via" | "compress"> {
+  return {
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(via !== undefined && { via }),
+    ...(compress !== undefined && { compress }),
+  };
 }

@@ -1,7 +1,7 @@
 import { type CallOptions, type Caller, interceptCaller, Metadata, RpcError } from "@quicrpc/core";
 import { type CallTimings, callTimings, type ServedTimings } from "@quicrpc/core/measure";
 import type { AnyMethod } from "@quicrpc/core/generated";
-import { CALL_NAME } from "../carrier.js";
+import { CALL_COMPRESS, CALL_NAME, CALL_VIA } from "../carrier.js";
 import type { ShownMethod } from "./catalog.js";
 import { ItemLog } from "./item-log.js";
 import { Observed } from "./observed.js";
@@ -14,9 +14,11 @@ export interface CallRequest {
   /** What is sent first, or all that is; undefined where the caller streams. */
   readonly input: unknown;
   readonly metadata: readonly (readonly [name: string, value: string])[];
-  readonly timeoutMs: number | undefined;
-  /** The call tells its name to the process that carries it. */
-  readonly isNamed: boolean;
+  readonly timeoutMs?: number | undefined;
+  readonly via?: "lane" | "stream" | undefined;
+  readonly compress?: true | undefined;
+  /** Another process carries the call, and is told its name and how it travels. */
+  readonly isCarried: boolean;
   /** The server tells durations of calls that are named, by this method. */
   readonly served: AnyMethod | undefined;
 }
@@ -102,7 +104,8 @@ export class RunningCall extends Observed {
     }
   }
 
-  private async run(caller: Caller, { input, metadata, timeoutMs, isNamed, served }: CallRequest): Promise<void> {
+  private async run(caller: Caller, request: CallRequest): Promise<void> {
+    const { input, metadata, timeoutMs, via, compress, isCarried, served } = request;
     const { descriptor: method } = this.method;
     const measured = interceptCaller(caller, [
       callTimings((timings) => {
@@ -112,11 +115,16 @@ export class RunningCall extends Observed {
     const fields = new Metadata();
     for (const [name, value] of metadata)
       fields.append(name, name.endsWith("-bin") ? (bytesOf(value) as never) : value);
-    if (isNamed) fields.set(CALL_NAME, this.name);
+    if (isCarried) {
+      fields.set(CALL_NAME, this.name);
+      if (via !== undefined) fields.set(CALL_VIA, via);
+      if (compress === true) fields.set(CALL_COMPRESS, "true");
+    }
     if (served !== undefined) fields.set("call-name", this.name);
     const options: CallOptions = {
       metadata: fields,
       timeoutMs,
+      ...(!isCarried && { via, compress }),
       signal: this.abort.signal,
       onResponseMetadata: (received) => {
         this.headers = shown(received);

@@ -18,13 +18,16 @@ export class Target extends Observed {
   network: string;
   readonly samples: { readonly at: number; readonly sample: NetworkSample }[] = [];
   readonly caller: Caller;
-  /** Calls are named, for the timings that the process in between tells of them. */
-  readonly namesCalls: boolean;
+  /** Another process carries the calls. They are named, for the timings that it tells of them. */
+  readonly isCarried: boolean;
+  /** What a call may choose. */
+  readonly can: { readonly via: boolean; readonly compress: boolean };
   onTimings: (event: CarrierEvent & { readonly type: "timings" }) => void = () => {};
 
-  private constructor(url: string, network: string, caller: Caller, namesCalls = false) {
+  private constructor(url: string, network: string, caller: Caller, route: PageRoute["via"]) {
     super();
-    this.namesCalls = namesCalls;
+    this.isCarried = route === "process";
+    this.can = { via: route !== "http", compress: route === "process" };
     this.url = url;
     this.network = network;
     this.caller = caller;
@@ -43,13 +46,14 @@ export class Target extends Observed {
         const connection = await connect(route.url, {
           ...(hashes !== undefined && { serverCertificateHashes: hashes }),
         });
-        const target = new Target(route.url, "this page's network", connection);
+        const target = new Target(route.url, "this page's network", connection, route.via);
         target.watch(connection);
         return target;
       }
       case "http": {
         const url = `${location.origin}${route.prefix}`;
-        return new Target(url, "HTTP requests, of whose connection a page learns nothing", httpTransport().caller(url));
+        const network = "HTTP requests, of whose connection a page learns nothing";
+        return new Target(url, network, httpTransport().caller(url), route.via);
       }
     }
   }
@@ -57,7 +61,7 @@ export class Target extends Observed {
   private static ofProcess(token: string | undefined): Target {
     const url = `ws://${location.host}/session?token=${encodeURIComponent(token ?? "")}`;
     const connection = createConnection(async () => sessionOver(url), { peer: "the quicrpc command" });
-    const target = new Target("", "", connection, true);
+    const target = new Target("", "", connection, "process");
     void target.listen(connection);
     return target;
   }

@@ -1,6 +1,17 @@
 import type { JsonSchema } from "@quicrpc/services";
 import type { JsonNode } from "./json-tree.js";
-import { choicesOf, itemOf, markOf, memberOf, membersOf, partsOf, resolved } from "./schema.js";
+import {
+  choicesOf,
+  isObject,
+  itemOf,
+  keyOf,
+  lengthOf,
+  markOf,
+  memberOf,
+  membersOf,
+  partsOf,
+  resolved,
+} from "./schema.js";
 
 /** A place of a JSON text that does not fit its schema. */
 export interface Misfit {
@@ -33,6 +44,8 @@ function check(node: JsonNode, schema: unknown, search: Search): void {
   const inner = { root: search.root, found: search.found, depth: search.depth + 1 };
   const say = (message: string, { from, to }: { from: number; to: number } = node): void =>
     void search.found.push({ from, to, message });
+  const { not } = own;
+  if (isObject(not) && Object.keys(not).length === 0) return say("It takes nothing.");
   const choices = choicesOf(own);
   if (choices !== undefined) return checkChoices(node, choices, inner);
   for (const part of partsOf(own)) check(node, part, { ...inner, isPart: true });
@@ -45,7 +58,7 @@ function check(node: JsonNode, schema: unknown, search: Search): void {
   }
   const mark = markOf(own);
   if (mark !== undefined && mark !== "map" && mark !== "set") {
-    const problem = markProblem(mark, node);
+    const problem = markProblem(mark, node.value);
     return problem === undefined ? undefined : say(problem);
   }
   const type = mark === "map" ? "object" : mark === "set" ? "array" : own["type"];
@@ -57,16 +70,31 @@ function check(node: JsonNode, schema: unknown, search: Search): void {
 
 /** The choice with the fewest misfits says what is wrong: of a union by a member, the one whose member fits. */
 function checkChoices(node: JsonNode, choices: readonly unknown[], search: Search): void {
-  let best: { readonly misfits: readonly Misfit[]; readonly cost: number } | undefined;
-  for (const choice of choices) {
-    const found: Misfit[] = [];
-    check(node, choice, { ...search, found });
-    if (found.length === 0) return;
-    const isOther = found.some(({ from, message }) => from === node.from || message.startsWith("It is "));
-    const cost = found.length + (isOther ? 1000 : 0);
-    if (best === undefined || cost < best.cost) best = { misfits: found, cost };
+  search.found.push(...bestOf(node, choices, search).misfits);
+}
+
+/** The index of the choice that a value is meant to be of: the one that it fits, or fits best. */
+export function meantChoice(node: JsonNode, choices: readonly unknown[], root: JsonSchema): number {
+  return bestOf(node, choices, { root, found: [], depth: 0 }).index;
+}
+
+interface BestChoice {
+  readonly index: number;
+  readonly misfits: readonly Misfit[];
+  readonly cost: number;
+}
+
+function bestOf(node: JsonNode, choices: readonly unknown[], search: Search): BestChoice {
+  let best: BestChoice = { index: 0, misfits: [], cost: Number.POSITIVE_INFINITY };
+  for (const [index, choice] of choices.entries()) {
+    const misfits: Misfit[] = [];
+    check(node, choice, { ...search, found: misfits });
+    const isOther = misfits.some(({ from, message }) => from === node.from || message.startsWith("It is "));
+    const cost = misfits.length + (isOther ? 1000 : 0);
+    if (cost < best.cost) best = { index, misfits, cost };
+    if (cost === 0) break;
   }
-  search.found.push(...(best?.misfits ?? []));
+  return best;
 }
 
 type Say = (message: string, at?: { from: number; to: number }) => void;
@@ -82,29 +110,59 @@ function checkMembers(node: JsonNode, schema: JsonSchema, search: Search, say: S
     search.isPart !== true &&
     (others === false || (others === undefined && markOf(schema) === undefined && names.length > 0));
   const inner = { root: search.root, found: search.found, depth: search.depth };
+  const key = resolved(keyOf(schema), search.root);
+  const before = new Set<string>();
   for (const property of node.properties) {
-    if (isClosed && !names.includes(property.name))
-      say(`There is no member ${JSON.stringify(property.name)}.`, property);
-    else if (property.value !== undefined) check(property.value, memberOf(schema, property.name), inner);
+    const { name, value } = property;
+    if (before.has(name)) say(`${JSON.stringify(name)} is there twice.`, property);
+    else if (isClosed && !names.includes(name)) say(`There is no member ${JSON.stringify(name)}.`, property);
+    else if (key !== undefined) checkKey(name, key, (message) => say(message, property));
+    before.add(name);
+    if (value !== undefined) check(value, memberOf(schema, name), inner);
   }
 }
 
+/** Keys are text in JSON, whatever they are in a map. */
+function checkKey(name: string, schema: JsonSchema, say: (message: string) => void): void {
+  const { type, enum: values } = schema;
+  const mark = markOf(schema);
+  if (mark !== undefined) {
+    const problem = markProblem(mark, name);
+    if (problem !== undefined) say(problem);
+  } else if (Array.isArray(values) || "const" in schema) {
+    const listed: readonly unknown[] = Array.isArray(values) ? values : [schema["const"]];
+    if (!listed.some((each) => String(each) === name)) say(`It is one of ${listed.map(String).join(", ")}.`);
+  } else if (type === "number" || type === "integer") {
+    const number = name.trim() === "" ? Number.NaN : Number(name);
+    if (Number.isNaN(number) || (type === "integer" && !Number.isInteger(number))) say(`It takes ${article(type)}.`);
+    else checkScalar(number, schema, say);
+  } else checkScalar(name, schema, say);
+}
+
 function checkItems(node: JsonNode, schema: JsonSchema, search: Search, say: Say): void {
-  const { minItems, maxItems, prefixItems } = schema;
+  const { least, most } = lengthOf(schema);
   const count = node.items.length;
-  const least = Array.isArray(prefixItems) ? prefixItems.length : minItems;
-  if (typeof least === "number" && count < least) say(`It takes ${least} items or more.`);
-  if (typeof maxItems === "number" && count > maxItems) say(`It takes ${maxItems} items at most.`);
-  for (const [index, item] of node.items.entries()) check(item, itemOf(schema, index), search);
+  if (count < least) say(`It takes ${least} items or more.`);
+  if (count > most) say(`It takes ${most} items at most.`);
+  const before = new Set<unknown>();
+  for (const [index, item] of node.items.entries()) {
+    if (schema["uniqueItems"] === true && item.kind === "scalar") {
+      if (before.has(item.value)) say("It is there twice.", item);
+      before.add(item.value);
+    }
+    check(item, itemOf(schema, index), search);
+  }
 }
 
 function checkScalar(value: unknown, schema: JsonSchema, say: Say): void {
-  const { minLength, maxLength, pattern, minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
+  const { minLength, maxLength, pattern, format } = schema;
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
   if (typeof value === "string") {
     if (typeof minLength === "number" && value.length < minLength) say(`It takes ${minLength} characters or more.`);
     if (typeof maxLength === "number" && value.length > maxLength) say(`It takes ${maxLength} characters at most.`);
     if (typeof pattern === "string" && pattern.length < 200 && !matches(pattern, value))
       say(`It does not match ${pattern}.`);
+    if (format === "uri" && !URL.canParse(value)) say("It takes a URL.");
   } else if (typeof value === "number") {
     if (typeof minimum === "number" && value < minimum) say(`It takes ${minimum} or more.`);
     if (typeof maximum === "number" && value > maximum) say(`It takes ${maximum} or less.`);
@@ -112,7 +170,14 @@ function checkScalar(value: unknown, schema: JsonSchema, say: Say): void {
       say(`It takes more than ${exclusiveMinimum}.`);
     if (typeof exclusiveMaximum === "number" && value >= exclusiveMaximum)
       say(`It takes less than ${exclusiveMaximum}.`);
+    if (typeof multipleOf === "number" && !isMultiple(value, multipleOf)) say(`It takes a multiple of ${multipleOf}.`);
   }
+}
+
+/** Whether a number is a multiple of another, as far as binary fractions tell. */
+function isMultiple(value: number, of: number): boolean {
+  const times = value / of;
+  return of === 0 || Math.abs(times - Math.round(times)) < 1e-9 * Math.max(1, Math.abs(times));
 }
 
 /** A pattern is the server's, and might take for ever on a long text. */
@@ -125,7 +190,7 @@ function matches(pattern: string, value: string): boolean {
   }
 }
 
-function markProblem(mark: string, { value }: JsonNode): string | undefined {
+function markProblem(mark: string, value: unknown): string | undefined {
   switch (mark) {
     case "date":
       return typeof value === "string" && !Number.isNaN(Date.parse(value))

@@ -1,7 +1,7 @@
 import { parser } from "@lezer/json";
 import type { JsonSchema } from "@quicrpc/services";
 import { describe, expect, it } from "vitest";
-import { misfitsOf } from "./check.js";
+import { meantChoice, misfitsOf } from "./check.js";
 import { proposalsAt } from "./complete.js";
 import { exampleOf } from "./example.js";
 import { type JsonNode, jsonTree } from "./json-tree.js";
@@ -88,6 +88,56 @@ describe("a text", () => {
     const found = at(text);
     expect(found).toHaveLength(expected.length);
     for (const [index, message] of expected.entries()) expect(found[index]).toContain(message);
+  });
+
+  it.each<[string, JsonSchema, string, string[]]>([
+    ["a step", { type: "number", multipleOf: 0.1 }, "0.3", []],
+    ["a step", { type: "number", multipleOf: 0.1 }, "0.35", ["It takes a multiple of 0.1."]],
+    ["an address", { type: "string", format: "uri" }, '"nowhere"', ["It takes a URL."]],
+    ["an address", { type: "string", format: "uri" }, '"https://a.example"', []],
+    ["a set", { "x-quicrpc-type": "set", uniqueItems: true, items: {} }, "[1,2,1]", ["It is there twice."]],
+    ["a list", { type: "array", items: {} }, "[1,1]", []],
+    ["a pair", { type: "array", prefixItems: [{}, {}] }, "[1,2,3]", ["It takes 2 items at most."]],
+    [
+      "a pair of which one may be left out",
+      { prefixItems: [{}, {}], items: false, minItems: 1, maxItems: 2 },
+      "[1]",
+      [],
+    ],
+    ["text or null", { type: ["string", "null"], minLength: 2 }, "null", []],
+    ["text or null", { type: ["string", "null"], minLength: 2 }, '"a"', ["It takes 2 characters or more."]],
+    ["text or null", { type: ["string", "null"] }, "[]", ["It takes a string."]],
+    ["a pair and more", { type: "array", prefixItems: [{}], items: { type: "null" } }, "[1,2]", ["It takes null."]],
+    ["what is never", { not: {} }, "1", ["It takes nothing."]],
+    ["an object", object({ a: {} }), '{"a":1,"a":2}', ['"a" is there twice.']],
+    [
+      "a map by numbers",
+      { "x-quicrpc-type": "map", items: { prefixItems: [{ type: "integer" }, { type: "string" }] } },
+      '{"1":"a","b":"c","":"d"}',
+      ["It takes an integer.", "It takes an integer."],
+    ],
+    [
+      "a map by times",
+      { "x-quicrpc-type": "map", items: { prefixItems: [date, {}] } },
+      '{"2026-01-01":1,"b":2}',
+      ['It takes a time, as "2026-01-31T12:00:00Z".'],
+    ],
+    [
+      "a record",
+      { type: "object", propertyNames: { enum: ["a", "b"] }, additionalProperties: { type: "number" } },
+      '{"a":1,"c":2}',
+      ["It is one of a, b."],
+    ],
+    ["a record", { type: "object", propertyNames: { minLength: 2 } }, '{"a":1}', ["It takes 2 characters or more."]],
+  ])("%s: %j, %s", (_, schema, text, expected) => {
+    expect(misfitsOf(read(text), schema, schema).map(({ message }) => message)).toEqual(expected);
+  });
+
+  it("is of the choice that it fits best", () => {
+    const choices = payment["oneOf"] as readonly unknown[];
+    expect(meantChoice(read('{"by":"cash"}'), choices, payment)).toBe(1);
+    expect(meantChoice(read('{"by":"card","number":"1"}'), choices, payment)).toBe(0);
+    expect(meantChoice(read("null"), [{ type: "string" }, { type: "null" }], {})).toBe(1);
   });
 
   it("may have the members of every part", () => {

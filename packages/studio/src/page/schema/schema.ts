@@ -26,10 +26,12 @@ export function markOf(schema: JsonSchema): string | undefined {
   return typeof mark === "string" ? mark : undefined;
 }
 
-/** The schemas of which one has to fit; undefined where there is no choice. */
-export function choicesOf({ anyOf, oneOf }: JsonSchema): readonly unknown[] | undefined {
-  const choices = anyOf ?? oneOf;
-  return Array.isArray(choices) ? choices : undefined;
+/** The schemas of which one has to fit; undefined where there is no choice. Several types are a choice too. */
+export function choicesOf(schema: JsonSchema): readonly unknown[] | undefined {
+  const { type } = schema;
+  const choices = schema["anyOf"] ?? schema["oneOf"];
+  if (Array.isArray(choices)) return choices;
+  return Array.isArray(type) ? type.map((each) => ({ ...schema, type: each as unknown })) : undefined;
 }
 
 /** The schemas that have to fit all. */
@@ -44,6 +46,11 @@ export function memberOf(schema: JsonSchema, name: string): unknown {
   return isObject(properties) && Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
 }
 
+/** The schema of the names that an object takes, or of a map's keys; undefined where any will do. */
+export function keyOf(schema: JsonSchema): unknown {
+  return markOf(schema) === "map" ? pairOf(schema["items"])[0] : schema["propertyNames"];
+}
+
 /** The schemas of a map's keys and values. */
 function pairOf(items: unknown): readonly unknown[] {
   const pair = isObject(items) ? items["prefixItems"] : undefined;
@@ -53,6 +60,19 @@ function pairOf(items: unknown): readonly unknown[] {
 /** The schema of an item of a list or a tuple. */
 export function itemOf({ prefixItems, items }: JsonSchema, index: number): unknown {
   return (Array.isArray(prefixItems) ? (prefixItems as readonly unknown[])[index] : undefined) ?? items;
+}
+
+/** How many items a list, or a tuple, takes. */
+export function lengthOf({ prefixItems, items, minItems, maxItems }: JsonSchema): {
+  readonly least: number;
+  readonly most: number;
+} {
+  const fixed = Array.isArray(prefixItems) ? prefixItems.length : 0;
+  const isOpen = isObject(items) || (fixed === 0 && items !== false);
+  return {
+    least: typeof minItems === "number" ? minItems : fixed,
+    most: typeof maxItems === "number" ? maxItems : isOpen ? Number.POSITIVE_INFINITY : fixed,
+  };
 }
 
 /** The members that a schema names, with those that it requires. */

@@ -1,0 +1,45 @@
+import { expect, it } from "vitest";
+import { asCommand, asCurl, asTypeScript, type Copyable } from "./copy-as.js";
+
+const method = {
+  service: "shop.v1.Orders",
+  name: "get",
+  kind: "unary",
+  takes: "value",
+  streamsInput: false,
+} as Copyable["method"];
+const given: Copyable = {
+  method,
+  url: "quic://shop.example:4433",
+  input: '{\n  "id": "it\'s 7"\n}',
+  metadata: [["tenant", "north"]],
+  timeoutMs: 500,
+  via: "stream",
+  compress: true,
+};
+
+it("is copied with what was set of it", () => {
+  expect(asCommand(given)).toBe(
+    `quicrpc call quic://shop.example:4433 shop.v1.Orders/get '{"id":"it'\\''s 7"}' -m 'tenant: north' --timeout 500 --via stream --compress`,
+  );
+  expect(asCurl(given)).toBe(
+    `curl https://shop.example:4433/shop.v1.Orders/get -H 'content-type: application/json' -H 'connect-timeout-ms: 500' -H 'tenant: north' -d '{"id":"it'\\''s 7"}'`,
+  );
+  expect(asTypeScript(given)).toBe(
+    [
+      'const connection = await connect("quic://shop.example:4433");',
+      "const orders = createOrdersClient(connection);",
+      `const answer = await orders.get(${given.input}, { metadata: {"tenant":"north"}, timeoutMs: 500, via: "stream", compress: true });`,
+    ].join("\n"),
+  );
+});
+
+it("is copied without what was not set", () => {
+  const plain = { method, url: given.url, input: "{}", metadata: [] };
+  expect(asCommand(plain)).toBe("quicrpc call quic://shop.example:4433 shop.v1.Orders/get '{}'");
+  expect(asTypeScript(plain)).toContain("orders.get({});");
+});
+
+it("by curl, a stream needs a client of its own", () => {
+  expect(asCurl({ ...given, method: { ...method, kind: "duplex" } })).toBeUndefined();
+});

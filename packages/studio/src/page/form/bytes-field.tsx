@@ -1,0 +1,63 @@
+import { fromBase64, toBase64 } from "@quicrpc/core/transport";
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { ControlProps } from "./field-view.js";
+
+/** Bytes of a file at most: more is not edited as text. */
+export const MAX_FILE: number = 1024 * 1024;
+/** Characters of base64 that are shown. */
+const MAX_SHOWN = 2000;
+
+/** Bytes: as base64, or those of a file that is chosen, or dropped. */
+export function BytesField({ form, node, path, label, aria }: ControlProps): JSX.Element {
+  const [said, setSaid] = useState<string>();
+  const value = typeof node.value === "string" ? node.value : "";
+  const take = async (file: File | undefined): Promise<void> => {
+    if (file === undefined) return;
+    if (file.size > MAX_FILE) return setSaid(tooLarge(file));
+    const text = toBase64(new Uint8Array(await file.arrayBuffer()));
+    const isTaken = form.edit(path, { kind: "replace", value: text });
+    setSaid(isTaken ? `${file.name} was taken.` : "The text has changed meanwhile: choose the file again.");
+  };
+  const taking = (file: File | undefined): void => {
+    take(file).catch((error: unknown) => setSaid(String(error)));
+  };
+  return (
+    <div
+      class="parts drop"
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => {
+        event.preventDefault();
+        taking(event.dataTransfer?.files[0]);
+      }}
+    >
+      {value.length <= MAX_SHOWN && (
+        <input
+          {...aria}
+          aria-label={`${label}, in base64`}
+          autocomplete="off"
+          value={value}
+          onInput={(event) => form.edit(path, { kind: "replace", value: event.currentTarget.value })}
+        />
+      )}
+      <input
+        type="file"
+        aria-label={`${label}, from a file`}
+        onChange={(event) => taking(event.currentTarget.files?.[0])}
+      />
+      <span class="dim">{sizeOf(value)}; or drop a file here</span>
+      <span role="status">{said}</span>
+    </div>
+  );
+}
+
+/** Says why a file is not taken. */
+export function tooLarge({ name, size }: File): string {
+  return `${name} has ${size} bytes: at most ${MAX_FILE} are taken.`;
+}
+
+function sizeOf(text: string): string {
+  const length = fromBase64(text)?.length;
+  if (length === undefined) return "no base64";
+  return length === 1 ? "1 byte" : `${length} bytes`;
+}

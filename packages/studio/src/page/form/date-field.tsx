@@ -1,0 +1,46 @@
+import type { JSX } from "preact";
+import type { ControlProps } from "./field-view.js";
+
+/** A time: as ISO 8601, and as this machine's clock and calendar have it. */
+export function DateField({ form, node, path, label, aria }: ControlProps): JSX.Element {
+  const value = typeof node.value === "string" ? node.value : form.text.slice(node.from, node.to);
+  const write = (time: string): boolean => form.edit(path, { kind: "replace", value: time });
+  return (
+    <div class="parts">
+      <input
+        {...aria}
+        aria-label={`${label}, in ISO 8601`}
+        autocomplete="off"
+        value={value}
+        onInput={(event) => write(event.currentTarget.value)}
+      />
+      <input
+        type="datetime-local"
+        step="0.001"
+        aria-label={`${label}, by this machine's clock`}
+        value={localTime(value)}
+        onInput={(event) => {
+          const { valueAsNumber } = event.currentTarget;
+          if (!Number.isNaN(valueAsNumber)) write(ofLocalTime(valueAsNumber));
+        }}
+      />
+    </div>
+  );
+}
+
+/** A time as `datetime-local` has it; "" for what is none. */
+export function localTime(text: string): string {
+  const at = new Date(text);
+  if (Number.isNaN(at.getTime())) return "";
+  const local = new Date(at.getTime() - at.getTimezoneOffset() * 60_000);
+  return local.getUTCFullYear() >= 0 && local.getUTCFullYear() <= 9999 ? local.toISOString().slice(0, -1) : "";
+}
+
+/** The time of a `datetime-local`, whose number is of UTC. */
+function ofLocalTime(shown: number): string {
+  const as = new Date(shown);
+  const local = new Date(0);
+  local.setFullYear(as.getUTCFullYear(), as.getUTCMonth(), as.getUTCDate());
+  local.setHours(as.getUTCHours(), as.getUTCMinutes(), as.getUTCSeconds(), as.getUTCMilliseconds());
+  return local.toISOString();
+}

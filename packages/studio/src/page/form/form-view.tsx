@@ -1,0 +1,108 @@
+import { parser } from "@lezer/json";
+import type { JsonSchema } from "@quicrpc/services";
+import type { JSX } from "preact";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { misfitsOf } from "../schema/check.js";
+import { edited } from "../schema/edit.js";
+import { type JsonNode, jsonTree } from "../schema/json-tree.js";
+import { FieldView } from "./field-view.js";
+import type { FormContext } from "./form-context.js";
+
+/** Characters of a text that a form is made of; a longer one is for the editor. */
+const MAX_TEXT = 2_000_000;
+
+/** Properties of `FormView`. */
+export interface FormViewProps {
+  readonly text: string;
+  readonly schema: JsonSchema;
+  readonly onChange: (text: string) => void;
+  readonly onRun: () => void;
+}
+
+/** A form for a JSON text, made from its schema. The text is all that it knows: a field shows a value of the text, and writes it there. */
+export function FormView({ text, schema, onChange, onRun }: FormViewProps): JSX.Element {
+  const place = useRef<HTMLDivElement>(null);
+  const written = useRef<string>();
+  const generation = useRef(0);
+  const focus = useRef<string>();
+  const latest = useRef(text);
+  latest.current = text;
+  if (text !== written.current) {
+    written.current = text;
+    generation.current++;
+  }
+  const root = useMemo(() => rootOf(text), [text]);
+  const problems = useMemo(() => problemsOf(root, schema), [root, schema]);
+
+  useLayoutEffect(() => {
+    if (focus.current === undefined) return;
+    const field = place.current?.querySelector(`#${focus.current}`);
+    focus.current = undefined;
+    const control = field?.matches(CONTROL) ? field : field?.querySelector(CONTROL);
+    if (control instanceof HTMLElement) control.focus();
+  });
+
+  if (root === undefined) {
+    return (
+      <p class="dim" role="status">
+        {text.length > MAX_TEXT
+          ? "The text is too long for a form."
+          : "The text is no JSON: the form waits until it is."}
+      </p>
+    );
+  }
+  const form: FormContext = {
+    root: schema,
+    text,
+    generation: generation.current,
+    problemsAt: (from) => problems.get(from) ?? [],
+    edit: (path, edit, focused) => {
+      // What a field read of a file may come after other changes.
+      if (latest.current !== text) return false;
+      const changed = edited(text, root, path, edit);
+      focus.current = focused;
+      // The places of fields move, and what they remember with them.
+      if (edit.kind !== "remove") written.current = changed;
+      onChange(changed);
+      return true;
+    },
+  };
+  return (
+    <div
+      class="form"
+      ref={place}
+      onKeyDown={(event) => {
+        if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+        event.preventDefault();
+        onRun();
+      }}
+    >
+      <FieldView form={form} node={root} schema={schema} path={[]} label="Message" depth={0} />
+    </div>
+  );
+}
+
+const CONTROL = ":is(input, select, textarea, button):not(.remove)";
+
+/** The tree of a text; undefined where it is no JSON, or too long. */
+function rootOf(text: string): JsonNode | undefined {
+  if (text.length > MAX_TEXT) return undefined;
+  try {
+    JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  return jsonTree(parser.parse(text), text);
+}
+
+/** What is wrong, by the place where it is. */
+function problemsOf(root: JsonNode | undefined, schema: JsonSchema): ReadonlyMap<number, readonly string[]> {
+  const problems = new Map<number, string[]>();
+  if (root === undefined) return problems;
+  for (const { from, message } of misfitsOf(root, schema, schema)) {
+    const others = problems.get(from);
+    if (others === undefined) problems.set(from, [message]);
+    else others.push(message);
+  }
+  return problems;
+}

@@ -1,0 +1,131 @@
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { ControlProps } from "./field-view.js";
+
+const JSON_NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
+const MAX_ROWS = 8;
+
+/** Text, or a big integer, which is text in JSON. */
+export function TextField({ form, node, path, aria, field }: ControlProps): JSX.Element {
+  const value = typeof node.value === "string" ? node.value : form.text.slice(node.from, node.to);
+  const write = (typed: string): boolean => form.edit(path, { kind: "replace", value: typed });
+  if (field.kind === "bigint")
+    return (
+      <input
+        {...aria}
+        inputMode="numeric"
+        autocomplete="off"
+        value={value}
+        onInput={(event) => write(event.currentTarget.value)}
+      />
+    );
+  return (
+    <textarea
+      {...aria}
+      rows={Math.min(MAX_ROWS, value.split("\n").length)}
+      spellcheck={false}
+      value={value}
+      onInput={(event) => write(event.currentTarget.value)}
+    />
+  );
+}
+
+/** A number, as it was typed. What is no number yet is text, which does not fit. */
+export function NumberField({ form, node, path, aria }: ControlProps): JSX.Element {
+  const value = typeof node.value === "string" ? node.value : form.text.slice(node.from, node.to);
+  return (
+    <input
+      {...aria}
+      inputMode="decimal"
+      autocomplete="off"
+      value={value}
+      onInput={(event) => {
+        const typed = event.currentTarget.value;
+        form.edit(path, { kind: "source", text: JSON_NUMBER.test(typed) ? typed : JSON.stringify(typed) });
+      }}
+    />
+  );
+}
+
+export function BooleanField({ form, node, path, aria }: ControlProps): JSX.Element {
+  return (
+    <input
+      {...aria}
+      type="checkbox"
+      checked={node.value === true}
+      onChange={(event) => form.edit(path, { kind: "replace", value: event.currentTarget.checked })}
+    />
+  );
+}
+
+/** One of some values; another that the text has is one of them too, and does not fit. */
+export function EnumField({ form, node, path, aria, field }: ControlProps): JSX.Element {
+  const own = JSON.stringify(node.value);
+  const values = (field.schema["enum"] as readonly unknown[]).map((value) => JSON.stringify(value));
+  return (
+    <select
+      {...aria}
+      value={own}
+      onChange={(event) => form.edit(path, { kind: "source", text: event.currentTarget.value })}
+    >
+      {[...new Set([...values, own])].map((text) => (
+        <option key={text} value={text}>
+          {plain(text)}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** The only value that fits. */
+export function ConstantField({ form, node, path, aria, field }: ControlProps): JSX.Element {
+  const { "aria-invalid": _, ...own } = aria;
+  const { const: value = null } = field.schema;
+  const isIt = node.value === value;
+  return (
+    <>
+      <output {...own}>{plain(JSON.stringify(isIt ? value : node.value))}</output>
+      {!isIt && (
+        <button type="button" onClick={() => form.edit(path, { kind: "replace", value })}>
+          Make it {plain(JSON.stringify(value))}
+        </button>
+      )}
+    </>
+  );
+}
+
+/** A value of which nothing is known, as JSON. What is no JSON yet stays in the field. */
+export function AnyField({ form, node, path, aria }: ControlProps): JSX.Element {
+  const own = form.text.slice(node.from, node.to);
+  const [draft, setDraft] = useState<{ readonly text: string; readonly of: string }>();
+  const isDraft = draft !== undefined && draft.of === own;
+  const value = isDraft ? draft.text : own;
+  const write = (typed: string): void => {
+    setDraft({ text: typed, of: own });
+    try {
+      JSON.parse(typed);
+    } catch {
+      return;
+    }
+    setDraft(undefined);
+    form.edit(path, { kind: "source", text: typed });
+  };
+  return (
+    <>
+      <textarea
+        {...aria}
+        class="code"
+        rows={Math.min(MAX_ROWS, value.split("\n").length)}
+        spellcheck={false}
+        value={value}
+        onInput={(event) => write(event.currentTarget.value)}
+      />
+      {isDraft && <p class="problem">It is no JSON yet: the text has {own.slice(0, 100)}.</p>}
+    </>
+  );
+}
+
+/** Text without its quotes. */
+function plain(json: string): string {
+  return json.startsWith('"') ? (JSON.parse(json) as string) : json;
+}

@@ -1,0 +1,84 @@
+import type { JsonNode } from "./json-tree.js";
+
+/** The way from a text's outermost value to another: of each value on the way, the index of its member or item. */
+export type Path = readonly number[];
+
+/** What becomes of one value of a JSON text. */
+export type Edit =
+  | { readonly kind: "replace"; readonly value: unknown }
+  /** The text of the value as JSON, for numbers that JavaScript would round. */
+  | { readonly kind: "source"; readonly text: string }
+  | { readonly kind: "remove" }
+  | { readonly kind: "rename"; readonly name: string }
+  /** Adds a member, or an item where there is no name, behind the last. */
+  | { readonly kind: "add"; readonly name?: string; readonly value: unknown };
+
+const INDENT = "  ";
+
+/** Edits one value of a JSON text; the rest of the text stays as it was typed. A path that leads nowhere changes nothing. */
+export function edited(text: string, root: JsonNode, path: Path, edit: Edit): string {
+  const node = nodeAt(root, path);
+  const parent = path.length === 0 ? undefined : nodeAt(root, path.slice(0, -1));
+  const index = path.at(-1) ?? 0;
+  if (node === undefined) return text;
+  const put = (from: number, to: number, inserted: string): string => text.slice(0, from) + inserted + text.slice(to);
+  switch (edit.kind) {
+    case "replace":
+      return put(node.from, node.to, printed(edit.value, indentAt(text, node.from)));
+    case "source":
+      return put(node.from, node.to, edit.text);
+    case "rename": {
+      const property = parent?.properties[index];
+      return property === undefined ? text : put(property.from, property.to, JSON.stringify(edit.name));
+    }
+    case "remove": {
+      if (parent === undefined) return text;
+      const [from, to] = gapOf(parent, index);
+      return put(from, to, "");
+    }
+    case "add":
+      return added(text, node, edit.name, edit.value);
+  }
+}
+
+/** The value at the end of a path. */
+function nodeAt(root: JsonNode, path: Path): JsonNode | undefined {
+  let at: JsonNode | undefined = root;
+  for (const index of path) at = at?.kind === "object" ? at.properties[index]?.value : at?.items[index];
+  return at;
+}
+
+/** The places of a container's members or items. */
+function placesOf({ properties, items }: JsonNode): readonly { readonly from: number; readonly to: number }[] {
+  return properties.length > 0 ? properties.map(({ from, to, value }) => ({ from, to: value?.to ?? to })) : items;
+}
+
+/** What goes with a member or an item: it, and one comma. */
+function gapOf(parent: JsonNode, index: number): readonly [from: number, to: number] {
+  const places = placesOf(parent);
+  const [before, own, after] = [places[index - 1], places[index], places[index + 1]];
+  if (own === undefined) return [parent.to, parent.to];
+  if (before !== undefined) return [before.to, own.to];
+  return after === undefined ? [parent.from + 1, parent.to - 1] : [own.from, after.from];
+}
+
+function added(text: string, node: JsonNode, name: string | undefined, value: unknown): string {
+  const around = indentAt(text, node.from);
+  const within = around + INDENT;
+  const last = placesOf(node).at(-1);
+  const member = (name === undefined ? "" : `${JSON.stringify(name)}: `) + printed(value, within);
+  if (last === undefined)
+    return `${text.slice(0, node.from + 1)}\n${within}${member}\n${around}${text.slice(node.to - 1)}`;
+  const isOneLine = !text.slice(node.from, node.to).includes("\n");
+  return `${text.slice(0, last.to)}${isOneLine ? ", " : `,\n${within}`}${member}${text.slice(last.to)}`;
+}
+
+function printed(value: unknown, indent: string): string {
+  return JSON.stringify(value, undefined, INDENT).replaceAll("\n", `\n${indent}`);
+}
+
+/** The white space that the line of a position begins with. */
+function indentAt(text: string, position: number): string {
+  const line = text.slice(text.lastIndexOf("\n", position - 1) + 1, position);
+  return /^[ \t]*/.exec(line)?.[0] ?? "";
+}

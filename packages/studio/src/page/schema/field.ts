@@ -1,0 +1,172 @@
+import { type JsonSchema, schemaText } from "@quicrpc/services";
+import type { JsonNode } from "./json-tree.js";
+import { choicesOf, isObject, keyOf, markOf, memberOf, membersOf, partsOf, resolved } from "./schema.js";
+
+/** What a form has for a schema. */
+export type FieldKind =
+  | "object"
+  | "array"
+  | "choice"
+  | "enum"
+  | "const"
+  | "boolean"
+  | "number"
+  | "text"
+  | "null"
+  | "date"
+  | "bigint"
+  | "bytes"
+  | "any";
+
+/** A schema as a form takes it: references are followed, and parts that have to fit all are one. */
+export interface Field {
+  readonly kind: FieldKind;
+  readonly schema: JsonSchema;
+}
+
+const ANY: Field = { kind: "any", schema: {} };
+const MARKS: Readonly<Record<string, FieldKind>> = {
+  date: "date",
+  bigint: "bigint",
+  bytes: "bytes",
+  map: "object",
+  set: "array",
+};
+const TYPES: Readonly<Record<string, FieldKind>> = {
+  object: "object",
+  array: "array",
+  boolean: "boolean",
+  number: "number",
+  integer: "number",
+  string: "text",
+  null: "null",
+};
+
+/** Says what a form has for values of a schema. */
+export function fieldOf(given: unknown, root: JsonSchema): Field {
+  const schema = resolved(given, root);
+  if (schema === undefined) return ANY;
+  const mark = MARKS[markOf(schema) ?? ""];
+  if (mark !== undefined) return { kind: mark, schema };
+  if ("const" in schema) return { kind: "const", schema };
+  if (Array.isArray(schema["enum"])) return { kind: "enum", schema };
+  if (choicesOf(schema) !== undefined) return { kind: "choice", schema };
+  const parts = partsOf(schema).map((each) => fieldOf(each, root));
+  if (parts.length > 0)
+    return parts.every(({ kind }) => kind === "object") ? { kind: "object", schema: mergedOf(parts) } : ANY;
+  const { type } = schema;
+  return { kind: (typeof type === "string" ? TYPES[type] : undefined) ?? "any", schema };
+}
+
+function mergedOf(parts: readonly Field[]): JsonSchema {
+  const members = parts.flatMap(({ schema }) => {
+    const { names, required } = membersOf(schema);
+    return names.map((name) => ({ name, schema: memberOf(schema, name), isRequired: required.includes(name) }));
+  });
+  return {
+    type: "object",
+    properties: Object.fromEntries(members.map(({ name, schema }) => [name, schema])),
+    required: members.filter(({ isRequired }) => isRequired).map(({ name }) => name),
+    additionalProperties: parts.find(({ schema }) => isObject(schema["additionalProperties"]))?.schema[
+      "additionalProperties"
+    ],
+  };
+}
+
+/** Whether a value is of the form that a field edits: a list is not edited as text. */
+export function isEditable(kind: FieldKind, node: JsonNode): boolean {
+  switch (kind) {
+    case "object":
+    case "array":
+      return node.kind === kind;
+    case "choice":
+    case "any":
+      return true;
+    default:
+      return node.kind === "scalar";
+  }
+}
+
+/** The members that an object's form shows whether they are given or not, and the schema of others that one may add, if any. */
+export function formMembersOf(schema: JsonSchema): {
+  readonly names: readonly string[];
+  readonly required: readonly string[];
+  readonly others: unknown;
+} {
+  const { names, required } = membersOf(schema);
+  const { additionalProperties } = schema;
+  const others = markOf(schema) === "map" ? memberOf(schema, "") : additionalProperties;
+  return { names: [...new Set([...names, ...required])], required, others: isObject(others) ? others : undefined };
+}
+
+/** A name that an object does not have, for a new member. */
+export function newName({ properties }: JsonNode, schema: JsonSchema, root: JsonSchema): string {
+  const taken = new Set(properties.map(({ name }) => name));
+  const key = resolved(keyOf(schema), root) ?? {};
+  const isNumber = key["type"] === "number" || key["type"] === "integer";
+  const listed = Array.isArray(key["enum"]) ? key["enum"].map(String) : [];
+  for (const name of listed) if (!taken.has(name)) return name;
+  for (let number = 1; ; number++) {
+    const name = isNumber ? String(number) : `key${number}`;
+    if (!taken.has(name)) return name;
+  }
+}
+
+const MAX_LABEL = 40;
+
+/** Names the choices of a union, as short as tells them apart. */
+export function choiceLabels(choices: readonly unknown[], root: JsonSchema): readonly string[] {
+  return choices.map((choice, index) => {
+    const schema = resolved(choice, root) ?? {};
+    const { title } = schema;
+    const text = constantsOf(schema, root) ?? (typeof title === "string" ? title : schemaText(schema, root));
+    const label = text.replace(/\s+/g, " ").trim();
+    return label === "" ? `choice ${index + 1}` : label.length > MAX_LABEL ? `${label.slice(0, MAX_LABEL)}…` : label;
+  });
+}
+
+/** The members of which a choice takes one value alone. */
+function constantsOf(schema: JsonSchema, root: JsonSchema): string | undefined {
+  const constants = membersOf(schema).names.flatMap((name) => {
+    const member = resolved(memberOf(schema, name), root);
+    return member !== undefined && "const" in member ? [`${name}: ${JSON.stringify(member["const"])}`] : [];
+  });
+  return constants.length === 0 ? undefined : constants.join(", ");
+}
+
+/** Says in short what a field takes: its type and its bounds. */
+export function hintOf({ kind, schema }: Field): string {
+  const { type, format, minLength, maxLength, minItems, maxItems, multipleOf } = schema;
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
+  const bounds = (least: unknown, most: unknown, unit: string): string[] => {
+    if (typeof least === "number" && typeof most === "number")
+      return [least === most ? `${least}${unit}` : `${least} to ${most}${unit}`];
+    if (typeof least === "number") return [`${least}${unit} or more`];
+    return typeof most === "number" ? [`${most}${unit} at most`] : [];
+  };
+  switch (kind) {
+    case "text":
+      return [
+        typeof format === "string" ? format : "text",
+        ...bounds(minLength === 0 ? undefined : minLength, maxLength, " characters"),
+      ].join(", ");
+    case "number":
+      return [
+        type === "integer" ? "whole number" : "number",
+        ...bounds(minimum, maximum, ""),
+        ...(typeof exclusiveMinimum === "number" ? [`more than ${exclusiveMinimum}`] : []),
+        ...(typeof exclusiveMaximum === "number" ? [`less than ${exclusiveMaximum}`] : []),
+        ...(typeof multipleOf === "number" ? [`a multiple of ${multipleOf}`] : []),
+      ].join(", ");
+    case "array":
+      return bounds(minItems === 0 ? undefined : minItems, maxItems, " items").join("");
+    case "bigint":
+      return "big integer";
+    case "date":
+      return "time";
+    case "bytes":
+      return "bytes";
+    default:
+      return "";
+  }
+}

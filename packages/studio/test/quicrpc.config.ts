@@ -1,0 +1,1 @@
+export default { include: "form.service.ts", out: "generated" };
