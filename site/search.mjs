@@ -12,10 +12,30 @@ export const SEARCH = {
   fuzzy: 0.2,
   prefix: true,
   boost: { title: 4, text: 2, titles: 1 },
-  processTerm: (term) =>
-    /^(a|an|and|are|be|can|do|does|for|how|i|in|is|it|may|my|of|on|or|the|to|what|when|with|without)$/i.test(term)
-      ? null
-      : term.toLowerCase(),
+  processTerm: (term) => {
+    if (
+      /^(a|an|and|are|be|between|can|do|does|for|how|i|in|is|it|many|may|much|my|of|on|or|the|to|what|when|with|without)$/i.test(
+        term,
+      )
+    ) {
+      return null;
+    }
+    const word = term.toLowerCase();
+    // What other tools call what has another name here.
+    const others = {
+      bidirectional: ["duplex"],
+      cluster: ["workers"],
+      cores: ["core"],
+      dos: ["denial"],
+      login: ["credentials"],
+      offline: ["reconnect"],
+      shutdown: ["drain"],
+      unmount: ["effect"],
+      useeffect: ["effect"],
+      wifi: ["reconnect"],
+    };
+    return [word, ...(others[word] ?? [])];
+  },
   boostDocument: (id) =>
     /^\/(api|changelog)/.test(id)
       ? 0.1

@@ -3,7 +3,7 @@ export const SECTIONS = [
   { text: "Start", pages: ["start", "tutorial"] },
   {
     text: "Guides: calls",
-    pages: ["calls", "errors", "timeouts", "lists", "durable", "once", "topics", "uploads", "testing"],
+    pages: ["calls", "streams", "errors", "timeouts", "lists", "durable", "once", "topics", "uploads", "testing"],
   },
   {
     text: "Guides: clients and servers",

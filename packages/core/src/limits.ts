@@ -2,7 +2,7 @@
 export interface Limits {
   /** Bytes of one frame: a message and its few bytes of framing. A call with a larger one fails with `resource_exhausted`. */
   readonly maxFrameBytes: number;
-  /** Bytes of a message that arrives compressed, once it is not. */
+  /** Size of a compressed message after decompression. */
   readonly maxDecompressedBytes: number;
   /**
    * Bytes that the peer of a session makes this side hold: frames that are not complete, requests in progress and those that
@@ -10,7 +10,7 @@ export interface Limits {
    * `resource_exhausted`. At least eight frames of `maxFrameBytes`.
    */
   readonly maxSessionBytes: number;
-  /** The same over all sessions of a server, of which the largest are closed when it is reached. At least three sessions. */
+  /** The same for all sessions of a server together. When it is reached, the largest sessions are closed. The value must be at least three times `maxSessionBytes`. */
   readonly maxServerBytes: number;
   /**
    * Calls and notifications of the peer in progress on one session: until they are over and their handlers have settled.
@@ -44,7 +44,7 @@ export interface Limits {
    * caller says so; and the longest time that a callee keeps a resumable call.
    */
   readonly maxResumeMs: number;
-  /** Resumable calls of one router that wait for a session; of more, the oldest of whoever has most are given up. */
+  /** Most resumable calls of a router that may wait for a session. Beyond it, the oldest calls of the client with the most calls are ended. */
   readonly maxSuspendedCalls: number;
   /** Milliseconds that a drain waits for the calls in progress, unless it says so itself. */
   readonly maxDrainMs: number;
@@ -71,7 +71,7 @@ export interface Limits {
   readonly maxPrincipalBlobs: number;
   /** Bytes of those blobs: as their sender says, else as many as may come. */
   readonly maxPrincipalBlobBytes: number;
-  /** Largest timeout, of both sides; larger ones are lowered to it. 2^31-1 is the largest delay of a timer. */
+  /** Largest timeout that either side may ask for. Larger values are reduced to it. 2^31-1 is the largest delay of a timer. */
   readonly maxTimeoutMs: number;
 }
 

@@ -70,8 +70,7 @@ export interface ListenTransportOptions extends TransportOptions {
   maxHandshakes?: number;
   /**
    * Most unfinished handshakes of one source, an IPv4 address or an IPv6 /64. Further ones are refused; from half of the limit
-   * on, its peers must prove their address (Retry). Where others have some, it has the less: as much as it would of what they
-   * leave of `maxHandshakes`. Sessions do not count. Default: a quarter of `maxHandshakes`.
+   * on, its peers must prove their address (Retry). The more handshakes other addresses have in progress, the fewer this address may have. Sessions do not count. Default: a quarter of `maxHandshakes`.
    */
   maxHandshakesPerAddress?: number;
   /** Milliseconds after which such a connection is closed. */
