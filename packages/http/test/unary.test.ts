@@ -5,7 +5,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { toNodeHandler } from "@quicrpc/http";
+import { createRouter, defineMethod } from "@quicrpc/core/generated";
+import { createFetchHandler, type HttpServiceOptions, toNodeHandler } from "@quicrpc/http";
 import { readStruct } from "../src/protocol/struct.js";
 import { servingInTests } from "./service.js";
 
@@ -152,6 +153,18 @@ describe("a wrong request", () => {
     for (const path of ["__proto__", "constructor", "%zz", "..%2f"]) {
       expect((await post(`${url}${path}`, "{}")).status).toBe(404);
     }
+  });
+
+  it("names the services beside reflection to everybody, unless the server asks who calls", async () => {
+    const list = { list: defineMethod({ name: "quicrpc.v1.Reflection", id: 1 }, "unary", "list", { id: 1 }) };
+    const routers = [createRouter(list, { list: () => undefined })];
+    const told = async (options: Partial<HttpServiceOptions>): Promise<string> => {
+      const handler = createFetchHandler({ routers, ...options });
+      const answer = await handler(new Request("http://localhost/test.v1.None/a", { method: "POST", headers: json }));
+      return ((await answer.json()) as { message: string }).message;
+    };
+    expect(await told({})).toContain("quicrpc.v1.Reflection");
+    expect(await told({ authenticate: () => "somebody" })).toBe("no service test.v1.None is served here");
   });
 
   it("with another verb is told which there are", async () => {

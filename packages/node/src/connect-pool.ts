@@ -1,4 +1,4 @@
-import { createPool, type Pool, type PoolOptions } from "@quicrpc/core";
+import { createPool, type Pool, type PoolOptions, type Session } from "@quicrpc/core";
 import {
   checkOptions,
   type OptionNames,
@@ -9,6 +9,7 @@ import {
 } from "@quicrpc/core/transport";
 import { DIAL_OPTIONS, type DialOptions, dialSession } from "./dial.js";
 import type { DnsTargets } from "./dns-targets.js";
+import { firstSession } from "./first-session.js";
 import { isPermanent } from "./permanent.js";
 import { noteOpen } from "./still-open.js";
 import { providerFor } from "./transport/choose.js";
@@ -55,13 +56,18 @@ export async function connectPool<Context = unknown>(
       ...(limits !== undefined && { limits }),
     },
   );
+  const peers = (): string => pool.targets.map(({ target }) => target).join(", ");
   try {
-    await pool.ready({ signal, timeoutMs });
+    const ready = async (given: Parameters<Pool["ready"]>[0]): Promise<Session | undefined> => {
+      await pool.ready(given);
+      return pool.targets.flatMap(({ sessions }) => sessions).find((session) => session.takesCalls);
+    };
+    await firstSession(ready, peers(), options, timeoutMs);
   } catch (error) {
     await pool.close();
     if (signal?.aborted === true) throw error;
     return rejectionAtCaller(error as Error);
   }
-  void pool.closed.finally(note(pool.targets.map(({ target }) => target).join(", ")));
+  void pool.closed.finally(note(peers()));
   return pool;
 }

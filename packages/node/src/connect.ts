@@ -3,24 +3,22 @@ import {
   type ConnectionOptions,
   createConnection,
   interceptCaller,
-  RpcError,
   type Session,
 } from "@quicrpc/core";
 import {
   checkOptions,
   CONNECTION_OPTIONS,
   errorHook,
-  isDenied,
   type OptionNames,
   publicUrl,
   rejectionAtCaller,
   Route,
   type TrustedAddresses,
-  untilAccepted,
 } from "@quicrpc/core/transport";
 import type { QuicSession } from "@quicrpc/quic";
 import { type DialOnce, FallbackDialler, type FallbackOptions } from "./dial/fallback.js";
 import { DIAL_OPTIONS, type DialOptions, dialSession, wayTo } from "./dial.js";
+import { firstSession } from "./first-session.js";
 import { isPermanent } from "./permanent.js";
 import { noteOpen } from "./still-open.js";
 
@@ -102,7 +100,7 @@ export async function connect<Context = unknown>(
     ...(dialOptions.limits !== undefined && { limits: dialOptions.limits }),
   });
   try {
-    await firstSession(connection, peer, options, timeoutMs);
+    await firstSession((given) => connection.ready(given), peer, options, timeoutMs);
   } catch (error) {
     await connection.close();
     if (options.signal?.aborted === true) throw error;
@@ -111,36 +109,6 @@ export async function connect<Context = unknown>(
   void connection.closed.finally(note(String(url)));
   // Around the connection, not each of its sessions: what retries gets another session.
   return interceptCaller(connection, interceptors);
-}
-
-/** Waits for the first session, and for the server to accept what this side proves itself with there. */
-async function firstSession(
-  connection: Connection,
-  peer: string,
-  { signal, credentials, headers, cert }: Pick<DialOptions, "signal" | "credentials" | "headers" | "cert">,
-  timeoutMs: number,
-): Promise<void> {
-  const proves = (credentials ?? headers ?? cert) !== undefined;
-  for (const since = Date.now(); ; ) {
-    const session = await connection.ready({ signal, timeoutMs: timeoutMs - (Date.now() - since) });
-    try {
-      if (proves) await untilAccepted(session, signal);
-      return;
-    } catch (thrown) {
-      const error = RpcError.from(thrown);
-      signal?.throwIfAborted();
-      if (isDenied(error)) throw refusalBy(peer, error);
-      if (Date.now() - since >= timeoutMs) throw error;
-    }
-  }
-}
-
-function refusalBy(peer: string, { code, message, cause }: RpcError): RpcError {
-  return new RpcError(code, `${peer} refused the session: ${message}`, {
-    refused: true,
-    cause,
-    hint: "see what the options credentials, headers or cert give",
-  });
 }
 
 /** The options for another address: what only QUIC has is left out over another transport. */

@@ -10,6 +10,7 @@ import { publicUrl, refusalCode } from "@quicrpc/core/transport";
 import { RpcError, type Session } from "@quicrpc/core";
 import {
   connect,
+  connectPool,
   devCertificate,
   dial,
   type DialOptions,
@@ -143,9 +144,17 @@ describe("serve", () => {
       message: `${publicUrl(new URL(url))} refused the session: who are you?`,
       hint: expect.stringContaining("credentials"),
     });
+    const pooled = connectPool([url], { ...trust, credentials: "mallory" });
+    expect(await failure(pooled)).toMatchObject({ code: "unauthenticated", message: expect.stringContaining(url) });
     const connection = await connect(url, { ...trust, credentials: "alice" });
     open.push(connection);
     expect(connection.state).toEqual({ status: "ready" });
+  });
+
+  it("connect does not wait for longer than it is told to for a server that does not decide", async () => {
+    const server = await served({ listen: "tcp://127.0.0.1:0", authenticate: () => new Promise(() => {}) });
+    const connecting = connect(server.urls[0] ?? "", { credentials: "alice", timeoutMs: 50 });
+    expect(await failure(connecting)).toMatchObject({ code: "unavailable", message: expect.stringContaining("50 ms") });
   });
 
   it("nothing that is printed of a server or a client has a private key or credentials", async () => {

@@ -96,8 +96,9 @@ export class HttpService<Context> {
     this.onError = onError;
     this.load = options.load ?? new ServerLoad(options.limits);
     this.requests = new RequestsInProgress(this.load, limits);
+    const asksWho = (options.authentications ?? authenticate) !== undefined;
     const { methods } = combineRouters([interceptRouter(combineRouters(routers), interceptors)]);
-    this.routes = new Routes([...methods, ...OWN_METHODS], prefix);
+    this.routes = new Routes([...methods, ...OWN_METHODS], prefix, !asksWho);
     const described = openApi === true ? {} : openApi;
     this.document = described === false ? undefined : new OpenApiPage(combineRouters(routers), prefix, described);
     const host: ExtensionHost = { router: combineRouters(routers), limits, prefix, onError };

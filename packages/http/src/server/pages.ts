@@ -27,11 +27,11 @@ export function explainMethod(exchange: HttpExchange, method: AnyMethod): string
 
 /**
  * Says that a path names no method, and which service or method is missing. Others are named only where reflection tells them to
- * everybody.
+ * everybody: nobody has said who they are yet.
  */
-export function explainUnserved(path: string, prefix: string, methods: readonly AnyMethod[]): string {
+export function explainUnserved(path: string, prefix: string, methods: readonly AnyMethod[], isOpen: boolean): string {
   const names = [...new Set(methods.map(({ service }) => service.name))];
-  const tell = (all: readonly string[]): string => listed(names.includes(REFLECTION) ? all : []);
+  const tell = (all: readonly string[]): string => listed(isOpen && names.includes(REFLECTION) ? all : []);
   const [service, method, ...more] = path.startsWith(`${prefix}/`) ? path.slice(prefix.length + 1).split("/") : [];
   if (service === undefined || method === undefined || more.length > 0) {
     return `nothing is served at ${printable(path)}: calls go to ${prefix}/package.Service/method${tell(names)}`;

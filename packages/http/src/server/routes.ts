@@ -34,10 +34,15 @@ export interface Match<Context> {
 export class Routes<Context> {
   private readonly byPath: Map<string, Bound<Context>> = new Map();
   private readonly prefix: string;
+  private readonly isOpen: boolean;
 
-  /** @param prefix before the names of services: "" or "/api" */
-  constructor(methods: readonly Bound<Context>[], prefix: string) {
+  /**
+   * @param prefix before the names of services: "" or "/api"
+   * @param isOpen anybody may call, and is told which methods there are where reflection would
+   */
+  constructor(methods: readonly Bound<Context>[], prefix: string, isOpen: boolean) {
     this.prefix = prefix;
+    this.isOpen = isOpen;
     for (const bound of methods) this.byPath.set(`${prefix}/${fullName(bound.method)}`, bound);
   }
 
@@ -84,7 +89,7 @@ export class Routes<Context> {
 
   private answerUnknown(exchange: HttpExchange, path: string): void {
     const methods = Array.from(this.byPath.values(), ({ method }) => method);
-    const text = explainUnserved(path, this.prefix, methods);
+    const text = explainUnserved(path, this.prefix, methods, this.isOpen);
     if (readContentType(exchange.header("content-type")) === undefined) answerText(exchange, 404, `${text}\n`);
     else
       exchange.respond(

@@ -29,7 +29,7 @@ export function DateField({ form, node, path, label, aria }: ControlProps): JSX.
 }
 
 /** A time as `datetime-local` has it; "" for what is none. */
-export function localTime(text: string): string {
+function localTime(text: string): string {
   const at = new Date(text);
   if (Number.isNaN(at.getTime())) return "";
   const local = new Date(at.getTime() - at.getTimezoneOffset() * 60_000);

@@ -1,0 +1,51 @@
+import { RpcError, type Session } from "@quicrpc/core";
+import { isDenied, untilAccepted } from "@quicrpc/core/transport";
+import type { DialOptions } from "./dial.js";
+
+/** Options of `connect` and `connectPool` that say who this side is, and how long it waits. */
+type Proof = Pick<DialOptions, "signal" | "credentials" | "headers" | "cert">;
+
+/** Makes the first session, or rejects in bounded time. Undefined: it has ended meanwhile. */
+type Ready = (options: { signal: AbortSignal | undefined; timeoutMs: number }) => Promise<Session | undefined>;
+
+/**
+ * Waits for the first session and, where this side proves who it is, for the server to accept that: a server refuses a session when it has begun.
+ *
+ * @param peer the server's name in errors
+ */
+export async function firstSession(
+  ready: Ready,
+  peer: string,
+  { signal, credentials, headers, cert }: Proof,
+  timeoutMs: number,
+): Promise<void> {
+  const since = Date.now();
+  const remainingMs = (): number => timeoutMs - (Date.now() - since);
+  for (;;) {
+    const session = await ready({ signal, timeoutMs: remainingMs() });
+    if ((credentials ?? headers ?? cert) === undefined) return;
+    if (session === undefined) continue;
+    const late = AbortSignal.timeout(Math.max(0, Math.ceil(remainingMs())));
+    try {
+      await untilAccepted(session, signal === undefined ? late : AbortSignal.any([signal, late]));
+      return;
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (isDenied(error as Error)) throw refusalBy(peer, error as RpcError);
+      if (late.aborted) throw silenceOf(peer, timeoutMs, error);
+    }
+  }
+}
+
+function refusalBy(peer: string, { code, message, cause }: RpcError): RpcError {
+  return new RpcError(code, `${peer} refused the session: ${message}`, {
+    refused: true,
+    cause,
+    hint: "see what the options credentials, headers or cert give",
+  });
+}
+
+function silenceOf(peer: string, timeoutMs: number, cause: unknown): RpcError {
+  const text = `${peer} has not said within ${timeoutMs} ms whether it accepts the session`;
+  return new RpcError("unavailable", text, { cause, hint: "see what the server's authenticate waits for" });
+}
