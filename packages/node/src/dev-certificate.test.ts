@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import * as fs from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +7,12 @@ import { devCertificate } from "./dev-certificate.js";
 
 vi.mock("node:fs/promises", async (original) => {
   const real = await original<typeof fs>();
-  return { ...real, writeFile: vi.fn<typeof fs.writeFile>(real.writeFile), mkdir: vi.fn<typeof fs.mkdir>(real.mkdir) };
+  return {
+    ...real,
+    readFile: vi.fn<typeof fs.readFile>(real.readFile),
+    writeFile: vi.fn<typeof fs.writeFile>(real.writeFile),
+    mkdir: vi.fn<typeof fs.mkdir>(real.mkdir),
+  };
 });
 
 const DAY = 24 * 3_600_000;
@@ -65,6 +70,37 @@ describe("devCertificate", () => {
       expect(new Set(all.map((one) => one.cert))).toEqual(new Set([cert]));
       expect(await readdir(directory)).toHaveLength(1);
     }
+  });
+
+  it("is the one that another has just put in the place of an old one", async () => {
+    const now = Date.now();
+    const { file } = await devCertificate({ directory });
+    at(now + 20 * DAY);
+    const other = await mkdtemp(join(tmpdir(), "quicrpc-"));
+    const { cert, key } = await devCertificate({ directory: other });
+    // Whoever finds the old one finds the new one with the next look, whichever look that is.
+    const { readFile: real } = await vi.importActual<typeof fs>("node:fs/promises");
+    for (let look = 1; look <= 3; look++) {
+      await writeFile(file, "old");
+      let looks = 0;
+      vi.mocked(fs.readFile).mockImplementation((async (path: string, encoding: "utf8") => {
+        const found = await real(path, encoding);
+        if (path === file && ++looks === look) await writeFile(file, cert + key);
+        return found;
+      }) as typeof fs.readFile);
+      const got = await devCertificate({ directory });
+      vi.mocked(fs.readFile).mockImplementation(real);
+      expect({ look, cert: got.cert }).toEqual({ look, cert: (await devCertificate({ directory })).cert });
+      if (look < 3) expect(got.cert).toBe(cert);
+    }
+    await rm(other, { recursive: true });
+  });
+
+  it("says so where a link that leads nowhere is in its place", async () => {
+    const { file } = await devCertificate({ directory });
+    await rm(file);
+    await symlink(join(directory, "nowhere"), file);
+    await expect(devCertificate({ directory })).rejects.toThrow("cannot be read or replaced");
   });
 
   it.each(["", "relative/cache"])("is kept in the home folder where XDG_CACHE_HOME is %j", async (value) => {

@@ -32,6 +32,9 @@ export interface DevCertificateOptions {
 /** A certificate with less than a day left is made anew, in milliseconds. */
 const RENEW_BEFORE = 24 * 3_600_000;
 
+/** Attempts to put a certificate where others do so too: one of all succeeds in each. More are needed only where a link leads nowhere. */
+const MAX_TRIES = 1000;
+
 /**
  * An ECDSA P-256 certificate for development, signed by itself, or by the authority of `devAuthority` where there is one for its hosts. It is kept for
  * the next call, in this process or another of this user, and made anew a day before it expires. Rejects where it cannot be kept, with what to do.
@@ -46,7 +49,8 @@ export async function devCertificate(options: DevCertificateOptions = {}): Promi
     const authority = await readAuthority(directory);
     const issuer = authority !== undefined && covers(authority, hosts) ? authority : undefined;
     if (renew) await rm(path, { force: true });
-    return (await fresh(path, issuer)) ?? (await keep(path, hosts, issuer));
+    const kept = await contentOf(path);
+    return fresh(kept, path, issuer) ?? (await keep(path, hosts, issuer));
   } catch (error) {
     const { message } = error instanceof Error ? error : new Error(String(error));
     const advice = 'set XDG_CACHE_HOME, or the option "directory", to a folder that can be written to';
@@ -63,12 +67,14 @@ async function keep(path: string, hosts: readonly string[], issuer: Issuer | und
   const temporary = `${path}.${randomUUID()}`;
   try {
     await writeFile(temporary, made, { mode: 0o600 });
-    for (;;) {
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
       if (await linked(temporary, path)) return parse(made, path);
-      const first = await fresh(path, issuer);
+      const there = await contentOf(path);
+      const first = fresh(there, path, issuer);
       if (first !== undefined) return first;
-      await replaceStale(path, temporary);
+      if (there !== undefined) await replaceStale(path, digestOf(there), temporary);
     }
+    throw new Error(`${path} is there, and cannot be read or replaced`);
   } finally {
     await rm(temporary, { force: true });
   }
@@ -88,17 +94,18 @@ async function linked(from: string, path: string): Promise<boolean> {
 /**
  * Puts a successor in the place of a file that is no use. Of all who do so at the same time it is the first one's: they find it by a name that is made
  * of what they replace.
+ *
+ * @param stale the digest of what was found to be no use: another may be there by now
  */
-async function replaceStale(path: string, made: string): Promise<void> {
-  const stale = await digestOf(path);
-  if (stale === undefined) return;
+async function replaceStale(path: string, stale: string, made: string): Promise<void> {
   const successor = `${path}.${stale}`;
   const own = `${path}.${randomUUID()}`;
   try {
     await linked(made, successor);
     await link(successor, own);
     // As long as the old one is there nobody has removed the first successor, so that this is it.
-    if ((await digestOf(path)) === stale) await rename(own, path);
+    const there = await contentOf(path);
+    if (there !== undefined && digestOf(there) === stale) await rename(own, path);
   } catch (error) {
     // Another has replaced it meanwhile.
     if (!isMissing(error)) throw error;
@@ -107,25 +114,29 @@ async function replaceStale(path: string, made: string): Promise<void> {
   }
 }
 
-async function digestOf(path: string): Promise<string | undefined> {
+/** What a file has; undefined where there is none. */
+async function contentOf(path: string): Promise<string | undefined> {
   try {
-    return createHash("sha256")
-      .update(await readFile(path))
-      .digest("hex");
+    return await readFile(path, "utf8");
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;
   }
 }
 
+function digestOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
 function isMissing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === "ENOENT";
 }
 
-/** Reads a stored certificate; undefined where it is missing, damaged, not valid yet, about to expire, or not by the issuer. */
-async function fresh(path: string, issuer: Issuer | undefined): Promise<DevCertificate | undefined> {
+/** A certificate that was kept; undefined where it is missing, damaged, not valid yet, about to expire, or not by the issuer. */
+function fresh(pem: string | undefined, path: string, issuer: Issuer | undefined): DevCertificate | undefined {
+  if (pem === undefined) return undefined;
   try {
-    const kept = parse(await readFile(path, "utf8"), path);
+    const kept = parse(pem, path);
     const certificate = new X509Certificate(kept.cert);
     const now = Date.now();
     const isValid = Date.parse(certificate.validFrom) <= now && kept.validTo.getTime() - now > RENEW_BEFORE;

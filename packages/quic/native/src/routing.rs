@@ -282,7 +282,10 @@ mod tests {
                 assert_eq!(id[routing.layout().place_at], 3);
                 assert!(ids.validate(&id).is_ok());
                 assert!(RoutedIds::new(&routing, &[7; 32], Some(4)).validate(&id).is_err());
-                assert!(RoutedIds::new(&routing, &[8; 32], Some(3)).validate(&id).is_err());
+                // The hash of the longest ids is one byte: now and then another key has the same.
+                let others = RoutedIds::new(&routing, &[8; 32], Some(3));
+                let passed = (0..64).filter(|_| others.validate(&ids.generate_cid()).is_ok()).count();
+                assert!(passed < 16, "{passed} of 64 ids pass for those of another key");
                 assert!(RoutedIds::new(&routing, &[7; 32], None).validate(&id).is_ok());
                 assert!(ids.validate(&ConnectionId::new(&id[1..])).is_err());
                 if key.is_empty() {
