@@ -9,7 +9,7 @@ import { createRouter, defineMethod, uncheckedCodec, bytesCodec } from "@quicrpc
 import { type Router, RpcError } from "@quicrpc/core";
 import { nodeCompressions, serve, type Server } from "@quicrpc/node";
 import { createHealth, createReflection, type Health } from "@quicrpc/services";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 
 const service = { name: "demo.v1.Shop", id: 321 };
 const any = uncheckedCodec<unknown>();
@@ -24,6 +24,9 @@ const methods = {
   flaky: defineMethod(service, "unary", "flaky", { id: 9, output: any, idempotent: true }),
   pipe: defineMethod(service, "duplex", "pipe", { id: 7, input: bytesCodec, output: bytesCodec }),
 };
+
+// Each command is a process of its own, of which some tests start several.
+vi.setConfig({ testTimeout: 60_000 });
 
 let server: Server;
 let health: Health;
