@@ -34,8 +34,10 @@ it("commits the key with the effect", async () => {
 });
 
 it("takes no effect twice where the store has forgotten the call", async () => {
+  const bank = startedBank();
+  // After the server has started: it refuses what it may have forgotten.
   const onceKey = createOnceKey();
-  await startedBank().transfer(transfer, { onceKey });
+  await bank.transfer(transfer, { onceKey });
   const forgetful = startedBank();
   await expect(forgetful.transfer(transfer, { onceKey })).rejects.toBeDefined();
   expect(await forgetful.balance({ account: "bob" })).toEqual({ cents: 300 });
