@@ -1,4 +1,4 @@
-// A limit of calls for each user: see docs/limits.md.
+// A limit of calls for each user: see docs/calls.md.
 // #region rate
 import { type Interceptor, RpcError } from "@quicrpc/core";
 import { RateLimiterMemory, type RateLimiterRes } from "rate-limiter-flexible";

@@ -125,7 +125,6 @@ export async function trustedHashes(options: TargetOptions): Promise<string[]> {
 
 async function dialOptionsOf(options: TargetOptions): Promise<DialOptions> {
   const { ca, timeout, credentialsFrom, header, compress } = options;
-  const { nodeCompressions } = await import("@quicrpc/node");
   const hashes = await certificateHashes(options);
   const credentials = credentialsFrom === undefined ? undefined : process.env[credentialsFrom];
   if (credentialsFrom !== undefined && credentials === undefined) {
@@ -137,8 +136,14 @@ async function dialOptionsOf(options: TargetOptions): Promise<DialOptions> {
     ...(hashes.length > 0 && { serverCertificateHashes: hashes }),
     ...(credentials !== undefined && { credentials }),
     ...(header !== undefined && { headers: header }),
-    ...(compress === true && { compression: { algorithms: nodeCompressions(), minBytes: Infinity } }),
+    ...(compress === true && { compression: await onRequest() }),
   };
+}
+
+/** Compression of the calls that ask for it, and of no others. */
+async function onRequest(): Promise<NonNullable<DialOptions["compression"]>> {
+  const { nodeCompressions } = await import("@quicrpc/node");
+  return { algorithms: nodeCompressions(), minBytes: Infinity };
 }
 
 function readPem(file: string): Buffer {

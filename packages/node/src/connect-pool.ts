@@ -3,11 +3,10 @@ import {
   checkOptions,
   type OptionNames,
   POOL_OPTIONS,
-  rejectionAtCaller,
   type ResolveTargets,
   type TargetSpec,
 } from "@quicrpc/core/transport";
-import { DIAL_OPTIONS, type DialOptions, dialSession } from "./dial.js";
+import { DIAL_OPTIONS, type DialOptions, dialSession, rejectedAtCaller } from "./dial.js";
 import type { DnsTargets } from "./dns-targets.js";
 import { firstSession } from "./first-session.js";
 import { isPermanent } from "./permanent.js";
@@ -62,11 +61,10 @@ export async function connectPool<Context = unknown>(
       await pool.ready(given);
       return pool.targets.flatMap(({ sessions }) => sessions).find((session) => session.takesCalls);
     };
-    await firstSession(ready, peers(), options, timeoutMs);
+    await firstSession(ready, peers, options, timeoutMs);
   } catch (error) {
     await pool.close();
-    if (signal?.aborted === true) throw error;
-    return rejectionAtCaller(error as Error);
+    return rejectedAtCaller(error, signal);
   }
   void pool.closed.finally(note(peers()));
   return pool;

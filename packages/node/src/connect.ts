@@ -11,13 +11,12 @@ import {
   errorHook,
   type OptionNames,
   publicUrl,
-  rejectionAtCaller,
   Route,
   type TrustedAddresses,
 } from "@quicrpc/core/transport";
 import type { QuicSession } from "@quicrpc/quic";
 import { type DialOnce, FallbackDialler, type FallbackOptions } from "./dial/fallback.js";
-import { DIAL_OPTIONS, type DialOptions, dialSession, wayTo } from "./dial.js";
+import { DIAL_OPTIONS, type DialOptions, dialSession, rejectedAtCaller, wayTo } from "./dial.js";
 import { firstSession } from "./first-session.js";
 import { isPermanent } from "./permanent.js";
 import { noteOpen } from "./still-open.js";
@@ -100,11 +99,15 @@ export async function connect<Context = unknown>(
     ...(dialOptions.limits !== undefined && { limits: dialOptions.limits }),
   });
   try {
-    await firstSession((given) => connection.ready(given), peer, options, timeoutMs);
+    await firstSession(
+      (given) => connection.ready(given),
+      () => peer,
+      options,
+      timeoutMs,
+    );
   } catch (error) {
     await connection.close();
-    if (options.signal?.aborted === true) throw error;
-    return rejectionAtCaller(error as Error);
+    return rejectedAtCaller(error, options.signal);
   }
   void connection.closed.finally(note(String(url)));
   // Around the connection, not each of its sessions: what retries gets another session.

@@ -73,13 +73,15 @@ export function dial<Context = unknown>(url: string | URL, options?: DialOptions
 export async function dial<Context = unknown>(url: string | URL, options: DialOptions<Context> = {}): Promise<Session> {
   const note = noteOpen("session");
   checkOptions("dial()", options, DIAL_OPTIONS);
-  const session = await dialSession(url, options).catch((error: Error) => {
-    // The reason of a signal is whoever's gave it.
-    if (options.signal?.aborted === true) throw error;
-    return rejectionAtCaller(error);
-  });
+  const session = await dialSession(url, options).catch((error: unknown) => rejectedAtCaller(error, options.signal));
   void session.closed.finally(note(String(url)));
   return session;
+}
+
+/** Rejects with an error whose stack has the line that waits for it. The reason of a signal stays as it was given. */
+export async function rejectedAtCaller(failure: unknown, signal: AbortSignal | undefined): Promise<never> {
+  if (signal?.aborted === true) throw failure;
+  return rejectionAtCaller(failure as Error);
 }
 
 /** The same for what heals, which is listed as open in its place. */

@@ -11,18 +11,20 @@ type Ready = (options: { signal: AbortSignal | undefined; timeoutMs: number }) =
 /**
  * Waits for the first session and, where this side proves who it is, for the server to accept that: a server refuses a session when it has begun.
  *
- * @param peer the server's name in errors
+ * @param peer the server's name in errors: that of a pool is not known before its targets are
  */
 export async function firstSession(
   ready: Ready,
-  peer: string,
+  peer: () => string,
   { signal, credentials, headers, cert }: Proof,
   timeoutMs: number,
 ): Promise<void> {
   const since = Date.now();
   const remainingMs = (): number => timeoutMs - (Date.now() - since);
   for (;;) {
-    const session = await ready({ signal, timeoutMs: remainingMs() });
+    const session = await ready({ signal, timeoutMs: remainingMs() }).catch((error: Error) => {
+      throw isDenied(error) ? refusalBy(peer(), error) : error;
+    });
     if ((credentials ?? headers ?? cert) === undefined) return;
     if (session === undefined) continue;
     const late = AbortSignal.timeout(Math.max(0, Math.ceil(remainingMs())));
@@ -31,8 +33,8 @@ export async function firstSession(
       return;
     } catch (error) {
       signal?.throwIfAborted();
-      if (isDenied(error as Error)) throw refusalBy(peer, error as RpcError);
-      if (late.aborted) throw silenceOf(peer, timeoutMs, error);
+      if (isDenied(error as Error)) throw refusalBy(peer(), error as RpcError);
+      if (late.aborted) throw silenceOf(peer(), timeoutMs, error);
     }
   }
 }

@@ -41,12 +41,11 @@ export function authorize<Context = unknown>({
     if (missing.length > 0) throw new RpcError("permission_denied", `${name} needs ${missing.join(" and ")}`);
   };
   return async (call, next) => {
-    const { method } = call;
-    const context = call.context as CallContext<Context> | undefined;
+    const { method, context } = call;
     if (context === undefined) throw new TypeError("authorize() is an interceptor of servers: callers have no scopes");
-    await check({ ...call, context });
+    await check(call as AuthorizedCall<Context>);
     if (streamsInput(method) || streamsOutput(method)) {
-      context.onRenewal((renewed) => check({ ...call, context: renewed }));
+      context.onRenewal((renewed) => check({ ...call, context: renewed as CallContext<Context> }));
     }
     return next(call);
   };

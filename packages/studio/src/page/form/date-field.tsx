@@ -1,9 +1,10 @@
 import type { JSX } from "preact";
 import type { ControlProps } from "./field-view.js";
+import { shownText } from "./form-context.js";
 
 /** A time: as ISO 8601, and as this machine's clock and calendar have it. */
 export function DateField({ form, node, path, label, aria }: ControlProps): JSX.Element {
-  const value = typeof node.value === "string" ? node.value : form.text.slice(node.from, node.to);
+  const value = shownText(form, node);
   const write = (time: string): boolean => form.edit(path, { kind: "replace", value: time });
   return (
     <div class="parts">

@@ -29,6 +29,11 @@ export interface FieldProps {
   readonly depth: number;
 }
 
+/** A scalar as its field shows it: text without its quotes, anything else as it was typed. */
+export function shownText({ text }: FormContext, { value, from, to }: JsonNode): string {
+  return typeof value === "string" ? value : text.slice(from, to);
+}
+
 /** The id of the control of a value. */
 export function idOf(path: Path): string {
   return ["field", ...path].join("-");

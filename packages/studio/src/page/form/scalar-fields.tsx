@@ -1,13 +1,14 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { ControlProps } from "./field-view.js";
+import { shownText } from "./form-context.js";
 
 const JSON_NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 const MAX_ROWS = 8;
 
 /** Text, or a big integer, which is text in JSON. */
 export function TextField({ form, node, path, aria, field }: ControlProps): JSX.Element {
-  const value = typeof node.value === "string" ? node.value : form.text.slice(node.from, node.to);
+  const value = shownText(form, node);
   const write = (typed: string): boolean => form.edit(path, { kind: "replace", value: typed });
   if (field.kind === "bigint")
     return (
@@ -32,7 +33,7 @@ export function TextField({ form, node, path, aria, field }: ControlProps): JSX.
 
 /** A number, as it was typed. What is no number yet is text, which does not fit. */
 export function NumberField({ form, node, path, aria }: ControlProps): JSX.Element {
-  const value = typeof node.value === "string" ? node.value : form.text.slice(node.from, node.to);
+  const value = shownText(form, node);
   return (
     <input
       {...aria}
