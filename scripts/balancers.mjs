@@ -1,13 +1,12 @@
 // Runs docs/balancers/*.conf and .cfg: two servers behind nginx and behind HAProxy, where they are installed, and calls through each: `npm run balancers`.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { createSocket } from "node:dgram";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { get } from "node:https";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { freePort } from "./free-port.mjs";
 import { fail, root, setup } from "./setup.mjs";
 
 await setup();
@@ -58,24 +57,6 @@ const behind = await Promise.all(
   ),
 );
 const servers = { quic: [direct, 0], tls: [direct, 1], web: [behind, 0] };
-
-/** A number of a port that is free for both UDP and TCP a moment ago. */
-async function freePort() {
-  for (;;) {
-    const tcp = createServer().listen(0, HOST);
-    await once(tcp, "listening");
-    const { port } = tcp.address();
-    const udp = createSocket("udp4");
-    const bound = new Promise((resolve) => {
-      udp.once("listening", () => resolve(true)).once("error", () => resolve(false));
-    });
-    udp.bind(port, HOST);
-    const isFree = await bound;
-    tcp.close();
-    udp.close();
-    if (isFree) return port;
-  }
-}
 
 const ports = { udp: await freePort(), tls: await freePort(), web: await freePort() };
 const values = {

@@ -3,10 +3,10 @@
 //   npm run templates -- node react     those templates alone
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { platformName } from "../packages/quic/scripts/platforms.mjs";
+import { freePort } from "./free-port.mjs";
 import { pack } from "./pack.mjs";
 import { fail, npm, run, setup } from "./setup.mjs";
 
@@ -137,14 +137,6 @@ async function until(condition, said) {
     if (Date.now() > deadline) throw new Error(`it did not begin within ${PATIENCE_MS / 1000} s:\n${said()}`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-}
-
-async function freePort() {
-  const server = createServer();
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 async function must({ args, ...how }, cwd) {

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { natsServer } from "../../packages/nats/test/nats-server.js";
-import { freePorts } from "./whiteboard-server.js";
+import { freePort } from "../../scripts/free-port.mjs";
 
 const main = fileURLToPath(new URL("../../examples/whiteboard/dist/cluster.js", import.meta.url));
 
@@ -35,7 +35,7 @@ export class Cluster {
   }
 
   static async start(): Promise<Cluster> {
-    const cluster = new Cluster(...(await freePorts()));
+    const cluster = new Cluster(await freePort(), await freePort());
     await cluster.says(/The whiteboard is at/g, 1);
     return cluster;
   }

@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { freePort } from "../../scripts/free-port.mjs";
 
 const main = fileURLToPath(new URL("../../examples/whiteboard/dist/main.js", import.meta.url));
 
@@ -25,8 +24,11 @@ export class WhiteboardServer {
   }
 
   static async start(): Promise<WhiteboardServer> {
-    const [port, pagePort] = await freePorts();
-    const server = new WhiteboardServer(port, pagePort, await mkdtemp(join(tmpdir(), "quicrpc-whiteboard-")));
+    const server = new WhiteboardServer(
+      await freePort(),
+      await freePort(),
+      await mkdtemp(join(tmpdir(), "quicrpc-whiteboard-")),
+    );
     await server.restart();
     return server;
   }
@@ -63,13 +65,4 @@ export class WhiteboardServer {
     await this.end("SIGKILL");
     await rm(this.folder, { recursive: true });
   }
-}
-
-/** Two ports that were free a moment ago. */
-export async function freePorts(): Promise<[number, number]> {
-  const servers = [createServer().listen(0, "127.0.0.1"), createServer().listen(0, "127.0.0.1")] as const;
-  await Promise.all(servers.map((server) => once(server, "listening")));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => once(server.close(), "close")));
-  return ports as [number, number];
 }

@@ -1,7 +1,6 @@
 // What npm would publish, installed in an empty project: generate, compile strictly and under the settings of all sorts of
 // projects, serve and call over QUIC.
 import { type ChildProcessWithoutNullStreams, execFile, spawn } from "node:child_process";
-import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -10,6 +9,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freePort } from "../../scripts/free-port.mjs";
 import { compilers, projects } from "../types/projects.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -174,15 +174,6 @@ async function readmeFiles(): Promise<Record<string, string>> {
   expect(blocks.map(([, name]) => name)).toEqual(["greeter.service.ts", "server.ts", "client.ts"]);
   const port = await freePort();
   return Object.fromEntries(blocks.map(([, name, text = ""]) => [name, text.replaceAll("4433", String(port))]));
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const socket = createSocket("udp4").bind(0, () => {
-      const { port } = socket.address();
-      socket.close(() => resolve(port));
-    });
-  });
 }
 
 async function json<T>(path: string): Promise<T> {

@@ -1,12 +1,11 @@
 // The example of docs/topics.md, as a reader would run it.
 import { execFile, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { createSocket } from "node:dgram";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { freePort } from "../../scripts/free-port.mjs";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const root = join(here, "../..");
@@ -18,15 +17,6 @@ beforeAll(async () => {
   folder = await mkdtemp(join(here, ".cache/topics-"));
 });
 afterAll(() => rm(folder, { recursive: true }));
-
-/** A UDP port that is free now. */
-async function freePort(): Promise<number> {
-  const socket = createSocket("udp4").bind(0);
-  await once(socket, "listening");
-  const { port } = socket.address();
-  socket.close();
-  return port;
-}
 
 it("compiles, and carries a message", async () => {
   const page = await readFile(join(root, "docs/topics.md"), "utf8");

@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { createSocket } from "node:dgram";
 import { Resolver } from "node:dns/promises";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -10,6 +9,7 @@ import type { Pool } from "@quicrpc/core";
 import { connectPool, devCertificate, dnsTargets, serve, type Server } from "@quicrpc/node";
 import { beforeEach, describe, expect, it } from "vitest";
 import { methods } from "../behaviour/service.js";
+import { freePort } from "../../scripts/free-port.mjs";
 import { closedAfterEach } from "../open.js";
 
 const open = closedAfterEach();
@@ -23,7 +23,7 @@ class NameServer {
   readonly port: number;
   private readonly file: string;
   private readonly child: ChildProcess;
-  private answered = 0;
+  private said = "";
 
   private constructor(port: number, folder: string) {
     this.port = port;
@@ -35,32 +35,36 @@ class NameServer {
       stdio: ["ignore", "ignore", "pipe"],
     });
     this.child.stderr?.on("data", (text: Buffer) => {
-      this.answered += text.toString().split(`read ${this.file}`).length - 1;
+      this.said += text.toString();
     });
     open.push({ close: () => this.close(folder) });
   }
 
   static async start(): Promise<NameServer> {
-    const socket = createSocket("udp4").bind(0, "127.0.0.1");
-    await once(socket, "listening");
-    const { port } = socket.address();
-    socket.close();
-    const server = new NameServer(port, mkdtempSync(join(tmpdir(), "quicrpc-dns-")));
+    const server = new NameServer(await freePort(), mkdtempSync(join(tmpdir(), "quicrpc-dns-")));
     await server.read(1);
     return server;
   }
 
   /** Has the name stand for these addresses. Resolves when the server says so. */
   async set(...addresses: readonly string[]): Promise<void> {
-    const { answered } = this;
+    const { reads } = this;
     writeFileSync(this.file, addresses.map((address) => `${address} ${NAME}\n`).join(""));
     this.child.kill("SIGHUP");
-    await this.read(answered + 1);
+    await this.read(reads + 1);
   }
 
-  /** Resolves once the file was read so many times. */
+  private get reads(): number {
+    return this.said.split(`read ${this.file}`).length - 1;
+  }
+
+  /** Resolves once the file was read so many times. Rejects with what dnsmasq has said where it ends instead. */
   private async read(times: number): Promise<void> {
-    while (this.answered < times) await once(this.child.stderr ?? this.child, "data");
+    const ended = once(this.child, "close").then(() => {
+      throw new Error(`dnsmasq ended: ${this.said}`);
+    });
+    while (this.reads < times) await Promise.race([once(this.child.stderr ?? this.child, "data"), ended]);
+    ended.catch(() => {});
   }
 
   private async close(folder: string): Promise<void> {
@@ -117,8 +121,8 @@ describe("pods behind a DNS server, dnsmasq", () => {
 
   it("one that comes gets calls, one that goes costs none", async () => {
     const dns = await NameServer.start();
-    const first = await pod("127.0.0.1", 0);
-    const { port } = first.address;
+    const port = await freePort();
+    const first = await pod("127.0.0.1", port);
     await pod("127.0.0.2", port);
     await dns.set("127.0.0.1", "127.0.0.2");
     const resolver = new Resolver();

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { mkdtempSync } from "node:fs";
 import { readFile, rename, writeFile } from "node:fs/promises";
-import { connect as connectTcp, createServer, type Socket } from "node:net";
+import { connect as connectTcp, createServer, type ListenOptions, Server as NetServer, type Socket } from "node:net";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
@@ -366,6 +366,31 @@ describe("serve", () => {
     expect(await failure(dialled(`unix:${path}`))).toMatchObject({ code: "ENOENT" });
     blocker.close();
   });
+
+  it.each(schemes.filter((url) => !url.startsWith("quic")))(
+    "%s takes a client that a cluster's primary passes before it says that the worker listens",
+    async (url) => {
+      const front = createServer().listen(0, "127.0.0.1");
+      await once(front, "listening");
+      const { port } = front.address() as { port: number };
+      const passed = once(front, "connection");
+      const dialling = dialled(url.replace(":0", `:${port}`));
+      const [socket] = (await passed) as [Socket];
+      const listen = Reflect.get(NetServer.prototype, "listen") as (
+        this: NetServer,
+        options: ListenOptions,
+      ) => NetServer;
+      const spy = vi.spyOn(NetServer.prototype, "listen").mockImplementationOnce(function (this: NetServer, ...given) {
+        this.emit("connection", socket);
+        return Reflect.apply(listen, this, given) as NetServer;
+      });
+      await served({ listen: url });
+      expect(spy).toHaveBeenCalledOnce();
+      spy.mockRestore();
+      expect(await (await dialling).ping()).toBeGreaterThan(0);
+      front.close();
+    },
+  );
 
   it("needs a certificate for TLS, and a URL of a transport that it knows", async () => {
     expect(await failure(serve({ listen: ["tls://127.0.0.1:0"], routers: [] }))).toBeInstanceOf(TypeError);

@@ -4,6 +4,7 @@ import { TransportError } from "@quicrpc/core";
 import { connect, dial, serve } from "@quicrpc/node";
 import { createRouter } from "@quicrpc/core/generated";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { freePort } from "../../../scripts/free-port.mjs";
 
 async function failure(attempt: Promise<unknown>): Promise<TransportError> {
   const error: unknown = await attempt.then(
@@ -24,15 +25,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await new Promise((resolve) => listening.close(resolve));
 });
-
-/** A port at which nobody listens. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 describe.each(["tcp", "tls", "ws", "wss"])("%s://", (scheme) => {
   it.each([

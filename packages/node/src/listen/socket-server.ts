@@ -21,26 +21,35 @@ export interface Guest {
 /** The connections of a server, from the moment they are accepted: those for which the door has no room are closed at once. */
 export class Guests {
   readonly sockets: Set<Socket> = new Set();
+  /** Of the listener. Empty until it listens: nobody enters before. */
+  url = "";
   private readonly door: Door;
-  private readonly url: () => string;
+  /** Whoever came before that: a cluster's primary may give a worker connections before it says that the worker listens. */
+  private readonly early: (() => void)[] = [];
   /** By the socket, or where TLS hides that by the address that it comes from. */
   private readonly guests: Map<Socket | string, Guest> = new Map();
 
-  /**
-   * The listeners that the server has for connections by now get only those that found room.
-   * @param url of the listener, once it has one
-   */
-  constructor(server: Server, door: Door, proxies: TrustedProxies | undefined, url: () => string) {
+  /** The listeners that the server has for connections by now get only those that found room. */
+  constructor(server: Server, door: Door, proxies: TrustedProxies | undefined) {
     this.door = door;
-    this.url = url;
     server.on("tlsClientError", (error: Error, socket: Socket) => {
       const remoteAddress = remoteAddressOf(socket);
-      tellRefusal(() => ({ stage: "handshake", listener: url(), remoteAddress, reason: error.message, error }));
+      tellRefusal(() => ({ stage: "handshake", listener: this.url, remoteAddress, reason: error.message, error }));
     });
     divert(server, "connection", (pass, socket: Socket) => {
-      this.enter(socket, proxies?.has(socket) === true, pass);
+      // An error in the TLS or HTTP handshake would end the process if nobody listened.
+      socket.on("error", () => {});
+      const enter = (): void => this.enter(socket, proxies?.has(socket) === true, pass);
+      if (this.url === "") this.early.push(enter);
+      else enter();
       return true;
     });
+  }
+
+  /** Lets connections in, now that the listener has a URL. */
+  open(url: string): void {
+    this.url = url;
+    for (const enter of this.early.splice(0)) enter();
   }
 
   /** The guest whose connection this is, or is carried by. Undefined when it has left. */
@@ -57,8 +66,7 @@ export class Guests {
   }
 
   private enter(socket: Socket, proxied: boolean, pass: () => void): void {
-    // An error in the TLS or HTTP handshake would end the process if nobody listened.
-    socket.on("error", () => {});
+    if (socket.destroyed) return;
     const remoteAddress = remoteAddressOf(socket);
     // A balancer's own address has no share: its clients' have.
     const visit = this.door.enter(proxied ? undefined : remoteAddress?.host, () => socket.destroy());
@@ -66,7 +74,7 @@ export class Guests {
       socket.destroy();
       const reason =
         "there are as many connections as may be, of all or of this address (transport.maxSessions, maxHandshakes)";
-      tellRefusal(() => ({ stage: "connection", listener: this.url(), remoteAddress, reason }));
+      tellRefusal(() => ({ stage: "connection", listener: this.url, remoteAddress, reason }));
       return;
     }
     const names = [socket, nameOf(socket)].filter((name) => name !== "");
@@ -117,14 +125,11 @@ export function startServer(server: Server, options: ListenOptions | { readonly 
   });
 }
 
-/** The face of a server whose sockets are `sockets`. */
-export function socketListener(
-  server: Server,
-  sockets: ReadonlySet<Socket>,
-  url: (authority: string) => string,
-): Listener {
+/** The face of a server that listens, and lets its guests in. */
+export function socketListener(server: Server, guests: Guests, urlOf: (authority: string) => string): Listener {
   const address = server.address();
   const bound = address !== null && typeof address === "object" ? boundAddress(address) : undefined;
+  const url = urlOf(bound === undefined ? "" : authority(bound));
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => {
     stopped ??= new Promise((resolve) => {
@@ -132,13 +137,14 @@ export function socketListener(
     });
     return stopped;
   };
+  guests.open(url);
   return {
-    url: url(bound === undefined ? "" : authority(bound)),
+    url,
     address: bound,
     stop: () => void stop(),
     close: async () => {
       const done = stop();
-      for (const socket of sockets) socket.destroy();
+      for (const socket of guests.sockets) socket.destroy();
       await done;
     },
     ref: () => void server.ref(),

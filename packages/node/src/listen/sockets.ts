@@ -69,7 +69,7 @@ async function accept(
       transport: session,
       peer: {
         transport: kind,
-        listener: listener.url,
+        listener: guests.url,
         remoteAddress,
         headers: new Headers(),
         path: undefined,
@@ -81,13 +81,10 @@ async function accept(
     });
   });
   const door = new Door(doorLimits(transport, limits));
-  const guests = new Guests(server, door, settings.trustedProxies, () => listener.url);
+  const guests = new Guests(server, door, settings.trustedProxies);
   const { path, descriptor } = target;
   await startServer(server, kind === "unix" && descriptor === undefined ? { path } : placeOf(target));
-  const listener = socketListener(server, guests.sockets, (authority) =>
-    kind === "unix" ? `unix:${path}` : `${kind}://${authority}`,
-  );
-  return listener;
+  return socketListener(server, guests, (authority) => (kind === "unix" ? `unix:${path}` : `${kind}://${authority}`));
 }
 
 /** Whether there is a socket file behind which nobody listens. */

@@ -47,7 +47,7 @@ const listen = async (
     ? new WebSocketUpgrades(path, secure ? undefined : (host ?? ""), settings)
     : undefined;
   const acceptors = await Promise.all(
-    offer.protocols.map((start) => start(path, settings, door, () => listener.url, onArrival)),
+    offer.protocols.map((start) => start(path, settings, door, () => guests.url, onArrival)),
   );
   const tls = secure ? new ServerTls(settings) : undefined;
   const onRequest = (socket: Socket, request: AnyRequest, response: AnyResponse): void => {
@@ -59,7 +59,7 @@ const listen = async (
     else if (guest === undefined) socket.destroy();
     else if (refusalOfFields({ rawHeaders }) !== undefined) plain.writeHead(431, { connection: "close" }).end();
     else if (!secure && isRebound(request)) plain.writeHead(421).end();
-    else offer.http.take({ guest, socket, listener: listener.url, alternative }, request, response, settings);
+    else offer.http.take({ guest, socket, listener: guests.url, alternative }, request, response, settings);
   };
   // Whoever came by a proxy does not reach this port by its number.
   const announces = besideHttp3 && settings.trustedProxies === undefined;
@@ -101,13 +101,13 @@ const listen = async (
     const acceptor = acceptors.find((acceptor) => acceptor.asks(request));
     const refusing = acceptor ?? webSockets;
     const status = refusalOfFields(request) ?? (refusing === undefined ? 400 : refusing.refusal(request));
-    if (status !== undefined) refuse(request, guest, status, listener.url);
+    if (status !== undefined) refuse(request, guest, status, guests.url);
     else if (acceptor !== undefined) acceptor.takeUpgrade(request, head, guest);
-    else webSockets?.take(request, head, guest, listener.url, onArrival);
+    else webSockets?.take(request, head, guest, guests.url, onArrival);
   });
-  const guests = new Guests(server, door, settings.trustedProxies, () => listener.url);
+  const guests = new Guests(server, door, settings.trustedProxies);
   await startServer(server, placeOf(target));
-  const listener = socketListener(server, guests.sockets, (authority) => `${scheme}://${authority}${path}`);
+  const listener = socketListener(server, guests, (authority) => `${scheme}://${authority}${path}`);
   return {
     ...listener,
     stop: () => {
