@@ -20,12 +20,12 @@ const rows = readFileSync(accounts, "utf8")
   .split("\n")
   .map((line) => JSON.parse(line));
 rmSync(folder, { recursive: true });
-const columns = ["calls", "kills", "answered", "unknown", "unknownEffects", "twice", "missing", "hung"];
+const columns = ["calls", "kills", "stops", "blackouts", "answered", "unknown", "unknownEffects", "twice", "missing", "hung"];
 console.log(
   table(
     [
-      "| store | calls | killed | answered | unknown | of those with effect | effects twice | without effect | hung |",
-      "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
+      "| store | calls | killed | stopped | blackouts | answered | unknown | of those with effect | effects twice | without effect | hung |",
+      "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ],
     rows.map((row) => [row.store, ...columns.map((column) => row[column].toLocaleString("en"))]),
   ),

@@ -10,13 +10,25 @@ import { createOnceKey, onceFailure } from "@quicrpc/core/once";
 import { connect, devCertificate } from "@quicrpc/node";
 import type { RedisServer } from "../../packages/redis/test/redis-server.js";
 import { startProgram } from "../child-program.js";
-import { type Link, openTcpLink, openUdpLink, randomNumbers } from "@quicrpc/testing";
-import { add, type Fate, type OnceServerSettings } from "./once-contract.js";
+import { type Conditions, type Link, openTcpLink, openUdpLink, randomNumbers } from "@quicrpc/testing";
+import { add, type Fate, LEASE_MS, type OnceServerSettings } from "./once-contract.js";
 
 const TENANTS = ["ann", "bob"] as const;
 /** Milliseconds after which a call that is neither answered nor of unknown outcome counts as hanging. */
 const HANGS_AFTER_MS = 60_000;
-const DOOMS: readonly Fate[] = ["paused", "killed before", "killed after", "killed recorded", "killed answered"];
+/** What becomes of a call's server, or while the call runs of all of its process, or of the network. */
+type Doom = Fate | "stopped" | "blackout";
+const DOOMS: readonly Doom[] = [
+  "paused",
+  "killed before",
+  "stopped",
+  "killed after",
+  "blackout",
+  "killed recorded",
+  "killed answered",
+];
+/** Milliseconds that an owner stands still, and that nothing passes. */
+const STANDS_STILL_MS = LEASE_MS * 1.5;
 /** Milliseconds that a store serves before it is killed. */
 const STORE_LIVES_MS = 5000;
 
@@ -36,6 +48,9 @@ export interface OnceAccount {
   missing: number;
   /** Servers that ended, and stores that were killed. */
   kills: number;
+  /** Server processes that were stopped for longer than a lease, and went on. */
+  stops: number;
+  blackouts: number;
 }
 
 export interface OnceStormSettings {
@@ -76,6 +91,15 @@ class Phoenix {
     });
   }
 
+  /** Has all threads of its process stand still for longer than a lease. */
+  async standStill(): Promise<void> {
+    // One that has ended is started again.
+    while (this.child?.kill("SIGSTOP") !== true) await sleep(20);
+    const { child } = this;
+    await sleep(STANDS_STILL_MS);
+    child?.kill("SIGCONT");
+  }
+
   async end(): Promise<void> {
     this.over = true;
     const { child } = this;
@@ -94,7 +118,8 @@ export async function onceStorm(settings: OnceStormSettings): Promise<OnceAccoun
   const port = Number(new URL(server.url.replace(scheme, "http:")).port);
   const link: Link =
     scheme === "quic:" ? await openUdpLink({ target: port, seed }) : await openTcpLink({ target: port });
-  if (scheme === "quic:") link.conditions = { loss: 0.02, duplicate: 0.05, reorder: 0.05 };
+  const usual: Partial<Conditions> = scheme === "quic:" ? { loss: 0.02, duplicate: 0.05, reorder: 0.05 } : {};
+  link.conditions = usual;
   const url = `${scheme}//127.0.0.1:${link.port}`;
   const serverCertificateHashes = [(await devCertificate()).hash];
   const interceptors = [retry({ maxTokens: 1000 })];
@@ -111,16 +136,35 @@ export async function onceStorm(settings: OnceStormSettings): Promise<OnceAccoun
     twice: 0,
     missing: 0,
     kills: 0,
+    stops: 0,
+    blackouts: 0,
   };
   const answered: string[] = [];
   const unknown: string[] = [];
   let begun = 0;
   const apart = Math.max(1, Math.round(1 / doom));
   /** By turns, at equal distances: by chance a short run would have none. */
-  const fateOf = (): Fate => {
+  const doomOf = (): Doom => {
     const turn = ++begun / apart;
-    if (Number.isInteger(turn)) return DOOMS[turn % DOOMS.length] as Fate;
+    if (Number.isInteger(turn)) return DOOMS[turn % DOOMS.length] as Doom;
     return random() < 0.05 ? "slow" : "fair";
+  };
+  /** What befalls the call alone; what befalls all begins with it. */
+  const fateOf = (doom: Doom): Fate => {
+    if (doom === "stopped") {
+      account.stops++;
+      faults.push(server.standStill());
+    } else if (doom === "blackout") {
+      account.blackouts++;
+      faults.push(blackOut());
+    } else return doom;
+    return "slow";
+  };
+  const faults: Promise<void>[] = [];
+  const blackOut = async (): Promise<void> => {
+    link.conditions = { ...usual, blackout: true };
+    await sleep(STANDS_STILL_MS);
+    link.conditions = usual;
   };
   const one = async (connection: Connection, tenant: string, onceKey: string, fate: Fate): Promise<void> => {
     account.calls++;
@@ -153,7 +197,7 @@ export async function onceStorm(settings: OnceStormSettings): Promise<OnceAccoun
       const shared = random() < 0.1;
       const duplicated = random() < 0.1;
       const onceKey = createOnceKey();
-      const fate = fateOf();
+      const fate = fateOf(doomOf());
       const tenants = shared ? [0, 1] : [random() < 0.5 ? 0 : 1];
       left -= tenants.length;
       await Promise.all(
@@ -183,6 +227,7 @@ export async function onceStorm(settings: OnceStormSettings): Promise<OnceAccoun
     over.abort();
     clearInterval(moving);
     await killing;
+    await Promise.all(faults);
     await Promise.all(connections.map((connection) => connection.close()));
     await server.end();
     link.close();

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RedisServer, SERVER } from "../../packages/redis/test/redis-server.js";
 import { onceStorm } from "./once-storm.js";
 
-const calls = Number(process.env["QUICRPC_ONCE_CALLS"] ?? 400);
+const calls = Number(process.env["QUICRPC_ONCE_CALLS"] ?? 600);
 const seed = Number(process.env["QUICRPC_ONCE_SEED"] ?? 1);
 const scheme = process.env["QUICRPC_NO_ENGINE"] === undefined ? "quic:" : "tls:";
 if (SERVER === undefined) console.log("skipped: no redis-server (as root: apt-get install redis-server)");
@@ -24,14 +24,14 @@ describe.each([
     { timeout: 60_000 + calls * 30 },
     async () => {
       // A few dooms in a short run; in a long one as many as servers can be started again.
-      const doom = Math.max(4 / calls, 0.001);
+      const doom = Math.max(8 / calls, 0.001);
       const account = await onceStorm({ scheme, calls, workers: 32, seed, doom, redis });
       const accounts = process.env["QUICRPC_ONCE_ACCOUNTS"];
       if (accounts !== undefined) appendFileSync(accounts, `${JSON.stringify({ store, ...account })}\n`);
       expect(account).toMatchObject({ hung: 0, wrong: [], twice: 0, missing: 0 });
       expect(account.answered + account.unknown).toBe(account.calls);
       expect(account.answered).toBeGreaterThan(account.calls / 2);
-      expect(account.kills).toBeGreaterThan(0);
+      for (const faults of [account.kills, account.stops, account.blackouts]) expect(faults).toBeGreaterThan(0);
     },
   );
 });
