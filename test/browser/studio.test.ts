@@ -260,6 +260,29 @@ describe.skipIf(executablePath === undefined)("the studio in a page", () => {
     await direct.close();
   });
 
+  it("shows the schemas of the command where the server says nothing, and calls it by the process or by itself", async () => {
+    const tls = await devCertificate();
+    const silent = await serve({ listen: "https://127.0.0.1:0", tls, routers: [router], allowedOrigins: () => true });
+    const target = silent.urls[0] as string;
+    await using carried = await connect(target, { serverCertificateHashes: [tls.hash] });
+    const reflection = createReflection([router]);
+    const direct = { certificateHashes: [Buffer.from(tls.hash.value).toString("hex")] };
+    for (const way of [{}, { direct }]) {
+      const own = await serveStudio({ connection: carried, target, reflection, ...way });
+      const page = await opened("kinds", own.url);
+      await page.getByText("Services are those of the command's schemas.").waitFor();
+      const value = { at: "2026-01-02T03:04:05.000Z", data: "AQL/", big: "9007199254740993" };
+      await type(page, value);
+      await page.getByRole("button", { name: "Call" }).click();
+      await page.locator(".status.ok").waitFor();
+      expect(JSON.parse(await page.locator(".message pre").innerText())).toEqual(value);
+      expect(problems).toEqual([]);
+      await page.close();
+      await own.close();
+    }
+    await silent.close();
+  });
+
   it("is mounted in a server of one's own, where it calls by HTTP", async () => {
     const handler = createFetchHandler({ routers, prefix: "/api", extensions: [studio({ title: "Shop <1>" })] });
     const own: HttpServer = createServer(toNodeHandler(handler) as RequestListener).listen(0, "127.0.0.1");

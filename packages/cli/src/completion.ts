@@ -1,7 +1,7 @@
 import type { RootCommand } from "@bomb.sh/tab";
 import tab from "@bomb.sh/tab/commander";
 import type { Command } from "commander";
-import { listServices } from "./find-method.js";
+import { listServices } from "./described-services.js";
 import { dialTarget } from "./target.js";
 
 /** Commands whose second argument names a method, or a service, of the server that the first names. */

@@ -1,7 +1,7 @@
 import { printable, type Session } from "@quicrpc/core";
 import { type MethodDescription, type MethodDetails, schemaText, type ServiceDescription } from "@quicrpc/services";
 import { Command } from "commander";
-import { detailsOf, findService, listServices } from "./find-method.js";
+import { describedServices, detailsOf, findService } from "./described-services.js";
 import { type Colors, colorsFor } from "./report.js";
 
 import { EXIT, printJson, TARGET_HELP, type TargetOptions, withSession, withTarget } from "./target.js";
@@ -37,13 +37,11 @@ interface Described {
 async function describe(session: Session, name: string | undefined, { timeout }: TargetOptions): Promise<Described[]> {
   const options = { timeoutMs: timeout };
   const [serviceName, methodName] = name?.split("/") ?? [];
-  const services =
-    serviceName === undefined
-      ? await listServices(session, options)
-      : [await findService(session, serviceName, options)];
+  const described = await describedServices(session, options);
+  const services = serviceName === undefined ? described.services : [findService(described, serviceName)];
   return Promise.all(
     services.map(async (service) => {
-      const details = await detailsOf(session, service.name, options);
+      const details = await detailsOf(described, service.name, options);
       const methods = service.methods.filter((method) => methodName === undefined || method.name === methodName);
       return { service, methods: methods.map((method) => ({ ...method, ...details.get(method.name) })) };
     }),

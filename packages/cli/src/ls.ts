@@ -1,7 +1,7 @@
 import { printable } from "@quicrpc/core";
 import type { MethodDescription, ServiceDescription } from "@quicrpc/services";
 import { Command } from "commander";
-import { listServices } from "./find-method.js";
+import { describedServices } from "./described-services.js";
 import { colorsFor } from "./report.js";
 import { EXIT, printJson, TARGET_HELP, type TargetOptions, withSession, withTarget } from "./target.js";
 
@@ -16,7 +16,7 @@ export function lsCommand(): Command {
     .addHelpText("after", `\nExamples:\n  $ quicrpc ls quic://localhost:4433 --dev\n${TARGET_HELP}`)
     .action(async (url: string, service: string | undefined, options: TargetOptions) => {
       process.exitCode = await withSession(url, options, async (session) => {
-        const services = await listServices(session, { timeoutMs: options.timeout });
+        const { services } = await describedServices(session, { timeoutMs: options.timeout });
         const shown = service === undefined ? services : services.filter(({ name }) => name === service);
         if (options.json === true) printJson(shown);
         else process.stdout.write(shown.map(format).join("\n"));

@@ -2,8 +2,9 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import { type Diagnostic, findProject, ModuleLoader, runProject, writeGenerated } from "@quicrpc/codegen";
-import type { Router, ServiceSchema } from "@quicrpc/core";
-import { type AnyMethod, isServiceSchema } from "@quicrpc/core/generated";
+import { createLocalCaller, type Router, type ServiceSchema } from "@quicrpc/core";
+import { type AnyMethod, createRouter, isServiceSchema } from "@quicrpc/core/generated";
+import { createReflection, createReflectionClient, describeServices, reflectionMethods } from "@quicrpc/services";
 
 /** A service of the project, with the code that is generated for it. */
 export interface ProjectService {
@@ -49,6 +50,20 @@ export async function loadProjectServices(
     services.push(...servicesOf(declared.exports, made.exports));
   }
   return { services };
+}
+
+/** Reflection of services, for a server that has none: it does not list itself. */
+export function reflectionOf(services: readonly ProjectService[]): Router {
+  // Nothing here is called: reflection looks at methods alone.
+  const handler = (): void => {};
+  const routers = services.map(({ methods }) => ({
+    methods: Object.values(methods).map((method) => ({ method, handler })),
+  }));
+  const reflection = createReflectionClient(createLocalCaller([createReflection(routers)]));
+  return createRouter(reflectionMethods, {
+    list: () => ({ services: describeServices(routers) }),
+    describe: (input) => reflection.describe(input),
+  });
 }
 
 /** The cache folder of the nearest packages. */

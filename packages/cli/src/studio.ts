@@ -1,11 +1,15 @@
 import { spawn } from "node:child_process";
+import { type Caller, printable, type Router, RpcError } from "@quicrpc/core";
 import { Command, InvalidArgumentError } from "commander";
+import { isWithoutReflection, listServices, projectReflection } from "./described-services.js";
+import { colorsFor, formatDiagnostics } from "./report.js";
 import { EXIT, TARGET_HELP, type TargetOptions, trustedHashes, withConnection, withTrust } from "./target.js";
 
 interface StudioCommandOptions extends TargetOptions {
   readonly port?: number;
   readonly open?: boolean;
   readonly direct?: boolean;
+  readonly schema?: readonly string[];
 }
 
 /** The `studio` command. */
@@ -19,6 +23,11 @@ export function studioCommand(): Command {
         "--direct",
         "the page connects by itself, to an https:// URL that allows its origin: its network is shown",
       )
+      .option(
+        "--schema <file>",
+        "show services of this schema module, a path or glob, whatever the server says; repeatable (default: what the server's reflection says, or without it the project's schemas)",
+        addFile,
+      )
       .option("--open", "open the page in the browser"),
   )
     .addHelpText(
@@ -27,18 +36,26 @@ export function studioCommand(): Command {
 Examples:
   $ quicrpc studio quic://localhost:4433 --dev --open
   $ SHOP_TOKEN=… quicrpc studio quic://shop.example --credentials-from SHOP_TOKEN
+  $ quicrpc studio tls://shop.example:4433 --schema src/orders.service.ts
 
 It needs @quicrpc/studio beside this command: npm install --save-dev @quicrpc/studio. This process carries the page's calls: the
 page's address has a token, and whoever has it may call. It ends with Ctrl-C.
 ${TARGET_HELP}`,
     )
     .action(async (url: string, options: StudioCommandOptions) => {
+      const asked = options.schema && (await schemaReflection(options.schema));
+      if (asked === null) {
+        process.exitCode = EXIT.failed;
+        return;
+      }
       process.exitCode = await withConnection(url, { ...options, compress: true }, async (connection) => {
+        const reflection = asked ?? (await missingReflection(connection, options.timeout));
         const { serveStudio } = await import("@quicrpc/studio/command");
         const studio = await serveStudio({
           connection,
           target: url,
           ...(options.direct === true && { direct: { certificateHashes: await trustedHashes(options) } }),
+          ...(reflection !== undefined && { reflection }),
           ...(options.port !== undefined && { port: options.port }),
         });
         // A script takes the address as it is.
@@ -53,6 +70,33 @@ ${TARGET_HELP}`,
     });
 }
 
+/** Reflection of the schemas that `files` name; null where they are wrong, which stderr tells. */
+async function schemaReflection(files: readonly string[]): Promise<Router | null> {
+  const { loadProjectServices, reflectionOf } = await import("./project-services.js");
+  const cwd = process.cwd();
+  const { services, diagnostics } = await loadProjectServices(files, cwd);
+  if (services !== undefined) return reflectionOf(services);
+  const colors = colorsFor(process.stderr, process.env);
+  process.stderr.write(formatDiagnostics(diagnostics, cwd, colors, "nothing is shown"));
+  return null;
+}
+
+/** Reflection of the project's schemas, for a server that has none. Where the project has no schemas either, stderr and the page say what to do. */
+async function missingReflection(server: Caller, timeoutMs: number): Promise<Router | undefined> {
+  try {
+    await listServices(server, { timeoutMs });
+  } catch (error) {
+    // Of other failures the page tells, which asks again.
+    if (!isWithoutReflection(error)) return undefined;
+    try {
+      return await projectReflection(error);
+    } catch (advice) {
+      process.stderr.write(`${printable(RpcError.from(advice).message)}\n`);
+    }
+  }
+  return undefined;
+}
+
 /** Opens a page by what the platform has for it. Where it has nothing, the address was printed. */
 function openPage(url: string): void {
   const [command = "", ...args] =
@@ -64,6 +108,10 @@ function openPage(url: string): void {
   const opener = spawn(command, args, { stdio: "ignore", detached: true });
   opener.on("error", () => {});
   opener.unref();
+}
+
+function addFile(file: string, before: readonly string[] = []): readonly string[] {
+  return [...before, file];
 }
 
 function parsePort(text: string): number {

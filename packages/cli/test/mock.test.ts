@@ -76,7 +76,7 @@ test("answers calls of every kind by the schema, the same for the same seed and 
   await expect(other("get", { id: 1 })).rejects.toMatchObject({ code: "unavailable" });
 });
 
-test("call uses the project's own schemas where the server has no reflection, and says so", async () => {
+test("call, ls and describe use the project's own schemas where the server has no reflection, and say so", async () => {
   write("src/shop.service.ts", SCHEMA);
   const name = "shop.v1.Shop";
   const any = uncheckedCodec<{ readonly id: number }>();
@@ -84,9 +84,20 @@ test("call uses the project's own schemas where the server has no reflection, an
   const answer = { name: "tea", at: new Date(0) };
   const router = createRouter({ get }, { get: ({ id }) => ({ id, ...answer }) });
   await using server = await serve({ listen: "tcp://127.0.0.1:0", routers: [router] });
-  const call = start(["call", server.urls[0] ?? "", `${name}/get`, '{"id":4}']);
-  await call.says("The server has no reflection: the method is that of this project's schemas.");
+  const [url = ""] = server.urls;
+  const note = "The server has no reflection: services are those of this project's schemas.";
+  const call = start(["call", url, `${name}/get`, '{"id":4}']);
+  await call.says(note);
   expect(await call.says("}\n")).toContain('{"id":4,"name":"tea","at":"1970-01-01T00:00:00.000Z"}');
+  const ls = start(["ls", url]);
+  await ls.says(note);
+  const listed = await ls.says("say ");
+  expect(listed).toContain("chat  duplex");
+  expect(listed).not.toContain("Reflection");
+  const described = start(["describe", url, `${name}/get`]);
+  await described.says(note);
+  expect(await described.says("at: Date")).toContain("get({");
+  await start(["call", url, "shop.v1.Other/get"]).says("this project has no service shop.v1.Other; it has");
 });
 
 test("says what is wrong", () => {

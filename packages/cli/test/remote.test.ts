@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -67,8 +68,13 @@ beforeAll(async () => {
   server = await serve({ listen: ["tcp://127.0.0.1:0"], routers: [...routers, createReflection(routers)] });
   [url] = server.urls as [string];
 });
-afterAll(() => server.close());
+afterAll(async () => {
+  await server.close();
+  await rm(nowhere, { recursive: true });
+});
 
+/** In no project of schemas. */
+const nowhere = mkdtempSync(join(tmpdir(), "quicrpc-"));
 const main = fileURLToPath(new URL("../dist/main.js", import.meta.url));
 
 interface Outcome {
@@ -79,9 +85,8 @@ interface Outcome {
 
 /** Asynchronous, since the server is in this process. */
 function quicrpc(args: readonly string[], stdin = "", variables: NodeJS.ProcessEnv = {}): Promise<Outcome> {
-  // In no project of schemas.
   const child = spawn(process.execPath, [main, ...args], {
-    cwd: tmpdir(),
+    cwd: nowhere,
     env: { ...process.env, ...variables, NO_COLOR: "1" },
   });
   let stdout = "";

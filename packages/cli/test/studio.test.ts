@@ -2,13 +2,18 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { createSession } from "@quicrpc/core";
+import { createSession, type Session } from "@quicrpc/core";
+import { createRouter, defaultServiceId, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { WEBSOCKET_PROTOCOL, webSocketTransport } from "@quicrpc/core/transport";
-import { serve } from "@quicrpc/node";
-import { createHealth, createReflection, createReflectionClient } from "@quicrpc/services";
+import { devCertificate, serve } from "@quicrpc/node";
+import { createHealth, createReflection, createReflectionClient, describedMethod } from "@quicrpc/services";
 import { expect, test } from "vitest";
 import { WebSocket } from "ws";
+import { useProject } from "./project.js";
+
+const { cwd, quicrpc, start, write } = useProject();
 
 const main = fileURLToPath(new URL("../dist/main.js", import.meta.url));
 
@@ -16,6 +21,7 @@ test("it prints the page's address, carries calls for whoever has it, and ends w
   const { router } = createHealth();
   const server = await serve({ listen: "tcp://127.0.0.1:0", routers: [router, createReflection([router])] });
   const command = spawn(process.execPath, [main, "studio", server.urls[0] ?? ""], {
+    cwd,
     stdio: ["ignore", "pipe", "inherit"],
   });
   const [printed] = (await once(command.stdout.setEncoding("utf8"), "data")) as [string];
@@ -32,6 +38,84 @@ test("it prints the page's address, carries calls for whoever has it, and ends w
   command.kill("SIGTERM");
   expect(await once(command, "exit")).toEqual([0, null]);
   await server.close();
+});
+
+const SCHEMA = `import { rpc, service } from "@quicrpc/core";
+import { z } from "zod";
+export const Shop = service("shop.v1.Shop", {
+  /** An order. */
+  get: rpc({ input: z.object({ id: z.int() }), output: z.object({ id: z.int(), at: z.date() }) }),
+});
+`;
+const name = "shop.v1.Shop";
+const value = uncheckedCodec<{ readonly id: number }>();
+const get = defineMethod({ name, id: defaultServiceId(name) }, "unary", "get", { id: 1, input: value, output: value });
+const shop = createRouter({ get }, { get: ({ id }) => ({ id, at: new Date(0) }) });
+
+/** A session with the process that a studio prints the address of, as its page has one. */
+function pageOf(printed: string): Session {
+  const { origin, host, hash } = new URL(/http:\S+/.exec(printed)?.[0] ?? "");
+  const socket = new WebSocket(`ws://${host}/session?${hash.slice(1)}`, WEBSOCKET_PROTOCOL, { origin });
+  return createSession(webSocketTransport(socket as never, "client"));
+}
+
+/** Reads a service as a page does, and calls its method. */
+async function called(session: Session): Promise<unknown> {
+  const reflection = createReflectionClient(session);
+  const described = (await reflection.list()).services.find((service) => service.name === name);
+  if (described === undefined) return expect.unreachable("the service is not described");
+  const { methods } = await reflection.describe({ service: name });
+  expect(methods).toMatchObject([{ name: "get", docs: "An order.", input: { properties: { id: {} } } }]);
+  const [method] = described.methods.map((each) => describedMethod(described, each));
+  return session.start(method as typeof get, { id: 4 });
+}
+
+test.each(["quic://127.0.0.1:0", "tls://127.0.0.1:0", "unix:", "wss://127.0.0.1:0"])(
+  "of a server at %s without reflection it shows the project's schemas, and calls it",
+  async (listen) => {
+    write("src/shop.service.ts", SCHEMA);
+    const isUnix = listen === "unix:";
+    await using server = await serve({
+      listen: isUnix ? `unix:${join(cwd, "s")}` : listen,
+      ...(!isUnix && { tls: await devCertificate() }),
+      routers: [shop],
+    });
+    const command = start(["studio", server.urls[0] ?? "", ...(isUnix ? [] : ["--dev"])]);
+    await command.says("The server has no reflection: services are those of this project's schemas.\n");
+    const session = pageOf(await command.says("\n"));
+    expect(await called(session)).toEqual({ id: 4, at: new Date(0) });
+    await session.close();
+    expect(await command.stop()).toBe(0);
+  },
+);
+
+test("shows the schemas that are named, whatever the server says, or says why it cannot", async () => {
+  write("src/shop.service.ts", SCHEMA);
+  write("other/wrong.service.ts", SCHEMA.replace("z.date()", "z.symbol()"));
+  // What it says of itself is nothing that a page could show.
+  const bare = createRouter({ get }, { get: ({ id }) => ({ id, at: new Date(0) }) });
+  await using server = await serve({ listen: "tcp://127.0.0.1:0", routers: [bare, createReflection([])] });
+  const [url = ""] = server.urls;
+  const command = start(["studio", url, "--schema", "src/*.service.ts"]);
+  const session = pageOf(await command.says("\n"));
+  expect(await called(session)).toEqual({ id: 4, at: new Date(0) });
+  await session.close();
+  expect(await command.stop()).toBe(0);
+  expect(quicrpc(["studio", url, "--schema", "other/wrong.service.ts"])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("nothing is shown"),
+  });
+});
+
+test("of a server without reflection, in no project, it says what to do, and goes on", async () => {
+  await using server = await serve({ listen: "tcp://127.0.0.1:0", routers: [shop] });
+  const command = start(["studio", server.urls[0] ?? ""]);
+  await command.says("createReflection(routers)");
+  await command.says("or run this in the project whose schemas it serves\n");
+  const session = pageOf(await command.says("\n"));
+  await expect(createReflectionClient(session).list()).rejects.toMatchObject({ code: "unimplemented" });
+  await session.close();
+  expect(await command.stop()).toBe(0);
 });
 
 /** Writes a request as it is given, and returns the first line of the answer. */
@@ -51,6 +135,7 @@ test("it refuses pages of other origins, and whoever has no token, and outlives 
   const { router } = createHealth();
   const server = await serve({ listen: "tcp://127.0.0.1:0", routers: [router] });
   const command = spawn(process.execPath, [main, "studio", server.urls[0] ?? ""], {
+    cwd,
     stdio: ["ignore", "pipe", "inherit"],
   });
   const [printed] = (await once(command.stdout.setEncoding("utf8"), "data")) as [string];

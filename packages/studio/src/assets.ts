@@ -25,6 +25,8 @@ export interface PageFile {
 export interface PageSettings {
   readonly title: string;
   readonly route: PageRoute;
+  /** Who tells what the server serves. Default: the server. */
+  readonly describedBy?: "process";
   /** URLs of script and style, as the page names them. */
   readonly script: string;
   readonly style: string;
@@ -41,8 +43,9 @@ export function originsOf(connect: string | undefined): readonly string[] {
 }
 
 /** Makes the document. The nonce is for the rules that the editor writes into a `<style>` of its own. */
-export function pageDocument({ title, route, script, style, connectTo = [] }: PageSettings): PageFile {
+export function pageDocument({ title, route, describedBy, script, style, connectTo = [] }: PageSettings): PageFile {
   const nonce = crypto.randomUUID();
+  const settings = JSON.stringify({ title, route, describedBy, nonce });
   const policy = [
     "default-src 'none'",
     "script-src 'self'",
@@ -59,7 +62,7 @@ export function pageDocument({ title, route, script, style, connectTo = [] }: Pa
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <meta name="color-scheme" content="light dark">
-<meta name="quicrpc-studio" content="${escaped(JSON.stringify({ title, route, nonce }))}">
+<meta name="quicrpc-studio" content="${escaped(settings)}">
 <title>${escaped(title)}</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="${escaped(style)}">

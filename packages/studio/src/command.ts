@@ -3,12 +3,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
 import type { Duplex } from "node:stream";
-import { type Connection, createSession, type Session } from "@quicrpc/core";
+import { type Connection, createSession, type Router, type Session } from "@quicrpc/core";
 import { WEBSOCKET_PROTOCOL, webSocketTransport } from "@quicrpc/core/transport";
 import { WebSocketServer } from "ws";
 import { originsOf, type PageFile, type PageSettings, pageDocument, pageFile } from "./assets.js";
 import { CarrierPage } from "./carrier-page.js";
-import { forwardingRouter } from "./forwarding.js";
+import { forwardingRouter, type OnTimings } from "./forwarding.js";
 
 /** Options of `serveStudio`. */
 export interface ServeStudioOptions {
@@ -21,6 +21,11 @@ export interface ServeStudioOptions {
    * with one of these hashes, in hex, are trusted. Default: this process carries the calls.
    */
   readonly direct?: { readonly certificateHashes?: readonly string[] };
+  /**
+   * Tells what the server serves in place of its own reflection, such as `createReflection` of routers that are made of the same schemas. Default: the
+   * server's own.
+   */
+  readonly reflection?: Router;
   /** The port on loopback. Default: any that is free. */
   readonly port?: number;
 }
@@ -45,6 +50,7 @@ export async function serveStudio({
   connection,
   target,
   direct,
+  reflection,
   port = 0,
 }: ServeStudioOptions): Promise<RunningStudio> {
   const token = randomBytes(24).toString("base64url");
@@ -59,6 +65,7 @@ export async function serveStudio({
   const settings: PageSettings = {
     title: "quicrpc studio",
     route: direct === undefined ? { via: "process" } : { via: "connect", url: target, ...direct },
+    ...(reflection !== undefined && { describedBy: "process" }),
     script: "/app.js",
     style: "/app.css",
     connectTo: originsOf(direct && target),
@@ -83,9 +90,8 @@ export async function serveStudio({
   const take = async (webSocket: Parameters<typeof webSocketTransport>[0]): Promise<void> => {
     const page = new CarrierPage(connection, { type: "target", url: target, network });
     const transport = webSocketTransport(webSocket, "server");
-    const forwarding = await forwardingRouter(connection, (call, timings) =>
-      page.tell({ type: "timings", call, timings }),
-    );
+    const onTimings: OnTimings = (call, timings) => page.tell({ type: "timings", call, timings });
+    const forwarding = await forwardingRouter(connection, onTimings, reflection);
     const session = createSession(transport, { routers: [page.router, forwarding], onError: () => {} });
     sessions.add(session);
     await session.closed;

@@ -39,9 +39,11 @@ const router = createRouter(methods, {
 async function forwarded(
   routers: readonly Router[],
   told: (call: string, timings: CallTimings) => void = () => {},
+  reflection?: Router,
 ): Promise<Session> {
   const [ours, theirs] = createMemoryPair();
-  createSession(theirs, { routers: [await forwardingRouter(createLocalCaller(routers), told)], onError: () => {} });
+  const forwarding = await forwardingRouter(createLocalCaller(routers), told, reflection);
+  createSession(theirs, { routers: [forwarding], onError: () => {} });
   return createSession(ours);
 }
 
@@ -97,6 +99,20 @@ it("sends a call as its page says: on a stream of its own, compressed; what it s
 it("of a server without reflection, the caller learns why", async () => {
   const session = await forwarded([router]);
   await expect(createReflectionClient(session).list()).rejects.toMatchObject({ code: "unimplemented" });
+});
+
+it("a reflection that is given stands for the server's own, and what it describes is forwarded", async () => {
+  const other = createRouter({ echo: methods.echo }, { echo: () => expect.unreachable("it is described, not called") });
+  for (const far of [[router], [router, createReflection([router])]]) {
+    const session = await forwarded(far, undefined, createReflection([other]));
+    const { services } = await createReflectionClient(session).list();
+    expect(services.map(({ name, methods: its }) => [name, its.map((each) => each.name)])).toEqual([
+      ["demo.v1.Far", ["echo"]],
+      ["quicrpc.v1.Reflection", ["describe", "list"]],
+    ]);
+    expect(await session.start(methods.echo, { big: 2n ** 60n })).toEqual({ big: 2n ** 60n });
+    await expect(session.start(methods.headers, undefined)).rejects.toMatchObject({ code: "unimplemented" });
+  }
 });
 
 const described = (id: number, ids: readonly number[], name = "demo.v1.Evil"): ServiceDescription => ({

@@ -2,6 +2,7 @@ import {
   type CallContext,
   type CallOptions,
   type Caller,
+  createLocalCaller,
   interceptCaller,
   Metadata,
   type Router,
@@ -21,33 +22,33 @@ const MAX_METHODS = 10_000;
 const REFLECT_MS = 5000;
 
 /**
- * Makes a router that forwards each method that the target's reflection describes; messages pass as they are. Where the target cannot be asked,
- * reflection alone is forwarded, so that its caller learns why.
+ * Makes a router that forwards each method that the target's reflection describes, or `reflection` in its place; messages pass as they are. Where the
+ * target cannot be asked, reflection alone is forwarded, so that its caller learns why.
  */
-export async function forwardingRouter(target: Caller, onTimings: OnTimings): Promise<Router> {
-  const methods = await reflectedMethods(target).catch(() => []);
-  const reflection = Object.values(reflectionMethods).map(passing);
+export async function forwardingRouter(target: Caller, onTimings: OnTimings, reflection?: Router): Promise<Router> {
+  const forward = (method: AnyMethod): Router["methods"][number] => {
+    const passed = passing(method);
+    return { method: passed, handler: forwarder(target, passed, onTimings) };
+  };
+  const asked = reflection === undefined ? target : createLocalCaller([reflection]);
+  const described = await describedMethods(asked).catch(() => []);
+  const others = described.filter(({ service }) => service.id !== watchCarrier.service.id);
+  const own = Object.values(reflectionMethods);
+  const isOwn = ({ service }: AnyMethod): boolean => service.name === own[0]?.service.name;
+  const describing = reflection?.methods ?? (others.find(isOwn) ? others.filter(isOwn) : own).map(forward);
   try {
-    const others = methods.filter(({ service }) => service.id !== watchCarrier.service.id);
-    const isReflected = methods.some(({ service }) => service.name === reflection[0]?.service.name);
-    return forwarding(target, isReflected ? others : [...others, ...reflection], onTimings);
+    const forwarded = others.filter((method) => !isOwn(method)).map(forward);
+    return combineRouters([{ methods: [...forwarded, ...describing] }]);
   } catch {
     // It describes what no server can serve, such as two methods of one id.
-    return forwarding(target, reflection, onTimings);
+    return combineRouters([{ methods: reflection?.methods ?? own.map(forward) }]);
   }
 }
 
-/** Throws `TypeError` for methods that cannot be served together. */
-function forwarding(target: Caller, methods: readonly AnyMethod[], onTimings: OnTimings): Router {
-  return combineRouters([
-    { methods: methods.map((method) => ({ method, handler: forwarder(target, method, onTimings) })) },
-  ]);
-}
-
-async function reflectedMethods(target: Caller): Promise<AnyMethod[]> {
-  const { services } = await createReflectionClient(target).list({ timeoutMs: REFLECT_MS });
+async function describedMethods(reflection: Caller): Promise<AnyMethod[]> {
+  const { services } = await createReflectionClient(reflection).list({ timeoutMs: REFLECT_MS });
   const all = services.flatMap((service) => service.methods.map((method) => describedMethod(service, method)));
-  return all.slice(0, MAX_METHODS).map(passing);
+  return all.slice(0, MAX_METHODS);
 }
 
 /** The method with its messages as they are on the wire. Whether a call takes effect once is between the page and the target. */

@@ -28,7 +28,7 @@ export function App({ target, title, nonce }: AppProps): JSX.Element {
 
   const load = (): void => {
     setProblem(undefined);
-    loadCatalog(target.caller).then(setServices, (error: unknown) =>
+    loadCatalog(target.reflection).then(setServices, (error: unknown) =>
       setProblem(error instanceof Error ? error.message : String(error)),
     );
   };
@@ -61,6 +61,7 @@ export function App({ target, title, nonce }: AppProps): JSX.Element {
         <p class="target">
           {target.url} <State target={target} />
         </p>
+        {!target.describesItself && <p class="dim">Services are those of the command's schemas.</p>}
         <button type="button" onClick={load}>
           Reload
         </button>

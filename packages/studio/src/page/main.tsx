@@ -1,19 +1,17 @@
 import { render } from "preact";
-import type { PageRoute } from "../assets.js";
+import type { PageSettings } from "../assets.js";
 import { App } from "./app.js";
 import { takeToken } from "./place.js";
 import { Target } from "./target.js";
 
-interface Settings {
-  readonly title: string;
-  readonly route: PageRoute;
+interface Settings extends Pick<PageSettings, "title" | "route" | "describedBy"> {
   readonly nonce: string;
 }
 
 const given = document.querySelector<HTMLMetaElement>("meta[name=quicrpc-studio]")?.content ?? "{}";
-const { title, route, nonce } = JSON.parse(given) as Settings;
+const { title, route, describedBy, nonce } = JSON.parse(given) as Settings;
 
-Target.open(route, takeToken()).then(
+Target.open(route, takeToken(), describedBy).then(
   (target) => render(<App target={target} title={title} nonce={nonce} />, document.body),
   (error: unknown) =>
     render(

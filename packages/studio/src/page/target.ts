@@ -1,8 +1,8 @@
 import { connect } from "@quicrpc/browser";
-import { type Caller, createConnection, createSession, type Session } from "@quicrpc/core";
+import { type Caller, type Connection, createConnection, createSession, type Session } from "@quicrpc/core";
 import { WEBSOCKET_PROTOCOL, webSocketTransport } from "@quicrpc/core/transport";
 import { httpTransport } from "@quicrpc/http";
-import type { PageRoute } from "../assets.js";
+import type { PageRoute, PageSettings } from "../assets.js";
 import { type CarrierEvent, type NetworkSample, watchCarrier } from "../carrier.js";
 import { NetworkWatch, SAMPLE_MS, type WatchedConnection } from "../network-watch.js";
 import { Observed } from "./observed.js";
@@ -18,14 +18,25 @@ export class Target extends Observed {
   network: string;
   readonly samples: { readonly at: number; readonly sample: NetworkSample }[] = [];
   readonly caller: Caller;
+  /** Whom to ask what it serves. */
+  readonly reflection: Caller;
+  /** Whether that is the server itself. */
+  readonly describesItself: boolean;
   /** Another process carries the calls. They are named, for the timings that it tells of them. */
   readonly isCarried: boolean;
   /** What a call may choose. */
   readonly can: { readonly via: boolean; readonly compress: boolean };
   onTimings: (event: CarrierEvent & { readonly type: "timings" }) => void = () => {};
 
-  private constructor(url: string, network: string, caller: Caller, route: PageRoute["via"]) {
+  private constructor(
+    { url, network }: Pick<Target, "url" | "network">,
+    caller: Caller,
+    route: PageRoute["via"],
+    reflection?: Caller,
+  ) {
     super();
+    this.reflection = reflection ?? caller;
+    this.describesItself = reflection === undefined;
     this.isCarried = route === "process";
     this.can = { via: route !== "http", compress: route === "process" };
     this.url = url;
@@ -34,10 +45,18 @@ export class Target extends Observed {
   }
 
   /** Opens the way that a page was made for. Rejects where there is none. */
-  static async open(route: PageRoute, token: string | undefined): Promise<Target> {
+  static async open(
+    route: PageRoute,
+    token: string | undefined,
+    describedBy: PageSettings["describedBy"],
+  ): Promise<Target> {
     switch (route.via) {
-      case "process":
-        return Target.ofProcess(token);
+      case "process": {
+        const connection = connectProcess(token);
+        const target = new Target({ url: "", network: "" }, connection, route.via, describedBy && connection);
+        void target.listen(connection);
+        return target;
+      }
       case "connect": {
         const hashes = route.certificateHashes?.map((hex) => ({
           algorithm: "sha-256",
@@ -46,24 +65,17 @@ export class Target extends Observed {
         const connection = await connect(route.url, {
           ...(hashes !== undefined && { serverCertificateHashes: hashes }),
         });
-        const target = new Target(route.url, "this page's network", connection, route.via);
+        const shown = { url: route.url, network: "this page's network" };
+        const target = new Target(shown, connection, route.via, describedBy && connectProcess(token));
         target.watch(connection);
         return target;
       }
       case "http": {
         const url = `${location.origin}${route.prefix}`;
         const network = "HTTP requests, of whose connection a page learns nothing";
-        return new Target(url, network, httpTransport().caller(url), route.via);
+        return new Target({ url, network }, httpTransport().caller(url), route.via);
       }
     }
-  }
-
-  private static ofProcess(token: string | undefined): Target {
-    const url = `ws://${location.host}/session?token=${encodeURIComponent(token ?? "")}`;
-    const connection = createConnection(async () => sessionOver(url), { peer: "the quicrpc command" });
-    const target = new Target("", "", connection, "process");
-    void target.listen(connection);
-    return target;
   }
 
   /** Reads the events of the process that carries the calls, for as long as there is one. */
@@ -103,6 +115,12 @@ export class Target extends Observed {
     this.samples.push({ at: Date.now() / 1000, sample });
     if (this.samples.length > MAX_SAMPLES) this.samples.shift();
   }
+}
+
+/** A connection with the process that served the page. */
+function connectProcess(token: string | undefined): Connection {
+  const url = `ws://${location.host}/session?token=${encodeURIComponent(token ?? "")}`;
+  return createConnection(async () => sessionOver(url), { peer: "the quicrpc command" });
 }
 
 function sessionOver(url: string): Promise<Session> {

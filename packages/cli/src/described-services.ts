@@ -1,0 +1,80 @@
+import { type Caller, type CallOptions, createLocalCaller, type Router, RpcError } from "@quicrpc/core";
+import { createReflectionClient, type MethodDetails, type ServiceDescription } from "@quicrpc/services";
+
+/** What a server serves, and whom to ask for more of it. */
+export interface DescribedServices {
+  readonly services: readonly ServiceDescription[];
+  /** Serves reflection. */
+  readonly reflection: Caller;
+  /** Who says so. */
+  readonly by: "the server" | "this project";
+}
+
+/**
+ * Returns what a server serves, by its reflection; where it has none, what the schemas of the project have that the command is run in, and says so on
+ * stderr. Rejects with `RpcError` where there are none either.
+ */
+export async function describedServices(server: Caller, options: CallOptions): Promise<DescribedServices> {
+  try {
+    return { services: await listServices(server, options), reflection: server, by: "the server" };
+  } catch (error) {
+    if (!isWithoutReflection(error)) throw error;
+    const reflection = createLocalCaller([await projectReflection(error)]);
+    return { services: await listServices(reflection, options), reflection, by: "this project" };
+  }
+}
+
+/** Returns reflection of the project that the command is run in, and says so on stderr. Rejects with `error`, and advice, where it has no services, or wrong schemas. */
+export async function projectReflection(error: RpcError): Promise<Router> {
+  const { loadProjectServices, reflectionOf } = await import("./project-services.js");
+  const { services = [] } = await loadProjectServices([], process.cwd());
+  if (services.length === 0) {
+    throw new RpcError("unimplemented", `${error.message}; or run this in the project whose schemas it serves`);
+  }
+  process.stderr.write("The server has no reflection: services are those of this project's schemas.\n");
+  return reflectionOf(services);
+}
+
+const NO_REFLECTION = "the server has no reflection";
+
+/** Whether an error says that a server has no reflection. */
+export function isWithoutReflection(error: unknown): error is RpcError {
+  return error instanceof RpcError && error.message.startsWith(NO_REFLECTION);
+}
+
+/** Returns all services of a running server. Rejects with `RpcError` where it has no reflection. */
+export async function listServices(server: Caller, options: CallOptions): Promise<readonly ServiceDescription[]> {
+  try {
+    return (await createReflectionClient(server).list(options)).services;
+  } catch (error) {
+    const { code, message } = RpcError.from(error);
+    if (code !== "unimplemented") throw error;
+    const advice = "mount it: serve({ routers: [...routers, createReflection(routers)] }), of @quicrpc/services";
+    throw new RpcError(code, `${NO_REFLECTION}, which says what it serves (${advice})`, {
+      cause: new Error(message),
+    });
+  }
+}
+
+/** Returns a service by its name. Throws `RpcError` where there is none of it. */
+export function findService({ services, by }: DescribedServices, name: string): ServiceDescription {
+  const service = services.find((one) => one.name === name);
+  if (service !== undefined) return service;
+  const served = services.map((one) => one.name).join(", ");
+  throw new RpcError("unimplemented", `${by} has no service ${name}; it has ${served}`);
+}
+
+/** Returns comments and schemas of a service's methods, by name; none where its code is not generated. */
+export async function detailsOf(
+  { reflection }: DescribedServices,
+  service: string,
+  options: CallOptions,
+): Promise<ReadonlyMap<string, MethodDetails>> {
+  try {
+    const { methods } = await createReflectionClient(reflection).describe({ service }, options);
+    return new Map(methods.map((details) => [details.name, details]));
+  } catch (error) {
+    if (RpcError.from(error).code !== "not_found") throw error;
+    return new Map();
+  }
+}
