@@ -20,7 +20,18 @@ const rows = readFileSync(accounts, "utf8")
   .split("\n")
   .map((line) => JSON.parse(line));
 rmSync(folder, { recursive: true });
-const columns = ["calls", "kills", "stops", "blackouts", "answered", "unknown", "unknownEffects", "twice", "missing", "hung"];
+const columns = [
+  "calls",
+  "kills",
+  "stops",
+  "blackouts",
+  "answered",
+  "unknown",
+  "unknownEffects",
+  "twice",
+  "missing",
+  "hung",
+];
 console.log(
   table(
     [
