@@ -5,7 +5,10 @@ import { LoadSeries, type Second } from "./load-series.js";
 import { Pace } from "./pace.js";
 
 /** One call. Resolves with the items of its answer, 0 where that is no stream; with nothing where nothing answers. */
-export type OneCall = (session: Session) => Promise<number | undefined>;
+type OneCall = (session: Session) => Promise<number | undefined>;
+
+/** Prepares a call: what it takes to have its input is no part of its latency. */
+export type NextCall = () => OneCall;
 
 /** How much is called, and how much of it at once. */
 export interface Load {
@@ -68,7 +71,7 @@ export class LoadRun {
   }
 
   /** Resolves when all calls are over. A session that is lost makes no more of them. */
-  async run(sessions: readonly Session[], call: OneCall): Promise<Outcome> {
+  async run(sessions: readonly Session[], next: NextCall): Promise<Outcome> {
     const { inFlight, seconds, signal } = this.load;
     const end = (): void => {
       this.over = true;
@@ -80,7 +83,7 @@ export class LoadRun {
     const cpu = process.cpuUsage();
     for (const session of sessions) void session.closed.then(() => this.lose(session));
     const began = performance.now();
-    await Promise.all(sessions.flatMap((session) => Array.from({ length: inFlight }, () => this.work(session, call))));
+    await Promise.all(sessions.flatMap((session) => Array.from({ length: inFlight }, () => this.work(session, next))));
     const took = (performance.now() - began) / 1000;
     end();
     clearTimeout(timer);
@@ -91,12 +94,13 @@ export class LoadRun {
     return { took, calls, items, latency, failed, cpuMicros: user + system, seconds: series?.seconds ?? [] };
   }
 
-  private async work(session: Session, call: OneCall): Promise<void> {
+  private async work(session: Session, next: NextCall): Promise<void> {
     while (!this.over && !this.lost.has(session) && this.left-- > 0) {
-      const began = this.pace === undefined ? performance.now() : await this.pace.next();
-      if (this.over) return;
-      this.calls++;
       try {
+        const call = next();
+        const began = this.pace === undefined ? performance.now() : await this.pace.next();
+        if (this.over) return;
+        this.calls++;
         const items = await call(session);
         if (items === undefined) continue;
         this.items += items;

@@ -5,7 +5,7 @@ import { type CallOptions, printable, RpcError, type Session } from "@quicrpc/co
 import { Command, InvalidArgumentError, Option } from "commander";
 import { findMethod, parseInput, parseMethod } from "./find-method.js";
 import { sendAll } from "./call.js";
-import { LoadRun, type OneCall, type Outcome } from "./load-run.js";
+import { LoadRun, type NextCall, type Outcome } from "./load-run.js";
 import { colorsFor } from "./report.js";
 import { EXIT, parseCount, printJson, TARGET_HELP, type TargetOptions, withSessions, withTarget } from "./target.js";
 
@@ -19,6 +19,8 @@ interface LoadOptions extends TargetOptions {
   readonly via: Via;
   readonly inputs?: readonly unknown[];
   readonly report?: string;
+  readonly generate?: boolean;
+  readonly seed: number;
 }
 
 /** Quantiles that are shown, in percent. */
@@ -33,6 +35,13 @@ export function loadCommand(): Command {
       .argument("<method>", "service/method", parseMethod)
       .argument("[input]", "JSON, @file or - for stdin; a list of the items where the caller streams", parseInput)
       .option("--inputs <file>", "inputs instead, one line of JSON each: calls take one after the other", parseLines)
+      .addOption(
+        new Option(
+          "--generate",
+          "inputs made from the project's schema of the method instead, for each call its own",
+        ).conflicts("inputs"),
+      )
+      .option("--seed <n>", "of --generate: the same seed makes the same inputs in the same order", parseCount, 1)
       .option("-c, --connections <n>", "sessions", parseCount, 1)
       .option("-p, --in-flight <n>", "calls at once on each session", parseCount, 64)
       .option("-r, --rate <n>", "begin so many calls a second, whether or not those before are over", parseCount)
@@ -50,21 +59,25 @@ Examples:
   $ quicrpc load quic://localhost:4433 demo.v1.Arith/multiply '{"a":9,"b":2}' --dev -c 8 -p 1 -d 30 --json
   $ quicrpc load quic://localhost:4433 demo.v1.Arith/sum '[1,2,3]' --dev --rate 500 --report load.html
   $ quicrpc load quic://localhost:4433 shop.v1.Orders/get --inputs orders.jsonl --dev
+  $ quicrpc load quic://localhost:4433 shop.v1.Orders/place --generate --rate 200 --dev
 
 Each of the calls in flight is followed by the next when it is over, which measures how much a server can do. With --rate calls begin
 at even times, and latency counts from when a call should have begun: what users see at that rate. It calls for real: choose a method that may be called
-so often. This command is one thread; where its CPU is near 100%, start several. Ctrl-C ends it early.
+so often. An input of --generate passes the schema, and is made before its call's clock starts; one that is random may occur twice. This command is one thread; where its CPU is near 100%, start several. Ctrl-C ends it early.
 ${TARGET_HELP}`,
     )
     .action(async (url: string, [service, name]: [string, string], input: unknown, options: LoadOptions) => {
       process.exitCode = await withSessions(url, options, options.connections, async (sessions) => {
         const [first] = sessions;
         const { method, toInput } = await findMethod(first, service, name, { timeoutMs: options.timeout });
-        const next = inputsOf(method, options.inputs ?? [input], toInput);
-        const call = callOf(method, next, { timeoutMs: options.timeout, via: options.via });
+        const inputs =
+          options.generate === true
+            ? await (await import("./generated-inputs.js")).generatedInputs(method, options.seed)
+            : inputsOf(method, options.inputs ?? [input], toInput);
+        const next = callsOf(method, inputs, { timeoutMs: options.timeout, via: options.via });
         // One call first: a wrong method or input is reported here, once.
-        await call(first);
-        const outcome = await load(sessions, call, options);
+        await next()(first);
+        const outcome = await load(sessions, next, options);
         if (options.report !== undefined) await writeReport(options.report, `${service}/${name}`, outcome, options);
         if (options.json === true) printJson(summary(outcome));
         else process.stdout.write(table(outcome, `${service}/${name}`, options));
@@ -73,18 +86,18 @@ ${TARGET_HELP}`,
     });
 }
 
-async function load(sessions: readonly Session[], call: OneCall, options: LoadOptions): Promise<Outcome> {
+async function load(sessions: readonly Session[], next: NextCall, options: LoadOptions): Promise<Outcome> {
   const { inFlight, duration, warmUp, rate, calls = Number.POSITIVE_INFINITY } = options;
   const interrupted = new AbortController();
   const interrupt = (): void => interrupted.abort();
   process.once("SIGINT", interrupt);
   try {
     const common = { inFlight, rate, signal: interrupted.signal };
-    await new LoadRun({ ...common, calls: Number.POSITIVE_INFINITY, seconds: warmUp }).run(sessions, call);
+    await new LoadRun({ ...common, calls: Number.POSITIVE_INFINITY, seconds: warmUp }).run(sessions, next);
     const run = new LoadRun({ ...common, calls, seconds: duration, series: options.report !== undefined });
     const stop = showProgress(run);
     try {
-      return await run.run(sessions, call);
+      return await run.run(sessions, next);
     } finally {
       stop();
     }
@@ -105,34 +118,39 @@ function inputsOf(method: AnyMethod, inputs: readonly unknown[], toInput: (json:
   return () => converted[next++ % converted.length];
 }
 
-/** One call of a method whose kind was given by the peer: the descriptor was made for it. */
-function callOf(method: AnyMethod, next: () => unknown, options: CallOptions): OneCall {
+/** Calls of a method whose kind was given by the peer: the descriptor was made for it. */
+function callsOf(method: AnyMethod, inputs: () => unknown, options: CallOptions): NextCall {
+  return () => {
+    const input = inputs();
+    return (session) => callOnce(session, method, input, options);
+  };
+}
+
+async function callOnce(
+  session: Session,
+  method: AnyMethod,
+  input: unknown,
+  options: CallOptions,
+): Promise<number | undefined> {
   switch (method.kind) {
     case "unary":
-      return async (session) => {
-        await session.start(method, next(), options);
-        return 0;
-      };
+      await session.start(method, input, options);
+      return 0;
     case "notify":
-      return async (session) => {
-        await session.start(method, next(), options);
-        // Nothing answers: a turn of the event loop for each in flight.
-        await setImmediate();
-        return undefined;
-      };
+      await session.start(method, input, options);
+      // Nothing answers: a turn of the event loop for each in flight.
+      await setImmediate();
+      return undefined;
     case "server_stream":
-      return async (session) => countOf(session.start(method, next(), options));
+      return countOf(session.start(method, input, options));
     case "client_stream":
-      return async (session) => {
-        await session.start(method, next() as readonly unknown[], options);
-        return 0;
-      };
-    case "duplex":
-      return async (session) => {
-        const { readable, writable } = session.start(method, undefined, options);
-        const [items] = await Promise.all([countOf(readable), sendAll(next() as readonly unknown[], writable)]);
-        return items;
-      };
+      await session.start(method, input as readonly unknown[], options);
+      return 0;
+    case "duplex": {
+      const { readable, writable } = session.start(method, undefined, options);
+      const [items] = await Promise.all([countOf(readable), sendAll(input as readonly unknown[], writable)]);
+      return items;
+    }
   }
 }
 

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type CallContext, RpcError } from "@quicrpc/core";
-import { fnv1a, isBytesSchema, isStreamSchema, type Payload, topicOfMethod } from "@quicrpc/core/generated";
+import { type Payload, topicOfMethod } from "@quicrpc/core/generated";
 import { randomNumbers } from "@quicrpc/testing";
 import type { ProjectService } from "../project-services.js";
-import { MockError, type ZodLike } from "./schema.js";
-import { valueOf, valuesOf } from "./values.js";
+import { countFrom, isStream, itemsOf, type Random, seedOf } from "./items.js";
+import { MockError } from "./schema.js";
 
 /** How a mock answers. */
 export interface MockOptions {
@@ -17,10 +17,6 @@ export interface MockOptions {
   /** Handlers of one's own, by service and method. */
   readonly handlers: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
-
-/** Items of a stream. */
-const ITEMS = [3, 8] as const;
-const CHUNK_BYTES = 1024;
 
 /** Handlers of a service that answer with data made from its schema. */
 export function mockHandlers({ schema }: ProjectService, options: MockOptions): Record<string, unknown> {
@@ -44,26 +40,29 @@ function mockHandler(
   output: Payload | undefined,
   options: MockOptions,
 ): unknown {
-  const make =
-    output === undefined || isBytesSchema(output)
-      ? undefined
-      : makerOf(isStreamSchema(output) ? output.item : output, method);
-  const takesStream = isStreamSchema(input) || isBytesSchema(input);
-  const givesStream = isStreamSchema(output) || isBytesSchema(output);
-  const begin = (given: unknown): (() => number) => {
-    const random = randomNumbers(seedOf(options.seed, method, takesStream ? undefined : given));
+  const make = itemsOf(output);
+  const takesStream = isStream(input);
+  const begin = (given: unknown): Random => {
+    const random = randomNumbers(seedOf(options.seed, method, takesStream ? "" : textOf(given)));
     if (random() < options.errors) throw new RpcError("unavailable", `${method} fails, as --errors says`);
     return random;
   };
-  if (!givesStream) {
+  const item = (random: Random): unknown => {
+    try {
+      return make?.(random);
+    } catch (error) {
+      const advice = "give the method a handler of its own, by --handlers";
+      throw new RpcError("internal", `no data for ${method}: ${(error as Error).message}: ${advice}`, { cause: error });
+    }
+  };
+  if (!isStream(output)) {
     return async (given: unknown, { signal }: CallContext) => {
       const random = begin(given);
       if (takesStream) for await (const _ of given as AsyncIterable<unknown>);
       await pause(options, random, signal);
-      return make?.(seedFrom(random));
+      return item(random);
     };
   }
-  const item = (random: () => number): unknown => make?.(seedFrom(random)) ?? bytesFrom(random);
   return async function* (given: unknown, { signal }: CallContext) {
     const random = begin(given);
     if (takesStream) {
@@ -73,48 +72,24 @@ function mockHandler(
       }
       return;
     }
-    const [least, most] = ITEMS;
-    for (let left = least + Math.floor(random() * (most - least + 1)); left > 0; left--) {
+    for (let left = countFrom(random); left > 0; left--) {
       await pause(options, random, signal);
       yield item(random);
     }
   };
 }
 
-function makerOf(schema: unknown, method: string): (seed: number) => unknown {
-  const source = valuesOf(schema as ZodLike);
-  return (seed) => {
-    try {
-      return valueOf(schema as ZodLike, source, seed);
-    } catch (error) {
-      throw new RpcError("internal", `no data for ${method}: ${(error as Error).message}`, { cause: error });
-    }
-  };
-}
-
-async function pause(
-  { latency: [least, most] }: MockOptions,
-  random: () => number,
-  signal: AbortSignal,
-): Promise<void> {
+async function pause({ latency: [least, most] }: MockOptions, random: Random, signal: AbortSignal): Promise<void> {
   const ms = least + random() * (most - least);
   if (ms > 0) await sleep(ms, undefined, { signal });
 }
 
 /** The same input has the same answer, in whatever order calls come. */
-function seedOf(seed: number, method: string, input: unknown): number {
+function textOf(input: unknown): string {
   const text = JSON.stringify(input, (_key, value: unknown) => {
     if (typeof value === "bigint") return `${value}n`;
     if (value instanceof Map || value instanceof Set) return [...value];
     return value;
-  });
-  return (seed ^ fnv1a(`${method} ${text ?? ""}`)) | 0;
-}
-
-function seedFrom(random: () => number): number {
-  return Math.floor(random() * 2 ** 32) | 0;
-}
-
-function bytesFrom(random: () => number): Uint8Array {
-  return Uint8Array.from({ length: CHUNK_BYTES }, () => Math.floor(random() * 256));
+  }) as string | undefined;
+  return text ?? "";
 }
