@@ -4,7 +4,15 @@ import { basename, dirname, join, resolve } from "node:path";
 import { parseSnapshot, type SchemaSnapshot, SNAPSHOT_FILE } from "@quicrpc/codegen";
 
 /** Why there is nothing to compare with, in words for the user. */
-export class AgainstError extends Error {}
+export class AgainstError extends Error {
+  /** What can be done. */
+  readonly help: string | undefined;
+
+  constructor(message: string, help?: string) {
+    super(message);
+    this.help = help;
+  }
+}
 
 /**
  * The version that `against` names: a file (or a directory with one in it), else a git revision, where the snapshot stands

@@ -68,7 +68,8 @@ async function breaking(options: BreakingOptions): Promise<number> {
       changes = compareSnapshots(earlier, run.snapshot, { http: options.http ?? run.openapi });
     } catch (error) {
       if (!(error instanceof AgainstError)) throw error;
-      diagnostics.push({ code: "against", message: error.message });
+      const { message, help } = error;
+      diagnostics.push({ code: "against", message, ...(help !== undefined && { help }) });
     }
   }
   const allowed = new Set<ChangeClass>(["safe", ...(options.allow ?? [])]);

@@ -2,11 +2,12 @@ import { parseSnapshot, type SchemaSnapshot } from "@quicrpc/codegen";
 import { printable, type Session } from "@quicrpc/core";
 import { createReflectionClient } from "@quicrpc/services";
 import { AgainstError } from "./against.js";
-import { dialTarget, type TargetOptions } from "./target.js";
+import { dialTarget, helpFor, type TargetOptions } from "./target.js";
 
 /** Whether a version to compare with is the URL of a server. */
 export function isServerUrl(against: string): boolean {
-  return /^(quic|https|tcp|tls|unix|wss?):\//.test(against);
+  // A letter alone is a drive.
+  return /^[a-z]{2,}:\//.test(against);
 }
 
 /**
@@ -26,8 +27,9 @@ export async function fetchSchema(url: string, options: TargetOptions): Promise<
     );
     return parseSnapshot(JSON.stringify({ version: 1, services: Object.fromEntries(described) }));
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
-    throw new AgainstError(`${url} does not tell its schema: ${printable(text)}.`);
+    const { code, message } = error as { readonly code?: unknown; readonly message: string };
+    const text = printable(typeof code === "string" ? `${message} (${code})` : message);
+    throw new AgainstError(`${url} does not tell its schema: ${text}.`, helpFor(error, options));
   } finally {
     await session?.close();
   }

@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { RpcError } from "@quicrpc/core";
 import { createRouter, defineMethod } from "@quicrpc/core/generated";
 import { serve } from "@quicrpc/node";
 import { createReflection } from "@quicrpc/services";
@@ -76,6 +77,31 @@ describe("breaking", () => {
     const run = quicrpc(["breaking", "--against", "unix:/nobody/is/there"]);
     expect(run).toMatchObject({ code: 2, stdout: "" });
     expect(run.stderr).toContain("unix:/nobody/is/there does not tell its schema: ");
+  });
+
+  test("against a server that wants to know who asks", async () => {
+    write("shop.service.ts", schema(BEFORE));
+    quicrpc(["gen"]);
+    const server = await serve({
+      listen: ["tcp://127.0.0.1:0"],
+      routers: [createReflection([])],
+      authenticate: async ({ credentials }) => {
+        if ((await credentials) !== "a token") throw new RpcError("unauthenticated", "no token");
+      },
+      onError: () => {},
+    });
+    try {
+      const [url] = server.urls as [string];
+      const refused = start(["breaking", "--against", url]);
+      const said = await refused.says("--credentials-from");
+      expect(said).toContain(`${url} does not tell its schema: `);
+      expect(said).toMatch(/\(unauthenticated\).*help: .*--credentials-from/s);
+      const known = start(["breaking", "--against", url, "--credentials-from", "SHOP_TOKEN"], { SHOP_TOKEN: "a token" });
+      await known.says(`against ${url}: `);
+      await Promise.all([refused.stop(), known.stop()]);
+    } finally {
+      await server.close();
+    }
   });
 
   test("against a file, as JSON", () => {

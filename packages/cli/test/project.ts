@@ -28,7 +28,7 @@ export interface TestProject {
   readonly cwd: string;
   readonly quicrpc: (args: readonly string[], env?: NodeJS.ProcessEnv) => Run;
   /** Starts a command that goes on until it is told to end. */
-  readonly start: (args: readonly string[]) => Running;
+  readonly start: (args: readonly string[], env?: NodeJS.ProcessEnv) => Running;
   readonly write: (name: string, text: string) => void;
 }
 
@@ -55,9 +55,14 @@ export function useProject(): TestProject {
     });
     return { code: status, stdout: stdout.replace(/in \d+ ms/, "in 0 ms"), stderr };
   };
-  const start = (args: readonly string[]): Running => {
-    const child = spawn(process.execPath, [MAIN, ...args], { cwd, stdio: ["ignore", "pipe", "pipe"] });
-    const exit = once(child, "exit");
+  const start = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Running => {
+    const child = spawn(process.execPath, [MAIN, ...args], {
+      cwd,
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, ...env },
+    });
+    // All that it has said is heard by then.
+    const exit = once(child, "close");
     let said = "";
     let heard = (): void => {};
     for (const output of [child.stdout, child.stderr]) {

@@ -127,18 +127,18 @@ function encodeAlpn(names: readonly string[]): Uint8Array {
 /** Kind and bytes: 0 system roots, 1 PEM roots, 2 SHA-256 hashes one after the other. */
 function encodeTrust({ ca, serverCertificateHashes: hashes }: ClientTlsOptions): [kind: Uint8Array, bytes: Uint8Array] {
   if (ca !== undefined && hashes !== undefined) {
-    throw invalidOption("tls.ca and tls.serverCertificateHashes exclude each other");
+    throw invalidOption("ca and serverCertificateHashes exclude each other");
   }
-  if (ca !== undefined) return [Uint8Array.of(1), toPem(ca, "tls.ca")];
+  if (ca !== undefined) return [Uint8Array.of(1), toPem(ca, "ca")];
   if (hashes === undefined) return [Uint8Array.of(0), EMPTY];
-  if (hashes.length === 0) throw invalidOption("tls.serverCertificateHashes must hold at least one hash");
+  if (hashes.length === 0) throw invalidOption("serverCertificateHashes must hold at least one hash");
   const bytes = new Uint8Array(32 * hashes.length);
   for (const [index, { algorithm, value }] of hashes.entries()) {
     const hash = ArrayBuffer.isView(value)
       ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
       : new Uint8Array(value);
     if (algorithm !== "sha-256" || hash.length !== 32) {
-      throw invalidOption('tls.serverCertificateHashes takes { algorithm: "sha-256", value: 32 bytes }');
+      throw invalidOption('serverCertificateHashes takes { algorithm: "sha-256", value: 32 bytes }');
     }
     bytes.set(hash, 32 * index);
   }

@@ -375,7 +375,7 @@ describe.each(DRIVERS)("sessions, %s driver", (driver) => {
       [{ handshakeTimeoutMs: Number.NaN }, "handshakeTimeoutMs"],
       [{ transport: { idleTimeoutMs: -1 } }, "idleTimeoutMs"],
       [{ tls: { serverCertificateHashes: [] } }, "serverCertificateHashes"],
-      [{ tls: { ca: "nonsense" } }, "tls.ca"],
+      [{ tls: { ca: "nonsense" } }, "ca"],
     ])("refuses %j", async (options, named) => {
       await expect(world.bind().connect({ host: "127.0.0.1", port: 9, alpn: ALPN, ...options })).rejects.toMatchObject({
         code: "ERR_QUIC_INVALID_OPTION",

@@ -49,7 +49,7 @@ pub fn client(wire: &[u8], early_data: bool) -> Result<Client, Failure> {
     let verifier = ServerVerifier {
         judge: match trust {
             Trust::System => Judge::Roots(webpki(system_roots()?)?),
-            Trust::Ca(pem) => Judge::Roots(webpki(roots(pem, "tls.ca")?)?),
+            Trust::Ca(pem) => Judge::Roots(webpki(roots(pem, "ca")?)?),
             Trust::Hashes(hashes) => Judge::Hashes(parse_hashes(hashes)),
         },
         verdict: verdict.clone(),
@@ -104,7 +104,7 @@ impl ResolvesClientCert for Identity {
 fn webpki(roots: Arc<RootCertStore>) -> Result<Arc<WebPkiServerVerifier>, Failure> {
     WebPkiServerVerifier::builder_with_provider(roots, provider())
         .build()
-        .map_err(|error| Failure::option(format!("tls.ca cannot be used: {error}")))
+        .map_err(|error| Failure::option(format!("ca cannot be used: {error}")))
 }
 
 /// Loaded once per process: reading a few hundred files costs milliseconds.
@@ -125,7 +125,7 @@ fn system_roots() -> Result<Arc<RootCertStore>, Failure> {
         .map_err(|why| {
             tls_failure(
                 "ERR_QUIC_CERTIFICATE_UNTRUSTED",
-                format!("no system root certificates could be loaded ({why}); install them, or pass tls.ca or tls.serverCertificateHashes"),
+                format!("no system root certificates could be loaded ({why}); install them, or pass ca or serverCertificateHashes"),
             )
         })
 }

@@ -90,7 +90,7 @@ impl ServerCertVerifier for ServerVerifier {
                     return Ok(verified);
                 }
                 Err(error) => {
-                    let failure = explain(&error, &format!("the certificate of {}", name.to_str()), "tls.ca");
+                    let failure = explain(&error, &format!("the certificate of {}", name.to_str()), "ca");
                     (error, failure)
                 }
             },
@@ -233,7 +233,7 @@ fn explain(error: &rustls::Error, what: &str, remedy: &str) -> Failure {
         rustls::Error::InvalidCertificate(C::UnknownIssuer) => tls_failure(
             "ERR_QUIC_CERTIFICATE_UNTRUSTED",
             format!(
-                "{what} was issued by an authority that is not trusted here; pass it as {remedy} or pin a server's certificate with tls.serverCertificateHashes"
+                "{what} was issued by an authority that is not trusted here; pass it as {remedy} or pin a server's certificate with serverCertificateHashes"
             ),
         ),
         other => tls_failure(
