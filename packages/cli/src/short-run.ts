@@ -3,11 +3,11 @@ import { setFlagsFromString } from "node:v8";
 /** Bytes of bytecode that a function runs through before V8 thinks of optimizing it: several times its default. */
 const INTERRUPT_BUDGET = 1_000_000;
 
+/** The last V8 that has such a setting, that of Node 20: later ones print an error of it, and gain nothing by what replaced it. */
+const LAST_V8 = 11;
+
 /** Has V8 optimize later: a command that ends within seconds pays for compiled code and is over before it is faster. */
 export function optimizeLater(): void {
-  try {
-    setFlagsFromString(`--interrupt-budget=${INTERRUPT_BUDGET}`);
-  } catch {
-    // Bun's engine is another one, which has no such setting.
-  }
+  if (Number.parseInt(process.versions.v8, 10) > LAST_V8) return;
+  setFlagsFromString(`--interrupt-budget=${INTERRUPT_BUDGET}`);
 }

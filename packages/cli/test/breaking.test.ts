@@ -96,7 +96,9 @@ describe("breaking", () => {
       const said = await refused.says("--credentials-from");
       expect(said).toContain(`${url} does not tell its schema: `);
       expect(said).toMatch(/\(unauthenticated\).*help: .*--credentials-from/s);
-      const known = start(["breaking", "--against", url, "--credentials-from", "SHOP_TOKEN"], { SHOP_TOKEN: "a token" });
+      const known = start(["breaking", "--against", url, "--credentials-from", "SHOP_TOKEN"], {
+        SHOP_TOKEN: "a token",
+      });
       await known.says(`against ${url}: `);
       await Promise.all([refused.stop(), known.stop()]);
     } finally {
