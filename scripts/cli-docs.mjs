@@ -25,6 +25,10 @@ const text = `# The command
 
 \`npm install --save-dev quicrpc\`, then \`npx quicrpc\`. This page is what its \`--help\` says, written by \`npm run cli:docs\`; [its README](../packages/cli/README.md) tells more.
 
+![quicrpc lists what a server serves, shows a method's types, calls it, and says what is wrong with an input.](pictures/terminal-call.svg)
+
+The server of the picture answers for itself: it serves \`createReflection(routers)\` of \`@quicrpc/services\` beside its routers. Without that, \`call\` reads the schemas of the project that it runs in, and the other commands say what to mount.
+
 \`\`\`text
 ${overview}
 \`\`\`
