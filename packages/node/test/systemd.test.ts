@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { createSocket } from "node:dgram";
+import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { createServer, type Server as NetServer } from "node:net";
 import { mkdtemp, rename, rm } from "node:fs/promises";
@@ -230,10 +230,9 @@ describe.skipIf(process.platform !== "linux")("sockets that systemd passes", () 
     socket.bind(0, "127.0.0.1");
     await once(socket, "listening");
     open.push({ close: () => void socket.close() });
-    const { _handle: handle } = socket as unknown as { readonly _handle: { readonly fd: number } };
     socket.setRecvBufferSize(100_000);
     const given = socket.getRecvBufferSize();
-    const passed = { descriptors: [handle.fd] };
+    const passed = { descriptors: [descriptorOf(socket)] };
     const first = PortGroup.inherit(passed);
     expect(first.port).toBe(socket.address().port);
     const endpoint = Endpoint.bind({ host: "127.0.0.1", member: first.members[0] as GroupMember });
@@ -261,3 +260,10 @@ describe.skipIf(process.platform !== "linux")("sockets that systemd passes", () 
     await expect(serve({ listen: "systemd:", routers: [] })).rejects.toThrow("LISTEN_FDS is not set");
   });
 });
+
+/** The descriptor of a UDP socket, which Node has for itself. */
+function descriptorOf(socket: Socket): number {
+  const symbols = Object.getOwnPropertySymbols(socket);
+  const state = symbols.find(({ description }) => description === "state symbol") as keyof Socket;
+  return (socket[state] as unknown as { readonly handle: { readonly fd: number } }).handle.fd;
+}

@@ -52,7 +52,6 @@ export interface NodeResponse {
 }
 
 const UTF8 = new TextEncoder();
-const NO_BYTES = new Uint8Array(0);
 /** Milliseconds for which the rest of a request is still read once it has been answered. */
 const LINGER_MS = 1000;
 
@@ -143,7 +142,10 @@ export class NodeExchange implements HttpExchange {
     if (request.httpVersionMajor !== 1 || request.read === undefined) return undefined;
     await endOfTurn();
     if (!request.complete || request.destroyed || request.readableEnded) return undefined;
-    return request.read() ?? NO_BYTES;
+    // From Node 26 on each read gives one piece; before, all that there is.
+    const gathered = new Gathered();
+    for (let piece = request.read(); piece !== null; piece = request.read()) gathered.append(piece);
+    return gathered.take(gathered.length);
   }
 
   readBody(maxBytes: number, hold: (bytes: number) => void): Promise<Uint8Array> {
