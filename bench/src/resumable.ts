@@ -42,9 +42,7 @@ async function answer(): Promise<void> {
   const server = await serve({
     listen: "quic://127.0.0.1:0",
     tls: await devCertificate(),
-    routers: [
-      createRouter(methods, { read: items, keptRead: items, write: amount, keptWrite: amount }),
-    ],
+    routers: [createRouter(methods, { read: items, keptRead: items, write: amount, keptWrite: amount })],
   });
   process.on("message", () => {
     const { user, system } = process.cpuUsage();

@@ -41,8 +41,8 @@ export interface TransportOptions {
   /**
    * Whether small flights (a few packets in a round trip) are sent a second time, 2 ms later, so that a lost packet
    * costs no repair: "afterLoss" while packets were lost in the last 30 s. Where 0.5% of packets are lost, flights of up to
-   * 256 packets that leave half of the congestion window free are, too. Never bulk, nor steady streams, nor on paths under
-   * 4 ms.
+   * 256 packets that leave half of the congestion window free are, too. Large transfers and steady streams are never sent
+   * twice, and nothing is on paths with a round trip below 4 ms.
    */
   redundancy?: "off" | "afterLoss" | "always";
   /** Bytes of datagrams that wait on either side: received and not yet delivered, or not yet sent. 0: no datagrams. */
