@@ -18,7 +18,7 @@ import {
   type WebAcceptor,
   type WebProtocol,
 } from "@quicrpc/node/transport";
-import { containReads, pingWhileAlive } from "./containment.js";
+import { containReads, resetLater, pingWhileAlive } from "./containment.js";
 import { FAILS_STREAMS, FAILS_WINDOWS, loadFails, unsupportedVersion } from "./package.js";
 import { FailsRequests } from "./requests.js";
 
@@ -100,6 +100,7 @@ class FailsAcceptor implements WebAcceptor {
       if (++streams > MAX_STREAMS) session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
       if (header[":method"] !== "CONNECT") return;
       containReads(stream);
+      resetLater(stream);
       const hold = (): HeldReads => holdReads(stream);
       this.requests.source = { transport: kindOf(header), ...connecting, holder: stream, hold };
     });

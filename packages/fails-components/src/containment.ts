@@ -1,4 +1,4 @@
-import type { Http2Session } from "node:http2";
+import type { Http2Session, ServerHttp2Stream } from "node:http2";
 import type { Duplex } from "node:stream";
 import type { FailsInside } from "./package.js";
 
@@ -17,6 +17,16 @@ export function containReads(stream: Duplex): void {
       }
     };
     return on(event as "readable", event === "readable" ? contained : listener);
+  };
+}
+
+/** Newer Nodes do not send the head of an answer whose stream is reset in the same turn, as the package resets what it refuses: it waits a turn. */
+export function resetLater(stream: ServerHttp2Stream): void {
+  const close = stream.close.bind(stream);
+  stream.close = (...given) => {
+    const { ":status": status = 200 } = stream.sentHeaders ?? {};
+    if (Number(status) === 200) close(...given);
+    else setImmediate(close, ...given);
   };
 }
 
