@@ -2,7 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { optimizeLater } from "./short-run.js";
 
-vi.mock("node:v8", () => ({ setFlagsFromString: vi.fn() }));
+vi.mock("node:v8", () => ({ setFlagsFromString: vi.fn<(flags: string) => void>() }));
 const { versions } = process;
 afterEach(() => void Object.defineProperty(process, "versions", { value: versions }));
 
