@@ -24,7 +24,7 @@ const LIMITS = {
   "@quicrpc/vite": 12,
   "@quicrpc/nats": 18,
   "@quicrpc/redis": 15,
-  "@quicrpc/testing": 26,
+  "@quicrpc/testing": 39,
   "@quicrpc/studio": 290,
   quicrpc: 180,
   "create-quicrpc": 5,

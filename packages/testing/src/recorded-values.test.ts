@@ -1,0 +1,28 @@
+import { expect, it } from "vitest";
+import { fromJson, textOf, toJson } from "./recorded-values.js";
+
+const VALUES = [
+  undefined,
+  null,
+  [true, "text", 0.5, -0, Number.NaN, Number.POSITIVE_INFINITY],
+  { big: 2n ** 70n, at: new Date(0), never: new Date(Number.NaN), bytes: Uint8Array.of(0, 255) },
+  new Map<unknown, unknown>([[{ id: 1n }, new Set([[undefined], "a"])]]),
+  { $: "date", value: "not one", inner: { $: undefined } },
+  JSON.parse('{"__proto__":{"a":1},"constructor":2}'),
+];
+
+it.each(VALUES)("a value is the same through a file: %o", (value) => {
+  const json: unknown = JSON.parse(JSON.stringify(toJson(value)));
+  expect(fromJson(json as never)).toEqual(value);
+  expect(Object.getPrototypeOf(fromJson(json as never) ?? {})).toBe(Object.getPrototypeOf(value ?? {}));
+});
+
+it("the order of members makes no difference, that of items does", () => {
+  expect(textOf(toJson({ a: { b: 1, c: 2 }, d: 3 }))).toBe(textOf(toJson({ d: 3, a: { c: 2, b: 1 } })));
+  expect(textOf(toJson([1, 2]))).not.toBe(textOf(toJson([2, 1])));
+});
+
+it("says what it does not keep, and what it has not made", () => {
+  expect(() => toJson({ f: () => {} })).toThrow(new TypeError("a recording keeps no function"));
+  expect(() => fromJson({ $: "other", value: 1 })).toThrow(new TypeError('a recording has no values of type "other"'));
+});

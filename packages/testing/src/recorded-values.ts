@@ -1,0 +1,87 @@
+/** What JSON can hold. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
+
+/** Marks an object that stands for a value that JSON has not: its one other name is the type. */
+const MARK = "$";
+
+/** A value of a message as JSON that loses nothing but members that are undefined. Throws `TypeError` for what no message carries, such as a function. */
+export function toJson(value: unknown): Json {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return value;
+    case "number":
+      return Number.isFinite(value) && !Object.is(value, -0)
+        ? value
+        : marked("number", Object.is(value, -0) ? "-0" : String(value));
+    case "bigint":
+      return marked("bigint", String(value));
+    case "undefined":
+      return marked("undefined", null);
+    case "object":
+      return value === null ? null : objectToJson(value);
+    default:
+      throw new TypeError(`a recording keeps no ${typeof value}`);
+  }
+}
+
+function objectToJson(value: object): Json {
+  if (Array.isArray(value)) return value.map(toJson);
+  if (value instanceof Date) return marked("date", Number.isNaN(value.getTime()) ? null : value.toISOString());
+  if (value instanceof Uint8Array)
+    return marked("bytes", Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("base64"));
+  if (value instanceof Map)
+    return marked(
+      "map",
+      Array.from(value, (pair: unknown[]) => pair.map(toJson)),
+    );
+  if (value instanceof Set) return marked("set", Array.from(value, toJson));
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  const made = Object.fromEntries(members.map(([name, member]) => [name, toJson(member)]));
+  return Object.hasOwn(made, MARK) ? marked("object", made) : made;
+}
+
+function marked(type: string, value: Json): Json {
+  return { [MARK]: type, value };
+}
+
+/** The value that `toJson` has made JSON of. Throws `TypeError` for what it has not made. */
+export function fromJson(json: Json): unknown {
+  if (typeof json !== "object" || json === null) return json;
+  if (Array.isArray(json)) return (json as readonly Json[]).map(fromJson);
+  const object = json as { readonly [name: string]: Json };
+  if (!Object.hasOwn(object, MARK)) return membersOf(object);
+  const value = object["value"] as never;
+  switch (object[MARK]) {
+    case "number":
+    case "bigint":
+      return object[MARK] === "number" ? Number(value) : BigInt(value);
+    case "undefined":
+      return undefined;
+    case "date":
+      return new Date(value ?? Number.NaN);
+    case "bytes":
+      return new Uint8Array(Buffer.from(value, "base64"));
+    case "map":
+      return new Map((value as readonly [Json, Json][]).map(([key, each]) => [fromJson(key), fromJson(each)]));
+    case "set":
+      return new Set((value as readonly Json[]).map(fromJson));
+    case "object":
+      return membersOf(value);
+    default:
+      throw new TypeError(`a recording has no values of type ${JSON.stringify(object[MARK])}`);
+  }
+}
+
+function membersOf(object: { readonly [name: string]: Json }): unknown {
+  return Object.fromEntries(Object.entries(object).map(([name, member]) => [name, fromJson(member)]));
+}
+
+/** A text that is the same for equal values, in whichever order their members come. */
+export function textOf(json: Json): string {
+  return JSON.stringify(json, (_, value: Json) =>
+    typeof value === "object" && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : value,
+  );
+}

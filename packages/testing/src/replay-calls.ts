@@ -1,0 +1,151 @@
+import {
+  type Caller,
+  createLocalCaller,
+  type InterceptedAnswer,
+  type InterceptedCall,
+  interceptCaller,
+  Metadata,
+  RpcError,
+} from "@quicrpc/core";
+import { fullName, streamsOutput } from "@quicrpc/core/transport";
+import { fromJson, textOf, toJson } from "./recorded-values.js";
+import type { Field, RecordedCall, RecordedError, Recording, Step } from "./recording.js";
+
+/** Characters of a message that an error shows. */
+const MAX_SHOWN = 200;
+
+/**
+ * Returns a caller that answers by what `recordCalls` has recorded, without a network and without a clock: the same in every run. A call is answered as the
+ * first one of its method and messages was that has not answered yet, in whichever order calls are made; there being none, it fails with
+ * `failed_precondition`. Throws `TypeError` for a text that is no recording.
+ */
+export function replayCalls(text: string): Caller {
+  const { version, calls } = JSON.parse(text) as Partial<Recording>;
+  if (version !== 1 || !Array.isArray(calls)) throw new TypeError("the text is no recording that recordCalls has made");
+  const taken = new Set<RecordedCall>();
+  return interceptCaller(createLocalCaller([]), [(call) => answerTo(call, new Replay(call, calls, taken))]);
+}
+
+async function answerTo({ method }: InterceptedCall, replay: Replay): Promise<InterceptedAnswer> {
+  const { responseMetadata, trailers } = replay;
+  if (streamsOutput(method)) return { responseMetadata, trailers, output: undefined, outputs: replay.run() };
+  let output: unknown;
+  for await (const value of replay.run()) output = value;
+  return { responseMetadata, trailers, output, outputs: undefined };
+}
+
+/** One call as it is replayed. */
+class Replay {
+  /** Complete when the call is over. */
+  readonly responseMetadata: Metadata = new Metadata();
+  readonly trailers: Metadata = new Metadata();
+  private readonly call: InterceptedCall;
+  private readonly name: string;
+  /** Recorded calls of the method that went as this one has so far. */
+  private fitting: readonly RecordedCall[];
+  /** Recorded calls that answer one: this one, or others. */
+  private readonly taken: Set<RecordedCall>;
+  /** The one that answers this one. */
+  private current: RecordedCall | undefined = undefined;
+  private position = 0;
+
+  constructor(call: InterceptedCall, recorded: readonly RecordedCall[], taken: Set<RecordedCall>) {
+    this.call = call;
+    this.name = fullName(call.method);
+    this.fitting = recorded.filter(({ method }) => method === this.name);
+    this.taken = taken;
+  }
+
+  /** Takes the caller's messages and gives the callee's, in the order in which they were recorded. */
+  async *run(): AsyncGenerator {
+    const { input, inputs, signal } = this.call;
+    this.requireSchema();
+    const given = inputs?.[Symbol.asyncIterator]();
+    try {
+      let recorded = given === undefined ? this.follow({ in: toJson(input) }) : this.choose();
+      for (;;) {
+        if (signal?.aborted === true) throw RpcError.from(signal.reason, "cancelled");
+        const step = recorded.steps[this.position];
+        if (step === undefined) break;
+        if ("out" in step) {
+          recorded = this.follow(step);
+          yield fromJson(step.out);
+        } else {
+          const taken = given && (await unlessAborted(given.next(), signal));
+          recorded = this.follow(
+            taken === undefined || taken.done === true ? { end: true } : { in: toJson(taken.value) },
+          );
+        }
+      }
+      this.end(recorded);
+    } finally {
+      // The call may be over before its caller's messages are.
+      void given?.return?.().catch(() => {});
+    }
+  }
+
+  private requireSchema(): void {
+    const { fingerprint } = this.call.method;
+    const isOther = (before: number | undefined): boolean => before !== undefined && before !== fingerprint;
+    if (fingerprint === undefined || !this.fitting.some((each) => isOther(each.fingerprint))) return;
+    throw refusal(`the schema of ${this.name} has changed since its calls were recorded`);
+  }
+
+  /** Goes one step further. Returns the recorded call that answers this one. */
+  private follow(step: Step): RecordedCall {
+    const text = textOf(step);
+    this.fitting = this.fitting.filter(({ steps }) => textOf(steps[this.position] ?? null) === text);
+    this.position++;
+    return this.choose(text);
+  }
+
+  private choose(step?: string): RecordedCall {
+    if (this.current !== undefined && this.fitting.includes(this.current)) return this.current;
+    if (this.current !== undefined) this.taken.delete(this.current);
+    this.current = this.fitting.find((each) => !this.taken.has(each));
+    if (this.current === undefined) throw this.missing(step);
+    this.taken.add(this.current);
+    return this.current;
+  }
+
+  private missing(step = ""): RpcError {
+    const what =
+      this.fitting.length === 0 ? "no" : `${this.fitting.length}, each of which has answered, and no further`;
+    const shown = step === "" ? "" : `, at step ${this.position} ${step.slice(0, MAX_SHOWN)}`;
+    return refusal(`the recording has ${what} call of ${this.name} that goes as this one${shown}`);
+  }
+
+  private end({ metadata = [], trailers = [], error, isOver }: RecordedCall): void {
+    append(metadata, this.responseMetadata);
+    append(trailers, this.trailers);
+    if (error !== undefined) throw errorOf(error);
+    if (!isOver) throw refusal(`this call of ${this.name} was not over when the recording ended`);
+    const { options } = this.call;
+    options?.onResponseMetadata?.(this.responseMetadata);
+    options?.onTrailers?.(this.trailers);
+  }
+}
+
+/** Nothing else is told of the signal: what waits for a caller's message would go on waiting. */
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise;
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(RpcError.from(signal.reason, "cancelled"));
+    signal.addEventListener("abort", abort);
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}
+
+function refusal(message: string): RpcError {
+  return new RpcError("failed_precondition", message, { hint: "record the calls again" });
+}
+
+function errorOf({ code, message, reason, details, trailers }: RecordedError): RpcError {
+  const metadata = new Metadata();
+  append(trailers, metadata);
+  return new RpcError(code, message, { reason, details: fromJson(details), metadata });
+}
+
+function append(fields: readonly Field[], metadata: Metadata): void {
+  for (const [name, value] of fields) metadata.append(name, fromJson(value) as string);
+}
