@@ -16,10 +16,11 @@ const ITEM = new Uint8Array(16 * 1024);
 /** Its frame takes a fourth of a lane's window: 4 bytes for the length, type and call id, 3 in MessagePack. */
 const FILLING = new Uint8Array(64 * 1024 - 9);
 /**
- * Bytes that a stream of items may hold while nobody reads it, over both ends: in a lane its window of 256 KiB; on its own
- * stream the window of the transport, 4 MiB for QUIC, and what is buffered on either side of it.
+ * Bytes that a stream of items may hold while nobody reads it, over both ends: in a lane its window of 256 KiB, and up to 128 KiB
+ * that streams of Node 26 buffer by themselves; on its own stream the window of the transport, 4 MiB for QUIC, and what is buffered on
+ * either side of it.
  */
-const MOST_BYTES = { lane: 320 * 1024, stream: 6 * 1024 * 1024 };
+const MOST_BYTES = { lane: 384 * 1024, stream: 6 * 1024 * 1024 };
 
 /** Items without an end, and how many bytes of them were taken. */
 class Source {
