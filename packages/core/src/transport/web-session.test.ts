@@ -144,3 +144,33 @@ it.each([null, 20])(
     expect(events).toEqual(["closed gone", "session gone"]);
   },
 );
+
+it("C63 streams and datagrams that are read after the session's end are none of it", async () => {
+  const limited = new Limited();
+  let streams!: ReadableStreamDefaultController<WebTransportStream>;
+  let datagrams!: ReadableStreamDefaultController<Uint8Array>;
+  const incomingBidirectionalStreams = new ReadableStream<WebTransportStream>({
+    start: (controller) => void (streams = controller),
+  });
+  const readable = new ReadableStream<Uint8Array>({ start: (controller) => void (datagrams = controller) });
+  const events: string[] = [];
+  const session = Object.assign(limited, {
+    incomingBidirectionalStreams,
+    datagrams: { readable, maxDatagramSize: 1200 },
+  });
+  directSession(session).attach({
+    onStream: () => void events.push("stream"),
+    onDatagram: () => void events.push("datagram"),
+    onClosed: () => void events.push("closed"),
+  });
+  const arrive = async (): Promise<void> => {
+    streams.enqueue({ readable: new ReadableStream(), writable: new WritableStream() });
+    datagrams.enqueue(Uint8Array.of(1));
+    await vi.advanceTimersByTimeAsync(10);
+  };
+  await arrive();
+  limited.fail(new Error("lost"));
+  await vi.advanceTimersByTimeAsync(10);
+  await arrive();
+  expect(events).toEqual(["stream", "datagram", "closed"]);
+});

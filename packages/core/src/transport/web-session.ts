@@ -21,6 +21,7 @@ export function directSession(session: TransportSession): DirectSession {
 
 function webSession(session: WebTransportSession): DirectSession {
   const streams = new Set<WebStream>();
+  let ended = false;
   const maker = streamMaker(() => session.createBidirectionalStream());
   const add = (opening: Promise<WebTransportStream>, wanted?: WantedStream): DirectStream => {
     const stream = webStream(opening, wanted, () => streams.delete(stream));
@@ -34,7 +35,8 @@ function webSession(session: WebTransportSession): DirectSession {
     for (;;) {
       // A rejection means that the session has ended: `closed` says how.
       const { value } = await reader.read();
-      if (value === undefined) return;
+      // Implementations may still give what had arrived when the session ended: nobody would tell such a stream of the end.
+      if (value === undefined || ended) return;
       handler.onStream(add(Promise.resolve(value)));
     }
   };
@@ -43,6 +45,7 @@ function webSession(session: WebTransportSession): DirectSession {
       const { datagrams } = session;
       const { onDatagram } = handler;
       const end = (info: CloseInfo, error: Error | undefined): void => {
+        ended = true;
         for (const stream of streams) stream.sessionClosed(error);
         streams.clear();
         maker.end();
@@ -50,7 +53,10 @@ function webSession(session: WebTransportSession): DirectSession {
       };
       // Taken at once: where the application reads the streams already, this throws.
       accept(session.incomingBidirectionalStreams.getReader(), handler).catch(nothing);
-      if (datagrams !== undefined && onDatagram !== undefined) void readDatagrams(datagrams, onDatagram);
+      if (datagrams !== undefined && onDatagram !== undefined)
+        void readDatagrams(datagrams, (data) => {
+          if (!ended) onDatagram(data);
+        });
       session.closed.then(
         (info) => end(info ?? {}, closeError(info ?? {})),
         (error: unknown) => end({}, asError(error)),
