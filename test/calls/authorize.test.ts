@@ -9,11 +9,11 @@ const m = {
   own: defineMethod(service, "unary", "own", { id: 2 }),
   write: defineMethod(service, "unary", "write", {
     id: 3,
-    meta: { scopes: ["orders:read", "orders:write"] } as object,
+    meta: { scopes: ["orders:read", "orders:write"] },
   }),
   slip: defineMethod(service, "unary", "slip", { id: 4, meta: { scopes: "orders:write" } as object }),
   both: defineMethod(service, "unary", "both", { id: 5, meta: { auth: "public", scopes: ["a"] } as object }),
-  watch: defineMethod(service, "server_stream", "watch", { id: 6, meta: { scopes: ["orders:read"] } as object }),
+  watch: defineMethod(service, "server_stream", "watch", { id: 6, meta: { scopes: ["orders:read"] } }),
 };
 const nothing = (): void => {};
 const handlers = { open: nothing, own: nothing, write: nothing, slip: nothing, both: nothing, watch: () => [] };

@@ -3,7 +3,8 @@ import { z } from "zod";
 
 declare module "@quicrpc/core" {
   interface MethodMeta {
-    readonly auth?: "user" | "admin";
+    readonly auth?: "user" | "admin" | "public";
+    readonly scopes?: readonly string[];
     readonly cost?: number;
   }
 }

@@ -77,7 +77,7 @@ export type Declared = typeof Feed;
 export const allowed: core.Interceptor = (call, next) => {
   same<typeof call.method.meta, core.MethodMeta | undefined>();
   const auth = call.method.meta?.auth;
-  same<typeof auth, "user" | "admin" | undefined>();
+  same<typeof auth, "user" | "admin" | "public" | undefined>();
   return next(call);
 };
 // @ts-expect-error -- nobody is a guest
