@@ -27,7 +27,7 @@ const text = `# The command
 
 ![quicrpc lists what a server serves, shows a method's types, calls it, and says what is wrong with an input.](pictures/terminal-call.svg)
 
-The server of the picture answers for itself: it serves \`createReflection(routers)\` of \`@quicrpc/services\` beside its routers. Without that, \`call\` reads the schemas of the project that it runs in, and the other commands say what to mount.
+The server of the picture answers for itself: it serves \`createReflection(routers)\` of \`@quicrpc/services\` beside its routers. Without that, commands use the schemas of the project that they run in, and say so.
 
 \`\`\`text
 ${overview}
