@@ -105,7 +105,8 @@ async function output(command) {
   const file = join(folder, "output");
   const descriptor = openSync(file, "w");
   const shown = command.replace(/^quicrpc/, `"${process.execPath}" "${MAIN}"`).replaceAll(SERVER, server.urls[0]);
-  const env = { ...process.env, FORCE_COLOR: "1" };
+  const { NO_COLOR: _, ...inherited } = process.env;
+  const env = { ...inherited, FORCE_COLOR: "1" };
   const child = spawn(shown, { shell: true, cwd: folder, env, stdio: ["ignore", descriptor, descriptor] });
   await once(child, "close");
   closeSync(descriptor);
