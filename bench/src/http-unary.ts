@@ -10,6 +10,7 @@ import { parseArgs } from "node:util";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { serve as serveQuicrpc } from "@quicrpc/node";
 import { createRouter } from "@quicrpc/core/generated";
+import { median } from "./median.js";
 import { type CertificateFiles, temporaryCertificate } from "./certificate.js";
 import { service } from "./contestant.js";
 import { connectBench } from "./contestants/connect.js";
@@ -122,11 +123,6 @@ async function spawnServer(name: Contestant, { cert, key }: CertificateFiles): P
     },
     stop: () => void child.kill(),
   };
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? 0;
 }
 
 async function compare(rounds: number, calls: number): Promise<void> {

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { createRouter, defineMethod, zodCodec } from "@quicrpc/core/generated";
 import { connect, devCertificate, serve } from "@quicrpc/node";
 import { z } from "zod";
+import { median } from "./median.js";
 
 const service = { name: "bench.v1.Resumable", id: 4737 };
 const item = zodCodec(z.object({ n: z.int(), text: z.string() }));
@@ -99,9 +100,4 @@ async function measure(): Promise<void> {
   }
   await connection.close();
   child.kill();
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }

@@ -1,4 +1,5 @@
 import { cpus, release, type } from "node:os";
+import { median } from "./median.js";
 import type { Latency } from "./protocol.js";
 import type { Measurement } from "./process-pair.js";
 
@@ -54,11 +55,6 @@ export function machine(): Machine {
     cores: all.length,
     system: `${type()} ${release()}`,
   };
-}
-
-function median(numbers: readonly number[]): number {
-  const sorted = [...numbers].sort((a, b) => a - b);
-  return sorted[sorted.length >> 1] ?? Number.NaN;
 }
 
 export function round(value: number, digits: number): number {

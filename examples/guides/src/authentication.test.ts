@@ -1,7 +1,7 @@
 import { createSession } from "@quicrpc/core";
 import { messagePortTransport } from "@quicrpc/core/transport";
 import { dial, type Server } from "@quicrpc/node";
-import { afterEach, expect, it, vi } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import {
   connectAs,
   serveOrders,
@@ -32,13 +32,9 @@ const handlers: OrdersHandlers<User | undefined> = {
   cancel() {},
 };
 
-const open: { close(): unknown }[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close();
-});
-
+/** Closed when the test is over, the last first. */
 function kept<One extends { close(): unknown }>(one: One): One {
-  open.push(one);
+  onTestFinished(async () => void (await one.close()));
   return one;
 }
 

@@ -2,22 +2,17 @@ import { createServer, connect as connectTcp, type Socket } from "node:net";
 import { once } from "node:events";
 import { createSession } from "@quicrpc/core";
 import { nodeStreamTransport, serve } from "@quicrpc/node";
-import { afterEach, expect, it, vi } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { connectAnyhow, connectByLine, follow } from "./connecting.js";
 import { createNotesClient, createNotesRouter } from "./generated/notes.js";
 import { createNotes } from "./notes.js";
 
 const routers = [createNotesRouter(createNotes())];
-const open: { close(): unknown }[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close();
-});
-
 it("a connection takes the fallback where the first URL fails, and tells its states", async () => {
   const warn = vi.spyOn(console, "warn").mockReturnValue();
   const log = vi.spyOn(console, "log").mockReturnValue();
   const server = await serve({ listen: "tcp://127.0.0.1:0", routers });
-  open.push(server);
+  onTestFinished(async () => void (await server.close()));
   const connection = await connectAnyhow("unix:/nobody/is/there", server.urls[0] ?? "");
   expect(await createNotesClient(connection).list({})).toBeDefined();
   expect(warn).toHaveBeenCalledOnce();
@@ -30,11 +25,11 @@ it("a connection takes the fallback where the first URL fails, and tells its sta
 
 it("a transport of one's own carries calls", async () => {
   const listener = createServer().listen(0, "127.0.0.1");
-  open.push({ close: () => listener.close() });
+  onTestFinished(() => void listener.close());
   await once(listener, "listening");
   const { port } = listener.address() as { readonly port: number };
   listener.once("connection", (socket: Socket) => {
-    open.push(createSession(nodeStreamTransport({ readable: socket, writable: socket }, "server"), { routers }));
+    createSession(nodeStreamTransport({ readable: socket, writable: socket }, "server"), { routers });
   });
   const connection = await connectByLine(async (path) => {
     expect(path).toBe("/dev/ttyUSB0");
@@ -42,6 +37,6 @@ it("a transport of one's own carries calls", async () => {
     await once(line, "connect");
     return line;
   });
-  open.push(connection);
+  onTestFinished(async () => void (await connection.close()));
   expect(await createNotesClient(connection).list({})).toBeDefined();
 });

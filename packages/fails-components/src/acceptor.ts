@@ -18,7 +18,7 @@ import {
   type WebAcceptor,
   type WebProtocol,
 } from "@quicrpc/node/transport";
-import { containReads, resetLater, pingWhileAlive } from "./containment.js";
+import { containReads, pingWhileAlive, resetLater } from "./containment.js";
 import { FAILS_STREAMS, FAILS_WINDOWS, loadFails, unsupportedVersion } from "./package.js";
 import { FailsRequests } from "./requests.js";
 
