@@ -2,11 +2,10 @@ import { once } from "node:events";
 import { relative } from "node:path";
 import { isReason, type SchemaRun } from "@quicrpc/codegen";
 import { watch } from "chokidar";
+import { ended, held } from "./ended.js";
 
 /** Changes within this time are one: editors write a file in several steps, and git writes many files. */
 const SETTLE_MS = 50;
-/** The most milliseconds that a timer takes. */
-const MOST_MS = 2 ** 31 - 1;
 const SOURCE = /\.(?:[cm]?[jt]sx?|json)$/;
 const IGNORED = /(?:^|[\\/])(?:node_modules|dist|\.[^\\/]+)(?:[\\/]|$)/;
 
@@ -85,19 +84,4 @@ export async function watchProject(cwd: string, generate: () => Promise<{ readon
   process.stdout.write(`watching ${relative(cwd, root) || "."} for changes\n`);
   await held(ended());
   await watcher.close();
-}
-
-/** Resolves when the process receives a signal to end. */
-export async function ended(): Promise<void> {
-  await Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
-}
-
-/** Keeps the process alive until a promise has settled. */
-export async function held(promise: Promise<void>): Promise<void> {
-  const timer = setInterval(() => {}, MOST_MS);
-  try {
-    await promise;
-  } finally {
-    clearInterval(timer);
-  }
 }

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { useProject } from "./project.js";
 
@@ -29,6 +30,19 @@ describe("usage", () => {
       version: string;
     };
     expect(quicrpc(["--version"])).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
+  });
+
+  test("no compiler is loaded to say what the commands are", () => {
+    write(
+      "loaded.mjs",
+      `import { createRequire } from "node:module";
+const { cache } = createRequire(import.meta.url);
+process.on("exit", () => console.error(Object.keys(cache).filter((path) => path.includes("ts-morph")).length));`,
+    );
+    const loads = { NODE_OPTIONS: `--import=${pathToFileURL(join(cwd, "loaded.mjs")).href}` };
+    expect(quicrpc(["--version"], loads).stderr).toBe("0\n");
+    write("src/ping.service.ts", GOOD);
+    expect(quicrpc(["gen"], loads).stderr).not.toBe("0\n");
   });
 
   test("wrong usage exits with 2 and says what was meant", () => {

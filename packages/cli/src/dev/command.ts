@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { colorsFor } from "../report.js";
 import { parseCount } from "../target.js";
-import { ended, held } from "../watch.js";
+import { ended, held } from "../ended.js";
 import type { DevOptions } from "./session.js";
 
 /** The port of programs that are given none. */

@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError } from "commander";
 import { reachable } from "../dev/addresses.js";
 import { colorsFor, formatDiagnostics } from "../report.js";
 import { parseCount, printJson } from "../target.js";
-import { ended } from "../watch.js";
+import { ended } from "../ended.js";
 import type { MockOptions } from "./handlers.js";
 
 interface MockCommandOptions extends Omit<MockOptions, "handlers"> {

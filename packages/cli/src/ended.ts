@@ -1,0 +1,19 @@
+import { once } from "node:events";
+
+/** The most milliseconds that a timer takes. */
+const MOST_MS = 2 ** 31 - 1;
+
+/** Resolves when the process receives a signal to end. */
+export async function ended(): Promise<void> {
+  await Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
+}
+
+/** Keeps the process alive until a promise has settled. */
+export async function held(promise: Promise<void>): Promise<void> {
+  const timer = setInterval(() => {}, MOST_MS);
+  try {
+    await promise;
+  } finally {
+    clearInterval(timer);
+  }
+}
