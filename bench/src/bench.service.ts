@@ -13,4 +13,5 @@ export const Bench = service("bench.v1.Bench", {
   told: rpc({ input: z.object({ expected: z.int() }), output: z.object({ count: z.int() }) }),
   items: rpc({ input: z.object({ count: z.int() }), output: stream(z.object({ i: z.int() })) }),
   upload: rpc({ input: stream(z.instanceof(Uint8Array)), output: z.object({ bytes: z.int() }) }),
+  pipe: rpc({ input: stream(z.instanceof(Uint8Array)), output: stream(z.instanceof(Uint8Array)) }),
 });

@@ -34,6 +34,8 @@ export interface Client {
   items?(count: number): Promise<number>;
   /** Streams so many chunks to the server, and resolves with the bytes it received. */
   upload?(chunk: Uint8Array, count: number): Promise<number>;
+  /** As `upload`, where the server sends each chunk back; resolves with the bytes that came back. */
+  pipe?(chunk: Uint8Array, count: number): Promise<number>;
   close(): Promise<void> | void;
 }
 

@@ -31,6 +31,7 @@ const router = createBenchRouter({
     for await (const chunk of chunks) bytes += chunk.length;
     return { bytes };
   },
+  pipe: (chunks) => chunks,
 });
 
 /** Both ends are in this process: joined by memory, and by QUIC where the engine is built. */

@@ -24,9 +24,15 @@ function nodePeer(name: string, node: string = process.execPath): readonly strin
   return [node, "--expose-gc", NODE_PEER, name];
 }
 
+/** Large messages, streams and single calls: what a fallback from QUIC is asked about. */
+const FALLBACKS: ReadonlySet<Task["do"]> = new Set(["multiply", "echo", "items", "upload", "pipe"]);
+const ofFallbacks = (task: Task): boolean => FALLBACKS.has(task.do) || (task.do === "connect" && !task.resume);
+
 /** The workloads that contestants take part in that differ from another in little. */
 const JOINS: ReadonlyMap<string, (task: Task) => boolean> = new Map([
   ["quicrpc, 0-RTT", (task: Task) => task.do === "connect" && task.resume],
+  ["quicrpc, tls://", ofFallbacks],
+  ["quicrpc, wss://", ofFallbacks],
   ["quicrpc, codecs by zod", (task: Task) => task.do === "message"],
 ]);
 

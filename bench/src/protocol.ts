@@ -19,6 +19,8 @@ export type Task =
   | { readonly do: "items" }
   /** One client stream of MB (10⁶ bytes), in chunks of so many bytes. */
   | { readonly do: "upload"; readonly chunk: number }
+  /** One duplex stream of MB, in chunks of so many bytes that come back: each way so many, at once. */
+  | { readonly do: "pipe"; readonly chunk: number }
   /** New connections one after the other, each until an empty call is answered; `resume`: with an earlier one's ticket. */
   | { readonly do: "connect"; readonly resume: boolean }
   /** New connections that are kept, each after an empty call was answered. */

@@ -16,6 +16,7 @@ export function canDo(task: Task, client: Client): boolean {
     case "notify":
     case "items":
     case "upload":
+    case "pipe":
       return client[task.do] !== undefined;
     default:
       return true;
@@ -58,11 +59,12 @@ export async function runTask(
       return bulk(() => clients[0]?.notify?.(amount) ?? Promise.resolve());
     case "items":
       return bulk(async () => expectAll("items", amount, (await clients[0]?.items?.(amount)) ?? 0));
-    case "upload": {
+    case "upload":
+    case "pipe": {
       const count = Math.ceil((amount * 1e6) / task.chunk);
       const chunk = new Uint8Array(task.chunk);
       return bulk(async () =>
-        expectAll("bytes", count * chunk.length, (await clients[0]?.upload?.(chunk, count)) ?? 0),
+        expectAll("bytes", count * chunk.length, (await clients[0]?.[task.do]?.(chunk, count)) ?? 0),
       );
     }
     case "connect":

@@ -56,6 +56,7 @@ export const workloads: readonly Workload[] = [
   workload("100 small objects each way, 8 in flight", 1_000, { do: "message", inFlight: 8, of: "points" }),
   workload("server stream of small items", 200_000, { do: "items" }, { unit: "items", quick: true }),
   workload("200 MB one way", 200, upload, { unit: "MB", quick: true }),
+  workload("100 MB both ways at once", 100, { do: "pipe", chunk: 64_000 }, { unit: "MB" }),
   workload("connect to first reply", 100, { do: "connect", resume: false }, { unit: "connections" }),
   workload("connect to first reply, resumed", 100, { do: "connect", resume: true }, { unit: "connections" }),
 ];

@@ -62,6 +62,7 @@ const WAIT = 4;
 const ITEMS = 5;
 const UPLOAD = 6;
 const DONE = 7;
+const PIPE = 8;
 
 let uploaded = 0;
 
@@ -82,6 +83,8 @@ function answer(out: Output, method: number, id: number, payload: Buffer): void 
     out.frame(DONE, id, NOTHING);
   } else if (method === UPLOAD) {
     uploaded += (packr.unpack(payload) as Uint8Array).length;
+  } else if (method === PIPE) {
+    out.frame(method, id, packr.pack(packr.unpack(payload)));
   } else {
     out.frame(DONE, id, packr.pack({ bytes: uploaded }));
     uploaded = 0;
@@ -102,6 +105,10 @@ class FloorClient {
       if (method === ITEMS) {
         packr.unpack(payload);
         this.received++;
+        return;
+      }
+      if (method === PIPE) {
+        this.received += (packr.unpack(payload) as Uint8Array).length;
         return;
       }
       const resolve = this.pending[id] as (payload: Buffer) => void;
@@ -138,6 +145,17 @@ class FloorClient {
       if (this.socket.writableNeedDrain) await new Promise((resolve) => this.socket.once("drain", resolve));
     }
     return (packr.unpack(await this.ask(DONE, NOTHING)) as { bytes: number }).bytes;
+  }
+
+  async pipe(chunk: Uint8Array, count: number): Promise<number> {
+    this.received = 0;
+    for (let i = 0; i < count; i++) {
+      this.out.frame(PIPE, 0, packr.pack(chunk));
+      if (this.socket.writableNeedDrain) await new Promise((resolve) => this.socket.once("drain", resolve));
+    }
+    // Answered after everything that was sent before it.
+    await this.ask(DONE, NOTHING);
+    return this.received;
   }
 
   close(): void {

@@ -7,6 +7,8 @@ const contestants: Readonly<Record<string, () => Promise<Contestant>>> = {
   "quicrpc, stream per call": async () => (await import("./quicrpc.js")).stream,
   "quicrpc, codecs by zod": async () => (await import("./zod-codecs.js")).zodCodecs,
   "quicrpc, WebTransport": async () => (await import("./quicrpc.js")).webTransport,
+  "quicrpc, tls://": async () => (await import("./quicrpc.js")).tls,
+  "quicrpc, wss://": async () => (await import("./quicrpc.js")).webSocket,
   "quicrpc, 0-RTT": async () => (await import("./quicrpc.js")).early,
   "quicrpc, by @fails-components/webtransport (HTTP/2)": async () => (await import("./quicrpc.js")).fails,
   "@grpc/grpc-js": async () => (await import("./grpc.js")).grpcJs,

@@ -11,7 +11,7 @@ export type MessageMethods = Pick<typeof messagesMethods, "user" | "points">;
 
 /** The transports that carry the calls. */
 interface Over {
-  readonly scheme?: "quic" | "https";
+  readonly scheme?: "quic" | "https" | "tls" | "wss";
   readonly earlyData?: boolean;
   readonly transports?: readonly TransportProvider[];
   /** Default: as generated. */
@@ -63,6 +63,7 @@ function routerOf(): Router {
       for await (const chunk of chunks) bytes += chunk.length;
       return { bytes };
     },
+    pipe: (chunks) => chunks,
   });
 }
 
@@ -101,6 +102,21 @@ function clientOf(
       })();
       return (await client.upload(source, options)).bytes;
     },
+    async pipe(chunk, count) {
+      const { readable, writable } = client.pipe(options);
+      const sent = (async () => {
+        const writer = writable.getWriter();
+        for (let i = 0; i < count; i++) {
+          await writer.ready;
+          void writer.write(chunk);
+        }
+        await writer.close();
+      })();
+      let bytes = 0;
+      for await (const back of readable) bytes += back.length;
+      await sent;
+      return bytes;
+    },
     close: async () => void (await session.close()),
   };
 }
@@ -108,6 +124,8 @@ function clientOf(
 export const lane: Contestant = quicrpc({ via: "lane" });
 export const stream: Contestant = quicrpc({ via: "stream" });
 export const auto: Contestant = quicrpc({});
+export const tls: Contestant = quicrpc({}, { scheme: "tls" });
+export const webSocket: Contestant = quicrpc({}, { scheme: "wss" });
 export const webTransport: Contestant = quicrpc({}, { scheme: "https" });
 export const fails: Contestant = quicrpc(
   {},

@@ -77,6 +77,16 @@ export const benchUploadOutputCodec: MessageCodec<BenchUploadOutput, BenchUpload
   writeBenchUploadOutput,
   readBenchUploadOutput,
 );
+export const benchPipeInputItemCodec: MessageCodec<Uint8Array, Uint8Array> = wire.codec(
+  () => benchEchoInputShape,
+  writeBenchEchoInput,
+  readBenchEchoInput,
+);
+export const benchPipeOutputItemCodec: MessageCodec<Uint8Array, Uint8Array> = wire.codec(
+  () => benchEchoInputShape,
+  writeBenchEchoInput,
+  readBenchEchoInput,
+);
 
 function writeBenchMultiplyInput(b: Uint8Array, p: number, value: BenchMultiplyInput): number {
   wire.requireObject(value);

@@ -2,6 +2,19 @@
 
 import type { ServiceTooling } from "@quicrpc/core/generated";
 
+const part1 = {
+  input: {
+    type: "string",
+    contentEncoding: "base64",
+    "x-quicrpc-type": "bytes",
+  },
+  output: {
+    type: "string",
+    contentEncoding: "base64",
+    "x-quicrpc-type": "bytes",
+  },
+};
+
 /** Descriptions of bench.v1.Bench for tools: comments, JSON Schemas of its messages, and their shapes. */
 export const benchTooling: ServiceTooling = {
   docs: "Methods that every contestant offers.",
@@ -19,18 +32,7 @@ export const benchTooling: ServiceTooling = {
       },
     },
     empty: {},
-    echo: {
-      input: {
-        type: "string",
-        contentEncoding: "base64",
-        "x-quicrpc-type": "bytes",
-      },
-      output: {
-        type: "string",
-        contentEncoding: "base64",
-        "x-quicrpc-type": "bytes",
-      },
-    },
+    echo: part1,
     wait: {
       docs: "Answers after so many milliseconds.",
       input: {
@@ -83,6 +85,7 @@ export const benchTooling: ServiceTooling = {
         required: ["bytes"],
       },
     },
+    pipe: part1,
   },
   snapshot: {
     id: 41451,
@@ -127,6 +130,12 @@ export const benchTooling: ServiceTooling = {
         kind: "client_stream",
         input: { type: "bytes" },
         output: { type: "ref", name: "BenchUploadOutput" },
+      },
+      pipe: {
+        id: 9,
+        kind: "duplex",
+        input: { type: "bytes" },
+        output: { type: "bytes" },
       },
     },
     types: {

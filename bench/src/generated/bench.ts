@@ -7,10 +7,12 @@ import {
   notifyCalls,
   serverStreamCalls,
   clientStreamCalls,
+  duplexCalls,
   type Awaitable,
   type CallContext,
   type CallOptions,
   type Caller,
+  type DuplexStream,
   type ItemStream,
   type MethodDescriptor,
   type Router,
@@ -30,6 +32,8 @@ import {
   benchItemsItemCodec,
   benchUploadInputItemCodec,
   benchUploadOutputCodec,
+  benchPipeInputItemCodec,
+  benchPipeOutputItemCodec,
 } from "./bench.codecs.js";
 // Links in comments lead there.
 /* eslint-disable no-unused-vars, @typescript-eslint/no-unused-vars */
@@ -105,6 +109,7 @@ export const benchMethods: {
   readonly told: MethodDescriptor<"unary", BenchToldInput, BenchToldInput, BenchToldOutput, BenchToldOutput>;
   readonly items: MethodDescriptor<"server_stream", BenchItemsInput, BenchItemsInput, BenchItemsItem, BenchItemsItem>;
   readonly upload: MethodDescriptor<"client_stream", Uint8Array, Uint8Array, BenchUploadOutput, BenchUploadOutput>;
+  readonly pipe: MethodDescriptor<"duplex", Uint8Array, Uint8Array, Uint8Array, Uint8Array>;
 } = {
   multiply: describeMethod(benchService, unaryCalls, "multiply", {
     id: 1,
@@ -151,6 +156,12 @@ export const benchMethods: {
     output: benchUploadOutputCodec,
     fingerprint: 0xa49b65ac,
   }),
+  pipe: describeMethod(benchService, duplexCalls, "pipe", {
+    id: 9,
+    input: benchPipeInputItemCodec,
+    output: benchPipeOutputItemCodec,
+    fingerprint: 0xd4fd5c77,
+  }),
 };
 
 /**
@@ -183,6 +194,8 @@ export interface BenchHandlers<Context = unknown> {
   items(input: BenchItemsInput, context: CallContext<Context>): Awaitable<StreamSource<BenchItemsItem>>;
   /** @see {@link Bench.methods.upload} */
   upload(input: ItemStream<Uint8Array>, context: CallContext<Context>): Awaitable<BenchUploadOutput>;
+  /** @see {@link Bench.methods.pipe} */
+  pipe(input: ItemStream<Uint8Array>, context: CallContext<Context>): Awaitable<StreamSource<Uint8Array>>;
 }
 
 /** Makes the router that serves bench.v1.Bench by `handlers`. */
@@ -220,6 +233,8 @@ export interface BenchClient {
   items(input: BenchItemsInput, options?: CallOptions): ItemStream<BenchItemsItem>;
   /** @see {@link Bench.methods.upload} */
   upload(source: StreamSource<Uint8Array>, options?: CallOptions): Promise<BenchUploadOutput>;
+  /** @see {@link Bench.methods.pipe} */
+  pipe(options?: CallOptions): DuplexStream<Uint8Array, Uint8Array>;
 }
 
 /** Calls bench.v1.Bench over `caller`, such as a session. */
@@ -233,5 +248,6 @@ export function createBenchClient(caller: Caller): BenchClient {
     told: (input, options) => caller.start(benchMethods.told, input, options),
     items: (input, options) => caller.start(benchMethods.items, input, options),
     upload: (source, options) => caller.start(benchMethods.upload, source, options),
+    pipe: (options) => caller.start(benchMethods.pipe, undefined, options),
   };
 }

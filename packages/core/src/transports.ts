@@ -87,5 +87,6 @@ export type {
 export { webStreamTransport } from "./transport/web-byte-stream.js";
 export { webSocketTransport, type WebSocketLike, WEBSOCKET_PROTOCOL } from "./transport/web-socket.js";
 export { WEBTRANSPORT_STREAM_PROTOCOL, oneStreamTransport } from "./transport/web-transport-stream.js";
+export { giveBuffer, takeBuffer } from "./wire/buffers.js";
 export type { Frame } from "./wire/frame.js";
 export { whenTransportReady } from "./transport/when-ready.js";

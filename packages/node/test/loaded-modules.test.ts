@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { devCertificate } from "@quicrpc/node";
 import { expect, it } from "vitest";
 
-/** A call over QUIC, both sides in one process. */
+/** A call, both sides in one process, which the second argument names: quic or tls. */
 const program = `
   const { createRouter, defineMethod, uncheckedCodec } = await import("@quicrpc/core/generated");
   const { connect, serve } = await import("@quicrpc/node");
@@ -13,9 +13,13 @@ const program = `
     double: defineMethod({ name: "test.v1.Loads", id: 7005 }, "unary", "double", { id: 1, input: any, output: any }),
   };
   const router = createRouter(methods, { double: (n) => n * 2 });
-  const server = await serve({ port: 0, tls: { cert, key }, routers: [router] });
+  const server = await serve({
+    listen: [process.argv[2] + "://127.0.0.1:0"],
+    tls: { cert, key },
+    routers: [router],
+  });
   const value = new Uint8Array(hash);
-  const session = await connect("quic://127.0.0.1:" + server.address.port, {
+  const session = await connect(server.urls[0], {
     serverCertificateHashes: [{ algorithm: "sha-256", value }],
   });
   const answer = await session.unary(methods.double, 21);
@@ -26,14 +30,23 @@ const program = `
 `;
 
 /** Modules that other transports need, and `fetch`. */
-const OTHERS = /(NativeModule (tls|http|https|http2|internal\/deps\/undici\/undici)|node_modules\/ws\/.*)$/;
+const OTHERS = {
+  quic: /(NativeModule (tls|http|https|http2|internal\/deps\/undici\/undici)|node_modules\/ws\/.*)$/,
+  tls: /(NativeModule (http|https|http2|internal\/deps\/undici\/undici)|node_modules\/ws\/.*|\.node)$/,
+} as const;
 
-it("a process that calls and serves over QUIC loads nothing of the other transports", async () => {
-  const { cert, key, hash } = await devCertificate();
-  const given = JSON.stringify({ cert, key, hash: [...hash.value] });
-  const output = execFileSync(process.execPath, ["--input-type=module", "-e", program, given], { encoding: "utf8" });
-  const { answer, loaded } = JSON.parse(output) as { answer: number; loaded: string[] };
-  expect(answer).toBe(42);
-  expect(loaded).toContain("NativeModule net");
-  expect(loaded.filter((name) => OTHERS.test(name))).toEqual([]);
-});
+it.each(["quic", "tls"] as const)(
+  "a process that calls and serves over %s loads nothing of the other transports",
+  async (scheme) => {
+    const { cert, key, hash } = await devCertificate();
+    const given = JSON.stringify({ cert, key, hash: [...hash.value] });
+    const args = ["--input-type=module", "-e", program, given, scheme];
+    const { answer, loaded } = JSON.parse(execFileSync(process.execPath, args, { encoding: "utf8" })) as {
+      answer: number;
+      loaded: string[];
+    };
+    expect(answer).toBe(42);
+    expect(loaded).toContain("NativeModule net");
+    expect(loaded.filter((name) => OTHERS[scheme].test(name))).toEqual([]);
+  },
+);

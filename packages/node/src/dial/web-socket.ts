@@ -41,7 +41,7 @@ function openWebSocket(
     perMessageDeflate: false,
     maxPayload: MAX_WEBSOCKET_MESSAGE,
     ...(headers !== undefined && { headers }),
-    ...(connection !== undefined && { createConnection: () => connection }),
+    ...(connection !== undefined && { createConnection: () => connection, generateMask: noMask }),
   });
   // Before it opens: messages may come at once.
   const session = webSocketTransport(
@@ -58,4 +58,12 @@ function openWebSocket(
   });
   socket.once("open", () => resolve(session));
   return socket;
+}
+
+/**
+ * The key zero. Masks keep scripts of pages from writing what an old proxy takes for HTTP (RFC 6455 §10.3): within TLS no proxy
+ * sees them, this is no page, and masking in JavaScript takes half of the time of a large message.
+ */
+function noMask(key: Buffer): void {
+  key.fill(0);
 }

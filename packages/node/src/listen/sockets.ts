@@ -63,6 +63,7 @@ async function accept(
     visit.hold(holdReads(socket));
     const options = placed(visit, limits, () => session);
     const session = nodeStreamTransport({ readable: socket, writable: socket }, "server", options);
+    let headers: Headers | undefined;
     onArrival({
       visit,
       refusal: certificateRefusal(socket, settings),
@@ -71,7 +72,11 @@ async function accept(
         transport: kind,
         listener: guests.url,
         remoteAddress,
-        headers: new Headers(),
+        // Few ask for them, and Node loads all of `fetch` with the first.
+        get headers() {
+          headers ??= new Headers();
+          return headers;
+        },
         path: undefined,
         origin: undefined,
         certificate: verifiedCertificate(socket),

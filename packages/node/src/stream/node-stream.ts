@@ -1,4 +1,5 @@
 import type { ChildProcess } from "node:child_process";
+import { Socket } from "node:net";
 import type { Readable, Writable } from "node:stream";
 import { inspect } from "node:util";
 import {
@@ -7,11 +8,16 @@ import {
   type ByteStreamHandler,
   type ByteStreamOptions,
   type DirectSession,
+  giveBuffer,
   type Role,
+  takeBuffer,
 } from "@quicrpc/core/transport";
 
 /** Bytes that wait to be sent above which `write` returns false. */
 const HIGH_WATER = 256 * 1024;
+
+/** Smaller copies cost less than keeping them. */
+const MIN_REUSED_BYTES = 4096;
 
 /** Milliseconds that a peer which takes nothing more has to say why, on the other pipe. */
 const LAST_WORDS_MS = 1000;
@@ -71,10 +77,21 @@ class NodeByteStream implements ByteStream {
 
   write(bytes: Uint8Array): boolean {
     if (this.over !== undefined) return true;
-    // A copy: the caller's buffer is written again while this one waits.
-    if (this.writable.write(Buffer.from(bytes)) || this.writable.writableLength <= HIGH_WATER) return true;
+    if (this.send(bytes) || this.writable.writableLength <= HIGH_WATER) return true;
     this.drainWanted = true;
     return false;
+  }
+
+  /** Sends a copy: the caller's buffer is written again while this one waits. */
+  private send(bytes: Uint8Array): boolean {
+    const { writable } = this;
+    // Only a socket is done with the bytes when it calls back: other streams may have handed them on.
+    if (bytes.length < MIN_REUSED_BYTES || !(writable instanceof Socket)) return writable.write(Buffer.from(bytes));
+    const buffer = takeBuffer(bytes.length);
+    buffer.set(bytes);
+    return writable.write(buffer.subarray(0, bytes.length), (error) => {
+      if (!error) giveBuffer(buffer);
+    });
   }
 
   pendingBytes(): number {
