@@ -117,10 +117,10 @@ describe.each(kinds)("drain: $name", (kind) => {
 
   it("a ping measures the round-trip time, and fails when the session has ended", async () => {
     expect(pair.client.rttMs).toBeUndefined();
-    const rtt = await pair.client.ping();
+    const rtt = await timedPing(pair.client);
     expect(rtt).toBeGreaterThan(0);
     expect(pair.client.rttMs).toBe(rtt);
-    expect(await pair.server.ping()).toBeGreaterThan(0);
+    expect(await timedPing(pair.server)).toBeGreaterThan(0);
     const last = pair.client.ping();
     await Promise.all([
       pair.client.close({ closeCode: 9 }),
@@ -128,3 +128,14 @@ describe.each(kinds)("drain: $name", (kind) => {
     ]);
   });
 });
+
+/** The first of a hundred pings that took any time: a page's clock may be as coarse as a millisecond, where most take none. */
+async function timedPing(session: Pair["client"]): Promise<number> {
+  for (let pings = 0; pings < 100; pings++) {
+    const began = performance.now();
+    const rtt = await session.ping();
+    expect(rtt).toBeLessThanOrEqual(performance.now() - began);
+    if (rtt > 0) return rtt;
+  }
+  return 0;
+}
