@@ -41,7 +41,7 @@ const maxWorkers = Math.max(2, availableParallelism() - 1);
 
 export default defineConfig({
   test: {
-    globalSetup: ["test/browser/packaged-chromium.ts"],
+    globalSetup: ["scripts/bundles.mjs", "test/browser/packaged-chromium.ts"],
     reporters: ["default"],
     teardownTimeout: 5_000,
     pool: "forks",

@@ -375,10 +375,11 @@ function copyTree() {
   execFileSync("git", ["init", "--quiet"], { cwd: copy });
   for (const workspace of ["packages", "examples"]) {
     for (const name of readdirSync(join(root, workspace))) linkModules(join(workspace, name));
-    // Declarations, so that every package sees the others' types before the first build.
+    // Every package sees the others' types, and what their exports name, before the first build.
     for (const name of readdirSync(join(root, workspace))) {
-      const dist = join(workspace, name, "dist");
-      if (existsSync(join(root, dist))) cpSync(join(root, dist), join(copy, dist), { recursive: true });
+      for (const built of [join(workspace, name, "dist"), join(workspace, name, "bundle")]) {
+        if (existsSync(join(root, built))) cpSync(join(root, built), join(copy, built), { recursive: true });
+      }
     }
   }
   linkModules("");

@@ -5,6 +5,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { schemaOfMany } from "./many-schema.js";
 
 const SERVICES = 10;
 const METHODS = 50;
@@ -12,23 +13,6 @@ const ROUNDS = 3;
 
 const directory = fileURLToPath(new URL("../.cache/types", import.meta.url));
 const TSC = fileURLToPath(new URL("../../node_modules/typescript/bin/tsc", import.meta.url));
-
-/** A schema file of a usual kind: shared types, checks, lists, every fifth method streams. */
-function schema(): string {
-  const method = (index: number): string => `  /** Method ${index}. */
-  method${index}: rpc({
-    input: z.object({ id: z.int(), user: User, tags: z.array(z.string()).max(10), at: z.date().optional() }),
-    output: ${index % 5 === 0 ? "stream(" : ""}z.object({ ok: z.boolean(), list: z.array(z.object({ a: z.number(), b: z.string().nullable() })) })${index % 5 === 0 ? ")" : ""},
-  }),\n`;
-  const services = Array.from({ length: SERVICES }, (_, service) => {
-    const methods = Array.from({ length: METHODS }, (_, index) => method(index)).join("");
-    return `export const Service${service} = service("bench.v1.Service${service}", {\n${methods}});\n`;
-  });
-  return `import { rpc, service, stream } from "@quicrpc/core";
-import { z } from "zod";
-const User = z.object({ id: z.uuid(), name: z.string().min(1), email: z.email().optional(), role: z.enum(["a", "b"]).default("a") });
-${services.join("")}`;
-}
 
 /** A program that calls every method, and so checks every signature. */
 function program(): string {
@@ -100,7 +84,7 @@ function compile(project: string): void {
 rmSync(directory, { recursive: true, force: true });
 mkdirSync(directory, { recursive: true });
 const file = join(directory, "bench.service.ts");
-writeFileSync(file, schema());
+writeFileSync(file, schemaOfMany({ services: SERVICES, methods: METHODS }));
 writeFileSync(join(directory, "program.ts"), program());
 writeFileSync(join(directory, "router.ts"), trpcRouter());
 writeFileSync(join(directory, "trpc.ts"), trpcProgram());

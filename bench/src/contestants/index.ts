@@ -10,7 +10,8 @@ const contestants: Readonly<Record<string, () => Promise<Contestant>>> = {
   "quicrpc, tls://": async () => (await import("./quicrpc.js")).tls,
   "quicrpc, wss://": async () => (await import("./quicrpc.js")).webSocket,
   "quicrpc, 0-RTT": async () => (await import("./quicrpc.js")).early,
-  "quicrpc, by @fails-components/webtransport (HTTP/2)": async () => (await import("./quicrpc.js")).fails,
+  "quicrpc, by @fails-components/webtransport (HTTP/2)": async () =>
+    (await import("./fails-components.js")).failsComponents,
   "@grpc/grpc-js": async () => (await import("./grpc.js")).grpcJs,
   "connect-node (HTTP/2)": async () => (await import("./connect.js")).connectNode,
   "tRPC (WebSocket)": async () => (await import("./trpc.js")).trpc,

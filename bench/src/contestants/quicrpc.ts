@@ -1,6 +1,5 @@
 import type { CallOptions, TypedCaller, Router } from "@quicrpc/core";
 import { createRouter, type MethodDescriptor } from "@quicrpc/core/generated";
-import { failsTransport } from "@quicrpc/fails-components";
 import { connect, serve, type TransportProvider } from "@quicrpc/node";
 import { type Certificate, type Client, type Contestant, service, Tally } from "../contestant.js";
 import { createBenchClient, createBenchRouter } from "../generated/bench.js";
@@ -127,12 +126,5 @@ export const auto: Contestant = quicrpc({});
 export const tls: Contestant = quicrpc({}, { scheme: "tls" });
 export const webSocket: Contestant = quicrpc({}, { scheme: "wss" });
 export const webTransport: Contestant = quicrpc({}, { scheme: "https" });
-export const fails: Contestant = quicrpc(
-  {},
-  {
-    scheme: "https",
-    transports: [failsTransport({ httpVersion: 2 })],
-  },
-);
 /** Empty calls are idempotent: they leave with the first flight. */
 export const early: Contestant = quicrpc({}, { earlyData: true });

@@ -11,7 +11,7 @@ export interface StillOpen {
 
 /** Between two listings of `QUICRPC_DEBUG=open`. */
 const LISTING_MS = 10_000;
-const HERE = /packages\/(node|core|quic)\/dist\/|@quicrpc\//;
+const HERE = /packages\/(node|core|quic)\/(dist|bundle)\/|@quicrpc\//;
 
 const open = new Set<StillOpen>();
 const debugging = process.env["QUICRPC_DEBUG"]?.split(",").includes("open") ?? false;
