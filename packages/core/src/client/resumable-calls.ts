@@ -207,7 +207,7 @@ class ResumableCall implements AttemptOwner {
       prefix: NOTHING,
       greeting: undefined,
       compression: undefined,
-      traffic: { sentBytes: 0 },
+      traffic: { sentBytes: 0, extraCredit: 0 },
       budget: budgetOf(this.caller, limits),
     };
     const carrierFor = (): Carrier => {

@@ -66,7 +66,7 @@ export function plainSettings(
     greeting,
     limits,
     budget: new MemoryBudget(limits.maxSessionBytes, "limits.maxSessionBytes", server),
-    traffic: { sentBytes: 0 },
+    traffic: { sentBytes: 0, extraCredit: 0 },
     prefix: prefix.slice(),
     compression: undefined,
   };

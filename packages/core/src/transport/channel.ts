@@ -37,9 +37,12 @@ export interface FrameHandler {
   onClosed(error: Error | undefined): void;
 }
 
-/** Counts the bytes that all channels of a session have handed to the transport. */
+/** Counters of all channels of a session. */
 export interface Traffic {
+  /** Bytes handed to the transport. */
   sentBytes: number;
+  /** Bytes of credit that streams of messages on lanes have beyond their first. */
+  extraCredit: number;
 }
 
 /** Settings and state that the channels of a session share. */
@@ -64,7 +67,7 @@ export class Channel implements DirectStreamHandler, Measured {
   writable = true;
   /** Grows with every sign of the peer: bytes that arrive, and room for more. */
   signsOfLife = 0;
-  private readonly traffic: Traffic;
+  readonly traffic: Traffic;
   private readonly reader: FrameReader;
   readonly limits: Limits;
   readonly budget: MemoryBudget;

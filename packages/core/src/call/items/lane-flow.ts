@@ -4,13 +4,27 @@ import type { CallChannel } from "../carrier.js";
 import type { ReceiveFlow } from "./flow.js";
 import * as FrameType from "../../wire/frame-type.js";
 
-/** Read bytes that make a credit frame worth its while. */
-const CREDIT_STEP = INITIAL_CREDIT / 4;
+/** Bytes that a sender may be ahead of a reader that keeps up: at 100 ms of round trip, 20 MB/s. */
+const MAX_WINDOW = 2 * 1024 * 1024;
+/** A window that is read in less time, in milliseconds, may be what holds the sender back. */
+const QUICKLY = 250;
+/** Of a session's memory, the part that all its streams together may have credit for beyond their first. */
+const EXTRA_SHARE = 1 / 8;
 
-/** By credit. */
+/**
+ * By credit. The window is `INITIAL_CREDIT`, and doubles while the application reads a whole one at once: what a reader that has become slow leaves
+ * unread is what it was granted.
+ */
 export class LaneReceiveFlow implements ReceiveFlow {
+  private size = INITIAL_CREDIT;
+  /** Credit that the sender has left. */
   private window = INITIAL_CREDIT;
+  private unread = 0;
   private unreported = 0;
+  /** Bytes read since the window was last considered, whether all that had come was read at some time since, and when that was. */
+  private readSince = 0;
+  private keepsUp = false;
+  private consideredAt: number | undefined = undefined;
   private over = false;
   private readonly carrier: CallChannel;
   private readonly id: number;
@@ -23,20 +37,46 @@ export class LaneReceiveFlow implements ReceiveFlow {
   received(bytes: number): void {
     if (this.window <= 0) throw new ProtocolError("an item was sent without credit");
     this.window -= bytes;
+    this.unread += bytes;
   }
 
   consumed(bytes: number): void {
+    this.unread -= bytes;
     this.unreported += bytes;
-    if (this.unreported < CREDIT_STEP || this.over) return;
+    if (this.unread === 0) this.keepsUp = true;
+    // A credit frame has to be worth its while.
+    if (this.unreported < this.size / 4 || this.over) return;
+    const granted = this.unreported + this.growth(this.unreported);
     const { channel } = this.carrier;
     const mark = channel.begin(FrameType.Credit, this.id);
-    channel.out.varint(this.unreported);
+    channel.out.varint(granted);
     channel.commit(mark);
-    this.window += this.unreported;
+    this.window += granted;
     this.unreported = 0;
   }
 
   end(): void {
+    if (this.over) return;
     this.over = true;
+    this.carrier.channel.traffic.extraCredit -= this.size - INITIAL_CREDIT;
+  }
+
+  /** Returns the bytes that the window has become larger by, now that so many more have been read. */
+  private growth(bytes: number): number {
+    if (this.size === MAX_WINDOW) return 0;
+    this.readSince += bytes;
+    const { consideredAt, keepsUp } = this;
+    if (this.readSince < this.size && consideredAt !== undefined) return 0;
+    const now = performance.now();
+    this.consideredAt = now;
+    this.readSince = 0;
+    this.keepsUp = false;
+    const isQuick = keepsUp && consideredAt !== undefined && now - consideredAt < QUICKLY;
+    const { budget, traffic } = this.carrier.channel;
+    const extra = this.size;
+    if (!isQuick || traffic.extraCredit + extra > budget.max * EXTRA_SHARE) return 0;
+    traffic.extraCredit += extra;
+    this.size += extra;
+    return extra;
   }
 }

@@ -66,7 +66,7 @@ export function serveAttempt<Context>(
       prefix: NO_PREFIX,
       compression: undefined,
       budget,
-      traffic: { sentBytes: 0 },
+      traffic: { sentBytes: 0, extraCredit: 0 },
     };
     begun.begin(attempt, fields, dispatcher(ownSettings(bound, settings, moving)), channel);
     return;
