@@ -6,15 +6,14 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 
-const packages = join(dirname(dirname(fileURLToPath(import.meta.url))), "packages");
+const ours = join(dirname(dirname(fileURLToPath(import.meta.url))), "packages");
 
 /** Writes the bundles that are missing or out of date. */
-export async function bundleForNode() {
-  await Promise.all(readdirSync(packages).map(bundlePackage));
+export async function bundleForNode(packages = ours) {
+  await Promise.all(readdirSync(packages).map((name) => bundlePackage(join(packages, name))));
 }
 
-async function bundlePackage(name) {
-  const folder = join(packages, name);
+async function bundlePackage(folder) {
   const manifest = join(folder, "package.json");
   if (!existsSync(manifest)) return;
   const exported = Object.values(JSON.parse(readFileSync(manifest, "utf8")).exports ?? {});
@@ -66,7 +65,9 @@ function write(folder, output) {
   }
 }
 
-/** By this name vitest has it before any test. */
-export { bundleForNode as setup };
+/** By this name vitest runs it before any test. */
+export function setup() {
+  return bundleForNode();
+}
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await bundleForNode();

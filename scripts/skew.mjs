@@ -1,56 +1,23 @@
 // Calls between this version and an older one, in both directions and over every transport: the wire has not changed by accident.
 // `node scripts/skew.mjs [commit]`. The older version is the last release; before there is one, each commit in
-// test/skew/baseline.json. It is built once, in .cache/skew; its native engine needs cargo.
-import { execFileSync, spawn } from "node:child_process";
+// test/skew/baseline.json. It is built once; its native engine needs cargo.
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { isDeepStrictEqual } from "node:util";
-import { fail, root, run, setup, step, tool } from "./setup.mjs";
+import { commitOf, git, olderVersion } from "./older-version.mjs";
+import { fail, root, run, setup } from "./setup.mjs";
 
-const cache = join(root, ".cache/skew");
 const peer = join(root, "test/skew/peer.mjs");
 const CALL_MS = 120_000;
-
-function git(...args) {
-  return execFileSync("git", args, { cwd: root, encoding: "utf8", maxBuffer: 1 << 30 }).trim();
-}
 
 function baselines() {
   const { commits } = JSON.parse(readFileSync(join(root, "test/skew/baseline.json"), "utf8"));
   const [released] = git("tag", "--list", "v*", "--merged", "HEAD", "--sort=-version:refname").split("\n");
   const one = process.argv[2] ?? released;
-  return (one ? [one] : commits).map((commit) => git("rev-parse", `${commit}^{commit}`));
-}
-
-/** The packages of a commit, built; dependencies of others are those of this checkout. */
-async function build(commit) {
-  const folder = join(cache, commit);
-  const done = join(folder, "built");
-  if (existsSync(done)) return join(folder, "packages");
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
-  const archive = join(cache, "archive.tar");
-  git("archive", "--output", archive, commit, "package.json", "tsconfig.base.json", "packages");
-  execFileSync("tar", ["-xf", archive, "-C", folder]);
-  rmSync(archive);
-  const scope = join(folder, "node_modules/@quicrpc");
-  mkdirSync(scope, { recursive: true });
-  for (const name of readdirSync(join(folder, "packages"))) {
-    rmSync(join(folder, "packages", name, "test"), { recursive: true, force: true });
-    symlinkSync(join(folder, "packages", name), join(scope, name), "junction");
-    const nested = join(root, "packages", name, "node_modules");
-    if (existsSync(nested)) symlinkSync(nested, join(folder, "packages", name, "node_modules"), "junction");
-  }
-  const advice = "The older version does not build.";
-  await step("engine of the older version", ["packages/quic/scripts/build-native.mjs"], { cwd: folder, advice });
-  const known = ["core", "quic", "http", "node"].map((name) => `packages/${name}`);
-  const packages = known.filter((name) => existsSync(join(folder, name)));
-  const tsc = tool.tsc.map((part) => join(root, part));
-  await step("build of the older version", [...tsc, "-b", ...packages], { cwd: folder, advice });
-  writeFileSync(done, "");
-  return join(folder, "packages");
+  return (one ? [one] : commits).map(commitOf);
 }
 
 /** Results of calls of `client` at `server`. */
@@ -80,7 +47,7 @@ process.exit(0);
 
 /** Calls in both directions between a commit and this checkout. */
 async function compare(commit) {
-  const older = await build(commit);
+  const older = join(await olderVersion(commit), "packages");
   const short = commit.slice(0, 7);
   const schemes = Object.keys(expected).filter((scheme) => scheme !== "http:" || existsSync(join(older, "http")));
   for (const [what, client, server] of [

@@ -2,13 +2,17 @@
 // does; `node peer.mjs <packages folder> call <what the server printed>` prints what calls of every kind gave, by scheme.
 // It uses what both versions have, under the names that each has for it.
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
 const [folder, role, given] = process.argv.slice(2);
-const load = (path) => import(pathToFileURL(resolve(folder, path)).href);
+/** A module as Node has it by the name of its package: of the bundles, since there are such. */
+const load = (path) => {
+  const bundled = resolve(folder, path.replace("/dist/", "/bundle/"));
+  return import(pathToFileURL(existsSync(bundled) ? bundled : resolve(folder, path)).href);
+};
 const core = { ...(await load("core/dist/index.js")) };
 // Entries of their own since the first version here.
 for (const entry of ["generated.js", "transports.js"])

@@ -1,0 +1,45 @@
+// Packages of an older commit, built once and kept in .cache/older: for comparing this version with it.
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { bundleForNode } from "./bundles.mjs";
+import { root, step, tool } from "./setup.mjs";
+
+const cache = join(root, ".cache/older");
+
+export function git(...args) {
+  return execFileSync("git", args, { cwd: root, encoding: "utf8", maxBuffer: 1 << 30 }).trim();
+}
+
+/** The whole hash of a commit that is named in any way. */
+export const commitOf = (name) => git("rev-parse", `${name}^{commit}`);
+
+/** The folder of a commit, with its packages built; dependencies of others are those of this checkout. Its engine needs cargo. */
+export async function olderVersion(commit) {
+  const folder = join(cache, commit);
+  const done = join(folder, "built");
+  if (existsSync(done)) return folder;
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const archive = join(cache, "archive.tar");
+  git("archive", "--output", archive, commit, "package.json", "tsconfig.base.json", "packages", "bench/src");
+  execFileSync("tar", ["-xf", archive, "-C", folder]);
+  rmSync(archive);
+  const scope = join(folder, "node_modules/@quicrpc");
+  mkdirSync(scope, { recursive: true });
+  for (const name of readdirSync(join(folder, "packages"))) {
+    rmSync(join(folder, "packages", name, "test"), { recursive: true, force: true });
+    symlinkSync(join(folder, "packages", name), join(scope, name), "junction");
+    const nested = join(root, "packages", name, "node_modules");
+    if (existsSync(nested)) symlinkSync(nested, join(folder, "packages", name, "node_modules"), "junction");
+  }
+  const advice = "The older version does not build.";
+  await step("engine of the older version", ["packages/quic/scripts/build-native.mjs"], { cwd: folder, advice });
+  const known = ["core", "quic", "http", "node"].map((name) => `packages/${name}`);
+  const packages = known.filter((name) => existsSync(join(folder, name)));
+  const tsc = tool.tsc.map((part) => join(root, part));
+  await step("build of the older version", [...tsc, "-b", ...packages], { cwd: folder, advice });
+  await bundleForNode(join(folder, "packages"));
+  writeFileSync(done, "");
+  return folder;
+}
