@@ -7,7 +7,7 @@ import { type ItemFlow, type ItemTarget, sendItems } from "../call/items/send-it
 import { fullName, streamsInput, streamsOutput } from "../contract/descriptor.js";
 import { type Code, RpcError, untracedError } from "../errors.js";
 import type { Limits } from "../limits.js";
-import { CALL_BYTES, type MemoryBudget } from "../memory-budget.js";
+import { CALL_BYTES, type MemoryBudget, requireRoom } from "../memory-budget.js";
 import type { Admission } from "./admission.js";
 import type { IncomingContext } from "./context.js";
 import type { BoundMethod } from "./router.js";
@@ -297,7 +297,7 @@ export abstract class ServedCall implements ItemTarget {
 export function callBytes(budget: MemoryBudget, bytes: number, message: number): number {
   // Metadata is kept undecoded, within the call's bytes.
   const held = CALL_BYTES + Math.max(bytes, message);
-  budget.requireRoom(held, "the call");
+  requireRoom(budget, held, "the call");
   return held;
 }
 

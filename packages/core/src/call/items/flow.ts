@@ -16,8 +16,19 @@ export interface ReceiveFlow {
   end(): void;
 }
 
+/** Carries items that have a way of their own to be held back. */
+export interface FlowCarrier {
+  readonly channel: Pick<CallChannel["channel"], "compression" | "budget">;
+  receiveFlow(id: number): ReceiveFlow;
+}
+
+/** Returns what holds back the items that a call receives. */
+export function receiveFlowOf(carrier: CallChannel | FlowCarrier, id: number): ReceiveFlow {
+  return carrier.receiveFlow?.(id) ?? new StreamReceiveFlow(carrier as CallChannel);
+}
+
 /** By pausing the stream. */
-export class StreamReceiveFlow implements ReceiveFlow {
+class StreamReceiveFlow implements ReceiveFlow {
   private unread = 0;
   private paused = false;
   private over = false;

@@ -29,7 +29,7 @@ class ResumedStream extends IncomingCallStream {
     this.durable = durable;
   }
 
-  override receiveFlow(): ReceiveFlow {
+  receiveFlow(): ReceiveFlow {
     return this.durable.receiveFlow;
   }
 }
