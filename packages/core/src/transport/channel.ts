@@ -17,7 +17,7 @@ const FLUSH_AT = 64 * 1024;
 /** Microtasks that a flush waits for a further frame: a step of an asynchronous source takes about three. */
 const LINGER = 4;
 
-/** A reaction to it costs half of what `queueMicrotask` does in Node. */
+/** A reaction to it costs less than `queueMicrotask` in Node. */
 const settled: Promise<void> = /* @__PURE__ */ Promise.resolve();
 
 /** One buffer serves every channel that sends each frame at once: `write` has taken the bytes when it returns. */

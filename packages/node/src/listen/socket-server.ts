@@ -21,7 +21,7 @@ export interface Guest {
 /** The connections of a server, from the moment they are accepted: those for which the door has no room are closed at once. */
 export class Guests {
   readonly sockets: Set<Socket> = new Set();
-  /** Of the listener. Empty until it listens: nobody enters before. */
+  /** URL of the listener. Empty until it listens: nobody enters before. */
   url = "";
   private readonly door: Door;
   /** Whoever came before that: a cluster's primary may give a worker connections before it says that the worker listens. */
