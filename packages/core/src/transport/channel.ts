@@ -155,9 +155,10 @@ export class Channel implements DirectStreamHandler, Measured {
 
   /** Ends the frame; with `end`, it is this side's last and FIN follows. Returns its bytes. */
   commit(mark: number, end = false): number {
-    const bytes = this.writer.commit(mark);
-    if (end || this.gathering === undefined) this.flush(end);
-    else this.gathering.onFrame();
+    const { writer, gathering } = this;
+    const bytes = writer.commit(mark);
+    if (end || gathering === undefined || writer.position >= FLUSH_AT) this.flush(end);
+    else if (!gathering.scheduled) gathering.schedule();
     return bytes;
   }
 
@@ -355,7 +356,7 @@ export class Channel implements DirectStreamHandler, Measured {
 class Gathering {
   readonly writer: FrameWriter = new FrameWriter();
   private readonly channel: Channel;
-  private scheduled = false;
+  scheduled = false;
   /** Microtasks still to wait, and what the buffer held at the last. */
   private patience = 0;
   private heldBytes = 0;
@@ -372,15 +373,11 @@ class Gathering {
     this.channel = channel;
   }
 
-  /** A frame has been written. */
-  onFrame(): void {
-    if (this.writer.position >= FLUSH_AT) {
-      this.channel.flushNow();
-    } else if (!this.scheduled) {
-      this.scheduled = true;
-      this.heldBytes = 0;
-      void settled.then(this.flushLater);
-    }
+  /** Sends what is written by the end of the turn. */
+  schedule(): void {
+    this.scheduled = true;
+    this.heldBytes = 0;
+    void settled.then(this.flushLater);
   }
 
   /** Whether frames have been added of late. */
