@@ -12,7 +12,7 @@ import type { Admission } from "./admission.js";
 import type { IncomingContext } from "./context.js";
 import type { BoundMethod } from "./router.js";
 
-/** By which a timer may be early, by the clock of dates. */
+/** Milliseconds by which a timer may be early, by the clock of dates. */
 const CLOCK_SLACK_MS = 2;
 
 /** Settings of the calls that a session, or another carrier, serves. */

@@ -26,7 +26,7 @@ export class Guests {
   private readonly door: Door;
   /** Whoever came before that: a cluster's primary may give a worker connections before it says that the worker listens. */
   private readonly early: (() => void)[] = [];
-  /** By the socket, or where TLS hides that by the address that it comes from. */
+  /** Guests by the socket, or where TLS hides that by the address that it comes from. */
   private readonly guests: Map<Socket | string, Guest> = new Map();
 
   /** The listeners that the server has for connections by now get only those that found room. */

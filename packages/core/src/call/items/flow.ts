@@ -27,7 +27,7 @@ export function receiveFlowOf(carrier: CallChannel | FlowCarrier, id: number): R
   return carrier.receiveFlow?.(id) ?? new StreamReceiveFlow(carrier as CallChannel);
 }
 
-/** By pausing the stream. */
+/** Holds the sender back by pausing the stream. */
 class StreamReceiveFlow implements ReceiveFlow {
   private unread = 0;
   private paused = false;
@@ -63,7 +63,7 @@ class StreamReceiveFlow implements ReceiveFlow {
   }
 }
 
-/** By credit, and by what the transport has room for. */
+/** Holds this side's items back by credit, and by what the transport has room for. */
 export class SendFlow implements ItemFlow {
   private credit: number;
   private readonly carrier: CallChannel;

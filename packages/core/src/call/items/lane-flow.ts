@@ -7,7 +7,7 @@ import * as FrameType from "../../wire/frame-type.js";
 /** Read bytes that make a credit frame worth its while. */
 const CREDIT_STEP = INITIAL_CREDIT / 4;
 
-/** By credit. */
+/** Holds the sender back by credit. */
 export class LaneReceiveFlow implements ReceiveFlow {
   private window = INITIAL_CREDIT;
   private unreported = 0;
