@@ -19,6 +19,7 @@ const CONFIGS = [
   "test/size/quicrpc.config.ts",
   "test/size/bare.config.ts",
   "test/size/http.config.ts",
+  "test/size/unary.config.ts",
   "test/types/quicrpc.config.ts",
   "test/openapi/quicrpc.config.ts",
   "test/connect-conformance/quicrpc.config.ts",

@@ -46,7 +46,7 @@ export const layers = [
 export const apart = { wire: ["contract"], transport: ["codec"] };
 
 /** Modules of others that one file alone imports. */
-export const reserved = { msgpackr: "packages/core/src/wire/msgpack.ts" };
+export const reserved = { msgpackr: "packages/core/src/msgpack/records-format.ts" };
 
 /** Workspaces that nothing imports: by folder, the names of their packages. */
 export const consumers = { examples: "@quicrpc-examples/", bench: "@quicrpc-internal/", test: "@quicrpc-internal/" };

@@ -31,7 +31,7 @@ async function amount(of: AsyncIterable<unknown>): Promise<number> {
   return received;
 }
 
-/** What a stream took: milliseconds, and microseconds of CPU of both processes. */
+/** Cost of a stream: milliseconds, and microseconds of CPU of both processes. */
 interface Took {
   readonly ms: number;
   readonly cpu: number;

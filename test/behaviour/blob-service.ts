@@ -51,7 +51,7 @@ export class Keeper {
   /** Handlers of uploads that were entered, and those that have come to their end. */
   entered = 0;
   completed = 0;
-  /** What downloads give. */
+  /** Returns the source of a download. */
   source: () => BlobSource = () => new Blob([]);
   /** Called with each chunk that was kept. */
   onChunk: (chunk: Uint8Array) => void = () => {};

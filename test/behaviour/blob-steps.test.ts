@@ -11,7 +11,7 @@ import { endingSessions } from "./stepped.js";
 beforeEach(() => startVirtualTime());
 afterEach(() => void vi.useRealTimers());
 
-/** What a transfer is made of. */
+/** Parts of a transfer. */
 interface Transfer {
   readonly length: number;
   readonly chunk: number;

@@ -5,7 +5,7 @@ import type { Chromium } from "./chromium.js";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** What a page of the studio is opened with. */
+/** Options of a page of the studio. */
 export interface StudioPageOptions {
   readonly url: string;
   readonly method: string;

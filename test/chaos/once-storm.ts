@@ -16,7 +16,7 @@ import { add, type Fate, LEASE_MS, type OnceServerSettings } from "./once-contra
 const TENANTS = ["ann", "bob"] as const;
 /** Milliseconds after which a call that is neither answered nor of unknown outcome counts as hanging. */
 const HANGS_AFTER_MS = 60_000;
-/** What becomes of a call's server, or while the call runs of all of its process, or of the network. */
+/** Fate of a call's server, or of all of its process or the network while the call runs. */
 type Doom = Fate | "stopped" | "blackout";
 const DOOMS: readonly Doom[] = [
   "paused",
@@ -149,7 +149,7 @@ export async function onceStorm(settings: OnceStormSettings): Promise<OnceAccoun
     if (Number.isInteger(turn)) return DOOMS[turn % DOOMS.length] as Doom;
     return random() < 0.05 ? "slow" : "fair";
   };
-  /** What befalls the call alone; what befalls all begins with it. */
+  /** Returns the fate of the call alone. A fate of all calls begins with it. */
   const fateOf = (doom: Doom): Fate => {
     if (doom === "stopped") {
       account.stops++;

@@ -108,13 +108,19 @@ describe.each([...LISTENERS, SOCKET])("credentials over $name", (way) => {
   });
 
   it("of a client that says nothing are none, in half of the time for it", async () => {
+    let decide!: () => void;
+    const decided = new Promise<void>((resolve) => (decide = resolve));
     const { url, dialling } = await served({
       limits: { maxHandshakeMs: 200 },
-      authenticate: async ({ credentials }) => String(await credentials),
+      authenticate: async ({ credentials }) => {
+        const said = String(await credentials);
+        decide();
+        return said;
+      },
     });
     const session = await dial(url, dialling);
     open.push(session);
-    await new Promise((resolve) => setTimeout(resolve, 150));
+    await decided;
     expect(await session.unary(echo, { text: "" })).toEqual({ text: "undefined" });
   });
 

@@ -4,7 +4,7 @@ import { Packr } from "msgpackr";
 import { service, type Contestant } from "../contestant.js";
 
 /**
- * What nothing on TCP can be much cheaper than: msgpackr payloads behind a length, an id and a method, written by hand;
+ * A floor that nothing on TCP can be much cheaper than: msgpackr payloads behind a length, an id and a method, written by hand;
  * frames of one turn in one write; no validation, no errors, no cancellation, no limits, no back pressure.
  */
 function floor(secure: boolean): Contestant {

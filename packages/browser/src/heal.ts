@@ -4,7 +4,7 @@ import { PageLife } from "./page.js";
 import type { BrowserTransport, Reached, TransportInUse } from "./transport.js";
 import { FORBIDDEN } from "./unreached.js";
 
-/** For an attempt, and for all of them until the first session is ready. */
+/** Milliseconds for an attempt, and for all of them until the first session is ready. */
 export const DEFAULT_TIMEOUT_MS = 10_000;
 
 /** How a page connects, whatever the transport. */

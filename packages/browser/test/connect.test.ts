@@ -1,7 +1,7 @@
 import { createPool, type Session } from "@quicrpc/core";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type BrowserConnection, connect, type ConnectOptions, connectWebTransport, dial } from "../dist/index.js";
-import { type Answer, methods, Network } from "./network.js";
+import { methods, Network, pass } from "./network.js";
 
 const URL_OF_SERVER = "https://rpc.test:4433/api";
 const open: { close(): Promise<unknown> }[] = [];
@@ -16,17 +16,6 @@ afterEach(async () => {
   vi.useRealTimers();
   vi.unstubAllGlobals();
 });
-
-/** Time passes, and all that follows from it happens. */
-async function pass(ms: number): Promise<void> {
-  await vi.advanceTimersByTimeAsync(ms);
-}
-
-function given(webTransport: Answer, webSocket: Answer = "accept"): void {
-  network.webTransport = webTransport;
-  network.webSocket = webSocket;
-  network.install();
-}
 
 async function connected(options?: ConnectOptions): Promise<BrowserConnection> {
   const connecting = connect(URL_OF_SERVER, options);
@@ -51,7 +40,7 @@ async function failure(connecting: Promise<unknown>): Promise<{ error: Error; ms
 
 describe("connect", () => {
   it("takes WebTransport where it answers, and tries nothing else", async () => {
-    given("accept");
+    network.given("accept");
     const connection = await connected();
     expect(connection.transport).toEqual({ kind: "webtransport", reason: undefined });
     expect(await connection.unary(methods.echo, "there")).toBe("there");
@@ -63,7 +52,7 @@ describe("connect", () => {
     ["missing", "WebTransport failed: it is missing here, or the page is no secure context"],
     ["refuse", "WebTransport failed: Opening handshake failed."],
   ] as const)("falls back at once where WebTransport is: %s", async (answer, reason) => {
-    given(answer);
+    network.given(answer);
     const since = Date.now();
     const connecting = connect(URL_OF_SERVER);
     await pass(0);
@@ -78,7 +67,7 @@ describe("connect", () => {
   });
 
   it("tries a WebSocket as well after 1.5 s of silence, and gives the silent one up", async () => {
-    given("silence");
+    network.given("silence");
     const connecting = connect(URL_OF_SERVER);
     await pass(1499);
     expect(network.log).toEqual([`webtransport ${URL_OF_SERVER}`]);
@@ -94,7 +83,7 @@ describe("connect", () => {
   });
 
   it("goes to the fallback's own URL, after its own time", async () => {
-    given("silence");
+    network.given("silence");
     const connecting = connect(URL_OF_SERVER, { fallback: { url: "ws://other.test/ws", afterMs: 100 } });
     await pass(100);
     open.push(await connecting);
@@ -102,7 +91,7 @@ describe("connect", () => {
   });
 
   it("says what became of each transport", async () => {
-    given("refuse", "refuse");
+    network.given("refuse", "refuse");
     const { error, ms } = await failure(connect(URL_OF_SERVER, { timeoutMs: 3000 }));
     expect(error).toMatchObject({ name: "TransportError", code: "ERR_UNREACHABLE", url: "https://rpc.test:4433/api" });
     expect(error).toHaveProperty("hint", expect.stringContaining("its certificate trusted"));
@@ -114,7 +103,7 @@ describe("connect", () => {
   });
 
   it("gives up in time where nothing answers, leaving no attempt behind", async () => {
-    given("silence", "silence");
+    network.given("silence", "silence");
     const { error, ms } = await failure(connect(URL_OF_SERVER, { timeoutMs: 3000 }));
     expect(error).toMatchObject({ name: "TransportError", code: "ETIMEDOUT" });
     expect(error.message).toBe("cannot connect to https://rpc.test:4433/api: no session within 3000 ms");
@@ -124,7 +113,7 @@ describe("connect", () => {
   });
 
   it("gives up when the signal fires", async () => {
-    given("silence", "silence");
+    network.given("silence", "silence");
     const controller = new AbortController();
     const failed = failure(connect(URL_OF_SERVER, { signal: controller.signal }));
     controller.abort(new Error("enough"));
@@ -134,7 +123,7 @@ describe("connect", () => {
   });
 
   it("uses no WebSocket with `fallback: false`, nor as connectWebTransport", async () => {
-    given("refuse");
+    network.given("refuse");
     for (const start of [
       () => connect(URL_OF_SERVER, { fallback: false, timeoutMs: 50 }),
       () => connectWebTransport(URL_OF_SERVER, { timeoutMs: 50 }),
@@ -147,7 +136,7 @@ describe("connect", () => {
   });
 
   it("takes a WebSocket alone where the URL is of one, and comes back over it", async () => {
-    given("accept");
+    network.given("accept");
     const connecting = connect("ws://rpc.test:8080/api");
     await pass(10_000);
     const connection = await connecting;
@@ -165,16 +154,16 @@ describe("connect", () => {
   });
 
   it("rejects a URL of another scheme", async () => {
-    given("accept");
+    network.given("accept");
     await expect(connect("quic://rpc.test")).rejects.toThrow(TypeError);
   });
 });
 
 describe("a page's connection", () => {
   it("heals, over whichever transport works then", async () => {
-    given("accept");
+    network.given("accept");
     const connection = await connected();
-    given("refuse");
+    network.given("refuse");
     void network.sessions[0]?.close({ closeCode: 9, reason: "restart" });
     await pass(200);
     expect(await connection.unary(methods.echo, "again")).toBe("again");
@@ -182,20 +171,20 @@ describe("a page's connection", () => {
   });
 
   it("tries again at once when the network is back, rather than when the wait is over", async () => {
-    given("accept");
+    network.given("accept");
     const connection = await connected();
-    given("refuse", "refuse");
+    network.given("refuse", "refuse");
     void network.sessions[0]?.close({ closeCode: 9, reason: "gone" });
     await pass(60_000);
     expect(connection.state.status).toBe("connecting");
-    given("accept");
+    network.given("accept");
     network.page.dispatchEvent(new Event("online"));
     await pass(0);
     expect(connection.state.status).toBe("ready");
   });
 
   it("replaces a session that no longer answers when the network or the page is back", async () => {
-    given("accept");
+    network.given("accept");
     const connection = await connected();
     const { session } = connection;
     // Pings that never come back: all that is sent is lost.
@@ -209,7 +198,7 @@ describe("a page's connection", () => {
   });
 
   it("keeps a session that answers", async () => {
-    given("accept");
+    network.given("accept");
     const connection = await connected();
     const { session } = connection;
     for (const type of ["offline", "online", "visibilitychange"]) network.page.dispatchEvent(new Event(type));
@@ -218,7 +207,7 @@ describe("a page's connection", () => {
   });
 
   it("closes its session when the page is left, dials nothing, and is back with the page", async () => {
-    given("accept");
+    network.given("accept");
     const connection = await connected();
     const ended = network.sessions[0]?.closed;
     network.page.dispatchEvent(new Event("pagehide"));
@@ -232,7 +221,7 @@ describe("a page's connection", () => {
   });
 
   it("leaves nothing behind when it is closed", async () => {
-    given("accept");
+    network.given("accept");
     const removed = vi.fn<(type: string) => void>();
     const connection = await connected();
     vi.stubGlobal("removeEventListener", removed);
@@ -246,7 +235,7 @@ describe("a page's connection", () => {
 
 describe("dial", () => {
   it("makes one session, which stays lost", async () => {
-    given("refuse");
+    network.given("refuse");
     const dialling = dial(URL_OF_SERVER);
     await pass(0);
     const session = await dialling;
@@ -258,9 +247,9 @@ describe("dial", () => {
   });
 
   it("says what became of each transport, and takes a signal", async () => {
-    given("refuse", "refuse");
+    network.given("refuse", "refuse");
     expect((await failure(dial(URL_OF_SERVER))).error.message).toContain("; WebSocket failed: ");
-    given("silence", "silence");
+    network.given("silence", "silence");
     const controller = new AbortController();
     const failed = failure(dial(URL_OF_SERVER, { signal: controller.signal }));
     controller.abort(new Error("enough"));
@@ -269,7 +258,7 @@ describe("dial", () => {
   });
 
   it("makes the sessions of a pool", async () => {
-    given("accept");
+    network.given("accept");
     const pool = createPool([URL_OF_SERVER, "https://other.test/api"], (url, signal) => dial(url, { signal }), {
       balance: "roundRobin",
     });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type BrowserConnection, connect, type ConnectOptions, type HttpProvider } from "../dist/index.js";
-import { type Answer, methods, Network } from "./network.js";
+import { methods, Network, pass } from "./network.js";
 
 const URL_OF_SERVER = "https://rpc.test:4433/api";
 const ATTEMPT = `webtransport ${URL_OF_SERVER}`;
@@ -21,17 +21,6 @@ afterEach(async () => {
   vi.unstubAllGlobals();
 });
 
-/** Time passes, and all that follows from it happens. */
-async function pass(ms: number): Promise<void> {
-  await vi.advanceTimersByTimeAsync(ms);
-}
-
-function given(webTransport: Answer, webSocket: Answer = "accept"): void {
-  network.webTransport = webTransport;
-  network.webSocket = webSocket;
-  network.install();
-}
-
 /** Connects in no time where nothing is silent, and else in 1.5 s. */
 async function connected(options: ConnectOptions = {}): Promise<void> {
   const connecting = connect(URL_OF_SERVER, options);
@@ -46,7 +35,7 @@ function attempts(): number {
 
 describe("a connection that fell back to a WebSocket", () => {
   it("tries WebTransport again, ever less often, and says what became of it", async () => {
-    given("refuse");
+    network.given("refuse");
     await connected({ fallback: { retry: { maxMs: 15_000 } } });
     const { session } = connection;
     let made = 1;
@@ -67,7 +56,7 @@ describe("a connection that fell back to a WebSocket", () => {
   });
 
   it("moves over between calls: those in progress finish where they are", async () => {
-    given("silence");
+    network.given("silence");
     await connected();
     const states: string[] = [];
     void (async () => {
@@ -75,7 +64,7 @@ describe("a connection that fell back to a WebSocket", () => {
     })();
     const fallback = connection.session;
     const inProgress = connection.unary(methods.wait, "");
-    given("accept");
+    network.given("accept");
     await pass(5000);
     expect(connection.session).not.toBe(fallback);
     expect(connection.transport).toEqual({ kind: "webtransport", reason: undefined });
@@ -91,10 +80,10 @@ describe("a connection that fell back to a WebSocket", () => {
   });
 
   it("stays where it is when a session over WebTransport carries nothing", async () => {
-    given("refuse");
+    network.given("refuse");
     await connected();
     const { session } = connection;
-    given("mute");
+    network.given("mute");
     await pass(5000);
     expect(attempts()).toBe(2);
     expect(await connection.unary(methods.echo, "meanwhile")).toBe("meanwhile");
@@ -108,7 +97,7 @@ describe("a connection that fell back to a WebSocket", () => {
   });
 
   it("leaves a session over WebTransport that opens and carries nothing within 3 s, and tries again later", async () => {
-    given("mute");
+    network.given("mute");
     await connected();
     expect(connection.transport?.kind).toBe("webtransport");
     const call = connection.unary(methods.echo, "into the void").catch((error: Error) => error);
@@ -123,38 +112,38 @@ describe("a connection that fell back to a WebSocket", () => {
       retryAt: expect.any(Number),
     });
     expect(attempts()).toBe(1);
-    given("accept");
+    network.given("accept");
     await pass(5000);
     expect(connection.transport).toEqual({ kind: "webtransport", reason: undefined });
   });
 
   it("tries both again where WebTransport carries nothing and there is no WebSocket", async () => {
-    given("mute", "refuse");
+    network.given("mute", "refuse");
     await connected();
     await pass(3100);
     expect(connection.state).toMatchObject({
       status: "connecting",
       error: { message: expect.stringMatching(/: WebSocket failed: [^;]*$/) },
     });
-    given("accept", "refuse");
+    network.given("accept", "refuse");
     await pass(1000);
     expect(connection.transport).toEqual({ kind: "webtransport", reason: undefined });
   });
 
   it("tries at once when the network is back", async () => {
-    given("refuse");
+    network.given("refuse");
     await connected();
     await pass(20_000);
-    given("accept");
+    network.given("accept");
     network.page.dispatchEvent(new Event("online"));
     await pass(0);
     expect(connection.transport).toEqual({ kind: "webtransport", reason: undefined });
   });
 
   it("does not blame UDP for an outage, and is back on WebTransport after it", async () => {
-    given("accept");
+    network.given("accept");
     await connected();
-    given("silence", "refuse");
+    network.given("silence", "refuse");
     void network.sessions[0]?.close({ closeCode: 9, reason: "the server went away" });
     await pass(12_000);
     expect(connection.state.status).toBe("connecting");
@@ -166,21 +155,21 @@ describe("a connection that fell back to a WebSocket", () => {
       kind: "websocket",
       reason: expect.stringContaining("did not answer within 1500 ms, though it did before"),
     });
-    given("accept");
+    network.given("accept");
     await pass(60_000);
     expect(connection.transport).toEqual({ kind: "webtransport", reason: undefined });
     expect(await connection.unary(methods.echo, "as before")).toBe("as before");
   });
 
   it("starts with the shortest wait again after WebTransport has worked for a minute", async () => {
-    given("refuse");
+    network.given("refuse");
     await connected({ backoff: { initialMs: 100, factor: 1 } });
     await pass(40_000);
-    given("accept");
+    network.given("accept");
     await pass(60_000);
     expect(connection.transport?.kind).toBe("webtransport");
     const lose = async (): Promise<void> => {
-      given("refuse");
+      network.given("refuse");
       void network.sessions.at(-1)?.close({ closeCode: 9, reason: "lost" });
       await pass(100);
       expect(connection.transport?.kind).toBe("websocket");
@@ -188,21 +177,21 @@ describe("a connection that fell back to a WebSocket", () => {
     await pass(60_000);
     await lose();
     expect(connection.transport?.retryAt).toBe(Date.now() + 5000);
-    given("accept");
+    network.given("accept");
     await pass(5000);
     await lose();
     expect(connection.transport?.retryAt).toBe(Date.now() + 10_000);
   });
 
   it("gives an attempt up when the WebSocket is lost meanwhile, and when it is closed", async () => {
-    given("refuse");
+    network.given("refuse");
     await connected();
-    given("silence", "refuse");
+    network.given("silence", "refuse");
     await pass(5000);
     void network.sessions[0]?.close({ closeCode: 9, reason: "lost" });
     await pass(0);
     expect(network.log.at(-1)).toBe("webtransport given up");
-    given("accept");
+    network.given("accept");
     await pass(1000);
     expect(connection.transport?.kind).toBe("webtransport");
   });
@@ -211,7 +200,7 @@ describe("a connection that fell back to a WebSocket", () => {
     ["browsers without WebTransport", "missing", {}],
     ["`retry: false`", "refuse", { fallback: { retry: false } }],
   ] as const)("stays for as long as the session does: %s", async (_, answer, options) => {
-    given(answer);
+    network.given(answer);
     await connected(options);
     expect(connection.transport).not.toHaveProperty("retryAt");
     const { length } = network.log;
@@ -234,13 +223,13 @@ describe("what a browser remembers of the way to a server", () => {
     ["silence", "WebTransport did not answer within 1500 ms: UDP may be blocked", 0],
     ["mute", "WebTransport opened a session that carried nothing", 3200],
   ] as const)("another page takes the fallback at once: %s", async (answer, reason, ms) => {
-    given(answer);
+    network.given(answer);
     await connected();
     await pass(ms);
     await anotherPage();
     expect(attempts()).toBe(0);
     expect(connection.transport).toEqual({ kind: "websocket", reason, retryAt: Date.now() + 5000 });
-    given("accept");
+    network.given("accept");
     await pass(5000);
     expect(connection.transport).toEqual({ kind: "webtransport", reason: undefined });
     await anotherPage();
@@ -248,7 +237,7 @@ describe("what a browser remembers of the way to a server", () => {
   });
 
   it("is forgotten after ten minutes, and with the network", async () => {
-    given("silence");
+    network.given("silence");
     await connected({ fallback: { retry: false } });
     expect(network.stored.size).toBe(1);
     network.page.dispatchEvent(new Event("online"));
@@ -257,23 +246,23 @@ describe("what a browser remembers of the way to a server", () => {
     await Promise.all([connection.close(), pass(5000)]);
     await connected({ fallback: { retry: false } });
     await pass(600_000);
-    given("accept");
+    network.given("accept");
     await anotherPage();
     expect(connection.transport).toEqual({ kind: "webtransport", reason: undefined });
   });
 
   it("is nothing where WebTransport is refused at once, where the fallback fails too, and with `rememberMs: 0`", async () => {
-    given("refuse");
+    network.given("refuse");
     await connected();
     await Promise.all([connection.close(), pass(5000)]);
-    given("silence");
+    network.given("silence");
     await connected({ fallback: { rememberMs: 0 } });
     expect(network.stored.size).toBe(0);
     await Promise.all([connection.close(), pass(5000)]);
     await connected();
     expect(network.stored.size).toBe(1);
     await Promise.all([connection.close(), pass(5000)]);
-    given("accept", "refuse");
+    network.given("accept", "refuse");
     const connecting = connect(URL_OF_SERVER);
     await pass(1000);
     connection = await connecting;
@@ -281,7 +270,7 @@ describe("what a browser remembers of the way to a server", () => {
   });
 
   it("takes the fallback when sessions over WebTransport are lost within a minute, twice in a row", async () => {
-    given("accept");
+    network.given("accept");
     await connected();
     for (const kind of ["webtransport", "websocket"]) {
       await pass(30_000);
@@ -297,7 +286,7 @@ describe("what a browser remembers of the way to a server", () => {
   });
 
   it("does not blame WebTransport for networks that change within a minute, again and again", async () => {
-    given("accept");
+    network.given("accept");
     await connected();
     for (let change = 1; change <= 3; change++) {
       await pass(10_000);
@@ -311,7 +300,7 @@ describe("what a browser remembers of the way to a server", () => {
   });
 
   it("takes the fallback when a session over WebTransport stops carrying anything, unless the page is hidden", async () => {
-    given("accept");
+    network.given("accept");
     await connected();
     await pass(1000);
     network.stall();
@@ -343,7 +332,7 @@ describe("a page that may also call over HTTP", () => {
   }
 
   it("does so where neither of the others works, and says why", async () => {
-    given("silence", "refuse");
+    network.given("silence", "refuse");
     await open();
     expect(connection.transport).toEqual({
       kind: "http",
@@ -358,11 +347,11 @@ describe("a page that may also call over HTTP", () => {
 
   it("loads it then, and not before", async () => {
     const http = vi.fn<() => Promise<HttpProvider>>(async () => network.httpProvider);
-    given("accept");
+    network.given("accept");
     await open({ http, httpUrl: "/elsewhere" }, 0);
     expect(http).not.toHaveBeenCalled();
     await Promise.all([connection.close(), pass(5000)]);
-    given("silence", "silence");
+    network.given("silence", "silence");
     await open({ http, httpUrl: "/elsewhere" });
     expect(http).toHaveBeenCalledTimes(1);
     expect(network.log).toContain("http https://rpc.test:4433/elsewhere/");
@@ -370,22 +359,22 @@ describe("a page that may also call over HTTP", () => {
   });
 
   it("tries the better ones again, and takes each that works", async () => {
-    given("silence", "refuse");
+    network.given("silence", "refuse");
     await open();
     const inProgress = connection.unary(methods.wait, "");
-    given("refuse", "refuse");
+    network.given("refuse", "refuse");
     await pass(5000);
     expect(connection.transport).toMatchObject({
       kind: "http",
       reason: `tried again: WebTransport failed: Opening handshake failed.; ${REFUSED}`,
     });
-    given("refuse", "accept");
+    network.given("refuse", "accept");
     await pass(10_000);
     expect(connection.transport).toMatchObject({
       kind: "websocket",
       reason: "WebTransport failed: Opening handshake failed.",
     });
-    given("accept");
+    network.given("accept");
     await pass(20_000);
     expect(connection.transport).toEqual({ kind: "webtransport", reason: undefined });
     expect(network.sessions).toHaveLength(3);
@@ -394,7 +383,7 @@ describe("a page that may also call over HTTP", () => {
   });
 
   it("takes it at once in the next page where both others were silent, and WebTransport again when they work", async () => {
-    given("silence", "silence");
+    network.given("silence", "silence");
     await open();
     await Promise.all([connection.close(), pass(5000)]);
     network.log.length = 0;
@@ -405,14 +394,14 @@ describe("a page that may also call over HTTP", () => {
       reason: `${NO_UDP}; WebSocket did not answer within 1500 ms`,
       retryAt: Date.now() + 5000,
     });
-    given("accept");
+    network.given("accept");
     await pass(5000);
     expect(connection.transport).toEqual({ kind: "webtransport", reason: undefined });
     expect(network.stored.size).toBe(0);
   });
 
   it("says what became of all three where none works, and tries them all again", async () => {
-    given("refuse", "refuse");
+    network.given("refuse", "refuse");
     network.http = "refuse";
     const connecting = connect(URL_OF_SERVER, { fallback: { http: network.httpProvider } }).catch(
       (error: unknown) => error,
@@ -426,7 +415,7 @@ describe("a page that may also call over HTTP", () => {
   });
 
   it("closes a client that is silent when the time is over", async () => {
-    given("refuse", "refuse");
+    network.given("refuse", "refuse");
     network.http = "silence";
     const connecting = connect(URL_OF_SERVER, { reconnect: false, fallback: { http: network.httpProvider } }).catch(
       (error: unknown) => error,

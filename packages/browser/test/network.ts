@@ -15,6 +15,11 @@ export const methods = {
 /** A transport's reaction to an attempt to connect; "mute" accepts, and carries nothing. */
 export type Answer = "accept" | "refuse" | "silence" | "missing" | "mute";
 
+/** Time passes, and all that follows from it happens. */
+export async function pass(ms: number): Promise<void> {
+  await vi.advanceTimersByTimeAsync(ms);
+}
+
 /** The server, the way to it, and the globals of a page that leads there. */
 export class Network {
   webTransport: Answer = "accept";
@@ -59,6 +64,13 @@ export class Network {
       };
     },
   };
+
+  /** Has each transport answer so, in a new page. */
+  given(webTransport: Answer, webSocket: Answer = "accept"): void {
+    this.webTransport = webTransport;
+    this.webSocket = webSocket;
+    this.install();
+  }
 
   /** Puts the page's globals in place; `vi.unstubAllGlobals` takes them away. */
   install(): void {

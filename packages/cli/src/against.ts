@@ -5,7 +5,7 @@ import { parseSnapshot, type SchemaSnapshot, SNAPSHOT_FILE } from "@quicrpc/code
 
 /** Why there is nothing to compare with, in words for the user. */
 export class AgainstError extends Error {
-  /** What can be done. */
+  /** A remedy, in words for the user. */
   readonly help: string | undefined;
 
   constructor(message: string, help?: string) {

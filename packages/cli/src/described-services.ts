@@ -1,12 +1,12 @@
 import { type Caller, type CallOptions, createLocalCaller, type Router, RpcError } from "@quicrpc/core";
 import { createReflectionClient, type MethodDetails, type ServiceDescription } from "@quicrpc/services";
 
-/** What a server serves, and whom to ask for more of it. */
+/** Services of a server, and the caller that describes their methods. */
 export interface DescribedServices {
   readonly services: readonly ServiceDescription[];
   /** Serves reflection. */
   readonly reflection: Caller;
-  /** Who says so. */
+  /** Source of the descriptions. */
   readonly by: "the server" | "this project";
 }
 

@@ -35,7 +35,7 @@ export interface Outcome {
   readonly calls: number;
   readonly items: number;
   readonly latency: RecordableHistogram;
-  /** By status code: how many, and what the first one said. */
+  /** Failed calls by status code: how many, and the message of the first. */
   readonly failed: ReadonlyMap<string, { count: number; readonly message: string }>;
   /** CPU time of this process, user and system, in microseconds. */
   readonly cpuMicros: number;

@@ -179,7 +179,7 @@ function prefixed(prefix: string, values: unknown): Record<string, unknown> {
   return Object.fromEntries(Object.entries(values ?? {}).map(([name, value]) => [`${prefix}${name}`, value]));
 }
 
-/** On a terminal, a line a second. Returns what ends it. */
+/** Shows progress on a terminal, a line a second. Returns a function that ends it. */
 function showProgress(run: LoadRun): () => void {
   if (!process.stderr.isTTY) return () => {};
   let before = 0;

@@ -97,7 +97,7 @@ export async function withConnection(
   }
 }
 
-/** What was given cannot be used, or there is no session. */
+/** Returns the exit code where the arguments cannot be used, or there is no session. */
 function exitWithout(error: unknown): number {
   return error instanceof TypeError ? EXIT.usage : EXIT.noSession;
 }
@@ -154,7 +154,7 @@ function readPem(file: string): Buffer {
   }
 }
 
-/** What can be done about an error; in the words of the command line, where they are others. */
+/** Returns the remedy of an error, in the words of the command line where it has its own. */
 export function helpFor(error: unknown, { credentialsFrom, header }: TargetOptions): string | undefined {
   const { code, hint } = (error ?? {}) as { readonly code?: unknown; readonly hint?: unknown };
   const isKnown = credentialsFrom !== undefined || header !== undefined;

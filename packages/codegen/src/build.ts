@@ -70,7 +70,7 @@ interface Messages {
   readonly codecs: CodecPlan;
 }
 
-/** Who sends a message. */
+/** Sender of a message. */
 type Sender = "client" | "server";
 
 function serviceModel(

@@ -178,7 +178,7 @@ const WORDS: readonly {
   },
 ];
 
-/** By what the input is, then by what the output is. */
+/** Kind of a method, by the kind of its input and then by that of its output. */
 const KINDS: Readonly<Record<Side, Readonly<Record<Side, GeneratedKind>>>> = {
   single: { single: "unary", streams: "server_stream" },
   streams: { single: "client_stream", streams: "duplex" },

@@ -55,7 +55,7 @@ interface Owner {
   readonly prefix: string;
 }
 
-/** From which module each service is generated: the one that declares it, or the first that exports it. */
+/** Returns the module that each service is generated from: the one that declares it, or the first that exports it. */
 function ownersOf(modules: readonly SchemaModule[]): Map<unknown, Owner> {
   const owners = new Map<unknown, Owner>();
   for (const module of modules) {

@@ -18,7 +18,7 @@ const OPTIONS: compiler.CompilerOptions = {
   isolatedModules: true,
   noResolve: true,
   noLib: true,
-  // The types are the user's compiler's to check; here it would take a third of the time.
+  // The types are the user's compiler's to check; here it would take long.
   noCheck: true,
   removeComments: true,
   experimentalDecorators: true,

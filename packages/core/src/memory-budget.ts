@@ -42,7 +42,7 @@ export class MemoryBudget {
   held = 0;
   readonly max: number;
   readonly setting: string;
-  readonly #server: ServerBudget | undefined;
+  readonly server: ServerBudget | undefined;
   readonly #measured: Set<Measured> = new Set();
   #mostMeasured: number = FEW_MEASURED;
 
@@ -50,18 +50,12 @@ export class MemoryBudget {
   constructor(max: number, setting: string, server?: ServerBudget) {
     this.max = max;
     this.setting = setting;
-    this.#server = server;
-  }
-
-  /** Another budget of the same server; `close` gives back what it holds where others need it. */
-  beside(max: number, setting: string, close: () => void): { budget: MemoryBudget; leave: (() => void) | undefined } {
-    const budget = new MemoryBudget(max, setting, this.#server);
-    return { budget, leave: this.#server?.enter?.(budget, close) };
+    this.server = server;
   }
 
   /** Bytes that may still be held. */
   get room(): number {
-    const server = this.#server;
+    const { server } = this;
     const own = this.max - this.held;
     return server === undefined ? own : Math.min(own, server.max - server.held);
   }
@@ -69,22 +63,14 @@ export class MemoryBudget {
   /** Holds so many more bytes. Returns false where that is too much: they are held until they are given back all the same. */
   charge(bytes: number): boolean {
     this.held += bytes;
-    const server = this.#server;
+    const { server } = this;
     if (server !== undefined && (server.held += bytes) > server.max) return this.#isPressed();
     return this.held <= this.max || this.#isPressed();
   }
 
-  /** Throws `RpcError`, with `refused`, where `what` cannot hold so many more bytes. Nothing is held. */
-  requireRoom(bytes: number, what: string): void {
-    if (bytes <= this.room) return;
-    const error = this.charge(bytes) ? undefined : this.refusal(what, true);
-    this.release(bytes);
-    if (error !== undefined) throw error;
-  }
-
   release(bytes: number): void {
     this.held -= bytes;
-    if (this.#server !== undefined) this.#server.held -= bytes;
+    if (this.server !== undefined) this.server.held -= bytes;
   }
 
   /** Notes that the charge of `part` may have shrunk. */
@@ -106,7 +92,7 @@ export class MemoryBudget {
 
   /** The error of what is too much. */
   refusal(what: string, refused: boolean = false): RpcError {
-    const server = this.#server;
+    const { server } = this;
     const { setting, max, held } = server !== undefined && server.held > server.max ? server : this;
     const text = `${what} holds too much memory: ${setting} is ${max}, and ${held} are held`;
     return new RpcError("resource_exhausted", text, { refused });
@@ -114,7 +100,26 @@ export class MemoryBudget {
 
   #isPressed(): boolean {
     this.measure();
-    const server = this.#server;
+    const { server } = this;
     return this.held <= this.max && (server === undefined || server.held <= server.max || server.makeRoomFor(this));
   }
+}
+
+/** Another budget of the same server; `close` gives back what it holds where others need it. */
+export function budgetBeside(
+  { server }: MemoryBudget,
+  max: number,
+  setting: string,
+  close: () => void,
+): { budget: MemoryBudget; leave: (() => void) | undefined } {
+  const budget = new MemoryBudget(max, setting, server);
+  return { budget, leave: server?.enter?.(budget, close) };
+}
+
+/** Throws `RpcError`, with `refused`, where `what` cannot hold so many more bytes. Nothing is held. */
+export function requireRoom(budget: MemoryBudget, bytes: number, what: string): void {
+  if (bytes <= budget.room) return;
+  const error = budget.charge(bytes) ? undefined : budget.refusal(what, true);
+  budget.release(bytes);
+  if (error !== undefined) throw error;
 }

@@ -42,7 +42,7 @@ export class Metadata implements Iterable<[key: string, value: MetadataValue]> {
 
   /**
    * Metadata that `read` reads anew whenever somebody looks, so that what arrived takes no more memory than its bytes: many small
-   * entries would take forty times as much.
+   * entries would take many times as much.
    */
   static reading(read: () => Iterable<Entry>): Metadata {
     const metadata = new Metadata();

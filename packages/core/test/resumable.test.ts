@@ -2,6 +2,8 @@ import { createConnection, createMemoryPair, createSession, type Session } from 
 import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { expect, it } from "vitest";
 
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 const service = { name: "test.v1.Resumable", id: 4720 };
 const methods = {
   count: defineMethod(service, "server_stream", "count", {
@@ -48,6 +50,11 @@ it("streams outlive their sessions", async () => {
     { backoff: { initialMs: 1 } },
   );
   const kill = (): void => void servers.at(-1)?.close({ closeCode: 1 });
+  /** Until what was written has left, on a session. */
+  const underWay = async (): Promise<void> => {
+    do await turn();
+    while (connection.session === undefined);
+  };
   const taken: number[] = [];
   for await (const item of connection.serverStream(methods.count, 10)) {
     taken.push(item);
@@ -58,7 +65,7 @@ it("streams outlive their sessions", async () => {
     for (let i = 0; i < 10; i++) {
       yield i;
       if (i % 3 === 0) {
-        await new Promise((resolve) => setTimeout(resolve, 1));
+        await underWay();
         kill();
       }
     }
@@ -73,7 +80,7 @@ it("streams outlive their sessions", async () => {
   for (let i = 0; i < 10; i++) {
     await writer.write(i);
     if (i % 3 === 0) {
-      await new Promise((resolve) => setTimeout(resolve, 1));
+      await underWay();
       kill();
     }
   }

@@ -78,7 +78,7 @@ async function written(
   let bytes: number;
   try {
     const { size } = await file.stat();
-    // What the sender is told to leave out must be on the disk.
+    // The bytes that the sender may leave out must be on the disk.
     await file.datasync();
     const now = new Date();
     await utimes(part, now, now);

@@ -114,7 +114,7 @@ async function replaceStale(path: string, stale: string, made: string): Promise<
   }
 }
 
-/** What a file has; undefined where there is none. */
+/** Text of a file; undefined where there is none. */
 async function contentOf(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, "utf8");

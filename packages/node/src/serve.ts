@@ -291,12 +291,12 @@ class RpcServer<Context> implements Server {
     await this.close();
   }
 
-  /** What `JSON.stringify` writes. */
+  /** Returns the value that `JSON.stringify` writes. */
   toJSON(): object {
     return { urls: this.urls, ...this.stats() };
   }
 
-  /** What `console.log` writes: its options hold the private key. */
+  /** Returns the value that `console.log` writes, which is without the options: they hold the private key. */
   [inspect.custom](): object {
     return this.toJSON();
   }

@@ -13,7 +13,7 @@ import type {
 
 /** A method to be called on purpose: with one answer or none, whether its caller streams or not. */
 export interface MutationMethod<Input, Output> {
-  /** For `useMutation`. TanStack Query cancels no mutation; the `signal` of `options` does. */
+  /** Returns options for `useMutation`. TanStack Query cancels no mutation; the `signal` of `options` does. */
   mutationOptions(options?: CallOptions): CallMutationOptions<Input, Output>;
 }
 
@@ -21,7 +21,7 @@ export interface MutationMethod<Input, Output> {
 export interface UnaryMethod<Input, Output> extends MutationMethod<Input, Output> {
   /** The key of the query with this input; without one, the key by which all queries of the method are found. */
   queryKey(input?: Input): DataTag<QueryKey, Output, RpcError>;
-  /** For `useQuery` and its like, which call whenever they think fit: for methods that change nothing. */
+  /** Returns options for `useQuery` and its like, which call whenever they think fit: for methods that change nothing. */
   queryOptions(input: Input, options?: QueryCallOptions): CallQueryOptions<Output>;
   queryOptions<Token extends symbol>(
     input: Input | Token,
@@ -42,7 +42,7 @@ export interface UnaryMethod<Input, Output> extends MutationMethod<Input, Output
 export interface StreamMethod<Input, Item> {
   /** The key of the query with this input; without one, the key by which all queries of the method are found. */
   queryKey(input?: Input): DataTag<QueryKey, Item[], RpcError>;
-  /** For `useQuery` and its like: its data are the items so far, and it is being fetched until the stream ends. */
+  /** Returns options for `useQuery` and its like: its data are the items so far, and it is being fetched until the stream ends. */
   streamedOptions(input: Input, options?: StreamedCallOptions): CallQueryOptions<Item[]>;
   streamedOptions<Token extends symbol>(
     input: Input | Token,

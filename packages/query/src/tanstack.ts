@@ -6,7 +6,7 @@ import type { DataTag, InfiniteData, QueryKey } from "@tanstack/query-core";
 
 /** Options of TanStack Query for a call that returns `Data`, as every framework's functions take them. */
 export interface CallQueryOptions<Data> extends FailsWithRpcError {
-  /** By it, `queryClient.getQueryData` and its like know what a query holds. */
+  /** Type by which `queryClient.getQueryData` and its like know what a query holds. */
   readonly queryKey: DataTag<QueryKey, Data, RpcError>;
   readonly queryFn: Fetching<Data>;
 }

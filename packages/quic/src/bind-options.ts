@@ -48,7 +48,7 @@ export interface BindOptions {
 export interface GroupMember {
   /** The place's socket: an open descriptor of this process. */
   readonly descriptor: number;
-  /** From 0. */
+  /** Number of the place, from 0. */
   readonly place: number;
 }
 

@@ -82,7 +82,7 @@ export function stopSendingError(code: number): WebTransportError {
   return new WebTransportError(message, { code: "ERR_QUIC_STOP_SENDING", streamErrorCode: code });
 }
 
-/** To `uncaughtException`, as an exception of an event listener goes. */
+/** Throws to `uncaughtException`, as an exception of an event listener goes. */
 export function reportException(error: unknown): void {
   queueMicrotask(() => {
     throw error;

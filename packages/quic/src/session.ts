@@ -373,7 +373,7 @@ export function cleanOr(error: QuicError): QuicError | undefined {
   return error.closeCode === 0 ? undefined : error;
 }
 
-/** At most 1024 bytes, cut between characters. */
+/** Returns at most 1024 bytes of a text, cut between characters. */
 export function encodeReason(reason = ""): Uint8Array {
   const bytes = new Uint8Array(MAX_CLOSE_REASON_BYTES);
   return bytes.subarray(0, new TextEncoder().encodeInto(reason, bytes).written);

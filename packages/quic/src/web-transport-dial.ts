@@ -50,7 +50,7 @@ interface Ask {
   readonly target: Target;
   readonly protocols: string;
   readonly fields: string;
-  /** By `performance.now()`. */
+  /** End of the time for it, by `performance.now()`. */
   readonly until: number;
   readonly options: WebTransportConnectOptions;
 }

@@ -21,7 +21,7 @@ export interface PageFile {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** What a page is made with. */
+/** Settings of a page. */
 export interface PageSettings {
   readonly title: string;
   readonly route: PageRoute;

@@ -1,7 +1,7 @@
 import type { CallTimings, ConnectionStats } from "@quicrpc/core/measure";
 import { type AnyMethod, defaultServiceId, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 
-/** What the process that carries calls tells its page. */
+/** Event that the process that carries calls sends to its page. */
 export type CarrierEvent =
   | { readonly type: "target"; readonly url: string; readonly network: string }
   | ({ readonly type: "network" } & NetworkSample)

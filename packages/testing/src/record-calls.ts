@@ -74,7 +74,7 @@ class CallInProgress {
     this.hasRoom = hasRoom;
   }
 
-  /** What comes after the call's end, such as a message that is no longer read, is no part of it. */
+  /** Keeps a step of the call. One after its end, such as a message that is no longer read, is left out. */
   keep(step: Step): void {
     if (!this.call.isOver && this.hasRoom(step)) this.call.steps.push(step);
   }

@@ -1,4 +1,4 @@
-/** What JSON can hold. */
+/** Value that JSON can hold. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 
 /** Marks an object that stands for a value that JSON has not: its one other name is the type. */

@@ -20,7 +20,7 @@ export interface RecordedCall {
   readonly steps: Step[];
   metadata?: readonly Field[];
   trailers?: readonly Field[];
-  /** What it failed with. */
+  /** Error that the call failed with. */
   error?: RecordedError;
   /** Whether it had ended, well or not, when the recording did. */
   isOver: boolean;

@@ -126,7 +126,7 @@ class Replay {
   }
 }
 
-/** Nothing else is told of the signal: what waits for a caller's message would go on waiting. */
+/** Nothing else learns of the signal: what waits for a caller's message would go on waiting. */
 function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {

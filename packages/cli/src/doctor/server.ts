@@ -18,7 +18,7 @@ interface Attempt {
   readonly url: string;
   readonly scheme: string;
   readonly error: unknown;
-  /** What can be done about it. */
+  /** A remedy, in words for the user. */
   readonly help: string | undefined;
   readonly ms: number;
   readonly rttMs: number | undefined;

@@ -4,7 +4,7 @@ import { isCompiled, present } from "./compiled.js";
 import { expression } from "./literals.js";
 import type { CheckNode, CodecNode } from "./node.js";
 
-/** The statement that gives up. */
+/** The statement that leaves the value to its shape. */
 export const MISFIT: string = "return wire.misfit();";
 
 /** Names a constant for a pattern. */
@@ -23,7 +23,7 @@ export function refuseSize(checks: readonly CheckNode[], size: string): Layout[]
   return refuse(sizeConditions(checks, size));
 }
 
-/** A statement that gives up where any of `conditions` holds; none where there are none. */
+/** A statement that leaves the value to its shape where any of `conditions` holds; none where there are none. */
 function refuse(conditions: readonly Condition[]): Layout[] {
   const [only] = conditions;
   if (only === undefined) return [];

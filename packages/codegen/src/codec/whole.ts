@@ -2,7 +2,7 @@ import { hasOwnCode, isCompiled, present, presenceOf } from "./compiled.js";
 import type { CodecNode } from "./node.js";
 
 /**
- * Whether compiled code takes every value that fits `node`: what it gives up on is a misfit, and its shape would only say why.
+ * Whether compiled code takes every value that fits `node`: one that it does not take is a misfit, and its shape would only say why.
  * Where in doubt it is not.
  */
 export function isWhole(node: CodecNode, open: Set<CodecNode> = new Set()): boolean {

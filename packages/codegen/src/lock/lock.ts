@@ -5,7 +5,7 @@ import { compareText } from "../shape/canonical.js";
  * methods merge; the ids of methods that are gone stay in it, and are not given to others.
  */
 export interface Lock {
-  /** By `service/method`. */
+  /** Ids of methods by `service/method`. */
   readonly methods: ReadonlyMap<string, LockedMethod>;
 }
 

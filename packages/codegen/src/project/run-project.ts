@@ -1,7 +1,5 @@
 import { resolve } from "node:path";
-import type { Diagnostic } from "../diagnostics.js";
-import { generate, type GeneratedFile } from "../generate.js";
-import type { SchemaSnapshot } from "../shape/shape.js";
+import { generate, type GenerateResult } from "../generate.js";
 import type { Config } from "./config.js";
 import { findSchemaFiles } from "./files.js";
 import { findProject, infoOf, lockOf, patternsOf } from "./project.js";
@@ -14,19 +12,11 @@ export interface ProjectOptions extends Omit<Config, "include" | "exclude" | "lo
   readonly lock?: boolean;
 }
 
-/** Result of a run: diagnostics and generated files, of which nothing is written yet. */
-export interface SchemaRun {
-  readonly diagnostics: readonly Diagnostic[];
-  readonly warnings: readonly Diagnostic[];
-  readonly files: readonly GeneratedFile[];
-  /** Files of earlier runs, to be removed. */
-  readonly stale: readonly string[];
-  /** The files that were run to make them. */
-  readonly sources: readonly string[];
+/** Result of a run of a project. Nothing of it is written yet. */
+export interface SchemaRun extends GenerateResult {
   readonly root: string;
   /** Whether the project has an OpenAPI document: there are clients over HTTP. */
   readonly openapi: boolean;
-  readonly snapshot: SchemaSnapshot;
   readonly lockFile: string | undefined;
 }
 

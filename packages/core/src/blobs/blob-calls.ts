@@ -1,13 +1,13 @@
-import type { TypedCaller } from "../call/base-caller.js";
+import type { Callee } from "../call/carrier.js";
 import type { Calling } from "../client/calling.js";
 import { unaryCalls } from "../client/unary.js";
 import type { BlobCode, BlobField, BlobFields } from "../contract/blob-code.js";
 import { RpcError } from "../errors.js";
-import type { Limits } from "../limits.js";
 import type { CallContext } from "../server/context.js";
 import type { DispatchSettings } from "../server/dispatch.js";
 import type { ReservedMethods } from "../server/router.js";
-import type { MemoryBudget } from "../memory-budget.js";
+import type { ServingHost } from "../server/serving.js";
+import type { ChannelSettings } from "../transport/channel.js";
 import { blobPrincipal, quotaOf } from "./blob-quota.js";
 import { type Offer, BlobOffers } from "./offers.js";
 import { type BlobReference, ReceivedBlob, tooLarge } from "./received-blob.js";
@@ -15,14 +15,11 @@ import { resumedCall } from "./resumed-call.js";
 import type { BlobSource } from "./source.js";
 
 /** The session, as far as blobs need it. */
-interface BlobHost extends TypedCaller {
-  readonly limits: Limits;
-  readonly budget: MemoryBudget;
+interface BlobHost extends ServingHost {
   readonly closed: Promise<unknown>;
-  /** Methods that the peer may call without a router. */
+  readonly settings: Pick<ChannelSettings, "prefix">;
   reserved: ReservedMethods | undefined;
-  /** Serves the peer's calls from now on, where it did not. */
-  serveReserved(): Promise<void>;
+  callee: Callee;
 }
 
 /** Settings of the session that serves a call, as far as blobs need them. */
@@ -82,7 +79,7 @@ async function answered(
   const offers: Offer[] = [];
   try {
     const sent = offered(host, input, message, offers, false);
-    if (offers.length > 0) await host.serveReserved();
+    if (offers.length > 0) await serveReserved(host);
     return received(host, output, await begin(sent));
   } catch (error) {
     const failed = offers.find(({ failure }) => failure !== undefined);
@@ -94,6 +91,14 @@ async function answered(
   } finally {
     for (const offer of offers) offer.release();
   }
+}
+
+/** Lets the peer read what is offered, in a session that serves nothing else. */
+async function serveReserved(host: BlobHost): Promise<void> {
+  const { callee, settings } = host;
+  if (callee.onLane !== undefined) return;
+  const { onlyReserved } = await import("../server/only-reserved.js");
+  if (host.callee === callee) host.callee = onlyReserved(host, settings.prefix);
 }
 
 /** `message` with references in place of its blobs, which the peer may read from now on. */

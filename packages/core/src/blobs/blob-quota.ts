@@ -47,7 +47,7 @@ export function quotaOf(load: object): BlobQuota {
   return quota;
 }
 
-/** Whose the blobs of a call are: a principal, or its session where nobody is told apart, or nothing says whose a call is. */
+/** Returns the owner of the blobs of a call: its principal, or its session where principals are not told apart or the call has none. */
 export function blobPrincipal(
   principal: PrincipalOf<never> | undefined,
   context: CallContext,

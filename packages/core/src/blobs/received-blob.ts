@@ -23,7 +23,7 @@ export interface ReadBlobOptions {
   readonly after?: AsyncIterable<Uint8Array>;
 }
 
-/** What a message of the peer refers to a blob by: number, length, type, name, and the id where it is resumable. */
+/** Reference to a blob in a message of the peer: number, length, type, name, and the id where it is resumable. */
 export type BlobReference = readonly [ref: number, length: number | null, type: string, name: string, id?: string];
 
 /** Makes the call anew that the blob came with, and returns the one that comes now. */

@@ -21,7 +21,7 @@ export class RetainedContent implements AsyncIterable<Uint8Array> {
   private first = 0;
   private end = 0;
   private done = false;
-  /** Of what is retained no more. */
+  /** Digest of the bytes that are retained no more. */
   private readonly hash: Sha256 = createSha256();
   private pulling: Promise<void> | undefined = undefined;
   /** Bytes that what is retained counts. */

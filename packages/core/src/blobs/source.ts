@@ -31,11 +31,11 @@ export interface OpenedContent {
   readonly chunks: AsyncIterable<Uint8Array>;
   /** Position of the first byte of the chunks. */
   readonly at: number;
-  /** Of all bytes before. */
+  /** Digest of all bytes before `at`; undefined where nobody checks it. */
   readonly hash: Sha256 | undefined;
 }
 
-/** What a sender gives for a field that is a blob. */
+/** Value that a sender gives for a field that is a blob. */
 export type BlobSource = BlobContent | DescribedBlob;
 
 /** Returns one form of what was given. Throws `RpcError` `invalid_argument` for what is no blob. */

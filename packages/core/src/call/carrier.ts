@@ -28,8 +28,8 @@ export interface CallChannel {
   readonly channel: Channel;
   /** Whether the channel is one call's own, so that the call's last frame ends the stream. */
   readonly single: boolean;
-  /** Holds back what a call receives on it. */
-  receiveFlow(id: number): ReceiveFlow;
+  /** Returns what holds back the items that a call receives on it; absent where their stream is paused. */
+  receiveFlow?(id: number): ReceiveFlow;
 }
 
 /** Carries calls that this side makes: a lane (many calls), or the stream of a single call. */

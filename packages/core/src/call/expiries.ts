@@ -3,7 +3,7 @@ const MAX_DELAY = 2 ** 31 - 1;
 
 /** Something that is to happen at a time, unless it is taken back. */
 export class Expiry {
-  /** By the monotonic clock. */
+  /** Time of the expiry, by the monotonic clock. */
   readonly at: number;
   readonly onExpired: () => void;
   /** Where it stands in its queue; -1 once it has left. */

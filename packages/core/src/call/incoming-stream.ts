@@ -2,7 +2,6 @@ import { type Code, codeFromNumber, ProtocolError } from "../errors.js";
 import type { Channel, FrameHandler } from "../transport/channel.js";
 import type { Frame } from "../wire/frame.js";
 import type { AnswerCarrier, IncomingCall, RequestHandler } from "./carrier.js";
-import { type ReceiveFlow, StreamReceiveFlow } from "./items/flow.js";
 import { oversized } from "./oversized.js";
 import type { SessionFormat } from "./messages/session-format.js";
 import * as FrameType from "../wire/frame-type.js";
@@ -28,10 +27,6 @@ export class IncomingCallStream implements AnswerCarrier, FrameHandler {
     this.channel = channel;
     this.requests = requests;
     this.onOver = onOver;
-  }
-
-  receiveFlow(): ReceiveFlow {
-    return new StreamReceiveFlow(this);
   }
 
   readIn(codec: string): void {

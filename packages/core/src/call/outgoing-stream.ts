@@ -7,7 +7,6 @@ import type { Frame } from "../wire/frame.js";
 import { oversized } from "./oversized.js";
 import { type Carrier, type CarrierSettings, deliver, type OutgoingCall } from "./carrier.js";
 import { receiveFault } from "./fault.js";
-import { type ReceiveFlow, StreamReceiveFlow } from "./items/flow.js";
 import type { SessionFormat } from "./messages/session-format.js";
 import * as FrameType from "../wire/frame-type.js";
 import * as StreamKind from "../wire/stream-kind.js";
@@ -36,10 +35,6 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
   open(call: OutgoingCall): number {
     this.call = call;
     return 0;
-  }
-
-  receiveFlow(): ReceiveFlow {
-    return new StreamReceiveFlow(this);
   }
 
   withdraw(): void {

@@ -1,7 +1,7 @@
 import type { Carrier } from "../call/carrier.js";
 import { flushPieces, type Pipe, pieceCursor, sendPiece } from "../call/durable/pipe.js";
 import type { ItemFlow } from "../call/items/send-items.js";
-import type { ReceiveFlow } from "../call/items/flow.js";
+import { type ReceiveFlow, receiveFlowOf } from "../call/items/flow.js";
 import type { CallOptions } from "../call/options.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import { describeMethod } from "../contract/descriptor.js";
@@ -100,7 +100,7 @@ export class AttemptCall extends Call implements Pipe {
   protected override onCarrier(carrier: Carrier, id: number): void {
     super.onCarrier(carrier, id);
     this.items = new OutgoingItems(this, carrier, id, this.host.limits, this.options?.compress);
-    this.receiving = carrier.receiveFlow(id);
+    this.receiving = receiveFlowOf(carrier, id);
     this.carriedOn = { carrier, id };
   }
 

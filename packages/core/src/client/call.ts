@@ -105,7 +105,7 @@ export abstract class Call implements OutgoingCall {
   onFault(fault: ReceivedFault): void {
     this.onLastHead(fault.head);
     const error = errorOf(fault, this.method);
-    if (error.code === "unauthenticated") this.host.onUnauthenticated();
+    if (error.code === "unauthenticated") this.host.onUnauthenticated?.();
     this.onError(error);
   }
 

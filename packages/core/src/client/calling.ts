@@ -14,8 +14,6 @@ export interface CallingHost {
   readonly limits: Limits;
   readonly settings: CarrierSettings;
   readonly schemas: SchemaHandshake;
-  /** Methods whose last call was large: the next gets a stream of its own. Undefined where no call shares a lane. */
-  readonly bulk: Set<AnyMethod> | undefined;
   /** The peer's name in errors, such as its URL. */
   readonly peer: string | undefined;
   /** The peer's notice when it began to drain the session. */
@@ -23,7 +21,9 @@ export interface CallingHost {
   /** Makes the error of a call whose answer could not be read, and tells the callee. */
   unreadable(method: AnyMethod, error: unknown): RpcError;
   /** A call has failed with `unauthenticated`. */
-  onUnauthenticated(): void;
+  onUnauthenticated?(): void;
+  /** A call has been answered whose larger message has so many bytes. Absent where no call shares a lane. */
+  noteSize?(method: AnyMethod, bytes: number): void;
   /** Picks what carries a call. Throws `RpcError` when nothing can. */
   carrierFor(method: AnyMethod, options: CallOptions | undefined): Carrier;
   /** The session's datagrams. Throws `RpcError` when the session takes no calls. */

@@ -6,6 +6,7 @@ import type { ItemTarget } from "../call/items/send-items.js";
 import type { MessageCodec } from "../contract/codec.js";
 import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
+import { gatherFrames } from "../transport/channel.js";
 import type { Call } from "./call.js";
 import * as FrameType from "../wire/frame-type.js";
 
@@ -33,7 +34,7 @@ export class OutgoingItems implements ItemTarget {
     this.limits = limits;
     this.flow = new SendFlow(carrier);
     this.rawPiece = bytePieceOf(method.input, limits);
-    carrier.channel.coalesce();
+    gatherFrames(carrier.channel);
   }
 
   item(item: unknown): void {

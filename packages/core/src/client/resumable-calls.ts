@@ -50,7 +50,7 @@ class DurableCallStream extends OutgoingCallStream {
     this.durable = durable;
   }
 
-  override receiveFlow(): ReceiveFlow {
+  receiveFlow(): ReceiveFlow {
     return this.durable.receiveFlow;
   }
 
@@ -218,10 +218,9 @@ class ResumableCall implements AttemptOwner {
       limits,
       settings,
       schemas,
-      bulk: undefined,
       peer,
       unreadable: (method, error) => host.unreadable(method, error),
-      onUnauthenticated: () => host.onUnauthenticated(),
+      onUnauthenticated: () => host.onUnauthenticated?.(),
       carrierFor,
       datagramsForCalls: () => undefined,
     };

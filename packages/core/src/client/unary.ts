@@ -18,15 +18,6 @@ export const unaryCalls: Calling<"unary"> = {
   startLate: (call) => promiseLater(call),
 };
 
-/** Bytes of a message from which calls of its method get streams of their own: in a lane the others would wait for it. */
-const BULK_BYTES = 64 * 1024;
-
-/** Notes the size of the larger of a call's two messages. */
-function noteSize(bulk: Set<AnyMethod>, method: AnyMethod, bytes: number): void {
-  if (bytes >= BULK_BYTES) bulk.add(method);
-  else if (bulk.size > 0) bulk.delete(method);
-}
-
 /** A call with one answer: unary, or client streaming. */
 export class AnsweredCall extends Call {
   private readonly resolve: (answer: unknown) => void;
@@ -45,7 +36,7 @@ export class AnsweredCall extends Call {
   onResponse(frame: Frame): void {
     this.settle();
     const { method, host } = this;
-    if (host.bulk !== undefined) noteSize(host.bulk, method, Math.max(this.requestBytes, frame.size));
+    host.noteSize?.(method, Math.max(this.requestBytes, frame.size));
     let result: unknown;
     try {
       const position = this.onLastFrame(frame);

@@ -101,7 +101,7 @@ export class Link<S extends Session> {
     this.#attempt({ status: "connecting", failures: this.#failures });
   }
 
-  /** For good. Resolves when every session has ended, with how the last one did. */
+  /** Closes the link for good. Resolves when every session has ended, with how the last one did. */
   async close(options: CloseOptions = {}): Promise<ClosedSession> {
     const { closeCode = 0, reason = "" } = options;
     this.#giveUp(undefined);

@@ -47,7 +47,7 @@ export class Watched<T> {
     return this.#current;
   }
 
-  /** With `last`, every watch ends after it. */
+  /** Sets the value. With `last`, every watch ends after it. */
   set(value: T, last = false): void {
     this.#current = value;
     this.#over = last;

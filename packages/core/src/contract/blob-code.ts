@@ -3,7 +3,7 @@ import type { CallingCode } from "./descriptor.js";
 /** A schema of a blob has its options by this key, across copies of this module. */
 export const BLOB: unique symbol = Symbol.for("quicrpc.blob") as typeof BLOB;
 
-/** What the schema says of a blob. */
+/** Rules of a schema for a blob. */
 export interface BlobRules {
   /** Undefined: as `limits.maxBlobBytes` says. */
   readonly maxBytes?: number | undefined;

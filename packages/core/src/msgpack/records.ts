@@ -19,14 +19,14 @@ const Extension = { BigInt: 0x42, Record: 0x72, Set: 0x73, TypedArray: 0x74 } as
 /** First bytes that stand for a record whose keys are known. */
 const RECORDS_START = 0x40;
 const RECORDS_END = 0x80;
-/** From here on a second byte follows, where there are structures. */
+/** First id that a second byte follows, where there are structures. */
 const LONG_IDS_START = 0x60;
 const ID_BITS = 0x3f;
 /** A set begins with an extension of one byte, before an array. */
 const FIXED_EXTENSION_1 = 0xd4;
 const FIXED_EXTENSION_2 = 0xd5;
 
-/** By msgpackr's number of it. */
+/** Typed arrays by msgpackr's number of each. */
 const TYPED_ARRAYS = [
   Int8Array,
   Uint8Array,

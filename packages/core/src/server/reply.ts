@@ -6,6 +6,7 @@ import { codecIn, sendHead, sendMessage } from "../call/messages/payload.js";
 import type { SchemaHandshake } from "../call/messages/schema-handshake.js";
 import { isTunnel } from "../contract/descriptor.js";
 import { ProtocolError, RpcError } from "../errors.js";
+import { gatherFrames } from "../transport/channel.js";
 import { isEndOfSession } from "../transport/close-codes.js";
 import { writeFault } from "../wire/fault.js";
 import { FLAG_HEAD, type Frame } from "../wire/frame.js";
@@ -96,7 +97,7 @@ export class Reply extends ServedCall implements IncomingCall {
   }
 
   protected override stream(result: unknown): void {
-    this.carrier.channel.coalesce();
+    gatherFrames(this.carrier.channel);
     super.stream(result);
   }
 

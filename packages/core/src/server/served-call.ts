@@ -7,12 +7,12 @@ import { type ItemFlow, type ItemTarget, sendItems } from "../call/items/send-it
 import { fullName, streamsInput, streamsOutput } from "../contract/descriptor.js";
 import { type Code, RpcError, untracedError } from "../errors.js";
 import type { Limits } from "../limits.js";
-import { CALL_BYTES, type MemoryBudget } from "../memory-budget.js";
+import { CALL_BYTES, type MemoryBudget, requireRoom } from "../memory-budget.js";
 import type { Admission } from "./admission.js";
 import type { IncomingContext } from "./context.js";
 import type { BoundMethod } from "./router.js";
 
-/** By which a timer may be early, by the clock of dates. */
+/** Milliseconds by which a timer may be early, by the clock of dates. */
 const CLOCK_SLACK_MS = 2;
 
 /** Settings of the calls that a session, or another carrier, serves. */
@@ -297,7 +297,7 @@ export abstract class ServedCall implements ItemTarget {
 export function callBytes(budget: MemoryBudget, bytes: number, message: number): number {
   // Metadata is kept undecoded, within the call's bytes.
   const held = CALL_BYTES + Math.max(bytes, message);
-  budget.requireRoom(held, "the call");
+  requireRoom(budget, held, "the call");
   return held;
 }
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { RpcError } from "../errors.js";
-import { MemoryBudget } from "../memory-budget.js";
+import { MemoryBudget, requireRoom } from "../memory-budget.js";
 import { ServerLoad } from "./server-load.js";
 
 /** A server of 1000 bytes, and what was closed of the sessions made for it, of 600 each. */
@@ -40,8 +40,8 @@ describe("the memory of a server's sessions", () => {
     const { load, session } = fixture();
     const { budget } = session("a");
     budget.charge(400);
-    budget.requireRoom(200, "x");
-    expect(() => budget.requireRoom(201, "x")).toThrow(
+    requireRoom(budget, 200, "x");
+    expect(() => requireRoom(budget, 201, "x")).toThrow(
       "x holds too much memory: limits.maxSessionBytes is 600, and 601",
     );
     expect([budget.held, load.held]).toEqual([400, 400]);
@@ -51,7 +51,7 @@ describe("the memory of a server's sessions", () => {
     const { budget } = fixture().session("a");
     budget.charge(600);
     budget.watch({ measure: () => budget.release(1) });
-    budget.requireRoom(1, "x");
+    requireRoom(budget, 1, "x");
     expect(budget.held).toBe(599);
   });
 

@@ -2,6 +2,7 @@ import type { Callee, LaneCallee } from "../call/carrier.js";
 import type { TypedCaller } from "../call/base-caller.js";
 import { IncomingCallStream } from "../call/incoming-stream.js";
 import type { SchemaHandshake } from "../call/messages/schema-handshake.js";
+import type { Drain } from "../call/lanes/drain.js";
 import { ServedLane } from "../call/lanes/served-lane.js";
 import type { FormatTable } from "../call/messages/session-format.js";
 import { guarded } from "../guarded.js";
@@ -26,8 +27,8 @@ export interface ServingHost extends TypedCaller {
   readonly schemas: SchemaHandshake;
   /** Methods that the peer may call without a router. */
   readonly reserved: ReservedMethods | undefined;
-  /** Whether the session is being drained. */
-  isRefusing(): boolean;
+  /** Undefined until either side begins to drain the session. */
+  readonly drainage: Pick<Drain, "refusing"> | undefined;
   /** No call is in progress any more. */
   onIdle(): void;
 }
@@ -66,7 +67,7 @@ export class Serving<Context> implements Callee {
       loadShedder: loadShedder && guardedShedder(loadShedder, onError),
       load,
       onError,
-      isRefusing: () => host.isRefusing(),
+      isRefusing: () => host.drainage?.refusing === true,
       onIdle: () => host.onIdle(),
     });
     this.dispatcher = new Dispatcher<Context>({

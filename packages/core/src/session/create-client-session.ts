@@ -4,7 +4,6 @@ import type { MetadataInit } from "../metadata.js";
 import type { Awaitable } from "../server/router.js";
 import type { TransportSession } from "../transport/session.js";
 import { clientRenewalOf, greetingOf, plainSettings } from "./carrier-settings.js";
-import { servesReserved } from "./late-callee.js";
 import { LaneSession } from "./lane-session.js";
 import { takePeerStreams } from "./peer-streams.js";
 import type { Session } from "./session.js";
@@ -33,7 +32,6 @@ export function createClientSession<Transport extends TransportSession>(
     settings: plainSettings(limits, { prefix, greeting: greetingOf(said, limits) }),
     via,
     peer,
-    lateCallee: servesReserved(prefix),
     clientRenewal: clientRenewalOf(said, limits),
     peerStreams: takePeerStreams,
   }).open();

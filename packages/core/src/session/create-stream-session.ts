@@ -1,7 +1,6 @@
 import { completeLimits } from "../limits.js";
 import type { DirectStream, WebTransportSession } from "../transport/session.js";
 import { plainSettings } from "./carrier-settings.js";
-import { servesReserved } from "./late-callee.js";
 import type { ClientSessionOptions } from "./create-client-session.js";
 import type { PeerStreamsHost } from "./peer-streams.js";
 import type { ClientSession } from "./session.js";
@@ -17,8 +16,7 @@ export function createStreamSession<Transport extends WebTransportSession>(
   { limits, prefix, peer }: Omit<ClientSessionOptions, "via" | "credentials" | "metadata" | "renewCredentials"> = {},
 ): ClientSession<Transport> {
   const settings = plainSettings(completeLimits(limits), { prefix });
-  const lateCallee = servesReserved(prefix);
-  return new StreamSession(transport, { settings, peer, lateCallee, peerStreams: loadPeerStreams }).open();
+  return new StreamSession(transport, { settings, peer, peerStreams: loadPeerStreams }).open();
 }
 
 /** The peer of a session that only calls opens few streams: the code that takes them is loaded with the first. */

@@ -18,6 +18,9 @@ import { Pings } from "./pings.js";
 import * as GoawayStage from "../wire/goaway-stage.js";
 import type { Session } from "./session.js";
 
+/** Bytes of a message from which calls of its method get streams of their own: in a lane the others would wait for it. */
+const BULK_BYTES = 64 * 1024;
+
 /** A session whose calls share lanes, or have streams of their own. */
 export class LaneSession<Transport extends TransportSession>
   extends StreamSession<Transport>
@@ -25,7 +28,9 @@ export class LaneSession<Transport extends TransportSession>
 {
   readonly #chooser: CarrierChooser | undefined;
   protected readonly pings: Pings = new Pings();
-  override readonly bulk: Set<AnyMethod> = new Set();
+  /** Methods whose last call was large: the next gets a stream of its own. */
+  readonly #bulk: Set<AnyMethod> = new Set();
+  readonly #via: Via | undefined;
   readonly #sayDeparture: SessionParts["sayDeparture"];
   readonly #clientRenewal: LateRenewal | undefined;
   readonly #serverRenewal: ServerRenewal | undefined;
@@ -47,6 +52,7 @@ export class LaneSession<Transport extends TransportSession>
   constructor(transport: Transport, parts: SessionParts) {
     super(transport, parts);
     this.#chooser = this.#measured(parts.chooser);
+    this.#via = parts.via;
     this.#sayDeparture = parts.sayDeparture;
     this.#clientRenewal = parts.clientRenewal?.(this);
     this.#serverRenewal = parts.serverRenewal?.(this);
@@ -62,7 +68,7 @@ export class LaneSession<Transport extends TransportSession>
   async drain(options: SessionDrainOptions = {}): Promise<ClosedSession> {
     const { timeoutMs = this.limits.maxDrainMs } = options;
     // Ahead of the goaway itself, on the same lane.
-    if (!this.isRefusing()) this.#sayDeparture?.({ ...options, timeoutMs }, () => this.openLane());
+    if (this.drainage?.refusing !== true) this.#sayDeparture?.({ ...options, timeoutMs }, () => this.openLane());
     const expire = (): void =>
       void this.close({ closeCode: SessionCode.DrainTimeout, reason: "the drain took too long" });
     const timer = setTimeout(expire, Math.min(timeoutMs, this.limits.maxTimeoutMs));
@@ -77,17 +83,15 @@ export class LaneSession<Transport extends TransportSession>
     else this.#serverRenewal.demand(options);
   }
 
-  override onHello(lane: PeerLane, renews: boolean): void {
+  onHello(lane: PeerLane, renews: boolean): void {
     if (renews) this.#serverRenewal?.onHello(lane);
   }
 
-  override onCredentials(frame: Frame): void {
-    const renewal = this.#serverRenewal ?? this.#clientRenewal;
-    if (renewal === undefined) super.onCredentials(frame);
-    else renewal.onFrame(frame);
+  get renewal(): LateRenewal | ServerRenewal | undefined {
+    return this.#serverRenewal ?? this.#clientRenewal;
   }
 
-  override onUnauthenticated(): void {
+  onUnauthenticated(): void {
     this.#clientRenewal?.onUnauthenticated();
   }
 
@@ -104,12 +108,18 @@ export class LaneSession<Transport extends TransportSession>
     return this.pings.rttMs;
   }
 
-  protected override pick(method: AnyMethod, via: Via): Carrier {
+  noteSize(method: AnyMethod, bytes: number): void {
+    if (bytes >= BULK_BYTES) this.#bulk.add(method);
+    else if (this.#bulk.size > 0) this.#bulk.delete(method);
+  }
+
+  protected override pick(method: AnyMethod, said: Via | undefined): Carrier {
+    const via = said ?? this.#via;
     const { kind } = method;
     const chooser = this.#chooser;
     if (via === "stream") return super.pick(method, via);
     if (via === "lane" || kind === "notify") return this.lane();
-    const isBulk = this.bulk.size > 0 && this.bulk.has(method);
+    const isBulk = this.#bulk.size > 0 && this.#bulk.has(method);
     if (kind !== "unary" || isBulk) return super.pick(method, via);
     return chooser === undefined ? this.lane() : chooser.pick();
   }
@@ -157,7 +167,7 @@ export class LaneSession<Transport extends TransportSession>
     return sum;
   }
 
-  override onPong(token: number): void {
+  onPong(token: number): void {
     this.pings.onPong(token);
   }
 

@@ -19,8 +19,6 @@ export interface SessionParts {
   readonly peer?: string | undefined;
   /** Makes what takes the peer's calls. Without it nothing is served. */
   readonly callee?: (host: ServingHost) => Callee;
-  /** Loads what takes the peer's calls in its place, once there is something for the peer to call. */
-  readonly lateCallee?: (host: ServingHost) => Promise<Callee>;
   /** Tells the server that the session has begun, and how to close it; returns what tells of its end. */
   readonly enter?: (close: (error: RpcError) => void) => (() => void) | undefined;
   /** Makes what renews the credentials of this side, the client. */

@@ -68,7 +68,7 @@ export class SoleSession<Transport extends TransportSession> extends LaneSession
     super.onHello(lane, renews);
   }
 
-  override onClose(frame: Frame): void {
+  onClose(frame: Frame): void {
     this.stream.closedByPeer(readClose(frame));
   }
 }

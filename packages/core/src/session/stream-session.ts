@@ -7,7 +7,7 @@ import type { PeerLane } from "../call/lanes/peer-lane.js";
 import type { Calling, CallingHost } from "../client/calling.js";
 import type { AnyMethod, Via } from "../contract/descriptor.js";
 import { deferred } from "../deferred.js";
-import { codeNumber, ProtocolError, RpcError } from "../errors.js";
+import { codeNumber, RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import type { MemoryBudget } from "../memory-budget.js";
 import type { ReservedMethods } from "../server/router.js";
@@ -42,14 +42,11 @@ export class StreamSession<Transport extends TransportSession>
   readonly budget: MemoryBudget;
   callee: Callee;
   reserved: ReservedMethods | undefined = undefined;
-  readonly #lateCallee: SessionParts["lateCallee"];
   drainage: Drain | undefined = undefined;
-  readonly bulk: Set<AnyMethod> | undefined = undefined;
   readonly peer: string | undefined;
   protected readonly ownStreams: OwnStreams = new OwnStreams(this);
   protected ended = false;
   readonly schemas: SchemaHandshake = new SchemaHandshake();
-  readonly #via: Via;
   /** The lane on which the peer said that it goes away. */
   #leavingOn: PeerLane | undefined = undefined;
   readonly onForeign: SessionParts["onForeign"];
@@ -64,10 +61,7 @@ export class StreamSession<Transport extends TransportSession>
   /** Error of calls after the session was lost. */
   #lost: RpcError | undefined = undefined;
 
-  constructor(
-    transport: Transport,
-    { settings, via = "auto", callee, lateCallee, onForeign, enter, peer, peerStreams }: SessionParts,
-  ) {
+  constructor(transport: Transport, { settings, callee, onForeign, enter, peer, peerStreams }: SessionParts) {
     super();
     this.peer = peer;
     this.#enter = enter;
@@ -77,10 +71,8 @@ export class StreamSession<Transport extends TransportSession>
     this.limits = settings.limits;
     this.settings = settings;
     this.budget = settings.budget;
-    this.#via = via;
     this.onForeign = onForeign;
     this.callee = callee?.(this) ?? UNSERVED;
-    this.#lateCallee = lateCallee;
     const { promise, resolve } = deferred<SessionEnd>();
     this.closed = promise;
     this.#onEnd = resolve;
@@ -96,7 +88,7 @@ export class StreamSession<Transport extends TransportSession>
   carrierFor(method: AnyMethod, options: CallOptions | undefined): Carrier {
     this.#requireCalls();
     const priority = options?.priority ?? method.priority;
-    const carrier = this.pick(method, options?.via ?? method.via ?? (priority === undefined ? this.#via : "stream"));
+    const carrier = this.pick(method, options?.via ?? method.via ?? (priority === undefined ? undefined : "stream"));
     if (priority !== undefined) prioritize(carrier, priority);
     return carrier;
   }
@@ -115,14 +107,6 @@ export class StreamSession<Transport extends TransportSession>
     return failure;
   }
 
-  async serveReserved(): Promise<void> {
-    const { callee } = this;
-    const lateCallee = this.#lateCallee;
-    if (lateCallee === undefined) return;
-    const later = await lateCallee(this);
-    if (this.callee === callee) this.callee = later;
-  }
-
   get unacknowledged(): number {
     return this.ownStreams.unacknowledged + this.unacknowledgedOnLanes();
   }
@@ -130,7 +114,7 @@ export class StreamSession<Transport extends TransportSession>
   async close({ timeoutMs = this.limits.maxAcknowledgeMs, ...info }: CloseOptions = {}): Promise<ClosedSession> {
     if ((info.closeCode ?? 0) === 0) await this.#delivered(timeoutMs);
     this.ended = true;
-    this.beforeClose();
+    this.beforeClose?.();
     this.direct.close(info);
     const end = await this.closed;
     return { ...end, unacknowledged: this.unacknowledged };
@@ -144,8 +128,8 @@ export class StreamSession<Transport extends TransportSession>
     await this.close();
   }
 
-  /** Picks what carries a call that is to travel so. */
-  protected pick({ kind }: AnyMethod, _via: Via): Carrier {
+  /** Picks what carries a call that is to travel so, where that was said. */
+  protected pick({ kind }: AnyMethod, _via: Via | undefined): Carrier {
     return kind === "notify" ? this.notifier() : this.ownStreams.open();
   }
 
@@ -159,14 +143,6 @@ export class StreamSession<Transport extends TransportSession>
     this.#leavingOn?.goaway(stage);
   }
 
-  callsServed(): number {
-    return this.callee.calls;
-  }
-
-  isRefusing(): boolean {
-    return this.drainage?.refusing === true;
-  }
-
   onDrained(): void {
     void this.close();
   }
@@ -175,23 +151,8 @@ export class StreamSession<Transport extends TransportSession>
     this.drainage?.check();
   }
 
-  onHello(_lane: PeerLane, _renews: boolean): void {}
-
-  onCredentials(_frame: Frame): void {
-    throw new ProtocolError("credentials are not renewed in this session");
-  }
-
-  onUnauthenticated(): void {}
-
   onGoaway(_stage: number, lane: PeerLane, _frame: Frame): void {
     this.#leavingOn = lane;
-  }
-
-  /** An answer to no ping is passed over. */
-  onPong(_token: number): void {}
-
-  onClose(_frame: Frame): void {
-    throw new ProtocolError("a close frame on one of several streams");
   }
 
   /** Calls that are not over. */
@@ -209,8 +170,8 @@ export class StreamSession<Transport extends TransportSession>
     return 0;
   }
 
-  /** Last chance to send. */
-  protected beforeClose(): void {}
+  /** Sends what still waits. */
+  protected beforeClose?(): void;
 
   /** Begins. To be called once, when the session is made: what the peer opens may be there already. */
   open(): this {
@@ -232,14 +193,14 @@ export class StreamSession<Transport extends TransportSession>
         this.parted = !this.ended && error === undefined;
         this.ended = true;
         leave?.();
-        this.stopRenewals();
+        this.stopRenewals?.();
         if (error !== undefined) this.#lost = lostCall(error);
         this.#onEnd({ closeCode, reason, error });
       },
     });
   }
 
-  protected stopRenewals(): void {}
+  protected stopRenewals?(): void;
 
   protected requireOpen(): void {
     if (this.ended) throw neverSent(this.#lost);

@@ -31,7 +31,7 @@ export interface Journal {
 /** The history of topics in the memory of one process: the newest messages of each, within limits. */
 export class MemoryLog implements TopicLog {
   private readonly limits: TopicLimits;
-  /** By number, the oldest first. */
+  /** Entries by number, the oldest first. */
   private readonly entries: Map<number, LogEntry> = new Map();
   private readonly numbers: Map<string, Set<number>> = new Map();
   /** The ids of the messages that are kept. */

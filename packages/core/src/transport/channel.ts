@@ -8,17 +8,17 @@ import type { SessionCompression } from "./compression.js";
 import type { DirectStream, DirectStreamHandler } from "./session.js";
 import * as ResetCode from "./reset-code.js";
 
-/** Written bytes that are sent at once, without waiting for the end of the turn. */
-const FLUSH_AT = 64 * 1024;
-
 /** Bytes handed over after which the transport is asked how many of them wait; fewer are the stream's own. */
 const MEASURE_AT = 4096;
+
+/** Written bytes that are sent at once, without waiting for the end of the turn. */
+const FLUSH_AT = 64 * 1024;
 
 /** Microtasks that a flush waits for a further frame: a step of an asynchronous source takes about three. */
 const LINGER = 4;
 
-/** A reaction to it costs half of what `queueMicrotask` does in Node. */
-const settled: Promise<void> = Promise.resolve();
+/** A reaction to it costs less than `queueMicrotask` in Node. */
+const settled: Promise<void> = /* @__PURE__ */ Promise.resolve();
 
 /** One buffer serves every channel that sends each frame at once: `write` has taken the bytes when it returns. */
 const shared: FrameWriter = new FrameWriter(16 * 1024);
@@ -76,10 +76,8 @@ export class Channel implements DirectStreamHandler, Measured {
   /** Goes out, after the prefix, before the first frame; undefined once it has. */
   private kindToSend: number | undefined = undefined;
   private writer: FrameWriter = shared;
-  private flushScheduled = false;
-  /** Microtasks still to wait, and what the buffer held at the last. */
-  private patience = 0;
-  private heldBytes = 0;
+  /** Undefined while each frame is sent at once. */
+  private gathering: Gathering | undefined = undefined;
   private sendingOver = false;
   /** The peer opened the stream: what it does not read of our answers holds back its requests. */
   private accepted = false;
@@ -91,14 +89,6 @@ export class Channel implements DirectStreamHandler, Measured {
   private unmeasured = 0;
   private waiting: (() => void)[] | undefined = undefined;
   private readonly onFrame = (frame: Frame): void => this.handler?.onFrame(frame);
-  private readonly flushLater = (): void => {
-    if (this.isFilling()) {
-      void settled.then(this.flushLater);
-      return;
-    }
-    this.flushScheduled = false;
-    this.flush(false);
-  };
 
   private constructor(stream: DirectStream, { limits, budget, prefix, compression, traffic }: ChannelSettings) {
     this.traffic = traffic;
@@ -127,9 +117,14 @@ export class Channel implements DirectStreamHandler, Measured {
     return channel;
   }
 
-  /** From now on, frames of one turn of the event loop leave in one write. */
-  coalesce(): void {
-    if (this.writer === shared) this.writer = new FrameWriter();
+  get gathers(): boolean {
+    return this.gathering !== undefined;
+  }
+
+  /** Frames are gathered from now on. */
+  gather(gathering: Gathering): void {
+    this.gathering = gathering;
+    this.writer = gathering.writer;
   }
 
   /** Throws `RpcError` where the peer does not read, and so much waits for it that nothing is to be added. */
@@ -163,16 +158,17 @@ export class Channel implements DirectStreamHandler, Measured {
 
   /** Ends the frame; with `end`, it is this side's last and FIN follows. Returns its bytes. */
   commit(mark: number, end = false): number {
-    const bytes = this.writer.commit(mark);
-    if (end || this.writer === shared || this.writer.position >= FLUSH_AT) this.flush(end);
-    else this.schedule();
+    const { writer, gathering } = this;
+    const bytes = writer.commit(mark);
+    if (end || gathering === undefined || writer.position >= FLUSH_AT) this.flush(end);
+    else if (!gathering.scheduled) gathering.schedule();
     return bytes;
   }
 
   /** Takes back a frame that could not be encoded. A channel that sends each frame at once must then be reset. */
   abandon(mark: number): void {
     this.writer.abandon(mark);
-    if (this.writer === shared) this.writer.clear();
+    if (this.gathering === undefined) this.writer.clear();
   }
 
   /** Runs `write` now, or after the frame that is being encoded: user code called from an encoder may lead here. */
@@ -249,7 +245,7 @@ export class Channel implements DirectStreamHandler, Measured {
       return;
     }
     // Answers that are ready leave now; `shared` never holds any between turns.
-    if (this.writer !== shared) this.flush(false);
+    if (this.gathering !== undefined) this.flush(false);
   }
 
   onEnd(): void {
@@ -295,24 +291,6 @@ export class Channel implements DirectStreamHandler, Measured {
   private stopReading(): void {
     this.reader.stop();
     this.handler = undefined;
-  }
-
-  /** Whether frames have been added of late. */
-  private isFilling(): boolean {
-    const { position } = this.writer;
-    if (position === 0) return false;
-    if (position !== this.heldBytes) {
-      this.heldBytes = position;
-      this.patience = LINGER;
-    }
-    return this.patience-- > 0;
-  }
-
-  private schedule(): void {
-    if (this.flushScheduled) return;
-    this.flushScheduled = true;
-    this.heldBytes = 0;
-    void settled.then(this.flushLater);
   }
 
   private flush(end: boolean): void {
@@ -375,4 +353,49 @@ export class Channel implements DirectStreamHandler, Measured {
     const error = this.budget.refusal("what the peer does not read");
     this.fail(new ProtocolError(error.message, { cause: error }), codeNumber(error.code));
   }
+}
+
+/** Gathers the frames that a channel sends in one turn of the event loop, so that they leave in one write. */
+class Gathering {
+  readonly writer: FrameWriter = new FrameWriter();
+  private readonly channel: Channel;
+  scheduled = false;
+  /** Microtasks still to wait, and what the buffer held at the last. */
+  private patience = 0;
+  private heldBytes = 0;
+  private readonly flushLater = (): void => {
+    if (this.isFilling()) {
+      void settled.then(this.flushLater);
+      return;
+    }
+    this.scheduled = false;
+    this.channel.flushNow();
+  };
+
+  constructor(channel: Channel) {
+    this.channel = channel;
+  }
+
+  /** Sends what is written by the end of the turn. */
+  schedule(): void {
+    this.scheduled = true;
+    this.heldBytes = 0;
+    void settled.then(this.flushLater);
+  }
+
+  /** Whether frames have been added of late. */
+  private isFilling(): boolean {
+    const { position } = this.writer;
+    if (position === 0) return false;
+    if (position !== this.heldBytes) {
+      this.heldBytes = position;
+      this.patience = LINGER;
+    }
+    return this.patience-- > 0;
+  }
+}
+
+/** From now on, frames of one turn of the event loop leave `channel` in one write. */
+export function gatherFrames(channel: Channel): void {
+  if (!channel.gathers) channel.gather(new Gathering(channel));
 }

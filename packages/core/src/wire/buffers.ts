@@ -22,7 +22,7 @@ export function takeSpareBuffer(bytes: number): Uint8Array | undefined {
   return spares[powerFor(bytes)]?.pop();
 }
 
-/** For others to take: whoever was shown the buffer is done with it. */
+/** Gives a buffer back, for others to take: nobody uses it any more. */
 export function giveBuffer(buffer: Uint8Array): void {
   const power = powerFor(buffer.length);
   const alike = spares[power];
@@ -58,7 +58,7 @@ export function borrowBuffer(bytes: number): Uint8Array {
   return takeBuffer(bytes);
 }
 
-/** For others to take: whoever was shown the buffer is done with it. */
+/** Gives a borrowed buffer back, for others to take: nobody uses it any more. */
 export function returnBuffer(buffer: Uint8Array): void {
   if (buffer.length > MAX_SIZE || heldBytes + buffer.length > MAX_HELD_BYTES) {
     giveBuffer(buffer);

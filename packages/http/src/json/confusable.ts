@@ -150,7 +150,7 @@ function itemsOf<Part>(form: Form<Part>): readonly Part[] {
 
 interface Fields<Part> {
   readonly fields: Readonly<Record<string, Part>>;
-  /** For keys that are no fields. */
+  /** Shape of the values of keys that are no fields. */
   readonly others?: Part;
 }
 

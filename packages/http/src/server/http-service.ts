@@ -81,7 +81,7 @@ export class HttpService<Context> {
   private readonly requests: RequestsInProgress;
   private readonly pages: PageAccess;
   private readonly document: OpenApiPage | undefined;
-  /** By their paths. */
+  /** Answers of extensions, by their paths. */
   private readonly extensions: ReadonlyMap<string, ExtensionAnswer>;
   private draining = false;
 

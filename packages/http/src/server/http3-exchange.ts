@@ -208,7 +208,7 @@ export class Http3Exchange implements HttpExchange {
     if (this.closed) this.fail();
   }
 
-  /** What still comes of the body is dropped. */
+  /** Drops the rest of the body. */
   private drop(): void {
     this.reader = undefined;
     this.request.stream.resume();

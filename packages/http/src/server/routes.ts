@@ -38,7 +38,7 @@ export class Routes<Context> {
 
   /**
    * @param prefix before the names of services: "" or "/api"
-   * @param isOpen anybody may call, and is told which methods there are where reflection would
+   * @param isOpen anybody may call, and learns which methods there are where reflection would
    */
   constructor(methods: readonly Bound<Context>[], prefix: string, isOpen: boolean) {
     this.prefix = prefix;

@@ -62,7 +62,7 @@ export class DialTurns {
   }
 }
 
-/** By scheme and host, while dials are under way. */
+/** Turns by scheme and host, while dials are under way. */
 const turnsByHost: Map<string, DialTurns> = new Map();
 
 /** Makes a dial to the host of `url` in its turn. */

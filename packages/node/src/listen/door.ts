@@ -170,7 +170,7 @@ export class Visit {
     // Another listener reports the end of its connection.
     if (this.over) return true;
     if (this.door.full) return false;
-    // The session itself gives up a peer that does not greet, and says so.
+    // The session itself closes where a peer does not greet, and says so.
     this.expireIn(this.door.limits.maxHandshakeMs + this.door.limits.maxCloseMs);
     this.releaseHeld();
     return true;

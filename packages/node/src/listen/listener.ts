@@ -61,7 +61,7 @@ export interface ListenSettings {
   readonly trustedProxies: TrustedProxies | undefined;
   readonly limits: Limits;
   readonly web: WebOffer;
-  /** By which several processes resume each other's sessions over QUIC; empty for a process of its own. */
+  /** Key by which several processes resume each other's sessions over QUIC; empty for a process of its own. */
   readonly ticketKeys: readonly Uint8Array[];
   /** A listener over UDP may be left out where there is no native engine. */
   readonly engineOptional: boolean;
@@ -126,7 +126,7 @@ export interface Arrival {
 
 /** One address that takes sessions. */
 export interface Listener {
-  /** With the port that it has. */
+  /** URL with the port that the listener has. */
   readonly url: string;
   readonly address: { readonly host: string; readonly port: number } | undefined;
   /** Whether it takes requests of plain HTTP/3. Default false. */

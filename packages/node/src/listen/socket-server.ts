@@ -21,12 +21,12 @@ export interface Guest {
 /** The connections of a server, from the moment they are accepted: those for which the door has no room are closed at once. */
 export class Guests {
   readonly sockets: Set<Socket> = new Set();
-  /** Of the listener. Empty until it listens: nobody enters before. */
+  /** URL of the listener. Empty until it listens: nobody enters before. */
   url = "";
   private readonly door: Door;
   /** Whoever came before that: a cluster's primary may give a worker connections before it says that the worker listens. */
   private readonly early: (() => void)[] = [];
-  /** By the socket, or where TLS hides that by the address that it comes from. */
+  /** Guests by the socket, or where TLS hides that by the address that it comes from. */
   private readonly guests: Map<Socket | string, Guest> = new Map();
 
   /** The listeners that the server has for connections by now get only those that found room. */

@@ -40,7 +40,7 @@ export class ServerTls {
     };
   }
 
-  /** For handshakes that begin from now on. Throws, and leaves everything as it is, where a certificate cannot be used. */
+  /** Sets the certificate of handshakes that begin from now on. Throws, and leaves everything as it is, where a certificate cannot be used. */
   update(server: Server, settings: ListenSettings): void {
     const certificates = certificatesOf(settings);
     const byName = contextsByName(certificates, settings.clientCertificates);

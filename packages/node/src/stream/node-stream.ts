@@ -107,7 +107,7 @@ class NodeByteStream implements ByteStream {
     this.writable.destroy();
   }
 
-  /** What `console.log` of a session writes: a TLS socket holds the private key of its server. */
+  /** Returns the value that `console.log` of a session writes, which is without the socket: that of TLS holds its server's private key. */
   [inspect.custom](): object {
     return { readable: this.readable.constructor.name, writable: this.writable.constructor.name };
   }

@@ -15,7 +15,7 @@ export interface TransportDialOptions extends Partial<CertificateOptions> {
   readonly serverName?: string;
   /** Header fields of the HTTP request, over WebSocket and WebTransport; other transports have none. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** For a client that carries calls by a protocol of its own; in a session's greeting they travel without the provider. */
+  /** Credentials for a client that carries calls by a protocol of its own; in a session's greeting they travel without the provider. */
   readonly credentials?: string;
   /** Milliseconds until the attempt is given up. Default 10,000. */
   readonly timeoutMs?: number;

@@ -67,7 +67,7 @@ const NO_SESSIONS =
 const NOT_WELCOME =
   "the server, or a proxy in front of it, refuses this client: see `credentials` and `headers` here, `authenticate` and `allowedHosts` there";
 
-/** By the HTTP status that answers the request for a session. */
+/** Hints by the HTTP status that answers the request for a session. */
 const ANSWERED: Readonly<Record<number, string>> = {
   400: NO_SESSIONS,
   401: NOT_WELCOME,

@@ -16,7 +16,7 @@ import {
 export interface GroupShare {
   /** This worker's sockets: one for each UDP port, in the order of what `serve` listens on. */
   readonly members: readonly GroupMember[];
-  /** By which each worker resumes the sessions of all. */
+  /** Key by which each worker resumes the sessions of all. */
   readonly ticketKey: Uint8Array;
 }
 

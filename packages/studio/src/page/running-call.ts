@@ -9,15 +9,15 @@ import { Outbox } from "./outbox.js";
 
 const ASK_MS = 5000;
 
-/** What a person asks of one call. */
+/** One call as a person wants it made. */
 export interface CallRequest {
-  /** What is sent first, or all that is; undefined where the caller streams. */
+  /** The message, or the first of several; undefined where the caller streams. */
   readonly input: unknown;
   readonly metadata: readonly (readonly [name: string, value: string])[];
   readonly timeoutMs?: number | undefined;
   readonly via?: "lane" | "stream" | undefined;
   readonly compress?: true | undefined;
-  /** Another process carries the call, and is told its name and how it travels. */
+  /** Another process carries the call, and gets its name and how it travels. */
   readonly isCarried: boolean;
   /** The server tells durations of calls that are named, by this method. */
   readonly served: AnyMethod | undefined;

@@ -1,4 +1,4 @@
-/** What a person sets of a call, beside its message. */
+/** Settings that a person gives a call, beside its message. */
 export interface CallSettings {
   /** Lines of "name: value", as they were typed. */
   readonly metadata: string;

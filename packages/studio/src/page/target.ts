@@ -24,7 +24,7 @@ export class Target extends Observed {
   readonly describesItself: boolean;
   /** Another process carries the calls. They are named, for the timings that it tells of them. */
   readonly isCarried: boolean;
-  /** What a call may choose. */
+  /** Options that a call may have. */
   readonly can: { readonly via: boolean; readonly compress: boolean };
   onTimings: (event: CarrierEvent & { readonly type: "timings" }) => void = () => {};
 

@@ -16,8 +16,19 @@ export interface ReceiveFlow {
   end(): void;
 }
 
-/** By pausing the stream. */
-export class StreamReceiveFlow implements ReceiveFlow {
+/** Carries items that have a way of their own to be held back. */
+export interface FlowCarrier {
+  readonly channel: Pick<CallChannel["channel"], "compression" | "budget">;
+  receiveFlow(id: number): ReceiveFlow;
+}
+
+/** Returns what holds back the items that a call receives. */
+export function receiveFlowOf(carrier: CallChannel | FlowCarrier, id: number): ReceiveFlow {
+  return carrier.receiveFlow?.(id) ?? new StreamReceiveFlow(carrier as CallChannel);
+}
+
+/** Holds the sender back by pausing the stream. */
+class StreamReceiveFlow implements ReceiveFlow {
   private unread = 0;
   private paused = false;
   private over = false;
@@ -52,7 +63,7 @@ export class StreamReceiveFlow implements ReceiveFlow {
   }
 }
 
-/** By credit, and by what the transport has room for. */
+/** Holds this side's items back by credit, and by what the transport has room for. */
 export class SendFlow implements ItemFlow {
   private credit: number;
   private readonly carrier: CallChannel;

@@ -9,14 +9,9 @@ import type { Frame } from "../../wire/frame.js";
 import { decodeMetadata, type RawMetadata } from "../../wire/metadata.js";
 import { readOptionalHead } from "../../wire/request.js";
 import type { CallChannel } from "../carrier.js";
-import type { ReceiveFlow } from "./flow.js";
+import { type FlowCarrier, type ReceiveFlow, receiveFlowOf } from "./flow.js";
 import { type ItemQueue, itemQueue, type ItemStream } from "./item-stream.js";
 import { decodedBytes, decodePayload } from "../messages/payload.js";
-
-/** A carrier of calls, as far as items arrive on it. */
-interface ItemCarrier extends Pick<CallChannel, "receiveFlow"> {
-  readonly channel: Pick<CallChannel["channel"], "compression" | "budget">;
-}
 
 /** The messages that one side of a call receives: item frames in, an `ItemStream` out, with the flow control between. */
 export class ItemReceiver {
@@ -51,10 +46,10 @@ export class ItemReceiver {
   }
 
   /** @param codec of the items, as they are on the carrier */
-  carriedBy(carrier: ItemCarrier, id: number, codec: MessageCodec<unknown> | undefined): void {
+  carriedBy(carrier: CallChannel | FlowCarrier, id: number, codec: MessageCodec<unknown> | undefined): void {
     this.codec = codec;
     this.compression = carrier.channel.compression;
-    this.flow = carrier.receiveFlow(id);
+    this.flow = receiveFlowOf(carrier, id);
     this.budget = carrier.channel.budget;
   }
 

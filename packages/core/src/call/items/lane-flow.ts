@@ -12,8 +12,8 @@ const QUICKLY = 250;
 const EXTRA_SHARE = 1 / 8;
 
 /**
- * By credit. The window is `INITIAL_CREDIT`, and doubles while the application reads a whole one at once: what a reader that has become slow leaves
- * unread is what it was granted.
+ * Holds the sender back by credit. The window is `INITIAL_CREDIT`, and doubles while the application reads a whole one at once: a reader that becomes
+ * slow leaves unread what was granted by then.
  */
 export class LaneReceiveFlow implements ReceiveFlow {
   private size = INITIAL_CREDIT;

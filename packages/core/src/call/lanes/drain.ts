@@ -1,4 +1,5 @@
 import * as GoawayStage from "../../wire/goaway-stage.js";
+import type { Callee } from "../carrier.js";
 
 /** The session, as far as a drain needs it. */
 export interface DrainHost {
@@ -6,8 +7,7 @@ export interface DrainHost {
   drainage: Drain | undefined;
   /** Calls of this side that are not over, and streams whose bytes the peer may not have. */
   callsMade(): number;
-  /** Calls and notifications of the peer that are being served. */
-  callsServed(): number;
+  readonly callee: Pick<Callee, "calls">;
   goaway(stage: number): void;
   /** Either side has begun to drain. */
   onDraining(): void;
@@ -45,7 +45,7 @@ export class Drain {
   /** Why no call may be made; undefined: it may. A side that drains still calls for the calls it serves. */
   get objection(): string | undefined {
     if (this.refused) return "the peer takes no more calls: it goes away";
-    return this.refusing && this.#host.callsServed() === 0 ? "the session is being drained" : undefined;
+    return this.refusing && this.#host.callee.calls === 0 ? "the session is being drained" : undefined;
   }
 
   start(): void {
@@ -69,6 +69,6 @@ export class Drain {
       this.#toldFinished = true;
       this.#host.goaway(GoawayStage.Finished);
     }
-    if (this.refusing && this.#peerFinished && this.#host.callsServed() === 0) this.#host.onDrained();
+    if (this.refusing && this.#peerFinished && this.#host.callee.calls === 0) this.#host.onDrained();
   }
 }

@@ -1,5 +1,5 @@
 import { codeNumber, ProtocolError, RpcError } from "../../errors.js";
-import type { Channel, FrameHandler } from "../../transport/channel.js";
+import { type Channel, type FrameHandler, gatherFrames } from "../../transport/channel.js";
 import { lostCall } from "../../transport/close-codes.js";
 import { describeReset } from "../../transport/reset-codes.js";
 import { Cursor } from "../../wire/cursor.js";
@@ -23,14 +23,15 @@ export interface LaneHost extends DrainHost {
   readonly settings: CarrierSettings;
   /** The last of the calls that were made on the lane is over. */
   onIdle(): void;
-  onHello(lane: PeerLane, renews: boolean): void;
+  onHello?(lane: PeerLane, renews: boolean): void;
   /** The peer says on `lane` that it goes away; the stage is a `GoawayStage`, and the frame has what it says. */
   onGoaway(stage: number, lane: PeerLane, frame: Frame): void;
-  onPong(token: number): void;
-  /** Credentials are renewed. Throws `ProtocolError` where this side renews none. */
-  onCredentials(frame: Frame): void;
-  /** A close frame. Throws `ProtocolError` where a session ends in another way. */
-  onClose(frame: Frame): void;
+  /** Absent where this side sends no pings: an answer to none is passed over. */
+  onPong?(token: number): void;
+  /** Renews credentials; absent or undefined where this side renews none. */
+  readonly renewal?: { onFrame(frame: Frame): void } | undefined;
+  /** A close frame; absent where a session ends in another way. */
+  onClose?(frame: Frame): void;
 }
 
 /** A lane on which only the peer calls, as far as this side knows; `Lane` adds the calls of this side. */
@@ -60,7 +61,7 @@ export class PeerLane implements FrameHandler {
     this.onOver = onOver;
     this.format = host.settings.format;
     this.channel = channel(this);
-    this.channel.coalesce();
+    gatherFrames(this.channel);
     this.callee = host.callee.onLane?.(this.channel) ?? new UnservedLane(this.channel);
     this.greet();
   }
@@ -132,7 +133,7 @@ export class PeerLane implements FrameHandler {
   }
 
   protected onPong(token: number): void {
-    this.host.onPong(token);
+    this.host.onPong?.(token);
   }
 
   /** Whether a frame still matters that arrives when the lane has ended. */
@@ -167,7 +168,7 @@ export class PeerLane implements FrameHandler {
     this.channel.compression?.onPeer(compressions);
     if (codec !== undefined) this.callee.onHello(codec);
     this.greeted = true;
-    this.host.onHello(this, renews);
+    this.host.onHello?.(this, renews);
   }
 
   private onGoaway(stage: number, frame: Frame): void {
@@ -186,8 +187,11 @@ export class PeerLane implements FrameHandler {
     } else if (type === FrameType.Pong) {
       this.onPong(new Cursor(bytes, start, end).varint());
     } else if (type === FrameType.Credentials) {
-      this.host.onCredentials(frame);
+      const { renewal } = this.host;
+      if (renewal === undefined) throw new ProtocolError("credentials are not renewed in this session");
+      renewal.onFrame(frame);
     } else if (type === FrameType.Close) {
+      if (this.host.onClose === undefined) throw new ProtocolError("a close frame on one of several streams");
       this.host.onClose(frame);
     } else {
       throw new ProtocolError(`frame type ${type} is unknown`);

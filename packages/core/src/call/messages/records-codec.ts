@@ -1,6 +1,6 @@
 import { fnv1a } from "../../contract/service-id.js";
 import { appendBytes, type SessionCodec } from "../../contract/session-codec.js";
-import { recordsFormat } from "../../wire/msgpack.js";
+import { recordsFormat } from "../../msgpack/records-format.js";
 
 /**
  * MessagePack in which objects are records: their keys are written once in a message, or not at all where both sides

@@ -5,7 +5,7 @@ import type { SessionCodec } from "../../contract/session-codec.js";
 import { RpcError } from "../../errors.js";
 import { FrameWriter } from "../../wire/writer.js";
 import { json } from "./json.js";
-import { recordsFormat } from "../../wire/msgpack.js";
+import { recordsFormat } from "../../msgpack/records-format.js";
 import { requireModest, requireSendable } from "./nesting.js";
 import { msgpackRecords } from "./records-codec.js";
 import { msgpack, raw } from "./session-codecs.js";

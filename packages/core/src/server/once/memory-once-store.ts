@@ -33,7 +33,7 @@ interface Entry {
   readonly madeAt: number;
   readonly keepUntil: number;
   readonly holder: Holder;
-  /** By the monotonic clock. */
+  /** End of the lease, by the monotonic clock. */
   leaseUntil: number;
   bytes: number;
   /** The value of `bytes` when the call ended. */
@@ -65,7 +65,7 @@ interface Holder {
 export class MemoryOnceStore implements OnceStore {
   private readonly entries: Map<string, Entry> = new Map();
   private readonly holders: Map<string, Holder> = new Map();
-  /** By their ranks: those that have most to be forgotten are found without looking at all. */
+  /** Holders by their ranks: those that have most to be forgotten are found without looking at all. */
   private readonly ranks: readonly Set<Holder>[] = Array.from({ length: RANKS }, () => new Set<Holder>());
   private readonly bounds: Required<Omit<MemoryOnceStoreOptions, "since">>;
   private forgottenUntil: number;

@@ -25,10 +25,6 @@ export class MovingBudget extends MemoryBudget {
     this.home.release(bytes);
   }
 
-  override requireRoom(bytes: number, what: string): void {
-    this.home.requireRoom(bytes, what);
-  }
-
   override watch(part: Measured): void {
     this.parts.add(part);
     this.home.watch(part);

@@ -1,4 +1,4 @@
-import type { MemoryBudget } from "../../memory-budget.js";
+import { budgetBeside, type MemoryBudget } from "../../memory-budget.js";
 import type { Limits } from "../../limits.js";
 import type { ServerLoad } from "../server-load.js";
 import type { ResumedCall, ResumedCallHost } from "./resumed-call.js";
@@ -76,7 +76,7 @@ export class ResumableCalls implements ResumedCallHost {
     const close = (): void => {
       for (const call of calls) call.giveUp("resource_exhausted");
     };
-    const own = budget.beside(limits.maxSessionBytes, "limits.maxSessionBytes", close);
+    const own = budgetBeside(budget, limits.maxSessionBytes, "limits.maxSessionBytes", close);
     const group: Group = { calls, ...own };
     this.groups.set(name, group);
     return group;

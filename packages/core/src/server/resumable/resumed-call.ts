@@ -29,7 +29,7 @@ class ResumedStream extends IncomingCallStream {
     this.durable = durable;
   }
 
-  override receiveFlow(): ReceiveFlow {
+  receiveFlow(): ReceiveFlow {
     return this.durable.receiveFlow;
   }
 }
@@ -37,7 +37,7 @@ class ResumedStream extends IncomingCallStream {
 /** A resumable call as its callee has it: served on a stream that outlives the attempts which carry it, of which the latest alone counts. */
 export class ResumedCall implements AttemptHost {
   readonly key: string;
-  /** Whose it is; empty where callers are not distinguished. */
+  /** Principal of the call; empty where callers are not distinguished. */
   readonly principal: string;
   /** The calls among which it waits for a session. */
   group: unknown = undefined;

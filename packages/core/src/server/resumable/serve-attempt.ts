@@ -2,7 +2,7 @@ import type { AnswerCarrier, RequestHandler } from "../../call/carrier.js";
 import { itemQueue } from "../../call/items/item-stream.js";
 import { fullName, streamsInput, streamsOutput } from "../../contract/descriptor.js";
 import { RpcError } from "../../errors.js";
-import { RESUMABLE_BYTES } from "../../memory-budget.js";
+import { RESUMABLE_BYTES, requireRoom } from "../../memory-budget.js";
 import type { ChannelSettings } from "../../transport/channel.js";
 import type { Head } from "../../wire/head.js";
 import { decodeResume } from "../../wire/piece.js";
@@ -53,7 +53,7 @@ export function serveAttempt<Context>(
   } else if (call !== undefined) {
     throw refusal("already_exists", "another call has this token");
   }
-  if (call === undefined) budget.requireRoom(RESUMABLE_BYTES, "the call");
+  if (call === undefined) requireRoom(budget, RESUMABLE_BYTES, "the call");
   const attempt = new ServedAttempt(carrier, callId, method, settings);
   attempt.enter();
   const suspension = { limits, budget, load: admission.load };

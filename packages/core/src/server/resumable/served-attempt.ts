@@ -1,9 +1,10 @@
 import type { AnswerCarrier, IncomingCall } from "../../call/carrier.js";
 import { flushPieces, pieceCursor, type Pipe, sendPiece } from "../../call/durable/pipe.js";
-import { SendFlow } from "../../call/items/flow.js";
+import { type ReceiveFlow, receiveFlowOf, SendFlow } from "../../call/items/flow.js";
 import { sendHead } from "../../call/messages/payload.js";
 import { type AnyMethod, fullName } from "../../contract/descriptor.js";
 import { type Code, RpcError } from "../../errors.js";
+import { gatherFrames } from "../../transport/channel.js";
 import type { Cursor } from "../../wire/cursor.js";
 import type { Frame } from "../../wire/frame.js";
 import type { PieceFields } from "../../wire/piece.js";
@@ -31,7 +32,7 @@ export class ServedAttempt implements IncomingCall, Pipe {
   private readonly method: string;
   private readonly settings: ReplySettings;
   private readonly leave: () => void;
-  private readonly receiving: ReturnType<AnswerCarrier["receiveFlow"]>;
+  private readonly receiving: ReceiveFlow;
   private over = false;
   private deciding = false;
   /** To be called when the decision has come, where the attempt was over before. */
@@ -43,10 +44,10 @@ export class ServedAttempt implements IncomingCall, Pipe {
     this.method = fullName(method);
     this.settings = settings;
     this.flow = new SendFlow(carrier);
-    this.receiving = carrier.receiveFlow(id);
+    this.receiving = receiveFlowOf(carrier, id);
     this.leave = settings.admission.attach();
     // Frames of the call and of the attempt are begun at the same time: they need writers of their own.
-    carrier.channel.coalesce();
+    gatherFrames(carrier.channel);
   }
 
   /** From now on what the caller sends arrives. */

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::Endpoint;
 use crate::handle::{Handle, Session};
 
-/// What is due leaves meanwhile.
+/// Time in which datagrams that are due leave.
 const MARGIN: Duration = Duration::from_millis(10);
 
 impl Endpoint {

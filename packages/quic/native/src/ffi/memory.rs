@@ -1,6 +1,6 @@
 //! The allocator below: glibc's, shared with the rest of the process.
 
-/// Gives free memory back to the system, wherever it lies. Takes about a millisecond for 3 MB.
+/// Gives free memory back to the system, wherever it lies. Takes longer the more there is.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn give_back() {
     // SAFETY: touches memory that is free, under the allocator's locks.

@@ -2,13 +2,13 @@ import type { JsonSchema } from "@quicrpc/services";
 import type { Edit, Path } from "../schema/edit.js";
 import type { JsonNode } from "../schema/json-tree.js";
 
-/** What every part of a form has. */
+/** Context of every part of a form. */
 export interface FormContext {
   readonly root: JsonSchema;
   readonly text: string;
   /** Grows with each change that was not made in a field: what a field remembers of its own is void then. */
   readonly generation: number;
-  /** What is wrong with the value that begins at a place of the text. */
+  /** Returns the problems of the value that begins at a place of the text. */
   readonly problemsAt: (from: number) => readonly string[];
   /**
    * Edits the text. `focus`: the id within which the first control is focused afterwards. Returns false where the text has changed since: a path of then
@@ -23,7 +23,7 @@ export interface FieldProps {
   readonly node: JsonNode;
   readonly schema: unknown;
   readonly path: Path;
-  /** What the value is called. */
+  /** Name of the value. */
   readonly label: string;
   /** Fields around it. */
   readonly depth: number;

@@ -3,7 +3,7 @@ import { exampleOf } from "./example.js";
 import type { JsonNode } from "./json-tree.js";
 import { choicesOf, itemOf, memberOf, membersOf, partsOf, resolved } from "./schema.js";
 
-/** What may be typed at a place of a JSON text. */
+/** Text that may be typed at a place of a JSON text. */
 interface Proposal {
   readonly label: string;
   /** The text that is put there. */

@@ -3,7 +3,7 @@ import type { JsonNode } from "./json-tree.js";
 /** The way from a text's outermost value to another: of each value on the way, the index of its member or item. */
 export type Path = readonly number[];
 
-/** What becomes of one value of a JSON text. */
+/** Change of one value of a JSON text. */
 export type Edit =
   | { readonly kind: "replace"; readonly value: unknown }
   /** The text of the value as JSON, for numbers that JavaScript would round. */
@@ -53,7 +53,7 @@ function placesOf({ properties, items }: JsonNode): readonly { readonly from: nu
   return properties.length > 0 ? properties.map(({ from, to, value }) => ({ from, to: value?.to ?? to })) : items;
 }
 
-/** What goes with a member or an item: it, and one comma. */
+/** Returns the part of the text that is removed with a member or an item: it, and one comma. */
 function gapOf(parent: JsonNode, index: number): readonly [from: number, to: number] {
   const places = placesOf(parent);
   const [before, own, after] = [places[index - 1], places[index], places[index + 1]];

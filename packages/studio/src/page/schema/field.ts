@@ -2,7 +2,7 @@ import { type JsonSchema, schemaText } from "@quicrpc/services";
 import type { JsonNode } from "./json-tree.js";
 import { choicesOf, isObject, keyOf, markOf, memberOf, membersOf, partsOf, resolved } from "./schema.js";
 
-/** What a form has for a schema. */
+/** Kind of field by which a form shows a schema. */
 export type FieldKind =
   | "object"
   | "array"

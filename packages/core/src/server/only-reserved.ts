@@ -1,8 +1,8 @@
 import type { Callee } from "../call/carrier.js";
-import { Serving, type ServingHost } from "../server/serving.js";
 import { FormatTable } from "../call/messages/session-format.js";
+import { Serving, type ServingHost } from "./serving.js";
 
 /** Serves what the peer may call without a router, in a session that serves nothing else. */
-export function onlyReserved(host: ServingHost, prefix: Uint8Array = new Uint8Array(0)): Callee {
+export function onlyReserved(host: ServingHost, prefix: Uint8Array): Callee {
   return new Serving(host, { prefix, formats: new FormatTable([]), compression: undefined });
 }

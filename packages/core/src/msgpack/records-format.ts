@@ -1,5 +1,5 @@
 import { Packr } from "msgpackr";
-import { recordsReader } from "../msgpack/records.js";
+import { recordsReader } from "./records.js";
 
 /** MessagePack with msgpackr's record extension. */
 export interface RecordsFormat {
