@@ -5,6 +5,8 @@ import {
   fullName,
   type IncomingContext,
   type ItemReceiver,
+  type Link,
+  type LinkedSet,
   ServedCall,
   type ServedCallSettings,
 } from "@quicrpc/core/transport";
@@ -32,7 +34,7 @@ export interface HttpCallSettings {
   /** Bytes from which on messages are compressed for a client that can read that. */
   readonly compressFrom: number;
   /** Calls in progress. */
-  readonly calls: Set<HttpCall>;
+  readonly calls: LinkedSet<HttpCall>;
 }
 
 /** A request, as far as it was understood. */
@@ -55,6 +57,8 @@ export abstract class HttpCall extends ServedCall {
   protected readonly unsent: HeldBytes;
   /** No handler was entered, and the call may be made again. */
   protected wasRefused = false;
+  /** Among the calls in progress. */
+  private place: Link<HttpCall> | undefined = undefined;
   private readonly accepts: string | undefined;
   private readonly method: AnyMethod | undefined;
 
@@ -101,12 +105,12 @@ export abstract class HttpCall extends ServedCall {
   }
 
   protected onEntered(): void {
-    this.shared.calls.add(this);
+    this.place = this.shared.calls.add(this);
     this.exchange.onGone = () => this.onCancel("cancelled", true);
   }
 
   protected onLeft(): void {
-    this.shared.calls.delete(this);
+    if (this.place !== undefined) this.shared.calls.remove(this.place);
     this.exchange.onGone = undefined;
   }
 

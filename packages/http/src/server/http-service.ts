@@ -23,6 +23,7 @@ import {
   guardedShedder,
   IncomingContext,
   inputFingerprint,
+  LinkedSet,
   type OnceSettings,
   OverloadGuard,
   requirePositions,
@@ -73,11 +74,11 @@ export class HttpService<Context> {
   private readonly ownAdmission: Admission;
   private readonly routes: Routes<Context>;
   private readonly shared: HttpCallSettings;
-  private readonly calls: Set<HttpCall> = new Set();
+  private readonly calls: LinkedSet<HttpCall> = new LinkedSet();
   private readonly authentications: Pick<Authentications<HttpPeer, Context>, "run"> | undefined;
   private readonly guard: OverloadGuard | undefined;
   /** Those that read a request's message. */
-  private readonly readers: Set<RequestReader> = new Set();
+  private readonly readers: LinkedSet<RequestReader> = new LinkedSet();
   private readonly requests: RequestsInProgress;
   private readonly pages: PageAccess;
   private readonly document: OpenApiPage | undefined;
@@ -130,11 +131,11 @@ export class HttpService<Context> {
   async drain(timeoutMs: number = this.limits.maxDrainMs): Promise<void> {
     this.draining = true;
     const refusal = new RpcError("unavailable", "the server is being drained", { refused: true });
-    for (const reader of this.readers) reader.give(refusal);
+    for (const { value } of [...this.readers]) value.give(refusal);
     const { requests } = this;
     const isIdle = (): boolean => this.admission.calls === 0 && requests.none;
     if (!(await requests.reaches(isIdle, timeoutMs))) {
-      for (const call of this.calls) call.abort(new RpcError("unavailable", "the server is being drained"));
+      for (const { value } of [...this.calls]) value.abort(new RpcError("unavailable", "the server is being drained"));
       // Handlers that run on keep nobody waiting.
       await requests.reaches(() => requests.none, this.limits.maxCloseMs);
     }
