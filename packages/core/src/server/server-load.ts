@@ -6,11 +6,16 @@ import type { MemoryBudget, ServerBudget } from "../memory-budget.js";
 /** Milliseconds that the handlers of a session have to end when it is closed for what it holds. */
 const GRACE_MS = 1000;
 
-/** A session of a server. */
-interface Member {
+/** A session of a server, or a request over HTTP. */
+class Member {
   readonly budget: MemoryBudget;
   /** Closes it, because others need its memory. */
   readonly close: (error: RpcError) => void;
+
+  constructor(budget: MemoryBudget, close: (error: RpcError) => void) {
+    this.budget = budget;
+    this.close = close;
+  }
 }
 
 /** Load of all sessions of one server, which share it. */
@@ -51,7 +56,7 @@ export class ServerLoad implements ServerBudget {
 
   /** A session has begun. Returns what is to be called when it has ended; what it holds then is held until it is given back. */
   enter(budget: MemoryBudget, close: (error: RpcError) => void): () => void {
-    const member = this.members.add({ budget, close });
+    const member = this.members.add(new Member(budget, close));
     return () => {
       this.members.remove(member);
       // Nobody measures it again, and streams that were over before the session have not been told of its end.

@@ -38,7 +38,7 @@ export interface HttpCallSettings {
 }
 
 /** A request, as far as it was understood. */
-export interface HttpRoute {
+export class HttpRoute {
   readonly exchange: HttpExchange;
   /** Undefined where the request names none that is served. */
   readonly method: AnyMethod | undefined;
@@ -47,6 +47,20 @@ export interface HttpRoute {
   readonly accepts: string | undefined;
   /** Holds what the client has not read of the answer, until the request is over. */
   readonly unsent: HeldBytes;
+
+  constructor(
+    exchange: HttpExchange,
+    method: AnyMethod | undefined,
+    format: MessageFormat,
+    accepts: string | undefined,
+    unsent: HeldBytes,
+  ) {
+    this.exchange = exchange;
+    this.method = method;
+    this.format = format;
+    this.accepts = accepts;
+    this.unsent = unsent;
+  }
 }
 
 /** A call that came as an HTTP request. */
