@@ -1,5 +1,5 @@
 import { type Router, RpcError, rpcError } from "@quicrpc/core";
-import { createServer as createHttp, type RequestListener, type Server } from "node:http";
+import { createServer as createHttp, type RequestListener } from "node:http";
 import { createServer as createH2c, type Http2Server } from "node:http2";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";

@@ -1,11 +1,4 @@
-import {
-  type ErrorHook,
-  interceptRouter,
-  type Limits,
-  type Metadata,
-  RpcError,
-  ServerLoad,
-} from "@quicrpc/core";
+import { type ErrorHook, interceptRouter, type Limits, type Metadata, RpcError, ServerLoad } from "@quicrpc/core";
 import type { AnyMethod } from "@quicrpc/core/generated";
 import {
   Admission,

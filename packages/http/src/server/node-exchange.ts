@@ -162,9 +162,7 @@ export class NodeExchange extends NodeInput implements HttpExchange {
   /** Node ends the body of a stream of HTTP/2 that was reset like any other. */
   protected get wasCutOff(): boolean {
     const { httpVersionMajor, complete, stream } = this.request;
-    return httpVersionMajor === 1
-      ? !complete
-      : stream?.aborted === true || (stream?.rstCode ?? NO_ERROR) !== NO_ERROR;
+    return httpVersionMajor === 1 ? !complete : stream?.aborted === true || (stream?.rstCode ?? NO_ERROR) !== NO_ERROR;
   }
 
   private get hasBody(): boolean {

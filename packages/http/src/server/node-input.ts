@@ -187,7 +187,10 @@ function headersOf(fields: NodeHeaders): Headers {
 }
 
 /** The fields of an answer, which are its own: a head's may be those of many answers. */
-export function fieldsOf({ fields, metadata }: AnswerHead, added: HttpExchange["added"]): Record<string, string | string[]> {
+export function fieldsOf(
+  { fields, metadata }: AnswerHead,
+  added: HttpExchange["added"],
+): Record<string, string | string[]> {
   const own = fieldsWith(fields, added);
   if (metadata === undefined) return { ...own };
   const all: Record<string, string | string[]> = Object.assign(Object.create(null), own);

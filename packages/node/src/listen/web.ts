@@ -73,7 +73,9 @@ const listen = async (
   const alternative = announces ? `h3=":${port}"; ma=${ALTERNATIVE_SECONDS}` : undefined;
   const takesHttp2 = secure && offer.http !== undefined && !acceptors.some(({ alpn }) => alpn === "h2");
   const { Http2Connections } = takesHttp2 ? await import("./http2-connections.js") : {};
-  const http2 = Http2Connections && new Http2Connections(MAX_HEADER_FIELDS, {
+  const http2 =
+    Http2Connections &&
+    new Http2Connections(MAX_HEADER_FIELDS, {
       stream: offer.http?.takesStreams === true ? onStream : undefined,
       request: onRequest,
     });
