@@ -120,11 +120,11 @@ export class HttpService<Context> {
   async drain(timeoutMs: number = this.limits.maxDrainMs): Promise<void> {
     this.draining = true;
     const refusal = new RpcError("unavailable", "the server is being drained", { refused: true });
-    for (const { value } of [...this.readers]) value.give(refusal);
+    for (const { value } of Array.from(this.readers)) value.give(refusal);
     const { requests } = this;
     const isIdle = (): boolean => this.admission.calls === 0 && requests.none;
     if (!(await requests.reaches(isIdle, timeoutMs))) {
-      for (const { value } of [...this.calls]) value.abort(new RpcError("unavailable", "the server is being drained"));
+      for (const { value } of Array.from(this.calls)) value.abort(new RpcError("unavailable", "the server is being drained"));
       // Handlers that run on keep nobody waiting.
       await requests.reaches(() => requests.none, this.limits.maxCloseMs);
     }

@@ -33,7 +33,7 @@ export class Match<Context> {
     bound: Bound<Context>,
     format: MessageFormat,
     framing: Framing,
-    query: URLSearchParams | undefined = undefined,
+    query?: URLSearchParams,
   ) {
     this.bound = bound;
     this.format = format;

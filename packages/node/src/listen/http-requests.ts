@@ -105,7 +105,7 @@ export class HttpRequests {
   ): void {
     const { guest, alternative } = origin;
     const added = alternative === undefined || this.known.has(guest) ? undefined : { "alt-svc": alternative };
-    const own = this.ownAnswer(origin, headers[":path"] as string | undefined, settings);
+    const own = this.ownAnswer(origin, headers[":path"], settings);
     if (own !== undefined) {
       const [status, text] = own;
       stream.on("error", () => {});
