@@ -1,5 +1,6 @@
-// Unary calls in JSON over HTTP/1.1 and HTTP/2, with TLS, 64 in flight: `serve({ http: true })`, connect-es, and a handler of Node's own with `JSON.parse` and
-// `JSON.stringify`, each in a process of its own, in turn: `npm run bench:http [-- --rounds 9 --calls 4000]`. The client is Node's in each case.
+// Unary calls in JSON over HTTP/1.1 and HTTP/2, with TLS, 64 in flight: `serve({ http: true })`, a handler of Node's own with `JSON.parse` and
+// `JSON.stringify`, connect-es, tRPC, Hono and oRPC, each in a process of its own, in turn: `npm run bench:http [-- --rounds 9 --calls 4000]`. The client is Node's in
+// each case, and all but Node's own handler check the input by a schema.
 import { fork } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createSecureServer as createHttp2, connect as connectHttp2 } from "node:http2";
@@ -10,6 +11,7 @@ import { parseArgs } from "node:util";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { serve as serveQuicrpc } from "@quicrpc/node";
 import { createRouter } from "@quicrpc/core/generated";
+import { httpPeers, isHttpPeer } from "./http-peers.js";
 import { median } from "./median.js";
 import { type CertificateFiles, temporaryCertificate } from "./certificate.js";
 import { service } from "./contestant.js";
@@ -17,15 +19,19 @@ import { connectBench } from "./contestants/connect.js";
 import { benchMethods } from "./generated/bench.js";
 
 const IN_FLIGHT = 64;
-const CONTESTANTS = ["node", "quicrpc", "connect-es"] as const;
+const CONTESTANTS = ["node", "quicrpc", "connect-es", "trpc", "hono", "orpc"] as const;
 type Contestant = (typeof CONTESTANTS)[number];
 const VERSIONS = ["HTTP/1.1", "HTTP/2"] as const;
 type Version = (typeof VERSIONS)[number];
 
-const BODY = Buffer.from(JSON.stringify({ a: 9, b: 2 }));
-const HEADERS = { "content-type": "application/json", "content-length": String(BODY.length) };
 /** connect-es names methods as in the .proto file. */
-const pathOf = (name: Contestant): string => `/bench.v1.Bench/${name === "connect-es" ? "Multiply" : "multiply"}`;
+const pathOf = (name: Contestant): string =>
+  isHttpPeer(name) ? httpPeers[name].path : `/bench.v1.Bench/${name === "connect-es" ? "Multiply" : "multiply"}`;
+/** What a contestant sends and answers: some wrap the message. */
+const messagesOf = (name: Contestant): { readonly body: Buffer; readonly answer: string } => {
+  const { wrap = (json: string) => json, wrapAnswer = wrap } = isHttpPeer(name) ? httpPeers[name] : {};
+  return { body: Buffer.from(wrap('{"a":9,"b":2}')), answer: wrapAnswer('{"pro":18}') };
+};
 
 function bare(request: IncomingMessage, response: ServerResponse): void {
   const pieces: Buffer[] = [];
@@ -51,7 +57,9 @@ async function start(name: Contestant, { cert, key }: CertificateFiles): Promise
   const handler =
     name === "node"
       ? bare
-      : connectNodeAdapter({ routes: (router) => void router.service(connectBench(), handlers as never) });
+      : isHttpPeer(name)
+        ? httpPeers[name].listener()
+        : connectNodeAdapter({ routes: (router) => void router.service(connectBench(), handlers as never) });
   const server: Server = createHttp2({ ...tls, minVersion: "TLSv1.3", allowHTTP1: true }, handler as never);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return (server.address() as AddressInfo).port;
@@ -62,11 +70,13 @@ type Call = () => Promise<string>;
 
 function caller(version: Version, name: Contestant, port: number): { readonly call: Call; readonly close: () => void } {
   const path = pathOf(name);
+  const { body } = messagesOf(name);
+  const headers = { "content-type": "application/json", "content-length": String(body.length) };
   if (version === "HTTP/1.1") {
     const agent = new Agent({ keepAlive: true, maxSockets: IN_FLIGHT, rejectUnauthorized: false });
     const call: Call = () =>
       new Promise((resolve, reject) => {
-        const sent = requestHttps({ agent, port, host: "127.0.0.1", method: "POST", path, headers: HEADERS });
+        const sent = requestHttps({ agent, port, host: "127.0.0.1", method: "POST", path, headers });
         sent.on("response", (answer) => {
           let text = "";
           answer.setEncoding("utf8");
@@ -74,33 +84,39 @@ function caller(version: Version, name: Contestant, port: number): { readonly ca
           answer.on("end", () => resolve(text));
         });
         sent.on("error", reject);
-        sent.end(BODY);
+        sent.end(body);
       });
     return { call, close: () => agent.destroy() };
   }
   const session = connectHttp2(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
   const call: Call = () =>
     new Promise((resolve, reject) => {
-      const stream = session.request({ ":method": "POST", ":path": path, ...HEADERS });
+      const stream = session.request({ ":method": "POST", ":path": path, ...headers });
       let text = "";
       stream.setEncoding("utf8");
       stream.on("data", (piece: string) => (text += piece));
       stream.on("end", () => resolve(text));
       stream.on("error", reject);
-      stream.end(BODY);
+      stream.end(body);
     });
   return { call, close: () => session.close() };
 }
 
-async function round(call: Call, calls: number): Promise<void> {
+async function round(call: Call, calls: number, expected: string): Promise<void> {
   let left = calls;
   const worker = async (): Promise<void> => {
     while (left-- > 0) {
       const answer = await call();
-      if (answer !== '{"pro":18}') throw new Error(`an answer was ${answer}`);
+      if (answer !== expected) throw new Error(`an answer was ${answer}`);
     }
   };
   await Promise.all(Array.from({ length: IN_FLIGHT }, worker));
+}
+
+/** The median of rounds, with the lowest and the highest. */
+function spread(values: readonly number[], digits: number): string {
+  const [low, mid, high] = [Math.min(...values), median(values), Math.max(...values)];
+  return `${mid.toFixed(digits)} (${low.toFixed(digits)} to ${high.toFixed(digits)})`;
 }
 
 /** A server's process, and the CPU time that it has used, in microseconds. */
@@ -134,11 +150,11 @@ async function compare(rounds: number, calls: number): Promise<void> {
         return { name, server, cpu: [] as number[], time: [] as number[], ...caller(version, name, server.port) };
       }),
     );
-    for (const { call } of running) await round(call, calls);
+    for (const { name, call } of running) await round(call, calls, messagesOf(name).answer);
     for (let at = 0; at < rounds; at++) {
       for (const one of running) {
         const [cpu, began] = [await one.server.cpu(), performance.now()];
-        await round(one.call, calls);
+        await round(one.call, calls, messagesOf(one.name).answer);
         one.time.push((performance.now() - began) / calls);
         one.cpu.push(((await one.server.cpu()) - cpu) / calls);
       }
@@ -146,11 +162,12 @@ async function compare(rounds: number, calls: number): Promise<void> {
     const [node] = running;
     for (const { name, cpu, time } of running) {
       const ratio = (own: readonly number[], of: readonly number[] = []): string =>
-        median(own.map((value, at) => (of[at] ?? 0) / value)).toFixed(2);
-      const micros = median(cpu).toFixed(0);
-      console.log(
-        `${version.padEnd(9)} ${name.padEnd(11)} rate ${ratio(time, node?.time)}, server's CPU ${micros} µs for each call, ${ratio(cpu, node?.cpu)} of Node's calls for the same`,
-      );
+        spread(
+          own.map((value, at) => (of[at] ?? 0) / value),
+          2,
+        );
+      const ratios = `rate ${ratio(time, node?.time)}, calls for the CPU of Node's ${ratio(cpu, node?.cpu)}`;
+      console.log(`${version.padEnd(9)} ${name.padEnd(11)} server's CPU ${spread(cpu, 1)} µs for each call; ${ratios}`);
     }
     for (const { close, server } of running) {
       close();

@@ -43,7 +43,8 @@ export class MemoryBudget {
   readonly max: number;
   readonly setting: string;
   readonly server: ServerBudget | undefined;
-  readonly #measured: Set<Measured> = new Set();
+  /** Made with the first part: most requests over HTTP have none. */
+  #measured: Set<Measured> | undefined = undefined;
   #mostMeasured: number = FEW_MEASURED;
 
   /** @param setting names the limit in errors */
@@ -75,18 +76,20 @@ export class MemoryBudget {
 
   /** Notes that the charge of `part` may have shrunk. */
   watch(part: Measured): void {
-    this.#measured.add(part);
-    if (this.#measured.size <= this.#mostMeasured) return;
+    const measured = (this.#measured ??= new Set());
+    measured.add(part);
+    if (measured.size <= this.#mostMeasured) return;
     this.measure();
-    this.#mostMeasured = Math.max(FEW_MEASURED, this.#measured.size * 2);
+    this.#mostMeasured = Math.max(FEW_MEASURED, measured.size * 2);
   }
 
   unwatch(part: Measured): void {
-    this.#measured.delete(part);
+    this.#measured?.delete(part);
   }
 
   /** Corrects what is measured. */
   measure(): void {
+    if (this.#measured === undefined) return;
     for (const each of this.#measured) each.measure();
   }
 

@@ -31,6 +31,7 @@ export { decodedBytes, decodeWithin } from "./call/messages/payload.js";
 export { expiries, type Expiry } from "./call/expiries.js";
 export { cutText } from "./wire/text.js";
 export { CALLER_LIMITS, type CallerLimits, completeLimits } from "./limits.js";
+export { type Link, LinkedSet } from "./linked-set.js";
 export { MemoryBudget } from "./memory-budget.js";
 export { Admission, guardedShedder, type LoadShedder } from "./server/admission.js";
 export { type Applicant, Authentications } from "./server/authentications.js";

@@ -4,8 +4,10 @@ export { docsPage, type DocsPageOptions } from "./server/docs-page.js";
 export type { ExtensionAnswer, ExtensionHost, ExtensionRequest, HttpExtension } from "./server/extension.js";
 export type { HttpPeer, HttpServiceOptions } from "./server/http-options.js";
 export {
+  type Http2Stream,
   type Http3Request,
   type NodeHandler,
+  type NodeHeaders,
   type NodeRequest,
   type NodeResponse,
   toNodeHandler,

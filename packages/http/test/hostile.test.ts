@@ -7,7 +7,7 @@ import { type Interceptor, ServerLoad } from "@quicrpc/core";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createFetchHandler, type HttpExtension, toNodeHandler } from "@quicrpc/http";
-import { newRouter, type Seen, serveHttp } from "./service.js";
+import { HTTP2_WAYS, newRouter, type Seen, serveHttp } from "./service.js";
 
 const RUNS = 300;
 const STATUSES = [200, 204, 400, 404, 405, 415, 429, 501];
@@ -227,8 +227,8 @@ it("an answer that is not read goes where others need its memory", async () => {
   await close();
 });
 
-it("a request over HTTP/2 that is late is answered, and its stream ended", async () => {
-  const server = await serveHttp({}, true);
+it.each(HTTP2_WAYS)("a request over HTTP/2 by %s that is late is answered, and its stream ended", async (way) => {
+  const server = await serveHttp({}, way);
   const session = connectH2(new URL(server.url).origin);
   const stream = session.request({
     ":method": "POST",
@@ -242,6 +242,62 @@ it("a request over HTTP/2 that is late is answered, and its stream ended", async
   stream.resume();
   await once(stream, "close");
   expect(stream.rstCode).toBe(0);
+  session.close();
+  await server.close();
+});
+
+const TEXT = Buffer.from('{"text":"in pieces"}');
+const ECHO = { ":method": "POST", ":path": "/test.v1.Http/echo", "content-type": "application/json" };
+
+describe.each(HTTP2_WAYS)("a message over HTTP/2 by %s", (way) => {
+  it.each([
+    ["of a length that is said", { "content-length": TEXT.length }],
+    ["of a length that is not said", {}],
+  ])("%s may come in pieces", async (_, length) => {
+    const server = await serveHttp({}, way);
+    const session = connectH2(new URL(server.url).origin);
+    for (const cut of [0, 1, TEXT.length - 1, TEXT.length]) {
+      const stream = session.request({ ...ECHO, ...length });
+      if (cut > 0) await new Promise((resolve) => stream.write(TEXT.subarray(0, cut), resolve));
+      // The server has had that when it answers.
+      await new Promise((resolve) => session.ping(resolve));
+      stream.end(TEXT.subarray(cut));
+      const pieces: Buffer[] = [];
+      for await (const piece of stream) pieces.push(piece as Buffer);
+      expect(String(Buffer.concat(pieces))).toBe(String(TEXT));
+    }
+    session.close();
+    await server.close();
+  });
+
+  it.each([
+    ["shorter", TEXT.length + 1],
+    ["longer", TEXT.length - 1],
+  ])("that is %s than its length ends its stream", async (_, length) => {
+    const load = new ServerLoad();
+    const server = await serveHttp({ load }, way);
+    const session = connectH2(new URL(server.url).origin);
+    const stream = session.request({ ...ECHO, "content-length": length });
+    stream.end(TEXT);
+    const [error] = (await once(stream, "error").catch((thrown: unknown) => [thrown])) as [Error];
+    expect(error.message).toContain("NGHTTP2_PROTOCOL_ERROR");
+    session.close();
+    await server.close();
+    expect([server.errors, load.held, load.handlers]).toEqual([[], 0, 0]);
+  });
+});
+
+it("a message over HTTP/2 whose stream is never ended is answered once it is complete, and its stream ended", async () => {
+  const server = await serveHttp({}, "streams");
+  const session = connectH2(new URL(server.url).origin);
+  const stream = session.request({ ...ECHO, "content-length": TEXT.length });
+  stream.write(TEXT);
+  const [answer] = (await once(stream, "response")) as [Record<string, unknown>];
+  expect(answer[":status"]).toBe(200);
+  stream.resume();
+  await once(stream, "close");
+  expect(stream.rstCode).toBe(0);
+  await server.handler.drain({ timeoutMs: 0 });
   session.close();
   await server.close();
 });

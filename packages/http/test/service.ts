@@ -1,9 +1,9 @@
 import { type Router, RpcError, rpcError } from "@quicrpc/core";
-import { createServer as createHttp, type RequestListener, type Server } from "node:http";
+import { createServer as createHttp, type RequestListener } from "node:http";
 import { createServer as createH2c, type Http2Server } from "node:http2";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import { createFetchHandler, type HttpServiceOptions, toNodeHandler } from "@quicrpc/http";
+import { createFetchHandler, type HttpServiceOptions, type NodeHandler, toNodeHandler } from "@quicrpc/http";
 import { closedAfterEach } from "../../../test/open.js";
 import { createHttpRouter, httpMethods } from "./generated/http.js";
 
@@ -111,8 +111,12 @@ export interface Running {
   readonly close: () => Promise<void>;
 }
 
+/** The ways to take requests of HTTP/2: in the shape of HTTP/1.1, and as streams. */
+export const HTTP2_WAYS = ["requests", "streams"] as const;
+export type Http2Way = (typeof HTTP2_WAYS)[number];
+
 /** Serves the methods by `node:http`, or by HTTP/2 without TLS. */
-export async function serveHttp(options: Partial<HttpServiceOptions> = {}, http2 = false): Promise<Running> {
+export async function serveHttp(options: Partial<HttpServiceOptions> = {}, http2?: Http2Way): Promise<Running> {
   const seen: Seen = { aborted: [], notes: [], waiting: 0, given: 0, onChange: undefined };
   const errors: string[] = [];
   const handler = createFetchHandler({
@@ -121,7 +125,7 @@ export async function serveHttp(options: Partial<HttpServiceOptions> = {}, http2
     ...options,
   });
   const listener = toNodeHandler(handler);
-  const server: Server | Http2Server = http2 ? createH2c(listener as never) : createHttp(listener as RequestListener);
+  const server = http2 === undefined ? createHttp(listener as RequestListener) : serverOfHttp2(http2, listener);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
@@ -144,6 +148,11 @@ export async function serveHttp(options: Partial<HttpServiceOptions> = {}, http2
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+function serverOfHttp2(way: Http2Way, listener: NodeHandler): Http2Server {
+  if (way === "requests") return createH2c(listener as never);
+  return createH2c().on("stream", (stream, headers) => listener.http2(stream, headers));
 }
 
 /** Returns `serveHttp` whose servers end after each test. */

@@ -4,7 +4,7 @@ import { request } from "node:http";
 import { connect } from "node:net";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { servingInTests } from "./service.js";
+import { HTTP2_WAYS, servingInTests } from "./service.js";
 
 const served = servingInTests();
 
@@ -69,10 +69,10 @@ describe("a stream of answers", () => {
   });
 
   it("goes no faster than its client reads, and ends when that is gone", async () => {
-    for (const http2 of [false, true]) {
+    for (const http2 of [undefined, ...HTTP2_WAYS]) {
       const { port, seen, until } = await served({}, http2);
       let before = -1;
-      const gone = http2 ? slowH2(port) : slowH1(port);
+      const gone = http2 === undefined ? slowH1(port) : slowH2(port);
       await until(({ given }) => given > 0);
       // What the socket and the stream take is bounded: the handler stops.
       while (seen.given !== before) {
@@ -142,7 +142,7 @@ describe("a stream of requests", () => {
     received.push(await last);
     expect(read(Buffer.concat(received))).toEqual({ items: ["A", "B"], end: {} });
 
-    const two = await served({}, true);
+    const two = await served({}, "streams");
     const session = connectH2(`http://127.0.0.1:${two.port}`);
     const stream = session.request({ ":method": "POST", ":path": "/test.v1.Http/chat", ...streamType });
     const all: Buffer[] = [];

@@ -4,7 +4,7 @@ import { gzip, http2Fetch, type HttpOptions, type HttpTransport, httpTransport, 
 import { connect } from "node:http2";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createHttpClient, type HttpClient, httpMethods } from "./generated/http.js";
-import { type Running, serveHttp } from "./service.js";
+import { type Http2Way, type Running, serveHttp } from "./service.js";
 
 const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 
@@ -21,22 +21,23 @@ const http2 = http2Fetch(connect);
 const compression = { algorithms: [gzip], minBytes: 100 };
 
 describe.each([
-  ["HTTP/1.1", false, {}],
-  ["HTTP/1.1, GET requests", false, { get: true }],
-  ["HTTP/1.1, JSON", false, { codec: plainJson }],
-  ["HTTP/2", true, { fetch: http2 }],
-  ["HTTP/2, JSON, gzip", true, { fetch: http2, codec: plainJson, compression }],
+  ["HTTP/1.1", "node:http", {}],
+  ["HTTP/1.1, GET requests", "node:http", { get: true }],
+  ["HTTP/1.1, JSON", "node:http", { codec: plainJson }],
+  ["HTTP/2", "requests", { fetch: http2 }],
+  ["HTTP/2 by streams", "streams", { fetch: http2 }],
+  ["HTTP/2 by streams, JSON, gzip", "streams", { fetch: http2, codec: plainJson, compression }],
   ["fetch handler", undefined, {}],
-] as [string, boolean | undefined, HttpOptions][])("over %s", (_, isHttp2, options) => {
+] as [string, Http2Way | "node:http" | undefined, HttpOptions][])("over %s", (_, way, options) => {
   let server: Running;
   let client: HttpClient;
   let transport: HttpTransport;
   beforeEach(async () => {
-    server = await serveHttp({}, isHttp2);
+    server = await serveHttp({}, way === "node:http" ? undefined : way);
     const inProcess: HttpOptions = {
       fetch: async (url, init) => server.handler(new Request(url, init)),
     };
-    transport = httpTransport({ ...(isHttp2 === undefined && inProcess), ...options });
+    transport = httpTransport({ ...(way === undefined && inProcess), ...options });
     client = createHttpClient(transport.caller(`http://127.0.0.1:${server.port}`));
   });
   afterEach(async () => {

@@ -1,9 +1,22 @@
 import type { Code, RpcError } from "../errors.js";
 import { completeLimits, type Limits } from "../limits.js";
+import { type Link, LinkedSet } from "../linked-set.js";
 import type { MemoryBudget, ServerBudget } from "../memory-budget.js";
 
 /** Milliseconds that the handlers of a session have to end when it is closed for what it holds. */
 const GRACE_MS = 1000;
+
+/** A session of a server, or a request over HTTP. */
+class Member {
+  readonly budget: MemoryBudget;
+  /** Closes it, because others need its memory. */
+  readonly close: (error: RpcError) => void;
+
+  constructor(budget: MemoryBudget, close: (error: RpcError) => void) {
+    this.budget = budget;
+    this.close = close;
+  }
+}
 
 /** Load of all sessions of one server, which share it. */
 export class ServerLoad implements ServerBudget {
@@ -19,8 +32,7 @@ export class ServerLoad implements ServerBudget {
   readonly suspended: Set<{ giveUp(code: Code): void }> = new Set();
   readonly max: number;
   readonly setting: string = "limits.maxServerBytes";
-  /** Functions that close a session whose memory others need, by the session's budget. */
-  private readonly members: Map<MemoryBudget, (error: RpcError) => void> = new Map();
+  private readonly members: LinkedSet<Member> = new LinkedSet();
   /** Sessions that were closed just now, and give back what they hold. */
   private readonly leaving: Set<MemoryBudget> = new Set();
   private waiting: (() => void)[] = [];
@@ -44,9 +56,9 @@ export class ServerLoad implements ServerBudget {
 
   /** A session has begun. Returns what is to be called when it has ended; what it holds then is held until it is given back. */
   enter(budget: MemoryBudget, close: (error: RpcError) => void): () => void {
-    this.members.set(budget, close);
+    const member = this.members.add(new Member(budget, close));
     return () => {
-      this.members.delete(budget);
+      this.members.remove(member);
       // Nobody measures it again, and streams that were over before the session have not been told of its end.
       budget.measure();
     };
@@ -60,7 +72,7 @@ export class ServerLoad implements ServerBudget {
 
   /** Corrects `held` by what can be measured. */
   measure(): void {
-    for (const budget of this.members.keys()) budget.measure();
+    for (const { value } of this.members) value.budget.measure();
   }
 
   /** Closes sessions that hold more than `asking` does, until there is room or it is the largest itself. */
@@ -70,26 +82,33 @@ export class ServerLoad implements ServerBudget {
     for (const budget of this.leaving) held -= budget.held;
     while (held > this.max) {
       const largest = this.largest(asking);
-      if (largest === asking) return false;
-      held -= largest.held;
+      if (largest === undefined) return false;
+      held -= largest.value.budget.held;
       this.evict(largest);
     }
     return true;
   }
 
-  private largest(asking: MemoryBudget): MemoryBudget {
-    let largest = asking;
-    for (const budget of this.members.keys()) if (budget.held > largest.held) largest = budget;
+  /** The session that holds most, if that is more than `asking` does. */
+  private largest(asking: MemoryBudget): Link<Member> | undefined {
+    let largest: Link<Member> | undefined;
+    let most = asking.held;
+    for (const member of this.members) {
+      const { held } = member.value.budget;
+      if (held <= most) continue;
+      most = held;
+      largest = member;
+    }
     return largest;
   }
 
-  private evict(budget: MemoryBudget): void {
-    const close = this.members.get(budget);
+  private evict(member: Link<Member>): void {
+    const { budget, close } = member.value;
     const error = budget.refusal("the session");
-    this.members.delete(budget);
+    this.members.remove(member);
     this.leaving.add(budget);
     const timer: unknown = setTimeout(() => this.leaving.delete(budget), GRACE_MS);
     (timer as { unref?(): void }).unref?.();
-    close?.(error);
+    close(error);
   }
 }

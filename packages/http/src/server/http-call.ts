@@ -5,6 +5,8 @@ import {
   fullName,
   type IncomingContext,
   type ItemReceiver,
+  type Link,
+  type LinkedSet,
   ServedCall,
   type ServedCallSettings,
 } from "@quicrpc/core/transport";
@@ -32,11 +34,11 @@ export interface HttpCallSettings {
   /** Bytes from which on messages are compressed for a client that can read that. */
   readonly compressFrom: number;
   /** Calls in progress. */
-  readonly calls: Set<HttpCall>;
+  readonly calls: LinkedSet<HttpCall>;
 }
 
 /** A request, as far as it was understood. */
-export interface HttpRoute {
+export class HttpRoute {
   readonly exchange: HttpExchange;
   /** Undefined where the request names none that is served. */
   readonly method: AnyMethod | undefined;
@@ -45,6 +47,20 @@ export interface HttpRoute {
   readonly accepts: string | undefined;
   /** Holds what the client has not read of the answer, until the request is over. */
   readonly unsent: HeldBytes;
+
+  constructor(
+    exchange: HttpExchange,
+    method: AnyMethod | undefined,
+    format: MessageFormat,
+    accepts: string | undefined,
+    unsent: HeldBytes,
+  ) {
+    this.exchange = exchange;
+    this.method = method;
+    this.format = format;
+    this.accepts = accepts;
+    this.unsent = unsent;
+  }
 }
 
 /** A call that came as an HTTP request. */
@@ -55,6 +71,8 @@ export abstract class HttpCall extends ServedCall {
   protected readonly unsent: HeldBytes;
   /** No handler was entered, and the call may be made again. */
   protected wasRefused = false;
+  /** Among the calls in progress. */
+  private place: Link<HttpCall> | undefined = undefined;
   private readonly accepts: string | undefined;
   private readonly method: AnyMethod | undefined;
 
@@ -101,12 +119,12 @@ export abstract class HttpCall extends ServedCall {
   }
 
   protected onEntered(): void {
-    this.shared.calls.add(this);
+    this.place = this.shared.calls.add(this);
     this.exchange.onGone = () => this.onCancel("cancelled", true);
   }
 
   protected onLeft(): void {
-    this.shared.calls.delete(this);
+    if (this.place !== undefined) this.shared.calls.remove(this.place);
     this.exchange.onGone = undefined;
   }
 

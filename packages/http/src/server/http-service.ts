@@ -1,13 +1,4 @@
-import {
-  createCaller,
-  type ErrorHook,
-  interceptRouter,
-  type Limits,
-  type Metadata,
-  RpcError,
-  ServerLoad,
-  type TypedCaller,
-} from "@quicrpc/core";
+import { type ErrorHook, interceptRouter, type Limits, type Metadata, RpcError, ServerLoad } from "@quicrpc/core";
 import type { AnyMethod } from "@quicrpc/core/generated";
 import {
   Admission,
@@ -23,11 +14,11 @@ import {
   guardedShedder,
   IncomingContext,
   inputFingerprint,
+  LinkedSet,
   type OnceSettings,
   OverloadGuard,
   requirePositions,
   runNotification,
-  type ServedCallSettings,
   streamsInput,
 } from "@quicrpc/core/transport";
 import { statusOf } from "../protocol/codes.js";
@@ -41,10 +32,11 @@ import { type HttpExchange, splitTarget } from "./exchange.js";
 import type { ExtensionAnswer, ExtensionHost, ExtensionRequest } from "./extension.js";
 import { answerWith, WholeRequest } from "./extension-exchange.js";
 import { FetchExchange } from "./fetch-exchange.js";
-import type { HttpCall, HttpCallSettings } from "./http-call.js";
+import { type HttpCall, type HttpCallSettings, HttpRoute } from "./http-call.js";
 import type { HttpPeer, HttpServiceOptions } from "./http-options.js";
 import { PageAccess } from "./page-access.js";
 import { type ReadingLimits, RequestReader } from "./request-reader.js";
+import { RequestSettings } from "./request-settings.js";
 import { RequestsInProgress } from "./requests-in-progress.js";
 import { OWN_METHODS } from "./ping.js";
 import { type Bound, type Framing, type Match, Routes } from "./routes.js";
@@ -55,11 +47,6 @@ const DEFAULT_COMPRESS_FROM = 1024;
 const DEFAULT_BODY_MS = 60_000;
 /** The method that describes services: who may call it may read their document. */
 const DESCRIBE = "quicrpc.v1.Reflection/describe";
-
-/** Handlers that are called over HTTP have nobody to call back. */
-const nobody: TypedCaller = createCaller(() => {
-  throw new RpcError("unimplemented", "the caller came over HTTP and cannot be called back");
-});
 
 /** Serves calls that come as HTTP requests, each with its own admission, memory, deadline and interceptors, as a session's calls have. */
 export class HttpService<Context> {
@@ -73,11 +60,13 @@ export class HttpService<Context> {
   private readonly ownAdmission: Admission;
   private readonly routes: Routes<Context>;
   private readonly shared: HttpCallSettings;
-  private readonly calls: Set<HttpCall> = new Set();
+  private readonly calls: LinkedSet<HttpCall> = new LinkedSet();
   private readonly authentications: Pick<Authentications<HttpPeer, Context>, "run"> | undefined;
   private readonly guard: OverloadGuard | undefined;
   /** Those that read a request's message. */
-  private readonly readers: Set<RequestReader> = new Set();
+  private readonly readers: LinkedSet<RequestReader> = new LinkedSet();
+  /** Bounds of a request's message where its deadline does not come first. */
+  private readonly usualReading: ReadingLimits;
   private readonly requests: RequestsInProgress;
   private readonly pages: PageAccess;
   private readonly document: OpenApiPage | undefined;
@@ -93,6 +82,7 @@ export class HttpService<Context> {
     const onError = errorHook(options.onError);
     this.once = options.once && { options: options.once, since: Date.now() };
     this.limits = limits;
+    this.usualReading = usualReading(limits, options.maxBodyMs);
     this.onError = onError;
     this.load = options.load ?? new ServerLoad(options.limits);
     this.requests = new RequestsInProgress(this.load, limits);
@@ -130,11 +120,11 @@ export class HttpService<Context> {
   async drain(timeoutMs: number = this.limits.maxDrainMs): Promise<void> {
     this.draining = true;
     const refusal = new RpcError("unavailable", "the server is being drained", { refused: true });
-    for (const reader of this.readers) reader.give(refusal);
+    for (const { value } of Array.from(this.readers)) value.give(refusal);
     const { requests } = this;
     const isIdle = (): boolean => this.admission.calls === 0 && requests.none;
     if (!(await requests.reaches(isIdle, timeoutMs))) {
-      for (const call of this.calls) call.abort(new RpcError("unavailable", "the server is being drained"));
+      for (const { value } of Array.from(this.calls)) value.abort(new RpcError("unavailable", "the server is being drained"));
       // Handlers that run on keep nobody waiting.
       await requests.reaches(() => requests.none, this.limits.maxCloseMs);
     }
@@ -229,15 +219,15 @@ export class HttpService<Context> {
       if (call === undefined) reader?.give(error);
       else call.evict(error);
     });
-    const settings: ServedCallSettings = { limits, onError: this.errorHookFor(exchange), admission, budget };
-    const route = { exchange, method, format, accepts: acceptedBy(exchange, match), unsent };
+    const settings = new RequestSettings(limits, this.errorHookFor(exchange), admission, budget, this.once);
+    const route = new HttpRoute(exchange, method, format, acceptedBy(exchange, match), unsent);
     let input: unknown;
     let fingerprint: string | undefined;
     let bytes: number;
     let context: IncomingContext<unknown>;
     try {
       const timeoutMs = limited(readTimeout(exchange.header(TIMEOUT_HEADER)), limits.maxTimeoutMs);
-      const connection = this.authentications && (await this.authenticate(exchange, fullName(method), timeoutMs));
+      settings.connection = this.authentications && (await this.authenticate(exchange, fullName(method), timeoutMs));
       admission.requireRoom();
       // Before anything is read: throws where messages have no such form.
       refuseBlobs(method);
@@ -260,12 +250,9 @@ export class HttpService<Context> {
       if (exchange.isGone) return;
       bytes = callBytes(budget, size, decoded);
       const remainingMs = timeoutMs === undefined ? undefined : timeoutMs - (Date.now() - arrived);
-      const { once } = this;
-      const { onError } = settings;
-      const contextSettings = { session: nobody, connection, limits, once, onError };
       const metadata = (): Metadata => readHeaders(exchange.headers);
       const from = positionAskedFor(exchange, match);
-      context = new IncomingContext<unknown>(method, remainingMs, metadata, contextSettings, from);
+      context = new IncomingContext<unknown>(method, remainingMs, metadata, settings, from);
       if (method.once !== undefined) context.keyedBy(fingerprint);
       if (method.kind !== "notify") call = newCall(framing, route, context, settings, bytes, shared);
     } catch (error) {
@@ -298,18 +285,9 @@ export class HttpService<Context> {
   }
 
   private readingLimits(timeoutMs: number | undefined): ReadingLimits {
-    const { maxFrameBytes: maxBytes, maxDecompressedBytes } = this.limits;
-    const { maxBodyMs = DEFAULT_BODY_MS } = this.options;
-    const byDeadline = timeoutMs !== undefined && timeoutMs <= maxBodyMs;
-    const text = byDeadline
-      ? "the deadline has passed"
-      : `the request's message did not arrive within ${maxBodyMs} ms (maxBodyMs)`;
-    return {
-      maxBytes,
-      maxDecompressedBytes,
-      timeoutMs: byDeadline ? timeoutMs : maxBodyMs,
-      late: () => new RpcError("deadline_exceeded", text),
-    };
+    const usual = this.usualReading;
+    if (timeoutMs === undefined || timeoutMs > usual.timeoutMs) return usual;
+    return { ...usual, timeoutMs, late: () => new RpcError("deadline_exceeded", "the deadline has passed") };
   }
 
   private addressOf({ request, peer }: HttpExchange): string | undefined {
@@ -343,6 +321,14 @@ function applicantOf(
       onGone: (listener) => void (exchange.onGone = listener),
     },
   };
+}
+
+function usualReading(
+  { maxFrameBytes: maxBytes, maxDecompressedBytes }: Limits,
+  timeoutMs: number = DEFAULT_BODY_MS,
+): ReadingLimits {
+  const text = `the request's message did not arrive within ${timeoutMs} ms (maxBodyMs)`;
+  return { maxBytes, maxDecompressedBytes, timeoutMs, late: () => new RpcError("deadline_exceeded", text) };
 }
 
 function refuseBlobs(method: AnyMethod): void {

@@ -1,5 +1,5 @@
 import { RpcError } from "@quicrpc/core";
-import { expiries, type MemoryBudget } from "@quicrpc/core/transport";
+import { expiries, type LinkedSet, type MemoryBudget } from "@quicrpc/core/transport";
 import { tooLarge } from "../protocol/body.js";
 import { codingNamed, type ContentCoding } from "../protocol/compression.js";
 import { readEnvelopes } from "../protocol/envelope.js";
@@ -33,10 +33,10 @@ export class RequestReader {
   /** Why the message is not wanted any more. */
   private ended: RpcError | undefined = undefined;
   private reject: ((error: RpcError) => void) | undefined = undefined;
-  private readonly readers: Set<RequestReader>;
+  private readonly readers: LinkedSet<RequestReader>;
 
   /** @param readers has this one while it reads */
-  constructor(exchange: HttpExchange, budget: MemoryBudget, limits: ReadingLimits, readers: Set<RequestReader>) {
+  constructor(exchange: HttpExchange, budget: MemoryBudget, limits: ReadingLimits, readers: LinkedSet<RequestReader>) {
     this.exchange = exchange;
     this.readers = readers;
     this.held = new HeldBytes(budget);
@@ -54,13 +54,13 @@ export class RequestReader {
 
   /** Rejects with an `RpcError`, and with whatever else the body fails with. */
   async read(framing: Framing, query: URLSearchParams | undefined): Promise<Uint8Array> {
-    this.readers.add(this);
+    const place = this.readers.add(this);
     try {
       const isPlain =
         framing === "unary" && query === undefined && this.exchange.header("content-encoding") === undefined;
       return (isPlain ? await this.arrived() : undefined) ?? (await this.arriving(framing, query));
     } finally {
-      this.readers.delete(this);
+      this.readers.remove(place);
       this.held.release();
     }
   }

@@ -4,11 +4,16 @@ import type { HttpExchange } from "./exchange.js";
 import { HeldBytes } from "./held-bytes.js";
 
 /** A request that is being answered. */
-export interface RequestInProgress {
+export class RequestInProgress {
   /** Charged with what the request and its answer take. */
   readonly budget: MemoryBudget;
   /** Holds of the answer what the client has not read. */
   readonly unsent: HeldBytes;
+
+  constructor(budget: MemoryBudget) {
+    this.budget = budget;
+    this.unsent = new HeldBytes(budget);
+  }
 }
 
 /** The requests of which the answer is not complete: what they hold counts, and drains wait for them. */
@@ -31,7 +36,7 @@ export class RequestsInProgress {
   /** A request is answered from now on, until its client has the answer or is gone. */
   enter(exchange: HttpExchange, onEvicted: (error: RpcError, request: RequestInProgress) => void): RequestInProgress {
     const budget = new MemoryBudget(this.limits.maxSessionBytes, "limits.maxSessionBytes", this.load);
-    const request = { budget, unsent: new HeldBytes(budget) };
+    const request = new RequestInProgress(budget);
     this.count++;
     const leave = this.load.enter(budget, (error) => onEvicted(error, request));
     exchange.onEnd = () => {

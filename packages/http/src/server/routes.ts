@@ -22,12 +22,24 @@ export type Bound<Context> = Router<Context>["methods"][number];
 export type Framing = "unary" | "stream" | "events";
 
 /** A request that names a method, in a way that fits it. */
-export interface Match<Context> {
+export class Match<Context> {
   readonly bound: Bound<Context>;
   readonly format: MessageFormat;
   readonly framing: Framing;
   /** The query of a GET request; undefined where the message is in the body. */
   readonly query: URLSearchParams | undefined;
+
+  constructor(
+    bound: Bound<Context>,
+    format: MessageFormat,
+    framing: Framing,
+    query?: URLSearchParams,
+  ) {
+    this.bound = bound;
+    this.format = format;
+    this.framing = framing;
+    this.query = query;
+  }
 }
 
 /** The methods of a server by their paths. */
@@ -84,7 +96,7 @@ export class Routes<Context> {
       answerText(exchange, 415, text, { "accept-post": expected });
       return undefined;
     }
-    return { bound, format, framing: type.stream ? "stream" : "unary", query: undefined };
+    return new Match(bound, format, type.stream ? "stream" : "unary");
   }
 
   private answerUnknown(exchange: HttpExchange, path: string): void {
@@ -114,11 +126,11 @@ function matchGet<Context>(
       exchange.respond({ status: 204, fields: {} });
       return "answered";
     }
-    return { bound, format: JSON_FORMAT, framing: "events", query };
+    return new Match(bound, JSON_FORMAT, "events", query);
   }
   if (!query.has("message") && !query.has("encoding") && method.input !== undefined) return "explain";
   const format = formatNamed(query.get("encoding") ?? "json");
-  if (format !== undefined) return { bound, format, framing: "unary", query };
+  if (format !== undefined) return new Match(bound, format, "unary", query);
   const text = `the query's encoding is one of ${FORMAT_NAMES.join(", ")}\n`;
   answerText(exchange, 415, text);
   return "answered";

@@ -1,8 +1,12 @@
 import type { FetchHandler } from "./create-fetch-handler.js";
 import { serviceOf } from "./create-fetch-handler.js";
+import { Http2Exchange, type Http2Stream } from "./http2-exchange.js";
 import { Http3Exchange, type Http3Request } from "./http3-exchange.js";
+import type { NodeHeaders } from "./node-input.js";
 import { NodeExchange, targetOf, type NodeRequest, type NodeResponse } from "./node-exchange.js";
 
+export type { Http2Stream } from "./http2-exchange.js";
+export type { NodeHeaders } from "./node-input.js";
 export type { Http3Request } from "./http3-exchange.js";
 export type { NodeRequest, NodeResponse } from "./node-exchange.js";
 
@@ -10,6 +14,12 @@ export type { NodeRequest, NodeResponse } from "./node-exchange.js";
 export interface NodeHandler extends Pick<FetchHandler, "drain"> {
   /** @param next receives requests for other paths, where there is anything else to answer them */
   (request: NodeRequest, response: NodeResponse, next?: () => void): void;
+  /**
+   * Answers a request of HTTP/2 by its stream, as the event "stream" of `node:http2` hands it over: that takes a server less than the same
+   * request in the shape of HTTP/1.1.
+   * @param added fields that the answer has besides
+   */
+  readonly http2: (stream: Http2Stream, headers: NodeHeaders, added?: Readonly<Record<string, string>>) => void;
   /** Answers a request of plain HTTP/3, as the engine of `@quicrpc/quic` hands them over (`onHttpRequest`). */
   readonly http3: (request: Http3Request) => void;
 }
@@ -25,5 +35,7 @@ export function toNodeHandler(handler: FetchHandler): NodeHandler {
     else service.handle(new NodeExchange(request, response));
   };
   const http3 = (request: Http3Request): void => service.handle(new Http3Exchange(request));
-  return Object.assign(handle, { drain: handler.drain, http3 });
+  const http2: NodeHandler["http2"] = (stream, headers, added) =>
+    service.handle(new Http2Exchange(stream, headers, added));
+  return Object.assign(handle, { drain: handler.drain, http2, http3 });
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+import type { Http2ServerRequest, Http2ServerResponse, IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { X509Certificate } from "node:crypto";
 import type { Socket } from "node:net";
 import type { HttpRequest } from "@quicrpc/quic";
@@ -20,6 +20,15 @@ export type AnyResponse = ServerResponse | Http2ServerResponse;
 export interface HttpListener {
   /** Those of HTTP/2 have the same methods (Node's compatibility API). */
   (request: IncomingMessage, response: ServerResponse): void;
+  /**
+   * Answers requests of HTTP/2 by their streams. Default: they come in the shape of HTTP/1.1.
+   * @param added fields that the answer has besides
+   */
+  http2?(
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    added: Readonly<Record<string, string>> | undefined,
+  ): void;
   /** Answers requests of plain HTTP/3. Default: the server takes none. */
   http3?(request: HttpRequest): void;
   /** Takes no more calls, and fulfils when those in progress are over. Default: nobody waits for them. */
@@ -51,8 +60,8 @@ export class HttpRequests {
   /** Undefined until there is one. */
   listener: HttpListener | undefined = undefined;
   private readonly isReady: () => boolean;
-  /** Connections that have made a request. */
-  private readonly known: WeakSet<Guest> = new WeakSet();
+  /** The clients of connections that have made a request. */
+  private readonly known: WeakMap<Guest, Caller> = new WeakMap();
   private readonly http3: boolean;
 
   /**
@@ -69,21 +78,45 @@ export class HttpRequests {
     return this.http3 && this.listener?.http3 !== undefined;
   }
 
+  /** Whether requests of HTTP/2 are taken as streams. */
+  get takesStreams(): boolean {
+    return this.listener?.http2 !== undefined;
+  }
+
   /** Answers a request of a connection, which counts as a session from its first request on. */
   take(origin: RequestOrigin, request: AnyRequest, response: AnyResponse, settings: ListenSettings): void {
-    const { guest, socket, listener, alternative } = origin;
+    const { guest, alternative } = origin;
     if (alternative !== undefined && !this.known.has(guest)) response.setHeader("alt-svc", alternative);
-    const probe = this.probe(request.url);
-    const refusal = certificateRefusal(socket, settings);
-    if (probe !== undefined) answer(response, ...probe);
-    else if (refusal !== undefined) answer(response, 401, refusal.message);
-    else if (!this.hasRoom(guest))
-      answer(response, 503, "the server has as many sessions as it takes (transport.maxSessions)");
-    else {
-      const { remoteAddress } = guest;
-      noteCaller(request, { remoteAddress, listener, certificate: () => verifiedCertificate(socket) });
-      this.listener?.(request as IncomingMessage, response as ServerResponse);
+    const own = this.ownAnswer(origin, request.url, settings);
+    if (own !== undefined) {
+      answer(response, ...own);
+      return;
     }
+    noteCaller(request, this.known.get(guest));
+    this.listener?.(request as IncomingMessage, response as ServerResponse);
+  }
+
+  /** Answers a request of HTTP/2 by its stream. */
+  takeHttp2(
+    origin: RequestOrigin,
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    settings: ListenSettings,
+  ): void {
+    const { guest, alternative } = origin;
+    const added = alternative === undefined || this.known.has(guest) ? undefined : { "alt-svc": alternative };
+    const own = this.ownAnswer(origin, headers[":path"], settings);
+    if (own !== undefined) {
+      const [status, text] = own;
+      stream.on("error", () => {});
+      stream.respond({ ":status": status, ...PROBE_FIELDS, ...added });
+      stream.end(`${text}\n`);
+      // Nobody reads what still comes.
+      stream.resume();
+      return;
+    }
+    noteCaller(stream, this.known.get(guest));
+    this.listener?.http2?.(stream, headers, added);
   }
 
   /**
@@ -128,6 +161,16 @@ export class HttpRequests {
     };
   }
 
+  /** The answer that is not the listener's to give: a probe's, or a refusal. */
+  private ownAnswer(origin: RequestOrigin, path: string | undefined, settings: ListenSettings): Answer | undefined {
+    const probe = this.probe(path);
+    if (probe !== undefined) return probe;
+    const refusal = certificateRefusal(origin.socket, settings);
+    if (refusal !== undefined) return [401, refusal.message];
+    if (this.hasRoom(origin)) return undefined;
+    return [503, "the server has as many sessions as it takes (transport.maxSessions)"];
+  }
+
   /** The answer to whoever runs the server, where a request is theirs. */
   private probe(path: string | undefined): Answer | undefined {
     if (path === "/healthz") return [200, "ok"];
@@ -135,10 +178,11 @@ export class HttpRequests {
     return this.isReady() ? [200, "ready"] : [503, "draining"];
   }
 
-  private hasRoom(guest: Guest): boolean {
+  private hasRoom({ guest, socket, listener }: RequestOrigin): boolean {
     if (this.known.has(guest)) return true;
     if (!guest.visit.greeted()) return false;
-    this.known.add(guest);
+    const { remoteAddress } = guest;
+    this.known.set(guest, { remoteAddress, listener, certificate: () => verifiedCertificate(socket) });
     return true;
   }
 }
@@ -146,8 +190,8 @@ export class HttpRequests {
 /** A request's caller is the request's own: a WeakMap of all requests would be looked through in each collection of garbage. */
 const CALLER = Symbol("quicrpc.caller");
 
-function noteCaller(request: object, caller: Caller): void {
-  (request as { [CALLER]?: Caller })[CALLER] = caller;
+function noteCaller(request: object, caller: Caller | undefined): void {
+  (request as { [CALLER]?: Caller | undefined })[CALLER] = caller;
 }
 
 function callerOf(request: unknown): Caller | undefined {

@@ -6,6 +6,7 @@ import { divert } from "./divert.js";
 import { Door, doorLimits } from "./door.js";
 import type { Listen } from "./beside.js";
 import type { AnyRequest, AnyResponse } from "./http-requests.js";
+import type { Http2Requests } from "./http2-connections.js";
 import type { Listener, WebOffer } from "./listener.js";
 import { MAX_HEADER_FIELDS } from "./limits.js";
 import { placeOf, type Guest, Guests, socketListener, startServer } from "./socket-server.js";
@@ -61,12 +62,23 @@ const listen = async (
     else if (!secure && isRebound(request)) plain.writeHead(421).end();
     else offer.http.take({ guest, socket, listener: guests.url, alternative }, request, response, settings);
   };
+  const onStream: Http2Requests["stream"] = (socket, stream, headers, rawHeaders) => {
+    const guest = guests.of(socket);
+    if (guest === undefined) socket.destroy();
+    else if (refusalOfFields({ rawHeaders }) !== undefined) stream.respond({ ":status": 431 }, { endStream: true });
+    else offer.http?.takeHttp2({ guest, socket, listener: guests.url, alternative }, stream, headers, settings);
+  };
   // Whoever came by a proxy does not reach this port by its number.
   const announces = besideHttp3 && settings.trustedProxies === undefined;
   const alternative = announces ? `h3=":${port}"; ma=${ALTERNATIVE_SECONDS}` : undefined;
   const takesHttp2 = secure && offer.http !== undefined && !acceptors.some(({ alpn }) => alpn === "h2");
   const { Http2Connections } = takesHttp2 ? await import("./http2-connections.js") : {};
-  const http2 = Http2Connections && new Http2Connections(MAX_HEADER_FIELDS, onRequest);
+  const http2 =
+    Http2Connections &&
+    new Http2Connections(MAX_HEADER_FIELDS, {
+      stream: offer.http?.takesStreams === true ? onStream : undefined,
+      request: onRequest,
+    });
   const secureServer =
     tls &&
     createHttpsServer({

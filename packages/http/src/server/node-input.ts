@@ -1,0 +1,244 @@
+import { RpcError } from "@quicrpc/core";
+import { type ByteBody, tooLarge } from "../protocol/body.js";
+import { Gathered } from "../protocol/gathered.js";
+import { type AnswerBody, type AnswerHead, fieldsWith, type HttpExchange } from "./exchange.js";
+
+/** What Node's streams have in common, as far as it is used. */
+interface NodeEvents {
+  // oxlint-disable-next-line typescript/no-explicit-any -- as of node:events
+  on(event: string, listener: (...args: any[]) => void): unknown;
+}
+
+/** The body of a request of Node's servers, as far as it is used. */
+export interface NodeReadable extends NodeEvents {
+  readonly readableEnded: boolean;
+  readonly destroyed: boolean;
+  // oxlint-disable-next-line typescript/no-explicit-any -- as of node:events
+  off(event: string, listener: (...args: any[]) => void): unknown;
+  read?(): Uint8Array | null;
+  pause(): unknown;
+  resume(): unknown;
+}
+
+/** The body of an answer of Node's servers, as far as it is used. */
+export interface NodeWritable extends NodeEvents {
+  write(bytes: Uint8Array): boolean;
+  end(): unknown;
+}
+
+/** Header fields by their names in lower case. */
+export type NodeHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+/** Milliseconds for which the rest of a request is still read once it has been answered. */
+export const LINGER_MS = 1000;
+
+const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
+
+/** Whether an address is one of this machine's own. */
+export function isLoopbackAddress(address: string | undefined): boolean {
+  return LOOPBACK.test(address ?? "");
+}
+
+/** The body of a request of Node's servers, and its header fields. */
+export abstract class NodeInput {
+  added: HttpExchange["added"] = undefined;
+  private made: Headers | undefined = undefined;
+  private drop: ((error: RpcError) => void) | undefined = undefined;
+  protected readonly fields: NodeHeaders;
+  protected readonly input: NodeReadable;
+
+  constructor(fields: NodeHeaders, input: NodeReadable) {
+    this.fields = fields;
+    this.input = input;
+  }
+
+  /** Whether a body that has ended is not all of it. */
+  protected abstract readonly wasCutOff: boolean;
+
+  header(name: string): string | undefined {
+    const value = this.fields[name];
+    return typeof value === "object" ? value.join(", ") : value;
+  }
+
+  get headers(): Headers {
+    this.made ??= headersOf(this.fields);
+    return this.made;
+  }
+
+  readBody(maxBytes: number, hold: (bytes: number) => void): Promise<Uint8Array> {
+    const { input } = this;
+    return new Promise((resolve, reject) => {
+      const gathered = new Gathered();
+      const over = (): void => {
+        input.off("data", onData);
+        input.off("end", onEnd);
+        input.off("close", onClose);
+        this.drop = undefined;
+      };
+      const fail = (error: unknown): void => {
+        over();
+        reject(error instanceof Error ? error : new Error(String(error)));
+      };
+      const onData = (piece: Uint8Array): void => {
+        try {
+          if (gathered.length + piece.length > maxBytes) throw tooLarge(maxBytes);
+          hold(piece.length);
+        } catch (error) {
+          fail(error);
+          // What still comes of it is dropped.
+          input.resume();
+          return;
+        }
+        gathered.append(piece);
+      };
+      const onEnd = (): void => {
+        if (this.wasCutOff) return;
+        over();
+        resolve(gathered.take(gathered.length));
+      };
+      const onClose = (): void => fail(cutOff());
+      this.drop = (error) => {
+        fail(error);
+        input.resume();
+      };
+      input.on("data", onData);
+      input.on("end", onEnd);
+      input.on("close", onClose);
+      if (input.destroyed && !input.readableEnded) onClose();
+    });
+  }
+
+  dropBody(error: RpcError): void {
+    this.drop?.(error);
+  }
+
+  /** The body as a stream, which is read no faster than it is taken, until the `answer` is over. */
+  protected bodyUntil(answer: NodeEvents): ByteBody {
+    const { input } = this;
+    let over = false;
+    return new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          const end = (how: () => void): void => {
+            if (over) return;
+            over = true;
+            how();
+          };
+          input.on("data", (piece: Uint8Array) => {
+            if (over) return;
+            controller.enqueue(piece);
+            if ((controller.desiredSize ?? 0) <= 0) input.pause();
+          });
+          input.on("end", () => end(() => (this.wasCutOff ? controller.error(cutOff()) : controller.close())));
+          const cut = (): void => end(() => controller.error(cutOff()));
+          input.on("close", cut);
+          answer.on("close", cut);
+          if (input.destroyed && !input.readableEnded) cut();
+        },
+        pull: () => void input.resume(),
+        cancel() {
+          over = true;
+          // What the client still sends is dropped.
+          input.resume();
+        },
+      },
+      { highWaterMark: 64 * 1024, size: (piece) => piece?.length ?? 0 },
+    );
+  }
+}
+
+/** Whoever has requests of Node's has Node's timers. */
+declare function setImmediate(callback: () => void): unknown;
+
+let turn: Promise<void> | undefined;
+
+/** Fulfils when the platform has handed over what it has read: of TLS each record comes by itself. One timer is for all requests of a turn. */
+export function endOfTurn(): Promise<void> {
+  turn ??= new Promise((resolve) => {
+    setImmediate(() => {
+      turn = undefined;
+      resolve();
+    });
+  });
+  return turn;
+}
+
+/** For events whose consequences come by another. */
+export function nothing(): void {}
+
+function cutOff(): RpcError {
+  return new RpcError("cancelled", "the request ended before its body did");
+}
+
+function headersOf(fields: NodeHeaders): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(fields)) {
+    // Pseudo-headers of HTTP/2.
+    if (value === undefined || name.startsWith(":")) continue;
+    for (const each of typeof value === "string" ? [value] : value) {
+      try {
+        headers.append(name, each);
+      } catch {
+        // A field that WHATWG's headers do not take is no metadata either.
+      }
+    }
+  }
+  return headers;
+}
+
+/** The fields of an answer, which are its own: a head's may be those of many answers. */
+export function fieldsOf(
+  { fields, metadata }: AnswerHead,
+  added: HttpExchange["added"],
+): Record<string, string | string[]> {
+  const own = fieldsWith(fields, added);
+  if (metadata === undefined) return { ...own };
+  const all: Record<string, string | string[]> = Object.assign(Object.create(null), own);
+  for (const [name, value] of metadata) {
+    const before = all[name];
+    all[name] = before === undefined ? value : [...(typeof before === "string" ? [before] : before), value];
+  }
+  return all;
+}
+
+/** An answer in pieces. */
+export class NodeBody implements AnswerBody {
+  private readonly response: NodeWritable;
+  private resume: (() => void) | undefined = undefined;
+  private full = false;
+  private closed: boolean;
+
+  constructor(response: NodeWritable, closed: boolean) {
+    this.response = response;
+    this.closed = closed;
+    response.on("drain", () => this.wake());
+    response.on("close", () => {
+      this.closed = true;
+      this.wake();
+    });
+  }
+
+  get ready(): boolean {
+    return !this.full || this.closed;
+  }
+
+  write(bytes: Uint8Array): void {
+    if (!this.closed) this.full = !this.response.write(bytes);
+  }
+
+  whenReady(resume: () => void): void {
+    if (this.ready) resume();
+    else this.resume = resume;
+  }
+
+  end(): void {
+    if (!this.closed) this.response.end();
+  }
+
+  private wake(): void {
+    const { resume } = this;
+    this.full = false;
+    this.resume = undefined;
+    resume?.();
+  }
+}
