@@ -14,13 +14,18 @@ import { type BlobReference, ReceivedBlob, tooLarge } from "./received-blob.js";
 import { resumedCall } from "./resumed-call.js";
 import type { BlobSource } from "./source.js";
 
-/** The session, as far as blobs need it. */
-interface BlobHost extends TypedCaller {
+/** What offers blobs to a peer. */
+export interface OffersBlobs extends ReservedMethods {
+  add(source: BlobSource, isAnswer: boolean, isResumable: boolean): Offer;
+}
+
+/** The session, or the request over HTTP, as far as blobs need it. */
+export interface BlobHost extends TypedCaller {
   readonly limits: Limits;
   readonly budget: MemoryBudget;
   readonly closed: Promise<unknown>;
   /** Methods that the peer may call without a router. */
-  reserved: ReservedMethods | undefined;
+  reserved: OffersBlobs | undefined;
   /** Serves the peer's calls from now on, where it did not. */
   serveReserved(): Promise<void>;
 }
@@ -28,6 +33,8 @@ interface BlobHost extends TypedCaller {
 /** Settings of the session that serves a call, as far as blobs need them. */
 interface ServedSettings extends Pick<DispatchSettings<never>, "limits" | "admission" | "principal" | "once"> {
   readonly host: BlobHost;
+  /** What its principal has in progress has been counted. */
+  readonly isCounted?: boolean;
 }
 
 /** A message whose fields are known to be blobs. */
@@ -37,22 +44,24 @@ type Fields = Readonly<Record<string, unknown>>;
 export function blobCalls(fields: BlobFields): BlobCode {
   const { input = [], output = [] } = fields;
   const isResumable = [...input, ...output].some(({ resumable }) => resumable === true);
+  const call: BlobCode["call"] = (host, message, begin) => answered(host as BlobHost, fields, message, begin);
   const calling: Calling<"unary"> = {
     ...unaryCalls,
     around: isResumable ? resumedCall : undefined,
     start: (host, method, message, options) =>
-      answered(host as unknown as BlobHost, fields, message, (sent) => unaryCalls.start(host, method, sent, options)),
+      call(host, message, (sent) => unaryCalls.start(host, method, sent, options)),
   };
   return {
     fields,
     calling,
+    call,
     serve(given, handler) {
       const settings = given as ServedSettings;
-      const { host } = settings;
+      const { host, isCounted } = settings;
       const serve = handler as (input: unknown, context: unknown) => unknown;
       const answer = async (message: unknown, context: unknown): Promise<unknown> => {
         const taken = received(host, input, message);
-        const leave = admitted(settings, input, message, context as CallContext);
+        const leave = isCounted === true ? undefined : admitted(settings, input, message, context as CallContext);
         let result: unknown;
         try {
           result = await serve(taken, context);
@@ -109,8 +118,8 @@ function offered(
   for (const { name, resumable = false } of fields) {
     const source = sent[name];
     if (source === undefined) continue;
-    if (!(host.reserved instanceof BlobOffers)) host.reserved = new BlobOffers(host);
-    const offer = (host.reserved as BlobOffers).add(source as BlobSource, isAnswer, resumable);
+    host.reserved ??= new BlobOffers(host);
+    const offer = host.reserved.add(source as BlobSource, isAnswer, resumable);
     into.push(offer);
     sent[name] = offer.reference;
   }
