@@ -8,6 +8,7 @@ export { changedBlob, DIGEST_TRAILER, type ReadBlob } from "./blobs/read-method.
 export { type BlobReference, tooLarge as blobTooLarge } from "./blobs/received-blob.js";
 export { createSha256 } from "./blobs/sha256.js";
 export { describedBlob, discard as discardBlob, isRepeatable } from "./blobs/source.js";
+export type { StoredUpload, UploadFacts, UploadStore } from "./blobs/upload-store.js";
 export type { BlobField } from "./contract/blob-code.js";
 export { principalOf } from "./server/principal.js";
 export { fromBase64, toBase64 } from "./call/messages/base64.js";

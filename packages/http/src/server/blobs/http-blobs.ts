@@ -18,7 +18,7 @@ import {
   saidOfUpload,
   type UploadRules,
 } from "./upload-answer.js";
-import type { UploadStore } from "./upload-store.js";
+import type { UploadStore } from "@quicrpc/core/transport";
 import { type Requester, Uploads } from "./uploads.js";
 
 const DEFAULT_AGE_MS = 3_600_000;

@@ -1,6 +1,6 @@
 import type { Limits, ServerLoad } from "@quicrpc/core";
 import { MemoryBudget } from "@quicrpc/core/transport";
-import type { StoredUpload, UploadFacts, UploadStore } from "./upload-store.js";
+import type { StoredUpload, UploadFacts, UploadStore } from "@quicrpc/core/transport";
 
 /** Bytes that an upload counts beside those that were sent, and each piece. */
 const UPLOAD_BYTES = 4096;

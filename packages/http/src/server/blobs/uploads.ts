@@ -1,7 +1,7 @@
 import { type Limits, RpcError, type ServerLoad } from "@quicrpc/core";
 import { quotaOf } from "@quicrpc/core/transport";
 import { Upload } from "./upload.js";
-import type { StoredUpload, UploadFacts, UploadStore } from "./upload-store.js";
+import type { StoredUpload, UploadFacts, UploadStore } from "@quicrpc/core/transport";
 
 /** Uploads, and downloads, of all clients at once: beside the limits of each principal, since a client may have many. */
 export const MAX_RESOURCES = 16_384;
