@@ -7,9 +7,9 @@ import type {
   LoadShedder,
   LoadSheddingOptions,
   PrincipalOf,
+  UploadStore,
 } from "@quicrpc/core/transport";
 import type { OpenApiOptions } from "../openapi/source.js";
-import type { UploadStore } from "@quicrpc/core/transport";
 import type { HttpExtension } from "./extension.js";
 
 /** Who makes a call over HTTP: what `authenticate` decides by. */

@@ -1,7 +1,7 @@
 import { type Limits, RpcError, type ServerLoad } from "@quicrpc/core";
 import { createBlobId } from "@quicrpc/core/blobs";
 import type { AnyMethod } from "@quicrpc/core/generated";
-import { type BlobField, fullName } from "@quicrpc/core/transport";
+import { type BlobField, fullName, type UploadStore } from "@quicrpc/core/transport";
 import { BLOB_ID } from "../../protocol/blob-messages.js";
 import type { HttpExchange } from "../exchange.js";
 import type { HeldBytes } from "../held-bytes.js";
@@ -18,7 +18,6 @@ import {
   saidOfUpload,
   type UploadRules,
 } from "./upload-answer.js";
-import type { UploadStore } from "@quicrpc/core/transport";
 import { type Requester, Uploads } from "./uploads.js";
 
 const DEFAULT_AGE_MS = 3_600_000;

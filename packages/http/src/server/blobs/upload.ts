@@ -1,8 +1,7 @@
 import { RpcError } from "@quicrpc/core";
-import { blobTooLarge, expiries, type Expiry, reminders } from "@quicrpc/core/transport";
+import { blobTooLarge, expiries, type Expiry, reminders, type StoredUpload } from "@quicrpc/core/transport";
 import type { ByteBody } from "../../protocol/body.js";
 import { TooLarge } from "./problem.js";
-import type { StoredUpload } from "@quicrpc/core/transport";
 
 /** One attempt to append. */
 interface Attempt {
