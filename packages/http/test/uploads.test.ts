@@ -8,8 +8,14 @@ import type { StoredUpload, UploadStore } from "@quicrpc/http";
 import { type BlobHandlers, MAX_BYTES, patterned, type Running, serveBlobs, SERVERS } from "./blob-service.js";
 
 let running: Running | undefined;
+/** Bodies that are given by hand: one that does not end keeps its connection open. */
+const given: ReadableStreamDefaultController<Uint8Array>[] = [];
 afterEach(async () => {
   vi.useRealTimers();
+  for (const controller of given.splice(0)) {
+    // One that was cancelled, or ended, takes no more.
+    if (controller.desiredSize !== null) controller.error(new Error("the test is over"));
+  }
   await running?.close();
   // oxlint-disable-next-line vitest/no-standalone-expect -- of each test
   expect(running?.errors ?? []).toEqual([]);
@@ -24,7 +30,8 @@ const byName = ({ headers }: { headers: Headers }): string => headers.get("autho
 /** A body that is given by hand. */
 function byHand(): { body: ReadableStream<Uint8Array>; controller: ReadableStreamDefaultController<Uint8Array> } {
   let controller!: ReadableStreamDefaultController<Uint8Array>;
-  const body = new ReadableStream<Uint8Array>({ start: (given) => void (controller = given) });
+  const body = new ReadableStream<Uint8Array>({ start: (made) => void (controller = made) });
+  given.push(controller);
   return { body, controller };
 }
 
@@ -175,11 +182,11 @@ describe.each(SERVERS)("uploads: %s", (kind) => {
   it("one that is too large is refused before a byte of it is read, and one that gets too large as soon as it is", async () => {
     const server = await serve();
     let pulled = 0;
-    const endless = new ReadableStream<Uint8Array>(
+    const large = new ReadableStream<Uint8Array>(
       {
         pull(controller) {
-          pulled++;
-          controller.enqueue(new Uint8Array(65_536));
+          if (++pulled > 100) controller.close();
+          else controller.enqueue(new Uint8Array(65_536));
         },
       },
       { highWaterMark: 0 },
@@ -191,7 +198,7 @@ describe.each(SERVERS)("uploads: %s", (kind) => {
     expect(beyond.status).toBe(413);
     expect(progressOf(await server.ask("HEAD", url))).toMatchObject({ offset: "10" });
     // The answer may overtake the rest of the request, or its end.
-    await patch(server, url, 10, false, endless).then(
+    await patch(server, url, 10, false, large).then(
       (answer) => expect(answer.status).toBe(413),
       () => {},
     );
@@ -201,7 +208,6 @@ describe.each(SERVERS)("uploads: %s", (kind) => {
     const kept = Number((await server.ask("HEAD", url)).headers.get("upload-offset"));
     expect(kept).toBeGreaterThan(MAX_BYTES - 300_000);
     expect(kept).toBeLessThanOrEqual(MAX_BYTES);
-    expect(pulled).toBeLessThan(200);
   });
 
   it("what had arrived when a connection was lost is kept, and the offset says how much", async () => {
