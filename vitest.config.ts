@@ -32,7 +32,7 @@ const ofStreamSessions =
 
 /** Topics of behaviours that calls over HTTP show too: test/behaviour/http-kinds.ts says what they cannot. */
 const ofHttp =
-  "{admission,basic,budget,bytes,cancellation,cursors,cursor-steps,deadlines,drain,errors,extremes,interceptors,limits,long-streams," +
+  "{admission,basic,blobs,budget,bytes,cancellation,cursors,cursor-steps,deadlines,drain,errors,extremes,interceptors,limits,long-streams," +
   "metadata,nested-calls,once,outliving,sessions,sizes,slow-reader,topics,typed-errors,unserved}";
 
 const nowhere = ["**/node_modules/**"];

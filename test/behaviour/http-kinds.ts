@@ -27,6 +27,11 @@ const EXCEPTIONS: Reasons = [
   [/^C70 /, "requests tell no fingerprint of their schema: an error names the field, as any other that does not fit"],
   [/^C16 the callee ends first|^C28 a cancel after/, "the end of an answer is the end of its call"],
   [/^C22 |^C35 /, "so many requests at once wait for connections, or for places in one"],
+  [
+    /^C84 (a receiver that does not read|a source that fails|a caller that gives up while)/,
+    "an upload is complete before its call is made: packages/http/test/uploads.test.ts and blob-client.test.ts",
+  ],
+  [/^C84 an answer's blob that nobody has read/, "it ends with its time: packages/http/test/downloads.test.ts"],
   [/^C78 /, "a caller over HTTP does not tell the server which answers it could not read"],
 ];
 
@@ -67,6 +72,9 @@ const exceptions: ReadonlyMap<string, string> = new Map([
   ["C67", "certificates are those of `fetch`"],
   ["C68", "certificates are those of `fetch`; of the server's side: test/serving/http.test.ts"],
   ["C69", "a request carries one call, and nothing else"],
+  ["C88", "an upload goes on before its call is made: packages/http/test/blob-client.test.ts"],
+  ["C89", "the same"],
+  ["C90", "of the server's side: packages/http/test/uploads.test.ts"],
   ["C77", "each request proves itself: test/serving/http.test.ts"],
 ]);
 
@@ -84,6 +92,7 @@ function overHttp(
     frameBytes: 0,
     tooLarge: /larger than 10000 bytes \(limits\.maxFrameBytes\)/,
     inHeaders: true,
+    storesBlobs: true,
     join: () => notHere(NO_FRAMES),
     face: (transport) => transport,
     async connect(

@@ -58,6 +58,8 @@ export interface Kind {
   readonly tooLarge?: RegExp;
   /** Whether metadata travels in header fields, which carry less. */
   readonly inHeaders?: boolean;
+  /** Whether a blob is complete before the call that sends it is made, and that of an answer can be read as often as one likes. */
+  readonly storesBlobs?: boolean;
   /** How its calls can travel. Default: on a lane, and each on a stream of its own. */
   readonly carriers?: readonly ("lane" | "stream")[];
   connect(limits?: Partial<Limits>, options?: PairOptions): Promise<Pair>;

@@ -68,6 +68,32 @@ test("only where that is asked for, and to those who may call", async () => {
   expect(await taken.json()).toMatchObject({ servers: [{ url: "/api" }], paths: { "/shop.v1.Shop/get": {} } });
 });
 
+test("blobs are resources below their method, as a running server has them", async () => {
+  const at = "/shop.v1.Shop/manual/file";
+  const { paths, components } = document as unknown as { paths: Record<string, Record<string, Operation>> } & Document;
+  expect(Object.keys(paths[at] ?? {})).toEqual(["post"]);
+  expect(Object.keys(paths[`${at}/{id}`] ?? {})).toEqual(["parameters", "get", "head", "patch", "delete"]);
+  expect(components.schemas["ShopManualInput"]).toMatchObject({
+    properties: { file: { $ref: "#/components/schemas/Upload" } },
+    required: ["id", "file"],
+  });
+  expect(components.schemas["ShopManualOutput"]).toMatchObject({
+    properties: { file: { $ref: "#/components/schemas/Blob" } },
+  });
+  const headers = { "content-type": "text/plain", "content-disposition": 'attachment; filename="a.txt"' };
+  const uploaded = await fetch(shop.url + at, { method: "POST", headers, body: "how to pour" });
+  const file = (await uploaded.json()) as { url: string };
+  const called = await fetch(`${shop.url}/shop.v1.Shop/manual`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ id: "7", file }),
+  });
+  const answer = (await called.json()) as { file: { url: string } };
+  expect(answer).toMatchObject({ bytes: 11, file: { length: 11, type: "text/plain", name: "a.txt" } });
+  const part = await fetch(shop.url + answer.file.url, { headers: { range: "bytes=7-" } });
+  expect([part.status, await part.text()]).toEqual([206, "pour"]);
+});
+
 test("schemas have every check, in the JSON that is written", () => {
   expect(document.components.schemas["Article"]).toEqual({
     title: "Article",

@@ -1,4 +1,5 @@
 import { notify, rpc, service, stream } from "@quicrpc/core";
+import { blob } from "@quicrpc/core/blobs";
 import { z } from "zod";
 
 /** An article, as customers see it. */
@@ -53,4 +54,9 @@ export const Shop = service("shop.v1.Shop", {
   upload: rpc({ input: stream(Article), output: z.object({ count: z.int() }) }),
   log: notify({ input: z.object({ text: z.string() }) }),
   ping: rpc({}),
+  /** Keeps an article's manual, and gives it back. */
+  manual: rpc({
+    input: z.object({ id: z.bigint(), file: blob({ maxBytes: 5_000_000 }) }),
+    output: z.object({ bytes: z.int(), file: blob() }),
+  }),
 });

@@ -38,6 +38,10 @@ export const router = createShopRouter({
   },
   log: () => {},
   ping: () => {},
+  manual: async ({ file }) => {
+    const content = new Blob([await file.bytes()]);
+    return { bytes: content.size, file: { content, type: file.type, name: file.name } };
+  },
 });
 
 /** The shop at a port of this machine. */

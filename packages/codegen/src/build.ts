@@ -102,10 +102,6 @@ function serviceModel(
       received: branded(types.typeOf(part.schema, "output"), brands, "output"),
       codec: codecs.payload(node, label, usesOf(sender, target), brands.length > 0),
       jsonProblem() {
-        const [blob] = blobsOf(part.schema);
-        if (blob !== undefined) {
-          return { path: `${part.path}.${blob.name}`, reason: "a blob, which needs a session", node: part.node };
-        }
         const problem = jsonProblem(node, describeNode);
         if (problem === undefined) return undefined;
         const { reason, part: place } = problem;

@@ -1,1 +1,1 @@
-export default { include: "http.service.ts", out: "generated" };
+export default { include: "*.service.ts", out: "generated" };

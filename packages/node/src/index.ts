@@ -29,3 +29,4 @@ export type { Refusal } from "./refusals.js";
 export { type StillOpen, stillOpen } from "./still-open.js";
 export { fileBlob, type FileBlobOptions, saveBlob, type SaveBlobOptions } from "./blob-files.js";
 export type { PartOptions } from "./blob-parts.js";
+export { fileUploads, type FileUploadOptions } from "./file-uploads.js";

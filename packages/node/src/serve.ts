@@ -195,10 +195,10 @@ class RpcServer<Context> implements Server {
   /** Makes the listener that answers requests over HTTP: the one that is given, or one by this server's own options. */
   private async httpListener(requests: HttpRequests, targets: readonly ProvidedTarget[]): Promise<HttpListener> {
     const { options, authentications, load, onError } = this;
-    const { http, routers, interceptors, limits, allowedOrigins, once } = options;
+    const { http, routers, interceptors, limits, allowedOrigins, once, principal } = options;
     if (typeof http === "function") return http;
     const { httpListener } = await import("./listen/http-package.js");
-    const shared = { routers, interceptors, limits, load, onError, allowedOrigins, once };
+    const shared = { routers, interceptors, limits, load, onError, allowedOrigins, once, principal };
     const named = targets.flatMap(({ host }) => (host === undefined || isIP(host) !== 0 ? [] : [host]));
     const allowedHosts = named.length === 0 ? options.allowedHosts : [...(options.allowedHosts ?? []), ...named];
     return httpListener<Context>(typeof http === "object" ? http : {}, {

@@ -20,6 +20,10 @@ import type {
   ShopWatchInput,
   ShopUploadOutput,
   ShopLogInput,
+  ShopManualInput,
+  ShopManualInputParsed,
+  ShopManualOutput,
+  ShopManualOutputParsed,
 } from "./shop.js";
 
 export const shopGetInputCodec: MessageCodec<ShopGetInput, ShopGetInput> = wire.codec(
@@ -66,6 +70,16 @@ export const shopLogInputCodec: MessageCodec<ShopLogInput, ShopLogInput> = wire.
   () => shopLogInputShape,
   writeShopLogInput,
   readShopLogInput,
+);
+export const shopManualInputCodec: MessageCodec<ShopManualInput, ShopManualInputParsed> = wire.codec(
+  () => shopManualInputShape,
+  writeShopManualInput,
+  readShopManualInput,
+);
+export const shopManualOutputCodec: MessageCodec<ShopManualOutput, ShopManualOutputParsed> = wire.codec(
+  () => shopManualOutputShape,
+  writeShopManualOutput,
+  readShopManualOutput,
 );
 
 function writeShopGetInput(b: Uint8Array, p: number, value: ShopGetInput): number {
@@ -888,6 +902,128 @@ function readShopLogInput(r: wire.Reader, p: number): ShopLogInput {
 
 const readShopLogInputKeys = /* @__PURE__ */ new wire.Keys(["text"]);
 
+function writeShopManualInput(b: Uint8Array, p: number, value: ShopManualInput): number {
+  wire.requireObject(value);
+  b[p] = 0x82;
+  b[p + 1] = 0xa2;
+  b[p + 2] = 0x69;
+  b[p + 3] = 0x64;
+  p = wire.writeBigInt(b, p + 4, value.id);
+  b[p] = 0xa4;
+  b[p + 1] = 0x66;
+  b[p + 2] = 0x69;
+  b[p + 3] = 0x6c;
+  b[p + 4] = 0x65;
+  p = writeShopManualInputFile(b, p + 5, value.file);
+  return p;
+}
+
+function readShopManualInput(r: wire.Reader, p: number): ShopManualInputParsed {
+  const { bytes, view } = r;
+  let id: bigint | undefined;
+  let file: ReceivedBlob | undefined;
+  let left = wire.readFieldsHeader(r, p, 2);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) break;
+        id = wire.readBigInt(r, p + 3);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa466696c | 0) || bytes[p + 4] !== 0x65) break;
+        file = readShopManualInputFile(r, p + 5);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readShopManualInputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (id === undefined || file === undefined) return wire.misfit();
+  return { id, file };
+}
+
+const readShopManualInputKeys = /* @__PURE__ */ new wire.Keys(["id", "file"]);
+
+function writeShopManualInputFile(b: Uint8Array, p: number, value: BlobSource): number {
+  if (!Array.isArray(value) || value.length !== 4) return wire.misfit();
+  p = wire.writeArrayHeader(b, p, 4);
+  if (value[0] < 0) return wire.misfit();
+  p = wire.writeInt(b, p, value[0]);
+  if (value[1] !== null && value[1] < 0) return wire.misfit();
+  p = value[1] === null ? wire.writeNil(b, p) : wire.writeInt(b, p, value[1]);
+  if (wire.longerThan(value[2], 255)) return wire.misfit();
+  p = wire.writeString(b, p, value[2]);
+  if (wire.longerThan(value[3], 1024)) return wire.misfit();
+  p = wire.writeString(b, p, value[3]);
+  return p;
+}
+
+function readShopManualInputFile(r: wire.Reader, p: number): ReceivedBlob {
+  if (wire.readArrayHeader(r, p) !== 4) return wire.misfit();
+  const item1 = wire.readInt(r, r.position);
+  if (item1 < 0) return wire.misfit();
+  const item2 = r.bytes[r.position] === 0xc0 ? wire.readNil(r, r.position) : wire.readInt(r, r.position);
+  if (item2 !== null && item2 < 0) return wire.misfit();
+  const item3 = wire.readString(r, r.position);
+  if (wire.longerThan(item3, 255)) return wire.misfit();
+  const item4 = wire.readString(r, r.position);
+  if (wire.longerThan(item4, 1024)) return wire.misfit();
+  return [item1, item2, item3, item4];
+}
+
+function writeShopManualOutput(b: Uint8Array, p: number, value: ShopManualOutput): number {
+  wire.requireObject(value);
+  b[p] = 0x82;
+  b[p + 1] = 0xa5;
+  b[p + 2] = 0x62;
+  b[p + 3] = 0x79;
+  b[p + 4] = 0x74;
+  b[p + 5] = 0x65;
+  b[p + 6] = 0x73;
+  p = wire.writeInt(b, p + 7, value.bytes);
+  b[p] = 0xa4;
+  b[p + 1] = 0x66;
+  b[p + 2] = 0x69;
+  b[p + 3] = 0x6c;
+  b[p + 4] = 0x65;
+  p = writeShopManualInputFile(b, p + 5, value.file);
+  return p;
+}
+
+function readShopManualOutput(r: wire.Reader, p: number): ShopManualOutputParsed {
+  const { bytes, view } = r;
+  let bytes_: number | undefined;
+  let file: ReceivedBlob | undefined;
+  let left = wire.readFieldsHeader(r, p, 2);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa5627974 | 0) || view.getInt32(p + 2) !== 0x79746573) break;
+        bytes_ = wire.readInt(r, p + 6);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa466696c | 0) || bytes[p + 4] !== 0x65) break;
+        file = readShopManualInputFile(r, p + 5);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readShopManualOutputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (bytes_ === undefined || file === undefined) return wire.misfit();
+  return { bytes: bytes_, file };
+}
+
+const readShopManualOutputKeys = /* @__PURE__ */ new wire.Keys(["bytes", "file"]);
+
 const regexPattern = /^[0-9]{16}$/;
 const datetimePattern =
   /^(?:(?:\d\d[2468][048]|\d\d[13579][26]|\d\d0[48]|[02468][048]00|[13579][26]00)-02-29|\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)|(?:02)-(?:0[1-9]|1\d|2[0-8])))T(?:(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z))$/;
@@ -936,5 +1072,16 @@ const categoryShape: wire.Shape = wire.object({ name: wire.string(), parts: cate
 const shopWatchInputShape: wire.Shape = wire.object({ kind: wire.literal("new", "used") });
 const shopUploadOutputShape: wire.Shape = wire.object({ count: wire.number(wire.integer()) });
 const shopLogInputShape: wire.Shape = wire.object({ text: wire.string() });
+const shopManualInputFileShape: wire.Shape = wire.tuple([
+  wire.number(wire.integer(), wire.atLeast(0)),
+  wire.nullable(wire.number(wire.integer(), wire.atLeast(0))),
+  wire.string(wire.maxSize(255)),
+  wire.string(wire.maxSize(1024)),
+]);
+const shopManualInputShape: wire.Shape = wire.object({ id: wire.bigint(), file: shopManualInputFileShape });
+const shopManualOutputShape: wire.Shape = wire.object({
+  bytes: wire.number(wire.integer()),
+  file: shopManualInputFileShape,
+});
 
 const checkShopBuyOutputUrl = wire.applyChecks(wire.schemaAt(Shop, ["methods", "buy", "output", "shape", "url"]));

@@ -56,6 +56,18 @@ const part1 = {
   title: "Article",
 };
 const part2 = {
+  type: "array",
+  prefixItems: [
+    { type: "integer", minimum: 0 },
+    { anyOf: [{ type: "integer", minimum: 0 }, { type: "null" }] },
+    { type: "string", maxLength: 255 },
+    { type: "string", maxLength: 1024 },
+  ],
+  items: false,
+  minItems: 4,
+  maxItems: 4,
+};
+const part3 = {
   id: { type: "bigint", checks: { format: "int64" } },
   name: { type: "string", checks: { min: 1, max: 80 } },
   kind: { type: "literal", values: ["new", "used"] },
@@ -80,6 +92,26 @@ const part2 = {
   },
   color: { type: "string" },
   old: { type: "string" },
+};
+const part4 = {
+  type: "tuple",
+  items: [
+    { type: "number", checks: { format: "integer", min: 0 } },
+    {
+      type: "union",
+      options: [{ type: "number", checks: { format: "integer", min: 0 } }, { type: "null" }],
+    },
+    { type: "string", checks: { max: 255 } },
+    { type: "string", checks: { max: 1024 } },
+  ],
+  required: 4,
+};
+const part5 = {
+  type: "object",
+  fields: {
+    bytes: { type: "number", checks: { format: "integer" } },
+    file: part4,
+  },
 };
 
 /** Descriptions of shop.v1.Shop for tools: comments, JSON Schemas of its messages, and their shapes. */
@@ -185,6 +217,19 @@ export const shopTooling: ServiceTooling = {
       },
     },
     ping: {},
+    manual: {
+      docs: "Keeps an article's manual, and gives it back.",
+      input: {
+        type: "object",
+        properties: { id: { type: "integer", "x-quicrpc-type": "bigint" }, file: part2 },
+        required: ["id", "file"],
+      },
+      output: {
+        type: "object",
+        properties: { bytes: { type: "integer" }, file: part2 },
+        required: ["bytes", "file"],
+      },
+    },
   },
   snapshot: {
     id: 39570,
@@ -246,15 +291,22 @@ export const shopTooling: ServiceTooling = {
         input: { type: "ref", name: "ShopLogInput" },
       },
       ping: { id: 8, kind: "unary" },
+      manual: {
+        id: 9,
+        kind: "unary",
+        input: { type: "ref", name: "ShopManualInput" },
+        output: { type: "ref", name: "ShopManualOutput" },
+        result: { type: "ref", name: "ShopManualOutputParsed" },
+      },
     },
     types: {
       ShopGetInput: { type: "object", fields: { id: { type: "bigint" } } },
       Article: {
         type: "object",
-        fields: part2,
+        fields: part3,
         optional: ["color", "old", "picture"],
       },
-      ArticleParsed: { type: "object", fields: part2, optional: ["old", "picture"] },
+      ArticleParsed: { type: "object", fields: part3, optional: ["old", "picture"] },
       ShopGetGoneDetails: { type: "object", fields: { since: { type: "date" } } },
       ShopBuyInput: {
         type: "object",
@@ -309,6 +361,9 @@ export const shopTooling: ServiceTooling = {
         fields: { count: { type: "number", checks: { format: "integer" } } },
       },
       ShopLogInput: { type: "object", fields: { text: { type: "string" } } },
+      ShopManualInput: { type: "object", fields: { id: { type: "bigint" }, file: part4 } },
+      ShopManualOutput: part5,
+      ShopManualOutputParsed: part5,
     },
   },
 };

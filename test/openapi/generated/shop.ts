@@ -7,13 +7,16 @@ import {
   notifyCalls,
   serverStreamCalls,
   clientStreamCalls,
+  blobCalls,
   type Awaitable,
+  type BlobSource,
   type CallContext,
   type CallOptions,
   type Caller,
   type ErrorDescriptor,
   type ItemStream,
   type MethodDescriptor,
+  type ReceivedBlob,
   type Router,
   type RpcErrorOf,
   type ServiceIdentity,
@@ -29,6 +32,8 @@ import {
   shopWatchInputCodec,
   shopUploadOutputCodec,
   shopLogInputCodec,
+  shopManualInputCodec,
+  shopManualOutputCodec,
 } from "./shop.codecs.js";
 // Links in comments lead there.
 /* eslint-disable no-unused-vars, @typescript-eslint/no-unused-vars */
@@ -144,6 +149,28 @@ export interface ShopLogInput {
   text: string;
 }
 
+export interface ShopManualInput {
+  id: bigint;
+  file: BlobSource;
+}
+
+export interface ShopManualInputParsed {
+  id: bigint;
+  file: ReceivedBlob;
+}
+
+export interface ShopManualOutput {
+  /** @asType integer */
+  bytes: number;
+  file: BlobSource;
+}
+
+export interface ShopManualOutputParsed {
+  /** @asType integer */
+  bytes: number;
+  file: ReceivedBlob;
+}
+
 const shopService: ServiceIdentity = {
   name: "shop.v1.Shop",
   id: 39570,
@@ -170,6 +197,13 @@ export const shopMethods: {
   readonly upload: MethodDescriptor<"client_stream", Article, ArticleParsed, ShopUploadOutput, ShopUploadOutput>;
   readonly log: MethodDescriptor<"notify", ShopLogInput, ShopLogInput, void, void>;
   readonly ping: MethodDescriptor<"unary", void, undefined, void, void>;
+  readonly manual: MethodDescriptor<
+    "unary",
+    ShopManualInput,
+    ShopManualInputParsed,
+    ShopManualOutput,
+    ShopManualOutputParsed
+  >;
 } = {
   get: describeMethod(shopService, unaryCalls, "get", {
     id: 1,
@@ -219,6 +253,13 @@ export const shopMethods: {
     fingerprint: 0x0b42b7ca,
   }),
   ping: describeMethod(shopService, unaryCalls, "ping", { id: 8, fingerprint: 0x3bf05b7a }),
+  manual: describeMethod(shopService, unaryCalls, "manual", {
+    id: 9,
+    input: shopManualInputCodec,
+    output: shopManualOutputCodec,
+    blobs: blobCalls({ input: [{ name: "file", maxBytes: 5000000 }], output: [{ name: "file" }] }),
+    fingerprint: 0xa3edcad4,
+  }),
 };
 
 /**
@@ -257,6 +298,12 @@ export interface ShopHandlers<Context = unknown> {
   log(input: ShopLogInput, context: CallContext<Context>): Awaitable<void>;
   /** @see {@link Shop.methods.ping} */
   ping(input: undefined, context: CallContext<Context>): Awaitable<void>;
+  /**
+   * Keeps an article's manual, and gives it back.
+   *
+   * @see {@link Shop.methods.manual}
+   */
+  manual(input: ShopManualInputParsed, context: CallContext<Context>): Awaitable<ShopManualOutput>;
 }
 
 /** Makes the router that serves shop.v1.Shop by `handlers`. */
@@ -303,6 +350,12 @@ export interface ShopClient {
   log(input: ShopLogInput, options?: CallOptions): Promise<void>;
   /** @see {@link Shop.methods.ping} */
   ping(options?: CallOptions): Promise<void>;
+  /**
+   * Keeps an article's manual, and gives it back.
+   *
+   * @see {@link Shop.methods.manual}
+   */
+  manual(input: ShopManualInput, options?: CallOptions): Promise<ShopManualOutputParsed>;
 }
 
 /** Calls shop.v1.Shop over `caller`, such as a session. */
@@ -316,5 +369,6 @@ export function createShopClient(caller: Caller): ShopClient {
     upload: (source, options) => caller.start(shopMethods.upload, source, options),
     log: (input, options) => caller.start(shopMethods.log, input, options),
     ping: (options) => caller.start(shopMethods.ping, undefined, options),
+    manual: (input, options) => caller.start(shopMethods.manual, input, options),
   };
 }

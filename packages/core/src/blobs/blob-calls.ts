@@ -1,8 +1,11 @@
+import type { TypedCaller } from "../call/base-caller.js";
 import type { Callee } from "../call/carrier.js";
 import type { Calling } from "../client/calling.js";
 import { unaryCalls } from "../client/unary.js";
 import type { BlobCode, BlobField, BlobFields } from "../contract/blob-code.js";
 import { RpcError } from "../errors.js";
+import type { Limits } from "../limits.js";
+import type { MemoryBudget } from "../memory-budget.js";
 import type { CallContext } from "../server/context.js";
 import type { DispatchSettings } from "../server/dispatch.js";
 import type { ReservedMethods } from "../server/router.js";
@@ -14,17 +17,33 @@ import { type BlobReference, ReceivedBlob, tooLarge } from "./received-blob.js";
 import { resumedCall } from "./resumed-call.js";
 import type { BlobSource } from "./source.js";
 
-/** The session, as far as blobs need it. */
-interface BlobHost extends ServingHost {
+/** What offers blobs to a peer. */
+export interface OffersBlobs extends ReservedMethods {
+  add(source: BlobSource, isAnswer: boolean, isResumable: boolean): Offer;
+}
+
+/** The session, or the request over HTTP, as far as blobs need it. */
+export interface BlobHost extends TypedCaller {
+  readonly limits: Limits;
+  readonly budget: MemoryBudget;
   readonly closed: Promise<unknown>;
+  /** Methods that the peer may call without a router. */
+  reserved: OffersBlobs | undefined;
+  /** What takes the peer's calls in a session; a request over HTTP has none. */
+  callee?: Callee;
+}
+
+/** A session, whose peer calls to read a blob. */
+interface BlobSession extends Omit<ServingHost, "reserved">, BlobHost {
   readonly settings: Pick<ChannelSettings, "prefix">;
-  reserved: ReservedMethods | undefined;
   callee: Callee;
 }
 
 /** Settings of the session that serves a call, as far as blobs need them. */
 interface ServedSettings extends Pick<DispatchSettings<never>, "limits" | "admission" | "principal" | "once"> {
   readonly host: BlobHost;
+  /** What its principal has in progress has been counted. */
+  readonly isCounted?: boolean;
 }
 
 /** A message whose fields are known to be blobs. */
@@ -34,22 +53,24 @@ type Fields = Readonly<Record<string, unknown>>;
 export function blobCalls(fields: BlobFields): BlobCode {
   const { input = [], output = [] } = fields;
   const isResumable = [...input, ...output].some(({ resumable }) => resumable === true);
+  const call: BlobCode["call"] = (host, message, begin) => answered(host as BlobHost, fields, message, begin);
   const calling: Calling<"unary"> = {
     ...unaryCalls,
     around: isResumable ? resumedCall : undefined,
     start: (host, method, message, options) =>
-      answered(host as unknown as BlobHost, fields, message, (sent) => unaryCalls.start(host, method, sent, options)),
+      call(host, message, (sent) => unaryCalls.start(host, method, sent, options)),
   };
   return {
     fields,
     calling,
+    call,
     serve(given, handler) {
       const settings = given as ServedSettings;
-      const { host } = settings;
+      const { host, isCounted } = settings;
       const serve = handler as (input: unknown, context: unknown) => unknown;
       const answer = async (message: unknown, context: unknown): Promise<unknown> => {
         const taken = received(host, input, message);
-        const leave = admitted(settings, input, message, context as CallContext);
+        const leave = isCounted === true ? undefined : admitted(settings, input, message, context as CallContext);
         let result: unknown;
         try {
           result = await serve(taken, context);
@@ -95,10 +116,11 @@ async function answered(
 
 /** Lets the peer read what is offered, in a session that serves nothing else. */
 async function serveReserved(host: BlobHost): Promise<void> {
-  const { callee, settings } = host;
-  if (callee.onLane !== undefined) return;
+  const { callee } = host;
+  if (callee === undefined || callee.onLane !== undefined) return;
   const { onlyReserved } = await import("../server/only-reserved.js");
-  if (host.callee === callee) host.callee = onlyReserved(host, settings.prefix);
+  const session = host as BlobSession;
+  if (session.callee === callee) session.callee = onlyReserved(session, session.settings.prefix);
 }
 
 /** `message` with references in place of its blobs, which the peer may read from now on. */
@@ -114,8 +136,8 @@ function offered(
   for (const { name, resumable = false } of fields) {
     const source = sent[name];
     if (source === undefined) continue;
-    if (!(host.reserved instanceof BlobOffers)) host.reserved = new BlobOffers(host);
-    const offer = (host.reserved as BlobOffers).add(source as BlobSource, isAnswer, resumable);
+    host.reserved ??= new BlobOffers(host);
+    const offer = host.reserved.add(source as BlobSource, isAnswer, resumable);
     into.push(offer);
     sent[name] = offer.reference;
   }

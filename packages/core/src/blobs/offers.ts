@@ -2,7 +2,7 @@ import { RpcError } from "../errors.js";
 import type { BoundMethod } from "../server/router.js";
 import type { Limits } from "../limits.js";
 import type { MemoryBudget } from "../memory-budget.js";
-import type { IncomingContext } from "../server/context.js";
+import type { Metadata } from "../metadata.js";
 import { changedBlob, DIGEST_TRAILER, type ReadBlob, readBlob } from "./read-method.js";
 import type { BlobReference } from "./received-blob.js";
 import { RetainedContent } from "./retained-content.js";
@@ -23,6 +23,16 @@ export interface Offer {
   release(): void;
 }
 
+/** The read of a blob that is in progress. */
+export interface BlobReading {
+  /** Nobody waits for its bytes any more. */
+  readonly hasEnded: boolean;
+  /** Has the digest of the whole in the end, where that was asked for. */
+  readonly trailers: Metadata;
+  /** Ends it from outside. */
+  readonly reply: { revoke(error: RpcError): void } | undefined;
+}
+
 /** The session whose blobs are offered. */
 interface OfferHost {
   readonly limits: Limits;
@@ -38,8 +48,7 @@ export class BlobOffers {
   private over = false;
   private readonly bound: BoundMethod = {
     method: readBlob,
-    handler: (request: unknown, context) =>
-      this.read(request as Partial<ReadBlob>, context as IncomingContext<unknown>),
+    handler: (request: unknown, context) => this.read(request as Partial<ReadBlob>, context as unknown as BlobReading),
   };
   private readonly host: OfferHost;
 
@@ -77,7 +86,8 @@ export class BlobOffers {
     return offered;
   }
 
-  private read(request: Partial<ReadBlob>, context: IncomingContext<unknown>): AsyncIterable<Uint8Array> {
+  /** The bytes that a request of the peer asks for. */
+  read(request: Partial<ReadBlob>, context: BlobReading): AsyncIterable<Uint8Array> {
     const { ref, from = 0, sha256 } = request;
     const offered = typeof ref === "number" ? this.offers.get(ref) : undefined;
     if (offered === undefined) throw new RpcError("not_found", "the blob is not offered, or not any more");
@@ -87,7 +97,8 @@ export class BlobOffers {
   }
 }
 
-class Offered implements Offer {
+/** One source of a blob, from which it is read. */
+export class Offered implements Offer {
   readonly reference: BlobReference;
   failure: unknown = undefined;
   private readonly blob: DescribedBlob;
@@ -97,7 +108,7 @@ class Offered implements Offer {
   private released = false;
   private isAnswer = false;
   /** The read in progress: its source may have nothing to give when it is to end. */
-  private reading: Pick<IncomingContext<unknown>, "reply"> | undefined = undefined;
+  private reading: BlobReading | undefined = undefined;
   private timer: ReturnType<typeof setTimeout> | undefined = undefined;
 
   constructor(blob: DescribedBlob, reference: BlobReference, forget: () => void) {
@@ -125,7 +136,7 @@ class Offered implements Offer {
     from: number,
     sha256: string | undefined,
     digest: boolean,
-    context: IncomingContext<unknown>,
+    context: BlobReading,
   ): AsyncGenerator<Uint8Array, void> {
     const { length, onProgress } = this.blob;
     this.endRead(new RpcError("aborted", "the blob is read anew"));

@@ -29,6 +29,11 @@ export interface BlobCode {
   readonly fields: BlobFields;
   /** The code that makes the method's calls. */
   readonly calling: CallingCode;
+  /**
+   * Makes one call of a host that is no session of its own: `begin` makes it with an input that refers to its blobs, and returns the answer, which
+   * refers to those of the peer.
+   */
+  call(host: unknown, input: unknown, begin: (sent: unknown) => Promise<unknown>): Promise<unknown>;
   /** Returns the method's handler as a session serves it that has these settings of its dispatcher. */
   serve(settings: unknown, handler: BlobHandler): BlobHandler;
 }

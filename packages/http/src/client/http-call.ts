@@ -82,20 +82,36 @@ export class HttpCall {
   }
 
   /** Sends the request, and returns the head of its answer. Throws `RpcError` where there is none. */
-  async send(
+  send(
     request: Pick<FetchInit, "method" | "body" | "duplex">,
     headers: Readonly<Record<string, string | undefined>>,
     query: string = "",
   ): Promise<Response> {
+    return this.#fetch(request, withFields(this.#headers, headers), query);
+  }
+
+  /** Makes one of several requests of the call, for something below its method: `path` begins with "/". */
+  sendTo(
+    path: string,
+    request: Pick<FetchInit, "method" | "body">,
+    headers: Readonly<Record<string, string | undefined>>,
+  ): Promise<Response> {
+    return this.#fetch(request, withFields(new Headers(this.#headers), headers), path);
+  }
+
+  async #fetch(
+    request: Pick<FetchInit, "method" | "body" | "duplex">,
+    headers: Headers,
+    suffix: string,
+  ): Promise<Response> {
     const { client } = this;
-    for (const [name, value] of Object.entries(headers)) if (value !== undefined) this.#headers.set(name, value);
     // Not as a method: the platform's `fetch` does not run as one of another object.
     const { credentials, fetch = globalThis.fetch } = client.options;
     const token = typeof credentials === "function" ? await credentials() : credentials;
-    if (token !== undefined) this.#headers.set("authorization", `Bearer ${token}`);
-    const init: FetchInit = { ...request, headers: this.#headers, signal: this.#controller.signal, redirect: "manual" };
+    if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
+    const init: FetchInit = { ...request, headers, signal: this.#controller.signal, redirect: "manual" };
     try {
-      return await fetch(`${client.base}${fullName(this.method)}${query}`, init);
+      return await fetch(`${client.base}${fullName(this.method)}${suffix}`, init);
     } catch (error) {
       throw unreached(error, client.peer);
     }
@@ -120,6 +136,11 @@ export class HttpCall {
     const text = `the answer of ${fullName(this.method)} cannot be read: ${message}`;
     return new RpcError(kept ? code : "internal", text, { details, cause: error });
   }
+}
+
+function withFields(headers: Headers, fields: Readonly<Record<string, string | undefined>>): Headers {
+  for (const [name, value] of Object.entries(fields)) if (value !== undefined) headers.set(name, value);
+  return headers;
 }
 
 function metadataOf({ metadata: given }: CallOptions, maxBytes: number): Metadata {

@@ -128,7 +128,6 @@ export class HttpClient implements ForeignClient {
       else made.fail(error);
     };
     try {
-      if (method.blobs !== undefined) throw blobsNeedSession(method);
       if (this.#isClosed) throw new RpcError("unavailable", "the client was closed", { refused: true });
       if (options?.fallback === "none" && method.kind === "notify") {
         throw new RpcError("unimplemented", `${fullName(method)} goes by datagram, and this session has none`);
@@ -142,9 +141,11 @@ export class HttpClient implements ForeignClient {
           call.settle();
           outcome.start(() => answer);
         };
-        callUnary(call, input)
-          .then(onAnswer, fail)
-          .finally(() => call.answered());
+        const answer =
+          method.blobs === undefined
+            ? callUnary(call, input)
+            : import("./blob-call.js").then(({ callWithBlobs }) => callWithBlobs(call, input));
+        answer.then(onAnswer, fail).finally(() => call.answered());
       } else {
         // A page whose services have no streams has none of their code.
         import("./streams.js").then(({ callStream }) => callStream(call, input, outcome)).catch(fail);
@@ -173,9 +174,4 @@ class Members<Member> extends Set<Member> {
   none(): Promise<void> {
     return this.size === 0 ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve));
   }
-}
-
-function blobsNeedSession(method: AnyMethod): RpcError {
-  const hint = "call it by a session, such as that of connect(), or stream bytes()";
-  return new RpcError("unimplemented", `${fullName(method)} has blobs, which plain HTTP does not carry`, { hint });
 }

@@ -171,7 +171,7 @@ class Exchange {
       for (const value of Array.isArray(values) ? values : [values]) headers.append(name, value);
     }
     const status = Number(head[":status"]);
-    this.awaited = Number(headers.get("content-length") ?? 0);
+    this.awaited = this.init.method === "HEAD" ? 0 : Number(headers.get("content-length") ?? 0);
     const isEmpty = status === 204 || status === 304;
     const raw = new ReadableStream<Uint8Array>(
       {

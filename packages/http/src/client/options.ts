@@ -8,7 +8,7 @@ export type Fetch = (url: string, init: FetchInit) => Promise<Response>;
 
 /** Options that a `fetch` gets. */
 export interface FetchInit {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "HEAD" | "PATCH" | "DELETE";
   readonly headers: Headers;
   readonly body?: UnsharedBytes | ReadableStream<Uint8Array>;
   readonly signal: AbortSignal;

@@ -1,3 +1,4 @@
+import type { MessageCodec } from "@quicrpc/core/generated";
 import type { UnsharedBytes } from "@quicrpc/core/transport";
 import { encodeMessage } from "../protocol/message.js";
 import { readBody } from "../protocol/body.js";
@@ -12,11 +13,18 @@ const MAX_QUERY = 6000;
 /** Codings that `fetch` undoes by itself. */
 const UNDONE = /^((x-)?gzip|deflate|br|zstd|identity)?$/;
 
+/** Codecs of the two messages of a call; undefined for one that it does not have. */
+export interface CallCodecs {
+  readonly input: MessageCodec<unknown> | undefined;
+  readonly output: MessageCodec<unknown> | undefined;
+}
+
 /** Makes a call of one message each way, and returns its answer. The input is encoded at once. */
-export function callUnary(call: HttpCall, input: unknown): Promise<unknown> {
+export function callUnary(call: HttpCall, input: unknown, codecs?: CallCodecs): Promise<unknown> {
   const { client, method, options } = call;
-  const message = encodeMessage(client.codec.of(method.input), input, client.limits.maxFrameBytes);
-  return exchange(call, message, client.options.get === true && method.readOnly, options?.compress);
+  const codec = codecs === undefined ? client.codec.of(method.input) : codecs.input;
+  const message = encodeMessage(codec, input, client.limits.maxFrameBytes);
+  return exchange(call, message, client.options.get === true && method.readOnly, options?.compress, codecs);
 }
 
 async function exchange(
@@ -24,6 +32,7 @@ async function exchange(
   message: Uint8Array,
   byGet: boolean,
   compress: boolean | undefined,
+  codecs: CallCodecs | undefined,
 ): Promise<unknown> {
   const { client, method } = call;
   const { codec, limits } = client;
@@ -44,7 +53,8 @@ async function exchange(
   });
   return attempt(call, () => {
     if (!UNDONE.test(encoding)) throw new Error(`it is compressed by ${JSON.stringify(encoding)}, which is not known`);
-    return codec.of(method.output)?.decode(body, 0, body.length);
+    const output = codecs === undefined ? codec.of(method.output) : codecs.output;
+    return output?.decode(body, 0, body.length);
   });
 }
 

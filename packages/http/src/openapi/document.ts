@@ -1,4 +1,5 @@
 import { CODE_NAMES } from "../protocol/codes.js";
+import { blobPathsOf } from "./blob-operations.js";
 import { Components, ERROR, pascal } from "./components.js";
 import { operationsOf } from "./operations.js";
 import type { DescribedMethod, DescribedService, JsonSchema, OpenApiOptions } from "./source.js";
@@ -17,8 +18,12 @@ export function openApiDocument(services: readonly DescribedService[], options: 
   for (const service of services) {
     for (const method of service.methods) {
       const name = `${prefixes.get(service)}${pascal(method.name)}`;
-      const operations = operationsOf(service, method, name, components);
-      paths[`/${service.name}/${method.name}`] = withSecurity(operations, method, schemes);
+      const path = `/${service.name}/${method.name}`;
+      const items = {
+        [path]: operationsOf(service, method, name, components),
+        ...blobPathsOf(method, path, name, service.name, components),
+      };
+      for (const [at, operations] of Object.entries(items)) paths[at] = withSecurity(operations, method, schemes);
     }
   }
   return {
@@ -39,7 +44,10 @@ function withSecurity(operations: JsonSchema, { meta }: DescribedMethod, schemes
   if (schemes.length === 0 || (!isPublic && !Array.isArray(scopes))) return operations;
   const security = isPublic ? [] : schemes.map((scheme) => ({ [scheme]: scopes }));
   return Object.fromEntries(
-    Object.entries(operations).map(([verb, each]) => [verb, { ...(each as object), security }]),
+    Object.entries(operations).map(([verb, each]) => [
+      verb,
+      verb === "parameters" ? each : { ...(each as object), security },
+    ]),
   );
 }
 

@@ -49,7 +49,7 @@ function hasJson(codec: MessageCodec<unknown>): boolean {
 }
 
 function describe(method: AnyMethod, tooling: MethodTooling): DescribedMethod {
-  const { name, kind, readOnly, once, meta, input, output, errors } = method;
+  const { name, kind, readOnly, once, meta, input, output, errors, blobs } = method;
   const schemaOf = (
     codec: MessageCodec<unknown> | undefined,
     schema: JsonSchema | undefined,
@@ -58,6 +58,7 @@ function describe(method: AnyMethod, tooling: MethodTooling): DescribedMethod {
     name,
     kind,
     readOnly,
+    blobs: blobs?.fields,
     once: once !== undefined,
     docs: tooling.docs,
     meta,

@@ -1,4 +1,5 @@
 import type { Components } from "./components.js";
+import { withBlobUrls } from "./blob-operations.js";
 import { errorResponses } from "./error-responses.js";
 import type { DescribedMethod, DescribedService, JsonSchema } from "./source.js";
 
@@ -17,7 +18,9 @@ export function operationsOf(
   name: string,
   components: Components,
 ): JsonSchema {
-  const { kind, input, output } = method;
+  const { kind, blobs } = method;
+  const input = withBlobUrls(method.input, blobs?.input, true, components);
+  const output = withBlobUrls(method.output, blobs?.output, false, components);
   const [streamsInput, streamsOutput] = [kind === "client_stream" || kind === "duplex", isServerStream(method)];
   const taken = input && components.add(input, `${name}${streamsInput ? "InputItem" : "Input"}`);
   const given = output && components.add(output, `${name}${streamsOutput ? "OutputItem" : "Output"}`);

@@ -21,9 +21,20 @@ export interface DescribedMethod {
   readonly docs?: string | undefined;
   /** The metadata that its schema gives the application: `summary`, `description`, `deprecated` and `tags` are part of the document. */
   readonly meta?: object | undefined;
+  /** The fields of its messages that are blobs. */
+  readonly blobs?:
+    | { readonly input?: readonly DescribedBlob[]; readonly output?: readonly DescribedBlob[] }
+    | undefined;
   readonly input: JsonSchema | undefined;
   readonly output: JsonSchema | undefined;
   readonly errors: readonly DescribedError[];
+}
+
+/** A field that is a blob. */
+export interface DescribedBlob {
+  readonly name: string;
+  /** Bytes that are taken, where the schema says. */
+  readonly maxBytes?: number | undefined;
 }
 
 /** An error that a method declares. */

@@ -52,6 +52,8 @@ export interface HttpExchange {
   readBody(maxBytes: number, hold: (bytes: number) => void): Promise<Uint8Array>;
   /** Releases the body: a read in progress fails with the error, and bytes that still come are dropped. */
   dropBody(error: RpcError): void;
+  /** Sends a head before that of the answer (1xx), where the platform can. */
+  inform?(status: number, fields: Readonly<Record<string, string>>): void;
   /** Answers with a whole body. */
   respond(head: AnswerHead, body?: Uint8Array | string): void;
   /** Answers with a body in pieces. */

@@ -6,6 +6,8 @@ import type {
   Awaitable,
   LoadShedder,
   LoadSheddingOptions,
+  PrincipalOf,
+  UploadStore,
 } from "@quicrpc/core/transport";
 import type { OpenApiOptions } from "../openapi/source.js";
 import type { HttpExtension } from "./extension.js";
@@ -84,6 +86,12 @@ export interface HttpServiceOptions<Context = unknown> {
    * none.
    */
   readonly extensions?: readonly HttpExtension[];
-  /** Milliseconds that the only message of a request may take to arrive. Default: 60,000. */
+  /** Milliseconds that the only message of a request may take to arrive, and each piece of an upload. Default: 60,000. */
   readonly maxBodyMs?: number;
+  /** Whose a call is, and the blobs that it sends: as of `serve`. Default: `connection`, where that is text. */
+  readonly principal?: PrincipalOf<Context>;
+  /** Where the bytes of blobs wait for their calls. Default: the memory of the process, with `limits.maxSessionBytes` for each. */
+  readonly uploads?: UploadStore;
+  /** Milliseconds that an upload waits for more bytes, or for its call. Default: 3,600,000. */
+  readonly maxUploadAgeMs?: number;
 }

@@ -17,6 +17,7 @@ import {
   LinkedSet,
   type OnceSettings,
   OverloadGuard,
+  principalOf,
   requirePositions,
   runNotification,
   streamsInput,
@@ -42,6 +43,9 @@ import { OWN_METHODS } from "./ping.js";
 import { type Bound, type Framing, type Match, Routes } from "./routes.js";
 import { StreamCall } from "./stream-call.js";
 import { UnaryCall } from "./unary-call.js";
+import { type BlobTarget, HttpBlobs } from "./blobs/http-blobs.js";
+import { answerFailure, UploadProblem } from "./blobs/problem.js";
+import type { Requester } from "./blobs/uploads.js";
 
 const DEFAULT_COMPRESS_FROM = 1024;
 const DEFAULT_BODY_MS = 60_000;
@@ -72,6 +76,7 @@ export class HttpService<Context> {
   private readonly document: OpenApiPage | undefined;
   /** Answers of extensions, by their paths. */
   private readonly extensions: ReadonlyMap<string, ExtensionAnswer>;
+  private readonly blobs: HttpBlobs;
   private draining = false;
 
   constructor(options: HttpServiceOptions<Context>) {
@@ -105,6 +110,12 @@ export class HttpService<Context> {
       loadShedder: loadShedder && guardedShedder(loadShedder, onError),
       isRefusing: () => this.draining,
     });
+    const { uploads: store, maxUploadAgeMs: maxAgeMs, maxBodyMs: idleMs = DEFAULT_BODY_MS } = options;
+    const stored = { prefix, limits, load: this.load, store, maxAgeMs, idleMs };
+    this.blobs = new HttpBlobs(
+      methods.map(({ method }) => method),
+      stored,
+    );
     this.ownAdmission = new Admission({ ...counted, loadShedder: undefined, isRefusing: () => this.draining });
   }
 
@@ -134,12 +145,14 @@ export class HttpService<Context> {
   /** Whether a target is of a method or a page of this service. */
   owns(target: string): boolean {
     const { path } = splitTarget(target);
-    return this.routes.has(path) || this.document?.path === path || this.extensions.has(path);
+    const isCalled = this.routes.has(path) || this.blobs.match(target) !== undefined;
+    return isCalled || this.document?.path === path || this.extensions.has(path);
   }
 
   /** Answers a request. Never throws. */
   handle(exchange: HttpExchange): void {
-    if (!this.pages.admit(exchange)) return;
+    const verbs = this.blobs.match(exchange.target) === undefined ? "GET, POST" : "GET, POST, PATCH, DELETE";
+    if (!this.pages.admit(exchange, verbs)) return;
     if (this.document?.isAskedFor(exchange) === true) {
       void this.describe(exchange, this.document);
       return;
@@ -151,8 +164,45 @@ export class HttpService<Context> {
 
   /** Answers a request for a method. */
   private serve(exchange: HttpExchange): void {
+    const target = this.blobs.match(exchange.target);
+    if (target !== undefined) {
+      void this.transfer(exchange, target);
+      return;
+    }
     const match = this.routes.match(exchange);
     if (match !== undefined) void this.take(exchange, match);
+  }
+
+  /** Answers a request for a blob, which counts as a call in progress. */
+  private async transfer(exchange: HttpExchange, target: BlobTarget): Promise<void> {
+    if (exchange.isGone) return;
+    const { method } = target;
+    const { unsent } = this.requests.enter(exchange, (error) => exchange.cutOff(error));
+    let leave: (() => void) | undefined;
+    try {
+      const connection = this.authentications && (await this.authenticate(exchange, fullName(method)));
+      this.admission.requireRoom();
+      leave = this.admission.attach();
+      await this.blobs.answer(exchange, target, this.requesterOf(exchange, method, settings.connection), unsent);
+    } catch (error) {
+      if (!isSaid(error)) this.errorHookFor(exchange)(error, { method: fullName(method) });
+      answerFailure(exchange, error, { "cache-control": "no-store" });
+    } finally {
+      leave?.();
+    }
+  }
+
+  /** Whose a request is. */
+  private requesterOf(exchange: HttpExchange, method: AnyMethod, connection: unknown): Requester {
+    const { options, limits, once, onError } = this;
+    const principal = options.principal ?? options.once?.principal;
+    const isKnown = principal !== undefined || typeof connection === "string";
+    const metadata = (): Metadata => readHeaders(exchange.headers);
+    const settings = { session: nobody, connection, limits, once, onError };
+    const context = new IncomingContext<unknown>(method, undefined, metadata, settings);
+    const whose = isKnown ? principalOf(principal, context, `whose ${fullName(method)} is`) : "";
+    const counted = whose === "" ? `quicrpc http ${this.addressOf(exchange) ?? ""}` : whose;
+    return { principal: whose, counted };
   }
 
   private async extend(exchange: HttpExchange, answer: ExtensionAnswer): Promise<void> {
@@ -220,7 +270,8 @@ export class HttpService<Context> {
       else call.evict(error);
     });
     const settings = new RequestSettings(limits, this.errorHookFor(exchange), admission, budget, this.once);
-    const route = new HttpRoute(exchange, method, format, acceptedBy(exchange, match), unsent);
+    let served = bound as Match<unknown>["bound"];
+    let route = new HttpRoute(exchange, method, format, acceptedBy(exchange, match), unsent);
     let input: unknown;
     let fingerprint: string | undefined;
     let bytes: number;
@@ -230,9 +281,9 @@ export class HttpService<Context> {
       settings.connection = this.authentications && (await this.authenticate(exchange, fullName(method), timeoutMs));
       admission.requireRoom();
       // Before anything is read: throws where messages have no such form.
-      refuseBlobs(method);
+      const blobs = method.blobs && this.blobs.of(method, this.requesterOf(exchange, method, settings.connection));
       format.codecOf(method.output);
-      const codec = format.codecOf(method.input);
+      const codec = blobs === undefined ? format.codecOf(method.input) : blobs.inputCodec(format);
       let size = 0;
       let decoded = 0;
       if (!streamsInput(method)) {
@@ -243,6 +294,12 @@ export class HttpService<Context> {
         if (codec !== undefined) {
           input = decodeWithin(budget, codec, message, 0, size);
           decoded = decodedBytes();
+        }
+        if (blobs !== undefined) {
+          input = await blobs.received(input);
+          served = blobs.bound(served, admission, budget);
+          route = new HttpRoute(exchange, method, blobs.answerFormat(format), route.accepts, unsent);
+          exchange.added = { ...exchange.added, "cache-control": "no-store" };
         }
         // Others may have come meanwhile.
         admission.requireRoom();
@@ -260,7 +317,6 @@ export class HttpService<Context> {
       newCall(framing, route, undefined, settings, 0, shared).refuse(error);
       return;
     }
-    const served = bound as Match<unknown>["bound"];
     if (call !== undefined) {
       call.serve(served, input);
       return;
@@ -331,12 +387,9 @@ function usualReading(
   return { maxBytes, maxDecompressedBytes, timeoutMs, late: () => new RpcError("deadline_exceeded", text) };
 }
 
-function refuseBlobs(method: AnyMethod): void {
-  if (method.blobs === undefined) return;
-  throw new RpcError(
-    "unimplemented",
-    `${fullName(method)} has blobs, which plain HTTP does not carry: it needs a session`,
-  );
+/** Whether an error is the answer, and nothing that the application is to be told. */
+function isSaid(error: unknown): boolean {
+  return error instanceof RpcError || error instanceof UploadProblem;
 }
 
 function limited(timeoutMs: number | undefined, maxTimeoutMs: number): number | undefined {

@@ -30,6 +30,8 @@ export interface NodeRequest extends NodeReadable {
   /** The stream of a request over HTTP/2. */
   readonly stream?: {
     close?(code: number): void;
+    destroy?(error: Error): unknown;
+    additionalHeaders?(headers: Readonly<Record<string, string | number>>): void;
     readonly rstCode?: number | undefined;
     readonly aborted?: boolean | undefined;
   };
@@ -155,8 +157,16 @@ export class NodeExchange extends NodeInput implements HttpExchange {
     return new NodeBody(response, this.closed);
   }
 
-  cutOff(): void {
-    this.response.destroy();
+  cutOff(error: RpcError): void {
+    const { stream, httpVersionMajor } = this.request;
+    // Without an error a stream of HTTP/2 would end as if that were all of the answer.
+    if (httpVersionMajor > 1 && stream?.destroy !== undefined) stream.destroy(error);
+    else this.response.destroy();
+  }
+
+  inform(status: number, fields: Readonly<Record<string, string>>): void {
+    // Node sends no such head over HTTP/1.1.
+    if (!this.closed) this.request.stream?.additionalHeaders?.({ ":status": status, ...fields });
   }
 
   /** Node ends the body of a stream of HTTP/2 that was reset like any other. */

@@ -25,8 +25,11 @@ export class PageAccess {
     this.guard = new PageGuard({ allowedOrigins, allowedHosts, onError, optionsOf, warn });
   }
 
-  /** Whether the request goes on; otherwise it was answered. */
-  admit(exchange: HttpExchange): boolean {
+  /**
+   * Whether the request goes on; otherwise it was answered.
+   * @param verbs what pages that may call may use
+   */
+  admit(exchange: HttpExchange, verbs: string): boolean {
     const origin = exchange.header("origin");
     // Answers to pages name their origin, and caches keep answers to GET.
     const added = isCacheable(exchange) ? VARY_BY_ORIGIN : undefined;
@@ -39,7 +42,7 @@ export class PageAccess {
     }
     if (this.refusesName(exchange, origin)) return false;
     exchange.added = { ...added, "access-control-allow-origin": origin, "access-control-expose-headers": "*" };
-    return !answeredPreflight(exchange);
+    return !answeredPreflight(exchange, verbs);
   }
 
   private refusesName(exchange: HttpExchange, origin: string | undefined): boolean {
@@ -87,12 +90,12 @@ function admitNamed(exchange: HttpExchange): boolean {
   return false;
 }
 
-function answeredPreflight(exchange: HttpExchange): boolean {
+function answeredPreflight(exchange: HttpExchange, verbs: string): boolean {
   const wanted = exchange.header("access-control-request-method");
   if (exchange.method !== "OPTIONS" || wanted === undefined) return false;
   const headers = exchange.header("access-control-request-headers");
   const fields = {
-    "access-control-allow-methods": "GET, POST",
+    "access-control-allow-methods": verbs,
     "access-control-max-age": MAX_AGE,
     ...(headers !== undefined && { "access-control-allow-headers": headers }),
   };

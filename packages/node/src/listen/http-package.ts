@@ -1,6 +1,6 @@
 import type { ErrorHook, Interceptor, Limits, Router, ServerLoad } from "@quicrpc/core";
 import type { OnceOptions } from "@quicrpc/core/once";
-import type { AllowedOrigins, Applicant, LoadShedder } from "@quicrpc/core/transport";
+import type { AllowedOrigins, Applicant, LoadShedder, PrincipalOf, UploadStore } from "@quicrpc/core/transport";
 import type { HttpListener } from "./http-requests.js";
 
 /** Options of the services over HTTP that `serve` has no word for; others are its own. See `createFetchHandler` of `@quicrpc/http`. */
@@ -18,8 +18,12 @@ export interface HttpOptions {
   readonly http3?: boolean;
   /** Bytes from which on messages are compressed for clients that can read that. Default: 1024. */
   readonly compressFrom?: number;
-  /** Milliseconds that the only message of a request may take to arrive. Default: 60,000. */
+  /** Milliseconds that the only message of a request may take to arrive, and each piece of an upload. Default: 60,000. */
   readonly maxBodyMs?: number;
+  /** Where the bytes of blobs wait for their calls: `fileUploads(folder)`, say. Default: the memory of the process, with `limits.maxSessionBytes` for each. */
+  readonly uploads?: UploadStore;
+  /** Milliseconds that an upload waits for more bytes, or for its call. Default: 3,600,000. */
+  readonly maxUploadAgeMs?: number;
 }
 
 /** The part of a request over HTTP that its peer is made of. */
@@ -41,6 +45,7 @@ export interface HttpSettings<Context> {
   readonly allowedOrigins: AllowedOrigins | undefined;
   readonly allowedHosts: readonly string[] | undefined;
   readonly once: OnceOptions<Context> | undefined;
+  readonly principal: PrincipalOf<Context> | undefined;
   readonly host: { readonly optionsOf: string; readonly addressOf: (request: unknown) => string | undefined };
   readonly authentications: { run(applicant: Applicant<HttpCaller>): Promise<Context> } | undefined;
 }

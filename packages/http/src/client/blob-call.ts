@@ -1,0 +1,94 @@
+import { type Limits, RpcError } from "@quicrpc/core";
+import type { AnyMethod, MessageCodec } from "@quicrpc/core/generated";
+import { type BlobField, type BlobOffers, completeLimits, MemoryBudget, type ReadBlob } from "@quicrpc/core/transport";
+import { blobCodec, type BlobFormat, type BlobNames, referencesIn } from "../protocol/blob-messages.js";
+import { downloaded } from "./blob-download.js";
+import { BlobUpload } from "./blob-upload.js";
+import type { HttpCall } from "./http-call.js";
+import { type CallCodecs, callUnary } from "./unary.js";
+
+const never: Promise<never> = new Promise(() => {});
+
+/** Makes a call with blobs: those of its input are uploaded first, and those of its answer are downloaded when somebody reads them. */
+export async function callWithBlobs(call: HttpCall, input: unknown): Promise<unknown> {
+  const host = new CallHost(call);
+  return call.method.blobs?.call(host, input, (sent) => host.begin(sent));
+}
+
+/** Stands for the session of one call with blobs. */
+class CallHost {
+  readonly limits: Limits;
+  readonly budget: MemoryBudget;
+  readonly closed: Promise<never> = never;
+  /** The blobs of the input; undefined where it has none. */
+  reserved: BlobOffers | undefined = undefined;
+  readonly #call: HttpCall;
+  /** The fields of the answer's blobs, and their ids. */
+  readonly #fields: string[] = [];
+  readonly #given: BlobNames;
+
+  constructor(call: HttpCall) {
+    this.#call = call;
+    this.limits = completeLimits(call.client.options.limits);
+    this.budget = new MemoryBudget(this.limits.maxSessionBytes, "limits.maxSessionBytes");
+    this.#given = { ids: [], urlOf: (_, id) => id };
+  }
+
+
+  /** Makes the call, once what its input refers to is uploaded. */
+  async begin(sent: unknown): Promise<unknown> {
+    const call = this.#call;
+    const { input = [], output = [] } = call.method.blobs?.fields ?? {};
+    const names: BlobNames = { ids: [], urlOf: (_, id) => id };
+    const message = { ...(sent as Record<string, unknown>) };
+    const uploads: BlobUpload[] = [];
+    // A source may have nothing to give when its call ends.
+    const ended = new Promise<never>((_, reject) => {
+      call.onSettled = () => reject(new RpcError("cancelled", "the call is over"));
+    });
+    ended.catch(() => {});
+    try {
+      for (const [field, reference] of referencesIn(sent, input)) {
+        const upload = new BlobUpload(call, this.reserved as BlobOffers, field, reference);
+        uploads.push(upload);
+        const [, ...said] = reference;
+        message[field.name] = [
+          names.ids.push(await Promise.race([upload.send(), ended])) - 1,
+          ...said,
+        ] satisfies readonly unknown[];
+      }
+      const answer = await callUnary(call, input.length === 0 ? sent : message, this.#codecs(names));
+      for (const [{ name }, [index]] of referencesIn(answer, output)) {
+        if (this.#given.ids[index] === undefined) throw call.unreadable(new RpcError("internal", `${name} has no URL`));
+        this.#fields[index] = name;
+      }
+      return answer;
+    } catch (error) {
+      for (const upload of uploads) upload.discard();
+      throw error;
+    }
+  }
+
+  /** Reads a blob of the answer. */
+  start(_method: AnyMethod, request: ReadBlob, { signal }: { readonly signal?: AbortSignal } = {}): unknown {
+    const { ref } = request;
+    const path = `/${this.#fields[ref]}/${this.#given.ids[ref]}`;
+    return downloaded(this.#call, path, request, signal);
+  }
+
+  #codecs(sent: BlobNames): CallCodecs {
+    const { client, method } = this.#call;
+    const { input = [], output = [] } = method.blobs?.fields ?? {};
+    const of = (
+      codec: MessageCodec<unknown> | undefined,
+      fields: readonly BlobField[],
+      names: BlobNames,
+    ): MessageCodec<unknown> | undefined => {
+      const own = client.codec.of(codec);
+      return own === undefined || fields.length === 0
+        ? own
+        : blobCodec(own, client.codec.name as BlobFormat, fields, names);
+    };
+    return { input: of(method.input, input, sent), output: of(method.output, output, this.#given) };
+  }
+}

@@ -1,0 +1,146 @@
+import { Metadata, RpcError } from "@quicrpc/core";
+import {
+  type BlobCaller,
+  changedBlob,
+  createSha256,
+  DIGEST_TRAILER,
+  Losses,
+  type ReadBlob,
+} from "@quicrpc/core/transport";
+import { BEGINS_WITH, readDigest, REPR_DIGEST, WANT_REPR_DIGEST } from "../protocol/blob-headers.js";
+import { HttpCall } from "./http-call.js";
+
+/** Bytes of a blob as they come. */
+type Downloaded = AsyncGenerator<Uint8Array, void> & { readonly trailers: Metadata };
+
+/**
+ * Reads a blob of an answer, from a position on, and goes on after lost connections where its source has ranges.
+ *
+ * @param path below the method's, such as "/file/…"
+ */
+export function downloaded(
+  { client, method }: HttpCall,
+  path: string,
+  request: ReadBlob,
+  signal: AbortSignal | undefined,
+): Downloaded {
+  const trailers = new Metadata();
+  const options = signal === undefined ? {} : { signal };
+  const chunks = async function* (): AsyncGenerator<Uint8Array, void> {
+    let failure: RpcError | undefined;
+    const call = new HttpCall(client, method, options, (error) => (failure = error));
+    const losses = new Losses(client as unknown as BlobCaller, options);
+    const reading = new Download(call, path, request);
+    try {
+      for (;;) {
+        try {
+          for await (const chunk of reading.rest()) {
+            losses.progressed();
+            yield chunk;
+          }
+          break;
+        } catch (error) {
+          if (failure !== undefined) throw failure;
+          if (!reading.canGoOn) throw error;
+          await losses.wait(error, options);
+          losses.onMade();
+        }
+      }
+      const sha256 = request.digest === true ? await reading.digest() : undefined;
+      if (sha256 !== undefined) trailers.set(DIGEST_TRAILER, sha256);
+    } finally {
+      call.fail(new RpcError("cancelled", "nobody reads the blob any more"));
+    }
+  };
+  return Object.assign(chunks(), { trailers });
+}
+
+function lost(cause: unknown): never {
+  throw new RpcError("unavailable", "the connection was lost before the end of the blob", { cause });
+}
+
+/** One blob that is downloaded. */
+class Download {
+  readonly #call: HttpCall;
+  readonly #path: string;
+  readonly #etag: string;
+  readonly #wantsDigest: boolean;
+  /** The digest of what comes before the position that was asked for. */
+  readonly #sha256: string | undefined;
+  readonly #from: number;
+  #at: number;
+  /** Whether what has not come can be asked for. */
+  canGoOn = false;
+
+  constructor(call: HttpCall, path: string, { from = 0, sha256, digest = false }: ReadBlob) {
+    this.#call = call;
+    this.#path = path;
+    this.#etag = `"${path.slice(path.lastIndexOf("/") + 1)}"`;
+    this.#from = from;
+    this.#at = from;
+    this.#sha256 = sha256;
+    this.#wantsDigest = digest;
+  }
+
+  /** The bytes that have not come yet. */
+  async *rest(): AsyncGenerator<Uint8Array, void> {
+    const begun = this.#at;
+    const isFirst = begun === this.#from;
+    const response = await this.#ask("GET", begun, isFirst ? this.#sha256 : undefined);
+    const { status, headers, body } = response;
+    if (status !== 200 && status !== 206 && status !== 416) throw await this.#failure(response);
+    this.canGoOn = headers.get("accept-ranges") === "bytes";
+    // What begins at the end has no byte to answer with: all of it says whether the receiver has the same.
+    const whole = status === 416 ? await this.#ask("GET", 0, undefined) : response;
+    if (status === 416) await body?.cancel();
+    if (whole.status !== 200 && whole.status !== 206) throw await this.#failure(whole);
+    yield* this.#chunks(whole, whole.status === 206 ? 0 : begun, isFirst);
+  }
+
+  /** The digest of the whole, which the server has told since. */
+  async digest(): Promise<string | undefined> {
+    const response = await this.#ask("HEAD", 0, undefined);
+    return readDigest(response.headers.get(REPR_DIGEST));
+  }
+
+  /** The bytes of an answer, without the first `passed`, which the receiver has. */
+  async *#chunks({ body }: Response, passed: number, isFirst: boolean): AsyncGenerator<Uint8Array, void> {
+    const reader = (body as ReadableStream<Uint8Array> | null)?.getReader();
+    const hash = passed > 0 && isFirst && this.#sha256 !== undefined ? createSha256() : undefined;
+    let left = passed;
+    for (;;) {
+      const { done, value } = (await reader?.read().catch(lost)) ?? { done: true, value: undefined };
+      if (done || value === undefined) break;
+      const skipped = Math.min(left, value.length);
+      if (skipped > 0) {
+        hash?.update(value.subarray(0, skipped));
+        left -= skipped;
+        if (left === 0 && hash !== undefined && hash.hex() !== this.#sha256)
+          throw changedBlob(`its first ${passed} bytes are others`);
+      }
+      if (skipped === value.length) continue;
+      const rest = value.subarray(skipped);
+      this.#at += rest.length;
+      yield rest;
+    }
+    if (left > 0) throw changedBlob(`the receiver has ${passed} bytes of it, and there are ${passed - left}`);
+  }
+
+  async #ask(method: "GET" | "HEAD", at: number, sha256: string | undefined): Promise<Response> {
+    return this.#call.sendTo(
+      this.#path,
+      { method },
+      {
+        range: at > 0 ? `bytes=${at}-` : undefined,
+        "if-range": at > 0 ? this.#etag : undefined,
+        [BEGINS_WITH]: at > 0 ? sha256 : undefined,
+        [WANT_REPR_DIGEST]: this.#wantsDigest ? "sha-256=1" : undefined,
+      },
+    );
+  }
+
+  async #failure(response: Response): Promise<RpcError> {
+    const { failureOf } = await import("./failure.js");
+    return failureOf(this.#call, response, false);
+  }
+}

@@ -1,0 +1,224 @@
+import { Metadata, RpcError } from "@quicrpc/core";
+import {
+  type BlobCaller,
+  type BlobField,
+  type BlobOffers,
+  type BlobReading,
+  type BlobReference,
+  DIGEST_TRAILER,
+  Losses,
+  type UnsharedBytes,
+} from "@quicrpc/core/transport";
+import {
+  BEGINS_WITH,
+  PARTIAL_UPLOAD,
+  readCount,
+  REPR_DIGEST,
+  UPLOAD_COMPLETE,
+  UPLOAD_LENGTH,
+  UPLOAD_OFFSET,
+  writeDigest,
+  writeDisposition,
+  writeType,
+} from "../protocol/blob-headers.js";
+import { BLOB_ID } from "../protocol/blob-messages.js";
+import { Gathered } from "../protocol/gathered.js";
+import { HttpCall } from "./http-call.js";
+
+/** Bytes of one request: a piece is kept until the server has it, and every `fetch` can send it. */
+const PIECE_BYTES = 2_097_152;
+
+/** Bytes that were read of the source. */
+interface Piece {
+  readonly at: number;
+  readonly bytes: Uint8Array;
+  /** There are no more. */
+  readonly isLast: boolean;
+}
+
+/** Uploads one blob of a call, and goes on after lost connections. */
+export class BlobUpload {
+  readonly #call: HttpCall;
+  readonly #offers: BlobOffers;
+  readonly #field: BlobField;
+  readonly #reference: BlobReference;
+  readonly #losses: Losses;
+  #id: string | undefined = undefined;
+
+  constructor(call: HttpCall, offers: BlobOffers, field: BlobField, reference: BlobReference) {
+    this.#call = call;
+    this.#offers = offers;
+    this.#field = field;
+    this.#reference = reference;
+    this.#losses = new Losses(call.client as unknown as BlobCaller, call.options ?? {});
+  }
+
+  /** Sends all of it. Returns the upload's id. */
+  async send(): Promise<string> {
+    let { at, sha256 } = await this.#anew(() => this.#begin());
+    for (;;) {
+      const begun = at;
+      try {
+        const goneOn = await this.#sendFrom(at, sha256);
+        if (goneOn === undefined) return this.#id as string;
+        ({ at, sha256 } = goneOn);
+      } catch (error) {
+        await this.#wait(error);
+        ({ at, sha256 } = await this.#anew(() => this.#offset()));
+      }
+      if (at > begun) this.#losses.progressed();
+    }
+  }
+
+  /** The call has failed: what the server has of a blob that has no id of its sender's nobody goes on with. */
+  discard(): void {
+    const [, , , , given = ""] = this.#reference;
+    if (this.#id === undefined || given !== "") return;
+    const { client, method } = this.#call;
+    const call = new HttpCall(client, method, undefined, () => {});
+    const drop = async (): Promise<void> => {
+      const response = await call.sendTo(`/${this.#field.name}/${this.#id}`, { method: "DELETE" }, {});
+      await response.body?.cancel();
+    };
+    drop()
+      .catch(() => {})
+      .finally(() => call.settle());
+  }
+
+  /** Sends what the source has from `at` on. Returns where it is to go on instead, where the server has fewer bytes than were sent. */
+  async #sendFrom(at: number, sha256: string | undefined): Promise<{ at: number; sha256?: string } | undefined> {
+    const digest = this.#field.digest !== undefined;
+    const [ref] = this.#reference;
+    const reading: BlobReading = { hasEnded: false, trailers: new Metadata(), reply: undefined };
+    const chunks = this.#offers.read(
+      { ref, from: at, ...(sha256 !== undefined && { sha256 }), ...(digest && { digest }) },
+      reading,
+    );
+    for await (const piece of piecesOf(chunks, at)) {
+      let { bytes } = piece;
+      let offset = piece.at;
+      for (let sent = false; !sent; ) {
+        const hex = piece.isLast ? reading.trailers.get(DIGEST_TRAILER) : undefined;
+        try {
+          sent = await this.#append(offset, bytes, piece.isLast, hex);
+        } catch (error) {
+          await this.#wait(error);
+        }
+        if (sent) break;
+        const { at: kept, sha256: has, isComplete } = await this.#anew(() => this.#offset());
+        if (isComplete) break;
+        if (kept < piece.at || kept > piece.at + piece.bytes.length) return { at: kept, sha256: has };
+        if (kept > offset) this.#losses.progressed();
+        bytes = piece.bytes.subarray(kept - piece.at);
+        offset = kept;
+      }
+      this.#losses.progressed();
+    }
+    return undefined;
+  }
+
+  /** Makes the upload, or finds the one that has its id. */
+  async #begin(): Promise<{ at: number; sha256?: string }> {
+    const [, length, type, name, given = ""] = this.#reference;
+    const path = given === "" ? "" : `/${given}`;
+    const response = await this.#request(path, "POST", undefined, {
+      [UPLOAD_COMPLETE]: "?0",
+      [UPLOAD_LENGTH]: length === null ? undefined : String(length),
+      "content-type": writeType(type),
+      "content-disposition": writeDisposition(name),
+    });
+    if (response.status === 409 && given !== "") {
+      await response.body?.cancel();
+      this.#id = given;
+      return this.#offset();
+    }
+    if (response.status !== 201) throw await this.#failure(response);
+    const url = response.headers.get("location") ?? "";
+    await response.body?.cancel();
+    const id = url.slice(url.lastIndexOf("/") + 1);
+    if (!BLOB_ID.test(id)) throw this.#call.unreadable(new RpcError("internal", "it has no Location of an upload"));
+    this.#id = id;
+    return { at: 0 };
+  }
+
+  /** How much the server has, and its digest. */
+  async #offset(): Promise<{ at: number; sha256: string; isComplete: boolean }> {
+    const response = await this.#request(`/${this.#id}`, "HEAD", undefined, { [BEGINS_WITH]: "?" });
+    const { status, headers } = response;
+    const at = readCount(headers.get(UPLOAD_OFFSET) ?? undefined);
+    const sha256 = headers.get(BEGINS_WITH);
+    if (status === 404)
+      throw new RpcError("not_found", "the server has the upload no more: it has waited for too long");
+    if (status !== 204 || at === undefined || Number.isNaN(at) || sha256 === null) throw await this.#failure(response);
+    return { at, sha256, isComplete: headers.get(UPLOAD_COMPLETE) === "?1" };
+  }
+
+  /** Returns whether the bytes were taken; they were not where the server's offset is another. */
+  async #append(at: number, bytes: Uint8Array, isLast: boolean, sha256: string | undefined): Promise<boolean> {
+    const response = await this.#request(`/${this.#id}`, "PATCH", bytes, {
+      "content-type": PARTIAL_UPLOAD,
+      [UPLOAD_OFFSET]: String(at),
+      [UPLOAD_COMPLETE]: isLast ? "?1" : "?0",
+      [REPR_DIGEST]: sha256 === undefined ? undefined : writeDigest(sha256),
+    });
+    if (response.status === 204) return true;
+    const isProblem = response.headers.get("content-type") === "application/problem+json";
+    if (!isProblem) throw await this.#failure(response);
+    await response.body?.cancel();
+    // Another offset than this side believes; or complete already, by a request whose answer was lost.
+    if (response.status === 409)
+      throw new RpcError("unavailable", "the server has other bytes of the upload than were sent");
+    const { isComplete } = await this.#offset();
+    if (!isComplete) throw new RpcError("failed_precondition", "the upload has another length than was said");
+    return true;
+  }
+
+  #request(
+    path: string,
+    method: "POST" | "HEAD" | "PATCH",
+    body: Uint8Array | undefined,
+    headers: Readonly<Record<string, string | undefined>>,
+  ): Promise<Response> {
+    const own = body === undefined ? { method } : { method, body: body as UnsharedBytes };
+    return this.#call.sendTo(`/${this.#field.name}${path}`, own, headers);
+  }
+
+  /** Makes a request again until it is answered. */
+  async #anew<T>(ask: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await ask();
+      } catch (error) {
+        await this.#wait(error);
+      }
+    }
+  }
+
+  async #wait(error: unknown): Promise<void> {
+    if (this.#call.over) throw error;
+    await this.#losses.wait(error, this.#call.options ?? {});
+    this.#losses.onMade();
+    if (this.#call.over) throw error;
+  }
+
+  async #failure(response: Response): Promise<RpcError> {
+    const { failureOf } = await import("./failure.js");
+    return failureOf(this.#call, response, false);
+  }
+}
+
+/** Chunks as pieces of the size of a request; the last says so, and may be empty. */
+async function* piecesOf(chunks: AsyncIterable<Uint8Array>, from: number): AsyncGenerator<Piece, void> {
+  const gathered = new Gathered();
+  let at = from;
+  const take = (length: number, isLast: boolean): Piece => {
+    const piece = { at, bytes: gathered.take(length), isLast };
+    at += length;
+    return piece;
+  };
+  for await (const chunk of chunks) {
+    gathered.append(chunk);
+    while (gathered.length >= PIECE_BYTES) yield take(PIECE_BYTES, false);
+  }
+  yield take(gathered.length, true);
+}

@@ -1,0 +1,120 @@
+import { appendBytes, RpcError } from "@quicrpc/core";
+import type { MessageCodec } from "@quicrpc/core/generated";
+import { countJson } from "@quicrpc/core/generated";
+import { type BlobField, type BlobReference, pack, unpack } from "@quicrpc/core/transport";
+import { encodeMessage } from "./message.js";
+
+/** Formats of messages with blobs. */
+export type BlobFormat = "json" | "msgpack";
+
+/** Names the resources of a message's blobs: the number in a reference is an index of their ids. */
+export interface BlobNames {
+  readonly ids: string[];
+  /** Where the blob of a field is, for a message in JSON. */
+  urlOf(field: string, id: string): string;
+}
+
+/** A resource's id: 128 random bits in hexadecimal digits. */
+export const BLOB_ID: RegExp = /^[0-9a-f]{32}$/;
+
+/** A blob in JSON. Of one that is sent to a server the URL alone counts. */
+interface JsonBlob {
+  readonly url: string;
+  readonly length?: number;
+  readonly type?: string;
+  readonly name?: string;
+}
+
+type Fields = Record<string, unknown>;
+
+/**
+ * Writes and reads messages with blobs, each of which is a resource of its own. In JSON a blob is an object with its URL; in MessagePack the message follows the
+ * ids of its blobs, in an array of two.
+ *
+ * @param names has the ids of what is read afterwards, and those of what is written before
+ */
+export function blobCodec(
+  codec: MessageCodec<unknown>,
+  format: BlobFormat,
+  fields: readonly BlobField[],
+  names: BlobNames,
+): MessageCodec<unknown> {
+  const written = (value: unknown): Uint8Array => encodeMessage(codec, value, Infinity);
+  if (format === "msgpack") {
+    return {
+      encode: (value, out) => appendBytes(out, pack([names.ids, written(value)])),
+      decode(bytes, start, end) {
+        const [ids, message] = unpack(bytes, start, end) as [unknown, unknown];
+        const isRead = Array.isArray(ids) && ids.every((id) => typeof id === "string" && BLOB_ID.test(id));
+        if (!isRead || !(message instanceof Uint8Array))
+          throw new RpcError("invalid_argument", "a message with blobs is an array: their ids, and the message");
+        names.ids.push(...(ids as string[]));
+        return codec.decode(message, 0, message.length);
+      },
+    };
+  }
+  return {
+    encode(value, out) {
+      const json = JSON.parse(new TextDecoder().decode(written(value))) as Fields;
+      appendBytes(out, textBytes(withUrls(json, fields, names)));
+    },
+    decode(bytes, start, end) {
+      countJson(bytes, start, end);
+      const message = textBytes(withReferences(parsed(bytes.subarray(start, end)), fields, names));
+      return codec.decode(message, 0, message.length);
+    },
+  };
+}
+
+/** The reference of each blob in a message, by its field. */
+export function* referencesIn(
+  message: unknown,
+  fields: readonly BlobField[],
+): Generator<readonly [BlobField, BlobReference]> {
+  for (const field of fields) {
+    const reference = (message as Fields | undefined)?.[field.name];
+    if (Array.isArray(reference)) yield [field, reference as unknown as BlobReference];
+  }
+}
+
+function withUrls(message: Fields, fields: readonly BlobField[], names: BlobNames): Fields {
+  const json: Fields = { ...message };
+  for (const [{ name: field }, [index, length, type, name]] of referencesIn(message, fields)) {
+    json[field] = {
+      url: names.urlOf(field, names.ids[index] ?? ""),
+      ...(length !== null && { length }),
+      ...(type !== "" && { type }),
+      ...(name !== "" && { name }),
+    } satisfies JsonBlob;
+  }
+  return json;
+}
+
+function withReferences(json: unknown, fields: readonly BlobField[], { ids }: BlobNames): unknown {
+  if (typeof json !== "object" || json === null || Array.isArray(json)) return json;
+  const message: Fields = { ...json };
+  for (const { name: field, resumable } of fields) {
+    const blob = message[field] as Partial<Record<keyof JsonBlob, unknown>> | null | undefined;
+    if (blob === undefined) continue;
+    const { url, length = null, type = "", name = "" } = typeof blob === "object" && blob !== null ? blob : {};
+    const id = typeof url === "string" ? url.slice(url.lastIndexOf("/") + 1) : "";
+    if (!BLOB_ID.test(id)) {
+      const hint = "POST the bytes to the URL of the field, and name it by { url } of the answer's Location";
+      throw new RpcError("invalid_argument", `${field} is a blob, which is named by its URL`, { hint });
+    }
+    message[field] = [ids.push(id) - 1, length, type, name, ...(resumable === true ? [""] : [])];
+  }
+  return message;
+}
+
+function parsed(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch (cause) {
+    throw new RpcError("invalid_argument", "this is not JSON", { cause });
+  }
+}
+
+function textBytes(json: unknown): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(json));
+}

@@ -1,0 +1,165 @@
+import { type Limits, RpcError, type TypedCaller } from "@quicrpc/core";
+import type { BlobSource } from "@quicrpc/core/blobs";
+import type { AnyMethod, MessageCodec } from "@quicrpc/core/generated";
+import {
+  type Admission,
+  type BlobHost,
+  type BlobReference,
+  DIGEST_TRAILER,
+  fullName,
+  type IncomingContext,
+  type MemoryBudget,
+  type Offer,
+  Offered,
+  type OffersBlobs,
+  type ReadBlob,
+} from "@quicrpc/core/transport";
+import { blobCodec, type BlobNames, referencesIn } from "../../protocol/blob-messages.js";
+import type { MessageFormat } from "../message-formats.js";
+import type { Bound } from "../routes.js";
+import { NO_REFERENCE, Reading } from "./reading.js";
+import type { Downloads } from "./downloads.js";
+import type { Upload } from "./upload.js";
+import type { Requester, Uploads } from "./uploads.js";
+
+/** What the calls of one handler share of blobs. */
+export interface SharedBlobs {
+  readonly uploads: Uploads;
+  readonly downloads: Downloads;
+  readonly limits: Limits;
+  readonly prefix: string;
+}
+
+const never: Promise<never> = new Promise(() => {});
+
+/** The blobs of one call: its input names uploads, and those of its answer may be read afterwards. */
+export class CallBlobs {
+  private readonly shared: SharedBlobs;
+  private readonly method: AnyMethod;
+  private readonly requester: Requester;
+  private readonly sent: BlobNames;
+  private readonly given: BlobNames;
+  private readonly uploads: { readonly upload: Upload; readonly source: Offered }[] = [];
+
+  constructor(shared: SharedBlobs, method: AnyMethod, requester: Requester) {
+    this.shared = shared;
+    this.method = method;
+    this.requester = requester;
+    const urlOf = (field: string, id: string): string => `${shared.prefix}/${fullName(method)}/${field}/${id}`;
+    this.sent = { ids: [], urlOf };
+    this.given = { ids: [], urlOf };
+  }
+
+  /** The codec of the call's input; undefined where it has none. */
+  inputCodec(format: MessageFormat): MessageCodec<unknown> | undefined {
+    const { input = [] } = this.method.blobs?.fields ?? {};
+    const codec = format.codecOf(this.method.input);
+    return codec === undefined || input.length === 0 ? codec : blobCodec(codec, format.name, input, this.sent);
+  }
+
+  /** The format of the call's answer. */
+  answerFormat(format: MessageFormat): MessageFormat {
+    const { output = [] } = this.method.blobs?.fields ?? {};
+    if (output.length === 0) return format;
+    return {
+      name: format.name,
+      codecOf: (codec) => codec && blobCodec(format.codecOf(codec) ?? codec, format.name, output, this.given),
+    };
+  }
+
+  /** Finds the uploads that an input names. Throws `RpcError` where one is not there, or not complete. Returns the input with what is known of them. */
+  async received(message: unknown): Promise<unknown> {
+    const { input = [] } = this.method.blobs?.fields ?? {};
+    const taken = { ...(message as Record<string, unknown>) };
+    for (const [field, [index]] of referencesIn(message, input)) {
+      const { name, maxBytes = this.shared.limits.maxBlobBytes, digest, resumable } = field;
+      const site = `${fullName(this.method)}/${name}`;
+      const id = this.sent.ids[index];
+      if (id === undefined) throw new RpcError("invalid_argument", `${name} names no upload`);
+      const upload = await this.shared.uploads.find(id, site, this.requester, maxBytes);
+      const length = await upload.stored.size();
+      const { facts } = upload.stored;
+      if (!facts.isComplete)
+        throw new RpcError(
+          "failed_precondition",
+          `the upload of ${name} is not complete: ${length} bytes have arrived`,
+        );
+      if (digest !== undefined && facts.sha256 === undefined)
+        throw new RpcError("failed_precondition", `the upload of ${name} has no Repr-Digest with its SHA-256`);
+      const source = new Offered({ content: () => upload.stored.read(), length }, NO_REFERENCE, () => {});
+      const said = [this.uploads.push({ upload, source }) - 1, length, facts.type, facts.name] as const;
+      taken[name] = (resumable === true ? [...said, id] : said) satisfies BlobReference;
+    }
+    return this.uploads.length === 0 ? message : taken;
+  }
+
+  /** The method with a handler that gets blobs, and gives them. */
+  bound({ method, handler }: Bound<unknown>, admission: Admission, budget: MemoryBudget): Bound<unknown> {
+    const { limits } = this.shared;
+    const settings = { host: this.host(budget), limits, admission, isCounted: true };
+    const serve = method.blobs?.serve(settings, handler as never) as (input: unknown, context: unknown) => unknown;
+    return { method, handler: (input: unknown, context: unknown) => this.serve(serve, input, context) };
+  }
+
+  private async serve(
+    serve: (input: unknown, context: unknown) => unknown,
+    input: unknown,
+    context: unknown,
+  ): Promise<unknown> {
+    const { uploads } = this;
+    const release = (): void => {
+      for (const { source } of uploads) source.release();
+    };
+    if (uploads.length > 0) (context as IncomingContext<unknown>).signal.addEventListener("abort", release);
+    for (const { upload } of uploads) upload.hold();
+    try {
+      const answer = await serve(input, context);
+      // One that has failed may be made again with the same uploads.
+      for (const { upload } of uploads)
+        await upload.remove(new RpcError("not_found", "the upload was taken by its call"));
+      return answer;
+    } finally {
+      release();
+      for (const { upload } of uploads) upload.unhold();
+    }
+  }
+
+  private host(budget: MemoryBudget): BlobHost {
+    const offers: OffersBlobs = {
+      find: () => undefined,
+      add: (source, _isAnswer, isResumable) => this.offer(source, isResumable),
+    };
+    const start = (_method: AnyMethod, request: ReadBlob, options: { readonly signal?: AbortSignal } = {}): unknown =>
+      this.read(request, options.signal);
+    return {
+      limits: this.shared.limits,
+      budget,
+      closed: never,
+      reserved: offers,
+      start: start as unknown as TypedCaller["start"],
+    } as unknown as BlobHost;
+  }
+
+  private offer(source: BlobSource, isResumable: boolean): Offer {
+    const download = this.shared.downloads.add(source, fullName(this.method), this.requester);
+    const { length = null, type = "", name = "" } = download.blob;
+    const said = [this.given.ids.push(download.id) - 1, length, type.slice(0, 255), name.slice(0, 1024)] as const;
+    const reference: BlobReference = isResumable ? [...said, ""] : said;
+    return { reference, failure: undefined, release: () => download.release() };
+  }
+
+  private read({ ref, from = 0, sha256 }: ReadBlob, signal: AbortSignal | undefined): unknown {
+    const { upload, source } = this.uploads[ref] as (typeof this.uploads)[number];
+    const reading = new Reading();
+    const chunks = async function* (): AsyncGenerator<Uint8Array> {
+      for await (const chunk of source.read(from, sha256, false, reading)) {
+        if (reading.failure !== undefined) throw reading.failure;
+        if (signal?.aborted === true) throw new RpcError("cancelled", "the read was stopped", { cause: signal.reason });
+        yield chunk;
+      }
+      const said = upload.stored.facts.sha256;
+      if (said !== undefined) reading.trailers.set(DIGEST_TRAILER, said);
+    };
+    return Object.assign(chunks(), { trailers: reading.trailers });
+  }
+}

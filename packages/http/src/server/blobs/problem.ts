@@ -1,0 +1,48 @@
+import { RpcError } from "@quicrpc/core";
+import { statusOf } from "../../protocol/codes.js";
+import { errorToJson, jsonBytes } from "../../protocol/error-json.js";
+import type { HttpExchange } from "../exchange.js";
+
+const TYPES = "https://iana.org/assignments/http-problem-types#";
+const TITLES = {
+  "mismatching-upload-offset": "the offset in the request is not that of the upload",
+  "completed-upload": "the upload is complete already",
+  "inconsistent-upload-length": "the lengths that were said of the upload differ",
+} as const;
+
+/** An error of the resumable uploads of HTTP, which has a type of its own there (RFC 9457). */
+export class UploadProblem extends Error {
+  readonly status: number;
+  readonly type: keyof typeof TITLES;
+  readonly more: Readonly<Record<string, number>>;
+
+  constructor(status: number, type: keyof typeof TITLES, more: Readonly<Record<string, number>> = {}) {
+    super(TITLES[type]);
+    this.status = status;
+    this.type = type;
+    this.more = more;
+  }
+}
+
+/** Answers with an error: a problem of uploads as such, any other in the JSON of the Connect protocol. */
+export function answerFailure(exchange: HttpExchange, error: unknown, fields: Readonly<Record<string, string>>): void {
+  if (error instanceof UploadProblem) {
+    const { status, type, message: title, more } = error;
+    const head = { status, fields: { ...fields, "content-type": "application/problem+json" } };
+    exchange.respond(head, jsonBytes({ type: TYPES + type, title, ...more }));
+    return;
+  }
+  const failure = error instanceof RpcError ? error : new RpcError("internal", "the blob could not be transferred");
+  const status = error instanceof TooLarge ? 413 : statusOf(failure.code);
+  exchange.respond(
+    { status, fields: { ...fields, "content-type": "application/json" } },
+    jsonBytes(errorToJson(failure)),
+  );
+}
+
+/** The error of an upload of more bytes than are taken: 413 in HTTP. */
+export class TooLarge extends RpcError {
+  constructor({ message }: RpcError) {
+    super("resource_exhausted", message);
+  }
+}

@@ -1,0 +1,148 @@
+import { RpcError } from "@quicrpc/core";
+import { blobTooLarge, createSha256 } from "@quicrpc/core/transport";
+import {
+  BEGINS_WITH,
+  PARTIAL_UPLOAD,
+  readBoolean,
+  readCount,
+  readDigest,
+  readDisposition,
+  REPR_DIGEST,
+  UPLOAD_COMPLETE,
+  UPLOAD_LENGTH,
+  UPLOAD_LIMIT,
+  UPLOAD_OFFSET,
+} from "../../protocol/blob-headers.js";
+import { jsonBytes } from "../../protocol/error-json.js";
+import type { HttpExchange } from "../exchange.js";
+import { TooLarge, UploadProblem } from "./problem.js";
+import type { Upload } from "./upload.js";
+
+/** Bounds of the uploads of one field. */
+export interface UploadRules {
+  /** Bytes. */
+  readonly maxBytes: number;
+  readonly maxAgeMs: number;
+  /** Milliseconds that the next bytes may take to arrive. */
+  readonly idleMs: number;
+}
+
+const NO_STORE = { "cache-control": "no-store" } as const;
+
+/** What a request says of an upload. */
+export interface SaidOfUpload {
+  readonly isComplete: boolean;
+  /** Bytes of the whole upload, where that is said. */
+  readonly length: number | undefined;
+  /** Bytes of the request's body, where that is said. */
+  readonly bodyLength: number | undefined;
+  readonly type: string;
+  readonly name: string;
+  readonly sha256: string | undefined;
+}
+
+/**
+ * Reads what a request says. Throws `RpcError` for what cannot be read, and for more bytes than are taken, before any of them is.
+ *
+ * @param isComplete what it means where a request does not say whether that is all
+ * @param at position of the body
+ */
+export function saidOfUpload(exchange: HttpExchange, isComplete: boolean, at: number, maxBytes: number): SaidOfUpload {
+  const said = exchange.header(UPLOAD_COMPLETE);
+  const isAll = said === undefined ? isComplete : readBoolean(said);
+  const bodyLength = readCount(exchange.header("content-length"));
+  const length = readCount(exchange.header(UPLOAD_LENGTH));
+  if (isAll === undefined || Number.isNaN(bodyLength) || Number.isNaN(length))
+    throw new RpcError("invalid_argument", "Upload-Complete is ?0 or ?1, and Upload-Length a number of bytes");
+  const end = bodyLength === undefined ? undefined : at + bodyLength;
+  const least = Math.max(length ?? 0, end ?? 0);
+  if (least > maxBytes) throw new TooLarge(blobTooLarge(least, maxBytes));
+  if (length !== undefined && end !== undefined && (isAll ? end !== length : end > length))
+    throw new UploadProblem(400, "inconsistent-upload-length");
+  return {
+    isComplete: isAll,
+    length: length ?? (isAll ? end : undefined),
+    bodyLength,
+    type: (exchange.header("content-type") ?? "").slice(0, 255),
+    name: readDisposition(exchange.header("content-disposition")),
+    sha256: readDigest(exchange.header(REPR_DIGEST)),
+  };
+}
+
+/** The header field that says what is taken. */
+export function limitsOf({ maxBytes, maxAgeMs }: UploadRules): Readonly<Record<string, string>> {
+  return { [UPLOAD_LIMIT]: `max-size=${maxBytes}, max-age=${Math.floor(maxAgeMs / 1000)}` };
+}
+
+/** Takes the body of the request that has begun an upload, and answers. */
+export async function answerCreated(
+  exchange: HttpExchange,
+  upload: Upload,
+  url: string,
+  said: SaidOfUpload,
+  rules: UploadRules,
+): Promise<void> {
+  const fields = { location: url, ...limitsOf(rules) };
+  exchange.inform?.(104, fields);
+  const end = await takeBody(exchange, upload, 0, said, rules);
+  const head = { ...NO_STORE, ...fields, ...progress(said.isComplete, end), "content-type": "application/json" };
+  exchange.respond({ status: 201, fields: head }, jsonBytes({ url }));
+}
+
+/** Appends the body of a PATCH request, and answers. */
+export async function answerAppended(exchange: HttpExchange, upload: Upload, rules: UploadRules): Promise<void> {
+  if (exchange.header("content-type")?.split(";")[0]?.trim().toLowerCase() !== PARTIAL_UPLOAD) {
+    exchange.respond({ status: 415, fields: { ...NO_STORE, "accept-patch": PARTIAL_UPLOAD } });
+    return;
+  }
+  const given = readCount(exchange.header(UPLOAD_OFFSET));
+  if (given === undefined || Number.isNaN(given))
+    throw new RpcError("invalid_argument", "Upload-Offset says where the bytes begin: HEAD tells how many there are");
+  const said = saidOfUpload(exchange, false, given, rules.maxBytes);
+  const at = await upload.offset();
+  const { facts } = upload.stored;
+  if (facts.isComplete) throw new UploadProblem(400, "completed-upload");
+  if (given !== at)
+    throw new UploadProblem(409, "mismatching-upload-offset", { "expected-offset": at, "provided-offset": given });
+  const length = facts.length ?? said.length;
+  const beyond = said.bodyLength !== undefined && length !== undefined && at + said.bodyLength > length;
+  if (beyond || (said.length !== undefined && said.length !== length))
+    throw new UploadProblem(400, "inconsistent-upload-length");
+  const end = await takeBody(exchange, upload, at, said, rules);
+  exchange.respond({ status: 204, fields: { ...NO_STORE, ...progress(said.isComplete, end) } });
+}
+
+/** Answers how many bytes of an upload there are, once no other request adds to them. */
+export async function answerOffset(exchange: HttpExchange, upload: Upload, rules: UploadRules): Promise<void> {
+  const at = await upload.offset();
+  const { facts } = upload.stored;
+  const fields: Record<string, string> = { ...NO_STORE, ...limitsOf(rules), ...progress(facts.isComplete, at) };
+  if (facts.length !== undefined) fields[UPLOAD_LENGTH] = String(facts.length);
+  if (exchange.header(BEGINS_WITH) !== undefined) {
+    const hash = createSha256();
+    for await (const chunk of upload.stored.read()) hash.update(chunk);
+    fields[BEGINS_WITH] = hash.hex();
+  }
+  exchange.respond({ status: 204, fields });
+}
+
+function progress(isComplete: boolean, offset: number): Readonly<Record<string, string>> {
+  return { [UPLOAD_COMPLETE]: isComplete ? "?1" : "?0", [UPLOAD_OFFSET]: String(offset) };
+}
+
+async function takeBody(
+  exchange: HttpExchange,
+  upload: Upload,
+  at: number,
+  said: SaidOfUpload,
+  { maxBytes, idleMs }: UploadRules,
+): Promise<number> {
+  const { stored } = upload;
+  const length = stored.facts.length ?? said.length;
+  const end = await upload.append(exchange.body, at, { maxBytes, idleMs });
+  if (length !== undefined && (said.isComplete ? end !== length : end > length))
+    throw new UploadProblem(400, "inconsistent-upload-length");
+  const sha256 = said.sha256 ?? stored.facts.sha256;
+  await stored.note({ ...stored.facts, length: said.isComplete ? end : length, sha256, isComplete: said.isComplete });
+  return end;
+}

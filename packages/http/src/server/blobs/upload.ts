@@ -1,0 +1,145 @@
+import { RpcError } from "@quicrpc/core";
+import { blobTooLarge, expiries, type Expiry, reminders, type StoredUpload } from "@quicrpc/core/transport";
+import type { ByteBody } from "../../protocol/body.js";
+import { TooLarge } from "./problem.js";
+
+/** One attempt to append. */
+interface Attempt {
+  readonly stop: (error: RpcError) => void;
+  /** Fulfils when what it has written is in the store. */
+  readonly done: Promise<void>;
+}
+
+/** Bounds of one attempt. */
+export interface AppendLimits {
+  /** Bytes that the upload may have in the end. */
+  readonly maxBytes: number;
+  /** Milliseconds that the next piece may take to arrive. */
+  readonly idleMs: number;
+}
+
+/** An upload that may be appended to, by one attempt at a time. */
+export class Upload {
+  readonly id: string;
+  readonly stored: StoredUpload;
+  /** It was removed, and is there for nobody. */
+  isGone = false;
+  private attempt: Attempt | undefined = undefined;
+  private readonly maxAgeMs: number;
+  private readonly onGone: () => void;
+  private expiry: Expiry | undefined = undefined;
+  private users = 0;
+
+  /** @param onGone called once, when it is removed */
+  constructor(id: string, stored: StoredUpload, maxAgeMs: number, onGone: () => void) {
+    this.id = id;
+    this.stored = stored;
+    this.maxAgeMs = maxAgeMs;
+    this.onGone = onGone;
+    this.rearm();
+  }
+
+  /** Ends the attempt in progress, and returns how many bytes are kept for certain. */
+  async offset(): Promise<number> {
+    while (this.attempt !== undefined) {
+      this.attempt.stop(new RpcError("aborted", "another request goes on with the upload"));
+      await this.attempt.done;
+    }
+    return this.stored.size();
+  }
+
+  /**
+   * Appends a body, piece by piece. To be called with the offset that was returned last, before anything else is awaited. Returns the offset
+   * afterwards; what had arrived is kept where it rejects, and an attempt that takes over ends this one with `aborted`.
+   */
+  async append(body: ByteBody | null, at: number, limits: AppendLimits): Promise<number> {
+    if (this.isGone || this.attempt !== undefined)
+      throw new RpcError("aborted", "another request goes on with the upload");
+    const reader = body?.getReader();
+    let stopped: RpcError | undefined;
+    let settle!: () => void;
+    const done = new Promise<void>((resolve) => (settle = resolve));
+    const stop = (reason: RpcError): void => {
+      stopped ??= reason;
+      reader?.cancel(reason).catch(() => {});
+    };
+    this.attempt = { stop, done };
+    this.hold();
+    let end = at;
+    try {
+      for (;;) {
+        // A stream that was cancelled ends like any other: whether it was is to be asked afterwards.
+        const piece = await this.next(reader, limits.idleMs, stop);
+        if (stopped !== undefined) throw stopped;
+        if (piece === undefined) return end;
+        if (end + piece.length > limits.maxBytes) throw new TooLarge(blobTooLarge(end + piece.length, limits.maxBytes));
+        await this.stored.write(piece, end);
+        end += piece.length;
+      }
+    } catch (error) {
+      stop(RpcError.from(error, "aborted"));
+      throw error;
+    } finally {
+      // Only what will be there after all is told, to whoever asks for the offset next.
+      await this.stored.sync().catch((error: unknown) => stop(RpcError.from(error, "internal")));
+      this.attempt = undefined;
+      this.unhold();
+      settle();
+    }
+  }
+
+  /** Somebody uses it, and it does not expire meanwhile. */
+  hold(): void {
+    this.users++;
+    if (this.expiry !== undefined) reminders.remove(this.expiry);
+    this.expiry = undefined;
+  }
+
+  unhold(): void {
+    this.users--;
+    this.rearm();
+  }
+
+  /** Removes it; an attempt in progress ends with the error. Fulfils when it is gone. */
+  async remove(error: RpcError): Promise<void> {
+    if (this.isGone) return;
+    this.gone(error);
+    await this.attempt?.done;
+    await this.stored.remove();
+  }
+
+  /** It is not there any more. */
+  gone(error: RpcError): void {
+    if (this.isGone) return;
+    this.isGone = true;
+    if (this.expiry !== undefined) reminders.remove(this.expiry);
+    this.attempt?.stop(error);
+    this.onGone();
+  }
+
+  private rearm(): void {
+    if (this.users > 0 || this.isGone) return;
+    const expire = (): void => {
+      this.remove(new RpcError("not_found", "the upload has expired")).catch(() => {});
+    };
+    this.expiry = reminders.add(this.maxAgeMs, expire);
+  }
+
+  private async next(
+    reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
+    idleMs: number,
+    stop: (error: RpcError) => void,
+  ): Promise<Uint8Array | undefined> {
+    if (reader === undefined) return undefined;
+    const text = `the upload's next bytes did not arrive within ${idleMs} ms (maxBodyMs)`;
+    const late = expiries.add(idleMs, () => stop(new RpcError("deadline_exceeded", text)));
+    try {
+      const { done, value } = await reader.read();
+      return done ? undefined : value;
+    } catch (cause) {
+      throw new RpcError("aborted", "the request ended before its body did", { cause });
+    } finally {
+      expiries.remove(late);
+    }
+  }
+}

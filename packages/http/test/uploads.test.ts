@@ -1,0 +1,444 @@
+// Blobs of inputs over HTTP: each is uploaded first, resumably, and the call names it.
+import { connect } from "node:http2";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { RpcError, ServerLoad } from "@quicrpc/core";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { StoredUpload, UploadStore } from "@quicrpc/http";
+import { type BlobHandlers, MAX_BYTES, patterned, type Running, serveBlobs, SERVERS } from "./blob-service.js";
+
+let running: Running | undefined;
+/** Bodies that are given by hand: one that does not end keeps its connection open. */
+const given: ReadableStreamDefaultController<Uint8Array>[] = [];
+afterEach(async () => {
+  vi.useRealTimers();
+  for (const controller of given.splice(0)) {
+    // One that was cancelled, or ended, takes no more.
+    if (controller.desiredSize !== null) controller.error(new Error("the test is over"));
+  }
+  await running?.close();
+  // oxlint-disable-next-line vitest/no-standalone-expect -- of each test
+  expect(running?.errors ?? []).toEqual([]);
+  running = undefined;
+});
+
+const JSON_TYPE = { "content-type": "application/json" };
+const PARTIAL = { "content-type": "application/partial-upload" };
+const bytes = patterned(300_000);
+const byName = ({ headers }: { headers: Headers }): string => headers.get("authorization") ?? "";
+
+/** A body that is given by hand. */
+function byHand(): { body: ReadableStream<Uint8Array>; controller: ReadableStreamDefaultController<Uint8Array> } {
+  let controller!: ReadableStreamDefaultController<Uint8Array>;
+  const body = new ReadableStream<Uint8Array>({ start: (made) => void (controller = made) });
+  given.push(controller);
+  return { body, controller };
+}
+
+/** What an answer says of an upload. */
+const progressOf = ({ status, headers }: Response): unknown => ({
+  status,
+  complete: headers.get("upload-complete"),
+  offset: headers.get("upload-offset"),
+});
+
+const incomplete = { "upload-complete": "?0" };
+
+/** Begins an upload that is not complete. Returns its URL. */
+async function begun(
+  { ask }: Running,
+  body: Uint8Array<ArrayBuffer> = new Uint8Array(0),
+  headers: Record<string, string> = {},
+): Promise<string> {
+  const answer = await ask("POST", "put/file", { ...incomplete, ...headers }, body);
+  expect(progressOf(answer)).toEqual({ status: 201, complete: "?0", offset: String(body.length) });
+  return answer.headers.get("location") ?? "";
+}
+
+const call = ({ ask }: Running, url: string, headers: Record<string, string> = {}): Promise<Response> =>
+  ask("POST", "put", { ...JSON_TYPE, ...headers }, JSON.stringify({ note: "n", file: { url } }));
+
+const patch = (
+  { ask }: Running,
+  url: string,
+  offset: number,
+  complete: boolean,
+  body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>,
+  headers: Record<string, string> = {},
+): Promise<Response> => {
+  const said = { "upload-offset": String(offset), "upload-complete": complete ? "?1" : "?0" };
+  return ask("PATCH", url, { ...PARTIAL, ...said, ...headers }, body);
+};
+
+describe.each(SERVERS)("uploads: %s", (kind) => {
+  const serve = async (
+    handlers: Partial<BlobHandlers> = {},
+    options: Parameters<typeof serveBlobs>[2] = {},
+  ): Promise<Running> => {
+    const server = await serveBlobs(kind, handlers, options);
+    running = server;
+    // Answers are read: a request that nobody reads the answer of stays open.
+    const ask: Running["ask"] = async (...request) => {
+      const answer = await server.ask(...request);
+      const { status, headers } = answer;
+      const body = await answer.arrayBuffer();
+      return new Response(body.byteLength === 0 ? null : body, { status, headers });
+    };
+    return { ...server, ask };
+  };
+
+  it("one request uploads, the next calls, and the upload is gone", async () => {
+    const got: Buffer[] = [];
+    const server = await serve({
+      async put({ note, file }) {
+        got.push(Buffer.from(await file.bytes()));
+        return `${note}: ${file.name}, ${file.type}, ${file.length}`;
+      },
+    });
+    const said = { "content-type": "image/png", "content-disposition": `attachment; filename*=UTF-8''na%C3%AFve.png` };
+    const answer = await server.ask("POST", "put/file", said, bytes);
+    expect(progressOf(answer)).toEqual({ status: 201, complete: "?1", offset: "300000" });
+    expect(answer.headers.get("upload-limit")).toBe("max-size=1000000, max-age=3600");
+    const blob = (await answer.json()) as { url: string };
+    expect(blob.url).toBe(answer.headers.get("location"));
+    const called = await server.ask("POST", "put", JSON_TYPE, JSON.stringify({ note: "n", file: blob }));
+    expect([called.status, await called.json()]).toEqual([200, "n: naïve.png, image/png, 300000"]);
+    expect(got[0]?.equals(bytes)).toBe(true);
+    expect((await server.ask("HEAD", blob.url)).status).toBe(404);
+    expect((await call(server, blob.url)).status).toBe(404);
+  });
+
+  it("an upload goes on where it was, until its sender says that it is complete", async () => {
+    const server = await serve();
+    const url = await begun(server, bytes.slice(0, 1000), { "upload-length": "300000" });
+    const early = await call(server, url);
+    expect([early.status, await early.json()]).toMatchObject([400, { code: "failed_precondition" }]);
+    const head = await server.ask("HEAD", url);
+    expect(progressOf(head)).toEqual({ status: 204, complete: "?0", offset: "1000" });
+    expect(head.headers.get("upload-length")).toBe("300000");
+    expect(head.headers.get("cache-control")).toBe("no-store");
+    const more = await patch(server, url, 1000, false, bytes.slice(1000));
+    expect(progressOf(more)).toEqual({ status: 204, complete: "?0", offset: "300000" });
+    expect((await call(server, url)).status).toBe(400);
+    const last = await patch(server, url, 300_000, true, new Uint8Array(0));
+    expect(progressOf(last)).toEqual({ status: 204, complete: "?1", offset: "300000" });
+    expect(await (await call(server, url)).json()).toBe("n: , , 300000");
+  });
+
+  it("another offset, an upload that is complete, and lengths that differ are problems with types of their own", async () => {
+    const server = await serve();
+    const type = (name: string): string => `https://iana.org/assignments/http-problem-types#${name}`;
+    const url = await begun(server, bytes.slice(0, 1000));
+    for (const offset of [0, 999, 1001, 300_000]) {
+      const answer = await patch(server, url, offset, true, bytes.slice(0, 10));
+      expect(answer.headers.get("content-type")).toBe("application/problem+json");
+      expect([answer.status, await answer.json()]).toMatchObject([
+        409,
+        { type: type("mismatching-upload-offset"), "expected-offset": 1000, "provided-offset": offset },
+      ]);
+    }
+    const differing = await patch(server, url, 1000, true, bytes.slice(0, 10), { "upload-length": "2000" });
+    expect([differing.status, await differing.json()]).toMatchObject([
+      400,
+      { type: type("inconsistent-upload-length") },
+    ]);
+    expect(progressOf(await server.ask("HEAD", url))).toMatchObject({ complete: "?0", offset: "1000" });
+    expect((await patch(server, url, 1000, true, new Uint8Array(0))).status).toBe(204);
+    const late = await patch(server, url, 1000, true, bytes.slice(0, 10));
+    expect([late.status, await late.json()]).toMatchObject([400, { type: type("completed-upload") }]);
+    expect(await (await call(server, url)).json()).toBe("n: , , 1000");
+  });
+
+  it("requests that say nonsense are refused, and change nothing", async () => {
+    const server = await serve();
+    const url = await begun(server, bytes.slice(0, 10));
+    for (const offset of ["-1", "1e3", "", "9999999999999999", "10, 10"])
+      expect([offset, (await server.ask("PATCH", url, { ...PARTIAL, "upload-offset": offset }, bytes)).status]).toEqual(
+        [offset, 400],
+      );
+    expect((await server.ask("PATCH", url, PARTIAL, bytes)).status).toBe(400);
+    const typed = await server.ask("PATCH", url, { "content-type": "text/plain", "upload-offset": "10" }, bytes);
+    expect([typed.status, typed.headers.get("accept-patch")]).toEqual([415, "application/partial-upload"]);
+    expect((await server.ask("POST", "put/file", { "upload-complete": "yes" }, bytes)).status).toBe(400);
+    expect((await server.ask("POST", "put/file", { "upload-length": "many" }, bytes)).status).toBe(400);
+    expect((await server.ask("POST", "put/file", { "upload-length": "5" }, bytes)).status).toBe(400);
+    for (const [verb, path, allow] of [
+      ["GET", "put/file", "OPTIONS, POST"],
+      ["PUT", url, "OPTIONS, POST, GET, HEAD, PATCH, DELETE"],
+      ["POST", "get/file", ""],
+    ] as const) {
+      const answer = await server.ask(verb, path);
+      expect([answer.status, answer.headers.get("allow")]).toEqual([405, allow]);
+    }
+    for (const file of [{ url: "x" }, { url: 5 }, "x", null, [0, 5, "", ""], { url: `/${"a".repeat(31)}` }]) {
+      const answer = await server.ask("POST", "put", JSON_TYPE, JSON.stringify({ note: "n", file }));
+      expect([file, answer.status, await answer.json()]).toMatchObject([file, 400, { code: "invalid_argument" }]);
+    }
+    for (const body of ["{", "[]", "null", "5", "{}"])
+      expect([body, (await server.ask("POST", "put", JSON_TYPE, body)).status]).toEqual([body, 400]);
+    expect(progressOf(await server.ask("HEAD", url))).toMatchObject({ complete: "?0", offset: "10" });
+  });
+
+  it("one that is too large is refused before a byte of it is read, and one that gets too large as soon as it is", async () => {
+    const server = await serve();
+    let pulled = 0;
+    const large = new ReadableStream<Uint8Array>(
+      {
+        pull(controller) {
+          if (++pulled > 100) controller.close();
+          else controller.enqueue(new Uint8Array(65_536));
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    const said = await server.ask("POST", "put/file", { ...incomplete, "upload-length": String(MAX_BYTES + 1) });
+    expect([said.status, await said.json()]).toMatchObject([413, { code: "resource_exhausted" }]);
+    const url = await begun(server, bytes.slice(0, 10));
+    const beyond = await patch(server, url, 10, false, new Uint8Array(MAX_BYTES));
+    expect(beyond.status).toBe(413);
+    expect(progressOf(await server.ask("HEAD", url))).toMatchObject({ offset: "10" });
+    // The answer may overtake the rest of the request, or its end.
+    await patch(server, url, 10, false, large).then(
+      (answer) => expect(answer.status).toBe(413),
+      () => {},
+    );
+    await expect
+      .poll(async () => (await server.ask("HEAD", url)).headers.get("upload-offset"), { interval: 5 })
+      .not.toBe("10");
+    const kept = Number((await server.ask("HEAD", url)).headers.get("upload-offset"));
+    expect(kept).toBeGreaterThan(MAX_BYTES - 300_000);
+    expect(kept).toBeLessThanOrEqual(MAX_BYTES);
+  });
+
+  it("what had arrived when a connection was lost is kept, and the offset says how much", async () => {
+    const server = await serve();
+    const url = await begun(server);
+    const { body, controller } = byHand();
+    const lost = patch(server, url, 0, true, body);
+    controller.enqueue(bytes.slice(0, 200_000));
+    await expect.poll(async () => stored(server, url), { interval: 5 }).toBeGreaterThan(0);
+    controller.error(new Error("the network is gone"));
+    await lost.then((answer) => expect(answer.status).not.toBe(204)).catch(() => {});
+    const at = Number((await server.ask("HEAD", url)).headers.get("upload-offset"));
+    expect(at).toBeLessThanOrEqual(200_000);
+    expect((await patch(server, url, at, true, bytes.slice(at))).status).toBe(204);
+    expect(await (await call(server, url)).json()).toBe("n: , , 300000");
+  });
+
+  /** Bytes that a HEAD tells, of an attempt that it ends. */
+  const stored = async (server: Running, url: string): Promise<number> =>
+    Number((await server.ask("HEAD", url)).headers.get("upload-offset")) || 1;
+
+  it("a new attempt ends the one before it, and only then is the offset told", async () => {
+    const server = await serve();
+    const url = await begun(server);
+    const { body, controller } = byHand();
+    const first = patch(server, url, 0, false, body).then(
+      ({ status }) => status,
+      () => "ended",
+    );
+    controller.enqueue(bytes.slice(0, 1000));
+    // The first of these may come before its bytes have.
+    let at = 0;
+    for (let tries = 0; tries < 200 && at === 0; tries++) {
+      at = Number((await server.ask("HEAD", url)).headers.get("upload-offset"));
+      if (at === 0 && tries > 0) break;
+    }
+    expect([409, "ended"]).toContain(await first);
+    const end = Number((await server.ask("HEAD", url)).headers.get("upload-offset"));
+    expect(end).toBe(at);
+    expect((await patch(server, url, at, true, bytes.slice(at))).status).toBe(204);
+    expect(await (await call(server, url)).json()).toBe("n: , , 300000");
+  });
+
+  it("a sender that stalls is cut off, and its upload stays", async () => {
+    const server = await serve({}, { maxBodyMs: 20 });
+    const url = await begun(server);
+    const { body, controller } = byHand();
+    controller.enqueue(bytes.slice(0, 10));
+    const answer = await patch(server, url, 0, true, body).catch(() => undefined);
+    if (answer !== undefined)
+      expect([answer.status, await answer.json()]).toMatchObject([504, { code: "deadline_exceeded" }]);
+    expect(progressOf(await server.ask("HEAD", url))).toEqual({ status: 204, complete: "?0", offset: "10" });
+  });
+
+  it("DELETE ends an upload, and what is on its way", async () => {
+    const server = await serve();
+    const url = await begun(server);
+    const { body, controller } = byHand();
+    const first = patch(server, url, 0, false, body).then(
+      ({ status }) => status,
+      () => "ended",
+    );
+    controller.enqueue(bytes.slice(0, 1000));
+    expect((await server.ask("DELETE", url)).status).toBe(204);
+    for (const verb of ["HEAD", "DELETE"]) expect((await server.ask(verb, url)).status).toBe(404);
+    expect([404, 409, 499, "ended"]).toContain(await first);
+  });
+
+  it("an upload is its principal's, of one field, until it has waited for its time", async () => {
+    const server = await serve({}, { authenticate: byName, maxUploadAgeMs: 5000 });
+    const [ann, bob] = [{ authorization: "ann" }, { authorization: "bob" }];
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] });
+    const answer = await server.ask("POST", "put/file", ann, bytes);
+    const url = answer.headers.get("location") ?? "";
+    expect(answer.headers.get("upload-limit")).toBe("max-size=1000000, max-age=5");
+    for (const verb of ["HEAD", "DELETE"]) expect((await server.ask(verb, url, bob)).status).toBe(404);
+    expect((await patch(server, url, 0, true, bytes, bob)).status).toBe(404);
+    expect((await call(server, url, bob)).status).toBe(404);
+    expect((await server.ask("HEAD", url.replace("/put/", "/check/"), ann)).status).toBe(404);
+    vi.advanceTimersByTime(4000);
+    expect((await server.ask("HEAD", url, ann)).status).toBe(204);
+    vi.advanceTimersByTime(5001);
+    expect((await server.ask("HEAD", url, ann)).status).toBe(404);
+  });
+
+  it("so many uploads, and bytes of them, wait for a principal, and no more; what is over counts no more", async () => {
+    const limits = { maxPrincipalBlobs: 3, maxPrincipalBlobBytes: 2_000_000 };
+    const server = await serve({}, { authenticate: byName, limits });
+    const [ann, bob] = [{ authorization: "ann" }, { authorization: "bob" }];
+    // Of unknown length: as large as they may be.
+    const unknown = [await begun(server, undefined, ann), await begun(server, undefined, ann)];
+    const refused = await server.ask("POST", "put/file", { ...ann, ...incomplete, "upload-length": "1" });
+    expect([refused.status, await refused.json()]).toMatchObject([
+      429,
+      { message: expect.stringContaining("maxPrincipalBlobBytes") },
+    ]);
+    await begun(server, undefined, bob);
+    for (const url of unknown) await server.ask("DELETE", url, ann);
+    const urls: string[] = [];
+    for (let i = 0; i < 3; i++) {
+      urls.push((await server.ask("POST", "put/file", ann, bytes.slice(0, 10))).headers.get("location") ?? "");
+    }
+    const many = await server.ask("POST", "put/file", ann, bytes.slice(0, 10));
+    expect([many.status, await many.json()]).toMatchObject([
+      429,
+      { message: expect.stringContaining("maxPrincipalBlobs") },
+    ]);
+    expect((await call(server, urls[0] ?? "", ann)).status).toBe(200);
+    expect((await server.ask("POST", "put/file", ann, bytes.slice(0, 10))).status).toBe(201);
+  });
+
+  it("who may not call may not upload, and nothing is kept", async () => {
+    const load = new ServerLoad();
+    const authenticate = (): never => {
+      throw new RpcError("unauthenticated", "who are you?");
+    };
+    const server = await serve({}, { authenticate, load });
+    for (const [verb, path] of [
+      ["POST", "put/file"],
+      ["HEAD", `put/file/${"0".repeat(32)}`],
+      ["GET", `get/file/${"0".repeat(32)}`],
+    ] as const)
+      expect((await server.ask(verb, path, {}, verb === "POST" ? bytes : undefined)).status).toBe(401);
+    await expect.poll(() => load.held, { interval: 5 }).toBe(0);
+  });
+
+  it("what uploads hold in memory counts, and the largest is removed where the server has no more room", async () => {
+    const load = new ServerLoad({ maxServerBytes: 2_000_000, maxSessionBytes: 600_000 });
+    const limits = {
+      maxFrameBytes: 50_000,
+      maxDecompressedBytes: 50_000,
+      maxSessionBytes: 600_000,
+      maxServerBytes: 2_000_000,
+    };
+    const server = await serve({}, { load, limits });
+    const large = await server.ask("POST", "put/file", {}, patterned(500_000));
+    expect([large.status, large.headers.get("upload-limit")]).toEqual([201, "max-size=600000, max-age=3600"]);
+    expect((await server.ask("POST", "put/file", {}, patterned(600_001))).status).toBe(413);
+    const urls: string[] = [];
+    for (let i = 0; i < 4; i++) urls.push(await begun(server, patterned(400_000)));
+    expect(load.held).toBeLessThanOrEqual(2_000_000);
+    expect((await server.ask("HEAD", large.headers.get("location") ?? "")).status).toBe(404);
+    for (const url of urls) await server.ask("DELETE", url);
+    await expect.poll(() => load.held, { interval: 5 }).toBe(0);
+  });
+
+  it("a call that failed may be made again with the same upload", async () => {
+    let fails = true;
+    const server = await serve({
+      async put({ file }) {
+        const length = (await file.bytes()).length;
+        if (fails) throw new RpcError("unavailable", "not yet");
+        return String(length);
+      },
+    });
+    const url = (await server.ask("POST", "put/file", {}, bytes)).headers.get("location") ?? "";
+    expect((await call(server, url)).status).toBe(503);
+    fails = false;
+    expect(await (await call(server, url)).json()).toBe("300000");
+  });
+
+  it("a field with a digest takes uploads that say theirs, and only those bytes", async () => {
+    const server = await serve();
+    const digest = (of: Uint8Array): string => `sha-256=:${createHash("sha256").update(of).digest("base64")}:`;
+    const upload = async (headers: Record<string, string>): Promise<Response> => {
+      const answer = await server.ask("POST", "check/file", headers, bytes);
+      const url = answer.headers.get("location");
+      return server.ask("POST", "check", JSON_TYPE, JSON.stringify({ file: { url } }));
+    };
+    expect(await (await upload({ "repr-digest": digest(bytes) })).json()).toMatch(/^[0-9a-f]{32} 300000$/);
+    const none = await upload({});
+    expect([none.status, await none.json()]).toMatchObject([400, { code: "failed_precondition" }]);
+    const other = await upload({ "repr-digest": digest(bytes.subarray(1)) });
+    expect([other.status, await other.json()]).toMatchObject([500, { code: "data_loss" }]);
+  });
+
+  it("the client names an upload as it likes, once", async () => {
+    const server = await serve();
+    const id = "0123456789abcdef0123456789abcdef";
+    const made = await server.ask("POST", `put/file/${id}`, incomplete, bytes.slice(0, 10));
+    expect([made.status, made.headers.get("location")]).toEqual([201, `/test.v1.HttpBlobs/put/file/${id}`]);
+    const again = await server.ask("POST", `put/file/${id}`, incomplete, bytes);
+    expect([again.status, await again.json()]).toMatchObject([409, { code: "already_exists" }]);
+    const head = await server.ask("HEAD", `put/file/${id}`, { "quicrpc-begins-with": "?" });
+    expect(progressOf(head)).toMatchObject({ offset: "10" });
+    expect(head.headers.get("quicrpc-begins-with")).toBe(createHash("sha256").update(bytes.slice(0, 10)).digest("hex"));
+    const options = await server.ask("OPTIONS", "put/file");
+    expect([options.status, options.headers.get("upload-limit")]).toEqual([204, "max-size=1000000, max-age=3600"]);
+  });
+});
+
+it("over HTTP/2 the URL of an upload comes before its answer (104)", async () => {
+  running = await serveBlobs("HTTP/2");
+  const session = connect(new URL(running.url).origin);
+  const stream = session.request({ ":method": "POST", ":path": "/test.v1.HttpBlobs/put/file" });
+  stream.write("abc");
+  const [head] = (await once(stream, "headers")) as [Record<string, unknown>];
+  expect(head).toMatchObject({ ":status": 104, location: expect.stringContaining("/put/file/") });
+  stream.end("def");
+  const [answer] = (await once(stream, "response")) as [Record<string, unknown>];
+  expect(answer).toMatchObject({ ":status": 201, location: head["location"], "upload-offset": "6" });
+  stream.resume();
+  await once(stream, "close");
+  session.close();
+});
+
+it("the offset that is told is the durable one: of what a store could not keep nothing is told", async () => {
+  let synced = 0;
+  const kept: StoredUpload & { facts: StoredUpload["facts"] } = {
+    facts: { field: "", principal: "", type: "", name: "", isComplete: false },
+    size: async () => synced,
+    write: async (_, at) => {
+      if (at >= 1000) throw new RpcError("resource_exhausted", "the disk is full");
+    },
+    sync: async () => void (synced = 1000),
+    note: async () => {},
+    async *read() {},
+    remove: async () => {},
+  };
+  const store: UploadStore = {
+    create: async (_, facts) => Object.assign(kept, { facts }),
+    find: async () => undefined,
+  };
+  running = await serveBlobs("fetch", {}, { uploads: store });
+  const { body, controller } = byHand();
+  const answer = running.ask("POST", "put/file/0123456789abcdef0123456789abcdef", incomplete, body);
+  controller.enqueue(bytes.slice(0, 1000));
+  controller.enqueue(bytes.slice(1000, 2000));
+  controller.close();
+  expect((await answer).status).toBe(429);
+  expect(progressOf(await running.ask("HEAD", "put/file/0123456789abcdef0123456789abcdef"))).toMatchObject({
+    offset: "1000",
+  });
+});
