@@ -43,7 +43,7 @@ export { expiries, type Expiry, reminders } from "./call/expiries.js";
 export { cutText } from "./wire/text.js";
 export { CALLER_LIMITS, type CallerLimits, completeLimits } from "./limits.js";
 export { type Link, LinkedSet } from "./linked-set.js";
-export { MemoryBudget } from "./memory-budget.js";
+export { MemoryBudget, requireRoom } from "./memory-budget.js";
 export { Admission, guardedShedder, type LoadShedder } from "./server/admission.js";
 export { type Applicant, Authentications } from "./server/authentications.js";
 export { type LoadSheddingOptions, OverloadGuard } from "./server/overload-guard.js";

@@ -37,7 +37,7 @@ import { type HttpCall, type HttpCallSettings, HttpRoute } from "./http-call.js"
 import type { HttpPeer, HttpServiceOptions } from "./http-options.js";
 import { PageAccess } from "./page-access.js";
 import { type ReadingLimits, RequestReader } from "./request-reader.js";
-import { RequestSettings } from "./request-settings.js";
+import { nobody, RequestSettings } from "./request-settings.js";
 import { RequestsInProgress } from "./requests-in-progress.js";
 import { OWN_METHODS } from "./ping.js";
 import { type Bound, type Framing, type Match, Routes } from "./routes.js";
@@ -183,7 +183,7 @@ export class HttpService<Context> {
       const connection = this.authentications && (await this.authenticate(exchange, fullName(method)));
       this.admission.requireRoom();
       leave = this.admission.attach();
-      await this.blobs.answer(exchange, target, this.requesterOf(exchange, method, settings.connection), unsent);
+      await this.blobs.answer(exchange, target, this.requesterOf(exchange, method, connection), unsent);
     } catch (error) {
       if (!isSaid(error)) this.errorHookFor(exchange)(error, { method: fullName(method) });
       answerFailure(exchange, error, { "cache-control": "no-store" });

@@ -1,3 +1,4 @@
+import type { RpcError } from "@quicrpc/core";
 import { expiries } from "@quicrpc/core/transport";
 import type { ByteBody } from "../protocol/body.js";
 import { Gathered } from "../protocol/gathered.js";
@@ -31,7 +32,8 @@ export interface Http2Stream extends NodeReadable, NodeWritable {
   respond(fields: Record<string, string | string[] | number>, options?: { readonly endStream?: boolean }): void;
   end(body?: Uint8Array | string): unknown;
   close(code: number): void;
-  destroy(): unknown;
+  destroy(error?: Error): unknown;
+  additionalHeaders(fields: Readonly<Record<string, string | number>>): void;
 }
 
 const UTF8 = new TextEncoder();
@@ -152,8 +154,13 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
     return new NodeBody(this.request, this.closed || endStream);
   }
 
-  cutOff(): void {
-    this.request.destroy();
+  cutOff(error: RpcError): void {
+    // Without an error it would end as if that were all of the answer.
+    this.request.destroy(error);
+  }
+
+  inform(status: number, fields: Readonly<Record<string, string>>): void {
+    if (!this.closed) this.request.additionalHeaders({ ":status": status, ...fields });
   }
 
   /** The stream is over. */

@@ -1,3 +1,4 @@
+import type { RpcError } from "@quicrpc/core";
 import { expiries } from "@quicrpc/core/transport";
 import type { ByteBody } from "../protocol/body.js";
 import { Gathered } from "../protocol/gathered.js";

@@ -2,7 +2,7 @@ import { createCaller, type ErrorHook, type Limits, RpcError, type TypedCaller }
 import type { Admission, MemoryBudget, OnceSettings, ServedCallSettings } from "@quicrpc/core/transport";
 
 /** Handlers that are called over HTTP have nobody to call back. */
-const nobody: TypedCaller = createCaller(() => {
+export const nobody: TypedCaller = createCaller(() => {
   throw new RpcError("unimplemented", "the caller came over HTTP and cannot be called back");
 });
 

@@ -1,5 +1,5 @@
 import type { Limits, ServerLoad } from "@quicrpc/core";
-import { MemoryBudget } from "@quicrpc/core/transport";
+import { MemoryBudget, requireRoom } from "@quicrpc/core/transport";
 import type { StoredUpload, UploadFacts, UploadStore } from "@quicrpc/core/transport";
 
 /** Bytes that an upload counts beside those that were sent, and each piece. */
@@ -19,7 +19,7 @@ export class MemoryUploads implements UploadStore {
 
   async create(id: string, facts: UploadFacts, onRemoved: () => void): Promise<StoredUpload> {
     const budget = new MemoryBudget(this.maxBytes + UPLOAD_BYTES, "limits.maxSessionBytes", this.load);
-    budget.requireRoom(UPLOAD_BYTES, "the upload");
+    requireRoom(budget, UPLOAD_BYTES, "the upload");
     const upload: MemoryUpload = new MemoryUpload(facts, budget, () => {
       leave();
       this.uploads.delete(id);
@@ -61,7 +61,7 @@ class MemoryUpload implements StoredUpload {
     // A piece may be a view of a buffer that is larger, or used again.
     const piece = bytes.slice();
     const counted = piece.length + PIECE_BYTES;
-    this.budget.requireRoom(counted, "the upload");
+    requireRoom(this.budget, counted, "the upload");
     // Making room may have removed this one.
     if (this.dropped) throw this.budget.refusal("the upload");
     this.budget.charge(counted);
