@@ -68,6 +68,7 @@ const exceptions: ReadonlyMap<string, string> = new Map([
   ["C68", "certificates are those of `fetch`; of the server's side: test/serving/http.test.ts"],
   ["C69", "a request carries one call, and nothing else"],
   ["C77", "each request proves itself: test/serving/http.test.ts"],
+  ["C91", "there is no session whose client proves its key"],
 ]);
 
 /** Calls by `httpTransport` to `serve({ http: true })`. */

@@ -7,6 +7,7 @@ import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import { Metadata, type MetadataInit } from "../metadata.js";
 import { MemoryBudget, type ServerBudget } from "../memory-budget.js";
+import type { Prover, Proving, ProvingHost } from "../transport/prover.js";
 import { SessionCompression } from "../transport/compression.js";
 import type { Awaitable } from "../server/router.js";
 import type { RawGreeting } from "../wire/hello.js";
@@ -44,6 +45,11 @@ export interface CarrierOptions {
    * with them, and nobody has proven it. Default: none.
    */
   readonly metadata?: MetadataInit;
+  /**
+   * Proves, as the client, that this side has a key, to a server that asks for it: `prover` of `@quicrpc/core/proof`. Calls wait until then: await
+   * `proof.proven(session)` before the first. Default: none.
+   */
+  readonly proof?: Prover | undefined;
 }
 
 // Pure: sessions of plain settings leave the table, and the codecs in it, out of a bundle.
@@ -92,32 +98,39 @@ export function carrierSettings(
 const GREETING_OVERHEAD = 512;
 
 /** Options about what a client says of itself. */
-type SaidOptions = Pick<CarrierOptions, "credentials" | "metadata" | "renewCredentials">;
+type SaidOptions = Pick<CarrierOptions, "credentials" | "metadata" | "proof" | "renewCredentials">;
+
+/** Returns what makes the side of a session that proves its key; undefined where nothing is proven. */
+export function provingOf({ proof, credentials }: SaidOptions): ((host: ProvingHost) => Proving) | undefined {
+  return proof && ((host) => proof.follow(host, credentials));
+}
 
 /** Returns what makes the renewal of the client's credentials; undefined where they are not renewed. */
 export function clientRenewalOf(
-  { metadata, renewCredentials: ask }: SaidOptions,
+  { metadata, proof: prover, renewCredentials: ask }: SaidOptions,
   limits: Limits,
 ): ((host: RenewalHost) => LateRenewal) | undefined {
   if (ask === undefined) return undefined;
-  const renewed = async (): Promise<RawGreeting | undefined> => {
+  const renewed = async (host: RenewalHost): Promise<RawGreeting | undefined> => {
     const credentials = await ask();
     if (credentials === undefined) return undefined;
-    return greetingOf({ credentials, ...(metadata !== undefined && { metadata }) }, limits);
+    const greeting = greetingOf({ credentials, ...(metadata !== undefined && { metadata }) }, limits);
+    return prover === undefined ? greeting : { ...greeting, proof: await prover.prove(host, credentials) };
   };
-  return (host) => new LateRenewal(host, renewed);
+  return (host) => new LateRenewal(host, () => renewed(host));
 }
 
 /** The greeting of a session; undefined where it says nothing. Throws `RpcError` where it is longer than a server takes. */
 export function greetingOf(
-  { credentials, metadata: given, renewCredentials }: SaidOptions,
+  { credentials, metadata: given, proof, renewCredentials }: SaidOptions,
   { maxGreetingBytes }: Limits,
 ): RawGreeting | undefined {
-  if (credentials === undefined && given === undefined && renewCredentials === undefined) return undefined;
+  if ((credentials ?? given ?? renewCredentials ?? proof) === undefined) return undefined;
   const metadata = encodeMetadata(Metadata.from(given), Infinity);
   const bytes = new TextEncoder().encode(credentials).length + (metadata?.length ?? 0);
   if (bytes + GREETING_OVERHEAD <= maxGreetingBytes) {
-    return { credentials, metadata, ...(renewCredentials !== undefined && { renews: true }) };
+    const renews = renewCredentials && true;
+    return { credentials, metadata, renews, proves: proof && true };
   }
   const text = `credentials and metadata of ${bytes} bytes do not fit a greeting of ${maxGreetingBytes} (limits.maxGreetingBytes)`;
   throw new RpcError("invalid_argument", text);

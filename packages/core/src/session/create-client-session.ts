@@ -2,8 +2,9 @@ import type { Via } from "../contract/descriptor.js";
 import { completeLimits, type Limits } from "../limits.js";
 import type { MetadataInit } from "../metadata.js";
 import type { Awaitable } from "../server/router.js";
+import type { Prover } from "../transport/prover.js";
 import type { TransportSession } from "../transport/session.js";
-import { clientRenewalOf, greetingOf, plainSettings } from "./carrier-settings.js";
+import { clientRenewalOf, greetingOf, plainSettings, provingOf } from "./carrier-settings.js";
 import { servesReserved } from "./late-callee.js";
 import { LaneSession } from "./lane-session.js";
 import { takePeerStreams } from "./peer-streams.js";
@@ -16,6 +17,7 @@ export interface ClientSessionOptions {
   readonly credentials?: string;
   readonly renewCredentials?: (() => Awaitable<string | undefined>) | undefined;
   readonly metadata?: MetadataInit;
+  readonly proof?: Prover | undefined;
   readonly via?: Via;
   readonly peer?: string | undefined;
 }
@@ -35,6 +37,7 @@ export function createClientSession<Transport extends TransportSession>(
     peer,
     lateCallee: servesReserved(prefix),
     clientRenewal: clientRenewalOf(said, limits),
+    proving: provingOf(said),
     peerStreams: takePeerStreams,
   }).open();
 }

@@ -14,7 +14,11 @@ import * as ResetCode from "../transport/reset-code.js";
  */
 export function createStreamSession<Transport extends WebTransportSession>(
   transport: Transport,
-  { limits, prefix, peer }: Omit<ClientSessionOptions, "via" | "credentials" | "metadata" | "renewCredentials"> = {},
+  {
+    limits,
+    prefix,
+    peer,
+  }: Omit<ClientSessionOptions, "via" | "credentials" | "metadata" | "proof" | "renewCredentials"> = {},
 ): ClientSession<Transport> {
   const settings = plainSettings(completeLimits(limits), { prefix });
   const lateCallee = servesReserved(prefix);

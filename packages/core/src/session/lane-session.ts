@@ -4,10 +4,13 @@ import { Lane } from "../call/lanes/lane.js";
 import type { AnyMethod, Via } from "../contract/descriptor.js";
 import type { RpcError } from "../errors.js";
 import { SessionCode } from "../transport/close-codes.js";
+import type { Proving } from "../transport/prover.js";
 import type { TransportSession } from "../transport/session.js";
 import type { PeerLane } from "../call/lanes/peer-lane.js";
 import { type Departure, readDeparture } from "../wire/departure.js";
+import { isOfProof } from "../wire/credentials.js";
 import type { Frame } from "../wire/frame.js";
+import type { Hello } from "../wire/hello.js";
 import type { LateRenewal } from "./late-renewal.js";
 import type { DemandOptions, ServerRenewal } from "./server-renewal.js";
 import { StreamSession } from "./stream-session.js";
@@ -29,6 +32,7 @@ export class LaneSession<Transport extends TransportSession>
   readonly #sayDeparture: SessionParts["sayDeparture"];
   readonly #clientRenewal: LateRenewal | undefined;
   readonly #serverRenewal: ServerRenewal | undefined;
+  readonly #proving: Proving | undefined;
   departure: Departure | undefined = undefined;
   protected ourLane: Lane | undefined = undefined;
   /** Lanes of this side that have not ended, or only by a close. */
@@ -50,6 +54,7 @@ export class LaneSession<Transport extends TransportSession>
     this.#sayDeparture = parts.sayDeparture;
     this.#clientRenewal = parts.clientRenewal?.(this);
     this.#serverRenewal = parts.serverRenewal?.(this);
+    this.#proving = parts.proving?.(this);
   }
 
   override open(): this {
@@ -77,13 +82,16 @@ export class LaneSession<Transport extends TransportSession>
     else this.#serverRenewal.demand(options);
   }
 
-  override onHello(lane: PeerLane, renews: boolean): void {
-    if (renews) this.#serverRenewal?.onHello(lane);
+  override onHello(lane: PeerLane, hello: Hello): void {
+    if (hello.renews === true) this.#serverRenewal?.onHello(lane, hello);
+    this.#proving?.onHello();
   }
 
   override onCredentials(frame: Frame): void {
     const renewal = this.#serverRenewal ?? this.#clientRenewal;
-    if (renewal === undefined) super.onCredentials(frame);
+    // A client's proof was read before there was a session; a client that has none passes over a challenge.
+    if (isOfProof(frame)) this.#proving?.onChallenge(frame);
+    else if (renewal === undefined) super.onCredentials(frame);
     else renewal.onFrame(frame);
   }
 

@@ -3,6 +3,7 @@ import type { PeerLane } from "../call/lanes/peer-lane.js";
 import type { RpcError } from "../errors.js";
 import type { Via } from "../contract/descriptor.js";
 import type { ServingHost } from "../server/serving.js";
+import type { Proving, ProvingHost } from "../transport/prover.js";
 import type { DirectStream } from "../transport/session.js";
 import type { ForeignStreams } from "../transport/stream-sorter.js";
 import type { CarrierChooser, CarrierChooserHost } from "./carriers/carrier-chooser.js";
@@ -25,6 +26,8 @@ export interface SessionParts {
   readonly enter?: (close: (error: RpcError) => void) => (() => void) | undefined;
   /** Makes what renews the credentials of this side, the client. */
   readonly clientRenewal?: ((host: RenewalHost) => LateRenewal) | undefined;
+  /** Makes what proves that this side, the client, has its key. */
+  readonly proving?: ((host: ProvingHost) => Proving) | undefined;
   /** Makes what takes new credentials of the peer. */
   readonly serverRenewal?: ((host: ServerRenewalHost) => ServerRenewal) | undefined;
   /** Says where this side goes when it drains. */

@@ -16,6 +16,7 @@ import { lostCall, neverSent, turnedAway } from "../transport/close-codes.js";
 import type { DirectSession, DirectStream, TransportSession } from "../transport/session.js";
 import { directSession } from "../transport/web-session.js";
 import type { Frame } from "../wire/frame.js";
+import type { Hello } from "../wire/hello.js";
 import * as FrameType from "../wire/frame-type.js";
 import { writeMisfitNotice } from "../wire/misfit-notice.js";
 import type { Drain } from "../call/lanes/drain.js";
@@ -175,7 +176,7 @@ export class StreamSession<Transport extends TransportSession>
     this.drainage?.check();
   }
 
-  onHello(_lane: PeerLane, _renews: boolean): void {}
+  onHello(_lane: PeerLane, _hello: Hello): void {}
 
   onCredentials(_frame: Frame): void {
     throw new ProtocolError("credentials are not renewed in this session");

@@ -12,7 +12,25 @@ const Kind = {
   Given: 0x1,
   /** From the server: give credentials anew, at some moment of so many milliseconds (varint). */
   Wanted: 0x2,
+  /** From the server: a nonce (32 bytes), of which the client proves that it has its key. From the client: a proof of it (proof.ts). */
+  Proof: 0x3,
 } as const;
+
+/** Whether a credentials frame is a challenge, or a proof that answers it. */
+export function isOfProof({ bytes, start, end }: Frame): boolean {
+  return start < end && bytes[start] === Kind.Proof;
+}
+
+/** Appends the body of a challenge or of a proof. */
+export function writeOfProof(out: FrameWriter, challengeOrProof: Uint8Array): void {
+  out.varint(Kind.Proof);
+  out.bytes(challengeOrProof);
+}
+
+/** Reads a copy of a challenge or a proof, of a frame that `isOfProof`. */
+export function readOfProof({ bytes, start, end }: Frame): Uint8Array {
+  return bytes.slice(start + 1, end);
+}
 
 /** A server's notice about its client's credentials. */
 export type CredentialsNotice =

@@ -16,6 +16,8 @@ export interface Hello {
   readonly greeting?: RawGreeting | undefined;
   /** The peer can renew its credentials. */
   readonly renews?: boolean;
+  /** The peer proves that it has a key, where this side challenges it. */
+  readonly proves?: boolean;
 }
 
 /** Greeting of a client, as it is sent. */
@@ -25,6 +27,10 @@ export interface RawGreeting {
   readonly metadata?: RawMetadata | undefined;
   /** The client can renew its credentials. */
   readonly renews?: true | undefined;
+  /** The client proves that it has a key, where the server challenges it. */
+  readonly proves?: true | undefined;
+  /** Proof that answers the server's last challenge, with credentials that are renewed. */
+  readonly proof?: Uint8Array | undefined;
 }
 
 const Field = {
@@ -38,6 +44,10 @@ const Field = {
   Metadata: 0x5,
   /** nothing */
   Renews: 0x7,
+  /** nothing */
+  Proves: 0x9,
+  /** a proof (proof.ts) */
+  Proof: 0xb,
 } as const;
 
 /** Appends the body of a hello. */
@@ -48,12 +58,14 @@ export function writeHello(out: FrameWriter, { codec, compressions, greeting }: 
   if (greeting === undefined) return;
   writeGreeting(out, greeting);
   if (greeting.renews === true) writeField(out, Field.Renews, new Uint8Array(0));
+  if (greeting.proves === true) writeField(out, Field.Proves, new Uint8Array(0));
 }
 
 /** Appends the fields of a client's credentials and session metadata. */
-export function writeGreeting(out: FrameWriter, { credentials, metadata }: RawGreeting): void {
+export function writeGreeting(out: FrameWriter, { credentials, metadata, proof }: RawGreeting): void {
   if (credentials !== undefined) writeField(out, Field.Credentials, new TextEncoder().encode(credentials));
   if (metadata !== undefined) writeField(out, Field.Metadata, metadata);
+  if (proof !== undefined) writeField(out, Field.Proof, proof);
 }
 
 /** Appends a field with a key below 64: key (varint), length (varint), value. */
@@ -69,15 +81,17 @@ export function readHello(frame: Frame): Hello {
   let codec: string | undefined;
   let compressions: Uint8Array = new Uint8Array(0);
   let renews = false;
+  let proves = false;
   while (cursor.position < frame.end) {
     const key = cursor.varint();
     const value = cursor.nested();
     if (key === Field.Compressions) compressions = value.rest();
     else if (key === Field.Codec) codec = value.text();
     else if (key === Field.Renews) renews = true;
+    else if (key === Field.Proves) proves = true;
     else if (key % 2 === 0) throw new ProtocolError(`the setting ${key} of a hello is not understood here`);
   }
-  return { codec, compressions, renews };
+  return { codec, compressions, renews, proves };
 }
 
 /** Reads the greeting in a lane's first frame. Throws `ProtocolError` as `readHello` does, `RpcError` for metadata that may not be. */
@@ -89,13 +103,17 @@ export function readGreeting(frame: Frame): RawGreeting {
 export function readGreetingFields(cursor: Cursor, end: number): RawGreeting {
   let credentials: string | undefined;
   let metadata: RawMetadata | undefined;
+  let proves: true | undefined;
+  let proof: Uint8Array | undefined;
   while (cursor.position < end) {
     const key = cursor.varint();
     const value = cursor.nested();
     if (key === Field.Credentials) credentials ??= value.text();
     else if (key === Field.Metadata) metadata ??= checkMetadata(value, end);
+    else if (key === Field.Proves) proves = true;
+    else if (key === Field.Proof) proof ??= value.rest();
   }
-  return { credentials, metadata };
+  return { credentials, metadata, proves, proof };
 }
 
 function fieldsOf(frame: Frame): Cursor {

@@ -4,7 +4,7 @@ import { lostCall } from "../../transport/close-codes.js";
 import { describeReset } from "../../transport/reset-codes.js";
 import { Cursor } from "../../wire/cursor.js";
 import type { Frame } from "../../wire/frame.js";
-import { readHello, writeHello } from "../../wire/hello.js";
+import { type Hello, readHello, writeHello } from "../../wire/hello.js";
 import { readGoaway, readPing } from "../../wire/session-frames.js";
 import type { FrameWriter } from "../../wire/writer.js";
 import type { Callee, CarrierSettings, LaneCallee } from "../carrier.js";
@@ -23,7 +23,7 @@ export interface LaneHost extends DrainHost {
   readonly settings: CarrierSettings;
   /** The last of the calls that were made on the lane is over. */
   onIdle(): void;
-  onHello(lane: PeerLane, renews: boolean): void;
+  onHello(lane: PeerLane, hello: Hello): void;
   /** The peer says on `lane` that it goes away; the stage is a `GoawayStage`, and the frame has what it says. */
   onGoaway(stage: number, lane: PeerLane, frame: Frame): void;
   onPong(token: number): void;
@@ -85,8 +85,8 @@ export class PeerLane implements FrameHandler {
   onFrame(frame: Frame): void {
     if (this.over && !this.isAwaited(frame)) return;
     if (frame.callId > MAX_CALL_ID) throw new ProtocolError(`call id ${frame.callId} is beyond any limit`);
-    // A close may come instead of hello: the session was refused.
-    if (!this.greeted && frame.type !== FrameType.Close) this.onHello(frame);
+    // A close may come instead of hello, where the session is refused, and ahead of it a challenge.
+    if (!this.greeted && frame.type < FrameType.Close) this.onHello(frame);
     else if (frame.type >= FrameType.Goaway && frame.type !== FrameType.HalfEnd && !frame.oversized)
       this.onSessionFrame(frame);
     else if ((frame.callId & 1) === this.ourBit) this.onFrameOfOurs(frame);
@@ -163,11 +163,12 @@ export class PeerLane implements FrameHandler {
   }
 
   private onHello(frame: Frame): void {
-    const { codec, compressions, renews = false } = readHello(frame);
+    const hello = readHello(frame);
+    const { codec, compressions } = hello;
     this.channel.compression?.onPeer(compressions);
     if (codec !== undefined) this.callee.onHello(codec);
     this.greeted = true;
-    this.host.onHello(this, renews);
+    this.host.onHello(this, hello);
   }
 
   private onGoaway(stage: number, frame: Frame): void {
