@@ -73,7 +73,7 @@ export class ServerRenewal {
   }
 
   /** The client renews its credentials, if it knows when. */
-  onHello(lane: PeerLane, { proves = false }: Hello): void {
+  onHello(lane: PeerLane, { proves = false }: Pick<Hello, "proves">): void {
     if (this.lane !== undefined) return;
     this.lane = lane;
     this.proves = proves;
