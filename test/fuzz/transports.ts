@@ -63,7 +63,11 @@ const greetings = [
 type Looked = Parameters<typeof receiveGreeting>[0];
 
 /** Returns what `read` finds at the beginning of bytes that arrive in these pieces. */
-async function lookedAt(parts: readonly Uint8Array[], read: (transport: Looked) => Promise<string>, most: number): Promise<string> {
+async function lookedAt(
+  parts: readonly Uint8Array[],
+  read: (transport: Looked) => Promise<string>,
+  most: number,
+): Promise<string> {
   let seen: Uint8Array = new Uint8Array(0);
   let look: (bytes: Uint8Array) => boolean = () => false;
   let gone: () => void = () => {};
@@ -103,7 +107,11 @@ const greetingOf = (parts: readonly Uint8Array[]): Promise<string> =>
 
 /** No proof holds here: its nonce is another each time. */
 const proofOf = (parts: readonly Uint8Array[]): Promise<string> =>
-  lookedAt(parts, async (transport) => JSON.stringify((await receiveProof(transport, { limits })) ?? "none"), 2 * (MAX_GREETING + 16));
+  lookedAt(
+    parts,
+    async (transport) => JSON.stringify((await receiveProof(transport, { limits })) ?? "none"),
+    2 * (MAX_GREETING + 16),
+  );
 
 const proving = bytesOf("02 400a 00 00 01 03 03 616263 09 00");
 

@@ -101,8 +101,8 @@ describe.each(LISTENERS)("proof of a key over $name", (way) => {
   it("holds no place for a client that does not answer", async () => {
     const { url, dialling } = await served({ limits: { maxHandshakeMs: 400 } });
     const proof = {
-      ...prover(keys),
-      follow: () => ({ onChallenge() {}, onHello() {} }),
+      fields: prover(keys).fields,
+      follow: () => ({ onFrame() {}, onUnauthenticated() {}, stop() {} }),
       prove: async () => undefined,
       proven: async () => {},
     };

@@ -39,12 +39,7 @@ export async function connectWebTransport(
   const open = (signal: AbortSignal): Promise<BrowserTransport> =>
     ifAllowed(target, () => webTransportProvider.open(target, signal, { serverCertificateHashes }));
   const named = { peer: publicUrl(target), ...usualVia(), ...options };
-  const call = async (transport: BrowserTransport): Promise<Session<BrowserTransport>> => {
-    const session = createClientSession(transport, await withCredentials(named));
-    await options.proof?.proven(session);
-    return session;
-  };
-  const run = options.session ?? call;
+  const run = options.session ?? (async (transport) => createClientSession(transport, await withCredentials(named)));
   let inUse: TransportInUse | undefined;
   const way: Way<BrowserTransport> = {
     get inUse() {

@@ -57,10 +57,7 @@ async function run<Context>(
   const own = await withCredentials(options);
   const isMore = NEED_MORE.some((name) => own[name] !== undefined);
   // A direct session is one over a WebSocket.
-  const isLean = !isMore && !("openStream" in reached);
-  const session = isLean
-    ? createClientSession(reached, own)
-    : (await import("./loaded-later.js")).createSession(reached, own);
-  await options.proof?.proven(session);
-  return session;
+  if (!isMore && !("openStream" in reached)) return createClientSession(reached, own);
+  const { createSession } = await import("./loaded-later.js");
+  return createSession(reached, own);
 }

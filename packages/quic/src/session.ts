@@ -210,7 +210,8 @@ export class QuicSession {
   async exportKeyingMaterial(label: Uint8Array, context: Uint8Array, length: number): Promise<Uint8Array> {
     const material = this.engine.native.exportKeyingMaterial(this.handle, label, context, length);
     if (material !== undefined) return new Uint8Array(material);
-    const message = "there is no keying material: the session is not ready, has ended, or the label, context or length cannot be";
+    const message =
+      "there is no keying material: the session is not ready, has ended, or the label, context or length cannot be";
     throw new QuicError({ source: "usage", code: "ERR_QUIC_NO_KEYING_MATERIAL", message });
   }
 

@@ -20,10 +20,9 @@ interface Vectors {
 const { frames } = JSON.parse(
   readFileSync(new URL("../../../../test/vectors/frames.json", import.meta.url), "utf8"),
 ) as Vectors;
-const [nonce, proof] = frames.flatMap(({ frame: { ofProof } }) => (ofProof === undefined ? [] : [bytesOf(ofProof)])) as [
-  Uint8Array,
-  Uint8Array,
-];
+const [nonce, proof] = frames.flatMap(({ frame: { ofProof } }) =>
+  ofProof === undefined ? [] : [bytesOf(ofProof)],
+) as [Uint8Array, Uint8Array];
 
 async function imported(jwk: JsonWebKey, algorithm: { name: string; namedCurve?: string }): Promise<ProofKeys> {
   const publicKey = await crypto.subtle.importKey("jwk", jwk, algorithm as EcKeyImportParams, true, ["verify"]);
@@ -48,7 +47,9 @@ describe("the proof of test/vectors/frames.json", () => {
       [nonce.slice().reverse(), "abc"],
     ];
     for (const [given, credentials] of others) {
-      await expect(verifyProof({ nonce: given, proof }, credentials, {})).rejects.toMatchObject({ code: "unauthenticated" });
+      await expect(verifyProof({ nonce: given, proof }, credentials, {})).rejects.toMatchObject({
+        code: "unauthenticated",
+      });
     }
   });
 

@@ -1,8 +1,9 @@
 import { deferred } from "../deferred.js";
 import { codeNumber, RpcError } from "../errors.js";
-import type { Prover, Proving, ProvingHost } from "../transport/prover.js";
-import { readOfProof, writeOfProof } from "../wire/credentials.js";
+import type { ClientSide, Prover, ProvingHost } from "../transport/prover.js";
+import { isOfProof, readOfProof, writeOfProof } from "../wire/credentials.js";
 import type { Frame } from "../wire/frame.js";
+import { proofField, provesField } from "../wire/hello.js";
 import { NONCE_BYTES, writeStatement } from "../wire/proof.js";
 import { algorithmOf, type ProofKeys, rawKey, sign } from "./keys.js";
 import { channelOf, signedBytes } from "./signed-bytes.js";
@@ -16,6 +17,7 @@ export function prover(keys: ProofKeys): Prover {
 }
 
 class KeyProver implements Prover {
+  readonly fields: Uint8Array = provesField();
   readonly #keys: ProofKeys;
   readonly #sessions: WeakMap<object, SessionProof> = new WeakMap();
 
@@ -25,14 +27,15 @@ class KeyProver implements Prover {
     this.#keys = keys;
   }
 
-  follow(session: ProvingHost, credentials: string | undefined): Proving {
-    const proof = new SessionProof(this.#keys, session, credentials);
+  follow(session: ProvingHost, credentials: string | undefined, renewal: ClientSide | undefined): ClientSide {
+    const proof = new SessionProof(this.#keys, session, credentials, renewal);
     this.#sessions.set(session, proof);
     return proof;
   }
 
   async prove(session: object, credentials: string): Promise<Uint8Array | undefined> {
-    return this.#sessions.get(session)?.prove(credentials);
+    const proof = await this.#sessions.get(session)?.prove(credentials);
+    return proof && proofField(proof);
   }
 
   async proven(session: object, signal?: AbortSignal): Promise<void> {
@@ -41,22 +44,37 @@ class KeyProver implements Prover {
 }
 
 /** The proofs of one session. */
-class SessionProof implements Proving {
+class SessionProof implements ClientSide {
   readonly #keys: ProofKeys;
   readonly #host: ProvingHost;
   readonly #credentials: string | undefined;
+  readonly #renewal: ClientSide | undefined;
   readonly #accepted: { readonly promise: Promise<void>; readonly resolve: () => void } = deferred<void>();
   #isAccepted = false;
   /** What the next proof answers. */
   #nonce: Uint8Array | undefined = undefined;
 
-  constructor(keys: ProofKeys, host: ProvingHost, credentials: string | undefined) {
+  constructor(keys: ProofKeys, host: ProvingHost, credentials: string | undefined, renewal: ClientSide | undefined) {
+    this.#renewal = renewal;
     this.#keys = keys;
     this.#host = host;
     this.#credentials = credentials;
   }
 
-  onChallenge(frame: Frame): void {
+  onFrame(frame: Frame): void {
+    if (isOfProof(frame)) this.#onChallenge(frame);
+    else this.#renewal?.onFrame(frame);
+  }
+
+  onUnauthenticated(): void {
+    this.#renewal?.onUnauthenticated();
+  }
+
+  stop(): void {
+    this.#renewal?.stop();
+  }
+
+  #onChallenge(frame: Frame): void {
     const nonce = readOfProof(frame);
     // Of another version of this: the server finds that it is not answered.
     if (nonce.length !== NONCE_BYTES) return;

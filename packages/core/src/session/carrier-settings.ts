@@ -7,12 +7,12 @@ import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import { Metadata, type MetadataInit } from "../metadata.js";
 import { MemoryBudget, type ServerBudget } from "../memory-budget.js";
-import type { Prover, Proving, ProvingHost } from "../transport/prover.js";
+import type { ClientSide, Prover, ProvingHost } from "../transport/prover.js";
 import { SessionCompression } from "../transport/compression.js";
 import type { Awaitable } from "../server/router.js";
 import type { RawGreeting } from "../wire/hello.js";
 import { encodeMetadata } from "../wire/metadata.js";
-import { LateRenewal, type RenewalHost } from "./late-renewal.js";
+import { LateRenewal } from "./late-renewal.js";
 
 /** Options of a session about how calls are carried. */
 export interface CarrierOptions {
@@ -98,26 +98,26 @@ export function carrierSettings(
 const GREETING_OVERHEAD = 512;
 
 /** Options about what a client says of itself. */
-type SaidOptions = Pick<CarrierOptions, "credentials" | "metadata" | "proof" | "renewCredentials">;
-
-/** Returns what makes the side of a session that proves its key; undefined where nothing is proven. */
-export function provingOf({ proof, credentials }: SaidOptions): ((host: ProvingHost) => Proving) | undefined {
-  return proof && ((host) => proof.follow(host, credentials));
+interface SaidOptions {
+  readonly credentials?: string | undefined;
+  readonly metadata?: MetadataInit | undefined;
+  readonly proof?: Pick<Prover, "fields"> | undefined;
+  readonly renewCredentials?: CarrierOptions["renewCredentials"];
 }
 
-/** Returns what makes the renewal of the client's credentials; undefined where they are not renewed. */
-export function clientRenewalOf(
-  { metadata, proof: prover, renewCredentials: ask }: SaidOptions,
+/** Returns what answers the server's questions about the client: its credentials are renewed, its key is proven. Undefined where neither is. */
+export function clientSideOf(
+  { credentials, metadata, proof, renewCredentials: ask }: SaidOptions & Pick<CarrierOptions, "proof">,
   limits: Limits,
-): ((host: RenewalHost) => LateRenewal) | undefined {
-  if (ask === undefined) return undefined;
-  const renewed = async (host: RenewalHost): Promise<RawGreeting | undefined> => {
-    const credentials = await ask();
+): ((host: ProvingHost) => ClientSide) | undefined {
+  const renewed = async (host: ProvingHost): Promise<RawGreeting | undefined> => {
+    const credentials = await ask?.();
     if (credentials === undefined) return undefined;
-    const greeting = greetingOf({ credentials, ...(metadata !== undefined && { metadata }) }, limits);
-    return prover === undefined ? greeting : { ...greeting, proof: await prover.prove(host, credentials) };
+    const fields = await proof?.prove(host, credentials);
+    return greetingOf({ credentials, metadata, proof: fields && { fields } }, limits);
   };
-  return (host) => new LateRenewal(host, () => renewed(host));
+  const renewal = ask && ((host: ProvingHost) => new LateRenewal(host, () => renewed(host)));
+  return proof === undefined ? renewal : (host) => proof.follow(host, credentials, renewal?.(host));
 }
 
 /** The greeting of a session; undefined where it says nothing. Throws `RpcError` where it is longer than a server takes. */
@@ -127,10 +127,10 @@ export function greetingOf(
 ): RawGreeting | undefined {
   if ((credentials ?? given ?? renewCredentials ?? proof) === undefined) return undefined;
   const metadata = encodeMetadata(Metadata.from(given), Infinity);
-  const bytes = new TextEncoder().encode(credentials).length + (metadata?.length ?? 0);
+  const fields = proof?.fields;
+  const bytes = new TextEncoder().encode(credentials).length + (metadata?.length ?? 0) + (fields?.length ?? 0);
   if (bytes + GREETING_OVERHEAD <= maxGreetingBytes) {
-    const renews = renewCredentials && true;
-    return { credentials, metadata, renews, proves: proof && true };
+    return { credentials, metadata, fields, ...(renewCredentials !== undefined && { renews: true }) };
   }
   const text = `credentials and metadata of ${bytes} bytes do not fit a greeting of ${maxGreetingBytes} (limits.maxGreetingBytes)`;
   throw new RpcError("invalid_argument", text);

@@ -4,7 +4,7 @@ import type { MetadataInit } from "../metadata.js";
 import type { Awaitable } from "../server/router.js";
 import type { Prover } from "../transport/prover.js";
 import type { TransportSession } from "../transport/session.js";
-import { clientRenewalOf, greetingOf, plainSettings, provingOf } from "./carrier-settings.js";
+import { clientSideOf, greetingOf, plainSettings } from "./carrier-settings.js";
 import { servesReserved } from "./late-callee.js";
 import { LaneSession } from "./lane-session.js";
 import { takePeerStreams } from "./peer-streams.js";
@@ -36,8 +36,7 @@ export function createClientSession<Transport extends TransportSession>(
     via,
     peer,
     lateCallee: servesReserved(prefix),
-    clientRenewal: clientRenewalOf(said, limits),
-    proving: provingOf(said),
+    clientSide: clientSideOf(said, limits),
     peerStreams: takePeerStreams,
   }).open();
 }

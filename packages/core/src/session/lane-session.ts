@@ -4,14 +4,12 @@ import { Lane } from "../call/lanes/lane.js";
 import type { AnyMethod, Via } from "../contract/descriptor.js";
 import type { RpcError } from "../errors.js";
 import { SessionCode } from "../transport/close-codes.js";
-import type { Proving } from "../transport/prover.js";
+import type { ClientSide } from "../transport/prover.js";
 import type { TransportSession } from "../transport/session.js";
 import type { PeerLane } from "../call/lanes/peer-lane.js";
 import { type Departure, readDeparture } from "../wire/departure.js";
-import { isOfProof } from "../wire/credentials.js";
 import type { Frame } from "../wire/frame.js";
 import type { Hello } from "../wire/hello.js";
-import type { LateRenewal } from "./late-renewal.js";
 import type { DemandOptions, ServerRenewal } from "./server-renewal.js";
 import { StreamSession } from "./stream-session.js";
 import type { CarrierChooser } from "./carriers/carrier-chooser.js";
@@ -30,9 +28,8 @@ export class LaneSession<Transport extends TransportSession>
   protected readonly pings: Pings = new Pings();
   override readonly bulk: Set<AnyMethod> = new Set();
   readonly #sayDeparture: SessionParts["sayDeparture"];
-  readonly #clientRenewal: LateRenewal | undefined;
+  readonly #clientSide: ClientSide | undefined;
   readonly #serverRenewal: ServerRenewal | undefined;
-  readonly #proving: Proving | undefined;
   departure: Departure | undefined = undefined;
   protected ourLane: Lane | undefined = undefined;
   /** Lanes of this side that have not ended, or only by a close. */
@@ -52,9 +49,8 @@ export class LaneSession<Transport extends TransportSession>
     super(transport, parts);
     this.#chooser = this.#measured(parts.chooser);
     this.#sayDeparture = parts.sayDeparture;
-    this.#clientRenewal = parts.clientRenewal?.(this);
+    this.#clientSide = parts.clientSide?.(this);
     this.#serverRenewal = parts.serverRenewal?.(this);
-    this.#proving = parts.proving?.(this);
   }
 
   override open(): this {
@@ -84,19 +80,17 @@ export class LaneSession<Transport extends TransportSession>
 
   override onHello(lane: PeerLane, hello: Hello): void {
     if (hello.renews === true) this.#serverRenewal?.onHello(lane, hello);
-    this.#proving?.onHello();
+    this.#clientSide?.onHello?.();
   }
 
   override onCredentials(frame: Frame): void {
-    const renewal = this.#serverRenewal ?? this.#clientRenewal;
-    // A client's proof was read before there was a session; a client that has none passes over a challenge.
-    if (isOfProof(frame)) this.#proving?.onChallenge(frame);
-    else if (renewal === undefined) super.onCredentials(frame);
+    const renewal = this.#serverRenewal ?? this.#clientSide;
+    if (renewal === undefined) super.onCredentials(frame);
     else renewal.onFrame(frame);
   }
 
   override onUnauthenticated(): void {
-    this.#clientRenewal?.onUnauthenticated();
+    this.#clientSide?.onUnauthenticated();
   }
 
   identify(connection: unknown): void {
@@ -141,7 +135,7 @@ export class LaneSession<Transport extends TransportSession>
   }
 
   protected override stopRenewals(): void {
-    this.#clientRenewal?.stop();
+    this.#clientSide?.stop();
     this.#serverRenewal?.stop();
   }
 

@@ -3,7 +3,7 @@ import { ProtocolError } from "../errors.js";
 import { decodeMetadata } from "../wire/metadata.js";
 import type { Frame } from "../wire/frame.js";
 import type { FrameWriter } from "../wire/writer.js";
-import { type CredentialsNotice, readRenewal, writeNotice, writeOfProof } from "../wire/credentials.js";
+import { type CredentialsNotice, isOfProof, readRenewal, writeNotice, writeOfProof } from "../wire/credentials.js";
 import type { Hello } from "../wire/hello.js";
 import { newNonce, type ProofClaim } from "../wire/proof.js";
 import type { Greeting } from "../transport/greeting.js";
@@ -94,6 +94,8 @@ export class ServerRenewal {
   }
 
   onFrame(frame: Frame): void {
+    // A proof was read before there was a session.
+    if (isOfProof(frame)) return;
     if (this.lane === undefined || this.deciding) throw new ProtocolError("credentials that nobody has asked for");
     if (frame.end - frame.start > this.host.limits.maxGreetingBytes) {
       throw new ProtocolError("credentials longer than a greeting may be (limits.maxGreetingBytes)");

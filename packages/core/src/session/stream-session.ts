@@ -15,6 +15,7 @@ import type { ServingHost } from "../server/serving.js";
 import { lostCall, neverSent, turnedAway } from "../transport/close-codes.js";
 import type { DirectSession, DirectStream, TransportSession } from "../transport/session.js";
 import { directSession } from "../transport/web-session.js";
+import { OF_PROOF } from "../wire/credentials.js";
 import type { Frame } from "../wire/frame.js";
 import type { Hello } from "../wire/hello.js";
 import * as FrameType from "../wire/frame-type.js";
@@ -178,7 +179,9 @@ export class StreamSession<Transport extends TransportSession>
 
   onHello(_lane: PeerLane, _hello: Hello): void {}
 
-  onCredentials(_frame: Frame): void {
+  onCredentials({ bytes, start }: Frame): void {
+    // A proof was read before there was a session; a client that has none passes over a challenge.
+    if (bytes[start] === OF_PROOF) return;
     throw new ProtocolError("credentials are not renewed in this session");
   }
 

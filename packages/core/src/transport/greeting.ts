@@ -1,7 +1,7 @@
 import type { RpcError } from "../errors.js";
 import { DEFAULT_LIMITS, type Limits } from "../limits.js";
 import type { Metadata } from "../metadata.js";
-import { type RawGreeting, readGreeting } from "../wire/hello.js";
+import { type ReadGreeting, readGreeting } from "../wire/hello.js";
 import { decodeMetadata } from "../wire/metadata.js";
 import { frameAt, lookAtFirstLane } from "./first-lane.js";
 import type { TransportSession } from "./session.js";
@@ -24,7 +24,7 @@ export interface GreetingOptions {
   readonly timeoutMs?: number;
 }
 
-const NOTHING: RawGreeting = {};
+const NOTHING: ReadGreeting = {};
 
 /**
  * Reads what the client of a transport session says of itself, before a session is made of it: `createSession` on the same
@@ -39,7 +39,7 @@ export function receiveGreeting(
   const { maxGreetingBytes, maxHandshakeMs } = { ...DEFAULT_LIMITS, ...limits };
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => settle(NOTHING), timeoutMs ?? maxHandshakeMs / 2);
-    const settle = ({ credentials, metadata }: RawGreeting): void => {
+    const settle = ({ credentials, metadata }: ReadGreeting): void => {
       clearTimeout(timer);
       resolve({ credentials, metadata: decodeMetadata(metadata) });
     };

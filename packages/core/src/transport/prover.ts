@@ -15,19 +15,29 @@ export interface ProvingHost {
   openLane(): { sendCredentials(write: (out: FrameWriter) => void): void } | undefined;
 }
 
-/** What a session tells of its server's questions. */
-export interface Proving {
-  /** The server gives a nonce; the frame's bytes are lent. */
-  onChallenge(frame: Frame): void;
+/** The side of a client that answers its server's questions about it. */
+export interface ClientSide {
+  /** A credentials frame of the server, whose bytes are lent. */
+  onFrame(frame: Frame): void;
   /** The server has let the session in. */
-  onHello(): void;
+  onHello?(): void;
+  /** A call has failed since its caller is not authenticated. */
+  onUnauthenticated(): void;
+  /** The session has ended. */
+  stop(): void;
 }
 
 /** Proves that a client has its key: `prover` of `@quicrpc/core/proof` makes one. It serves any number of sessions. */
 export interface Prover {
-  /** Answers the questions of a session that begins. */
-  follow(session: ProvingHost, credentials: string | undefined): Proving;
-  /** Proves new credentials in a session; undefined where its server has not asked for that. */
+  /** What the hello of a session says of it, encoded. */
+  readonly fields: Uint8Array;
+  /**
+   * Answers the questions of a session that begins.
+   *
+   * @param renewal takes those about credentials, where they are renewed
+   */
+  follow(session: ProvingHost, credentials: string | undefined, renewal: ClientSide | undefined): ClientSide;
+  /** Returns the encoded field that proves new credentials in a session; undefined where its server has not asked for that. */
   prove(session: object, credentials: string): Promise<Uint8Array | undefined>;
   /**
    * Resolves when the server of a session that was made with this prover has let it in, or the session has ended: no call may be made before. Rejects

@@ -22,7 +22,7 @@ import {
   writeOfProof,
   writeRenewal,
 } from "./credentials.js";
-import { type RawGreeting, readGreeting, readHello, writeHello } from "./hello.js";
+import { proofField, provesField, type ReadGreeting, readGreeting, readHello, writeHello } from "./hello.js";
 import { decodeMetadata, encodeMetadata, type RawMetadata } from "./metadata.js";
 import { pack, unpack } from "../msgpack/message.js";
 import { MISFIT_NOTICE, readMisfitNotice, writeMisfitNotice } from "./misfit-notice.js";
@@ -133,14 +133,19 @@ function write(fields: Fields): Uint8Array {
   const mark = out.begin(types[fields.type] | flags, fields.callId);
   if (fields.type === "Hello") {
     const { codec, compressions = "", credentials, metadata, renews, proves } = fields;
-    const greeting = { credentials, metadata: rawOf(metadata), renews, proves };
+    const greeting = { credentials, metadata: rawOf(metadata), renews, fields: proves && provesField() };
     writeHello(out, { codec, compressions: bytesOf(compressions), greeting });
   }
   if (fields.type === "Credentials") {
     const { notice, credentials, metadata, proof, ofProof } = fields;
     if (notice !== undefined) writeNotice(out, notice);
     else if (ofProof !== undefined) writeOfProof(out, bytesOf(ofProof));
-    else writeRenewal(out, { credentials, metadata: rawOf(metadata), proof: proof === undefined ? proof : bytesOf(proof) });
+    else
+      writeRenewal(out, {
+        credentials,
+        metadata: rawOf(metadata),
+        fields: proof === undefined ? proof : proofField(bytesOf(proof)),
+      });
   } else if (fields.unreadMethodId !== undefined) {
     const { serviceId, unreadMethodId: methodId, reasonText: reason } = fields;
     writeMisfitNotice(out, serviceId as number, { methodId, reason: reason as string });
@@ -273,7 +278,7 @@ function settingsOf(frame: Frame): Partial<Fields> {
   };
 }
 
-function greetingFields({ credentials, metadata, proof }: RawGreeting): Partial<Fields> {
+function greetingFields({ credentials, metadata, proof }: ReadGreeting): Partial<Fields> {
   return {
     ...(credentials !== undefined && { credentials }),
     ...(metadata !== undefined && { metadata: entries(metadata) }),
