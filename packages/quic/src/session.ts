@@ -208,7 +208,10 @@ export class QuicSession {
    * Rejects before the handshake is complete, and after the session's end.
    */
   async exportKeyingMaterial(label: Uint8Array, context: Uint8Array, length: number): Promise<Uint8Array> {
-    const material = this.engine.native.exportKeyingMaterial(this.handle, label, context, length);
+    // The engine keeps a closed connection for a while.
+    const material = this.#ended
+      ? undefined
+      : this.engine.native.exportKeyingMaterial(this.handle, label, context, length);
     if (material !== undefined) return new Uint8Array(material);
     const message =
       "there is no keying material: the session is not ready, has ended, or the label, context or length cannot be";
