@@ -1,7 +1,7 @@
 // Clients prove that they have a key: see docs/authentication.md.
-import { RpcError } from "@quicrpc/core";
+import { type Connection, RpcError } from "@quicrpc/core";
 import { createProofKeys, keyThumbprint, prover } from "@quicrpc/core/proof";
-import { type Connection, connect, type Peer, serve, type ServeOptions, type Server } from "@quicrpc/node";
+import { connect, type Peer, serve, type ServeOptions, type Server } from "@quicrpc/node";
 
 /** Issues tokens, each for one key. */
 export interface KeySignIn {
@@ -24,7 +24,7 @@ export async function connectWithKey(url: string, signIn: KeySignIn): Promise<Co
 }
 
 export async function serveKeys(
-  { listen, tls, routers }: Required<Pick<ServeOptions<string>, "listen" | "routers">> & Pick<ServeOptions, "tls">,
+  { listen, tls, routers }: Required<Pick<ServeOptions<string>, "listen" | "routers" | "tls">>,
   tokens: KeyTokens,
 ): Promise<Server> {
   // #region server
