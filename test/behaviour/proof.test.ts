@@ -12,12 +12,7 @@ import {
   receiveProof,
   verifyProof,
 } from "@quicrpc/core/proof";
-import {
-  type DirectSession,
-  receiveGreeting,
-  type RenewedGreeting,
-  type TransportSession,
-} from "@quicrpc/core/transport";
+import { receiveGreeting, type RenewedGreeting, type TransportSession } from "@quicrpc/core/transport";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { kindsFor, type LocalKind } from "./kinds.js";
 
@@ -292,7 +287,7 @@ describe("proof of a key through a proxy", () => {
   it("C91 a proof holds by its nonce, and is not bound", async () => {
     const { createMemoryPair } = await import("@quicrpc/core");
     const material = (byte: number) => async () => new Uint8Array(32).fill(byte);
-    const [near, far] = createMemoryPair() as [DirectSession, DirectSession];
+    const [near, far] = createMemoryPair();
     Object.assign(near, { exportKeyingMaterial: material(1) });
     Object.assign(far, { exportKeyingMaterial: material(2) });
     const keys = await createProofKeys();

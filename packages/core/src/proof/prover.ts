@@ -130,7 +130,7 @@ class SessionProof implements ClientSide {
       if (proof !== undefined) this.#host.openLane()?.sendCredentials((out) => writeOfProof(out, proof));
     } catch (error) {
       // Keys that cannot sign: the server could only wait.
-      const reason = `the client could not prove its key: ${String((error as Error).message)}`;
+      const reason = `the client could not prove its key: ${(error as Error).message}`;
       this.#host.close({ closeCode: codeNumber("cancelled"), reason });
     }
   }

@@ -9,7 +9,7 @@ export const CHANNEL_BYTES = 32;
 /** Bytes of both signatures: r and s of ECDSA on P-256 (IEEE P1363), and that of Ed25519 (RFC 8032). */
 const SIGNATURE_BYTES = 64;
 /** Bytes of an audience, at most. */
-export const MAX_AUDIENCE_BYTES = 1024;
+const MAX_AUDIENCE_BYTES = 1024;
 
 /** Algorithms by their number, with the bytes of a public key: x and y of a point on P-256, and a point as of RFC 8032. */
 const ALGORITHMS = [
@@ -82,5 +82,5 @@ export function readProof(proof: Uint8Array): SignedStatement {
 }
 
 function part(bytes: Uint8Array, start: number, length: number): UnsharedBytes {
-  return bytes.slice(start, start + length) as UnsharedBytes;
+  return bytes.slice(start, start + length);
 }
