@@ -69,6 +69,7 @@ const EXCEPTIONS: readonly (readonly [RegExp, string])[] = [
     "Firefox 153 tells the server of no `cancel`, and loses an answer that its sender stops reading for: `connect` uses lanes there",
   ],
   [/killed: a page in Firefox, WebTransport > by stream/, "`connect` uses lanes there"],
+  [/in Firefox.* > C79 messages reach all/, "Firefox 153 tells the server of no `cancel`: `connect` uses lanes there"],
   [/in Firefox.* > C69 a stream that is stopped/, "Firefox 153 tells the server of no `cancel`"],
   [
     /(a page, (WebTransport|its smaller client|a stream for each call) > C62 by stream|in Firefox, WebTransport > (C62 by stream|by stream > C62))/,

@@ -299,11 +299,9 @@ fn peer_certificate(host: &Rc<Host>, args: &Args) -> Answer {
 /// (session, label bytes, context bytes, length) → bytes, or undefined where there are none
 fn export_keying_material(host: &Rc<Host>, args: &Args) -> Answer {
     let session = Session::unpack(args.number(0));
-    host.with(|endpoint| {
-        endpoint.export_keying_material(session, args.bytes(1), args.bytes(2), args.uint(3) as usize)
-    })
-    .flatten()
-    .map_or(Answer::Nothing, Answer::Bytes)
+    host.with(|endpoint| endpoint.export_keying_material(session, args.bytes(1), args.bytes(2), args.uint(3) as usize))
+        .flatten()
+        .map_or(Answer::Nothing, Answer::Bytes)
 }
 
 /// (session) → the numbers of `SessionStats`
