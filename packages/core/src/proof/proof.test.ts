@@ -86,9 +86,7 @@ it("the private half of keys is not extractable", async () => {
   for (const algorithm of ["ES256", "Ed25519"] as const) {
     const { privateKey } = await createProofKeys(algorithm);
     expect(privateKey.extractable).toBe(false);
-    await expect(crypto.subtle.exportKey("pkcs8", privateKey as CryptoKey)).rejects.toMatchObject({
-      name: "InvalidAccessError",
-    });
+    await expect(crypto.subtle.exportKey("pkcs8", privateKey as CryptoKey)).rejects.toThrow("extractable");
   }
 });
 
