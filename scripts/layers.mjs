@@ -28,7 +28,7 @@ export const packages = {
 
 /** The folder whose own folders are layered, and its files that may import all of them: its entries. */
 export const layered = "packages/core/src";
-export const entries = ["index", "generated", "transports", "topic", "once", "blob", "measure", "records"];
+export const entries = ["index", "generated", "transports", "topic", "once", "blob", "measure", "proof", "records"];
 
 /** Folders of `layered`, lowest layer first: one imports those of lower layers, and none of its own. Other files are below them all. */
 export const layers = [
@@ -37,7 +37,7 @@ export const layers = [
   ["transport"],
   ["call"],
   ["client", "server"],
-  ["session", "interceptors", "topics", "blobs"],
+  ["session", "interceptors", "topics", "blobs", "proof"],
   ["connection"],
   ["balance"],
 ];

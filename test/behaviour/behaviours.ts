@@ -107,5 +107,6 @@ export const behaviours: Readonly<Record<string, readonly string[]>> = {
     "C88 a resumable blob goes on where it was when its session is lost at any step, both ways, and in a new call that names it",
     "C89 a blob goes on with the same source only, and with a digest ends only where its bytes are those that were sent",
     "C90 blobs of one principal in progress are bounded, in number and bytes, and refused before any of them is read",
+    "C91 a client proves that it has a key before its session begins and with new credentials: for one connection, bound to its TLS where both ends show that",
   ],
 };

@@ -76,6 +76,7 @@ const exceptions: ReadonlyMap<string, string> = new Map([
   ["C89", "the same"],
   ["C90", "of the server's side: packages/http/test/uploads.test.ts"],
   ["C77", "each request proves itself: test/serving/http.test.ts"],
+  ["C91", "there is no session whose client proves its key"],
 ]);
 
 /** Calls by `httpTransport` to `serve({ http: true })`. */

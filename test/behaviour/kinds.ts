@@ -151,6 +151,7 @@ const ofStreams: ReadonlyMap<string, string> = new Map([
     "C77",
     "a server reads greetings of transports with the direct interface, as all of `serve` have; clients of either kind send them",
   ],
+  ["C91", "as C77: a server asks for a proof while it reads the greeting"],
 ]);
 
 const overQuic: readonly LocalKind[] = [

@@ -6,6 +6,7 @@ import { BLACKOUT, FAIR, openTcpLink, openUdpLink } from "@quicrpc/testing";
 import { behaviourRouter, Witness } from "../behaviour/service.js";
 import { bundle, bundleShipped } from "./bundle.js";
 import { Firefox, firefoxPath, type FirefoxTab } from "./firefox.js";
+import { type Proven, serveProofs } from "./proving-server.js";
 import { Site } from "./site.js";
 import { WhiteboardServer } from "./whiteboard-server.js";
 
@@ -25,6 +26,8 @@ describe.skipIf(firefoxPath === undefined)("connect in Firefox", () => {
     site = await Site.start();
     site.files.set("/scope.js", { body: await bundle(`import "./browser/page/scope.js";`) });
     site.files.set("/client.js", { body: await bundle(`import "./browser/page/client.js";`) });
+    site.files.set("/proof.js", { body: await bundle(`import "./browser/page/proof.js";`) });
+    site.files.set("/proof", { body: "<!doctype html><script src=/proof.js></script>", type: "text/html" });
     for (const name of SHIPPED) site.files.set(`/${name}.js`, { body: await bundleShipped(`${name}.ts`) });
     site.files.set("/page", { body: "<!doctype html><script src=/scope.js></script>", type: "text/html" });
     site.files.set("/client", { body: "<!doctype html><script src=/client.js></script>", type: "text/html" });
@@ -77,6 +80,16 @@ describe.skipIf(firefoxPath === undefined)("connect in Firefox", () => {
       (${target}).postMessage(${given}, [port2]);
     })`);
     expect(seen).toEqual({ scope, kind, text: "hello", items: 4950, states: ["ready", "closed"] });
+  });
+
+  it("proves its key, bound to the connection where Firefox shows keying material", async () => {
+    server = await serveProofs(certificate);
+    const tab = await open(`${site.origin}/proof`);
+    const url = server.urls[0] as string;
+    const hash = JSON.stringify([...certificate.hash.value]);
+    const seen = (await tab.evaluate(`prove("${url}", ${hash}, "connect")`)) as Proven;
+    const { thumbprint, exports } = seen;
+    expect(seen.found).toEqual(["a token", { thumbprint, algorithm: "ES256", bound: exports, audience: url }]);
   });
 
   it("tells the server that a stream was left, and has an early answer of a client stream", async () => {

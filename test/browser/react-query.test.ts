@@ -72,6 +72,10 @@ describe.skipIf(executablePath === undefined)("React with TanStack Query in a pa
         }
       },
       add: (n) => n + 1,
+      async *follow(_, { signal }) {
+        yield { id: 1 };
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      },
     });
     const { cert, key, hash } = await devCertificate();
     server = await serve({ listen: ["https://127.0.0.1:0/rpc"], tls: { cert, key }, routers: [handlers] });
@@ -89,6 +93,14 @@ describe.skipIf(executablePath === undefined)("React with TanStack Query in a pa
     page.evaluate(`show(${JSON.stringify({ double: 0, count: false, ...what })})`);
   /** Fails by its own timeout. */
   const shows = (id: string, text: string): Promise<unknown> => page.waitForSelector(`#${id} >> text="${text}"`);
+
+  it("shows what the connection does, and the streams that wait to go on", async () => {
+    await shows("state", "ready 0");
+    await page.evaluate("follow()");
+    await page.waitForFunction("globalThis.id === 1");
+    await server.close({ closeCode: 1 });
+    await shows("state", "connecting 1");
+  });
 
   it("shows a query while it loads, then its answer", async () => {
     await show({ double: 4 });

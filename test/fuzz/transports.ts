@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { receiveProof } from "@quicrpc/core/proof";
 import { createSession, Metadata, RpcError } from "@quicrpc/core";
 import type { ByteStreamHandler } from "../../packages/core/src/transport/byte-stream.js";
 import { CreditedStream } from "../../packages/core/src/transport/credited-stream.js";
@@ -58,8 +59,15 @@ const greetings = [
   "4014 00 00 01 03 01 61 05 0c 01 61 02 6f6b 03 622d62696e 01 00",
 ].map((hello) => bytesOf(`02 ${hello}`));
 
-/** Returns the client's greeting that is read of bytes in these pieces. */
-async function greetingOf(parts: readonly Uint8Array[]): Promise<string> {
+/** A byte stream whose client is looked at, and what the server writes meanwhile. */
+type Looked = Parameters<typeof receiveGreeting>[0];
+
+/** Returns what `read` finds at the beginning of bytes that arrive in these pieces. */
+async function lookedAt(
+  parts: readonly Uint8Array[],
+  read: (transport: Looked) => Promise<string>,
+  most: number,
+): Promise<string> {
   let seen: Uint8Array = new Uint8Array(0);
   let look: (bytes: Uint8Array) => boolean = () => false;
   let gone: () => void = () => {};
@@ -68,27 +76,59 @@ async function greetingOf(parts: readonly Uint8Array[]): Promise<string> {
       look = given;
       gone = onOver;
     },
+    write: () => true,
   };
-  const reading = receiveGreeting({ openStream() {}, sole } as unknown as Parameters<typeof receiveGreeting>[0], {
-    limits: { maxGreetingBytes: MAX_GREETING },
+  const told = read({ openStream() {}, sole } as unknown as Looked).catch((error: unknown) => {
+    if (!(error instanceof RpcError)) throw error;
+    return error.code;
   });
-  const told = reading.then(
-    ({ credentials, metadata }) => JSON.stringify([credentials, [...metadata]]),
-    (error: unknown) => {
-      if (!(error instanceof RpcError)) throw error;
-      return error.code;
-    },
-  );
   let wanted = true;
   for (const part of parts) {
     if (!wanted) break;
     seen = Buffer.concat([seen, part]);
     wanted = look(seen);
-    if (wanted && seen.length > MAX_GREETING + 16) throw new Error(`${seen.length} bytes are not enough`);
+    if (wanted && seen.length > most) throw new Error(`${seen.length} bytes are not enough`);
   }
   if (wanted) gone();
   return told;
 }
+
+const limits = { maxGreetingBytes: MAX_GREETING };
+
+const greetingOf = (parts: readonly Uint8Array[]): Promise<string> =>
+  lookedAt(
+    parts,
+    async (transport) => {
+      const { credentials, metadata } = await receiveGreeting(transport, { limits });
+      return JSON.stringify([credentials, [...metadata]]);
+    },
+    MAX_GREETING + 16,
+  );
+
+/** No proof holds here: its nonce is another each time. */
+const proofOf = (parts: readonly Uint8Array[]): Promise<string> =>
+  lookedAt(
+    parts,
+    async (transport) => JSON.stringify((await receiveProof(transport, { limits })) ?? "none"),
+    2 * (MAX_GREETING + 16),
+  );
+
+const proving = bytesOf("02 400a 00 00 01 03 03 616263 09 00");
+
+const proof: Target = {
+  name: "proof",
+  corpus: [
+    ...greetings,
+    ...vectors.filter(([, , type]) => type === 0x0f).map((frame) => Buffer.concat([proving, frame])),
+  ],
+  async run(input, random) {
+    const whole = await proofOf([input.slice(0, 2 * MAX_GREETING)]);
+    const split = await proofOf(pieces(input.slice(0, 2 * MAX_GREETING), random));
+    if (whole !== split) throw new Error(`${whole} as a whole, and ${split} in pieces`);
+    if (whole.startsWith("{")) throw new Error("a proof holds that answers another nonce");
+    return 0;
+  },
+};
 
 const greeting: Target = {
   name: "greeting",
@@ -209,4 +249,4 @@ const soleSession: Target = {
   },
 };
 
-export const transportTargets: readonly Target[] = [proxy, greeting, credited, soleSession];
+export const transportTargets: readonly Target[] = [proxy, greeting, proof, credited, soleSession];

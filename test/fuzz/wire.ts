@@ -15,6 +15,7 @@ import { readHello } from "../../packages/core/src/wire/hello.js";
 import { checkMetadata, decodeMetadata, encodeMetadata } from "../../packages/core/src/wire/metadata.js";
 import { MISFIT_NOTICE, readMisfitNotice } from "../../packages/core/src/wire/misfit-notice.js";
 import { decodeResume, encodeResume, readPiece, TOKEN_BYTES, writePiece } from "../../packages/core/src/wire/piece.js";
+import { readProof, writeStatement } from "../../packages/core/src/wire/proof.js";
 import { FrameReader } from "../../packages/core/src/wire/reader.js";
 import { readOptionalHead, readRequest } from "../../packages/core/src/wire/request.js";
 import { readClose, readGoaway, readPing } from "../../packages/core/src/wire/session-frames.js";
@@ -195,4 +196,23 @@ const resumptions: Target = {
   },
 };
 
-export const wireTargets: readonly Target[] = [frames, metadata, compressed, pieces, resumptions];
+/** The proof of the protocol's vectors, by Ed25519, and one by ES256 with a channel. */
+const proofs: Target = {
+  name: "proofs",
+  corpus: [
+    ...vectors.filter((frame) => frame[2] === 0x0f).map((frame) => frame.subarray(5)),
+    Uint8Array.of(1, ...new Uint8Array(64), 32, ...new Uint8Array(32), 1, 0x61, ...new Uint8Array(64)),
+  ],
+  run(input: Uint8Array): number {
+    const read = refusable(() => readProof(input));
+    if (read === undefined) return 0;
+    const { said, signature, ...statement } = read;
+    if (said.length + signature.length !== input.length) throw new Error("not all of it is read");
+    const again = readProof(Uint8Array.of(...writeStatement(statement), ...signature));
+    // Lengths may be written longer than they need be.
+    if (!isDeepStrictEqual({ ...again, said }, read)) throw new Error("is another when it is written anew");
+    return 1;
+  },
+};
+
+export const wireTargets: readonly Target[] = [frames, metadata, compressed, pieces, resumptions, proofs];

@@ -34,6 +34,7 @@ const CONNECT_OPTIONS: OptionNames<ConnectOptions> = { ...HEALING, ...DIAL_OPTIO
 const WEB_TRANSPORT_OPTIONS: OptionNames<WebTransportConnectOptions> = {
   ...HEALING,
   credentials: true,
+  proof: true,
   metadata: true,
   prefix: true,
   serverCertificateHashes: true,

@@ -92,7 +92,9 @@ export async function dial<Context = unknown>(
   const own = await withCredentials(options);
   const { made } = await openFirst({ ...ways, timeoutMs, signal });
   if (isClient(made)) return createCallerSession(made);
-  return createSession(made, { peer: ways.url, ...usualVia(), ...own });
+  const session = createSession(made, { peer: ways.url, ...usualVia(), ...own });
+  await options.proof?.proven(session, signal);
+  return session;
 }
 
 /** Returns the ways to `url`, the best first. */

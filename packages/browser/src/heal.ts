@@ -1,4 +1,4 @@
-import type { Awaitable } from "@quicrpc/core/transport";
+import type { Awaitable, ClientSessionOptions } from "@quicrpc/core/transport";
 import { type Connection, type ConnectionOptions, createConnection, type Session, TransportError } from "@quicrpc/core";
 import { PageLife } from "./page.js";
 import type { BrowserTransport, Reached, TransportInUse } from "./transport.js";
@@ -40,12 +40,17 @@ export interface Way<R extends Reached = Reached> {
 /** Makes a session of what was reached. */
 export type RunTransport<R extends Reached = Reached> = (reached: R) => Awaitable<Session<BrowserTransport>>;
 
-/** A connection by `way`, of the sessions that `run` makes. Resolves when the first is ready. */
+/** A connection by `way`, of the sessions that `make` makes. Resolves when the first is ready. */
 export async function heal<R extends Reached>(
   way: Way<R>,
-  run: RunTransport<R>,
-  { timeoutMs = DEFAULT_TIMEOUT_MS, signal, ...options }: HealingOptions,
+  make: RunTransport<R>,
+  { timeoutMs = DEFAULT_TIMEOUT_MS, signal, proof, ...options }: HealingOptions & Pick<ClientSessionOptions, "proof">,
 ): Promise<BrowserConnection> {
+  const run = async (reached: R): Promise<Session<BrowserTransport>> => {
+    const session = await make(reached);
+    await proof?.proven(session);
+    return session;
+  };
   const page = new PageLife();
   const dial = async (signal: AbortSignal): Promise<Session<BrowserTransport>> => {
     await page.present();

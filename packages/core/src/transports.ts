@@ -60,7 +60,7 @@ export type { ClientSessionOptions } from "./session/create-client-session.js";
 export { createCallerSession, type ForeignClient } from "./session/caller-session.js";
 export { type Credentials, type OwnCredentials, withCredentials } from "./session/credentials.js";
 export { SESSION_OPTIONS } from "./session/option-names.js";
-export type { DemandOptions, RenewalOptions, RenewedConnection } from "./session/server-renewal.js";
+export type { DemandOptions, RenewalOptions, RenewedConnection, RenewedGreeting } from "./session/server-renewal.js";
 export type { CloseOptions, DrainOptions, SessionDrainOptions, SessionEnd, Unacknowledged } from "./session/options.js";
 export type { Departure } from "./wire/departure.js";
 export { Route, type RouteOptions, type TrustedAddresses } from "./connection/route.js";
@@ -91,6 +91,7 @@ export type {
   DirectSessionHandler,
   DirectStream,
   DirectStreamHandler,
+  KeyingMaterialExporter,
   SoleStream,
   TransportSession,
   WebTransportSession,

@@ -9,7 +9,7 @@ import {
   type BlobsSameOutput,
   createBlobsRouter,
 } from "./generated/blobs.js";
-import { serveHttp } from "./service.js";
+import { serveHttp, type Http2Way } from "./service.js";
 
 const SERVICE = "test.v1.HttpBlobs";
 
@@ -40,7 +40,11 @@ export interface Running {
   close(): Promise<void>;
 }
 
-export const SERVERS = ["fetch", "HTTP/1.1", "HTTP/2"] as const;
+export const SERVERS = ["fetch", "HTTP/1.1", "HTTP/2", "HTTP/2 by streams"] as const;
+const HTTP2 = new Map<string, Http2Way>([
+  ["HTTP/2", "requests"],
+  ["HTTP/2 by streams", "streams"],
+]);
 
 export async function serveBlobs(
   kind: (typeof SERVERS)[number],
@@ -71,10 +75,10 @@ export async function serveBlobs(
     const handler = createFetchHandler({ routers, onError, ...options });
     fetch = (url, init) => handler(new Request(url, init), { address: "192.0.2.1" });
   } else {
-    const running = await serveHttp({ routers, ...options }, kind === "HTTP/2");
+    const running = await serveHttp({ routers, ...options }, HTTP2.get(kind));
     base = new URL(running.url).origin;
     errors = running.errors;
-    if (kind === "HTTP/2") fetch = http2Fetch(connect);
+    if (HTTP2.has(kind)) fetch = http2Fetch(connect);
     close = async () => {
       fetch.close?.();
       await running.close();

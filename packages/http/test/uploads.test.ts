@@ -399,8 +399,8 @@ describe.each(SERVERS)("uploads: %s", (kind) => {
   });
 });
 
-it("over HTTP/2 the URL of an upload comes before its answer (104)", async () => {
-  running = await serveBlobs("HTTP/2");
+it.each(["HTTP/2", "HTTP/2 by streams"] as const)("over %s the URL of an upload comes before its answer (104)", async (kind) => {
+  running = await serveBlobs(kind);
   const session = connect(new URL(running.url).origin);
   const stream = session.request({ ":method": "POST", ":path": "/test.v1.HttpBlobs/put/file" });
   stream.write("abc");

@@ -2,6 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { Topics } from "@quicrpc/core/topics";
 import { afterEach, beforeEach, describe, expect, it, type TestContext } from "vitest";
 import { type LogItem, type RoomItem, serveRooms } from "../../../test/rooms.js";
+import { topicLogContract } from "../../../test/topic-log-contract.js";
 import { type NatsHistory, natsTopics, type NatsTopicsOptions } from "../src/index.js";
 import { NatsProcess, natsServer, WITHOUT_NATS } from "./nats-server.js";
 import { Proxy } from "./proxy.js";
@@ -37,6 +38,8 @@ describe("topics over NATS", () => {
     opened.push(topics);
     return serveRooms(topics).log;
   }
+
+  topicLogContract("a log in JetStream", (maxMessages) => openLog(nats.url, { maxMessages }));
 
   it("carry messages to all processes, their own included, in order", async () => {
     const rooms = [await open(nats.url), await open(nats.url)];

@@ -98,6 +98,7 @@ export async function dialSession<Context>(url: string | URL, options: DialOptio
   });
   const isTransport = "openStream" in reached || "createBidirectionalStream" in reached;
   const session = isTransport ? createSession(reached, { ...own, peer }) : createCallerSession(reached);
+  await options.proof?.proven(session, options.signal);
   const held = options.earlyData === true ? heldWhileEarly(session as Session<QuicSession>) : session;
   return interceptCaller(held, options.interceptors ?? []);
 }

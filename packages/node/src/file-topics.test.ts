@@ -6,6 +6,7 @@ import { DEFAULT_TOPIC_LIMITS, type TopicLimits, type Topics } from "@quicrpc/co
 import { MemoryLog } from "@quicrpc/core/transport";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type LogItem, type Rooms, serveRooms } from "../../../test/rooms.js";
+import { topicLogContract } from "../../../test/topic-log-contract.js";
 import { fileTopics } from "./file-topics.js";
 import { TopicJournal } from "./topic-journal.js";
 
@@ -119,3 +120,5 @@ it("what cannot be written is not kept", async () => {
   for await (const { bytes } of log.after("topic", "0")) kept.push(String(bytes));
   expect(kept).toEqual(["one"]);
 });
+
+topicLogContract("a log in a file", async (maxHistoryMessages) => start({ maxHistoryMessages }).log);

@@ -1,5 +1,12 @@
+import type { Proof } from "@quicrpc/core/proof";
 import { type Limits, RpcError } from "@quicrpc/core";
-import { type Greeting, receiveGreeting } from "@quicrpc/core/transport";
+import {
+  type Greeting,
+  type GreetingOptions,
+  receiveGreeting,
+  type RenewedGreeting,
+  type TransportSession,
+} from "@quicrpc/core/transport";
 import type { Arrival } from "./listen/listener.js";
 import type { Peer } from "./peer.js";
 
@@ -20,42 +27,72 @@ export function greetedPeer(
   prefix: Uint8Array | undefined,
 ): GreetedPeer {
   let reading: Promise<Greeting> | undefined;
+  let proving: Promise<Proof | undefined> | undefined;
   let forgotten = false;
+  const options = (): GreetingOptions => ({
+    limits,
+    timeoutMs: Math.min(visit.remainingMs, limits.maxHandshakeMs / 2),
+    ...(prefix !== undefined && { prefix }),
+  });
   const read = async (): Promise<Greeting> => {
     if (forgotten) throw tooLate();
-    const greeting = receiveGreeting(transport, {
-      limits,
-      timeoutMs: Math.min(visit.remainingMs, limits.maxHandshakeMs / 2),
-      ...(prefix !== undefined && { prefix }),
-    });
+    const greeting = receiveGreeting(transport, options());
     visit.greet?.(limits.maxGreetingBytes + FRAMING);
     return greeting;
   };
-  const field = <Name extends keyof Greeting>(name: Name): PropertyDescriptor => ({
-    enumerable: true,
-    get: () => {
-      reading ??= read();
-      const value = reading.then((greeting) => greeting[name]);
-      // Whoever only looks at the field need not wait for it.
-      value.catch(() => {});
-      return value;
-    },
-  });
-  const fields = { credentials: field("credentials"), metadata: field("metadata") };
+  const prove = async (): Promise<Proof | undefined> => {
+    reading ??= read();
+    await reading;
+    if (forgotten) throw tooLate();
+    const { receiveProof } = await import("@quicrpc/core/proof");
+    const proof = receiveProof(transport, options());
+    visit.greet?.(limits.maxGreetingBytes + FRAMING);
+    return proof;
+  };
+  const fields = {
+    credentials: lazy(() => (reading ??= read()).then(({ credentials }) => credentials)),
+    metadata: lazy(() => (reading ??= read()).then(({ metadata }) => metadata)),
+    proof: lazy(() => (proving ??= prove())),
+  };
   return {
     peer: Object.defineProperties(peer as Peer, fields),
     forget: () => {
       forgotten = true;
       reading = undefined;
+      proving = undefined;
     },
   };
 }
 
-/** The same peer with the greeting that it renewed. */
-export function renewedPeer(peer: Peer, { credentials, metadata }: Greeting): Peer {
+/** A field that is asked for when somebody looks at it. */
+function lazy(ask: () => Promise<unknown>): PropertyDescriptor {
+  return {
+    enumerable: true,
+    get: () => {
+      const value = ask();
+      // Whoever only looks at the field need not wait for it.
+      value.catch(() => {});
+      return value;
+    },
+  };
+}
+
+/** The same peer with the greeting that it renewed, in a session over `transport`. */
+export function renewedPeer(
+  peer: Peer,
+  { credentials, metadata, claim }: RenewedGreeting,
+  over: TransportSession,
+): Peer {
   const { transport, listener, remoteAddress, headers, path, origin, certificate, earlyData, handshake } = peer;
   const known = { transport, listener, remoteAddress, headers, path, origin, certificate, earlyData, handshake };
-  return { ...known, credentials: Promise.resolve(credentials), metadata: Promise.resolve(metadata) };
+  let proving: Promise<Proof | undefined> | undefined;
+  const prove = async (): Promise<Proof | undefined> => {
+    if (claim === undefined) return undefined;
+    const { verifyProof } = await import("@quicrpc/core/proof");
+    return verifyProof(claim, credentials, over);
+  };
+  const renewed = { ...known, credentials: Promise.resolve(credentials), metadata: Promise.resolve(metadata) };
+  return Object.defineProperties(renewed as Peer, { proof: lazy(() => (proving ??= prove())) });
 }
 
 function tooLate(): RpcError {

@@ -1,5 +1,6 @@
 import type { X509Certificate } from "node:crypto";
 import type { Metadata } from "@quicrpc/core";
+import type { Proof } from "@quicrpc/core/proof";
 
 /** Transport of a session: a built-in one, or the name of a provider's own. */
 export type TransportKind = "quic" | "webtransport" | "tcp" | "tls" | "unix" | "websocket" | "http" | (string & {});
@@ -26,6 +27,11 @@ export interface Peer {
   readonly credentials: Promise<string | undefined>;
   /** The client's option `metadata`, read with its credentials; empty where it sent none. Nobody has proven it. */
   readonly metadata: Promise<Metadata>;
+  /**
+   * What the client has proven by its option `proof`: that it has a key. Undefined where it proves nothing, and over HTTP. Asked for when it is looked at, which
+   * takes a round trip; rejects with an `RpcError`, which `authenticate` may pass on, where the proof does not hold or comes too late.
+   */
+  readonly proof: Promise<Proof | undefined>;
   /** The certificate that it has proven to own (mutual TLS). */
   readonly certificate: X509Certificate | undefined;
   /**

@@ -22,7 +22,7 @@ export type Authenticate<Context> = (peer: Peer, signal: AbortSignal) => Awaitab
 export interface ServeOptions<Context = unknown>
   extends Omit<
     SessionOptions<Context>,
-    "connection" | "credentials" | "load" | "metadata" | "peer" | "renewal" | "renewCredentials"
+    "connection" | "credentials" | "load" | "metadata" | "peer" | "proof" | "renewal" | "renewCredentials"
   > {
   /** UDP port of `quic://`, where `listen` is not given; 0 takes a free one. Default 4433. */
   readonly port?: number;

@@ -347,7 +347,7 @@ class RpcServer<Context> implements Server {
     const { transport, peer } = arrival;
     const { onSession, onSessionEnd } = this.options;
     const routers = (isEarly(transport) ? this.earlyRouters : undefined) ?? this.sessionOptions.routers;
-    const { renewal, follow } = this.credentials.begin(peer, connection);
+    const { renewal, follow } = this.credentials.begin(peer, connection, transport);
     const own = {
       ...this.sessionOptions,
       ...(routers && { routers }),

@@ -1,4 +1,10 @@
-import type { Authentications, Greeting, RenewalOptions, RenewedConnection } from "@quicrpc/core/transport";
+import type {
+  Authentications,
+  RenewalOptions,
+  RenewedConnection,
+  RenewedGreeting,
+  TransportSession,
+} from "@quicrpc/core/transport";
 import { type Limits, RpcError, type Session } from "@quicrpc/core";
 import { renewedPeer } from "./greeted-peer.js";
 import type { Peer } from "./peer.js";
@@ -33,10 +39,10 @@ export class SessionCredentials<Context> {
   }
 
   /** A session begins, whose peer has proved itself. Throws for what is no time: the session is refused, rather than without an end. */
-  begin(peer: Peer, connection: Context): BegunCredentials<Context> {
+  begin(peer: Peer, connection: Context, transport: TransportSession): BegunCredentials<Context> {
     const expiresAt = this.expiryOf(connection);
     const expiry = new SessionExpiry(this.options.expiryGraceMs ?? EXPIRY_GRACE_MS);
-    const renewal = this.renewalOf(peer, connection, expiresAt, expiry);
+    const renewal = this.renewalOf(peer, connection, transport, expiresAt, expiry);
     const follow = (session: Session): void => {
       if (renewal !== undefined || expiresAt !== undefined) expiry.follow(session, expiresAt);
     };
@@ -46,18 +52,19 @@ export class SessionCredentials<Context> {
   private renewalOf(
     peer: Peer,
     connection: Context,
+    transport: TransportSession,
     expiresAt: number | undefined,
     expiry: SessionExpiry,
   ): RenewalOptions<Context> | undefined {
     const { authentications } = this;
     const subject = this.subjectOf(connection);
     if (authentications === undefined || subject === undefined) return undefined;
-    const renew = async (greeting: Greeting): Promise<RenewedConnection<Context>> => {
+    const renew = async (greeting: RenewedGreeting): Promise<RenewedConnection<Context>> => {
       const { maxHandshakeMs } = this.limits;
       const late = (): string =>
         `new credentials were not decided about within ${maxHandshakeMs} ms (limits.maxHandshakeMs)`;
       const visit = { remainingMs: maxHandshakeMs, onGone: (gone: () => void) => expiry.onClosed(gone) };
-      const renewed = await authentications.run({ peer: renewedPeer(peer, greeting), late, visit });
+      const renewed = await authentications.run({ peer: renewedPeer(peer, greeting, transport), late, visit });
       if (this.subjectOf(renewed) !== subject) throw new RpcError("permission_denied", "a session has one subject");
       const newExpiry = this.expiryOf(renewed);
       expiry.renew(newExpiry);

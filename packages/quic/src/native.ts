@@ -52,6 +52,7 @@ export interface NativeEndpoint {
   drainSession(session: number): void;
   driver(): "loop" | "thread";
   endpointStats(): readonly number[] | undefined;
+  exportKeyingMaterial(session: number, label: Uint8Array, context: Uint8Array, length: number): Buffer | undefined;
   failure(number: number): NativeFailure | undefined;
   flush(): number;
   listen(tls: Uint8Array, transport: Float64Array): undefined | NativeFailure;

@@ -202,6 +202,22 @@ export class QuicSession {
     return this.#peerCertificate;
   }
 
+  /**
+   * Returns `length` bytes of keying material of the connection's TLS (RFC 8446 §7.5), at most 8,160: the same at both ends, and nowhere
+   * else. Of a WebTransport session they are those of W3C WebTransport §6.4, of this session alone, whose label and context have at most 255 bytes.
+   * Rejects before the handshake is complete, and after the session's end.
+   */
+  async exportKeyingMaterial(label: Uint8Array, context: Uint8Array, length: number): Promise<Uint8Array> {
+    // The engine keeps a closed connection for a while.
+    const material = this.#ended
+      ? undefined
+      : this.engine.native.exportKeyingMaterial(this.handle, label, context, length);
+    if (material !== undefined) return new Uint8Array(material);
+    const message =
+      "there is no keying material: the session is not ready, has ended, or the label, context or length cannot be";
+    throw new QuicError({ source: "usage", code: "ERR_QUIC_NO_KEYING_MATERIAL", message });
+  }
+
   /** Counters and measurements; after the session's end the last ones that were asked for. */
   stats(): SessionStats {
     const numbers = this.engine.native.sessionStats(this.handle);

@@ -95,6 +95,7 @@ export class QuicStream {
    */
   peek(look: (bytes: Uint8Array) => boolean, onOver: () => void): void {
     this.#peek = { look, onOver };
+    this.#joinHeld();
     const [first] = this.#held;
     if (first !== undefined) this.#look();
   }
@@ -245,6 +246,13 @@ export class QuicStream {
     else this.#held.push(chunk.slice());
     if (this.#peek === undefined) this.#pauseEngine(true);
     else this.#look();
+  }
+
+  /** Joins the pieces that were held while nobody looked: a look is at all bytes. */
+  #joinHeld(): void {
+    const events = this.#held.findIndex((held) => !(held instanceof Uint8Array));
+    const count = events < 0 ? this.#held.length : events;
+    if (count > 1) this.#held.splice(0, count, Buffer.concat(this.#held.slice(0, count) as Uint8Array[]));
   }
 
   #look(): void {

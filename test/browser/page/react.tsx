@@ -3,6 +3,8 @@ import { createQueries } from "@quicrpc/query";
 import { QueryClient, QueryClientProvider, useMutation, useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { createRoot } from "react-dom/client";
+import type { Connection } from "@quicrpc/core";
+import { useConnectionState } from "./connection-state.js";
 import { methods } from "./queries.js";
 
 type Api = ReturnType<typeof createQueries<typeof methods>>;
@@ -27,6 +29,11 @@ function Add({ api }: { api: Api }): ReactNode {
   );
 }
 
+function State({ connection }: { connection: Connection }): ReactNode {
+  const { status, resuming = 0 } = useConnectionState(connection);
+  return <output id="state">{`${status} ${resuming}`}</output>;
+}
+
 function App({ api }: { api: Api }): ReactNode {
   const [shown, setShown] = useState({ double: 0, count: false });
   Object.assign(globalThis, { show: setShown });
@@ -43,10 +50,15 @@ function App({ api }: { api: Api }): ReactNode {
 async function start(url: string, hash: number[]): Promise<void> {
   const value = new Uint8Array(hash);
   const connection = await connect(url, { serverCertificateHashes: [{ algorithm: "sha-256", value }] });
+  const follow = async (): Promise<void> => {
+    for await (const { id } of connection.serverStream(methods.follow, undefined)) Object.assign(globalThis, { id });
+  };
+  Object.assign(globalThis, { follow: () => void follow().catch(() => {}) });
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   createRoot(document.body.appendChild(document.createElement("main"))).render(
     <QueryClientProvider client={client}>
       <App api={createQueries(methods, connection)} />
+      <State connection={connection} />
     </QueryClientProvider>,
   );
 }

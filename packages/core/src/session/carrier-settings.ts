@@ -7,11 +7,12 @@ import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import { Metadata, type MetadataInit } from "../metadata.js";
 import { MemoryBudget, type ServerBudget } from "../memory-budget.js";
+import type { ClientSide, Prover, ProvingHost } from "../transport/prover.js";
 import { SessionCompression } from "../transport/compression.js";
 import type { Awaitable } from "../server/router.js";
 import type { RawGreeting } from "../wire/hello.js";
 import { encodeMetadata } from "../wire/metadata.js";
-import { LateRenewal, type RenewalHost } from "./late-renewal.js";
+import { LateRenewal } from "./late-renewal.js";
 
 /** Options of a session about how calls are carried. */
 export interface CarrierOptions {
@@ -44,6 +45,11 @@ export interface CarrierOptions {
    * with them, and nobody has proven it. Default: none.
    */
   readonly metadata?: MetadataInit;
+  /**
+   * Proves, as the client, that this side has a key, to a server that asks for it: `prover` of `@quicrpc/core/proof`. Calls wait until then: await
+   * `proof.proven(session)` before the first. Default: none.
+   */
+  readonly proof?: Prover | undefined;
 }
 
 // Pure: sessions of plain settings leave the table, and the codecs in it, out of a bundle.
@@ -92,32 +98,39 @@ export function carrierSettings(
 const GREETING_OVERHEAD = 512;
 
 /** Options about what a client says of itself. */
-type SaidOptions = Pick<CarrierOptions, "credentials" | "metadata" | "renewCredentials">;
+interface SaidOptions {
+  readonly credentials?: string | undefined;
+  readonly metadata?: MetadataInit | undefined;
+  readonly proof?: Pick<Prover, "fields"> | undefined;
+  readonly renewCredentials?: CarrierOptions["renewCredentials"];
+}
 
-/** Returns what makes the renewal of the client's credentials; undefined where they are not renewed. */
-export function clientRenewalOf(
-  { metadata, renewCredentials: ask }: SaidOptions,
+/** Returns what answers the server's questions about the client: its credentials are renewed, its key is proven. Undefined where neither is. */
+export function clientSideOf(
+  { credentials, metadata, proof, renewCredentials: ask }: SaidOptions & Pick<CarrierOptions, "proof">,
   limits: Limits,
-): ((host: RenewalHost) => LateRenewal) | undefined {
-  if (ask === undefined) return undefined;
-  const renewed = async (): Promise<RawGreeting | undefined> => {
-    const credentials = await ask();
+): ((host: ProvingHost) => ClientSide) | undefined {
+  const renewed = async (host: ProvingHost): Promise<RawGreeting | undefined> => {
+    const credentials = await ask?.();
     if (credentials === undefined) return undefined;
-    return greetingOf({ credentials, ...(metadata !== undefined && { metadata }) }, limits);
+    const fields = await proof?.prove(host, credentials);
+    return greetingOf({ credentials, metadata, proof: fields && { fields } }, limits);
   };
-  return (host) => new LateRenewal(host, renewed);
+  const renewal = ask && ((host: ProvingHost) => new LateRenewal(host, () => renewed(host)));
+  return proof === undefined ? renewal : (host) => proof.follow(host, credentials, renewal?.(host));
 }
 
 /** The greeting of a session; undefined where it says nothing. Throws `RpcError` where it is longer than a server takes. */
 export function greetingOf(
-  { credentials, metadata: given, renewCredentials }: SaidOptions,
+  { credentials, metadata: given, proof, renewCredentials }: SaidOptions,
   { maxGreetingBytes }: Limits,
 ): RawGreeting | undefined {
-  if (credentials === undefined && given === undefined && renewCredentials === undefined) return undefined;
+  if ((credentials ?? given ?? renewCredentials ?? proof) === undefined) return undefined;
   const metadata = encodeMetadata(Metadata.from(given), Infinity);
-  const bytes = new TextEncoder().encode(credentials).length + (metadata?.length ?? 0);
+  const fields = proof?.fields;
+  const bytes = new TextEncoder().encode(credentials).length + (metadata?.length ?? 0) + (fields?.length ?? 0);
   if (bytes + GREETING_OVERHEAD <= maxGreetingBytes) {
-    return { credentials, metadata, ...(renewCredentials !== undefined && { renews: true }) };
+    return { credentials, metadata, fields, ...(renewCredentials !== undefined && { renews: true }) };
   }
   const text = `credentials and metadata of ${bytes} bytes do not fit a greeting of ${maxGreetingBytes} (limits.maxGreetingBytes)`;
   throw new RpcError("invalid_argument", text);

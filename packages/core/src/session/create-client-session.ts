@@ -2,8 +2,9 @@ import type { Via } from "../contract/descriptor.js";
 import { completeLimits, type Limits } from "../limits.js";
 import type { MetadataInit } from "../metadata.js";
 import type { Awaitable } from "../server/router.js";
+import type { Prover } from "../transport/prover.js";
 import type { TransportSession } from "../transport/session.js";
-import { clientRenewalOf, greetingOf, plainSettings } from "./carrier-settings.js";
+import { clientSideOf, greetingOf, plainSettings } from "./carrier-settings.js";
 import { LaneSession } from "./lane-session.js";
 import { takePeerStreams } from "./peer-streams.js";
 import type { Session } from "./session.js";
@@ -15,6 +16,7 @@ export interface ClientSessionOptions {
   readonly credentials?: string;
   readonly renewCredentials?: (() => Awaitable<string | undefined>) | undefined;
   readonly metadata?: MetadataInit;
+  readonly proof?: Prover | undefined;
   readonly via?: Via;
   readonly peer?: string | undefined;
 }
@@ -32,7 +34,7 @@ export function createClientSession<Transport extends TransportSession>(
     settings: plainSettings(limits, { prefix, greeting: greetingOf(said, limits) }),
     via,
     peer,
-    clientRenewal: clientRenewalOf(said, limits),
+    clientSide: clientSideOf(said, limits),
     peerStreams: takePeerStreams,
   }).open();
 }

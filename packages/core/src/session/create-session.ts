@@ -3,7 +3,7 @@ import { errorHook } from "../server/error-hook.js";
 import { Serving } from "../server/serving.js";
 import { foreignStreams } from "../transport/foreign-stream.js";
 import type { TransportSession } from "../transport/session.js";
-import { carrierSettings, clientRenewalOf } from "./carrier-settings.js";
+import { carrierSettings, clientSideOf } from "./carrier-settings.js";
 import { CarrierChooser } from "./carriers/carrier-chooser.js";
 import { sayDeparture } from "./departure.js";
 import type { SessionOptions } from "./options.js";
@@ -28,7 +28,7 @@ export function createSession<Context = unknown, Transport extends TransportSess
     via,
     peerStreams: takePeerStreams,
     peer,
-    clientRenewal: clientRenewalOf(options, limits),
+    clientSide: clientSideOf(options, limits),
     serverRenewal: options.renewal && ((host) => new ServerRenewal(host, options.renewal as RenewalOptions<unknown>)),
     sayDeparture: (said, lane) => sayDeparture(said, lane, limits),
     callee: (host) => new Serving(host, { ...options, formats, compression, prefix }),

@@ -13,7 +13,11 @@ import * as ResetCode from "../transport/reset-code.js";
  */
 export function createStreamSession<Transport extends WebTransportSession>(
   transport: Transport,
-  { limits, prefix, peer }: Omit<ClientSessionOptions, "via" | "credentials" | "metadata" | "renewCredentials"> = {},
+  {
+    limits,
+    prefix,
+    peer,
+  }: Omit<ClientSessionOptions, "via" | "credentials" | "metadata" | "proof" | "renewCredentials"> = {},
 ): ClientSession<Transport> {
   const settings = plainSettings(completeLimits(limits), { prefix });
   return new StreamSession(transport, { settings, peer, peerStreams: loadPeerStreams }).open();

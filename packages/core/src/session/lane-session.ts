@@ -4,11 +4,12 @@ import { Lane } from "../call/lanes/lane.js";
 import type { AnyMethod, Via } from "../contract/descriptor.js";
 import type { RpcError } from "../errors.js";
 import { SessionCode } from "../transport/close-codes.js";
+import type { ClientSide } from "../transport/prover.js";
 import type { TransportSession } from "../transport/session.js";
 import type { PeerLane } from "../call/lanes/peer-lane.js";
 import { type Departure, readDeparture } from "../wire/departure.js";
 import type { Frame } from "../wire/frame.js";
-import type { LateRenewal } from "./late-renewal.js";
+import type { Hello } from "../wire/hello.js";
 import type { DemandOptions, ServerRenewal } from "./server-renewal.js";
 import { StreamSession } from "./stream-session.js";
 import type { CarrierChooser } from "./carriers/carrier-chooser.js";
@@ -32,7 +33,7 @@ export class LaneSession<Transport extends TransportSession>
   readonly #bulk: Set<AnyMethod> = new Set();
   readonly #via: Via | undefined;
   readonly #sayDeparture: SessionParts["sayDeparture"];
-  readonly #clientRenewal: LateRenewal | undefined;
+  readonly #clientSide: ClientSide | undefined;
   readonly #serverRenewal: ServerRenewal | undefined;
   departure: Departure | undefined = undefined;
   protected ourLane: Lane | undefined = undefined;
@@ -54,7 +55,7 @@ export class LaneSession<Transport extends TransportSession>
     this.#chooser = this.#measured(parts.chooser);
     this.#via = parts.via;
     this.#sayDeparture = parts.sayDeparture;
-    this.#clientRenewal = parts.clientRenewal?.(this);
+    this.#clientSide = parts.clientSide?.(this);
     this.#serverRenewal = parts.serverRenewal?.(this);
   }
 
@@ -83,16 +84,17 @@ export class LaneSession<Transport extends TransportSession>
     else this.#serverRenewal.demand(options);
   }
 
-  onHello(lane: PeerLane, renews: boolean): void {
-    if (renews) this.#serverRenewal?.onHello(lane);
+  onHello(lane: PeerLane, hello: Hello): void {
+    if (hello.renews === true) this.#serverRenewal?.onHello(lane, hello);
+    this.#clientSide?.onHello?.();
   }
 
-  get renewal(): LateRenewal | ServerRenewal | undefined {
-    return this.#serverRenewal ?? this.#clientRenewal;
+  get renewal(): ClientSide | ServerRenewal | undefined {
+    return this.#serverRenewal ?? this.#clientSide;
   }
 
   onUnauthenticated(): void {
-    this.#clientRenewal?.onUnauthenticated();
+    this.#clientSide?.onUnauthenticated();
   }
 
   identify(connection: unknown): void {
@@ -143,7 +145,7 @@ export class LaneSession<Transport extends TransportSession>
   }
 
   protected override stopRenewals(): void {
-    this.#clientRenewal?.stop();
+    this.#clientSide?.stop();
     this.#serverRenewal?.stop();
   }
 

@@ -1,3 +1,4 @@
+import type { ClientSide } from "../transport/prover.js";
 import type { Frame } from "../wire/frame.js";
 import type { RawGreeting } from "../wire/hello.js";
 import type { FrameWriter } from "../wire/writer.js";
@@ -10,7 +11,7 @@ export interface RenewalHost {
 }
 
 /** Loads what renews credentials with the first word of a server that takes them: others cost a page nothing. */
-export class LateRenewal {
+export class LateRenewal implements ClientSide {
   readonly #host: RenewalHost;
   readonly #ask: () => Promise<RawGreeting | undefined>;
   #renewal: Promise<ClientRenewal> | undefined = undefined;

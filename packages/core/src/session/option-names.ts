@@ -29,6 +29,7 @@ export const SESSION_OPTIONS: OptionNames<SessionOptions> = {
   peer: true,
   prefix: true,
   principal: true,
+  proof: true,
   renewal: RENEWAL,
   renewCredentials: true,
   routers: true,

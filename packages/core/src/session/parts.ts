@@ -3,10 +3,10 @@ import type { PeerLane } from "../call/lanes/peer-lane.js";
 import type { RpcError } from "../errors.js";
 import type { Via } from "../contract/descriptor.js";
 import type { ServingHost } from "../server/serving.js";
+import type { ClientSide, ProvingHost } from "../transport/prover.js";
 import type { DirectStream } from "../transport/session.js";
 import type { ForeignStreams } from "../transport/stream-sorter.js";
 import type { CarrierChooser, CarrierChooserHost } from "./carriers/carrier-chooser.js";
-import type { LateRenewal, RenewalHost } from "./late-renewal.js";
 import type { SessionDrainOptions } from "./options.js";
 import type { PeerStreamsHost } from "./peer-streams.js";
 import type { ServerRenewal, ServerRenewalHost } from "./server-renewal.js";
@@ -21,8 +21,8 @@ export interface SessionParts {
   readonly callee?: (host: ServingHost) => Callee;
   /** Tells the server that the session has begun, and how to close it; returns what tells of its end. */
   readonly enter?: (close: (error: RpcError) => void) => (() => void) | undefined;
-  /** Makes what renews the credentials of this side, the client. */
-  readonly clientRenewal?: ((host: RenewalHost) => LateRenewal) | undefined;
+  /** Makes what answers the server's questions about this side, the client: its credentials are renewed, its key is proven. */
+  readonly clientSide?: ((host: ProvingHost) => ClientSide) | undefined;
   /** Makes what takes new credentials of the peer. */
   readonly serverRenewal?: ((host: ServerRenewalHost) => ServerRenewal) | undefined;
   /** Says where this side goes when it drains. */

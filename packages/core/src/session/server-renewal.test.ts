@@ -31,7 +31,7 @@ it("decides about the credentials of a client that sends them over and over no m
     return { connection: credentials };
   };
   const renewal = new ServerRenewal(host, { renew });
-  renewal.onHello(lane);
+  renewal.onHello(lane, {});
   let sent = 0;
   for (let ms = 0; ms < 10_000; ms++) {
     // Each comes as soon as the one before is answered.

@@ -2,7 +2,10 @@ import type { PeerLane } from "../call/lanes/peer-lane.js";
 import { ProtocolError } from "../errors.js";
 import { decodeMetadata } from "../wire/metadata.js";
 import type { Frame } from "../wire/frame.js";
-import { type CredentialsNotice, readRenewal, writeNotice } from "../wire/credentials.js";
+import type { FrameWriter } from "../wire/writer.js";
+import { type CredentialsNotice, isOfProof, readRenewal, writeNotice, writeOfProof } from "../wire/credentials.js";
+import type { Hello } from "../wire/hello.js";
+import { newNonce, type ProofClaim } from "../wire/proof.js";
 import type { Greeting } from "../transport/greeting.js";
 import type { RenewalHost } from "./late-renewal.js";
 import type { DrainOptions } from "./options.js";
@@ -21,12 +24,18 @@ export interface RenewedConnection<Context> {
   readonly expiresAt?: number | undefined;
 }
 
+/** What a client says of itself anew. */
+export interface RenewedGreeting extends Greeting {
+  /** Its proof that it has its key, which nobody has verified yet: see `verifyProof` of `@quicrpc/core/proof`. Absent where it sent none. */
+  readonly claim?: ProofClaim;
+}
+
 /** How a server takes new credentials of its client while the session goes on. */
 export interface RenewalOptions<Context> {
   /** When those of the session's beginning expire, in milliseconds since the epoch; undefined: never. */
   readonly expiresAt?: number | undefined;
   /** Decides about new ones. Rejects where they are refused, or are another subject's: the session then drains. */
-  readonly renew: (greeting: Greeting) => Promise<RenewedConnection<Context>>;
+  readonly renew: (greeting: RenewedGreeting) => Promise<RenewedConnection<Context>>;
 }
 
 /** Options of `Session.demandCredentials`. */
@@ -49,6 +58,9 @@ export class ServerRenewal {
   private expiresAt: number | undefined;
   /** Where the client said that it renews. */
   private lane: PeerLane | undefined = undefined;
+  /** What the client's next proof is to answer; undefined where it proves nothing. */
+  private nonce: Uint8Array | undefined = undefined;
+  private proves = false;
   private deciding = false;
   private decidedAt: number = Number.NEGATIVE_INFINITY;
   private paced: ReturnType<typeof setTimeout> | undefined = undefined;
@@ -61,9 +73,11 @@ export class ServerRenewal {
   }
 
   /** The client renews its credentials, if it knows when. */
-  onHello(lane: PeerLane): void {
+  onHello(lane: PeerLane, { proves = false }: Pick<Hello, "proves">): void {
     if (this.lane !== undefined) return;
     this.lane = lane;
+    this.proves = proves;
+    this.challenge();
     this.tellExpiry();
   }
 
@@ -80,12 +94,18 @@ export class ServerRenewal {
   }
 
   onFrame(frame: Frame): void {
+    // A proof was read before there was a session.
+    if (isOfProof(frame)) return;
     if (this.lane === undefined || this.deciding) throw new ProtocolError("credentials that nobody has asked for");
     if (frame.end - frame.start > this.host.limits.maxGreetingBytes) {
       throw new ProtocolError("credentials longer than a greeting may be (limits.maxGreetingBytes)");
     }
-    const { credentials, metadata } = readRenewal(frame);
-    const greeting: Greeting = { credentials, metadata: decodeMetadata(metadata) };
+    const { credentials, metadata, proof } = readRenewal(frame);
+    const { nonce } = this;
+    // Each is answered once.
+    this.nonce = undefined;
+    const claim = proof && nonce && { proof, nonce };
+    const greeting: RenewedGreeting = { credentials, metadata: decodeMetadata(metadata), ...(claim && { claim }) };
     this.deciding = true;
     const waitMs = this.decidedAt + PACE_MS - Date.now();
     if (waitMs <= 0) void this.decide(greeting);
@@ -97,7 +117,7 @@ export class ServerRenewal {
     clearTimeout(this.paced);
   }
 
-  private async decide(greeting: Greeting): Promise<void> {
+  private async decide(greeting: RenewedGreeting): Promise<void> {
     this.decidedAt = Date.now();
     try {
       const { connection, expiresAt } = await this.options.renew(greeting);
@@ -105,6 +125,7 @@ export class ServerRenewal {
       clearTimeout(this.deadline);
       this.expiresAt = expiresAt;
       this.host.identify(connection);
+      this.challenge();
       this.tellExpiry();
     } catch {
       // The next session begins with credentials, and is refused for the reason.
@@ -118,8 +139,20 @@ export class ServerRenewal {
     this.tell({ kind: "valid", leftMs });
   }
 
+  /** Says what the next proof is to answer, ahead of the notice that has the client renew its credentials. */
+  private challenge(): void {
+    if (!this.proves) return;
+    const nonce = newNonce();
+    this.nonce = nonce;
+    this.send((out) => writeOfProof(out, nonce));
+  }
+
   private tell(notice: CredentialsNotice): void {
+    this.send((out) => writeNotice(out, notice));
+  }
+
+  private send(write: (out: FrameWriter) => void): void {
     const lane = this.lane?.ended === false ? this.lane : this.host.openLane();
-    lane?.sendCredentials((out) => writeNotice(out, notice));
+    lane?.sendCredentials(write);
   }
 }

@@ -3,6 +3,7 @@ import type { Lane } from "../call/lanes/lane.js";
 import type { PeerLane } from "../call/lanes/peer-lane.js";
 import type { SoleStream, TransportSession } from "../transport/session.js";
 import type { Frame } from "../wire/frame.js";
+import type { Hello } from "../wire/hello.js";
 import { readClose } from "../wire/session-frames.js";
 import { KeepAlive, type KeepAliveOptions } from "./keep-alive.js";
 import type { SessionParts } from "./parts.js";
@@ -62,10 +63,10 @@ export class SoleSession<Transport extends TransportSession> extends LaneSession
     return this.ourLane as Lane;
   }
 
-  override onHello(lane: PeerLane, renews: boolean): void {
+  override onHello(lane: PeerLane, hello: Hello): void {
     clearTimeout(this.handshake);
     this.stream.greeted();
-    super.onHello(lane, renews);
+    super.onHello(lane, hello);
   }
 
   onClose(frame: Frame): void {

@@ -9,6 +9,7 @@ import type {
   DirectSessionHandler,
   DirectStream,
   DirectStreamHandler,
+  KeyingMaterialExporter,
   SoleStream,
 } from "./session.js";
 
@@ -58,6 +59,8 @@ export interface ByteStreamOptions {
   readonly maxHeldBytes?: number;
   /** Called once the peer has greeted, and so has shown that it speaks this protocol. */
   readonly onGreeted?: () => void;
+  /** Keying material of the TLS connection beneath, by which a client's proof can be bound to it. Default: none. */
+  readonly exportKeyingMaterial?: KeyingMaterialExporter["exportKeyingMaterial"];
 }
 
 /** Default of `maxHeldBytes`: more than the memory that a peer's own session lets wait. */
@@ -70,6 +73,7 @@ export function byteStreamTransport(stream: ByteStream, role: Role, options: Byt
 
 class ByteStreamSession implements DirectSession, ByteStreamHandler {
   readonly sole: SoleStream;
+  readonly exportKeyingMaterial?: NonNullable<KeyingMaterialExporter["exportKeyingMaterial"]>;
   private readonly bytes: ByteStream;
   private readonly closeTimeoutMs: number;
   private readonly onGreeted: (() => void) | undefined;
@@ -88,6 +92,7 @@ class ByteStreamSession implements DirectSession, ByteStreamHandler {
     this.bytes = bytes;
     this.closeTimeoutMs = options.closeTimeoutMs ?? DEFAULT_LIMITS.maxCloseMs;
     this.onGreeted = options.onGreeted;
+    if (options.exportKeyingMaterial !== undefined) this.exportKeyingMaterial = options.exportKeyingMaterial;
     this.sole = this.soleStream(role === "client");
   }
 
@@ -165,8 +170,16 @@ class ByteStreamSession implements DirectSession, ByteStreamHandler {
         if (this.held !== undefined) queueMicrotask(() => this.deliverHeld());
       },
       peek: (look, onOver) => {
+        if (this.told) {
+          onOver();
+          return;
+        }
         this.peek = { look, onOver };
         this.start();
+        // What an earlier look has left; whoever looked has paused the stream.
+        if (this.held === undefined) return;
+        if (look(this.held)) this.bytes.resume();
+        else this.peek = undefined;
       },
       write: (bytes) => this.ending !== undefined || this.bytes.write(bytes),
       pendingBytes: () => this.bytes.pendingBytes(),

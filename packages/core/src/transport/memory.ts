@@ -60,7 +60,6 @@ class MemorySession implements DirectSession {
       return;
     }
     onStream(first);
-    first.showArrived();
   }
 
   attach(handler: DirectSessionHandler): void {
@@ -108,7 +107,6 @@ class MemorySession implements DirectSession {
     if (onFirstStream === undefined) return;
     this.onFirstStream = undefined;
     onFirstStream(stream);
-    stream.showArrived();
   }
 
   get isOver(): boolean {
@@ -155,10 +153,11 @@ class MemoryStream implements DirectStream {
 
   peek(look: (bytes: Uint8Array) => boolean, onOver: () => void): void {
     this.peeking = { look, onOver, seen: new Uint8Array(0) };
+    this.showArrived();
   }
 
   /** Shows what arrived before anybody looked. */
-  showArrived(): void {
+  private showArrived(): void {
     const events: Event[] = [];
     for (let event = this.arrived.shift(); event !== undefined; event = this.arrived.shift()) events.push(event);
     for (const event of events) {

@@ -1,3 +1,5 @@
+import type { UnsharedBytes } from "../platform-types.js";
+
 /**
  * Interfaces that core asks of a transport: the W3C WebTransport shape, and beside it the direct interface that an engine may
  * offer for speed. A session that has `openStream` is direct; any other is driven through its WHATWG streams.
@@ -12,7 +14,7 @@ export interface CloseInfo {
 }
 
 /** The part of the W3C `WebTransport` interface that core uses (W3C WebTransport §6). */
-export interface WebTransportSession {
+export interface WebTransportSession extends KeyingMaterialExporter {
   readonly ready: Promise<unknown>;
   /** Fulfils on a clean close from either side, rejects when the session is lost. */
   readonly closed: Promise<CloseInfo | undefined | void>;
@@ -21,6 +23,16 @@ export interface WebTransportSession {
   readonly incomingBidirectionalStreams: ReadableStream<WebTransportStream>;
   /** Used where the application has not locked it. */
   readonly datagrams?: WebTransportDatagrams | undefined;
+}
+
+/** What both ends of a TLS connection compute, and nobody between them (RFC 8446 §7.5; W3C WebTransport §6.4). */
+export interface KeyingMaterialExporter {
+  /** Returns `length` bytes. Absent where there is no TLS, or none that the platform shows; it may also reject. */
+  exportKeyingMaterial?(
+    label: UnsharedBytes,
+    context: UnsharedBytes,
+    length: number,
+  ): Promise<ArrayBuffer | Uint8Array>;
 }
 
 /** The part of a W3C `WebTransportDatagramDuplexStream` that core uses (W3C WebTransport §5). */
@@ -39,7 +51,7 @@ export interface WebTransportStream {
 }
 
 /** A session whose streams offer the direct interface. Every call is synchronous, on the JavaScript thread. */
-export interface DirectSession {
+export interface DirectSession extends KeyingMaterialExporter {
   /** Starts delivery to `handler`, beginning with what arrived before. Called once. */
   attach(handler: DirectSessionHandler): void;
   /**

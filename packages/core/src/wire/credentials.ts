@@ -1,8 +1,11 @@
 import { Cursor } from "./cursor.js";
 import type { Frame } from "./frame.js";
-import { type RawGreeting, readGreetingFields, writeGreeting } from "./hello.js";
+import { type RawGreeting, type ReadGreeting, readGreetingFields, writeGreeting } from "./hello.js";
 import { ProtocolError } from "../errors.js";
 import type { FrameWriter } from "./writer.js";
+
+/** Kind of a frame from the server: a nonce (32 bytes), of which the client proves that it has its key. From the client: a proof of it (proof.ts). */
+export const OF_PROOF = 0x3;
 
 /** Kinds of a credentials frame. */
 const Kind = {
@@ -13,6 +16,22 @@ const Kind = {
   /** From the server: give credentials anew, at some moment of so many milliseconds (varint). */
   Wanted: 0x2,
 } as const;
+
+/** Whether a credentials frame is a challenge, or a proof that answers it. */
+export function isOfProof({ bytes, start, end }: Frame): boolean {
+  return start < end && bytes[start] === OF_PROOF;
+}
+
+/** Appends the body of a challenge or of a proof. */
+export function writeOfProof(out: FrameWriter, challengeOrProof: Uint8Array): void {
+  out.varint(OF_PROOF);
+  out.bytes(challengeOrProof);
+}
+
+/** Reads a copy of a challenge or a proof, of a frame that `isOfProof`. */
+export function readOfProof({ bytes, start, end }: Frame): Uint8Array {
+  return bytes.slice(start + 1, end);
+}
 
 /** A server's notice about its client's credentials. */
 export type CredentialsNotice =
@@ -46,7 +65,7 @@ export function writeRenewal(out: FrameWriter, greeting: RawGreeting): void {
 }
 
 /** Reads a client's frame. Throws `ProtocolError` where it is none, `RpcError` for metadata that may not be. */
-export function readRenewal({ bytes, start, end }: Frame): RawGreeting {
+export function readRenewal({ bytes, start, end }: Frame): ReadGreeting {
   const cursor = new Cursor(bytes, start, end);
   const kind = cursor.varint();
   if (kind !== Kind.Given) throw new ProtocolError(`a client sends no credentials frame of kind ${kind}`);

@@ -3,7 +3,7 @@ import { Cursor } from "./cursor.js";
 import { type Frame, PROTOCOL_VERSION } from "./frame.js";
 import { checkMetadata, type RawMetadata } from "./metadata.js";
 import { encodeText } from "./text.js";
-import type { FrameWriter } from "./writer.js";
+import { ByteWriter, type FrameWriter } from "./writer.js";
 import * as FrameType from "./frame-type.js";
 
 /** First frame of each side on a lane: version (varint), then fields as in a head. */
@@ -16,6 +16,8 @@ export interface Hello {
   readonly greeting?: RawGreeting | undefined;
   /** The peer can renew its credentials. */
   readonly renews?: boolean;
+  /** The peer proves that it has a key, where this side challenges it. */
+  readonly proves?: boolean;
 }
 
 /** Greeting of a client, as it is sent. */
@@ -25,6 +27,16 @@ export interface RawGreeting {
   readonly metadata?: RawMetadata | undefined;
   /** The client can renew its credentials. */
   readonly renews?: true | undefined;
+  /** Fields of a client that proves its key (`writeProves`, `writeProof`), encoded. */
+  readonly fields?: Uint8Array | undefined;
+}
+
+/** Greeting of a client, as it was read. */
+export interface ReadGreeting extends Omit<RawGreeting, "fields" | "renews"> {
+  /** The client proves that it has a key, where the server challenges it. */
+  readonly proves?: true | undefined;
+  /** Proof that answers the server's last challenge, with credentials that are renewed. */
+  readonly proof?: Uint8Array | undefined;
 }
 
 const Field = {
@@ -38,6 +50,10 @@ const Field = {
   Metadata: 0x5,
   /** nothing */
   Renews: 0x7,
+  /** nothing */
+  Proves: 0x9,
+  /** a proof (proof.ts) */
+  Proof: 0xb,
 } as const;
 
 /** Appends the body of a hello. */
@@ -51,13 +67,30 @@ export function writeHello(out: FrameWriter, { codec, compressions, greeting }: 
 }
 
 /** Appends the fields of a client's credentials and session metadata. */
-export function writeGreeting(out: FrameWriter, { credentials, metadata }: RawGreeting): void {
+export function writeGreeting(out: FrameWriter, { credentials, metadata, fields }: RawGreeting): void {
   if (credentials !== undefined) writeField(out, Field.Credentials, new TextEncoder().encode(credentials));
   if (metadata !== undefined) writeField(out, Field.Metadata, metadata);
+  if (fields !== undefined) out.bytes(fields);
+}
+
+/** Returns the field of a client that proves its key, in its hello. */
+export function provesField(): Uint8Array {
+  return fieldBytes(Field.Proves, new Uint8Array(0));
+}
+
+/** Returns the field of a proof, with credentials that are renewed. */
+export function proofField(proof: Uint8Array): Uint8Array {
+  return fieldBytes(Field.Proof, proof);
+}
+
+function fieldBytes(key: number, value: Uint8Array): Uint8Array {
+  const out = new ByteWriter();
+  writeField(out, key, value);
+  return out.written().slice();
 }
 
 /** Appends a field with a key below 64: key (varint), length (varint), value. */
-export function writeField(out: FrameWriter, key: number, value: Uint8Array): void {
+export function writeField(out: ByteWriter, key: number, value: Uint8Array): void {
   out.byte(key);
   out.varint(value.length);
   out.bytes(value);
@@ -69,33 +102,39 @@ export function readHello(frame: Frame): Hello {
   let codec: string | undefined;
   let compressions: Uint8Array = new Uint8Array(0);
   let renews = false;
+  let proves = false;
   while (cursor.position < frame.end) {
     const key = cursor.varint();
     const value = cursor.nested();
     if (key === Field.Compressions) compressions = value.rest();
     else if (key === Field.Codec) codec = value.text();
     else if (key === Field.Renews) renews = true;
+    else if (key === Field.Proves) proves = true;
     else if (key % 2 === 0) throw new ProtocolError(`the setting ${key} of a hello is not understood here`);
   }
-  return { codec, compressions, renews };
+  return { codec, compressions, renews, proves };
 }
 
 /** Reads the greeting in a lane's first frame. Throws `ProtocolError` as `readHello` does, `RpcError` for metadata that may not be. */
-export function readGreeting(frame: Frame): RawGreeting {
+export function readGreeting(frame: Frame): ReadGreeting {
   return readGreetingFields(fieldsOf(frame), frame.end);
 }
 
 /** Reads the fields that `writeGreeting` wrote, up to `end`; others are passed over. Throws as `readGreeting` does. */
-export function readGreetingFields(cursor: Cursor, end: number): RawGreeting {
+export function readGreetingFields(cursor: Cursor, end: number): ReadGreeting {
   let credentials: string | undefined;
   let metadata: RawMetadata | undefined;
+  let proves: true | undefined;
+  let proof: Uint8Array | undefined;
   while (cursor.position < end) {
     const key = cursor.varint();
     const value = cursor.nested();
     if (key === Field.Credentials) credentials ??= value.text();
     else if (key === Field.Metadata) metadata ??= checkMetadata(value, end);
+    else if (key === Field.Proves) proves = true;
+    else if (key === Field.Proof) proof ??= value.rest();
   }
-  return { credentials, metadata };
+  return { credentials, metadata, proves, proof };
 }
 
 function fieldsOf(frame: Frame): Cursor {

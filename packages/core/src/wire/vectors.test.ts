@@ -12,8 +12,17 @@ import { FLAG_COMPRESSED, FLAG_HEAD, type Frame } from "./frame.js";
 import * as GoawayStage from "./goaway-stage.js";
 import * as FrameType from "./frame-type.js";
 import { type Head, type HeadFields, writeHead } from "./head.js";
-import { type CredentialsNotice, readNotice, readRenewal, writeNotice, writeRenewal } from "./credentials.js";
-import { type RawGreeting, readGreeting, readHello, writeHello } from "./hello.js";
+import {
+  type CredentialsNotice,
+  isOfProof,
+  readNotice,
+  readOfProof,
+  readRenewal,
+  writeNotice,
+  writeOfProof,
+  writeRenewal,
+} from "./credentials.js";
+import { proofField, provesField, type ReadGreeting, readGreeting, readHello, writeHello } from "./hello.js";
 import { decodeMetadata, encodeMetadata, type RawMetadata } from "./metadata.js";
 import { pack, unpack } from "../msgpack/message.js";
 import { MISFIT_NOTICE, readMisfitNotice, writeMisfitNotice } from "./misfit-notice.js";
@@ -45,6 +54,11 @@ interface Fields {
   compressions?: string;
   credentials?: string;
   renews?: true;
+  proves?: true;
+  /** With credentials that are renewed. */
+  proof?: string;
+  /** A challenge, or a proof ahead of the session. */
+  ofProof?: string;
   /** A server's credentials frame. */
   notice?: CredentialsNotice;
   /** The bytes of the compressed part. */
@@ -118,13 +132,20 @@ function write(fields: Fields): Uint8Array {
   const flags = (head === undefined ? 0 : FLAG_HEAD) | (fields.compressed === undefined ? 0 : FLAG_COMPRESSED);
   const mark = out.begin(types[fields.type] | flags, fields.callId);
   if (fields.type === "Hello") {
-    const { codec, compressions = "", credentials, metadata, renews } = fields;
-    const greeting = { credentials, metadata: rawOf(metadata), renews };
+    const { codec, compressions = "", credentials, metadata, renews, proves } = fields;
+    const greeting = { credentials, metadata: rawOf(metadata), renews, fields: proves && provesField() };
     writeHello(out, { codec, compressions: bytesOf(compressions), greeting });
   }
   if (fields.type === "Credentials") {
-    if (fields.notice !== undefined) writeNotice(out, fields.notice);
-    else writeRenewal(out, { credentials: fields.credentials, metadata: rawOf(fields.metadata) });
+    const { notice, credentials, metadata, proof, ofProof } = fields;
+    if (notice !== undefined) writeNotice(out, notice);
+    else if (ofProof !== undefined) writeOfProof(out, bytesOf(ofProof));
+    else
+      writeRenewal(out, {
+        credentials,
+        metadata: rawOf(metadata),
+        fields: proof === undefined ? proof : proofField(bytesOf(proof)),
+      });
   } else if (fields.unreadMethodId !== undefined) {
     const { serviceId, unreadMethodId: methodId, reasonText: reason } = fields;
     writeMisfitNotice(out, serviceId as number, { methodId, reason: reason as string });
@@ -207,6 +228,7 @@ function fieldsOf(frame: Frame): Fields {
     case "Credit":
       return { ...fields, bytes: cursor.varint() };
     case "Credentials": {
+      if (isOfProof(frame)) return { ...fields, ofProof: hexOf(readOfProof(frame)) };
       const notice = readNotice(frame);
       return { ...fields, ...(notice === undefined ? greetingFields(readRenewal(frame)) : { notice }) };
     }
@@ -246,19 +268,21 @@ function unexpected(): never {
 }
 
 function settingsOf(frame: Frame): Partial<Fields> {
-  const { codec, compressions, renews } = readHello(frame);
+  const { codec, compressions, renews, proves } = readHello(frame);
   return {
     ...greetingFields(readGreeting(frame)),
     ...(renews === true && { renews }),
+    ...(proves === true && { proves }),
     ...(codec !== undefined && { codec }),
     ...(compressions.length > 0 && { compressions: hexOf(compressions) }),
   };
 }
 
-function greetingFields({ credentials, metadata }: RawGreeting): Partial<Fields> {
+function greetingFields({ credentials, metadata, proof }: ReadGreeting): Partial<Fields> {
   return {
     ...(credentials !== undefined && { credentials }),
     ...(metadata !== undefined && { metadata: entries(metadata) }),
+    ...(proof !== undefined && { proof: hexOf(proof) }),
   };
 }
 

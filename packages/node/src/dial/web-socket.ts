@@ -3,6 +3,7 @@ import { DEFAULT_LIMITS } from "@quicrpc/core";
 import { type DirectSession, WEBSOCKET_PROTOCOL, webSocketTransport } from "@quicrpc/core/transport";
 import { WebSocket } from "ws";
 import { MAX_WEBSOCKET_MESSAGE } from "../protocol.js";
+import { exporterOf } from "../stream/node-stream.js";
 import { attempt, hostOf, type TransportDialOptions } from "../transport/dialling.js";
 import { connectTrusted } from "./tls.js";
 
@@ -44,11 +45,10 @@ function openWebSocket(
     ...(connection !== undefined && { createConnection: () => connection, generateMask: noMask }),
   });
   // Before it opens: messages may come at once.
-  const session = webSocketTransport(
-    socket,
-    "client",
-    limits?.maxCloseMs === undefined ? {} : { closeTimeoutMs: limits.maxCloseMs },
-  );
+  const session = webSocketTransport(socket, "client", {
+    ...(limits?.maxCloseMs !== undefined && { closeTimeoutMs: limits.maxCloseMs }),
+    ...exporterOf(connection),
+  });
   socket.once("error", reject);
   socket.once("unexpected-response", (request, { statusCode: status }) => {
     request.destroy();

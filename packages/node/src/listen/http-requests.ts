@@ -155,6 +155,7 @@ export class HttpRequests {
       origin: headers.get("origin") ?? undefined,
       credentials: Promise.resolve(/^Bearer +(.+)$/i.exec(headers.get("authorization") ?? "")?.[1]),
       metadata: Promise.resolve(new Metadata()),
+      proof: Promise.resolve(undefined),
       certificate: caller?.certificate(),
       earlyData: false,
       handshake: Promise.resolve(),

@@ -113,7 +113,7 @@ export interface Admission {
 }
 
 /** A peer whose greeting has not been read; `serve` adds what that says. */
-export type ArrivingPeer = Omit<Peer, "credentials" | "metadata">;
+export type ArrivingPeer = Omit<Peer, "credentials" | "metadata" | "proof">;
 
 /** A transport session that a peer has opened; nothing of it has been read yet. */
 export interface Arrival {

@@ -6,6 +6,7 @@ import { MAX_WEBSOCKET_MESSAGE } from "../protocol.js";
 import { type Arrival, type ListenSettings, placed } from "./listener.js";
 import { holdReads } from "./held-reads.js";
 import type { Guest } from "./socket-server.js";
+import { exporterOf } from "../stream/node-stream.js";
 import { certificateRefusal, verifiedCertificate } from "./client-certificate.js";
 
 /** Makes arrivals of a server's requests to upgrade to WebSocket. */
@@ -64,7 +65,7 @@ function arrivalOf(
   const fields = rawHeaders.flatMap((name, at): [string, string][] =>
     at % 2 === 0 ? [[name.toLowerCase(), rawHeaders[at + 1] as string]] : [],
   );
-  const options = placed(visit, settings.limits, () => session);
+  const options = { ...placed(visit, settings.limits, () => session), ...exporterOf(socket) };
   const session = webSocketTransport(ws, "server", options);
   return {
     visit,

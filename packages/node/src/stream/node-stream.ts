@@ -1,6 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import { Socket } from "node:net";
 import type { Readable, Writable } from "node:stream";
+import type { TLSSocket } from "node:tls";
 import { inspect } from "node:util";
 import {
   byteStreamTransport,
@@ -30,7 +31,7 @@ export interface NodeStreams {
 
 /** A transport over Node streams: any socket (`{ readable: socket, writable: socket }`), or a pair of pipes. */
 export function nodeStreamTransport(streams: NodeStreams, role: Role, options?: ByteStreamOptions): DirectSession {
-  return byteStreamTransport(new NodeByteStream(streams), role, options);
+  return byteStreamTransport(new NodeByteStream(streams), role, { ...exporterOf(streams.readable), ...options });
 }
 
 /** A transport to a child process over its stdin and stdout, which must be pipes; what it writes to them belongs to the session. */
@@ -45,6 +46,22 @@ export function childProcessTransport(child: ChildProcess, options?: ByteStreamO
 /** The other end of `childProcessTransport`: this process's stdin and stdout. Nothing else may write to stdout: log to stderr. */
 export function stdioTransport(options?: ByteStreamOptions): DirectSession {
   return nodeStreamTransport({ readable: process.stdin, writable: process.stdout }, "server", options);
+}
+
+/**
+ * How keying material of a socket's TLS is exported; nothing of other streams. Before TLS 1.3 two connections could have the same (RFC 9266 §4.2).
+ */
+export function exporterOf(socket: unknown): Pick<ByteStreamOptions, "exportKeyingMaterial"> {
+  if (!isTls(socket) || socket.getProtocol() !== "TLSv1.3") return {};
+  return {
+    exportKeyingMaterial: async (label, context, length) =>
+      socket.exportKeyingMaterial(length, Buffer.from(label).toString("latin1"), Buffer.from(context)),
+  };
+}
+
+/** By its methods: `node:tls` is loaded by those who use it. */
+function isTls(socket: unknown): socket is TLSSocket {
+  return typeof (socket as Partial<TLSSocket> | undefined)?.exportKeyingMaterial === "function";
 }
 
 class NodeByteStream implements ByteStream {

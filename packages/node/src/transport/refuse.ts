@@ -36,6 +36,12 @@ export function requireDialable(
       `the option metadata cannot travel by ${scheme}//: ${name} has no greeting. Give each call its metadata`,
     );
   }
+  const { proof } = options as { readonly proof?: unknown };
+  if (abilities.sessions !== true && proof !== undefined) {
+    throw new TypeError(
+      `the option proof cannot travel by ${scheme}//: ${name} has no sessions whose client proves its key`,
+    );
+  }
   for (const [option, ability, lack] of DIAL_NEEDS) {
     const value = options[option];
     if (value === undefined || value === false || abilities[ability] === true) continue;

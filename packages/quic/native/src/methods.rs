@@ -26,6 +26,7 @@ pub const METHODS: Methods = &[
     ("drain", drain),
     ("driver", |host, _| Answer::Text(host.driver_name().to_owned())),
     ("endpointStats", endpoint_stats),
+    ("exportKeyingMaterial", export_keying_material),
     ("failure", failure),
     ("flush", flush),
     ("listen", listen),
@@ -291,6 +292,14 @@ fn session_info(host: &Rc<Host>, args: &Args) -> Answer {
 fn peer_certificate(host: &Rc<Host>, args: &Args) -> Answer {
     let session = Session::unpack(args.number(0));
     host.with(|endpoint| endpoint.connection_of(session)?.peer_certificate())
+        .flatten()
+        .map_or(Answer::Nothing, Answer::Bytes)
+}
+
+/// (session, label bytes, context bytes, length) → bytes, or undefined where there are none
+fn export_keying_material(host: &Rc<Host>, args: &Args) -> Answer {
+    let session = Session::unpack(args.number(0));
+    host.with(|endpoint| endpoint.export_keying_material(session, args.bytes(1), args.bytes(2), args.uint(3) as usize))
         .flatten()
         .map_or(Answer::Nothing, Answer::Bytes)
 }

@@ -111,7 +111,7 @@ function State({ target }: { readonly target: Target }): JSX.Element | null {
 }
 
 function Description({ method }: { readonly method: ShownMethod }): JSX.Element {
-  const { service, name, docs, kind, idempotent, errors } = method;
+  const { service, name, docs, kind, idempotent, permission, errors } = method;
   return (
     <section aria-label="Method">
       <h2>
@@ -121,6 +121,7 @@ function Description({ method }: { readonly method: ShownMethod }): JSX.Element 
       <p class="dim">
         {kind.replace("_", " ")}
         {idempotent ? ", idempotent" : ""}
+        {permission === undefined ? "" : `, ${permission}`}
       </p>
       {docs !== undefined && <p class="docs">{docs}</p>}
       <details>

@@ -16,6 +16,8 @@ export interface ShownMethod {
   readonly name: string;
   readonly kind: MethodDescription["kind"];
   readonly idempotent: boolean;
+  /** Who may call it, as its schema says; undefined where that says nothing. */
+  readonly permission: string | undefined;
   readonly docs: string | undefined;
   readonly takes: MessageForm;
   readonly gives: MessageForm;
@@ -68,13 +70,14 @@ async function detailsOf(caller: Caller, service: string): Promise<ServiceDetail
 function shownService(service: ServiceDescription, details: ServiceDetails | undefined): ShownService {
   const byName = new Map(details?.methods.map((each) => [each.name, each]));
   const methods = service.methods.map((method): ShownMethod => {
-    const { name, kind, idempotent, takes, gives } = method;
+    const { name, kind, idempotent, meta, takes, gives } = method;
     const { docs, input, output, errors = {} } = byName.get(name) ?? {};
     return {
       service: service.name,
       name,
       kind,
       idempotent,
+      permission: permissionOf(meta),
       docs,
       takes,
       gives: kind === "notify" ? "nothing" : gives,
@@ -87,6 +90,14 @@ function shownService(service: ServiceDescription, details: ServiceDetails | und
     };
   });
   return { name: service.name, docs: details?.docs, methods };
+}
+
+/** Says who may call a method, by the words of its metadata that `authorize` reads. */
+function permissionOf(meta: MethodDescription["meta"]): string | undefined {
+  const { auth, scopes } = meta ?? {};
+  if (auth === "public") return "for everybody";
+  if (Array.isArray(scopes) && scopes.length > 0) return `needs ${scopes.map(String).join(" and ")}`;
+  return typeof auth === "string" ? `auth: ${auth}` : undefined;
 }
 
 /** The methods whose name, service or comment has each of the words. */

@@ -2,9 +2,10 @@ import { codeNumber, ProtocolError, RpcError } from "../../errors.js";
 import { type Channel, type FrameHandler, gatherFrames } from "../../transport/channel.js";
 import { lostCall } from "../../transport/close-codes.js";
 import { describeReset } from "../../transport/reset-codes.js";
+import { OF_PROOF } from "../../wire/credentials.js";
 import { Cursor } from "../../wire/cursor.js";
 import type { Frame } from "../../wire/frame.js";
-import { readHello, writeHello } from "../../wire/hello.js";
+import { type Hello, readHello, writeHello } from "../../wire/hello.js";
 import { readGoaway, readPing } from "../../wire/session-frames.js";
 import type { FrameWriter } from "../../wire/writer.js";
 import type { Callee, CarrierSettings, LaneCallee } from "../carrier.js";
@@ -23,7 +24,7 @@ export interface LaneHost extends DrainHost {
   readonly settings: CarrierSettings;
   /** The last of the calls that were made on the lane is over. */
   onIdle(): void;
-  onHello?(lane: PeerLane, renews: boolean): void;
+  onHello?(lane: PeerLane, hello: Hello): void;
   /** The peer says on `lane` that it goes away; the stage is a `GoawayStage`, and the frame has what it says. */
   onGoaway(stage: number, lane: PeerLane, frame: Frame): void;
   /** Absent where this side sends no pings: an answer to none is passed over. */
@@ -86,8 +87,8 @@ export class PeerLane implements FrameHandler {
   onFrame(frame: Frame): void {
     if (this.over && !this.isAwaited(frame)) return;
     if (frame.callId > MAX_CALL_ID) throw new ProtocolError(`call id ${frame.callId} is beyond any limit`);
-    // A close may come instead of hello: the session was refused.
-    if (!this.greeted && frame.type !== FrameType.Close) this.onHello(frame);
+    // A close may come instead of hello, where the session is refused, and ahead of it a challenge.
+    if (!this.greeted && frame.type < FrameType.Close) this.onHello(frame);
     else if (frame.type >= FrameType.Goaway && frame.type !== FrameType.HalfEnd && !frame.oversized)
       this.onSessionFrame(frame);
     else if ((frame.callId & 1) === this.ourBit) this.onFrameOfOurs(frame);
@@ -164,11 +165,12 @@ export class PeerLane implements FrameHandler {
   }
 
   private onHello(frame: Frame): void {
-    const { codec, compressions, renews = false } = readHello(frame);
+    const hello = readHello(frame);
+    const { codec, compressions } = hello;
     this.channel.compression?.onPeer(compressions);
     if (codec !== undefined) this.callee.onHello(codec);
     this.greeted = true;
-    this.host.onHello?.(this, renews);
+    this.host.onHello?.(this, hello);
   }
 
   private onGoaway(stage: number, frame: Frame): void {
@@ -188,8 +190,9 @@ export class PeerLane implements FrameHandler {
       this.onPong(new Cursor(bytes, start, end).varint());
     } else if (type === FrameType.Credentials) {
       const { renewal } = this.host;
-      if (renewal === undefined) throw new ProtocolError("credentials are not renewed in this session");
-      renewal.onFrame(frame);
+      if (renewal !== undefined) renewal.onFrame(frame);
+      // A proof was read before there was a session; a client that has none passes over a challenge.
+      else if (bytes[start] !== OF_PROOF) throw new ProtocolError("credentials are not renewed in this session");
     } else if (type === FrameType.Close) {
       if (this.host.onClose === undefined) throw new ProtocolError("a close frame on one of several streams");
       this.host.onClose(frame);

@@ -11,6 +11,7 @@ mod dial;
 mod drive;
 mod early;
 mod exchanges;
+mod exporter;
 mod farewell;
 pub mod pending;
 mod receive;

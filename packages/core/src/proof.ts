@@ -1,0 +1,6 @@
+// The entry of clients that prove a key, and of servers that ask them to: apart, since few do.
+export { createProofKeys, keyThumbprint, type ProofKey, type ProofKeys } from "./proof/keys.js";
+export { prover } from "./proof/prover.js";
+export { type Proof, receiveProof, verifyProof } from "./proof/receive-proof.js";
+export type { ClientSide, Prover, ProvingHost } from "./transport/prover.js";
+export type { ProofAlgorithm, ProofClaim } from "./wire/proof.js";

@@ -1,0 +1,91 @@
+import type { UnsharedBytes } from "../platform-types.js";
+import type { ProofAlgorithm } from "../wire/proof.js";
+
+/** A key of WebCrypto, as `CryptoKey` is. */
+export interface ProofKey {
+  readonly type: string;
+  readonly extractable: boolean;
+  readonly algorithm: { readonly name: string };
+}
+
+/** The keys by which a client proves who it is: a `CryptoKeyPair` of ECDSA on P-256 or of Ed25519. */
+export interface ProofKeys {
+  readonly privateKey: ProofKey;
+  readonly publicKey: ProofKey;
+}
+
+const ECDSA = { name: "ECDSA", namedCurve: "P-256" } as const;
+const ECDSA_SIGNATURE = { name: "ECDSA", hash: "SHA-256" } as const;
+const ED25519 = { name: "Ed25519" } as const;
+
+/** The first byte of an uncompressed point (SEC 1 §2.3.3). */
+const UNCOMPRESSED = 4;
+
+/**
+ * Makes keys whose private half nobody can extract, the page's own scripts included: they can only sign with it. Keep them in IndexedDB, which stores
+ * keys as they are. ES256 is there on every platform, Ed25519 not in every browser.
+ */
+export async function createProofKeys(algorithm: ProofAlgorithm = "ES256"): Promise<ProofKeys> {
+  const parameters = algorithm === "ES256" ? ECDSA : ED25519;
+  return (await crypto.subtle.generateKey(parameters, false, ["sign", "verify"])) as CryptoKeyPair;
+}
+
+/** The name of a public key, which a token names in `cnf.jkt`: SHA-256 of its JWK in base64url (RFC 7638). */
+export async function keyThumbprint({ publicKey }: Pick<ProofKeys, "publicKey">): Promise<string> {
+  return thumbprintOf(algorithmOf(publicKey), await rawKey(publicKey));
+}
+
+/** Throws `TypeError` for keys that cannot be used. */
+export function algorithmOf({ algorithm }: ProofKey): ProofAlgorithm {
+  const { name, namedCurve } = algorithm as { name: string; namedCurve?: string };
+  if (name === "Ed25519") return "Ed25519";
+  if (name === "ECDSA" && namedCurve === "P-256") return "ES256";
+  throw new TypeError("a client proves itself by a key of ECDSA on P-256 or of Ed25519: createProofKeys() makes one");
+}
+
+/** The public key as a proof has it: x and y, or the point of RFC 8032. */
+export async function rawKey(key: ProofKey): Promise<UnsharedBytes> {
+  const raw = new Uint8Array(await crypto.subtle.exportKey("raw", key as CryptoKey));
+  return algorithmOf(key) === "ES256" ? raw.slice(1) : raw;
+}
+
+/** Names a public key that a proof has. */
+export async function thumbprintOf(algorithm: ProofAlgorithm, key: Uint8Array): Promise<string> {
+  // Members in the order of their names, and no others (RFC 7638 §3.2, RFC 8037 §2).
+  const jwk =
+    algorithm === "ES256"
+      ? { crv: "P-256", kty: "EC", x: base64url(key.subarray(0, 32)), y: base64url(key.subarray(32)) }
+      : { crv: "Ed25519", kty: "OKP", x: base64url(key) };
+  return base64url(await sha256(JSON.stringify(jwk)));
+}
+
+export async function sign(key: ProofKey, bytes: UnsharedBytes): Promise<UnsharedBytes> {
+  const parameters = algorithmOf(key) === "ES256" ? ECDSA_SIGNATURE : ED25519;
+  return new Uint8Array(await crypto.subtle.sign(parameters, key as CryptoKey, bytes));
+}
+
+/** Whether a public key has signed the bytes. False where the key is none. */
+export async function isSigned(
+  algorithm: ProofAlgorithm,
+  key: UnsharedBytes,
+  signature: UnsharedBytes,
+  bytes: UnsharedBytes,
+): Promise<boolean> {
+  const [kind, parameters] = algorithm === "ES256" ? [ECDSA, ECDSA_SIGNATURE] : [ED25519, ED25519];
+  const raw = algorithm === "ES256" ? Uint8Array.of(UNCOMPRESSED, ...key) : key;
+  try {
+    const publicKey = await crypto.subtle.importKey("raw", raw, kind, false, ["verify"]);
+    return await crypto.subtle.verify(parameters, publicKey, signature, bytes);
+  } catch {
+    return false;
+  }
+}
+
+export async function sha256(text: string): Promise<UnsharedBytes> {
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
+}
+
+function base64url(bytes: Uint8Array): string {
+  const base64 = btoa(String.fromCharCode(...bytes));
+  return base64.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}

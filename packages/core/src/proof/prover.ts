@@ -1,0 +1,137 @@
+import { deferred } from "../deferred.js";
+import { codeNumber, RpcError } from "../errors.js";
+import type { ClientSide, Prover, ProvingHost } from "../transport/prover.js";
+import { isOfProof, readOfProof, writeOfProof } from "../wire/credentials.js";
+import type { Frame } from "../wire/frame.js";
+import { proofField, provesField } from "../wire/hello.js";
+import { NONCE_BYTES, writeStatement } from "../wire/proof.js";
+import { algorithmOf, type ProofKeys, rawKey, sign } from "./keys.js";
+import { channelOf, signedBytes } from "./signed-bytes.js";
+
+/**
+ * Proves that a client has a key, to servers that ask for it: the option `proof` of `connect`, `dial` and `createSession`. Each proof answers a nonce
+ * of one connection, and is of no use on another. Throws `TypeError` for keys that cannot be used.
+ */
+export function prover(keys: ProofKeys): Prover {
+  return new KeyProver(keys);
+}
+
+class KeyProver implements Prover {
+  readonly fields: Uint8Array = provesField();
+  readonly #keys: ProofKeys;
+  readonly #sessions: WeakMap<object, SessionProof> = new WeakMap();
+
+  constructor(keys: ProofKeys) {
+    algorithmOf(keys.privateKey);
+    algorithmOf(keys.publicKey);
+    this.#keys = keys;
+  }
+
+  follow(session: ProvingHost, credentials: string | undefined, renewal: ClientSide | undefined): ClientSide {
+    const proof = new SessionProof(this.#keys, session, credentials, renewal);
+    this.#sessions.set(session, proof);
+    return proof;
+  }
+
+  async prove(session: object, credentials: string): Promise<Uint8Array | undefined> {
+    const proof = await this.#sessions.get(session)?.prove(credentials);
+    return proof && proofField(proof);
+  }
+
+  async proven(session: object, signal?: AbortSignal): Promise<void> {
+    await this.#sessions.get(session)?.proven(signal);
+  }
+}
+
+/** The proofs of one session. */
+class SessionProof implements ClientSide {
+  readonly #keys: ProofKeys;
+  readonly #host: ProvingHost;
+  readonly #credentials: string | undefined;
+  readonly #renewal: ClientSide | undefined;
+  readonly #accepted: { readonly promise: Promise<void>; readonly resolve: () => void } = deferred<void>();
+  #isAccepted = false;
+  /** What the next proof answers. */
+  #nonce: Uint8Array | undefined = undefined;
+
+  constructor(keys: ProofKeys, host: ProvingHost, credentials: string | undefined, renewal: ClientSide | undefined) {
+    this.#renewal = renewal;
+    this.#keys = keys;
+    this.#host = host;
+    this.#credentials = credentials;
+  }
+
+  onFrame(frame: Frame): void {
+    if (isOfProof(frame)) this.#onChallenge(frame);
+    else this.#renewal?.onFrame(frame);
+  }
+
+  onUnauthenticated(): void {
+    this.#renewal?.onUnauthenticated();
+  }
+
+  stop(): void {
+    this.#renewal?.stop();
+  }
+
+  #onChallenge(frame: Frame): void {
+    const nonce = readOfProof(frame);
+    // Of another version of this: the server finds that it is not answered.
+    if (nonce.length !== NONCE_BYTES) return;
+    this.#nonce = nonce;
+    // A server that has let the session in gives it for the credentials that come next.
+    if (!this.#isAccepted) void this.#answer();
+  }
+
+  onHello(): void {
+    this.#isAccepted = true;
+    this.#accepted.resolve();
+  }
+
+  async proven(signal: AbortSignal | undefined): Promise<void> {
+    const { closed, limits, peer = "the server" } = this.#host;
+    const late = deferred<void>();
+    const text = `${peer} has not let the session in within ${limits.maxHandshakeMs} ms (limits.maxHandshakeMs)`;
+    const hint = "see what the server's authenticate waits for";
+    const timer = setTimeout(
+      () => late.reject(new RpcError("deadline_exceeded", text, { refused: true, hint })),
+      limits.maxHandshakeMs,
+    );
+    const onAbort = (): void => late.reject(signal?.reason as Error);
+    signal?.addEventListener("abort", onAbort);
+    try {
+      signal?.throwIfAborted();
+      await Promise.race([this.#accepted.promise, closed, late.promise]);
+    } catch (error) {
+      this.#host.close({ closeCode: codeNumber("cancelled"), reason: "the client does not wait any longer" });
+      throw error;
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", onAbort);
+    }
+  }
+
+  async prove(credentials: string | undefined): Promise<Uint8Array | undefined> {
+    const nonce = this.#nonce;
+    this.#nonce = undefined;
+    if (nonce === undefined) return undefined;
+    const { privateKey, publicKey } = this.#keys;
+    const key = await rawKey(publicKey);
+    const channel = await channelOf(this.#host.transport);
+    const audience = this.#host.peer ?? "";
+    const statement = writeStatement({ algorithm: algorithmOf(publicKey), key, channel, audience });
+    const signature = await sign(privateKey, await signedBytes(nonce, credentials, statement));
+    return Uint8Array.of(...statement, ...signature);
+  }
+
+  async #answer(): Promise<void> {
+    try {
+      const proof = await this.prove(this.#credentials);
+      if (proof !== undefined) this.#host.openLane()?.sendCredentials((out) => writeOfProof(out, proof));
+    } catch (error) {
+      // Keys that cannot sign: the server could only wait.
+      const reason = `the client could not prove its key: ${(error as Error).message}`;
+      this.#host.close({ closeCode: codeNumber("cancelled"), reason });
+    }
+  }
+}

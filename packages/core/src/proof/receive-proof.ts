@@ -1,0 +1,141 @@
+import { RpcError } from "../errors.js";
+import { DEFAULT_LIMITS } from "../limits.js";
+import { frameAt, lookAtFirstLane } from "../transport/first-lane.js";
+import type { GreetingOptions } from "../transport/greeting.js";
+import type { KeyingMaterialExporter, TransportSession } from "../transport/session.js";
+import { isOfProof, readOfProof, writeOfProof } from "../wire/credentials.js";
+import * as FrameType from "../wire/frame-type.js";
+import { readGreeting } from "../wire/hello.js";
+import { newNonce, type ProofAlgorithm, type ProofClaim, readProof, type SignedStatement } from "../wire/proof.js";
+import { FrameWriter } from "../wire/writer.js";
+import { isSigned, thumbprintOf } from "./keys.js";
+import { channelOf, signedBytes } from "./signed-bytes.js";
+
+/** What a client has proven: that it has a key, on this connection and for the credentials that it sent. */
+export interface Proof {
+  /** The name of its key: SHA-256 of its JWK in base64url (RFC 7638). The `cnf.jkt` of a token names the key that may use it. */
+  readonly thumbprint: string;
+  readonly algorithm: ProofAlgorithm;
+  /**
+   * Whether the client's TLS connection is this server's own, so that nobody stands between them. False through a proxy that ends TLS, and where either
+   * side's platform does not show keying material.
+   */
+  readonly bound: boolean;
+  /**
+   * The URL that the client connected to, as it has signed: another server, which has the client's proof for itself, cannot pass it on where this is
+   * compared. Undefined where the client does not know.
+   */
+  readonly audience: string | undefined;
+}
+
+/**
+ * Asks the client of a transport session to prove its key, before a session is made of it, as `receiveGreeting` reads its credentials; takes one
+ * round trip. Resolves with undefined for a client that proves nothing. Rejects with an `RpcError`: `unauthenticated` where the proof does not hold,
+ * `invalid_argument` or `resource_exhausted` for what is none, `deadline_exceeded` where it comes too late.
+ */
+export async function receiveProof(
+  transport: TransportSession,
+  options: GreetingOptions = {},
+): Promise<Proof | undefined> {
+  const received = await receiveClaim(transport, options);
+  return received && verifyProof(received.claim, received.credentials, transport);
+}
+
+/** Verifies a proof of a client. Rejects as `receiveProof` does. */
+export async function verifyProof(
+  { nonce, proof }: ProofClaim,
+  credentials: string | undefined,
+  transport: KeyingMaterialExporter,
+): Promise<Proof> {
+  const { algorithm, key, channel, audience, signature, said } = statementOf(proof);
+  if (!(await isSigned(algorithm, key, signature, await signedBytes(nonce, credentials, said)))) {
+    throw new RpcError("unauthenticated", "the proof of the client's key does not hold", {
+      hint: "its signature is of this connection's nonce and of the credentials that were sent",
+    });
+  }
+  const bound = channel.length > 0 && areEqual(channel, await channelOf(transport));
+  const thumbprint = await thumbprintOf(algorithm, key);
+  return { thumbprint, algorithm, bound, audience: audience === "" ? undefined : audience };
+}
+
+function statementOf(proof: Uint8Array): SignedStatement {
+  try {
+    return readProof(proof);
+  } catch (error) {
+    throw RpcError.from(error, "invalid_argument");
+  }
+}
+
+interface ReceivedClaim {
+  readonly claim: ProofClaim;
+  readonly credentials: string | undefined;
+}
+
+function receiveClaim(
+  transport: TransportSession,
+  { prefix = new Uint8Array(0), limits, timeoutMs }: GreetingOptions,
+): Promise<ReceivedClaim | undefined> {
+  const { maxGreetingBytes, maxHandshakeMs } = { ...DEFAULT_LIMITS, ...limits };
+  const waitMs = timeoutMs ?? maxHandshakeMs / 2;
+  return new Promise((resolve, reject) => {
+    let nonce: Uint8Array | undefined;
+    const late = (): void => {
+      if (nonce === undefined) settle(undefined);
+      else fail(new RpcError("deadline_exceeded", `the client has not proven its key within ${Math.round(waitMs)} ms`));
+    };
+    const timer = setTimeout(late, waitMs);
+    const settle = (received: ReceivedClaim | undefined): void => {
+      clearTimeout(timer);
+      resolve(received);
+    };
+    const fail = (error: RpcError): void => {
+      clearTimeout(timer);
+      reject(error);
+    };
+    lookAtFirstLane(transport, prefix, {
+      look(bytes, start, stream) {
+        const hello = frameAt(bytes, start, maxGreetingBytes, readGreeting);
+        if (hello === undefined) return true;
+        const { credentials, proves } = hello.result;
+        if (proves !== true) {
+          settle(undefined);
+          return false;
+        }
+        if (nonce === undefined) {
+          nonce = newNonce();
+          stream.write(challenge(nonce));
+        }
+        const answer = frameAt(bytes, hello.end, maxGreetingBytes, (frame) =>
+          frame.type === FrameType.Credentials && isOfProof(frame) ? readOfProof(frame) : undefined,
+        );
+        if (answer === undefined) return true;
+        const proof = answer.result;
+        if (proof === undefined) {
+          throw new RpcError("invalid_argument", "a client that proves its key makes no call before it has", {
+            hint: "await proof.proven(session) ahead of the first call",
+          });
+        }
+        settle({ claim: { nonce, proof }, credentials });
+        return false;
+      },
+      onOther: () => settle(undefined),
+      onFailed: fail,
+    });
+  });
+}
+
+/** A whole frame. */
+function challenge(nonce: Uint8Array): Uint8Array {
+  const out = new FrameWriter(64);
+  const mark = out.begin(FrameType.Credentials, 0);
+  writeOfProof(out, nonce);
+  out.commit(mark);
+  return out.written();
+}
+
+/** Takes as long whatever the bytes are. */
+function areEqual(one: Uint8Array, other: Uint8Array): boolean {
+  let difference = one.length ^ other.length;
+  for (let at = 0; at < one.length; at++) difference |= (one[at] as number) ^ (other[at] ?? 0);
+  return difference === 0;
+}

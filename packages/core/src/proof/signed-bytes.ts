@@ -1,0 +1,38 @@
+import type { UnsharedBytes } from "../platform-types.js";
+import type { KeyingMaterialExporter } from "../transport/session.js";
+import { CHANNEL_BYTES } from "../wire/proof.js";
+import { sha256 } from "./keys.js";
+
+/** What signatures of proofs, and of nothing else, are of. */
+const PURPOSE = "quicrpc.v1.proof";
+
+/** The label of RFC 9266; over WebTransport it is within the context of `EXPORTER-WebTransport`. */
+const CHANNEL_LABEL = "EXPORTER-Channel-Binding";
+
+/** What a client signs: purpose | nonce | SHA-256 of its credentials, of nothing where it has none | statement. */
+export async function signedBytes(
+  nonce: Uint8Array,
+  credentials: string | undefined,
+  statement: Uint8Array,
+): Promise<UnsharedBytes> {
+  const parts = [new TextEncoder().encode(PURPOSE), nonce, await sha256(credentials ?? ""), statement];
+  const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
+}
+
+/** What both ends of the TLS connection have in common, and nobody between them; empty where the platform shows none. */
+export async function channelOf(transport: KeyingMaterialExporter): Promise<UnsharedBytes> {
+  const label = new TextEncoder().encode(CHANNEL_LABEL);
+  try {
+    const material = await transport.exportKeyingMaterial?.(label, new Uint8Array(0), CHANNEL_BYTES);
+    const bytes = new Uint8Array(material ?? []);
+    return bytes.length === CHANNEL_BYTES ? bytes : new Uint8Array(0);
+  } catch {
+    return new Uint8Array(0);
+  }
+}

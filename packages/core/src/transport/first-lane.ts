@@ -1,0 +1,97 @@
+import { RpcError } from "../errors.js";
+import { MemoryBudget } from "../memory-budget.js";
+import type { Frame } from "../wire/frame.js";
+import { FrameReader } from "../wire/reader.js";
+import * as StreamKind from "../wire/stream-kind.js";
+import { readVarint, varintLengthFromFirstByte } from "../wire/varint.js";
+import type { DirectStream, TransportSession } from "./session.js";
+
+/** A look at the first lane of a client, before there is a session. */
+export interface LaneLook {
+  /**
+   * Called with all bytes of the lane that have arrived, and again with more, until it returns false. What it throws goes to `onFailed`.
+   *
+   * @param start where the lane's frames begin
+   */
+  look(bytes: Uint8Array, start: number, stream: DirectStream): boolean;
+  /** The first stream is no lane. */
+  onOther(): void;
+  /** The peer is gone, the transport cannot be read, or the look has failed. */
+  onFailed(error: RpcError): void;
+}
+
+/** Looks at what a client begins its session with: whoever takes the session later receives all bytes again. */
+export function lookAtFirstLane(transport: TransportSession, prefix: Uint8Array, look: LaneLook): void {
+  const onStream = (stream: DirectStream, expected: Uint8Array): void => {
+    if (stream.peek === undefined) {
+      look.onFailed(unable());
+      return;
+    }
+    const onBytes = (bytes: Uint8Array): boolean => {
+      try {
+        const start = laneStart(bytes, expected);
+        if (start === undefined) return true;
+        if (start >= 0) return look.look(bytes, start, stream);
+        look.onOther();
+      } catch (error) {
+        look.onFailed(RpcError.from(error, "invalid_argument"));
+      }
+      return false;
+    };
+    const onGone = (): void =>
+      look.onFailed(new RpcError("cancelled", "the peer ended its first stream before its greeting"));
+    stream.peek(onBytes, onGone);
+  };
+  if (!("openStream" in transport)) look.onFailed(unable());
+  // One byte stream has no prefix.
+  else if (transport.sole !== undefined) onStream(transport.sole, new Uint8Array(0));
+  else if (transport.firstStream === undefined) look.onFailed(unable());
+  else transport.firstStream((stream) => onStream(stream, prefix));
+}
+
+/**
+ * Reads the frame that begins at `start`; undefined while more bytes are needed. Throws `RpcError` for one of more than `maxBytes`, which
+ * is `limits.maxGreetingBytes`.
+ *
+ * @param use receives the frame, whose bytes are lent
+ */
+export function frameAt<Result>(
+  bytes: Uint8Array,
+  start: number,
+  maxBytes: number,
+  use: (frame: Frame) => Result,
+): { readonly result: Result; readonly end: number } | undefined {
+  const bodyStart = varintEnd(bytes, start);
+  if (bodyStart === undefined) return undefined;
+  const end = bodyStart + readVarint(bytes, start);
+  if (end - start > maxBytes) {
+    throw new RpcError("resource_exhausted", `a greeting has at most ${maxBytes} bytes (limits.maxGreetingBytes)`);
+  }
+  if (bytes.length < end) return undefined;
+  const results: Result[] = [];
+  const reader = new FrameReader(maxBytes, new MemoryBudget(maxBytes, "limits.maxGreetingBytes"));
+  reader.push(bytes.subarray(0, end), start, (frame) => {
+    results.push(use(frame));
+  });
+  return { result: results[0] as Result, end };
+}
+
+/** Where the frames of a lane begin; -1 where the stream is none, undefined while more bytes are needed. */
+function laneStart(bytes: Uint8Array, prefix: Uint8Array): number | undefined {
+  const known = Math.min(prefix.length, bytes.length);
+  for (let at = 0; at < known; at++) if (bytes[at] !== prefix[at]) return -1;
+  const end = varintEnd(bytes, prefix.length);
+  if (end === undefined) return undefined;
+  return readVarint(bytes, prefix.length) === StreamKind.Lane ? end : -1;
+}
+
+/** Where the varint at `at` ends; undefined while it is incomplete. */
+function varintEnd(bytes: Uint8Array, at: number): number | undefined {
+  if (at >= bytes.length) return undefined;
+  const end = at + varintLengthFromFirstByte(bytes[at] as number);
+  return end > bytes.length ? undefined : end;
+}
+
+function unable(): RpcError {
+  return new RpcError("internal", "the transport cannot be read before there is a session: it carries no greeting");
+}

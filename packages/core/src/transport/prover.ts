@@ -1,0 +1,47 @@
+import type { CloseInfo, TransportSession } from "./session.js";
+import type { Limits } from "../limits.js";
+import type { Frame } from "../wire/frame.js";
+import type { FrameWriter } from "../wire/writer.js";
+
+/** The session, as far as the proof of its client's key needs it. */
+export interface ProvingHost {
+  readonly transport: TransportSession;
+  /** The server's URL, where it is known. */
+  readonly peer: string | undefined;
+  readonly limits: Limits;
+  readonly closed: Promise<unknown>;
+  close(info: CloseInfo): unknown;
+  /** A lane to send on; undefined when the session has ended. */
+  openLane(): { sendCredentials(write: (out: FrameWriter) => void): void } | undefined;
+}
+
+/** The side of a client that answers its server's questions about it. */
+export interface ClientSide {
+  /** A credentials frame of the server, whose bytes are lent. */
+  onFrame(frame: Frame): void;
+  /** The server has let the session in. */
+  onHello?(): void;
+  /** A call has failed since its caller is not authenticated. */
+  onUnauthenticated(): void;
+  /** The session has ended. */
+  stop(): void;
+}
+
+/** Proves that a client has its key: `prover` of `@quicrpc/core/proof` makes one. It serves any number of sessions. */
+export interface Prover {
+  /** What the hello of a session says of it, encoded. */
+  readonly fields: Uint8Array;
+  /**
+   * Answers the questions of a session that begins.
+   *
+   * @param renewal takes those about credentials, where they are renewed
+   */
+  follow(session: ProvingHost, credentials: string | undefined, renewal: ClientSide | undefined): ClientSide;
+  /** Returns the encoded field that proves new credentials in a session; undefined where its server has not asked for that. */
+  prove(session: object, credentials: string): Promise<Uint8Array | undefined>;
+  /**
+   * Resolves when the server of a session that was made with this prover has let it in, or the session has ended: no call may be made before. Rejects
+   * with `deadline_exceeded` where the server does neither within `limits.maxHandshakeMs`, and with the reason of the signal; the session is closed then.
+   */
+  proven(session: object, signal?: AbortSignal): Promise<void>;
+}

@@ -1,0 +1,86 @@
+import { ProtocolError } from "../errors.js";
+import type { UnsharedBytes } from "../platform-types.js";
+import { Cursor } from "./cursor.js";
+import { ByteWriter } from "./writer.js";
+
+/** Bytes of a nonce, and of the keying material of a channel. */
+export const NONCE_BYTES = 32;
+export const CHANNEL_BYTES = 32;
+/** Bytes of both signatures: r and s of ECDSA on P-256 (IEEE P1363), and that of Ed25519 (RFC 8032). */
+const SIGNATURE_BYTES = 64;
+/** Bytes of an audience, at most. */
+const MAX_AUDIENCE_BYTES = 1024;
+
+/** Algorithms by their number, with the bytes of a public key: x and y of a point on P-256, and a point as of RFC 8032. */
+const ALGORITHMS = [
+  { number: 1, name: "ES256", keyBytes: 64 },
+  { number: 2, name: "Ed25519", keyBytes: 32 },
+] as const;
+
+/** An algorithm by which a client proves that it has its key. */
+export type ProofAlgorithm = (typeof ALGORITHMS)[number]["name"];
+
+/** A proof, and the nonce that it answers. */
+export interface ProofClaim {
+  readonly nonce: Uint8Array;
+  readonly proof: Uint8Array;
+}
+
+/** What a proof says, ahead of its signature. */
+export interface ProofStatement {
+  readonly algorithm: ProofAlgorithm;
+  /** The public key. */
+  readonly key: UnsharedBytes;
+  /** Keying material of the client's TLS connection; empty where there is none. */
+  readonly channel: UnsharedBytes;
+  /** The URL that the client connected to; empty where it does not know. */
+  readonly audience: string;
+}
+
+/** A proof as it was read. */
+export interface SignedStatement extends ProofStatement {
+  readonly signature: UnsharedBytes;
+  /** What was signed, but for what comes before it (`signedBytes`). */
+  readonly said: UnsharedBytes;
+}
+
+export function newNonce(): UnsharedBytes {
+  return crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
+}
+
+/** A statement: algorithm (u8) | key | channel length (varint), channel | audience length (varint), audience (UTF-8). The signature follows. */
+export function writeStatement({ algorithm, key, channel, audience }: ProofStatement): UnsharedBytes {
+  const text = new TextEncoder().encode(audience);
+  const out = new ByteWriter();
+  out.byte(ALGORITHMS.find(({ name }) => name === algorithm)?.number ?? 0);
+  out.bytes(key);
+  for (const part of [channel, text.length > MAX_AUDIENCE_BYTES ? new Uint8Array(0) : text]) {
+    out.varint(part.length);
+    out.bytes(part);
+  }
+  return out.written().slice();
+}
+
+/** Reads a proof. Throws `ProtocolError` where it is none, or of another algorithm. */
+export function readProof(proof: Uint8Array): SignedStatement {
+  const cursor = new Cursor(proof, 0, proof.length);
+  const number = cursor.byte();
+  const algorithm = ALGORITHMS.find((known) => known.number === number);
+  if (algorithm === undefined) throw new ProtocolError(`a proof by the algorithm ${number} is not taken`);
+  const key = part(proof, cursor.take(algorithm.keyBytes), algorithm.keyBytes);
+  const channel = cursor.nested().rest() as UnsharedBytes;
+  if (channel.length !== 0 && channel.length !== CHANNEL_BYTES)
+    throw new ProtocolError("a channel has 32 bytes, or none");
+  const audience = cursor.nested();
+  if (audience.end - audience.position > MAX_AUDIENCE_BYTES) {
+    throw new ProtocolError(`the audience of a proof has at most ${MAX_AUDIENCE_BYTES} bytes`);
+  }
+  const said = part(proof, 0, cursor.position);
+  const signature = part(proof, cursor.take(SIGNATURE_BYTES), SIGNATURE_BYTES);
+  if (cursor.position !== proof.length) throw new ProtocolError("bytes follow the signature of a proof");
+  return { algorithm: algorithm.name, key, channel, audience: audience.text(), signature, said };
+}
+
+function part(bytes: Uint8Array, start: number, length: number): UnsharedBytes {
+  return bytes.slice(start, start + length);
+}

@@ -1,0 +1,19 @@
+import type { Connection, ConnectionState } from "@quicrpc/core";
+import { useCallback, useSyncExternalStore } from "react";
+
+// #region hook
+/** What a connection does now: `status`, and in `resuming` the streams that wait to go on. */
+export function useConnectionState(connection: Connection): ConnectionState {
+  const subscribe = useCallback(
+    (changed: () => void) => {
+      const states = connection.states();
+      void (async () => {
+        for await (const _ of states) changed();
+      })();
+      return () => void states.return();
+    },
+    [connection],
+  );
+  return useSyncExternalStore(subscribe, () => connection.state);
+}
+// #endregion hook
