@@ -45,9 +45,26 @@ export interface BindOptions {
 }
 
 /** One place of a `PortGroup`, for the process or thread that takes it. */
-export interface GroupMember {
+export type GroupMember = SteeredMember | RelayedMember;
+
+/** A place to which the kernel hands packets. */
+export interface SteeredMember {
   /** The place's socket: an open descriptor of this process. */
   readonly descriptor: number;
+  readonly relay?: undefined;
+  /** From 0. */
+  readonly place: number;
+}
+
+/** A place to which the process that has bound the group hands packets. It holds a secret: who has it can take the place. */
+export interface RelayedMember {
+  readonly descriptor?: undefined;
+  readonly relay: {
+    /** The port at which that process expects workers, on the loopback interface. */
+    readonly port: number;
+    /** The secret by which they know each other: 32 hexadecimal digits. */
+    readonly token: string;
+  };
   /** From 0. */
   readonly place: number;
 }

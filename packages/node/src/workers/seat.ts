@@ -1,7 +1,7 @@
 import type { Worker } from "node:cluster";
 import { type Backoff, backoffDelay } from "@quicrpc/core/transport";
 import type { ServerStats } from "../server.js";
-import type { FromWorker, ToWorker } from "./messages.js";
+import type { FromWorker, ToWorker, WorkerShare } from "./messages.js";
 import { endAfter, errorOf, GRACE_MS, send, watchProcess } from "./worker-process.js";
 
 const BACKOFF: Backoff = { initialMs: 100, maxMs: 5000, factor: 2 };
@@ -21,7 +21,7 @@ export const NOTHING: ServerStats = {
 
 /** The group that a seat belongs to. */
 export interface SeatGroup {
-  readonly ticketKey: string;
+  shareOf(place: number): WorkerShare;
   readonly maxTimeoutMs: number;
   /** Whether the group ends: nobody is replaced any more. */
   readonly isEnding: boolean;
@@ -84,7 +84,7 @@ export class Seat {
         this.heard = performance.now();
         if (message?.quicrpc === "join") {
           clearTimeout(silent);
-          send(worker, { quicrpc: "joined", ticketKey: group.ticketKey });
+          send(worker, { quicrpc: "joined", share: group.shareOf(place) });
         } else if (message?.quicrpc === "failed") {
           reject(errorOf(message.error));
           worker.process.kill("SIGKILL");
