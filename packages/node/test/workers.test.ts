@@ -89,238 +89,249 @@ async function connected(url: string): Promise<Connection> {
   return connection;
 }
 
-describe.skipIf(process.platform !== "linux").each(["kernel", "relay"] as const)(
-  "several workers on one port, steering %s",
-  (chosen) => {
-    beforeEach(() => {
-      steering = chosen;
-    });
+const severalWorkers = describe.skipIf(process.platform !== "linux").each(["kernel", "relay"] as const);
 
-    it.each([
-      ["quic://127.0.0.1:0"],
-      ["quic://[::]:0"],
-      ["https://127.0.0.1:0/rpc"],
-      ["tls://127.0.0.1:0"],
-      ["wss://127.0.0.1:0/rpc"],
-      [`unix:${join(tmpdir(), `quicrpc-workers-${process.pid}`)}`],
-    ])("share the clients of %s, and each keeps its own", async (listen) => {
-      const { child, said } = await group({ listen });
-      expect(said.pids).toHaveLength(SIZE);
-      expect(said.pids).not.toContain(child.pid);
-      const [url] = said.urls;
-      const sessions: Session[] = [];
-      const served = new Map<Session, number>();
-      // As many as it takes: by chance one worker gets none of a few.
-      while (new Set(served.values()).size < SIZE && sessions.length < 200) {
-        const session = await dialled(url);
-        sessions.push(session);
-        served.set(session, await session.unary(pid, undefined));
-      }
-      expect(new Set(served.values())).toEqual(new Set(said.pids));
-      for (const [session, worker] of served) expect(await session.unary(pid, undefined)).toBe(worker);
-    });
+severalWorkers("several workers on one port, steering %s", (chosen) => {
+  beforeEach(() => {
+    steering = chosen;
+  });
 
-    it("offer WebSocket on the port of the same number", async () => {
-      const { said } = await group({ listen: "quic://127.0.0.1:0", webSocket: true });
-      const ports = said.urls.map((url) => new URL(url).port);
-      expect(said.urls.map((url) => new URL(url).protocol)).toEqual(["quic:", "wss:"]);
-      expect(ports[0]).toBe(ports[1]);
-      for (const url of said.urls) expect(said.pids).toContain(await (await dialled(url)).unary(pid, undefined));
-    });
+  it.each([
+    ["quic://127.0.0.1:0"],
+    ["quic://[::]:0"],
+    ["https://127.0.0.1:0/rpc"],
+    ["tls://127.0.0.1:0"],
+    ["wss://127.0.0.1:0/rpc"],
+    [`unix:${join(tmpdir(), `quicrpc-workers-${process.pid}`)}`],
+  ])("share the clients of %s, and each keeps its own", async (listen) => {
+    const { child, said } = await group({ listen });
+    expect(said.pids).toHaveLength(SIZE);
+    expect(said.pids).not.toContain(child.pid);
+    const [url] = said.urls;
+    const sessions: Session[] = [];
+    const served = new Map<Session, number>();
+    // As many as it takes: by chance one worker gets none of a few.
+    while (new Set(served.values()).size < SIZE && sessions.length < 200) {
+      const session = await dialled(url);
+      sessions.push(session);
+      served.set(session, await session.unary(pid, undefined));
+    }
+    expect(new Set(served.values())).toEqual(new Set(said.pids));
+    for (const [session, worker] of served) expect(await session.unary(pid, undefined)).toBe(worker);
+  });
 
-    it("take another port where that of the same number is taken over TCP", async () => {
-      const child = start({ listen: "quic://127.0.0.1:0", webSocket: true }, { takesFirst: true });
-      const { taken } = await hear<{ taken: number }>(child, "taken");
-      const { urls, pids } = await hear<Said>(child, "urls");
-      expect(new Set(urls.map((url) => new URL(url).port)).size).toBe(1);
-      expect(urls[0]).not.toBe(`quic://127.0.0.1:${taken}`);
-      for (const url of urls) expect(pids).toContain(await (await dialled(url)).unary(pid, undefined));
-    });
+  it("offer WebSocket on the port of the same number", async () => {
+    const { said } = await group({ listen: "quic://127.0.0.1:0", webSocket: true });
+    const ports = said.urls.map((url) => new URL(url).port);
+    expect(said.urls.map((url) => new URL(url).protocol)).toEqual(["quic:", "wss:"]);
+    expect(ports[0]).toBe(ports[1]);
+    for (const url of said.urls) expect(said.pids).toContain(await (await dialled(url)).unary(pid, undefined));
+  });
 
-    it.each([
-      ["", {}],
-      [", with ids that a balancer routes by", { connectionIds: { serverId: "0x1122334455667788" } }],
-    ])("keep a client whose address changes%s", async (_, options) => {
-      const { said } = await group({ listen: "quic://127.0.0.1:0", ...options });
-      const port = Number(new URL(said.urls[0]).port);
-      const clients = await Promise.all(
-        Array.from({ length: 8 }, async () => {
-          const endpoint = Endpoint.bind({ host: "127.0.0.1" });
-          open.push(endpoint);
-          const tls = { serverCertificateHashes: [certificate.hash] };
-          const transport = await endpoint.connect({ host: "127.0.0.1", port, alpn: ["quicrpc/1"], tls });
-          const session = createSession(transport);
-          return { endpoint, session, worker: await session.unary(pid, undefined) };
+  it("take another port where that of the same number is taken over TCP", async () => {
+    const child = start({ listen: "quic://127.0.0.1:0", webSocket: true }, { takesFirst: true });
+    const { taken } = await hear<{ taken: number }>(child, "taken");
+    const { urls, pids } = await hear<Said>(child, "urls");
+    expect(new Set(urls.map((url) => new URL(url).port)).size).toBe(1);
+    expect(urls[0]).not.toBe(`quic://127.0.0.1:${taken}`);
+    for (const url of urls) expect(pids).toContain(await (await dialled(url)).unary(pid, undefined));
+  });
+
+  it.each([
+    ["", {}],
+    [", with ids that a balancer routes by", { connectionIds: { serverId: "0x1122334455667788" } }],
+    [", and has proven its first one by a Retry", { transport: { retryThreshold: 0 } }],
+  ])("keep a client whose address changes%s", async (_, options) => {
+    const { said } = await group({ listen: "quic://127.0.0.1:0", ...options });
+    const port = Number(new URL(said.urls[0]).port);
+    const clients = await Promise.all(
+      Array.from({ length: 8 }, async () => {
+        const endpoint = Endpoint.bind({ host: "127.0.0.1" });
+        open.push(endpoint);
+        const tls = { serverCertificateHashes: [certificate.hash] };
+        const transport = await endpoint.connect({ host: "127.0.0.1", port, alpn: ["quicrpc/1"], tls });
+        const session = createSession(transport);
+        return { endpoint, session, worker: await session.unary(pid, undefined) };
+      }),
+    );
+    expect(new Set(clients.map(({ worker }) => worker)).size).toBeGreaterThan(1);
+    for (let moves = 0; moves < 25; moves++) {
+      await Promise.all(
+        clients.map(async ({ endpoint, session, worker }) => {
+          const calls = Array.from({ length: 4 }, () => session.unary(pid, undefined));
+          endpoint.rebind();
+          expect(await Promise.all([...calls, session.unary(pid, undefined)])).toEqual(
+            Array.from({ length: 5 }, () => worker),
+          );
         }),
       );
-      expect(new Set(clients.map(({ worker }) => worker)).size).toBeGreaterThan(1);
-      for (let moves = 0; moves < 25; moves++) {
-        await Promise.all(
-          clients.map(async ({ endpoint, session, worker }) => {
-            const calls = Array.from({ length: 4 }, () => session.unary(pid, undefined));
-            endpoint.rebind();
-            expect(await Promise.all([...calls, session.unary(pid, undefined)])).toEqual(
-              Array.from({ length: 5 }, () => worker),
-            );
-          }),
-        );
-      }
-    });
+    }
+  });
 
-    it("replace one that dies, and the others' clients do not notice", async () => {
-      const { child, said } = await group({ listen: "quic://127.0.0.1:0" });
-      const [url] = said.urls;
-      const connections = await Promise.all(Array.from({ length: 12 }, () => connected(url)));
-      const workers = await Promise.all(connections.map((connection) => connection.unary(pid, undefined)));
-      const [victim] = workers;
-      const before = connections.map(({ session }) => session);
-      const told = hear<{ error: string }>(child, "error");
-      connections[0]?.notify(crash, undefined).catch(() => {});
-      expect((await told).error).toContain(`(process ${victim}) ended: signal SIGKILL`);
-      // The first call finds out: what was sent to the worker that died is answered by nobody.
-      await Promise.allSettled(connections.map((connection) => connection.unary(pid, undefined)));
-      const after = await Promise.all(connections.map((connection) => connection.unary(pid, undefined)));
-      for (const [index, worker] of workers.entries()) {
-        if (worker === victim) expect(after[index]).not.toBe(victim);
-        else expect([after[index], connections[index]?.session]).toEqual([worker, before[index]]);
-      }
-      for (;;) {
-        const { pids } = await ask(child, "say");
-        if (pids.length === SIZE && pids.every((one) => one !== victim)) break;
-      }
-    });
+  it("replace one that dies, and the others' clients do not notice", async () => {
+    const { child, said } = await group({ listen: "quic://127.0.0.1:0" });
+    const [url] = said.urls;
+    const connections = await Promise.all(Array.from({ length: 12 }, () => connected(url)));
+    const workers = await Promise.all(connections.map((connection) => connection.unary(pid, undefined)));
+    const [victim] = workers;
+    const before = connections.map(({ session }) => session);
+    const told = hear<{ error: string }>(child, "error");
+    connections[0]?.notify(crash, undefined).catch(() => {});
+    expect((await told).error).toContain(`(process ${victim}) ended: signal SIGKILL`);
+    // The first call finds out: what was sent to the worker that died is answered by nobody.
+    await Promise.allSettled(connections.map((connection) => connection.unary(pid, undefined)));
+    const after = await Promise.all(connections.map((connection) => connection.unary(pid, undefined)));
+    for (const [index, worker] of workers.entries()) {
+      if (worker === victim) expect(after[index]).not.toBe(victim);
+      else expect([after[index], connections[index]?.session]).toEqual([worker, before[index]]);
+    }
+    for (;;) {
+      const { pids } = await ask(child, "say");
+      if (pids.length === SIZE && pids.every((one) => one !== victim)) break;
+    }
+  });
 
-    it("replace one that is stuck", async () => {
-      const { child, said } = await group({ listen: "quic://127.0.0.1:0", workers: 1, workerStuckMs: 3000 });
-      const told = hear<{ error: string }>(child, "error");
-      process.kill(said.pids[0] as number, "SIGSTOP");
-      expect((await told).error).toContain("has not answered for 3 s");
-      const connection = await connected(said.urls[0]);
-      expect(await connection.unary(pid, undefined)).not.toBe(said.pids[0]);
-    });
+  it("replace one that is stuck", async () => {
+    const { child, said } = await group({ listen: "quic://127.0.0.1:0", workers: 1, workerStuckMs: 3000 });
+    const told = hear<{ error: string }>(child, "error");
+    process.kill(said.pids[0] as number, "SIGSTOP");
+    expect((await told).error).toContain("has not answered for 3 s");
+    const connection = await connected(said.urls[0]);
+    expect(await connection.unary(pid, undefined)).not.toBe(said.pids[0]);
+  });
 
-    it("are restarted one after the other without an error at any caller", async () => {
-      const { child, said } = await group({ listen: "quic://127.0.0.1:0" });
-      const [url] = said.urls;
-      const connections = await Promise.all(Array.from({ length: 12 }, () => connected(url)));
-      const over = new AbortController();
-      const calling = connections.map(async (connection) => {
-        const pids = new Set<number>();
-        while (!over.signal.aborted) pids.add(await connection.unary(slow, 5));
-        return pids;
-      });
-      const { pids } = await ask(child, "restart");
-      over.abort();
-      expect(pids).toHaveLength(SIZE);
-      expect(pids.filter((one) => said.pids.includes(one))).toEqual([]);
-      const seen = await Promise.all(calling);
-      for (const one of seen) expect(one.size).toBeGreaterThan(1);
+  it("are restarted one after the other without an error at any caller", async () => {
+    const { child, said } = await group({ listen: "quic://127.0.0.1:0" });
+    const [url] = said.urls;
+    const connections = await Promise.all(Array.from({ length: 12 }, () => connected(url)));
+    const over = new AbortController();
+    const calling = connections.map(async (connection) => {
+      const pids = new Set<number>();
+      while (!over.signal.aborted) pids.add(await connection.unary(slow, 5));
+      return pids;
     });
+    const { pids } = await ask(child, "restart");
+    over.abort();
+    expect(pids).toHaveLength(SIZE);
+    expect(pids.filter((one) => said.pids.includes(one))).toEqual([]);
+    const seen = await Promise.all(calling);
+    for (const one of seen) expect(one.size).toBeGreaterThan(1);
+  });
 
-    it("tell their clients over the time that a restart is given", async () => {
-      const { child, said } = await group({ listen: "quic://127.0.0.1:0", workers: 1 });
-      const connections = await Promise.all([1, 2].map(() => connected(said.urls[0])));
-      for (const connection of connections) await connection.unary(pid, undefined);
-      const sessions = connections.map(({ session }) => session as Session);
-      child.send("restart slowly");
-      await Promise.race(sessions.map(({ draining }) => draining));
-      const next = sessions.map(({ takesCalls }) => takesCalls);
-      expect(next).toEqual(expect.arrayContaining([false, true]));
-      const answers = await Promise.all(connections.map((connection) => connection.unary(pid, undefined)));
-      for (const [index, stays] of next.entries()) expect(answers[index] === said.pids[0]).toBe(stays);
+  it("tell their clients over the time that a restart is given", async () => {
+    const { child, said } = await group({ listen: "quic://127.0.0.1:0", workers: 1 });
+    const connections = await Promise.all([1, 2].map(() => connected(said.urls[0])));
+    for (const connection of connections) await connection.unary(pid, undefined);
+    const sessions = connections.map(({ session }) => session as Session);
+    child.send("restart slowly");
+    await Promise.race(sessions.map(({ draining }) => draining));
+    const next = sessions.map(({ takesCalls }) => takesCalls);
+    expect(next).toEqual(expect.arrayContaining([false, true]));
+    const answers = await Promise.all(connections.map((connection) => connection.unary(pid, undefined)));
+    for (const [index, stays] of next.entries()) expect(answers[index] === said.pids[0]).toBe(stays);
+  });
+
+  it("take new clients while one drains, also where there is one alone", async () => {
+    const { child, said } = await group({ listen: "quic://127.0.0.1:0", workers: 1 });
+    const [url] = said.urls;
+    const busy = await dialled(url);
+    let settled = false;
+    const call = busy.unary(slow, 60_000).finally(() => (settled = true));
+    call.catch(() => {});
+    child.send("restart");
+    const next = await connected(url);
+    let answered = said.pids[0];
+    while (answered === said.pids[0]) answered = await next.unary(pid, undefined);
+    expect(settled).toBe(false);
+  });
+
+  it("end the sessions of one that died as it drained, whose place nobody takes", async () => {
+    const { child, said } = await group({ listen: "quic://127.0.0.1:0", workers: 1 });
+    const [url] = said.urls;
+    const busy = await dialled(url);
+    const call = busy.unary(slow, 60_000);
+    call.catch(() => {});
+    child.send("restart");
+    const next = await connected(url);
+    while ((await next.unary(pid, undefined)) === said.pids[0]);
+    process.kill(said.pids[0] as number, "SIGKILL");
+    await expect(call).rejects.toThrow("stateless reset");
+  });
+
+  it("go on where the program that is to follow them cannot serve", async () => {
+    const { child, said } = await group({ listen: "quic://127.0.0.1:0", workers: 1 });
+    const failed = hear<{ restart: string }>(child, "restart");
+    child.send("break");
+    expect((await failed).restart).toContain("exit code 1");
+    const session = await dialled(said.urls[0]);
+    expect(await session.unary(pid, undefined)).toBe(said.pids[0]);
+  });
+
+  it("are one for each place, also where one dies as they are restarted", async () => {
+    const { child, said } = await group({ listen: "quic://127.0.0.1:0" });
+    const told = hear<{ error: string }>(child, "error");
+    process.kill(said.pids[0] as number, "SIGKILL");
+    await told;
+    const { pids } = await ask(child, "restart");
+    const children = await readFile(`/proc/${child.pid}/task/${child.pid}/children`, "utf8");
+    expect(children.trim().split(" ").map(Number)).toEqual(expect.arrayContaining([...pids]));
+    expect(children.trim().split(" ")).toHaveLength(SIZE);
+    expect(pids).toHaveLength(SIZE);
+  });
+
+  it("are replaced when their own program ends their server, and get no clients meanwhile", async () => {
+    const { child, said } = await group({ listen: "quic://127.0.0.1:0" });
+    const [leaver] = said.pids;
+    const told = hear<{ error: string }>(child, "error");
+    process.kill(leaver as number, "SIGTERM");
+    expect((await told).error).toContain(`(process ${leaver}) ended: exit code 0`);
+    const sessions = await Promise.all(Array.from({ length: 12 }, () => dialled(said.urls[0])));
+    for (const worker of await Promise.all(sessions.map((session) => session.unary(pid, undefined)))) {
+      expect(worker).not.toBe(leaver);
+    }
+  });
+
+  it("end with the process that keeps them: drained by SIGTERM, with calls answered", async () => {
+    const { child, said } = await group({ listen: ["quic://127.0.0.1:0", "tls://127.0.0.1:0"] });
+    const sessions = await Promise.all([...said.urls, ...said.urls].map(dialled));
+    const calls = sessions.map((session) => session.unary(slow, 200));
+    await Promise.all(sessions.map((session) => session.ping()));
+    const ended = once(child, "exit");
+    child.kill("SIGTERM");
+    for (const worker of await Promise.all(calls)) expect(said.pids).toContain(worker);
+    expect(await ended).toEqual([0, null]);
+    for (const worker of said.pids) expect(() => process.kill(worker, 0)).toThrow("ESRCH");
+  });
+
+  it("add up what they hold", async () => {
+    const { child, said } = await group({ listen: "quic://127.0.0.1:0" });
+    await Promise.all(Array.from({ length: 7 }, () => dialled(said.urls[0])));
+    let sessions = 0;
+    while (sessions !== 7) ({ sessions } = (await ask(child, "say")).stats);
+  });
+
+  it("fail together, with the error of one", async () => {
+    const taken = createSocket("udp4").bind(0, "127.0.0.1");
+    await once(taken, "listening");
+    open.push(taken);
+    const { port } = taken.address();
+    expect(await hear(start({ listen: `quic://127.0.0.1:${port}` }), "failed")).toMatchObject({
+      failed: {
+        name: "TransportError",
+        code: "EADDRINUSE",
+        message: expect.stringContaining(`quic://127.0.0.1:${port}`),
+      },
     });
-
-    it("take new clients while one drains, also where there is one alone", async () => {
-      const { child, said } = await group({ listen: "quic://127.0.0.1:0", workers: 1 });
-      const [url] = said.urls;
-      const busy = await dialled(url);
-      let settled = false;
-      const call = busy.unary(slow, 60_000).finally(() => (settled = true));
-      call.catch(() => {});
-      child.send("restart");
-      const next = await connected(url);
-      let answered = said.pids[0];
-      while (answered === said.pids[0]) answered = await next.unary(pid, undefined);
-      expect(settled).toBe(false);
+    expect(await hear(start({ listen: "quic://127.0.0.1:0", tls: { cert: "x", key: "y" } }), "failed")).toMatchObject({
+      failed: { name: "TransportError", code: "ERR_QUIC_INVALID_OPTION" },
     });
+  });
 
-    it("go on where the program that is to follow them cannot serve", async () => {
-      const { child, said } = await group({ listen: "quic://127.0.0.1:0", workers: 1 });
-      const failed = hear<{ restart: string }>(child, "restart");
-      child.send("break");
-      expect((await failed).restart).toContain("exit code 1");
-      const session = await dialled(said.urls[0]);
-      expect(await session.unary(pid, undefined)).toBe(said.pids[0]);
-    });
-
-    it("are one for each place, also where one dies as they are restarted", async () => {
-      const { child, said } = await group({ listen: "quic://127.0.0.1:0" });
-      const told = hear<{ error: string }>(child, "error");
-      process.kill(said.pids[0] as number, "SIGKILL");
-      await told;
-      const { pids } = await ask(child, "restart");
-      const children = await readFile(`/proc/${child.pid}/task/${child.pid}/children`, "utf8");
-      expect(children.trim().split(" ").map(Number)).toEqual(expect.arrayContaining([...pids]));
-      expect(children.trim().split(" ")).toHaveLength(SIZE);
-      expect(pids).toHaveLength(SIZE);
-    });
-
-    it("are replaced when their own program ends their server, and get no clients meanwhile", async () => {
-      const { child, said } = await group({ listen: "quic://127.0.0.1:0" });
-      const [leaver] = said.pids;
-      const told = hear<{ error: string }>(child, "error");
-      process.kill(leaver as number, "SIGTERM");
-      expect((await told).error).toContain(`(process ${leaver}) ended: exit code 0`);
-      const sessions = await Promise.all(Array.from({ length: 12 }, () => dialled(said.urls[0])));
-      for (const worker of await Promise.all(sessions.map((session) => session.unary(pid, undefined)))) {
-        expect(worker).not.toBe(leaver);
-      }
-    });
-
-    it("end with the process that keeps them: drained by SIGTERM, with calls answered", async () => {
-      const { child, said } = await group({ listen: ["quic://127.0.0.1:0", "tls://127.0.0.1:0"] });
-      const sessions = await Promise.all([...said.urls, ...said.urls].map(dialled));
-      const calls = sessions.map((session) => session.unary(slow, 200));
-      await Promise.all(sessions.map((session) => session.ping()));
-      const ended = once(child, "exit");
-      child.kill("SIGTERM");
-      for (const worker of await Promise.all(calls)) expect(said.pids).toContain(worker);
-      expect(await ended).toEqual([0, null]);
-      for (const worker of said.pids) expect(() => process.kill(worker, 0)).toThrow("ESRCH");
-    });
-
-    it("add up what they hold", async () => {
-      const { child, said } = await group({ listen: "quic://127.0.0.1:0" });
-      await Promise.all(Array.from({ length: 7 }, () => dialled(said.urls[0])));
-      let sessions = 0;
-      while (sessions !== 7) ({ sessions } = (await ask(child, "say")).stats);
-    });
-
-    it("fail together, with the error of one", async () => {
-      const taken = createSocket("udp4").bind(0, "127.0.0.1");
-      await once(taken, "listening");
-      open.push(taken);
-      const { port } = taken.address();
-      expect(await hear(start({ listen: `quic://127.0.0.1:${port}` }), "failed")).toMatchObject({
-        failed: {
-          name: "TransportError",
-          code: "EADDRINUSE",
-          message: expect.stringContaining(`quic://127.0.0.1:${port}`),
-        },
-      });
-      expect(await hear(start({ listen: "quic://127.0.0.1:0", tls: { cert: "x", key: "y" } }), "failed")).toMatchObject(
-        {
-          failed: { name: "TransportError", code: "ERR_QUIC_INVALID_OPTION" },
-        },
+  it("are as many as one may have", async () => {
+    for (const workers of [0, 1.5, 128, "all"] as number[]) {
+      await expect(serve({ workers, routers: [] })).rejects.toThrow(
+        `the option workers is "auto" or an integer from 1 to 127`,
       );
-    });
-
-    it("are as many as one may have", async () => {
-      for (const workers of [0, 1.5, 128, "all"] as number[]) {
-        await expect(serve({ workers, routers: [] })).rejects.toThrow(
-          `the option workers is "auto" or an integer from 1 to 127`,
-        );
-      }
-    });
-  },
-);
+    }
+  });
+});

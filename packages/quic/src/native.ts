@@ -96,12 +96,13 @@ interface NativeModule {
   steerGroup(
     descriptors: number[],
     accepting: Uint8Array,
+    empty: Uint8Array,
     claimed: Uint8Array,
     turn: number,
     ids: Uint8Array,
   ): number | NativeFailure;
   bindRelay(host: Uint8Array, port: number, places: number, token: Uint8Array, ids: Uint8Array): string | NativeFailure;
-  steerRelay(relay: number, accepting: Uint8Array): undefined | NativeFailure;
+  steerRelay(relay: number, accepting: Uint8Array, empty: Uint8Array): undefined | NativeFailure;
   closeRelay(relay: number): void;
 }
 

@@ -34,7 +34,7 @@ export interface InheritedPortOptions {
 
 /** What hands the packets of a port to its places. */
 interface Steering {
-  accept(places: readonly number[]): void;
+  accept(places: Uint8Array, empty: Uint8Array): void;
   close(): void;
 }
 
@@ -76,7 +76,7 @@ export class PortGroup {
         relay: { port: channel, token: token.toString("hex") },
       }));
       return new PortGroup(found, members, {
-        accept: (accepting) => void unwrap(native.steerRelay(relay, Uint8Array.from(accepting))),
+        accept: (accepting, empty) => void unwrap(native.steerRelay(relay, accepting, empty)),
         close: () => native.closeRelay(relay),
       });
     }
@@ -85,8 +85,8 @@ export class PortGroup {
       .map(Number);
     const members = descriptors.map((descriptor, place) => ({ descriptor, place }));
     return new PortGroup(found, members, {
-      accept: (accepting) =>
-        void unwrap(native.steerGroup(descriptors, Uint8Array.from(accepting), new Uint8Array(0), 0, ids)),
+      accept: (accepting, empty) =>
+        void unwrap(native.steerGroup(descriptors, accepting, empty, new Uint8Array(0), 0, ids)),
       close: () => {
         for (const descriptor of descriptors) closeSync(descriptor);
       },
@@ -115,9 +115,8 @@ export class PortGroup {
     // Among the processes that have had new clients go to their places.
     let turn = 0;
     return new PortGroup(port, members, {
-      accept: (accepting) => {
-        const own = Uint8Array.from(claimed);
-        turn = unwrap(native.steerGroup(descriptors, Uint8Array.from(accepting), own, turn, ids));
+      accept: (accepting, empty) => {
+        turn = unwrap(native.steerGroup(descriptors, accepting, empty, Uint8Array.from(claimed), turn, ids));
       },
       close: () => {
         for (const { descriptor } of members) if (taken.delete(descriptor)) native.unclaimPlace(descriptor);
@@ -126,11 +125,12 @@ export class PortGroup {
   }
 
   /**
-   * Has new clients go to these places alone, such as while a worker drains. Sessions stay where they are; where the sockets were
-   * inherited, those of processes that are gone are ended, and nothing changes once a process that came later has called this.
+   * Has new clients go to these places alone, such as while a worker drains. Sessions stay where they are. Packets for places that are
+   * `empty`, which have no worker, go to the first of `places`, whose worker ends their sessions. Where the sockets were inherited, so
+   * do those of processes that are gone, and nothing changes once a process that came later has called this.
    */
-  accept(places: readonly number[] = this.members.map(({ place }) => place)): void {
-    if (this.#open) this.#steering.accept(places);
+  accept(places: readonly number[] = this.members.map(({ place }) => place), empty: readonly number[] = []): void {
+    if (this.#open) this.#steering.accept(Uint8Array.from(places), Uint8Array.from(empty));
   }
 
   /**

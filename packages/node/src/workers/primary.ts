@@ -217,12 +217,16 @@ export class PrimaryServer implements Server {
     };
   }
 
-  /** New clients go to the workers that serve; where none does they wait in the sockets. */
+  /** New clients go to the workers that serve; where none does they wait in the sockets. Sessions of workers that are gone are ended by another. */
   private steer(): void {
     if (this.ending !== undefined) return;
     const serving = this.seats.filter(({ serves }) => serves);
     const places = (serving.length > 0 ? serving : this.filled).map(({ place }) => place);
-    for (const port of this.ports) port.accept(places.flatMap((place) => port.members[place]?.place ?? []));
+    const empty = this.seats.filter(({ worker }) => worker === undefined).map(({ place }) => place);
+    for (const port of this.ports) {
+      const inPort = (place: number): number | readonly number[] => port.members[place]?.place ?? [];
+      port.accept(places.flatMap(inPort), empty.flatMap(inPort));
+    }
     this.passed?.handTo(serving.flatMap(({ worker }) => worker ?? []));
   }
 

@@ -27,7 +27,7 @@ export interface SeatGroup {
   readonly isEnding: boolean;
   fork(place: number): Worker;
   onServing(urls: readonly string[]): void;
-  /** Called when a place that served serves no longer. */
+  /** Called when a place that served serves no longer, and when it has lost its worker. */
   onLeaving(): void;
   report(error: unknown): void;
 }
@@ -173,8 +173,9 @@ export class Seat {
     this.worker = undefined;
     this.stats = NOTHING;
     this.status = "empty";
-    if (!lost || this.group.isEnding) return;
+    if (this.group.isEnding) return;
     this.group.onLeaving();
+    if (!lost) return;
     this.group.report(error);
     if (livedMs > STABLE_MS) this.losses = 0;
     this.refill();

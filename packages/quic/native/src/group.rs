@@ -91,11 +91,12 @@ fn unclaimed(descriptors: &[RawFd], own: &[u8]) -> Vec<u8> {
         .collect()
 }
 
-/// Has new clients go to places that this process has claimed, and to the first of them what comes for places that no process has. The
-/// process that did so last decides: `turn` is what this returned before, or 0, and where another has done so since nothing changes.
+/// Has new clients go to places that this process has claimed, and to the first of them what comes for those that have no worker, in
+/// this process or any other. The process that did so last decides: `turn` is what this returned before, or 0, and where another has done so since nothing changes.
 pub fn steer_claimed(
     descriptors: &[RawFd],
     accepting: &[u8],
+    empty: &[u8],
     own: &[u8],
     turn: u32,
     layout: Layout,
@@ -113,7 +114,7 @@ pub fn steer_claimed(
         };
         mark(*descriptor, turn).map_err(|error| Failure::system(&error, "mark a socket of the group"))?;
     }
-    let gone = unclaimed(descriptors, own);
+    let gone = [empty, &unclaimed(descriptors, own)].concat();
     steer(descriptors, accepting, &gone, layout)?;
     Ok(turn)
 }

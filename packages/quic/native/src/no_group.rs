@@ -21,7 +21,7 @@ pub fn claim(_: &[i32], _: usize) -> Result<(SocketAddr, Vec<u8>), Failure> {
 
 pub fn unclaim(_: i32) {}
 
-pub fn steer_claimed(_: &[i32], _: &[u8], _: &[u8], _: u32, _: Layout) -> Result<u32, Failure> {
+pub fn steer_claimed(_: &[i32], _: &[u8], _: &[u8], _: &[u8], _: u32, _: Layout) -> Result<u32, Failure> {
     Err(unsupported())
 }
 

@@ -58,6 +58,8 @@ struct Routes {
     workers: Vec<Option<SocketAddr>>,
     /// The places that get new clients.
     accepting: Vec<u8>,
+    /// The places that have no worker: what comes for them goes to the first that accepts.
+    empty: Vec<u8>,
 }
 
 struct Shared {
@@ -102,6 +104,7 @@ impl Relay {
             routes: Mutex::new(Routes {
                 workers: vec![None; places],
                 accepting: (0..places as u8).collect(),
+                empty: Vec::new(),
             }),
             over: AtomicBool::new(false),
         });
@@ -135,17 +138,15 @@ impl Relay {
         self.channel_port
     }
 
-    /// Has new clients go to these places alone.
-    pub fn accept(&self, accepting: &[u8]) -> Result<(), Failure> {
+    /// Has new clients go to the places that accept alone, and the packets of places that have no worker to the first of them.
+    pub fn steer(&self, accepting: &[u8], empty: &[u8]) -> Result<(), Failure> {
         let mut routes = self.shared.routes();
-        if accepting.is_empty()
-            || accepting
-                .iter()
-                .any(|place| usize::from(*place) >= routes.workers.len())
-        {
-            return Err(Failure::option("new clients go to places of the group"));
+        let is_place = |place: &u8| usize::from(*place) < routes.workers.len();
+        if accepting.is_empty() || !accepting.iter().chain(empty).all(is_place) {
+            return Err(Failure::option("clients go to places of the group"));
         }
         routes.accepting = accepting.to_vec();
+        routes.empty = empty.to_vec();
         Ok(())
     }
 
@@ -211,7 +212,13 @@ impl Inbound {
         let stride = meta.stride.max(1);
         let place_at = |at: usize| {
             let datagram = &bytes[at..(at + stride).min(bytes.len())];
-            place_of(datagram, routes.workers.len(), &routes.accepting, layout)
+            let place = place_of(datagram, routes.workers.len(), &routes.accepting, layout)?;
+            let is_empty = routes.empty.iter().any(|empty| usize::from(*empty) == place);
+            Some(if is_empty {
+                usize::from(routes.accepting[0])
+            } else {
+                place
+            })
         };
         let mut at = 0;
         while at < bytes.len() {
@@ -380,18 +387,22 @@ mod tests {
         let relay = relay();
         let (_old, mut other) = (join(&relay, 1), join(&relay, 2));
         let mut next_one = join(&relay, 1);
-        relay.accept(&[1]).ok().unwrap();
+        relay.steer(&[1], &[]).ok().unwrap();
         for id in 0..20 {
             client().send_to(&long(&[id; 8]), relay.shared.address).unwrap();
             assert_eq!(next(&mut next_one).1, long(&[id; 8]));
         }
-        relay.accept(&[2]).ok().unwrap();
+        relay.steer(&[2], &[]).ok().unwrap();
         client().send_to(&long(&[1; 8]), relay.shared.address).unwrap();
         assert_eq!(next(&mut other).1, long(&[1; 8]));
         client().send_to(&short(1), relay.shared.address).unwrap();
         assert_eq!(next(&mut next_one).1, short(1));
-        assert!(relay.accept(&[]).is_err());
-        assert!(relay.accept(&[3]).is_err());
+        relay.steer(&[2], &[1]).ok().unwrap();
+        client().send_to(&short(1), relay.shared.address).unwrap();
+        assert_eq!(next(&mut other).1, short(1));
+        assert!(relay.steer(&[], &[]).is_err());
+        assert!(relay.steer(&[3], &[]).is_err());
+        assert!(relay.steer(&[0], &[3]).is_err());
     }
 
     #[test]
@@ -441,6 +452,23 @@ mod tests {
         client.send_to(&short(1), relay.shared.address).unwrap();
         client.send_to(&short(0), relay.shared.address).unwrap();
         assert_eq!(next(&mut worker).1, short(0));
+    }
+
+    #[test]
+    fn a_worker_that_does_not_read_holds_up_nobody() {
+        let relay = relay();
+        let (_stopped, mut other) = (join(&relay, 0), join(&relay, 1));
+        let client = client();
+        let flood = [short(0), vec![7; 1000]].concat();
+        // More than any socket's buffer holds.
+        for _ in 0..20_000 {
+            client.send_to(&flood, relay.shared.address).unwrap();
+        }
+        let mut got = false;
+        while !got {
+            client.send_to(&short(1), relay.shared.address).unwrap();
+            other.receive(|_, _, bytes| got = bytes == short(1));
+        }
     }
 
     #[test]

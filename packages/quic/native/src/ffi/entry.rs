@@ -99,10 +99,13 @@ pub fn bind_relay<'env>(
     returned(env, &bound().map_or_else(Answer::from, Answer::Text))
 }
 
-/// Has new clients go to these places alone. Returns undefined, or a failure list.
+/// Has new clients go to the places in `accepting` alone, and to the first of them what comes for those in `empty`. Returns undefined, or
+/// a failure list.
 #[napi]
-pub fn steer_relay<'env>(env: &'env Env, number: u32, accepting: &[u8]) -> Unknown<'env> {
-    let steered = relays().get(&number).map_or(Ok(()), |relay| relay.accept(accepting));
+pub fn steer_relay<'env>(env: &'env Env, number: u32, accepting: &[u8], empty: &[u8]) -> Unknown<'env> {
+    let steered = relays()
+        .get(&number)
+        .map_or(Ok(()), |relay| relay.steer(accepting, empty));
     returned(env, &steered.map_or_else(Answer::from, |()| Answer::Nothing))
 }
 
@@ -132,20 +135,21 @@ pub fn unclaim_place(descriptor: i32) {
     group::unclaim(descriptor);
 }
 
-/// Has new clients of a group go to the places in `accepting` alone. Where places are claimed, `claimed` has those of this process, and
+/// Has new clients of a group go to the places in `accepting` alone, and to the first of them what comes for those in `empty`. Where places are claimed, `claimed` has those of this process, and
 /// `turn` what this returned before; see `group::steer_claimed`. Returns the turn, or a failure list.
 #[napi]
 pub fn steer_group<'env>(
     env: &'env Env,
     descriptors: Vec<i32>,
     accepting: &[u8],
+    empty: &[u8],
     claimed: &[u8],
     turn: u32,
     ids: &[u8],
 ) -> Unknown<'env> {
     let steered = layout_of(ids).and_then(|layout| match claimed {
-        [] => group::steer(&descriptors, accepting, &[], layout).map(|()| turn),
-        own => group::steer_claimed(&descriptors, accepting, own, turn, layout),
+        [] => group::steer(&descriptors, accepting, empty, layout).map(|()| turn),
+        own => group::steer_claimed(&descriptors, accepting, empty, own, turn, layout),
     });
     returned(
         env,
