@@ -126,7 +126,7 @@ function chooseDriver(option: BindOptions["driver"]): string {
 }
 
 /** The process's environment goes before the option. */
-function flagOf(variable: string, option = true): boolean {
+export function flagOf(variable: string, option = true): boolean {
   const said = process.env[variable] || (option ? "1" : "0");
   if (said === "1" || said === "0") return said === "1";
   throw invalidOption(`${variable} must be 1 or 0, not ${JSON.stringify(said)}`);

@@ -101,7 +101,14 @@ interface NativeModule {
     turn: number,
     ids: Uint8Array,
   ): number | NativeFailure;
-  bindRelay(host: Uint8Array, port: number, places: number, token: Uint8Array, ids: Uint8Array): string | NativeFailure;
+  bindRelay(
+    host: Uint8Array,
+    port: number,
+    offload: boolean,
+    places: number,
+    token: Uint8Array,
+    ids: Uint8Array,
+  ): string | NativeFailure;
   steerRelay(relay: number, accepting: Uint8Array, empty: Uint8Array): undefined | NativeFailure;
   closeRelay(relay: number): void;
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { closeSync } from "node:fs";
-import { addressOf, type GroupMember, portOf, type SteeredMember } from "./bind-options.js";
+import { addressOf, flagOf, type GroupMember, portOf, type SteeredMember } from "./bind-options.js";
 import { type ConnectionIdOptions, packConnectionIds } from "./connection-ids.js";
 import { invalidOption, QuicError } from "./errors.js";
 import { loadNative, unwrap } from "./native.js";
@@ -69,7 +69,7 @@ export class PortGroup {
     const address = new TextEncoder().encode(addressOf(host));
     if (chooseSteering(steering) === "relay") {
       const token = randomBytes(TOKEN_BYTES);
-      const bound = unwrap(native.bindRelay(address, portOf(port), places, token, ids));
+      const bound = unwrap(native.bindRelay(address, portOf(port), flagOf("QUICRPC_OFFLOAD"), places, token, ids));
       const [relay = 0, found = 0, channel = 0] = bound.split(" ").map(Number);
       const members = Array.from({ length: places }, (_, place) => ({
         place,

@@ -86,15 +86,22 @@ pub struct Relay {
 }
 
 impl Relay {
-    pub fn bind(host: Option<IpAddr>, port: u16, places: usize, token: Token, layout: Layout) -> Result<Self, Failure> {
+    pub fn bind(
+        host: Option<IpAddr>,
+        port: u16,
+        offload: Offload,
+        places: usize,
+        token: Token,
+        layout: Layout,
+    ) -> Result<Self, Failure> {
         if places == 0 || places > MOST_PLACES {
             return Err(Failure::option(format!(
                 "a group has 1 to {MOST_PLACES} places, not {places}"
             )));
         }
-        let incoming = Socket::bind(host, port, Sharing::None, Offload::System)?;
+        let incoming = Socket::bind(host, port, Sharing::None, offload)?;
         let outgoing = incoming.duplicate()?;
-        let channel = Socket::bind(Some(Ipv4Addr::LOCALHOST.into()), 0, Sharing::None, Offload::System)?;
+        let channel = Socket::bind(Some(Ipv4Addr::LOCALHOST.into()), 0, Sharing::None, offload)?;
         let channel_port = channel.address().port();
         let to_workers = channel.io().try_clone().map_err(failed)?;
         let shared = Arc::new(Shared {
@@ -321,9 +328,16 @@ mod tests {
     }
 
     fn relay() -> Relay {
-        Relay::bind(Some(Ipv4Addr::LOCALHOST.into()), 0, PLACES, TOKEN, GROUP_LAYOUT)
-            .ok()
-            .unwrap()
+        Relay::bind(
+            Some(Ipv4Addr::LOCALHOST.into()),
+            0,
+            Offload::System,
+            PLACES,
+            TOKEN,
+            GROUP_LAYOUT,
+        )
+        .ok()
+        .unwrap()
     }
 
     fn join(relay: &Relay, place: u8) -> Socket {
@@ -475,7 +489,7 @@ mod tests {
     fn a_port_that_is_taken_is_and_is_free_after_the_relay() {
         let first = relay();
         let (address, host) = (first.shared.address, Some(first.shared.address.ip()));
-        let again = || Relay::bind(host, address.port(), PLACES, TOKEN, GROUP_LAYOUT);
+        let again = || Relay::bind(host, address.port(), Offload::System, PLACES, TOKEN, GROUP_LAYOUT);
         assert_eq!(again().err().unwrap().code, "EADDRINUSE");
         drop(first);
         assert!(again().is_ok());

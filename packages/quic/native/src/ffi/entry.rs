@@ -20,6 +20,7 @@ use crate::members::GROUP_LAYOUT;
 use crate::methods::ip_or_any;
 use crate::relay::Relay;
 use crate::routing::{Layout, Routing};
+use crate::socket::Offload;
 use crate::{METHODS, endpoint_for, group, layout};
 
 /// `src/engine-file.ts` compares it before it uses anything else.
@@ -82,6 +83,7 @@ pub fn bind_relay<'env>(
     env: &'env Env,
     host: &[u8],
     port: u16,
+    offload: bool,
     places: u32,
     token: &[u8],
     ids: &[u8],
@@ -89,7 +91,8 @@ pub fn bind_relay<'env>(
     let bound = || -> Result<String, Failure> {
         let host = ip_or_any(&String::from_utf8_lossy(host))?;
         let token = Token::try_from(token).map_err(|_| Failure::option("the token of a group has 16 bytes"))?;
-        let relay = Relay::bind(host, port, places as usize, token, layout_of(ids)?)?;
+        let offload = if offload { Offload::System } else { Offload::None };
+        let relay = Relay::bind(host, port, offload, places as usize, token, layout_of(ids)?)?;
         let mut relays = relays();
         let number = relays.last_key_value().map_or(0, |(last, _)| last + 1);
         let text = format!("{number} {} {}", relay.port(), relay.channel_port());
