@@ -10,6 +10,7 @@ import { Endpoint } from "@quicrpc/quic";
 import { connect, devCertificate, type DialOptions, dial, serve } from "@quicrpc/node";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { closedAfterEach } from "../../../test/open.js";
+import { certificate as testCertificate } from "../../quic/test/certificates.js";
 
 const PROGRAM = new URL("workers.program.mjs", import.meta.url);
 const SIZE = 3;
@@ -166,6 +167,29 @@ severalWorkers("several workers on one port, steering %s", (chosen) => {
         }),
       );
     }
+  });
+
+  it("resume sessions that others began, and ask clients for certificates", async () => {
+    const authority = await testCertificate({ ca: true });
+    const client = await testCertificate({ issuer: authority, names: ["client.example"] });
+    const { said } = await group({ listen: "quic://127.0.0.1:0", clientCertificates: { ca: authority.cert } });
+    const [url] = said.urls;
+    const endpoint = Endpoint.bind({ host: "127.0.0.1" });
+    open.push(endpoint);
+    const where = { host: "127.0.0.1", port: Number(new URL(url).port), alpn: ["quicrpc/1"], earlyData: true };
+    const { cert, key } = client;
+    const tls = { serverCertificateHashes: [certificate.hash], cert, key };
+    const workers = new Map<number, boolean>();
+    for (let sessions = 0; workers.size < SIZE && sessions < 100; sessions++) {
+      const transport = await endpoint.connect({ ...where, tls });
+      const session = createSession(transport);
+      const worker = await session.unary(pid, undefined);
+      if (!workers.has(worker)) workers.set(worker, transport.resumed);
+      await session.close();
+    }
+    // All but the first session that there was.
+    expect(Array.from(workers.values())).toEqual([false, true, true]);
+    await expect(dialled(url)).rejects.toThrow("certificate");
   });
 
   it("replace one that dies, and the others' clients do not notice", async () => {
