@@ -174,7 +174,10 @@ impl Relay {
                 if watched.poller().wait(&mut events, None).is_err() {
                     continue;
                 }
-                while !shared.over.load(Ordering::Acquire) && (0..MOST_CALLS).all(|_| turn(&mut socket)) {}
+                let mut more = true;
+                while more && !shared.over.load(Ordering::Acquire) {
+                    more = (0..MOST_CALLS).all(|_| turn(&mut socket));
+                }
                 watched.watch(false);
             }
         };
