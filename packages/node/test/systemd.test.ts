@@ -88,7 +88,10 @@ class Passed {
 function boundPort(sockets: number): { readonly url: string; readonly descriptors: readonly number[] } {
   const bound = PortGroup.bind({ host: "127.0.0.1", places: sockets });
   open.push(bound);
-  return { url: `quic://127.0.0.1:${bound.port}`, descriptors: bound.members.map(({ descriptor }) => descriptor) };
+  return {
+    url: `quic://127.0.0.1:${bound.port}`,
+    descriptors: bound.members.flatMap(({ descriptor }) => descriptor ?? []),
+  };
 }
 
 /** A socket that listens, and is somebody else's to accept from. */

@@ -76,7 +76,7 @@ export class PortGroup {
         relay: { port: channel, token: token.toString("hex") },
       }));
       return new PortGroup(found, members, {
-        accept: (accepting, empty) => void unwrap(native.steerRelay(relay, accepting, empty)),
+        accept: (accepting, empty) => unwrap(native.steerRelay(relay, accepting, empty)),
         close: () => native.closeRelay(relay),
       });
     }
