@@ -13,7 +13,7 @@ const LIMITS = {
   "@quicrpc/core": 800,
   "@quicrpc/quic": 125,
   "@quicrpc/services": 52,
-  "@quicrpc/node": 224,
+  "@quicrpc/node": 236,
   "@quicrpc/browser": 40,
   "@quicrpc/fails-components": 40,
   "@quicrpc/http": 225,
