@@ -22,7 +22,7 @@ const LIMITS = {
   "@quicrpc/query": 12,
   "@quicrpc/codegen": 335,
   "@quicrpc/vite": 12,
-  "@quicrpc/nats": 18,
+  "@quicrpc/nats": 22,
   "@quicrpc/redis": 15,
   "@quicrpc/testing": 39,
   "@quicrpc/studio": 290,
