@@ -62,6 +62,14 @@ export class PassedListeners {
     for (const accepted of this.waiting.splice(0)) this.accepted(accepted);
   }
 
+  /** Says whether they keep this process alive. */
+  refer(referenced: boolean): void {
+    for (const server of this.servers) {
+      if (referenced) server.ref();
+      else server.unref();
+    }
+  }
+
   /** Accepts no more: what waits in the sockets is for whoever else has them. */
   close(): void {
     for (const server of this.servers) server.close();

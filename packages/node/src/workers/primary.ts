@@ -123,6 +123,7 @@ export class PrimaryServer implements Server {
   private reference(referenced: boolean): void {
     this.referenced = referenced;
     for (const { worker } of this.seats) refer(worker, referenced);
+    this.passed?.refer(referenced);
   }
 
   /** The places that have a worker, or are to have one. */
