@@ -1,4 +1,5 @@
-// Runs docs/systemd with systemd itself, as process 1 of namespaces of its own: sockets, releases that follow each other, a crash; calls meanwhile. `npm run systemd`, as root on Linux.
+// Runs docs/systemd with systemd itself, as process 1 of namespaces of its own: sockets, releases that follow each other, crashes; calls meanwhile. Once with a process for
+// each release, and once with workers. `npm run systemd`, as root on Linux.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -23,6 +24,8 @@ const SYSTEMD = "/lib/systemd/systemd";
 const INSIDE = "QUICRPC_SYSTEMD_FOLDER";
 const PORT = 4433;
 const PATIENCE_MS = 120_000;
+/** Undefined: one process. */
+const SIZES = [undefined, 2];
 
 const SERVER = `
 import { readFileSync } from "node:fs";
@@ -31,11 +34,14 @@ import { drainOnSignal, serve } from "@quicrpc/node";
 const any = uncheckedCodec();
 const where = defineMethod({ name: "systemd.v1.Where", id: 7302 }, "unary", "where", { id: 1, idempotent: true, output: any });
 if (process.cwd().endsWith("broken")) throw new Error("a release that cannot serve");
+const { workers } = JSON.parse(readFileSync("../settings.json", "utf8"));
+const primary = workers === undefined ? process.pid : process.ppid;
 const server = await serve({
   listen: "systemd:",
+  workers,
   webSocket: true,
   tls: JSON.parse(readFileSync("../tls.json", "utf8")),
-  routers: [createRouter({ where }, { where: () => ({ release: process.cwd().split("/").at(-1), pid: process.pid }) })],
+  routers: [createRouter({ where }, { where: () => ({ release: process.cwd().split("/").at(-1), pid: process.pid, primary }) })],
 });
 drainOnSignal(server);
 `;
@@ -47,17 +53,26 @@ async function outside() {
   await setup();
   if (process.platform !== "linux" || process.getuid() !== 0) fail("npm run systemd needs Linux and root");
   if (!existsSync(SYSTEMD)) fail("npm run systemd needs systemd");
+  for (const workers of SIZES) {
+    console.log(workers === undefined ? "a process for each release" : `${workers} workers for each release`);
+    await runUnits(workers);
+  }
+}
+
+async function runUnits(workers) {
   const before = controlGroups();
   const folder = mkdtempSync(join(tmpdir(), "quicrpc-systemd-"));
   try {
-    await prepare(folder);
+    await prepare(folder, workers);
     // All that systemd could change is read-only, or lives in memory.
     const script = `
       set -e
       mount --make-rprivate /
       mount --bind ${folder} /mnt
+      mount --bind ${root} /mnt/checkout
       mount -o remount,ro,bind /
       for each in /run /tmp /var /srv; do mount -t tmpfs tmpfs $each; done
+      if ! [ -e ${root} ]; then mkdir -p ${root}; mount --bind /mnt/checkout ${root}; fi
       mount --bind /proc/sys /proc/sys
       mount -o remount,ro,bind /proc/sys
       ip link set lo up
@@ -96,13 +111,21 @@ function controlGroups() {
     .filter((each) => existsSync(each));
 }
 
-/** The units as they are documented, but for the user and where node is, and three releases: the second one cannot serve. */
-async function prepare(folder) {
+/** The units as they are documented, but for the user, where node is and the sockets of workers, and three releases: the second one cannot serve. */
+async function prepare(folder, workers) {
+  // Where the checkout is, should it be in a folder that lives in memory.
+  mkdirSync(join(folder, "checkout"));
   const units = join(folder, "units");
   cpSync(join(root, "docs/systemd"), units, { recursive: true });
   const service = join(units, "orders@.service");
   const text = readFileSync(service, "utf8").replace("User=orders\n", "").replace("/usr/bin/node", process.execPath);
   writeFileSync(service, text);
+  if (workers !== undefined) {
+    const socket = join(units, "orders.socket");
+    const line = `ListenDatagram=${PORT}\n`;
+    const lines = line.repeat(workers + 1);
+    writeFileSync(socket, readFileSync(socket, "utf8").replaceAll(line, lines));
+  }
   for (const name of ["sysinit", "basic", "sockets", "shutdown"]) {
     writeFileSync(join(units, `${name}.target`), "[Unit]\nDefaultDependencies=no\n");
   }
@@ -125,6 +148,7 @@ async function prepare(folder) {
     symlinkSync(join(root, "node_modules"), join(orders, release, "node_modules"));
   }
   symlinkSync("1", join(orders, "current"));
+  writeFileSync(join(orders, "settings.json"), JSON.stringify({ workers }));
   writeFileSync(join(orders, "tls.json"), JSON.stringify({ cert, key }));
   writeFileSync(join(orders, "hash.json"), JSON.stringify({ ...hash, value: Array.from(hash.value) }));
 }
@@ -153,10 +177,13 @@ async function inside(folder) {
       lines.push(`${found === expected ? "ok" : "NOT OK"}  ${what}: ${found}`);
       if (found !== expected) throw new Error(`${what}: ${found}, not ${expected}`);
     };
+    /** Where they were closed and opened again these have changed. */
+    const sockets = () => systemctl("show", "orders.socket", "--property=ActiveEnterTimestampMonotonic");
     const systemctl = (...args) => spawnSync("systemctl", args, { encoding: "utf8" }).stdout.trim();
     expect("before the first packet", systemctl("is-active", "orders@current.service"), "inactive");
     for (const [kind, url] of Object.entries(urls))
       expect(`the first client over ${kind}`, (await seen(url)).release, "1");
+    const opened = sockets();
 
     const over = new AbortController();
     let calls = 0;
@@ -179,7 +206,11 @@ async function inside(folder) {
       }
     })();
 
-    expect("a release that cannot serve is refused", (await deployed("broken")).code !== 0, true);
+    // More often than systemd takes by default before it closes the sockets of a service.
+    for (let tries = 0; tries < 6; tries++) {
+      if ((await deployed("broken")).code === 0) throw new Error("a release that cannot serve was deployed");
+    }
+    expect("a release that cannot serve is left alone", systemctl("is-active", "orders@broken.service"), "inactive");
     expect("and release 1 goes on", (await seen(urls.quic)).release, "1");
     expect("release 2 is deployed", (await deployed("2")).code, 0);
     expect("new clients", (await seen(urls.quic)).release, "2");
@@ -199,13 +230,26 @@ async function inside(folder) {
     lines.push(`${errors.length === 0 ? "ok" : "NOT OK"}  of ${calls} calls meanwhile failed: ${errors.length}`);
     if (errors.length > 0) throw new Error(errors.join("\n"));
 
-    const before = await connections[0].unary(where, undefined);
-    process.kill(before.pid, "SIGKILL");
-    await connections[0].unary(where, undefined).catch(() => {});
-    const after = await connections[0].unary(where, undefined);
+    const [connection] = connections;
+    const { workers } = JSON.parse(readFileSync("/srv/orders/settings.json", "utf8"));
+    if (workers !== undefined) {
+      const { before, after } = await crash(({ pid }) => pid);
+      expect("a worker that died is replaced by the same primary", after.primary, before.primary);
+    }
+    const { before, after } = await crash(({ primary }) => primary);
     expect("after a crash the same release answers", after.release, before.release);
-    expect("in another process", after.pid !== before.pid, true);
+    expect("the sockets were open all the time", sockets() === opened, true);
     await Promise.all(connections.map((connection) => connection.close()));
+
+    /** Who answers before and after a process of those that do is killed. */
+    async function crash(which) {
+      const before = await connection.unary(where, undefined);
+      process.kill(which(before), "SIGKILL");
+      // Workers outlive their primary by a moment, and answer meanwhile. Where nothing changes the whole is given up in time.
+      let after = before;
+      while (which(after) === which(before)) after = await connection.unary(where, undefined).catch(() => before);
+      return { before, after };
+    }
 
     /** Runs the script beside these calls. */
     async function deployed(release) {

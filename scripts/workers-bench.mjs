@@ -19,6 +19,9 @@ const KINDS = {
   "1 worker": { workers: 1 },
   "2 workers": { workers: 2 },
   "4 workers": { workers: 4 },
+  "1 worker, to which the primary hands packets": { workers: 1, steering: "relay" },
+  "2 workers, likewise": { workers: 2, steering: "relay" },
+  "4 workers, likewise": { workers: 4, steering: "relay" },
   "1 thread": { threads: 1 },
   "2 threads": { threads: 2 },
   "4 threads": { threads: 4 },
@@ -85,7 +88,8 @@ async function measure() {
   const { echo } = await routers();
   const servers = [];
   for (const [name, kind] of Object.entries(KINDS)) {
-    const child = fork(new URL(import.meta.url), [JSON.stringify(kind)], { execArgv: ["--no-warnings"] });
+    const env = { ...process.env, QUICRPC_STEERING: kind.steering ?? "kernel" };
+    const child = fork(new URL(import.meta.url), [JSON.stringify(kind)], { execArgv: ["--no-warnings"], env });
     const [{ url, pids }] = await once(child, "message");
     const idle = pids.map(memory);
     const sessions = await Promise.all(
@@ -94,8 +98,8 @@ async function measure() {
     servers.push({ name, kind, child, pids, idle, sessions, runs: [] });
   }
   for (let round = 0; round <= Number(values.rounds); round++) {
-    for (const { pids, sessions, runs } of servers) {
-      const run = await load(pids, sessions, echo, Number(values.seconds));
+    for (const { child, pids, sessions, runs } of servers) {
+      const run = await load([...new Set([child.pid, ...pids])], sessions, echo, Number(values.seconds));
       // The first one warms up.
       if (round > 0) runs.push(run);
     }

@@ -147,7 +147,7 @@ class RpcServer<Context> implements Server {
 
   async start(): Promise<void> {
     const onArrival = (arrival: Arrival): void => void this.take(arrival);
-    const targets = this.shared(targetsOf(this.options));
+    const targets = this.shared(targetsOf(this.options, this.share?.passed));
     requireListenable(targets, this.settings);
     if (this.http !== undefined) this.http.listener = await this.httpListener(this.http, targets);
     let missing: unknown;
@@ -166,7 +166,7 @@ class RpcServer<Context> implements Server {
         this.listeners.push(...listeners, ...(await this.beside(target, listeners, onArrival)));
       }
       if (missing !== undefined && this.listeners.length === 0) throw missing;
-      if (targets.some(isPassed)) await notifyReady();
+      if (this.share === undefined && targets.some(isPassed)) await notifyReady();
     } catch (error) {
       await this.close();
       throw error;
@@ -214,9 +214,14 @@ class RpcServer<Context> implements Server {
 
   /** The targets, with this worker's sockets where their ports are a group's. */
   private shared(targets: readonly ProvidedTarget[]): readonly ProvidedTarget[] {
-    if (this.share === undefined) return targets;
-    const members = this.share.members.values();
-    return targets.map((target) => (isOverUdp(target) ? { ...target, member: members.next().value } : target));
+    const { share } = this;
+    if (share === undefined) return targets;
+    const members = share.members.values();
+    return targets.map((target) => ({
+      ...target,
+      ...(isOverUdp(target) && { member: members.next().value }),
+      ...(target.descriptor !== undefined && { handed: share.handed(target.descriptor) }),
+    }));
   }
 
   async drain(options: ServerDrainOptions = {}): Promise<Unacknowledged> {

@@ -1,4 +1,5 @@
 // A server on sockets that were passed to it, which does what its parent says.
+import cluster from "node:cluster";
 import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { drainOnSignal, serve } from "@quicrpc/node";
 
@@ -14,16 +15,28 @@ const router = createRouter(methods, {
 });
 
 process.on("warning", ({ code, message }) => process.send({ warning: { code, message } }));
+let serving;
 async function start(options) {
   try {
-    const server = await serve({ ...options, routers: [router] });
+    const server = await serve({ ...options, routers: [router], onError: () => {} });
+    serving = server;
     drainOnSignal(server);
-    process.send({ urls: server.urls, pid: process.pid });
+    process.send({ urls: server.urls, pid: process.pid, pids: server.group?.pids() });
   } catch (error) {
     process.send({ failed: { name: error.name, message: error.message, code: error.code, hint: error.hint } });
   } finally {
-    process.channel.unref();
+    if (cluster.isPrimary) process.channel.unref();
   }
 }
-process.on("message", (options) => void start(options));
-process.send({ started: true });
+if (cluster.isWorker) void start(JSON.parse(process.env.SERVE));
+else {
+  process.on("message", (options) => {
+    if (options.say) {
+      process.send({ pids: serving.group.pids() });
+      return;
+    }
+    process.env.SERVE = JSON.stringify(options);
+    void start(options);
+  });
+  process.send({ started: true });
+}

@@ -6,7 +6,7 @@ import { mkdtemp, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { createSession, type Connection } from "@quicrpc/core";
+import { createSession, type Connection, type Session } from "@quicrpc/core";
 import { defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { Endpoint, type GroupMember, PortGroup } from "@quicrpc/quic";
 import { connect, devCertificate, dial, serve } from "@quicrpc/node";
@@ -23,6 +23,7 @@ const slow = defineMethod(service, "unary", "slow", { id: 2, idempotent: true, i
 interface Told {
   readonly urls?: readonly [string, ...string[]];
   readonly pid?: number;
+  readonly pids?: readonly number[];
   readonly failed?: { readonly message: string; readonly code?: string; readonly hint?: string };
   readonly warning?: { readonly code: string; readonly message: string };
 }
@@ -62,6 +63,12 @@ class Passed {
     return this.next(({ urls, failed }) => (urls ?? failed) !== undefined);
   }
 
+  /** What a primary's workers are now. */
+  async say(): Promise<Told> {
+    this.child.send({ say: true });
+    return this.next(({ pids, urls }) => pids !== undefined && urls === undefined);
+  }
+
   async end(signal: NodeJS.Signals): Promise<void> {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return;
     this.child.kill(signal);
@@ -81,7 +88,10 @@ class Passed {
 function boundPort(sockets: number): { readonly url: string; readonly descriptors: readonly number[] } {
   const bound = PortGroup.bind({ host: "127.0.0.1", places: sockets });
   open.push(bound);
-  return { url: `quic://127.0.0.1:${bound.port}`, descriptors: bound.members.map(({ descriptor }) => descriptor) };
+  return {
+    url: `quic://127.0.0.1:${bound.port}`,
+    descriptors: bound.members.flatMap(({ descriptor }) => descriptor ?? []),
+  };
 }
 
 /** A socket that listens, and is somebody else's to accept from. */
@@ -94,15 +104,46 @@ async function boundStream(where: object): Promise<{ readonly server: NetServer;
   return { server, descriptor: handle.fd };
 }
 
+/** From now on those accept that the socket was passed to. Node removes the path of a Unix socket that it closes. */
+async function closedHere(server: NetServer, path?: string): Promise<void> {
+  if (path !== undefined) await rename(path, `${path}.kept`);
+  await new Promise((resolve) => server.close(resolve));
+  if (path !== undefined) await rename(`${path}.kept`, path);
+}
+
 async function connected(url: string): Promise<Connection> {
   const connection = await connect(url, trustOf(url, certificate));
   open.push(connection);
   return connection;
 }
 
+/** A session whose client can change its address. */
+async function movingSession(url: string): Promise<{ readonly endpoint: Endpoint; readonly session: Session }> {
+  const endpoint = Endpoint.bind({ host: "127.0.0.1" });
+  open.push(endpoint);
+  const where = { host: "127.0.0.1", port: Number(new URL(url).port), alpn: ["quicrpc/1"] };
+  const tls = { serverCertificateHashes: [certificate.hash] };
+  return { endpoint, session: createSession(await endpoint.connect({ ...where, tls })) };
+}
+
 async function pidAt(url: string): Promise<number> {
   await using session = await dial(url, trustOf(url, certificate));
   return await session.unary(pid, undefined);
+}
+
+const WORKERS = 2;
+
+/** A port for two processes of workers, each with a socket more for restarts. */
+function portOfWorkers(): ReturnType<typeof boundPort> & { readonly names: readonly string[] } {
+  const sockets = 2 * (WORKERS + 1);
+  return { ...boundPort(sockets), names: Array.from({ length: sockets }, () => "quic") };
+}
+
+/** The processes that new clients find: as many clients as it takes for all workers. */
+async function pidsAt(url: string): Promise<Set<number>> {
+  const pids = new Set<number>();
+  for (let clients = 0; clients < 100 && pids.size < WORKERS; clients++) pids.add(await pidAt(url));
+  return pids;
 }
 
 describe.skipIf(process.platform !== "linux")("sockets that systemd passes", () => {
@@ -134,12 +175,7 @@ describe.skipIf(process.platform !== "linux")("sockets that systemd passes", () 
       while (!over.signal.aborted) pids.add(await connection.unary(slow, 3));
       return pids;
     });
-    const endpoint = Endpoint.bind({ host: "127.0.0.1" });
-    open.push(endpoint);
-    const where = { host: "127.0.0.1", port: Number(new URL(url).port), alpn: ["quicrpc/1"] };
-    const moving = createSession(
-      await endpoint.connect({ ...where, tls: { serverCertificateHashes: [certificate.hash] } }),
-    );
+    const { endpoint, session: moving } = await movingSession(url);
     expect(await moving.unary(pid, undefined)).toBe(firstPid);
 
     const next = new Passed(descriptors, names);
@@ -201,10 +237,7 @@ describe.skipIf(process.platform !== "linux")("sockets that systemd passes", () 
     expect(failed).toBeUndefined();
     const [url] = urls ?? [""];
     expect(new URL(url).pathname).toBe({ unix: path, wss: "/rpc", ws: "/rpc" }[scheme] ?? "");
-    // From now on those accept that it was passed to. Node removes the path of a Unix socket that it closes.
-    if (scheme === "unix") await rename(path, `${path}.kept`);
-    await new Promise((resolve) => server.close(resolve));
-    if (scheme === "unix") await rename(`${path}.kept`, path);
+    await closedHere(server, scheme === "unix" ? path : undefined);
     const connection = await connected(url);
     expect(await connection.unary(pid, undefined)).toBe(firstPid);
     const { pid: nextPid } = await next.serve({ listen });
@@ -253,10 +286,97 @@ describe.skipIf(process.platform !== "linux")("sockets that systemd passes", () 
     expect(failed?.message).toContain(message);
   });
 
-  it("are refused with workers, in processes that systemd did not start, and where there are none", async () => {
-    const { descriptors } = boundPort(1);
-    const { failed } = await new Passed(descriptors, ["quic"]).serve({ listen: "systemd:", workers: 2 });
-    expect(failed?.message).toContain("for one process");
+  it("have new clients go to the process that came last, whatever happens to the workers of the one before", async () => {
+    const { url, descriptors, names } = portOfWorkers();
+    const first = new Passed(descriptors, names);
+    const { pids: before = [] } = await first.serve({ listen: "systemd:", workers: WORKERS });
+    const next = new Passed(descriptors, names);
+    const { pids: after = [] } = await next.serve({ listen: "systemd:", workers: WORKERS });
+    const { session } = await movingSession(url);
+    expect(after).toContain(await session.unary(pid, undefined));
+    process.kill(before[0] as number, "SIGKILL");
+    // By now the first process has replaced its worker.
+    for (let replaced = false; !replaced; ) {
+      const { pids = [] } = await first.say();
+      replaced = pids.length === WORKERS && !pids.includes(before[0] as number);
+    }
+    for (let clients = 0; clients < 20; clients++) expect(after).toContain(await pidAt(url));
+    await first.end("SIGTERM");
+    expect(first.child.exitCode).toBe(0);
+    for (let clients = 0; clients < 20; clients++) expect(after).toContain(await pidAt(url));
+    expect(after).toContain(await session.unary(pid, undefined));
+  });
+
+  it("are served by workers, and another process of such follows without a call lost", async () => {
+    const { url, descriptors, names } = portOfWorkers();
+    const { server, descriptor } = await boundStream({ host: "127.0.0.1", port: 0 });
+    const all = [
+      [...descriptors, descriptor],
+      [...names, "quic"],
+    ] as const;
+    const options = { listen: "systemd:", webSocket: true, workers: WORKERS };
+    const first = new Passed(...all);
+    const next = new Passed(...all);
+    const { urls = [], pids: before = [], pid: primary } = await first.serve(options);
+    await closedHere(server);
+    expect(urls.map((each) => new URL(each).protocol)).toEqual(["quic:", "wss:"]);
+    expect(urls[0]).toBe(url);
+    const beside = urls[1] as string;
+    expect(before).not.toContain(primary);
+    for (const each of [url, beside]) expect(await pidsAt(each)).toEqual(new Set(before));
+
+    const connections = await Promise.all(Array.from({ length: 8 }, (_, at) => connected(at % 2 === 0 ? url : beside)));
+    const over = new AbortController();
+    const calling = connections.map(async (connection) => {
+      const pids = new Set<number>();
+      while (!over.signal.aborted) pids.add(await connection.unary(slow, 3));
+      return pids;
+    });
+    const { endpoint, session: moving } = await movingSession(url);
+    const worker = await moving.unary(pid, undefined);
+    const { pids: after = [] } = await next.serve(options);
+    for (let clients = 0; clients < 10; clients++) expect(after).toContain(await pidAt(url));
+    for (let moves = 0; moves < 10; moves++) {
+      endpoint.rebind();
+      expect(await moving.unary(pid, undefined)).toBe(worker);
+    }
+    await moving.close();
+    await first.end("SIGTERM");
+    expect(first.child.exitCode).toBe(0);
+    for (const connection of connections) expect(after).toContain(await connection.unary(pid, undefined));
+    over.abort();
+    const known = new Set([...before, ...after]);
+    for (const pids of await Promise.all(calling)) for (const each of pids) expect(known).toContain(each);
+    for (const each of [url, beside]) expect(await pidsAt(each)).toEqual(new Set(after));
+    expect([first.warnings, next.warnings]).toEqual([[], []]);
+  });
+
+  it.each(["tls", "wss", "unix"])("are kept where the only worker of %s:// dies", async (scheme) => {
+    const folder = await mkdtemp(join(tmpdir(), "quicrpc-"));
+    open.push({ close: () => rm(folder, { recursive: true }) });
+    const where = scheme === "unix" ? { path: join(folder, "socket") } : { host: "127.0.0.1", port: 0 };
+    const { server, descriptor } = await boundStream(where);
+    const served = await new Passed([descriptor], [scheme]).serve({ listen: "systemd:", workers: 1 });
+    const [url] = served.urls ?? [""];
+    await closedHere(server, scheme === "unix" ? join(folder, "socket") : undefined);
+    const connection = await connected(url);
+    const first = await connection.unary(pid, undefined);
+    expect(served.pids).toEqual([first]);
+    process.kill(first, "SIGKILL");
+    await connection.unary(pid, undefined).catch(() => {});
+    const next = await connection.unary(pid, undefined);
+    expect([first, served.pid]).not.toContain(next);
+    expect(await pidAt(url)).toBe(next);
+  });
+
+  it("are more than the workers by one, or none serves", async () => {
+    const { descriptors, names } = portOfWorkers();
+    const passed = new Passed(descriptors.slice(0, WORKERS), names.slice(0, WORKERS));
+    const { failed } = await passed.serve({ listen: "systemd:", workers: WORKERS });
+    expect(failed).toMatchObject({ code: "EADDRINUSE", hint: expect.stringContaining("one more than workers") });
+  });
+
+  it("are refused in processes that systemd did not start", async () => {
     await expect(serve({ listen: "systemd:", routers: [] })).rejects.toThrow("LISTEN_FDS is not set");
   });
 });

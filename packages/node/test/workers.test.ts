@@ -8,8 +8,9 @@ import { createSession, type Connection, type Session } from "@quicrpc/core";
 import { defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { Endpoint } from "@quicrpc/quic";
 import { connect, devCertificate, type DialOptions, dial, serve } from "@quicrpc/node";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { closedAfterEach } from "../../../test/open.js";
+import { certificate as testCertificate } from "../../quic/test/certificates.js";
 
 const PROGRAM = new URL("workers.program.mjs", import.meta.url);
 const SIZE = 3;
@@ -33,11 +34,15 @@ beforeAll(async () => {
 
 const open = closedAfterEach();
 
+/** Who hands packets to the workers that are started. */
+let steering: "kernel" | "relay" = "kernel";
+
 function start(options: object, more: object = {}): ChildProcess {
   const { cert, key } = certificate;
   const all = { tls: { cert, key }, workers: SIZE, ...options };
   const child = fork(PROGRAM, [JSON.stringify({ options: all, ...more })], {
     stdio: ["ignore", "inherit", "inherit", "ipc"],
+    env: { ...process.env, QUICRPC_STEERING: steering },
   });
   open.push({
     close: async () => {
@@ -85,7 +90,16 @@ async function connected(url: string): Promise<Connection> {
   return connection;
 }
 
-describe.skipIf(process.platform !== "linux")("several workers on one port", () => {
+// On Windows processes have no signals by which these tests end and halt them.
+const severalWorkers = describe
+  .skipIf(process.platform === "win32")
+  .each(process.platform === "linux" ? (["kernel", "relay"] as const) : (["relay"] as const));
+
+severalWorkers("several workers on one port, steering %s", (chosen) => {
+  beforeEach(() => {
+    steering = chosen;
+  });
+
   it.each([
     ["quic://127.0.0.1:0"],
     ["quic://[::]:0"],
@@ -130,6 +144,7 @@ describe.skipIf(process.platform !== "linux")("several workers on one port", () 
   it.each([
     ["", {}],
     [", with ids that a balancer routes by", { connectionIds: { serverId: "0x1122334455667788" } }],
+    [", and has proven its first one by a Retry", { transport: { retryThreshold: 0 } }],
   ])("keep a client whose address changes%s", async (_, options) => {
     const { said } = await group({ listen: "quic://127.0.0.1:0", ...options });
     const port = Number(new URL(said.urls[0]).port);
@@ -155,6 +170,29 @@ describe.skipIf(process.platform !== "linux")("several workers on one port", () 
         }),
       );
     }
+  });
+
+  it("resume sessions that others began, and ask clients for certificates", async () => {
+    const authority = await testCertificate({ ca: true });
+    const client = await testCertificate({ issuer: authority, names: ["client.example"] });
+    const { said } = await group({ listen: "quic://127.0.0.1:0", clientCertificates: { ca: authority.cert } });
+    const [url] = said.urls;
+    const endpoint = Endpoint.bind({ host: "127.0.0.1" });
+    open.push(endpoint);
+    const where = { host: "127.0.0.1", port: Number(new URL(url).port), alpn: ["quicrpc/1"], earlyData: true };
+    const { cert, key } = client;
+    const tls = { serverCertificateHashes: [certificate.hash], cert, key };
+    const workers = new Map<number, boolean>();
+    for (let sessions = 0; workers.size < SIZE && sessions < 100; sessions++) {
+      const transport = await endpoint.connect({ ...where, tls });
+      const session = createSession(transport);
+      const worker = await session.unary(pid, undefined);
+      if (!workers.has(worker)) workers.set(worker, transport.resumed);
+      await session.close();
+    }
+    // All but the first session that there was.
+    expect(Array.from(workers.values())).toEqual([false, true, true]);
+    await expect(dialled(url)).rejects.toThrow("certificate");
   });
 
   it("replace one that dies, and the others' clients do not notice", async () => {
@@ -234,6 +272,19 @@ describe.skipIf(process.platform !== "linux")("several workers on one port", () 
     expect(settled).toBe(false);
   });
 
+  it("end the sessions of one that died as it drained, whose place nobody takes", async () => {
+    const { child, said } = await group({ listen: "quic://127.0.0.1:0", workers: 1 });
+    const [url] = said.urls;
+    const busy = await dialled(url);
+    const call = busy.unary(slow, 60_000);
+    call.catch(() => {});
+    child.send("restart");
+    const next = await connected(url);
+    while ((await next.unary(pid, undefined)) === said.pids[0]);
+    process.kill(said.pids[0] as number, "SIGKILL");
+    await expect(call).rejects.toThrow("stateless reset");
+  });
+
   it("go on where the program that is to follow them cannot serve", async () => {
     const { child, said } = await group({ listen: "quic://127.0.0.1:0", workers: 1 });
     const failed = hear<{ restart: string }>(child, "restart");
@@ -243,17 +294,20 @@ describe.skipIf(process.platform !== "linux")("several workers on one port", () 
     expect(await session.unary(pid, undefined)).toBe(said.pids[0]);
   });
 
-  it("are one for each place, also where one dies as they are restarted", async () => {
-    const { child, said } = await group({ listen: "quic://127.0.0.1:0" });
-    const told = hear<{ error: string }>(child, "error");
-    process.kill(said.pids[0] as number, "SIGKILL");
-    await told;
-    const { pids } = await ask(child, "restart");
-    const children = await readFile(`/proc/${child.pid}/task/${child.pid}/children`, "utf8");
-    expect(children.trim().split(" ").map(Number)).toEqual(expect.arrayContaining([...pids]));
-    expect(children.trim().split(" ")).toHaveLength(SIZE);
-    expect(pids).toHaveLength(SIZE);
-  });
+  it.runIf(process.platform === "linux")(
+    "are one for each place, also where one dies as they are restarted",
+    async () => {
+      const { child, said } = await group({ listen: "quic://127.0.0.1:0" });
+      const told = hear<{ error: string }>(child, "error");
+      process.kill(said.pids[0] as number, "SIGKILL");
+      await told;
+      const { pids } = await ask(child, "restart");
+      const children = await readFile(`/proc/${child.pid}/task/${child.pid}/children`, "utf8");
+      expect(children.trim().split(" ").map(Number)).toEqual(expect.arrayContaining([...pids]));
+      expect(children.trim().split(" ")).toHaveLength(SIZE);
+      expect(pids).toHaveLength(SIZE);
+    },
+  );
 
   it("are replaced when their own program ends their server, and get no clients meanwhile", async () => {
     const { child, said } = await group({ listen: "quic://127.0.0.1:0" });

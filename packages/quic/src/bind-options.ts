@@ -45,9 +45,26 @@ export interface BindOptions {
 }
 
 /** One place of a `PortGroup`, for the process or thread that takes it. */
-export interface GroupMember {
+export type GroupMember = SteeredMember | RelayedMember;
+
+/** A place to which the kernel hands packets. */
+export interface SteeredMember {
   /** The place's socket: an open descriptor of this process. */
   readonly descriptor: number;
+  readonly relay?: undefined;
+  /** Number of the place, from 0. */
+  readonly place: number;
+}
+
+/** A place to which the process that has bound the group hands packets. It holds a secret: who has it can take the place. */
+export interface RelayedMember {
+  readonly descriptor?: undefined;
+  readonly relay: {
+    /** The port at which that process expects workers, on the loopback interface. */
+    readonly port: number;
+    /** The secret by which they know each other: 32 hexadecimal digits. */
+    readonly token: string;
+  };
   /** Number of the place, from 0. */
   readonly place: number;
 }
@@ -109,7 +126,7 @@ function chooseDriver(option: BindOptions["driver"]): string {
 }
 
 /** The process's environment goes before the option. */
-function flagOf(variable: string, option = true): boolean {
+export function flagOf(variable: string, option = true): boolean {
   const said = process.env[variable] || (option ? "1" : "0");
   if (said === "1" || said === "0") return said === "1";
   throw invalidOption(`${variable} must be 1 or 0, not ${JSON.stringify(said)}`);

@@ -381,9 +381,16 @@ export class Engine {
   }
 }
 
-/** As `endpoint_for` of the engine reads it: the descriptor in four bytes, little-endian, and the place in one. */
+/**
+ * As `endpoint_for` of the engine reads it: the descriptor in four bytes, little-endian, and the place in one; or the relay's port in two
+ * bytes, the place and the token.
+ */
 function packMember(member: GroupMember | undefined): Uint8Array {
   if (member === undefined) return new Uint8Array(0);
+  if (member.relay !== undefined) {
+    const { port, token } = member.relay;
+    return Uint8Array.of(port & 0xff, port >> 8, member.place, ...Buffer.from(token, "hex"));
+  }
   const packed = new Uint8Array(5);
   new DataView(packed.buffer).setInt32(0, member.descriptor, true);
   packed[4] = member.place;

@@ -1,5 +1,5 @@
 /// <reference types="node" preserve="true" />
-export type { BindOptions, GroupMember } from "./bind-options.js";
+export type { BindOptions, GroupMember, RelayedMember, SteeredMember } from "./bind-options.js";
 export { connect, connectWebTransport } from "./connect.js";
 export { Datagrams, type DatagramStats } from "./datagrams.js";
 export type { ConnectionIdOptions } from "./connection-ids.js";

@@ -97,9 +97,21 @@ interface NativeModule {
   steerGroup(
     descriptors: number[],
     accepting: Uint8Array,
+    empty: Uint8Array,
     claimed: Uint8Array,
+    turn: number,
     ids: Uint8Array,
-  ): undefined | NativeFailure;
+  ): number | NativeFailure;
+  bindRelay(
+    host: Uint8Array,
+    port: number,
+    offload: boolean,
+    places: number,
+    token: Uint8Array,
+    ids: Uint8Array,
+  ): string | NativeFailure;
+  steerRelay(relay: number, accepting: Uint8Array, empty: Uint8Array): undefined | NativeFailure;
+  closeRelay(relay: number): void;
 }
 
 /** Several byte strings as one argument, as native/src/fields.rs reads them: each preceded by its length in four bytes. */

@@ -6,7 +6,7 @@ import type { ServeOptions } from "../serve-options.js";
 import { transportUrl } from "../urls.js";
 import type { ListenTarget } from "./listener.js";
 import { listenQuic, listenWebTransport } from "./quic.js";
-import { passedPorts } from "./systemd.js";
+import { type PassedSocket, passedPorts } from "./systemd.js";
 
 /** The scheme of sockets that systemd has passed to this process. */
 const PASSED = "systemd:";
@@ -22,19 +22,17 @@ export interface ProvidedTarget extends ListenTarget {
   readonly otherHost?: string;
 }
 
-/** Where a server's options say to listen. Throws `TypeError` for a URL that no transport takes. */
-export function targetsOf({
-  listen,
-  host,
-  port,
-  transports = [],
-}: Pick<ServeOptions<never>, "listen" | "host" | "port" | "transports">): readonly ProvidedTarget[] {
+/** Where a server's options say to listen, with the sockets that were passed: by default to this process. Throws `TypeError` for a URL that no transport takes. */
+export function targetsOf(
+  { listen, host, port, transports = [] }: Pick<ServeOptions<never>, "listen" | "host" | "port" | "transports">,
+  passed?: readonly PassedSocket[],
+): readonly ProvidedTarget[] {
   if (listen !== undefined) {
     if (host !== undefined || port !== undefined)
       throw new TypeError('serve() takes listen, or host and port: a port stands in the URL, as in "quic://[::]:4433"');
     const urls = typeof listen === "string" || listen instanceof URL ? [listen] : listen;
     return urls.flatMap((url) => {
-      if (String(url).startsWith(PASSED)) return passedTargets(new URL(url));
+      if (String(url).startsWith(PASSED)) return passedTargets(new URL(url), passed);
       return [targetOf(transportUrl(url, "listen", transports), transports)];
     });
   }
@@ -48,8 +46,8 @@ export function isPassed({ descriptor, datagramDescriptors }: ProvidedTarget): b
 }
 
 /** Where sockets listen that systemd has passed to this process. */
-function passedTargets(url: URL): readonly ProvidedTarget[] {
-  return passedPorts(url).map(({ scheme, path, ...sockets }) => {
+function passedTargets(url: URL, passed: readonly PassedSocket[] | undefined): readonly ProvidedTarget[] {
+  return passedPorts(url, passed).map(({ scheme, path, ...sockets }) => {
     // Transports that are given know of no such sockets.
     return { scheme, provider: providerFor(scheme, "listen"), host: undefined, port: 0, path, ...sockets };
   });

@@ -14,6 +14,7 @@ import type {
   ServerCertificateOptions,
 } from "@quicrpc/quic";
 import type { AnyMethod } from "@quicrpc/core/generated";
+import type { HandedConnections } from "./handed-connections.js";
 import type { HttpRequests } from "./http-requests.js";
 import type { TrustedProxies } from "./proxy-protocol.js";
 import type { Peer } from "../peer.js";
@@ -31,6 +32,8 @@ export interface ListenTarget {
   readonly member?: GroupMember | undefined;
   /** A stream socket that was passed to this process and listens already: its descriptor. In the place of host, port and a Unix socket's path. */
   readonly descriptor?: number | undefined;
+  /** In a worker: what its primary accepts from that socket. */
+  readonly handed?: HandedConnections | undefined;
   /** The sockets of a UDP port that were passed to this process: their descriptors, of which it takes one. In the place of host and port. */
   readonly datagramDescriptors?: readonly number[] | undefined;
 }

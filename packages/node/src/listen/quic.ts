@@ -9,6 +9,7 @@ import {
   WebTransportSession,
 } from "@quicrpc/quic";
 import { secretOf } from "./secret.js";
+import { warnOfBlocking } from "./systemd.js";
 import { tellRefusal } from "../refusals.js";
 import { headersOf, pathOf } from "../peer.js";
 import { ALPN, WEB_TRANSPORT_PROTOCOL } from "../protocol.js";
@@ -33,7 +34,10 @@ const listen = async (
   const path = given === "" ? "/" : given;
   const secret = settings.secret ?? secretOf(settings.tls);
   const ids = connectionIds === undefined ? {} : { connectionIds };
-  const passed = datagramDescriptors && PortGroup.inherit({ descriptors: datagramDescriptors, ...ids });
+  // A worker's are its primary's, which has given it one.
+  const descriptors = own === undefined ? datagramDescriptors : undefined;
+  if (descriptors !== undefined) warnOfBlocking(descriptors);
+  const passed = descriptors && PortGroup.inherit({ descriptors, ...ids });
   const member = own ?? passed?.members[0];
   const endpoint = Endpoint.bind({
     port,

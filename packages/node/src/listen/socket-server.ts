@@ -1,6 +1,7 @@
 import type { AddressInfo, ListenOptions, Server, Socket } from "node:net";
 import { divert } from "./divert.js";
 import type { Door, Visit } from "./door.js";
+import type { HandedConnections } from "./handed-connections.js";
 import type { Listener, ListenTarget } from "./listener.js";
 import { readProxyHeader, type TrustedProxies } from "./proxy-protocol.js";
 import { tellRefusal } from "../refusals.js";
@@ -106,14 +107,22 @@ function nameOf(socket: Socket): string {
   return remoteAddress === undefined ? "" : `${remoteAddress} ${remotePort}`;
 }
 
-/** Where a server over TCP listens, or over any socket that was passed to this process. */
-export function placeOf({ host, port, descriptor }: ListenTarget): ListenOptions | { readonly fd: number } {
+type ListeningPlace = ListenOptions | { readonly fd: number } | HandedConnections;
+
+/** Where a server over TCP listens, or over any socket that was passed to this process, or is another's that hands its connections on. */
+export function placeOf({ host, port, descriptor, handed }: ListenTarget): ListeningPlace {
+  if (handed !== undefined) return handed;
   if (descriptor !== undefined) return { fd: descriptor };
   return { port, ...(host !== undefined && { host }) };
 }
 
 /** Starts a TCP-like server; rejects with the system's error, such as `EADDRINUSE`. */
-export function startServer(server: Server, options: ListenOptions | { readonly fd: number }): Promise<void> {
+export function startServer(server: Server, options: ListeningPlace): Promise<void> {
+  if ("takenBy" in options) {
+    // What servers of HTTP wait for to look after their time limits.
+    server.emit("listening");
+    return Promise.resolve();
+  }
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     server.listen(options, () => {
@@ -126,18 +135,25 @@ export function startServer(server: Server, options: ListenOptions | { readonly 
 }
 
 /** The face of a server that listens, and lets its guests in. */
-export function socketListener(server: Server, guests: Guests, urlOf: (authority: string) => string): Listener {
-  const address = server.address();
+export function socketListener(
+  server: Server,
+  guests: Guests,
+  { handed }: ListenTarget,
+  urlOf: (authority: string) => string,
+): Listener {
+  const address = handed === undefined ? server.address() : handed.address;
   const bound = address !== null && typeof address === "object" ? boundAddress(address) : undefined;
   const url = urlOf(bound === undefined ? "" : authority(bound));
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => {
     stopped ??= new Promise((resolve) => {
+      refuse?.();
       server.close(() => resolve());
     });
     return stopped;
   };
   guests.open(url);
+  const refuse = handed?.takenBy((socket) => void server.emit("connection", socket));
   return {
     url,
     address: bound,

@@ -89,7 +89,9 @@ async function accept(
   const guests = new Guests(server, door, settings.trustedProxies);
   const { path, descriptor } = target;
   await startServer(server, kind === "unix" && descriptor === undefined ? { path } : placeOf(target));
-  return socketListener(server, guests, (authority) => (kind === "unix" ? `unix:${path}` : `${kind}://${authority}`));
+  return socketListener(server, guests, target, (authority) =>
+    kind === "unix" ? `unix:${path}` : `${kind}://${authority}`,
+  );
 }
 
 /** Whether there is a socket file behind which nobody listens. */

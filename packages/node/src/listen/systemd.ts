@@ -15,7 +15,9 @@ export interface PassedPort {
   readonly datagramDescriptors: readonly number[] | undefined;
 }
 
-interface PassedSocket {
+/** A socket that systemd has passed to this process, or to the primary that this one is a worker of. */
+export interface PassedSocket {
+  /** Of the process that it was passed to. */
   readonly descriptor: number;
   readonly name: string;
   /** The local address of a socket over UDP, as the system writes it. */
@@ -24,10 +26,16 @@ interface PassedSocket {
   readonly path: string | undefined;
 }
 
-/** The ports that `systemd:`, `systemd:quic` or `systemd:wss/path` names. Throws `TypeError` where there are none, or they cannot be what they are called. */
-export function passedPorts({ pathname }: URL): readonly PassedPort[] {
+/**
+ * The ports that `systemd:`, `systemd:quic` or `systemd:wss/path` names, of the sockets that were passed: by default to this process. Throws
+ * `TypeError` where there are none, or they cannot be what they are called.
+ */
+export function passedPorts(
+  { pathname }: URL,
+  sockets: readonly PassedSocket[] = passedSockets(),
+): readonly PassedPort[] {
   const [, wanted = "", path = ""] = /^([^/]*)(.*)$/.exec(pathname) ?? [];
-  const found = passedSockets().filter(({ name }) => wanted === "" || name === wanted);
+  const found = sockets.filter(({ name }) => wanted === "" || name === wanted);
   if (found.length === 0) {
     throw new TypeError(
       `systemd has passed no socket called "${wanted}" to this process: the .socket unit says FileDescriptorName=${wanted || "quic"}, and Sockets= of the service names the unit`,
@@ -76,12 +84,12 @@ function portsOf(name: string, path: string, sockets: readonly PassedSocket[]): 
   return Array.from(addresses).map((address, at) => {
     const members = sockets.filter(({ datagrams }) => datagrams === address);
     const datagramDescriptors = members.map(({ descriptor }) => descriptor);
-    if (members.length > 1) warnOfBlocking(datagramDescriptors);
     return { scheme, path, descriptor: streams[at]?.descriptor, datagramDescriptors };
   });
 }
 
-function passedSockets(): readonly PassedSocket[] {
+/** Throws `TypeError` where there are none. */
+export function passedSockets(): readonly PassedSocket[] {
   const { LISTEN_FDS: count, LISTEN_PID: pid, LISTEN_FDNAMES: names = "" } = process.env;
   if (!count) {
     throw new TypeError(
@@ -114,7 +122,8 @@ function rows(protocol: "udp" | "udp6" | "unix"): readonly (readonly string[])[]
 }
 
 /** systemd sets this for the sockets themselves: a second process that starts would have the first one wait for packets in its event loop. */
-function warnOfBlocking(descriptors: readonly number[]): void {
+export function warnOfBlocking(descriptors: readonly number[]): void {
+  if (descriptors.length < 2) return;
   const isBlocking = (descriptor: number): boolean => {
     const flags = /^flags:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, "utf8"))?.[1];
     return flags !== undefined && (Number.parseInt(flags, 8) & NON_BLOCKING) === 0;

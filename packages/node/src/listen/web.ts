@@ -119,7 +119,7 @@ const listen = async (
   });
   const guests = new Guests(server, door, settings.trustedProxies);
   await startServer(server, placeOf(target));
-  const listener = socketListener(server, guests, (authority) => `${scheme}://${authority}${path}`);
+  const listener = socketListener(server, guests, target, (authority) => `${scheme}://${authority}${path}`);
   return {
     ...listener,
     stop: () => {

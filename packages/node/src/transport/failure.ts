@@ -88,7 +88,7 @@ const LISTENED: Readonly<Record<string, string>> = {
 };
 
 const FOLLOWED =
-  "other processes have all sockets of the port: stop one, or give the .socket unit a ListenDatagram= line more, with ReusePort=yes";
+  "too few sockets of the port are left: stop another process, or give the .socket unit more lines ListenDatagram=, with ReusePort=yes. Each process takes one, and with workers one more than workers";
 
 /** OpenSSL's verdicts on a chain of certificates that ends at nobody who is trusted. */
 const UNTRUSTED_CODES = /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/;

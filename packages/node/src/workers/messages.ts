@@ -1,16 +1,31 @@
+import type { AddressInfo } from "node:net";
 import type { Unacknowledged } from "@quicrpc/core/transport";
+import type { GroupMember } from "@quicrpc/quic";
+import type { PassedSocket } from "../listen/systemd.js";
 import type { ServerDrainOptions, ServerStats } from "../server.js";
 
-/** A worker's environment says in this variable which place of its group it has, as JSON. */
-export const PLACE_VARIABLE = "QUICRPC_WORKER";
+/** A worker's environment says in this variable that it is one. */
+export const WORKER_VARIABLE = "QUICRPC_WORKER";
 /** A worker's first descriptor that is a socket of its group: before it are stdin, stdout, stderr and the channel. */
 export const FIRST_SOCKET = 4;
 
-/** A worker's place in its group. */
-export interface Place {
-  readonly place: number;
-  /** The UDP ports of the group: so many descriptors, from `FIRST_SOCKET` on, are the worker's sockets. */
-  readonly ports: number;
+/** What a worker shares with its group. */
+export interface WorkerShare {
+  /** Its places: one for each UDP port, in the order of what `serve` listens on. Descriptors are the worker's own. */
+  readonly members: readonly GroupMember[];
+  /** By which each worker resumes the sessions of all; base64. */
+  readonly ticketKey: string;
+  /** The sockets that systemd has passed to the primary, if `serve` listens on such. */
+  readonly passed: readonly PassedSocket[] | undefined;
+  /** Those of them whose connections the primary hands on, and where they listen. */
+  readonly streams: readonly PassedStream[];
+}
+
+/** A socket for connections that was passed to the primary. */
+export interface PassedStream {
+  /** Of the primary. */
+  readonly descriptor: number;
+  readonly address: AddressInfo | string | null;
 }
 
 /** A message of a worker to its primary. */
@@ -26,7 +41,9 @@ export type FromWorker =
 
 /** A message of the primary to a worker. */
 export type ToWorker =
-  | { readonly quicrpc: "joined"; readonly ticketKey: string }
+  | { readonly quicrpc: "joined"; readonly share: WorkerShare }
+  /** With a connection that the primary has accepted from the socket of this descriptor. */
+  | { readonly quicrpc: "connection"; readonly descriptor: number }
   | { readonly quicrpc: "topicDone"; readonly id: number }
   | { readonly quicrpc: "topicMessage"; readonly name: string; readonly bytes: string }
   | { readonly quicrpc: "topicsInterrupted" }

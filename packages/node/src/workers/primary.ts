@@ -2,10 +2,11 @@ import cluster, { type Worker } from "node:cluster";
 import { randomBytes } from "node:crypto";
 import type { CloseOptions, Unacknowledged } from "@quicrpc/core/transport";
 import type { ErrorHook, Limits, Session } from "@quicrpc/core";
-import type { PortGroup } from "@quicrpc/quic";
+import type { GroupMember, PortGroup } from "@quicrpc/quic";
 import { checkDrain } from "../paced-drain.js";
 import type { Server, ServerDrainOptions, ServerStats, WorkerGroup } from "../server.js";
-import { type Place, PLACE_VARIABLE, type ToWorker } from "./messages.js";
+import { FIRST_SOCKET, type ToWorker, WORKER_VARIABLE } from "./messages.js";
+import type { PassedListeners } from "./passed-listeners.js";
 import { NOTHING, Seat, type SeatGroup } from "./seat.js";
 import { topicRelay } from "./topic-relay.js";
 import { refer } from "./worker-process.js";
@@ -21,6 +22,7 @@ export class PrimaryServer implements Server {
   /** Called when it has been closed. */
   onEnd: (() => void) | undefined = undefined;
   private readonly ports: readonly PortGroup[];
+  private readonly passed: PassedListeners | undefined;
   private readonly seats: readonly Seat[];
   private readonly onError: ErrorHook;
   /** Milliseconds that a worker's drain may take where none are given. */
@@ -35,12 +37,14 @@ export class PrimaryServer implements Server {
 
   constructor(
     ports: readonly PortGroup[],
+    passed: PassedListeners | undefined,
     size: number,
     onError: ErrorHook,
     maxStuckMs: number,
     { maxDrainMs, maxTimeoutMs }: Limits,
   ) {
     this.ports = ports;
+    this.passed = passed;
     this.onError = onError;
     this.maxDrainMs = maxDrainMs;
     this.maxTimeoutMs = maxTimeoutMs;
@@ -65,9 +69,10 @@ export class PrimaryServer implements Server {
     return { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port) };
   }
 
-  /** Starts every worker. Where one cannot serve none is left, and this rejects with its error. */
-  async start(): Promise<void> {
+  /** Starts every worker, and accepts from the streams that were passed. Where one cannot serve none is left, and this rejects with its error. */
+  async start(streams: readonly number[]): Promise<void> {
     try {
+      await this.passed?.listen(streams);
       await Promise.all(this.filled.map((seat) => seat.fill()));
     } catch (error) {
       this.ending = Promise.resolve({ unacknowledged: 0 });
@@ -118,6 +123,7 @@ export class PrimaryServer implements Server {
   private reference(referenced: boolean): void {
     this.referenced = referenced;
     for (const { worker } of this.seats) refer(worker, referenced);
+    this.passed?.refer(referenced);
   }
 
   /** The places that have a worker, or are to have one. */
@@ -127,9 +133,15 @@ export class PrimaryServer implements Server {
 
   private seatGroup(): SeatGroup {
     const isEnding = (): boolean => this.ending !== undefined;
+    // No ticket outlives the group.
+    const ticketKey = randomBytes(TICKET_KEY_BYTES).toString("base64");
     return {
-      // No ticket outlives the group.
-      ticketKey: randomBytes(TICKET_KEY_BYTES).toString("base64"),
+      shareOf: (place) => ({
+        ticketKey,
+        members: inWorker(this.membersOf(place)),
+        passed: this.passed?.sockets,
+        streams: this.passed?.streams ?? [],
+      }),
       maxTimeoutMs: this.maxTimeoutMs,
       get isEnding() {
         return isEnding();
@@ -181,6 +193,7 @@ export class PrimaryServer implements Server {
   }
 
   private async end(message: ToWorker): Promise<Unacknowledged> {
+    this.passed?.close();
     const ends = await Promise.all(this.seats.map((seat) => seat.vacate(message)));
     this.release();
     this.onEnd?.();
@@ -189,6 +202,7 @@ export class PrimaryServer implements Server {
 
   private release(): void {
     for (const port of this.ports) port.close();
+    this.passed?.close();
     clearInterval(this.watch);
   }
 
@@ -204,24 +218,39 @@ export class PrimaryServer implements Server {
     };
   }
 
-  /** New clients go to the workers that serve; where none does they wait in the sockets. */
+  /** New clients go to the workers that serve; where none does they wait in the sockets. Sessions of workers that are gone are ended by another. */
   private steer(): void {
     if (this.ending !== undefined) return;
     const serving = this.seats.filter(({ serves }) => serves);
     const places = (serving.length > 0 ? serving : this.filled).map(({ place }) => place);
-    for (const port of this.ports) port.accept(places);
+    const empty = this.seats.filter(({ worker }) => worker === undefined).map(({ place }) => place);
+    for (const port of this.ports) {
+      const inPort = (place: number): number | readonly number[] => port.members[place]?.place ?? [];
+      port.accept(places.flatMap(inPort), empty.flatMap(inPort));
+    }
+    this.passed?.handTo(serving.flatMap(({ worker }) => worker ?? []));
+  }
+
+  /** The places of one worker: one for each port. */
+  private membersOf(place: number): readonly GroupMember[] {
+    return this.ports.flatMap(({ members }) => members[place] ?? []);
   }
 
   private fork(place: number): Worker {
-    const sockets = this.ports.flatMap(({ members }) => members[place]?.descriptor ?? []);
+    const sockets = this.membersOf(place).flatMap(({ descriptor }) => descriptor ?? []);
     const { stdio } = cluster.settings;
     cluster.setupPrimary({ stdio: ["inherit", "inherit", "inherit", "ipc", ...sockets] });
-    const own: Place = { place, ports: sockets.length };
-    const worker = cluster.fork({ [PLACE_VARIABLE]: JSON.stringify(own) });
+    const worker = cluster.fork({ [WORKER_VARIABLE]: "1" });
     // Processes that the program forks itself have no business with these.
     cluster.setupPrimary({ stdio });
     refer(worker, this.referenced);
     topicRelay.attach(worker);
     return worker;
   }
+}
+
+/** Places as a worker knows them: its descriptors are its own. */
+function inWorker(members: readonly GroupMember[]): readonly GroupMember[] {
+  let next = FIRST_SOCKET;
+  return members.map((member) => (member.relay === undefined ? { ...member, descriptor: next++ } : member));
 }

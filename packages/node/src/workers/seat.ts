@@ -1,7 +1,7 @@
 import type { Worker } from "node:cluster";
 import { type Backoff, backoffDelay } from "@quicrpc/core/transport";
 import type { ServerStats } from "../server.js";
-import type { FromWorker, ToWorker } from "./messages.js";
+import type { FromWorker, ToWorker, WorkerShare } from "./messages.js";
 import { endAfter, errorOf, GRACE_MS, send, watchProcess } from "./worker-process.js";
 
 const BACKOFF: Backoff = { initialMs: 100, maxMs: 5000, factor: 2 };
@@ -21,13 +21,13 @@ export const NOTHING: ServerStats = {
 
 /** The group that a seat belongs to. */
 export interface SeatGroup {
-  readonly ticketKey: string;
+  shareOf(place: number): WorkerShare;
   readonly maxTimeoutMs: number;
   /** Whether the group ends: nobody is replaced any more. */
   readonly isEnding: boolean;
   fork(place: number): Worker;
   onServing(urls: readonly string[]): void;
-  /** Called when a place that served serves no longer. */
+  /** Called when a place that served serves no longer, and when it has lost its worker. */
   onLeaving(): void;
   report(error: unknown): void;
 }
@@ -84,7 +84,7 @@ export class Seat {
         this.heard = performance.now();
         if (message?.quicrpc === "join") {
           clearTimeout(silent);
-          send(worker, { quicrpc: "joined", ticketKey: group.ticketKey });
+          send(worker, { quicrpc: "joined", share: group.shareOf(place) });
         } else if (message?.quicrpc === "failed") {
           reject(errorOf(message.error));
           worker.process.kill("SIGKILL");
@@ -173,8 +173,9 @@ export class Seat {
     this.worker = undefined;
     this.stats = NOTHING;
     this.status = "empty";
-    if (!lost || this.group.isEnding) return;
+    if (this.group.isEnding) return;
     this.group.onLeaving();
+    if (!lost) return;
     this.group.report(error);
     if (livedMs > STABLE_MS) this.losses = 0;
     this.refill();

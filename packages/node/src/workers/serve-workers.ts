@@ -8,6 +8,8 @@ import { isOverUdp, isPassed, type ProvidedTarget, targetsOf, urlOf } from "../l
 import type { Server } from "../server.js";
 import type { ServeOptions } from "../serve-options.js";
 import { transportError } from "../transport/failure.js";
+import { notifyReady, passedSockets, warnOfBlocking } from "../listen/systemd.js";
+import { PassedListeners } from "./passed-listeners.js";
 import { PrimaryServer } from "./primary.js";
 import { type GroupShare, isWorker, serveAsWorker } from "./worker.js";
 
@@ -38,11 +40,6 @@ export async function serveWorkers<Context>(
       "serve() with the option workers starts processes itself: call it in the primary of node:cluster",
     );
   }
-  if (targetsOf(options).some(isPassed)) {
-    throw new TypeError(
-      'sockets that systemd passes are for one process: serve() has listen: "systemd:" or the option workers, which restarts without a pause by itself',
-    );
-  }
   const { workerStuckMs: stuckMs = STUCK_MS } = options;
   if (!(stuckMs >= LEAST_STUCK_MS && stuckMs <= MOST_STUCK_MS)) {
     throw new TypeError(`the option workerStuckMs is from ${LEAST_STUCK_MS} to ${MOST_STUCK_MS}, not ${stuckMs}`);
@@ -50,11 +47,14 @@ export async function serveWorkers<Context>(
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const again = (): void => void (begun = false);
   try {
-    return await retryTaken(targetsOf(options).some(isAnyPort), async () => {
-      const ports = bindPorts(options, size + 1);
-      const server = new PrimaryServer(ports, size, errorHook(options.onError), stuckMs, limits);
+    const targets = targetsOf(options);
+    return await retryTaken(targets.some(isAnyPort), async () => {
+      const ports = bindPorts(options, targets, size + 1);
+      const passed = targets.some(isPassed) ? new PassedListeners(passedSockets()) : undefined;
+      const server = new PrimaryServer(ports, passed, size, errorHook(options.onError), stuckMs, limits);
       server.onEnd = again;
-      await server.start();
+      await server.start(targets.flatMap(({ descriptor }) => descriptor ?? []));
+      if (passed !== undefined) await notifyReady();
       return server;
     });
   } catch (error) {
@@ -65,7 +65,7 @@ export async function serveWorkers<Context>(
 
 /** Whether the system chooses a UDP port, of whose number the TCP port beside it may be taken. */
 function isAnyPort(target: ProvidedTarget): boolean {
-  return target.port === 0 && isOverUdp(target);
+  return target.port === 0 && isOverUdp(target) && !isPassed(target);
 }
 
 function sizeOf(workers: ServeOptions["workers"]): number {
@@ -74,22 +74,24 @@ function sizeOf(workers: ServeOptions["workers"]): number {
   throw new TypeError(`the option workers is "auto" or an integer from 1 to ${MOST_WORKERS}, not ${String(workers)}`);
 }
 
-/** Binds the UDP ports, a socket for each worker. */
-function bindPorts<Context>(options: ServeOptions<Context>, places: number): readonly PortGroup[] {
+/** Binds the UDP ports, or takes sockets of those that were passed: a place for each worker. */
+function bindPorts<Context>(
+  { connectionIds }: ServeOptions<Context>,
+  targets: readonly ProvidedTarget[],
+  places: number,
+): readonly PortGroup[] {
   const ports: PortGroup[] = [];
-  for (const target of targetsOf(options)) {
+  const ids = connectionIds === undefined ? {} : { connectionIds };
+  for (const target of targets) {
     if (!isOverUdp(target)) continue;
-    const { host, port } = target;
+    const { host, port, datagramDescriptors: descriptors } = target;
     try {
-      const { connectionIds } = options;
-      ports.push(
-        PortGroup.bind({
-          port,
-          places,
-          ...(host !== undefined && { host }),
-          ...(connectionIds !== undefined && { connectionIds }),
-        }),
-      );
+      if (descriptors === undefined) {
+        ports.push(PortGroup.bind({ port, places, ...(host !== undefined && { host }), ...ids }));
+      } else {
+        warnOfBlocking(descriptors);
+        ports.push(PortGroup.inherit({ descriptors, places, ...ids }));
+      }
     } catch (error) {
       for (const bound of ports) bound.close();
       throw transportError(error, { doing: "listen on", url: urlOf(target) });

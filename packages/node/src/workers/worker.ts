@@ -1,16 +1,12 @@
 import cluster from "node:cluster";
+import type { Socket } from "node:net";
 import { once } from "node:events";
 import { TransportError } from "@quicrpc/core";
 import type { GroupMember } from "@quicrpc/quic";
 import type { Server } from "../server.js";
-import {
-  FIRST_SOCKET,
-  type FromWorker,
-  type Place,
-  PLACE_VARIABLE,
-  type ToldError,
-  type ToWorker,
-} from "./messages.js";
+import type { HandedConnections } from "../listen/handed-connections.js";
+import type { PassedSocket } from "../listen/systemd.js";
+import { type FromWorker, type PassedStream, type ToldError, type ToWorker, WORKER_VARIABLE } from "./messages.js";
 
 /** Sockets and keys that the workers of one group share. */
 export interface GroupShare {
@@ -18,20 +14,18 @@ export interface GroupShare {
   readonly members: readonly GroupMember[];
   /** Key by which each worker resumes the sessions of all. */
   readonly ticketKey: Uint8Array;
+  /** The sockets that systemd has passed to the primary, where there are any. */
+  readonly passed: readonly PassedSocket[] | undefined;
+  /** What the primary accepts from one of them. */
+  handed(descriptor: number): HandedConnections;
 }
 
 const STATS_MS = 1000;
 
-/** This process's place in a group; undefined where it is no worker of one. */
-const own: Place | undefined = cluster.isWorker ? placeOf(process.env[PLACE_VARIABLE]) : undefined;
+/** Whether this process is a worker of a group. */
+export const isWorker: boolean = cluster.isWorker && process.env[WORKER_VARIABLE] !== undefined;
 // No process that this one starts takes itself for a worker.
-delete process.env[PLACE_VARIABLE];
-
-export const isWorker: boolean = own !== undefined;
-
-function placeOf(text: string | undefined): Place | undefined {
-  return text === undefined ? undefined : (JSON.parse(text) as Place);
-}
+delete process.env[WORKER_VARIABLE];
 
 /** Serves in this worker, until the primary says otherwise. Where that fails the primary receives the error, and ends this process. */
 export async function serveAsWorker(start: (share: GroupShare) => Promise<Server>): Promise<Server> {
@@ -52,14 +46,36 @@ export async function serveAsWorker(start: (share: GroupShare) => Promise<Server
 }
 
 async function join(): Promise<GroupShare> {
-  const { place, ports } = own as Place;
   tell({ quicrpc: "join" });
   for (;;) {
     const [message] = (await once(process, "message")) as [ToWorker];
     if (message?.quicrpc !== "joined") continue;
-    const members = Array.from({ length: ports }, (_, port) => ({ descriptor: FIRST_SOCKET + port, place }));
-    return { members, ticketKey: new Uint8Array(Buffer.from(message.ticketKey, "base64")) };
+    const { members, ticketKey, passed, streams } = message.share;
+    return {
+      members,
+      ticketKey: new Uint8Array(Buffer.from(ticketKey, "base64")),
+      passed,
+      handed: (descriptor) => handedBy(streams, descriptor),
+    };
   }
+}
+
+/** Connections that the primary accepts from the socket that has this descriptor there. */
+function handedBy(streams: readonly PassedStream[], descriptor: number): HandedConnections {
+  return {
+    address: streams.find((stream) => stream.descriptor === descriptor)?.address ?? null,
+    takenBy: (take) => {
+      let taking = true;
+      process.on("message", (message: ToWorker | null, socket: unknown) => {
+        if (message?.quicrpc !== "connection" || message.descriptor !== descriptor) return;
+        // Undefined where its client has left meanwhile.
+        const connection = socket as Socket | undefined;
+        if (taking && connection !== undefined) take(connection);
+        else connection?.destroy();
+      });
+      return () => void (taking = false);
+    },
+  };
 }
 
 /** Tells the primary when the server begins to end, whoever ends it, and when it is over: this process ends then, unless it has more to do. */

@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, IntoRawFd, RawFd};
 use socket2::{SockRef, Type};
 
 use crate::error::Failure;
-use crate::ffi::steering::{Step, attach, borrow, duplicate, is_claimed, release, try_claim};
+use crate::ffi::steering::{Step, attach, borrow, duplicate, generation, is_claimed, mark, release, try_claim};
 use crate::routing::Layout;
 use crate::socket::{Sharing, bind_any, enlarge_buffers};
 
@@ -84,11 +84,39 @@ pub fn unclaim(descriptor: RawFd) {
 }
 
 /// The places that no process has claimed. Those that this one has are not among the answers of the system, and are passed over.
-pub fn unclaimed(descriptors: &[RawFd], own: &[u8]) -> Vec<u8> {
+fn unclaimed(descriptors: &[RawFd], own: &[u8]) -> Vec<u8> {
     let places = 0..descriptors.len() as u8;
     places
         .filter(|place| !own.contains(place) && !is_claimed(descriptors[usize::from(*place)]))
         .collect()
+}
+
+/// Has new clients go to places that this process has claimed, and to the first of them what comes for those that have no worker, in
+/// this process or any other. The process that did so last decides: `turn` is what this returned before, or 0, and where another has done so since nothing changes.
+pub fn steer_claimed(
+    descriptors: &[RawFd],
+    accepting: &[u8],
+    empty: &[u8],
+    own: &[u8],
+    turn: u32,
+    layout: Layout,
+) -> Result<u32, Failure> {
+    let is_own = |place: usize| own.iter().any(|each| usize::from(*each) == place);
+    let others = descriptors.iter().enumerate().filter(|(place, _)| !is_own(*place));
+    let last = others.map(|(_, fd)| generation(*fd)).max().unwrap_or(0);
+    if turn != 0 && last > turn {
+        return Ok(turn);
+    }
+    let turn = if turn == 0 { last + 1 } else { turn };
+    for place in own {
+        let Some(descriptor) = descriptors.get(usize::from(*place)) else {
+            continue;
+        };
+        mark(*descriptor, turn).map_err(|error| Failure::system(&error, "mark a socket of the group"))?;
+    }
+    let gone = [empty, &unclaimed(descriptors, own)].concat();
+    steer(descriptors, accepting, &gone, layout)?;
+    Ok(turn)
 }
 
 fn datagram_address(descriptor: RawFd) -> Result<SocketAddr, Failure> {

@@ -10,6 +10,7 @@ mod connection;
 mod credit;
 mod driver;
 mod endpoint;
+mod envelope;
 mod error;
 mod exchange;
 mod farewells;
@@ -32,6 +33,7 @@ mod methods;
 mod receive_window;
 mod recent;
 mod redundancy;
+mod relay;
 mod routing;
 mod secret;
 mod silence;
@@ -43,6 +45,7 @@ mod web;
 mod web_methods;
 
 use crate::endpoint::Endpoint;
+use crate::envelope::TOKEN_BYTES;
 use crate::error::Failure;
 use crate::ffi::bound::Methods;
 use crate::fields::Fields;
@@ -55,7 +58,7 @@ const METHODS: &[Methods] = &[methods::METHODS, web_methods::METHODS];
 
 /// Makes the endpoint that `bind` asks for. `options` are fields: an IP address or nothing, the driver, whether it polls
 /// busily, whether to share the port, whether to pass several datagrams at once (one byte each), the descriptor and place of a
-/// group's socket or nothing, a secret of at least 32 bytes or nothing, and this host's name.
+/// group's socket, or the port and token of the process that has it and the place, or nothing, a secret of at least 32 bytes or nothing, and this host's name.
 fn endpoint_for(options: &[u8], port: u16) -> Result<(Endpoint, driver::Options), Failure> {
     let mut fields = Fields::new(options);
     let host = String::from_utf8_lossy(fields.take());
@@ -75,6 +78,11 @@ fn endpoint_for(options: &[u8], port: u16) -> Result<(Endpoint, driver::Options)
     };
     let socket = match *fields.take() {
         [a, b, c, d, place] => Socket::adopt(i32::from_le_bytes([a, b, c, d]), place, offload)?,
+        [a, b, place, ref token @ ..] if token.len() == TOKEN_BYTES => {
+            let mut own = [0; TOKEN_BYTES];
+            own.copy_from_slice(token);
+            Socket::join(u16::from_le_bytes([a, b]), own, place, offload)?
+        }
         _ => Socket::bind(methods::ip_or_any(&host)?, port, sharing, offload)?,
     };
     let secret = Secret::new(fields.take(), fields.take())?;

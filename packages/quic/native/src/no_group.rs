@@ -6,7 +6,9 @@ use crate::error::Failure;
 use crate::routing::Layout;
 
 fn unsupported() -> Failure {
-    Failure::option("a group of workers on one UDP port needs Linux")
+    Failure::option(
+        "the kernel hands packets to the workers of a group on Linux alone: elsewhere steering is \"relay\"",
+    )
 }
 
 pub fn bind(_: Option<IpAddr>, _: u16, _: usize, _: Layout) -> Result<(SocketAddr, Vec<i32>), Failure> {
@@ -19,8 +21,8 @@ pub fn claim(_: &[i32], _: usize) -> Result<(SocketAddr, Vec<u8>), Failure> {
 
 pub fn unclaim(_: i32) {}
 
-pub fn unclaimed(_: &[i32], _: &[u8]) -> Vec<u8> {
-    Vec::new()
+pub fn steer_claimed(_: &[i32], _: &[u8], _: &[u8], _: &[u8], _: u32, _: Layout) -> Result<u32, Failure> {
+    Err(unsupported())
 }
 
 pub fn steer(_: &[i32], _: &[u8], _: &[u8], _: Layout) -> Result<(), Failure> {

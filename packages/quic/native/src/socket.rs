@@ -2,11 +2,13 @@
 
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::time::Duration;
 
 use quinn_proto as qp;
 use quinn_udp::{RecvMeta, UdpSocketState};
 use socket2::{Domain, Protocol, SockRef, Type};
 
+use crate::envelope::{Head, Token};
 use crate::error::Failure;
 use crate::ffi::gro::receive_singly;
 
@@ -28,6 +30,10 @@ const MAX_GSO_BYTES: usize = 65_000;
 /// Linux reports twice the size that was set (socket(7)).
 const BOOKKEEPING: usize = if cfg!(target_os = "linux") { 2 } else { 1 };
 
+/// How long a worker waits for an answer to its greeting, and how often it greets.
+const GREETING_PATIENCE: Duration = Duration::from_millis(100);
+const MOST_GREETINGS: usize = 30;
+
 /// The sizes of the socket's buffers in bytes: granted, and asked for.
 pub struct Buffers {
     pub receive: usize,
@@ -45,8 +51,18 @@ pub struct Socket {
     /// A transmit the kernel had no room for. While it waits, nothing else is sent.
     unsent: Option<(qp::Transmit, Vec<u8>)>,
     sharing: Sharing,
+    /// None where the socket is the port's own.
+    channel: Option<Channel>,
     /// Whether something was sent since `take_sent`.
     sent: bool,
+}
+
+/// The way to a port that another process has, and hands its worker's datagrams on: `relay.rs`.
+struct Channel {
+    relay: SocketAddr,
+    token: Token,
+    place: u8,
+    envelope: Vec<u8>,
 }
 
 /// Whether other sockets may be bound to the same port (SO_REUSEPORT); the kernel then spreads peers over them.
@@ -88,6 +104,31 @@ impl Socket {
         Socket::new(crate::group::adopt(descriptor)?, Sharing::Group(place), offload)
     }
 
+    /// The socket of a place in a group whose port another process has: it takes the place when that process has answered.
+    pub fn join(port: u16, token: Token, place: u8, offload: Offload) -> Result<Self, Failure> {
+        let failed = |error: io::Error| Failure::system(&error, "reach the process that has the port of the group");
+        let relay = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port);
+        let io = bind_any(Some(relay.ip()), 0, Sharing::None)?;
+        enlarge_buffers(&io);
+        let address = greet(&io, relay, &token, place).map_err(failed)?;
+        let mut socket = Socket::new(io, Sharing::Group(place), offload)?;
+        socket.address = address;
+        socket.channel = Some(Channel {
+            relay,
+            token,
+            place,
+            envelope: Vec::new(),
+        });
+        Ok(socket)
+    }
+
+    /// Another handle on the same socket, for another thread.
+    pub fn duplicate(&self) -> Result<Self, Failure> {
+        let io = self.io.try_clone();
+        let io = io.map_err(|error| Failure::system(&error, "prepare a UDP socket"))?;
+        Socket::new(io, self.sharing, self.offload)
+    }
+
     fn new(io: UdpSocket, sharing: Sharing, offload: Offload) -> Result<Self, Failure> {
         let failed = |error: io::Error| Failure::system(&error, "prepare a UDP socket");
         let state = UdpSocketState::new((&io).into()).map_err(failed)?;
@@ -103,6 +144,7 @@ impl Socket {
             offload,
             unsent: None,
             sharing,
+            channel: None,
             sent: false,
         })
     }
@@ -182,21 +224,38 @@ impl Socket {
         }
         self.sent = true;
         let contents = &contents[..transmit.size];
-        let sent = self.state.try_send(
-            (&self.io).into(),
-            &quinn_udp::Transmit {
-                destination: transmit.destination,
-                ecn: transmit
-                    .ecn
-                    .and_then(|ecn| quinn_udp::EcnCodepoint::from_bits(ecn as u8)),
-                contents,
-                segment_size: transmit.segment_size,
-                src_ip: transmit.src_ip,
-            },
-        );
-        if sent.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
+        let ecn = transmit
+            .ecn
+            .and_then(|ecn| quinn_udp::EcnCodepoint::from_bits(ecn as u8));
+        let own = quinn_udp::Transmit {
+            destination: transmit.destination,
+            ecn,
+            contents,
+            segment_size: transmit.segment_size,
+            src_ip: transmit.src_ip,
+        };
+        let is_full = match &mut self.channel {
+            None => is_full(&self.state, &self.io, &own),
+            Some(channel) => {
+                channel.wrap(&own);
+                let wrapped = quinn_udp::Transmit {
+                    destination: channel.relay,
+                    ecn: None,
+                    contents: &channel.envelope,
+                    segment_size: None,
+                    src_ip: None,
+                };
+                is_full(&self.state, &self.io, &wrapped)
+            }
+        };
+        if is_full {
             self.unsent = Some((transmit, contents.to_vec()));
         }
+    }
+
+    /// Sends, and returns true where the system has no room for it. Every other error costs this datagram only.
+    pub fn is_full_for(&self, transmit: &quinn_udp::Transmit) -> bool {
+        is_full(&self.state, &self.io, transmit)
     }
 
     /// Whether something was sent since this was last asked.
@@ -229,8 +288,19 @@ impl Socket {
                 .recv((&self.io).into(), &mut buffers[..slots], &mut meta[..slots])
         };
         let filled = *received.as_ref().unwrap_or(&0);
+        let sender = self.channel.as_ref().map(|channel| (channel.relay, channel.token));
         for (meta, slot) in meta.iter().zip(buffer.chunks_exact(RECEIVE_SLOT_BYTES)).take(filled) {
-            each(self, meta, &slot[..meta.len]);
+            match &sender {
+                None => each(self, meta, &slot[..meta.len]),
+                Some((relay, token)) if meta.addr == *relay => {
+                    for envelope in slot[..meta.len].chunks(meta.stride.max(1)) {
+                        if let Some((meta, datagrams)) = unwrapped(token, envelope) {
+                            each(self, &meta, datagrams);
+                        }
+                    }
+                }
+                Some(_) => {}
+            }
         }
         self.buffer = buffer;
         received.map_or_else(
@@ -238,6 +308,63 @@ impl Socket {
             |filled| filled == slots,
         )
     }
+}
+
+fn is_full(state: &UdpSocketState, io: &UdpSocket, transmit: &quinn_udp::Transmit) -> bool {
+    let sent = state.try_send(io.into(), transmit);
+    sent.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+}
+
+impl Channel {
+    /// Puts what is to be sent in an envelope, whose bytes are used again.
+    fn wrap(&mut self, own: &quinn_udp::Transmit) {
+        let head = Head {
+            place: self.place,
+            greeting: false,
+            remote: own.destination,
+            local: own.src_ip,
+            ecn: own.ecn,
+            stride: own.segment_size.and_then(|bytes| u16::try_from(bytes).ok()),
+        };
+        head.write(&self.token, own.contents, &mut self.envelope);
+    }
+}
+
+/// Says where the worker of this place is until the process that has the port answers with its address.
+fn greet(io: &UdpSocket, relay: SocketAddr, token: &Token, place: u8) -> io::Result<SocketAddr> {
+    io.set_nonblocking(false)?;
+    io.set_read_timeout(Some(GREETING_PATIENCE))?;
+    let mut envelope = Vec::new();
+    Head::greeting(place, relay).write(token, &[], &mut envelope);
+    let mut answer = vec![0; RECEIVE_SLOT_BYTES];
+    for _ in 0..MOST_GREETINGS {
+        io.send_to(&envelope, relay)?;
+        if let Ok((length, from)) = io.recv_from(&mut answer)
+            && from == relay
+            && let Some((
+                Head {
+                    greeting: true, remote, ..
+                },
+                _,
+            )) = Head::read(token, &answer[..length])
+        {
+            return Ok(remote);
+        }
+    }
+    Err(io::Error::from(io::ErrorKind::TimedOut))
+}
+
+/// Datagrams that the relay has put in an envelope, as if the socket were the port's own. None for what is no such envelope.
+fn unwrapped<'a>(token: &Token, envelope: &'a [u8]) -> Option<(RecvMeta, &'a [u8])> {
+    let (head, datagrams) = Head::read(token, envelope)?;
+    let meta = RecvMeta {
+        addr: head.remote,
+        len: datagrams.len(),
+        stride: head.stride.map_or(datagrams.len(), usize::from),
+        ecn: head.ecn,
+        dst_ip: head.local,
+    };
+    (!head.greeting && meta.len > 0).then_some((meta, datagrams))
 }
 
 /// Without a host: dual stack `::`, or `0.0.0.0` where IPv6 is unavailable.

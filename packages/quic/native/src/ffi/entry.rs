@@ -3,6 +3,9 @@
 // Left out of the unit tests: their binary runs without Node and cannot link Node-API.
 #![cfg(not(test))]
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use napi::bindgen_prelude::{Env, JsValue, Unknown};
 use napi_derive::napi;
 
@@ -10,11 +13,14 @@ use super::args::to_js;
 use super::page::Page;
 use super::{bound, env};
 use crate::answer::Answer;
+use crate::envelope::Token;
 use crate::error::Failure;
 use crate::host::Host;
 use crate::members::GROUP_LAYOUT;
 use crate::methods::ip_or_any;
+use crate::relay::Relay;
 use crate::routing::{Layout, Routing};
+use crate::socket::Offload;
 use crate::{METHODS, endpoint_for, group, layout};
 
 /// `src/engine-file.ts` compares it before it uses anything else.
@@ -63,6 +69,57 @@ pub fn bind_group<'env>(env: &'env Env, host: &[u8], port: u16, places: u32, ids
     returned(env, &bound().map_or_else(Answer::from, Answer::Text))
 }
 
+/// The ports that this process has for the workers of groups, by their numbers.
+static RELAYS: Mutex<BTreeMap<u32, Relay>> = Mutex::new(BTreeMap::new());
+
+fn relays() -> MutexGuard<'static, BTreeMap<u32, Relay>> {
+    RELAYS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Binds the port of a group whose packets this process hands to the workers, who know the token (`relay.rs`). Returns the relay's number,
+/// the port and the one where workers greet, with a space between them, or a failure list.
+#[napi]
+pub fn bind_relay<'env>(
+    env: &'env Env,
+    host: &[u8],
+    port: u16,
+    offload: bool,
+    places: u32,
+    token: &[u8],
+    ids: &[u8],
+) -> Unknown<'env> {
+    let bound = || -> Result<String, Failure> {
+        let host = ip_or_any(&String::from_utf8_lossy(host))?;
+        let token = Token::try_from(token).map_err(|_| Failure::option("the token of a group has 16 bytes"))?;
+        let offload = if offload { Offload::System } else { Offload::None };
+        let relay = Relay::bind(host, port, offload, places as usize, token, layout_of(ids)?)?;
+        let mut relays = relays();
+        let number = relays.last_key_value().map_or(0, |(last, _)| last + 1);
+        let text = format!("{number} {} {}", relay.port(), relay.channel_port());
+        relays.insert(number, relay);
+        Ok(text)
+    };
+    returned(env, &bound().map_or_else(Answer::from, Answer::Text))
+}
+
+/// Has new clients go to the places in `accepting` alone, and to the first of them what comes for those in `empty`. Returns undefined, or
+/// a failure list.
+#[napi]
+pub fn steer_relay<'env>(env: &'env Env, number: u32, accepting: &[u8], empty: &[u8]) -> Unknown<'env> {
+    let steered = relays()
+        .get(&number)
+        .map_or(Ok(()), |relay| relay.steer(accepting, empty));
+    returned(env, &steered.map_or_else(Answer::from, |()| Answer::Nothing))
+}
+
+/// Frees the port.
+#[napi]
+pub fn close_relay(number: u32) {
+    let relay = relays().remove(&number);
+    // Here, where no lock is held: its threads end first.
+    drop(relay);
+}
+
 /// Takes `wanted` places of a group that another process has bound, by the descriptors of all its sockets. Returns the port and the
 /// places, with a space between them, or a failure list.
 #[napi]
@@ -81,22 +138,26 @@ pub fn unclaim_place(descriptor: i32) {
     group::unclaim(descriptor);
 }
 
-/// Has new clients of a group go to the places in `accepting` alone. Where places are claimed, `claimed` has those of this process, and
-/// packets for places that no process has claimed go to the first that accepts. Returns undefined, or a failure list.
+/// Has new clients of a group go to the places in `accepting` alone, and to the first of them what comes for those in `empty`. Where places are claimed, `claimed` has those of this process, and
+/// `turn` what this returned before; see `group::steer_claimed`. Returns the turn, or a failure list.
 #[napi]
 pub fn steer_group<'env>(
     env: &'env Env,
     descriptors: Vec<i32>,
     accepting: &[u8],
+    empty: &[u8],
     claimed: &[u8],
+    turn: u32,
     ids: &[u8],
 ) -> Unknown<'env> {
-    let gone = match claimed {
-        [] => Vec::new(),
-        own => group::unclaimed(&descriptors, own),
-    };
-    let steered = layout_of(ids).and_then(|layout| group::steer(&descriptors, accepting, &gone, layout));
-    returned(env, &steered.map_or_else(Answer::from, |()| Answer::Nothing))
+    let steered = layout_of(ids).and_then(|layout| match claimed {
+        [] => group::steer(&descriptors, accepting, empty, layout).map(|()| turn),
+        own => group::steer_claimed(&descriptors, accepting, empty, own, turn, layout),
+    });
+    returned(
+        env,
+        &steered.map_or_else(Answer::from, |turn| Answer::Number(turn.into())),
+    )
 }
 
 /// Where a place is in the ids of a group, with the options `ids` of a balancer's ids, if any.

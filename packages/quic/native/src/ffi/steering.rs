@@ -60,7 +60,7 @@ pub fn borrow<'fd>(descriptor: RawFd) -> io::Result<BorrowedFd<'fd>> {
 /// Has the socket be this process's among those that have descriptors of it; false where another has claimed it. A record lock (fcntl(2)):
 /// it is over when the process ends, or closes any descriptor of the socket.
 pub fn try_claim(descriptor: RawFd) -> io::Result<bool> {
-    match lock(descriptor, libc::F_SETLK, libc::F_WRLCK) {
+    match lock(descriptor, libc::F_SETLK, libc::F_WRLCK, CLAIM, 1) {
         Ok(_) => Ok(true),
         Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EACCES)) => Ok(false),
         Err(error) => Err(error),
@@ -69,25 +69,49 @@ pub fn try_claim(descriptor: RawFd) -> io::Result<bool> {
 
 /// Whether another process has claimed the socket.
 pub fn is_claimed(descriptor: RawFd) -> bool {
-    lock(descriptor, libc::F_GETLK, libc::F_WRLCK).is_ok_and(|found| found != libc::F_UNLCK)
+    lock(descriptor, libc::F_GETLK, libc::F_WRLCK, CLAIM, 1).is_ok_and(|found| found.is_some())
+}
+
+/// Says to other processes which generation the process that has claimed the socket is of: 1 or more.
+pub fn mark(descriptor: RawFd, generation: u32) -> io::Result<()> {
+    let at = GENERATION + libc::off_t::from(generation);
+    lock(descriptor, libc::F_SETLK, libc::F_WRLCK, at, 1).map(|_| ())
+}
+
+/// The generation of another process that has claimed the socket; 0 where there is none, or it has not said any.
+pub fn generation(descriptor: RawFd) -> u32 {
+    let found = lock(descriptor, libc::F_GETLK, libc::F_WRLCK, GENERATION, 0);
+    let start = found.ok().flatten().unwrap_or(GENERATION);
+    u32::try_from(start - GENERATION).unwrap_or(0)
 }
 
 pub fn release(descriptor: RawFd) {
-    let _ = lock(descriptor, libc::F_SETLK, libc::F_UNLCK);
+    let _ = lock(descriptor, libc::F_SETLK, libc::F_UNLCK, CLAIM, 0);
 }
 
-/// One call about a lock on all of a file. Returns the kind of lock that the system found.
-fn lock(descriptor: RawFd, command: i32, kind: i32) -> io::Result<i32> {
-    let mut all = libc::flock {
+/// The byte of a socket, as of a file, whose lock is a claim, and that whose followers stand for generations. The system makes one lock
+/// of two whose bytes are neighbours.
+const CLAIM: libc::off_t = 0;
+const GENERATION: libc::off_t = 1;
+
+/// One call about a lock on so many bytes, or where that is 0 on all from the first. Returns where the lock begins that the system found.
+fn lock(
+    descriptor: RawFd,
+    command: i32,
+    kind: i32,
+    first: libc::off_t,
+    bytes: libc::off_t,
+) -> io::Result<Option<libc::off_t>> {
+    let mut record = libc::flock {
         l_type: kind as libc::c_short,
         l_whence: libc::SEEK_SET as libc::c_short,
-        l_start: 0,
-        l_len: 0,
+        l_start: first,
+        l_len: bytes,
         l_pid: 0,
     };
     // SAFETY: a descriptor that is not open is refused, and the record outlives the call.
-    if unsafe { libc::fcntl(descriptor, command, &raw mut all) } == 0 {
-        Ok(i32::from(all.l_type))
+    if unsafe { libc::fcntl(descriptor, command, &raw mut record) } == 0 {
+        Ok((i32::from(record.l_type) != libc::F_UNLCK).then_some(record.l_start))
     } else {
         Err(io::Error::last_os_error())
     }
