@@ -180,14 +180,19 @@ async function takeAnswer(
       if (!files.has(name) && existsSync(path))
         throw new RpcError("already_exists", `${path} is there already: --out ${name}=file replaces a file`);
       const { saveBlob } = await import("@quicrpc/node");
-      await saveBlob(blob, path, { resume: resumable, onProgress, signal });
+      try {
+        await saveBlob(blob, path, { resume: resumable, onProgress, signal });
+      } catch (error) {
+        if (error instanceof RpcError) throw error;
+        throw new RpcError("failed_precondition", `${path} cannot be written: ${(error as Error).message}`);
+      }
     }
     progress.end();
   }
   if (!toStdout && answer !== undefined) printJson(shown);
   if (left.length > 0) {
-    const said = `The answer's ${left.join(" and ")} was not taken: --out says where to.\n`;
-    process.stderr.write(printable(said.trimEnd()) + "\n");
+    const names = printable(left.join(" and "));
+    process.stderr.write(`The answer's ${names} was not taken: --out says where to.\n`);
   }
 }
 

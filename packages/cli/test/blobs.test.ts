@@ -165,6 +165,8 @@ describe("blobs of a call", () => {
     expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining("--out file=file replaces a file") });
     const piped = await call("get", {}, ["--out", "-"]);
     expect(new Uint8Array(Buffer.from(piped.stdout, "latin1"))).toEqual(content);
+    const nowhere = await call("get", {}, ["--out", "nowhere/one.jpg"]);
+    expect(nowhere).toMatchObject({ code: 1, stderr: expect.stringContaining("nowhere/one.jpg cannot be written") });
     const left = await call("get", {});
     expect(left).toMatchObject({ code: 0, stderr: "The answer's file was not taken: --out says where to.\n" });
     expect(JSON.parse(left.stdout)).toMatchObject({ file: { bytes: 600_000, name: "photo.jpg" } });
