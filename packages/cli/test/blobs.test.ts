@@ -13,7 +13,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vites
 vi.setConfig({ testTimeout: 60_000 });
 
 const service = { name: "demo.v1.Files", id: 322 };
-const any = uncheckedCodec<never>();
+const any = uncheckedCodec<unknown>();
 const messages = { input: any, output: any };
 const methods = {
   put: defineMethod(service, "unary", "put", {
@@ -54,15 +54,14 @@ let ids: (string | undefined)[] = [];
 beforeAll(async () => {
   await mkdir(kept);
   const router = createRouter(methods, {
-    put: async ({ note, file }: { note: string; file?: ReceivedBlob }) => ({
-      note,
-      name: file?.name,
-      length: file?.length,
-      bytes: (await file?.bytes())?.length,
-    }),
+    put: async (input) => {
+      const { note, file } = input as { note: string; file?: ReceivedBlob };
+      return { note, name: file?.name, length: file?.length, bytes: (await file?.bytes())?.length };
+    },
     get: () => ({ note: "n", file: { content: new Blob([content]), name, type: "image/jpeg" } }),
     two: () => ({ a: new Blob(["first"]), b: new Blob(["second"]) }),
-    keep: async ({ file }: { file: ReceivedBlob }, context) => {
+    keep: async (input, context) => {
+      const { file } = input as { file: ReceivedBlob };
       ids.push(file.id);
       const limit = losesAfter;
       losesAfter = Infinity;
@@ -72,7 +71,7 @@ beforeAll(async () => {
       await saveBlob(file, join(kept, `${file.id}`), { resume: true, onProgress });
       return { bytes: (await readFile(join(kept, `${file.id}`))).length };
     },
-    fetch: (_: unknown, context) => {
+    fetch: (_, context) => {
       const limit = losesAfter;
       losesAfter = Infinity;
       const chunks = async function* (): AsyncGenerator<Uint8Array> {
@@ -218,9 +217,9 @@ describe("blobs of a call", () => {
   it("an answer that has no blob where it was described fails the call", async () => {
     const liar = createRouter(
       { get: defineMethod(service, "unary", "get", { id: 2, ...messages }) },
-      { get: () => ({ file: 7 }) as never },
+      { get: () => ({ file: 7 }) },
     );
-    const routers = [createRouter({ get: methods.get }, { get: () => ({}) as never })];
+    const routers = [createRouter({ get: methods.get }, { get: () => ({}) })];
     const other = await serve({ listen: ["tcp://127.0.0.1:0"], routers: [liar, createReflection(routers)] });
     const [at] = other.urls as [string];
     const { code, stderr } = await quicrpc(["call", at, "demo.v1.Files/get", "{}"]);
