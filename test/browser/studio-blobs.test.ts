@@ -29,7 +29,12 @@ const service = { name: "demo.v1.Files", id: 322, tooling: tooling("put", "Keeps
 const blobs = blobCalls({ input: [{ name: "file", maxBytes: 3_000_000 }] });
 const methods = {
   put: defineMethod(service, "unary", "put", { id: 1, input: any, output: any, blobs }),
-  get: defineMethod(service, "unary", "get", { id: 2, input: any, output: any, blobs: blobCalls({ output: [{ name: "file" }] }) }),
+  get: defineMethod(service, "unary", "get", {
+    id: 2,
+    input: any,
+    output: any,
+    blobs: blobCalls({ output: [{ name: "file" }] }),
+  }),
 };
 const content = new Uint8Array(2_500_000).map((_, i) => i % 251);
 

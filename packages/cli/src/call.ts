@@ -16,7 +16,16 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { callBlobs } from "./call-blobs.js";
 import { type FoundMethod, findMethod, parseInput, parseMethod } from "./find-method.js";
 import { colorsFor } from "./report.js";
-import { dialTarget, EXIT, jsonText, parseCount, TARGET_HELP, type TargetOptions, withSession, withTarget } from "./target.js";
+import {
+  dialTarget,
+  EXIT,
+  jsonText,
+  parseCount,
+  TARGET_HELP,
+  type TargetOptions,
+  withSession,
+  withTarget,
+} from "./target.js";
 
 /** A field of metadata. */
 type Field = readonly [name: string, value: string | Uint8Array];
@@ -46,7 +55,7 @@ export function callCommand(): Command {
       .option(
         "-o, --out <place>",
         "write the answer into a file; its blobs into a folder, a file, or field=file, repeatable",
-        (place: string, before: readonly string[] = []) => [...before, place],
+        addPlace,
       )
       .option("--upload-id <id>", "go on with an upload that was not finished, by the id that it said", parseUploadId)
       .option("-v, --verbose", "tell on stderr what the call did: session, metadata, trailers, times")
@@ -168,12 +177,7 @@ class CallRun {
   private readonly out: Writable;
   private readonly options: CallOptions;
 
-  constructor(
-    caller: Pick<Session, "start">,
-    { method, toInput }: FoundMethod,
-    out: Writable,
-    options: CallOptions,
-  ) {
+  constructor(caller: Pick<Session, "start">, { method, toInput }: FoundMethod, out: Writable, options: CallOptions) {
     this.caller = caller;
     this.method = method;
     this.toInput = toInput;
@@ -237,6 +241,8 @@ class CallTrace {
   private readonly session: Session;
   private readonly began = performance.now();
   private readonly colors = colorsFor(process.stderr, process.env);
+  /** As it was when the call was over: its session may be gone by the end. */
+  private rttMs: number | undefined = undefined;
 
   constructor(url: string, session: Session) {
     this.session = session;
@@ -251,6 +257,7 @@ class CallTrace {
 
   /** Tells where the time of an attempt went. */
   timings({ waitMs, encodeMs, answerMs, decodeMs, itemsMs, totalMs }: CallTimings): void {
+    this.rttMs = this.session.rttMs;
     const parts = { waited: waitMs, encoded: encodeMs, "wire and server": answerMs, decoded: decodeMs, items: itemsMs };
     const told = Object.entries(parts).flatMap(([name, ms]) =>
       ms === undefined ? [] : [`${name} ${ms.toFixed(3)} ms`],
@@ -259,7 +266,7 @@ class CallTrace {
   }
 
   end(): void {
-    const { rttMs } = this.session;
+    const rttMs = this.session.rttMs ?? this.rttMs;
     this.line(`over${rttMs === undefined ? "" : `, round trip ${rttMs.toFixed(3)} ms`}`);
   }
 
@@ -288,6 +295,10 @@ function parseMetadata(text: string, before: readonly Field[] = []): readonly Fi
   if (at < 1) throw new InvalidArgumentError('It takes "name: value".');
   const [name, value] = [text.slice(0, at).trim(), text.slice(at + 1).trim()];
   return [...before, [name, name.endsWith("-bin") ? Buffer.from(value, "base64") : value]];
+}
+
+function addPlace(place: string, before: readonly string[] = []): readonly string[] {
+  return [...before, place];
 }
 
 function parseUploadId(text: string): string {

@@ -40,7 +40,10 @@ export async function projectReflection(error: RpcError): Promise<ProjectReflect
   if (services.length === 0) {
     const [problem] = diagnostics;
     const reason = problem === undefined ? "" : ` (${problem.message})`;
-    throw new RpcError("unimplemented", `${error.message}; or run this in the project whose schemas it serves${reason}`);
+    throw new RpcError(
+      "unimplemented",
+      `${error.message}; or run this in the project whose schemas it serves${reason}`,
+    );
   }
   const all = (run?.files ?? []).flatMap(({ schema }) => (schema === undefined ? [] : [relative(cwd, schema.file)]));
   const files = [...new Set(all)];

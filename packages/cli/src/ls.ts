@@ -33,7 +33,17 @@ function format({ name, methods }: ServiceDescription): string {
   return `${colors.bold(printable(name))}\n${lines.join("")}`;
 }
 
-function describe({ kind, takes, gives, idempotent, readOnly, once, fingerprint, meta, blobs }: MethodDescription): string {
+function describe({
+  kind,
+  takes,
+  gives,
+  idempotent,
+  readOnly,
+  once,
+  fingerprint,
+  meta,
+  blobs,
+}: MethodDescription): string {
   const parts: string[] = [kind];
   if (takes === "bytes" || gives === "bytes") parts.push("raw bytes");
   if (blobs !== undefined) parts.push("blobs");

@@ -2,7 +2,14 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, sep } from "node:path";
-import { type Diagnostic, findProject, ModuleLoader, runProject, type SchemaRun, writeGenerated } from "@quicrpc/codegen";
+import {
+  type Diagnostic,
+  findProject,
+  ModuleLoader,
+  runProject,
+  type SchemaRun,
+  writeGenerated,
+} from "@quicrpc/codegen";
 import { createLocalCaller, type Router, type ServiceSchema } from "@quicrpc/core";
 import { type AnyMethod, createRouter, isServiceSchema } from "@quicrpc/core/generated";
 import { createReflection, createReflectionClient, describeServices, reflectionMethods } from "@quicrpc/services";

@@ -63,7 +63,8 @@ ${TARGET_HELP}`,
         });
         const end = ended();
         const watcher =
-          described?.run && (await followSchemas(described.run, options.schema ?? [], (made) => studio.describeBy(made)));
+          described?.run &&
+          (await followSchemas(described.run, options.schema ?? [], (made) => studio.describeBy(made)));
         // A script takes the address as it is.
         process.stdout.write(`${process.stdout.isTTY ? "studio  " : ""}${studio.url}\n`);
         if (options.open === true) openPage(studio.url);

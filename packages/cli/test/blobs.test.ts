@@ -4,7 +4,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { ReceivedBlob } from "@quicrpc/core/blobs";
+import type { ReceivedBlob } from "@quicrpc/core/blobs";
 import { blobCalls, createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { saveBlob, serve, type Server } from "@quicrpc/node";
 import { createReflection } from "@quicrpc/services";
@@ -230,4 +230,3 @@ describe("blobs of a call", () => {
     await other.close();
   });
 });
-

@@ -81,7 +81,9 @@ test.each(["quic://127.0.0.1:0", "tls://127.0.0.1:0", "unix:", "wss://127.0.0.1:
       routers: [shop],
     });
     const command = start(["studio", server.urls[0] ?? "", ...(isUnix ? [] : ["--dev"])]);
-    await command.says("The server has no reflection: services are those of this project's schemas, src/shop.service.ts.\n");
+    await command.says(
+      "The server has no reflection: services are those of this project's schemas, src/shop.service.ts.\n",
+    );
     const session = pageOf(await command.says("\n"));
     expect(await called(session)).toEqual({ id: 4, at: new Date(0) });
     await session.close();
@@ -135,7 +137,9 @@ test("of a server without reflection, in no project, it says what to do, and goe
   await using server = await serve({ listen: "tcp://127.0.0.1:0", routers: [shop] });
   const command = start(["studio", server.urls[0] ?? ""]);
   await command.says("createReflection(routers)");
-  await command.says(`or run this in the project whose schemas it serves (No file matches **/*.service.ts in ${cwd}.)\n`);
+  await command.says(
+    `or run this in the project whose schemas it serves (No file matches **/*.service.ts in ${cwd}.)\n`,
+  );
   const session = pageOf(await command.says("\n"));
   await expect(createReflectionClient(session).list()).rejects.toMatchObject({ code: "unimplemented" });
   await session.close();

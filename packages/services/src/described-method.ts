@@ -44,12 +44,15 @@ function withReferences(fields: NonNullable<BlobFields["input"]>): MessageCodec<
     for (const { name } of fields) {
       const reference = (message as Readonly<Record<string, unknown>> | null | undefined)?.[name];
       if (reference !== undefined && !isReference(reference))
-        throw new RpcError("invalid_argument", `the field ${JSON.stringify(name)} was described as a blob, and is none`);
+        throw new RpcError(
+          "invalid_argument",
+          `the field ${JSON.stringify(name)} was described as a blob, and is none`,
+        );
     }
     return message;
   };
   return {
-    encode: unchecked.encode,
+    encode: (message, out) => unchecked.encode(message, out),
     decode: (bytes, start, end) => checked(unchecked.decode(bytes, start, end)),
     plain: { encode: (message) => message, decode: checked },
   };

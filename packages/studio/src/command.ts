@@ -140,7 +140,7 @@ export async function serveStudio({
     describeBy(made) {
       reflection = made;
       model++;
-      for (const [session, page] of [...current]) renew(session, page);
+      for (const [session, page] of current) renew(session, page);
     },
     async close() {
       await Promise.all([...sessions].map((session) => session.close()));

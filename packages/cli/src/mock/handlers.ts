@@ -29,7 +29,8 @@ export function mockHandlers({ schema, methods }: ProjectService, options: MockO
   for (const [name, method] of Object.entries(schema.methods)) {
     if (topicOfMethod(method) !== undefined) continue;
     const output = method.type === "rpc" ? method.output : undefined;
-    handlers[name] = own[name] ?? mockHandler(`${schema.name}/${name}`, method.input, output, methods[name]?.blobs?.fields, options);
+    handlers[name] =
+      own[name] ?? mockHandler(`${schema.name}/${name}`, method.input, output, methods[name]?.blobs?.fields, options);
   }
   return handlers;
 }

@@ -22,5 +22,7 @@ test("a search ends after so many folders, and says so where it has found nothin
   expect(found(4)).toEqual(found());
   expect(found(2)).toEqual(["a/near.service.ts"]);
   const { diagnostics } = findSchemaFiles(["**/*.service.ts"], cwd, [], 1);
-  expect(diagnostics).toMatchObject([{ message: expect.stringContaining("of which the first 1 folders were looked at") }]);
+  expect(diagnostics).toMatchObject([
+    { message: expect.stringContaining("of which the first 1 folders were looked at") },
+  ]);
 });

@@ -30,7 +30,8 @@ export function asCommand({ method, url, input, files, metadata, timeoutMs, via,
 export function asCurl({ method, url, input, metadata, timeoutMs }: Copyable): string | undefined {
   if (method.kind !== "unary" && method.kind !== "notify") return undefined;
   // Blobs need a session.
-  if (method.takes === "bytes" || method.blobs.input !== undefined || method.blobs.output !== undefined) return undefined;
+  if (method.takes === "bytes" || method.blobs.input !== undefined || method.blobs.output !== undefined)
+    return undefined;
   const base = /^https?:/.test(url)
     ? url.replace(/\/$/, "")
     : `https://${/^\w+:\/\/([^/]+)/.exec(url)?.[1] ?? "localhost"}`;
@@ -53,7 +54,9 @@ export function asTypeScript({ method, url, input, files = {}, metadata, timeout
     ...(compress === true ? ["compress: true"] : []),
   ];
   const options = given.length === 0 ? "" : `{ ${given.join(", ")} }`;
-  const chosen = Object.entries(files).map(([field, { name }]) => `${JSON.stringify(field)}: await fileBlob(${JSON.stringify(name)})`);
+  const chosen = Object.entries(files).map(
+    ([field, { name }]) => `${JSON.stringify(field)}: await fileBlob(${JSON.stringify(name)})`,
+  );
   const typed = chosen.length === 0 ? input.trim() : `{ ...${input.trim()}, ${chosen.join(", ")} }`;
   const message = method.takes === "value" ? typed : method.takes === "bytes" ? "bytes" : "";
   const args = (...parts: string[]): string => parts.filter((each) => each !== "").join(", ");

@@ -5,7 +5,7 @@ import { ReceivedBlob } from "@quicrpc/core/blobs";
 const MAX_HELD = 256 * 1024 * 1024;
 
 /** What a page shows of a blob in place of its bytes. */
-export interface ShownBlob {
+interface ShownBlob {
   readonly bytes: number | undefined;
   readonly type: string;
   readonly name: string;
@@ -46,9 +46,14 @@ export function withoutBlobs(answer: unknown): {
   readonly blobs: readonly [field: string, blob: ReceivedBlob][];
 } {
   if (typeof answer !== "object" || answer === null) return { shown: answer, blobs: [] };
-  const blobs = Object.entries(answer).filter((entry): entry is [string, ReceivedBlob] => entry[1] instanceof ReceivedBlob);
+  const blobs = Object.entries(answer).filter(
+    (entry): entry is [string, ReceivedBlob] => entry[1] instanceof ReceivedBlob,
+  );
   if (blobs.length === 0) return { shown: answer, blobs };
-  const described = blobs.map(([field, { length, type, name }]) => [field, { bytes: length, type, name } satisfies ShownBlob]);
+  const described = blobs.map(([field, { length, type, name }]) => [
+    field,
+    { bytes: length, type, name } satisfies ShownBlob,
+  ]);
   return { shown: { ...answer, ...Object.fromEntries(described) }, blobs };
 }
 
@@ -90,7 +95,10 @@ async function held(blob: ReceivedBlob, options: Parameters<ReceivedBlob["chunks
   for await (const chunk of blob.chunks(options)) {
     size += chunk.length;
     if (size > MAX_HELD)
-      throw new RpcError("resource_exhausted", `a page of this browser holds ${MAX_HELD} bytes at most: take it by quicrpc call --out`);
+      throw new RpcError(
+        "resource_exhausted",
+        `a page of this browser holds ${MAX_HELD} bytes at most: take it by quicrpc call --out`,
+      );
     parts.push(chunk as BlobPart);
   }
   // Its type is the sender's to say, and nobody's to run.

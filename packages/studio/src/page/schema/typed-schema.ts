@@ -2,7 +2,10 @@ import type { JsonSchema } from "@quicrpc/services";
 import { resolved } from "./schema.js";
 
 /** The schema of what a person types of a message: without its fields that are blobs, for which files are chosen. */
-export function typedSchema(schema: JsonSchema | undefined, fields: readonly { readonly name: string }[] = []): JsonSchema | undefined {
+export function typedSchema(
+  schema: JsonSchema | undefined,
+  fields: readonly { readonly name: string }[] = [],
+): JsonSchema | undefined {
   const root = schema && fields.length > 0 ? resolved(schema, schema) : undefined;
   if (schema === undefined || root === undefined) return schema;
   const isBlob = (name: string): boolean => fields.some((field) => field.name === name);
