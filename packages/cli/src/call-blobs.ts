@@ -197,7 +197,7 @@ async function takeAnswer(
 }
 
 /** A name for a file from what a sender says, which may be anything: no path, nothing hidden, nothing that a terminal acts on. */
-export function fileNameOf(said: string, otherwise: string): string {
+function fileNameOf(said: string, otherwise: string): string {
   const name = basename(said.replaceAll("\\", "/"))
     // oxlint-disable-next-line no-control-regex -- these are what has to go
     .replaceAll(/[\u0000-\u001f\u007f-\u009f<>:"|?*\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "_")
