@@ -12,7 +12,7 @@ import { fail, npm, run } from "./setup.mjs";
 const LIMITS = {
   "@quicrpc/core": 800,
   "@quicrpc/quic": 125,
-  "@quicrpc/services": 52,
+  "@quicrpc/services": 56,
   "@quicrpc/node": 224,
   "@quicrpc/browser": 40,
   "@quicrpc/fails-components": 40,
@@ -26,7 +26,7 @@ const LIMITS = {
   "@quicrpc/redis": 15,
   "@quicrpc/testing": 39,
   "@quicrpc/studio": 290,
-  quicrpc: 180,
+  quicrpc: 195,
   "create-quicrpc": 5,
 };
 const ENGINE_LIMIT = 2000;
