@@ -13,9 +13,19 @@ import {
 import { type AnyMethod, bytesCodec, type Via } from "@quicrpc/core/generated";
 import { type CallTimings, callTimings } from "@quicrpc/core/measure";
 import { Command, InvalidArgumentError, Option } from "commander";
+import { callBlobs } from "./call-blobs.js";
 import { type FoundMethod, findMethod, parseInput, parseMethod } from "./find-method.js";
 import { colorsFor } from "./report.js";
-import { EXIT, jsonText, parseCount, TARGET_HELP, type TargetOptions, withSession, withTarget } from "./target.js";
+import {
+  dialTarget,
+  EXIT,
+  jsonText,
+  parseCount,
+  TARGET_HELP,
+  type TargetOptions,
+  withSession,
+  withTarget,
+} from "./target.js";
 
 /** A field of metadata. */
 type Field = readonly [name: string, value: string | Uint8Array];
@@ -23,7 +33,8 @@ type Field = readonly [name: string, value: string | Uint8Array];
 interface CallCommandOptions extends TargetOptions {
   readonly metadata?: readonly Field[];
   readonly verbose?: boolean;
-  readonly out?: string;
+  readonly out?: readonly string[];
+  readonly uploadId?: string;
   readonly retry?: number;
   readonly via?: Via;
 }
@@ -41,7 +52,12 @@ export function callCommand(): Command {
         parseInput,
       )
       .option("-m, --metadata <field>", 'send metadata with the call, "name: value"; repeatable', parseMetadata)
-      .option("-o, --out <file>", "write the answer into a file")
+      .option(
+        "-o, --out <place>",
+        "write the answer into a file; its blobs into a folder, a file, or field=file, repeatable",
+        addPlace,
+      )
+      .option("--upload-id <id>", "go on with an upload that was not finished, by the id that it said", parseUploadId)
       .option("-v, --verbose", "tell on stderr what the call did: session, metadata, trailers, times")
       .option("--retry <n>", "so many attempts, where none can have run twice", parseCount)
       .addOption(
@@ -60,27 +76,97 @@ Examples:
   $ quicrpc call quic://localhost:4433 demo.v1.Arith/multiply '{"a":9,"b":2}' --dev
   $ quicrpc call quic://localhost:4433 shop.v1.Orders/place @order.json -m 'tenant: north' -v --dev
   $ seq 1 3 | quicrpc call quic://localhost:4433 demo.v1.Arith/sum --dev
+  $ quicrpc call quic://localhost:4433 shop.v1.Photos/add '{"title":"Lake","photo":"@lake.jpg"}' --dev
+  $ tar c . | quicrpc call quic://localhost:4433 shop.v1.Photos/add '{"title":"All","photo":"@-"}' --dev
+  $ quicrpc call quic://localhost:4433 shop.v1.Photos/get '{"title":"Lake"}' --out lake.jpg --dev
+
+A field that is a blob takes "@file", or "@-" for stdin, and its answer's go where --out says: a folder that exists, in which nothing is replaced, a file, or - for
+stdout. A call with blobs takes as long as it takes, unless --timeout says otherwise. Where the method is resumable it goes on after the loss of its session; run again,
+a download goes on after what is there, and an upload with --upload-id.
 
 JSON is as one types it: times in ISO 8601, bytes in base64, big integers as strings. Answers are printed as JSON, one line for
 each item of a stream. Raw bytes go in and out as they are.
 ${TARGET_HELP}`,
     )
-    .action(async (url: string, [service, method]: [string, string], input: unknown, options: CallCommandOptions) => {
-      process.exitCode = await withSession(url, options, async (session) => {
-        const found = await findMethod(session, service, method, { timeoutMs: options.timeout });
-        const trace = options.verbose === true ? new CallTrace(url, session) : undefined;
-        const out = options.out === undefined ? process.stdout : createWriteStream(options.out);
-        try {
-          await new CallRun(session, found, out, options, trace).run(input);
-        } finally {
-          // Standard input that is no longer read must not keep the process alive.
-          process.stdin.destroy();
-          trace?.end();
-          if (out !== process.stdout) await new Promise<void>((done) => out.end(done));
-        }
-        return EXIT.ok;
-      });
-    });
+    .action(
+      async (
+        url: string,
+        [service, method]: [string, string],
+        input: unknown,
+        options: CallCommandOptions,
+        command: Command,
+      ) => {
+        process.exitCode = await withSession(url, options, async (session) => {
+          const found = await findMethod(session, service, method, { timeoutMs: options.timeout });
+          const trace = options.verbose === true ? new CallTrace(url, session) : undefined;
+          try {
+            if (found.method.blobs === undefined) await callMessages(session, found, input, options, trace);
+            else {
+              const isTimed = command.getOptionValueSource("timeout") === "cli";
+              const { timeoutMs, ...others } = callOptionsOf(options, trace);
+              await callBlobs({
+                session,
+                dialAnew: () => dialTarget(url, options),
+                intercepted: (caller) => interceptCaller(caller, interceptorsOf(options, trace)),
+                method: found.method,
+                input: found.toInput(input),
+                options: isTimed ? { ...others, timeoutMs } : others,
+                places: options.out ?? [],
+                uploadId: options.uploadId,
+              });
+            }
+          } finally {
+            // Standard input that is no longer read must not keep the process alive.
+            process.stdin.destroy();
+            trace?.end();
+          }
+          return EXIT.ok;
+        });
+      },
+    );
+}
+
+async function callMessages(
+  session: Session,
+  found: FoundMethod,
+  input: unknown,
+  options: CallCommandOptions,
+  trace: CallTrace | undefined,
+): Promise<void> {
+  const [place, ...more] = options.out ?? [];
+  if (more.length > 0) throw new RpcError("invalid_argument", "the answer has no blobs: --out takes one file");
+  const caller = interceptCaller(session, interceptorsOf(options, trace));
+  const out = place === undefined ? process.stdout : createWriteStream(place);
+  try {
+    await new CallRun(caller, found, out, callOptionsOf(options, trace)).run(input);
+  } finally {
+    if (out !== process.stdout) await new Promise<void>((done) => out.end(done));
+  }
+}
+
+function interceptorsOf(
+  { retry: attempts }: CallCommandOptions,
+  trace: CallTrace | undefined,
+): Parameters<typeof interceptCaller>[1] {
+  // Timings stand last: of each attempt.
+  return [
+    ...(attempts === undefined ? [] : [retry({ maxAttempts: attempts })]),
+    ...(trace === undefined ? [] : [callTimings((timings) => trace.timings(timings))]),
+  ];
+}
+
+function callOptionsOf(
+  { timeout, metadata, via, compress }: CallCommandOptions,
+  trace: CallTrace | undefined,
+): CallOptions {
+  return {
+    timeoutMs: timeout,
+    metadata,
+    via,
+    compress,
+    onResponseMetadata: trace && ((received) => trace.note("metadata", received)),
+    onTrailers: trace && ((received) => trace.note("trailers", received)),
+  };
 }
 
 /** One call: what goes in, what comes out. */
@@ -91,29 +177,12 @@ class CallRun {
   private readonly out: Writable;
   private readonly options: CallOptions;
 
-  constructor(
-    session: Session,
-    { method, toInput }: FoundMethod,
-    out: Writable,
-    { timeout, metadata, retry: attempts, via, compress }: CallCommandOptions,
-    trace: CallTrace | undefined,
-  ) {
-    // Timings stand last: of each attempt.
-    this.caller = interceptCaller(session, [
-      ...(attempts === undefined ? [] : [retry({ maxAttempts: attempts })]),
-      ...(trace === undefined ? [] : [callTimings((timings) => trace.timings(timings))]),
-    ]);
+  constructor(caller: Pick<Session, "start">, { method, toInput }: FoundMethod, out: Writable, options: CallOptions) {
+    this.caller = caller;
     this.method = method;
     this.toInput = toInput;
     this.out = out;
-    this.options = {
-      timeoutMs: timeout,
-      metadata,
-      via,
-      compress,
-      onResponseMetadata: trace && ((received) => trace.note("metadata", received)),
-      onTrailers: trace && ((received) => trace.note("trailers", received)),
-    };
+    this.options = options;
   }
 
   async run(json: unknown): Promise<void> {
@@ -172,6 +241,8 @@ class CallTrace {
   private readonly session: Session;
   private readonly began = performance.now();
   private readonly colors = colorsFor(process.stderr, process.env);
+  /** As it was when the call was over: its session may be gone by the end. */
+  private rttMs: number | undefined = undefined;
 
   constructor(url: string, session: Session) {
     this.session = session;
@@ -186,6 +257,7 @@ class CallTrace {
 
   /** Tells where the time of an attempt went. */
   timings({ waitMs, encodeMs, answerMs, decodeMs, itemsMs, totalMs }: CallTimings): void {
+    this.rttMs = this.session.rttMs;
     const parts = { waited: waitMs, encoded: encodeMs, "wire and server": answerMs, decoded: decodeMs, items: itemsMs };
     const told = Object.entries(parts).flatMap(([name, ms]) =>
       ms === undefined ? [] : [`${name} ${ms.toFixed(3)} ms`],
@@ -194,7 +266,7 @@ class CallTrace {
   }
 
   end(): void {
-    const { rttMs } = this.session;
+    const rttMs = this.session.rttMs ?? this.rttMs;
     this.line(`over${rttMs === undefined ? "" : `, round trip ${rttMs.toFixed(3)} ms`}`);
   }
 
@@ -223,4 +295,13 @@ function parseMetadata(text: string, before: readonly Field[] = []): readonly Fi
   if (at < 1) throw new InvalidArgumentError('It takes "name: value".');
   const [name, value] = [text.slice(0, at).trim(), text.slice(at + 1).trim()];
   return [...before, [name, name.endsWith("-bin") ? Buffer.from(value, "base64") : value]];
+}
+
+function addPlace(place: string, before: readonly string[] = []): readonly string[] {
+  return [...before, place];
+}
+
+function parseUploadId(text: string): string {
+  if (!/^[0-9a-f]{32}$/.test(text)) throw new InvalidArgumentError("It takes 32 hexadecimal digits.");
+  return text;
 }

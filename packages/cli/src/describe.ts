@@ -61,13 +61,8 @@ function methodText(method: Described["methods"][number], colors: Colors): strin
   ];
   const input = side(takes, method.input, streamsIn);
   const output = kind === "notify" ? "nothing" : side(gives, method.output, streamsOut);
-  const comment =
-    docs === undefined
-      ? ""
-      : docs
-          .split("\n")
-          .map((line) => `  ${colors.dim(`// ${printable(line)}`)}\n`)
-          .join("");
+  const lines = [...(docs?.split("\n") ?? []), ...blobLines("input", method), ...blobLines("output", method)];
+  const comment = lines.map((line) => `  ${colors.dim(`// ${printable(line)}`)}\n`).join("");
   return `${comment}  ${colors.bold(printable(name))}(${input}): ${output}${colors.dim(readOnly === true ? " // read-only" : idempotent ? " // idempotent" : "")}\n`;
 }
 
@@ -75,4 +70,16 @@ function side(form: MethodDescription["takes"], schema: MethodDetails["input"], 
   if (form === "nothing") return "";
   const type = form === "bytes" ? "Uint8Array" : schema === undefined ? "unknown" : schemaText(schema, schema, "  ");
   return streams ? `stream<${type}>` : type;
+}
+
+/** What is to be known of the blobs of a message. */
+function blobLines(side: "input" | "output", { blobs }: MethodDescription): string[] {
+  return (blobs?.[side] ?? []).map(({ name, maxBytes, digest, resumable }) => {
+    const rules = [
+      ...(maxBytes === undefined ? [] : [`at most ${maxBytes} bytes`]),
+      ...(resumable === true ? ["resumable"] : []),
+      ...(digest === undefined ? [] : ["checked by its SHA-256"]),
+    ];
+    return `${name} of the ${side} is a blob${rules.length === 0 ? "" : `: ${rules.join(", ")}`}`;
+  });
 }

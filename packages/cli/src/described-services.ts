@@ -1,4 +1,6 @@
-import { type Caller, type CallOptions, createLocalCaller, type Router, RpcError } from "@quicrpc/core";
+import { relative } from "node:path";
+import type { SchemaRun } from "@quicrpc/codegen";
+import { type Caller, type CallOptions, createLocalCaller, printable, type Router, RpcError } from "@quicrpc/core";
 import { createReflectionClient, type MethodDetails, type ServiceDescription } from "@quicrpc/services";
 
 /** Services of a server, and the caller that describes their methods. */
@@ -19,22 +21,42 @@ export async function describedServices(server: Caller, options: CallOptions): P
     return { services: await listServices(server, options), reflection: server, by: "the server" };
   } catch (error) {
     if (!isWithoutReflection(error)) throw error;
-    const reflection = createLocalCaller([await projectReflection(error)]);
+    const reflection = createLocalCaller([(await projectReflection(error)).reflection]);
     return { services: await listServices(reflection, options), reflection, by: "this project" };
   }
 }
 
-/** Returns reflection of the project that the command is run in, and says so on stderr. Rejects with `error`, and advice, where it has no services, or wrong schemas. */
-export async function projectReflection(error: RpcError): Promise<Router> {
-  const { loadProjectServices, reflectionOf } = await import("./project-services.js");
-  const { services = [] } = await loadProjectServices([], process.cwd());
-  if (services.length === 0) {
-    throw new RpcError("unimplemented", `${error.message}; or run this in the project whose schemas it serves`);
-  }
-  process.stderr.write("The server has no reflection: services are those of this project's schemas.\n");
-  return reflectionOf(services);
+/** Reflection of the project that a command is run in, and what it was made of. */
+export interface ProjectReflection {
+  readonly reflection: Router;
+  readonly run: SchemaRun | undefined;
 }
 
+/** Returns reflection of the project that the command is run in, and says on stderr of which schemas. Rejects with `error`, and advice, where it has no services, or wrong schemas. */
+export async function projectReflection(error: RpcError): Promise<ProjectReflection> {
+  const { loadProjectServices, reflectionOf } = await import("./project-services.js");
+  const cwd = process.cwd();
+  const { services = [], diagnostics = [], run } = await loadProjectServices([], cwd);
+  if (services.length === 0) {
+    const [problem] = diagnostics;
+    const reason = problem === undefined ? "" : ` (${problem.message})`;
+    throw new RpcError(
+      "unimplemented",
+      `${error.message}; or run this in the project whose schemas it serves${reason}`,
+    );
+  }
+  const all = (run?.files ?? []).flatMap(({ schema }) => (schema === undefined ? [] : [relative(cwd, schema.file)]));
+  const files = [...new Set(all)];
+  const shown = files.slice(0, MAX_SHOWN).join(", ");
+  const more = files.length > MAX_SHOWN ? ` and ${files.length - MAX_SHOWN} more` : "";
+  process.stderr.write(
+    `The server has no reflection: services are those of this project's schemas, ${printable(shown)}${more}.\n`,
+  );
+  return { reflection: reflectionOf(services), run };
+}
+
+/** Schema modules that are named. */
+const MAX_SHOWN = 3;
 const NO_REFLECTION = "the server has no reflection";
 
 /** Whether an error says that a server has no reflection. */

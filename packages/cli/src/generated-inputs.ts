@@ -39,6 +39,6 @@ export async function generatedInputs(served: AnyMethod, seed: number): Promise<
       );
     }
   };
-  const next = reported(() => inputsOf(`${service}/${name}`, declared.input, seed));
+  const next = reported(() => inputsOf(`${service}/${name}`, declared.input, seed, served.blobs?.fields.input));
   return () => reported(next);
 }

@@ -33,9 +33,20 @@ function format({ name, methods }: ServiceDescription): string {
   return `${colors.bold(printable(name))}\n${lines.join("")}`;
 }
 
-function describe({ kind, takes, gives, idempotent, readOnly, once, fingerprint, meta }: MethodDescription): string {
+function describe({
+  kind,
+  takes,
+  gives,
+  idempotent,
+  readOnly,
+  once,
+  fingerprint,
+  meta,
+  blobs,
+}: MethodDescription): string {
   const parts: string[] = [kind];
   if (takes === "bytes" || gives === "bytes") parts.push("raw bytes");
+  if (blobs !== undefined) parts.push("blobs");
   if (takes === "nothing") parts.push("no input");
   if (readOnly === true) parts.push("read-only");
   else if (idempotent) parts.push("idempotent");

@@ -1,7 +1,15 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
 import { dirname, join, sep } from "node:path";
-import { type Diagnostic, findProject, ModuleLoader, runProject, writeGenerated } from "@quicrpc/codegen";
+import {
+  type Diagnostic,
+  findProject,
+  ModuleLoader,
+  runProject,
+  type SchemaRun,
+  writeGenerated,
+} from "@quicrpc/codegen";
 import { createLocalCaller, type Router, type ServiceSchema } from "@quicrpc/core";
 import { type AnyMethod, createRouter, isServiceSchema } from "@quicrpc/core/generated";
 import { createReflection, createReflectionClient, describeServices, reflectionMethods } from "@quicrpc/services";
@@ -13,10 +21,16 @@ export interface ProjectService {
   readonly createRouter: (handlers: Readonly<Record<string, unknown>>) => Router;
 }
 
-/** The services of the project around `cwd`, or of the schemas that `patterns` names; diagnostics where they are wrong. */
-export type ProjectServices =
+/** The services of the project around `cwd`, or of the schemas that `patterns` names; diagnostics where they are wrong. And what they were made of. */
+export type ProjectServices = { readonly run?: SchemaRun } & (
   | { readonly services: readonly ProjectService[]; readonly diagnostics?: never }
-  | { readonly services?: never; readonly diagnostics: readonly Diagnostic[] };
+  | { readonly services?: never; readonly diagnostics: readonly Diagnostic[] }
+);
+
+/** Folders that are looked through where no configuration says where schemas are. */
+const MAX_FOLDERS = 5000;
+/** Node's own, which modules are loaded by. */
+const moduleCache = createRequire(import.meta.url).cache;
 
 /**
  * Generates the project's code beside its packages, in their cache, and loads it: ids are those of its lock. Nothing of the project itself is written.
@@ -34,22 +48,30 @@ export async function loadProjectServices(
     target: "both",
     links: false,
     importExtension: "none",
+    maxFolders: MAX_FOLDERS,
     ...(config !== undefined && { config }),
   } as const;
-  const { diagnostics, files } = await runProject(patterns, options, cwd);
-  if (diagnostics.length > 0) return { diagnostics };
+  const run = await runProject(patterns, options, cwd);
+  const { diagnostics, files } = run;
+  if (diagnostics.length > 0) return { run, diagnostics };
   const generated = files.filter(({ path }) => path.startsWith(out + sep));
   writeGenerated(generated);
+  // What was generated before, of schemas that may have changed since.
+  for (const path of Object.keys(moduleCache)) if (path.startsWith(out + sep)) delete moduleCache[path];
   const loader = new ModuleLoader();
-  const services: ProjectService[] = [];
-  for (const { path, schema } of generated) {
-    if (schema === undefined) continue;
-    const [declared, made] = [await loader.load(schema.file), await loader.load(path)];
-    if (declared.problem !== undefined) return { diagnostics: [declared.problem] };
-    if (made.problem !== undefined) return { diagnostics: [made.problem] };
-    services.push(...servicesOf(declared.exports, made.exports));
+  try {
+    const services: ProjectService[] = [];
+    for (const { path, schema } of generated) {
+      if (schema === undefined) continue;
+      const [declared, made] = [await loader.load(schema.file), await loader.load(path)];
+      if (declared.problem !== undefined) return { run, diagnostics: [declared.problem] };
+      if (made.problem !== undefined) return { run, diagnostics: [made.problem] };
+      services.push(...servicesOf(declared.exports, made.exports));
+    }
+    return { run, services };
+  } finally {
+    loader.dispose();
   }
-  return { services };
 }
 
 /** Reflection of services, for a server that has none: it does not list itself. */

@@ -1,9 +1,12 @@
 import { spawn } from "node:child_process";
+import type { Diagnostic, SchemaRun } from "@quicrpc/codegen";
 import { type Caller, printable, type Router, RpcError } from "@quicrpc/core";
 import { Command, InvalidArgumentError } from "commander";
-import { isWithoutReflection, listServices, projectReflection } from "./described-services.js";
+import { isWithoutReflection, listServices, type ProjectReflection, projectReflection } from "./described-services.js";
+import { ended } from "./ended.js";
 import { colorsFor, formatDiagnostics } from "./report.js";
 import { EXIT, TARGET_HELP, type TargetOptions, trustedHashes, withConnection, withTrust } from "./target.js";
+import type { SourceWatcher } from "./watch.js";
 
 interface StudioCommandOptions extends TargetOptions {
   readonly port?: number;
@@ -49,21 +52,24 @@ ${TARGET_HELP}`,
         return;
       }
       process.exitCode = await withConnection(url, { ...options, compress: true }, async (connection) => {
-        const reflection = asked ?? (await missingReflection(connection, options.timeout));
+        const described = asked ?? (await missingReflection(connection, options.timeout));
         const { serveStudio } = await import("@quicrpc/studio/command");
         const studio = await serveStudio({
           connection,
           target: url,
           ...(options.direct === true && { direct: { certificateHashes: await trustedHashes(options) } }),
-          ...(reflection !== undefined && { reflection }),
+          ...(described !== undefined && { reflection: described.reflection }),
           ...(options.port !== undefined && { port: options.port }),
         });
+        const end = ended();
+        const watcher =
+          described?.run &&
+          (await followSchemas(described.run, options.schema ?? [], (made) => studio.describeBy(made)));
         // A script takes the address as it is.
         process.stdout.write(`${process.stdout.isTTY ? "studio  " : ""}${studio.url}\n`);
         if (options.open === true) openPage(studio.url);
-        await new Promise<void>((resolve) => {
-          for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
-        });
+        await end;
+        await watcher?.close();
         await studio.close();
         return EXIT.ok;
       });
@@ -71,18 +77,46 @@ ${TARGET_HELP}`,
 }
 
 /** Reflection of the schemas that `files` name; null where they are wrong, which stderr tells. */
-async function schemaReflection(files: readonly string[]): Promise<Router | null> {
+async function schemaReflection(files: readonly string[]): Promise<ProjectReflection | null> {
   const { loadProjectServices, reflectionOf } = await import("./project-services.js");
   const cwd = process.cwd();
-  const { services, diagnostics } = await loadProjectServices(files, cwd);
-  if (services !== undefined) return reflectionOf(services);
-  const colors = colorsFor(process.stderr, process.env);
-  process.stderr.write(formatDiagnostics(diagnostics, cwd, colors, "nothing is shown"));
+  const { services, diagnostics, run } = await loadProjectServices(files, cwd);
+  if (services !== undefined) return { reflection: reflectionOf(services), run };
+  tellProblems(diagnostics, "nothing is shown");
   return null;
 }
 
+/** Calls `onMade` with reflection of the schemas that `files` name, or of the project's, whenever they have changed. Of wrong ones stderr tells. */
+async function followSchemas(
+  first: SchemaRun,
+  files: readonly string[],
+  onMade: (reflection: Router) => void,
+): Promise<SourceWatcher> {
+  const { loadProjectServices, reflectionOf } = await import("./project-services.js");
+  const { isReason } = await import("@quicrpc/codegen");
+  const { watchSources } = await import("./watch.js");
+  let last = first;
+  return watchSources(
+    last.root,
+    ({ event, path }) => isReason(event, path, last),
+    async () => {
+      const { services, diagnostics, run } = await loadProjectServices(files, process.cwd());
+      // What cannot be read has no sources: those of before go on to be watched.
+      last = run === undefined || run.sources.length === 0 ? last : run;
+      if (services === undefined) return tellProblems(diagnostics, "the page shows what it did");
+      process.stderr.write("The schemas have changed: pages show them.\n");
+      onMade(reflectionOf(services));
+    },
+  );
+}
+
+function tellProblems(diagnostics: readonly Diagnostic[], consequence: string): void {
+  const colors = colorsFor(process.stderr, process.env);
+  process.stderr.write(formatDiagnostics(diagnostics, process.cwd(), colors, consequence));
+}
+
 /** Reflection of the project's schemas, for a server that has none. Where the project has no schemas either, stderr and the page say what to do. */
-async function missingReflection(server: Caller, timeoutMs: number): Promise<Router | undefined> {
+async function missingReflection(server: Caller, timeoutMs: number): Promise<ProjectReflection | undefined> {
   try {
     await listServices(server, { timeoutMs });
   } catch (error) {

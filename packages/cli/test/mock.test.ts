@@ -1,4 +1,5 @@
 import { createRouter, defaultServiceId, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
+import type { ReceivedBlob } from "@quicrpc/core/blobs";
 import { devCertificate, dial, serve } from "@quicrpc/node";
 import { expect, onTestFinished, test } from "vitest";
 import { sendAll } from "../src/call.js";
@@ -8,6 +9,7 @@ import { useProject } from "./project.js";
 const { quicrpc, start, write } = useProject();
 
 const SCHEMA = `import { bytes, notify, rpc, service, stream } from "@quicrpc/core";
+import { blob } from "@quicrpc/core/blobs";
 import { z } from "zod";
 export const Shop = service("shop.v1.Shop", {
   get: rpc({ input: z.object({ id: z.int() }), output: z.object({ id: z.int(), name: z.string().min(2), at: z.date() }) }),
@@ -17,6 +19,10 @@ export const Shop = service("shop.v1.Shop", {
   chat: rpc({ input: stream(z.string()), output: stream(z.string()) }),
   raw: rpc({ input: z.int(), output: bytes() }),
   say: notify({ input: z.string() }),
+  store: rpc({
+    input: z.object({ file: blob() }),
+    output: z.object({ id: z.int(), file: blob({ maxBytes: 100 }), other: blob().optional() }),
+  }),
 });
 `;
 
@@ -72,6 +78,8 @@ test("answers calls of every kind by the schema, the same for the same seed and 
   expect(await call("add", [1, 2])).toEqual(expect.any(Number));
   expect(await call("chat", ["a", "b"])).toEqual([expect.any(String), expect.any(String)]);
   await call("say", "a");
+  const stored = (await call("store", { file: new Blob([new Uint8Array(300_000)]) })) as { file: ReceivedBlob };
+  expect(await stored.file.bytes()).toHaveLength(100);
   const other = await mocked("--seed", "2", "--errors", "100%");
   await expect(other("get", { id: 1 })).rejects.toMatchObject({ code: "unavailable" });
 });
@@ -85,14 +93,14 @@ test("call, ls and describe use the project's own schemas where the server has n
   const router = createRouter({ get }, { get: ({ id }) => ({ id, ...answer }) });
   await using server = await serve({ listen: "tcp://127.0.0.1:0", routers: [router] });
   const [url = ""] = server.urls;
-  const note = "The server has no reflection: services are those of this project's schemas.";
+  const note = "The server has no reflection: services are those of this project's schemas, src/shop.service.ts.\n";
   const call = start(["call", url, `${name}/get`, '{"id":4}']);
   await call.says(note);
   expect(await call.says("}\n")).toContain('{"id":4,"name":"tea","at":"1970-01-01T00:00:00.000Z"}');
   const ls = start(["ls", url]);
   await ls.says(note);
   const listed = await ls.says("say ");
-  expect(listed).toContain("chat  duplex");
+  expect(listed).toContain("chat   duplex");
   expect(listed).not.toContain("Reflection");
   const described = start(["describe", url, `${name}/get`]);
   await described.says(note);

@@ -81,7 +81,9 @@ test.each(["quic://127.0.0.1:0", "tls://127.0.0.1:0", "unix:", "wss://127.0.0.1:
       routers: [shop],
     });
     const command = start(["studio", server.urls[0] ?? "", ...(isUnix ? [] : ["--dev"])]);
-    await command.says("The server has no reflection: services are those of this project's schemas.\n");
+    await command.says(
+      "The server has no reflection: services are those of this project's schemas, src/shop.service.ts.\n",
+    );
     const session = pageOf(await command.says("\n"));
     expect(await called(session)).toEqual({ id: 4, at: new Date(0) });
     await session.close();
@@ -107,11 +109,37 @@ test("shows the schemas that are named, whatever the server says, or says why it
   });
 });
 
+test.each([
+  ["those that are named", ["--schema", "src/*.service.ts"]],
+  ["the project's", []],
+])("schemas that change are shown to pages that are open: %s", async (_, args) => {
+  write("src/shop.service.ts", SCHEMA);
+  await using server = await serve({ listen: "tcp://127.0.0.1:0", routers: [shop] });
+  const command = start(["studio", server.urls[0] ?? "", ...args]);
+  const printed = await command.says("\n").then((said) => (said.includes("http:") ? said : command.says("\n")));
+  const page = pageOf(printed);
+  expect(await called(page)).toEqual({ id: 4, at: new Date(0) });
+
+  write("src/shop.service.ts", SCHEMA.replace("z.date()", "z.symbol()"));
+  await command.says("the page shows what it did");
+  write("src/shop.service.ts", SCHEMA.replace("An order.", "One order.").replace("get: rpc", "fetch: rpc"));
+  await command.says("The schemas have changed: pages show them.\n");
+  await page.draining;
+  const next = pageOf(printed);
+  const { methods } = await createReflectionClient(next).describe({ service: name });
+  expect(methods).toMatchObject([{ name: "fetch", docs: "One order." }]);
+  await next.close();
+  await page.close();
+  expect(await command.stop()).toBe(0);
+});
+
 test("of a server without reflection, in no project, it says what to do, and goes on", async () => {
   await using server = await serve({ listen: "tcp://127.0.0.1:0", routers: [shop] });
   const command = start(["studio", server.urls[0] ?? ""]);
   await command.says("createReflection(routers)");
-  await command.says("or run this in the project whose schemas it serves\n");
+  await command.says(
+    `or run this in the project whose schemas it serves (No file matches **/*.service.ts in ${cwd}.)\n`,
+  );
   const session = pageOf(await command.says("\n"));
   await expect(createReflectionClient(session).list()).rejects.toMatchObject({ code: "unimplemented" });
   await session.close();

@@ -1,6 +1,7 @@
 import { createMemoryPair, createSession, interceptCaller, interceptRouter, RpcError } from "@quicrpc/core";
-import { createRouter, defineMethod, uncheckedCodec, zodCodec } from "@quicrpc/core/generated";
-import { type CallTimings, callTimings, sessionStats } from "@quicrpc/core/measure";
+import type { ReceivedBlob } from "@quicrpc/core/blobs";
+import { blobCalls, createRouter, defineMethod, uncheckedCodec, zodCodec } from "@quicrpc/core/generated";
+import { type CallTimings, callTimings, type ServedTimings, sessionStats, timedRouter } from "@quicrpc/core/measure";
 import { expect, it } from "vitest";
 import { z } from "zod";
 
@@ -105,4 +106,23 @@ it("reads what QUIC and what a page's WebTransport tell, and survives a refusal"
   });
   const broken = { getStats: () => Promise.reject(new Error("closed")) };
   expect(await sessionStats({ transport: broken as never })).toMatchObject({ rttMs: undefined });
+});
+
+it("a method with blobs is measured on both sides, and its blobs arrive", async () => {
+  const any = uncheckedCodec<unknown>();
+  const blobs = blobCalls({ input: [{ name: "file" }], output: [{ name: "file" }] });
+  const back = defineMethod(service, "unary", "back", { id: 5, input: any, output: any, blobs });
+  const router = createRouter(
+    { back },
+    { back: async (input) => ({ file: new Blob([await (input as { file: ReceivedBlob }).file.bytes()]) }) },
+  );
+  const served: ServedTimings[] = [];
+  const told: CallTimings[] = [];
+  const [ours, theirs] = createMemoryPair();
+  createSession(theirs, { routers: [timedRouter(router, (timings) => served.push(timings))] });
+  const session = interceptCaller(createSession(ours), [callTimings((timings) => told.push(timings))]);
+  const { file } = (await session.unary(back, { file: new Blob(["bytes"]) })) as { file: ReceivedBlob };
+  expect(new TextDecoder().decode(await file.bytes())).toBe("bytes");
+  expect(told[0]?.answerMs ?? told[0]?.decodeMs).toBeGreaterThanOrEqual(0);
+  expect(served[0]?.queueMs).toBeGreaterThanOrEqual(0);
 });

@@ -1,18 +1,24 @@
 import {
   type AnyMethod,
+  type BlobFields,
+  blobCalls,
   bytesCodec,
   defineMethod,
   type MessageCodec,
   onceCalls,
   uncheckedCodec,
 } from "@quicrpc/core/generated";
+import { RpcError } from "@quicrpc/core";
 import type { MethodDescription, ServiceDescription } from "./generated/reflection.js";
 
-/** Makes a method that reflection describes callable, without its schema: values travel as they are, and the server validates. */
+/**
+ * Makes a method that reflection describes callable, without its schema: values travel as they are, and the server validates. Its blobs are given, and come, as
+ * those of generated code.
+ */
 export function describedMethod({ name: service, id }: ServiceDescription, described: MethodDescription): AnyMethod {
-  const { kind, name, idempotent, once, meta, id: its } = described;
-  const input = codecOf(described.takes);
-  const output = codecOf(described.gives);
+  const { kind, name, idempotent, once, meta, blobs, id: its } = described;
+  const input = codecOf(described.takes, blobs?.input);
+  const output = codecOf(described.gives, blobs?.output);
   const options = {
     id: its,
     idempotent,
@@ -20,11 +26,47 @@ export function describedMethod({ name: service, id }: ServiceDescription, descr
     ...(input !== undefined && { input }),
     ...(output !== undefined && { output }),
     ...(meta !== undefined && { meta }),
+    ...(blobs !== undefined && kind === "unary" && { blobs: blobCalls(blobs) }),
   };
   return defineMethod({ name: service, id }, kind, name, options);
 }
 
-function codecOf(form: MethodDescription["takes"]): MessageCodec<unknown> | undefined {
+function codecOf(form: MethodDescription["takes"], blobs: BlobFields["input"]): MessageCodec<unknown> | undefined {
   if (form === "nothing") return undefined;
-  return form === "bytes" ? bytesCodec : uncheckedCodec();
+  if (form === "bytes") return bytesCodec;
+  return blobs === undefined ? uncheckedCodec() : withReferences(blobs);
+}
+
+/** Messages of which nothing is known but the fields that are blobs: what refers to one is used, and has to be a reference. */
+function withReferences(fields: NonNullable<BlobFields["input"]>): MessageCodec<unknown> {
+  const unchecked = uncheckedCodec<unknown>();
+  const checked = (message: unknown): unknown => {
+    for (const { name } of fields) {
+      const reference = (message as Readonly<Record<string, unknown>> | null | undefined)?.[name];
+      if (reference !== undefined && !isReference(reference))
+        throw new RpcError(
+          "invalid_argument",
+          `the field ${JSON.stringify(name)} was described as a blob, and is none`,
+        );
+    }
+    return message;
+  };
+  return {
+    encode: (message, out) => unchecked.encode(message, out),
+    decode: (bytes, start, end) => checked(unchecked.decode(bytes, start, end)),
+    plain: { encode: (message) => message, decode: checked },
+  };
+}
+
+function isReference(value: unknown): boolean {
+  if (!Array.isArray(value)) return false;
+  const [ref, length, type, name, id] = value as readonly unknown[];
+  const isCount = (each: unknown): boolean => typeof each === "number" && Number.isSafeInteger(each) && each >= 0;
+  return (
+    isCount(ref) &&
+    (length === null || isCount(length)) &&
+    typeof type === "string" &&
+    typeof name === "string" &&
+    (id === undefined || typeof id === "string")
+  );
 }

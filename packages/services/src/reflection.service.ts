@@ -5,6 +5,17 @@ const JsonObject = z.record(z.string(), z.json());
 
 const MessageForm = z.enum(["nothing", "value", "bytes"]);
 
+const BlobField = z.object({
+  /** The field of the message. */
+  name: z.string(),
+  /** Bytes that its receiver takes at most. */
+  maxBytes: z.int().optional(),
+  /** Its receiver checks the digest of the whole blob. */
+  digest: z.literal("sha-256").optional(),
+  /** It goes on where it was after the loss of its session. */
+  resumable: z.boolean().optional(),
+});
+
 const MethodDescription = z.object({
   name: z.string(),
   /** Its number on the wire. */
@@ -23,6 +34,8 @@ const MethodDescription = z.object({
   fingerprint: z.int().optional(),
   /** The metadata that its schema gives the application. */
   meta: JsonObject.optional(),
+  /** The fields of its messages that are blobs. */
+  blobs: z.object({ input: z.array(BlobField).optional(), output: z.array(BlobField).optional() }).optional(),
 });
 
 const ServiceDescription = z.object({

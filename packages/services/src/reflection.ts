@@ -1,4 +1,4 @@
-import { type AnyMethod, type MessageCodec, bytesCodec } from "@quicrpc/core/generated";
+import { type AnyMethod, type BlobFields, type MessageCodec, bytesCodec } from "@quicrpc/core/generated";
 import { type Router, RpcError } from "@quicrpc/core";
 import {
   createReflectionRouter,
@@ -63,6 +63,7 @@ function describeMethod({
   output,
   fingerprint,
   meta,
+  blobs,
 }: AnyMethod): MethodDescription {
   const said = meta as JsonObject | undefined;
   const messages = { takes: formOf(input), gives: formOf(output) };
@@ -76,7 +77,12 @@ function describeMethod({
     ...messages,
     fingerprint,
     meta: said,
+    ...(blobs && { blobs: { input: fieldsOf(blobs.fields.input), output: fieldsOf(blobs.fields.output) } }),
   };
+}
+
+function fieldsOf(fields: BlobFields["input"]): NonNullable<MethodDescription["blobs"]>["input"] {
+  return fields?.map((field) => ({ ...field }));
 }
 
 function formOf(codec: MessageCodec<unknown> | undefined): MethodDescription["takes"] {

@@ -2,7 +2,7 @@ import { printable } from "@quicrpc/core";
 import type { JsonSchema } from "./json-values.js";
 
 /** Types that JSON has not, by what `MethodTooling` marks them with. */
-const OWN: Readonly<Record<string, string>> = { date: "Date", bigint: "bigint", bytes: "Uint8Array" };
+const OWN: Readonly<Record<string, string>> = { date: "Date", bigint: "bigint", bytes: "Uint8Array", blob: "Blob" };
 const MAX_DEPTH = 12;
 
 /** Says a JSON Schema, as reflection has them, in the words of TypeScript; several lines where it has named members. */

@@ -12,6 +12,7 @@ export class CarrierPage {
   private readonly first: CarrierEvent;
   private waiting: CarrierEvent[] = [];
   private wake: () => void = () => {};
+  private isOver = false;
 
   constructor(connection: WatchedConnection, first: CarrierEvent) {
     this.connection = connection;
@@ -26,6 +27,12 @@ export class CarrierPage {
     this.wake();
   }
 
+  /** Ends what the page watches, which then asks its next session. */
+  end(): void {
+    this.isOver = true;
+    this.wake();
+  }
+
   private async *watch(signal: AbortSignal): AsyncGenerator<CarrierEvent> {
     const network = new NetworkWatch(this.connection);
     yield this.first;
@@ -35,11 +42,11 @@ export class CarrierPage {
     signal.addEventListener("abort", end);
     try {
       await sample();
-      while (!signal.aborted) {
+      while (!signal.aborted && !this.isOver) {
         const events = this.waiting;
         this.waiting = [];
         yield* events;
-        if (this.waiting.length > 0 || signal.aborted) continue;
+        if (this.waiting.length > 0 || signal.aborted || this.isOver) continue;
         await new Promise<void>((resolve) => {
           this.wake = resolve;
         });

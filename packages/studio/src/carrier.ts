@@ -3,7 +3,13 @@ import { type AnyMethod, defaultServiceId, defineMethod, uncheckedCodec } from "
 
 /** Event that the process that carries calls sends to its page. */
 export type CarrierEvent =
-  | { readonly type: "target"; readonly url: string; readonly network: string }
+  | {
+      readonly type: "target";
+      readonly url: string;
+      readonly network: string;
+      /** Counts what told the page what the server serves: another number, another model. */
+      readonly model: number;
+    }
   | ({ readonly type: "network" } & NetworkSample)
   | { readonly type: "timings"; readonly call: string; readonly timings: Partial<CallTimings> };
 

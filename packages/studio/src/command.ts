@@ -34,6 +34,10 @@ export interface ServeStudioOptions {
 export interface RunningStudio {
   /** The page's URL. Whoever has it may make calls through this process: its token is made anew each time. */
   readonly url: string;
+  /**
+   * Has other reflection tell what the server serves, of a studio that was given one: pages load it anew, and calls in progress go on.
+   */
+  describeBy(reflection: Router): void;
   close(): Promise<void>;
 }
 
@@ -41,6 +45,8 @@ export interface RunningStudio {
 const MAX_PAGES = 16;
 /** Bytes of a message of a WebSocket; a longer one ends its session. */
 const MAX_MESSAGE = 1024 * 1024;
+/** Milliseconds that calls in progress have when a page gets another model. */
+const DRAIN_MS = 600_000;
 
 /**
  * Serves the studio's page on 127.0.0.1, and carries its calls to `connection`. A page of another origin cannot use it: requests have to name
@@ -50,11 +56,15 @@ export async function serveStudio({
   connection,
   target,
   direct,
-  reflection,
+  reflection: first,
   port = 0,
 }: ServeStudioOptions): Promise<RunningStudio> {
+  let reflection = first;
+  let model = 0;
   const token = randomBytes(24).toString("base64url");
   const sessions = new Set<Session>();
+  /** Those that describe the server as it is described now. */
+  const current = new Map<Session, CarrierPage>();
   const sockets = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -65,7 +75,7 @@ export async function serveStudio({
   const settings: PageSettings = {
     title: "quicrpc studio",
     route: direct === undefined ? { via: "process" } : { via: "connect", url: target, ...direct },
-    ...(reflection !== undefined && { describedBy: "process" }),
+    ...(first !== undefined && { describedBy: "process" }),
     script: "/app.js",
     style: "/app.css",
     connectTo: originsOf(direct && target),
@@ -81,21 +91,42 @@ export async function serveStudio({
     if (status !== undefined) refuse(socket, status);
     else
       sockets.handleUpgrade(request, socket, head, (webSocket) => {
-        pages++;
-        void take(webSocket)
-          .catch(() => webSocket.terminate())
-          .finally(() => pages--);
+        void take(webSocket).catch(() => webSocket.terminate());
       });
   });
   const take = async (webSocket: Parameters<typeof webSocketTransport>[0]): Promise<void> => {
-    const page = new CarrierPage(connection, { type: "target", url: target, network });
+    pages++;
+    let leave = (): void => {
+      pages--;
+      leave = () => {};
+    };
+    try {
+      await serve(webSocket, () => leave());
+    } finally {
+      leave();
+    }
+  };
+  const serve = async (webSocket: Parameters<typeof webSocketTransport>[0], leave: () => void): Promise<void> => {
+    const its = model;
+    const page = new CarrierPage(connection, { type: "target", url: target, network, model });
     const transport = webSocketTransport(webSocket, "server");
     const onTimings: OnTimings = (call, timings) => page.tell({ type: "timings", call, timings });
     const forwarding = await forwardingRouter(connection, onTimings, reflection);
     const session = createSession(transport, { routers: [page.router, forwarding], onError: () => {} });
     sessions.add(session);
+    // Its place is free from then on: what is left of it are the calls that it had.
+    void session.draining.then(leave);
+    current.set(session, page);
+    if (its !== model) renew(session, page);
     await session.closed;
     sessions.delete(session);
+    current.delete(session);
+  };
+  /** Has a page make another session, for its next calls. */
+  const renew = (session: Session, page: CarrierPage): void => {
+    current.delete(session);
+    session.drain({ timeoutMs: DRAIN_MS }).catch(() => {});
+    page.end();
   };
 
   await new Promise<void>((resolve, reject) => {
@@ -106,6 +137,11 @@ export async function serveStudio({
   hosts = [`127.0.0.1:${bound}`, `localhost:${bound}`];
   return {
     url: `http://127.0.0.1:${bound}/#token=${token}`,
+    describeBy(made) {
+      reflection = made;
+      model++;
+      for (const [session, page] of current) renew(session, page);
+    },
     async close() {
       await Promise.all([...sessions].map((session) => session.close()));
       server.closeAllConnections();

@@ -8,7 +8,8 @@ import {
   type Session,
 } from "@quicrpc/core";
 import type { CallTimings } from "@quicrpc/core/measure";
-import { createRouter, defineMethod, uncheckedCodec, zodCodec } from "@quicrpc/core/generated";
+import type { ReceivedBlob } from "@quicrpc/core/blobs";
+import { blobCalls, createRouter, defineMethod, uncheckedCodec, zodCodec } from "@quicrpc/core/generated";
 import { createReflection, createReflectionClient, describedMethod, type ServiceDescription } from "@quicrpc/services";
 import { expect, it } from "vitest";
 import { z } from "zod";
@@ -138,4 +139,28 @@ it.each([
   const lying = createRouter({ list }, { list: () => ({ services: [evil] }) });
   const session = await forwarded([lying]);
   expect((await createReflectionClient(session).list()).services).toEqual([evil]);
+});
+
+it("passes blobs on, both ways, as their receivers read them", async () => {
+  const blobs = blobCalls({ input: [{ name: "file" }], output: [{ name: "file" }] });
+  const turn = defineMethod(service, "unary", "turn", { id: 9, input: value, output: value, blobs });
+  const turning = createRouter(
+    { turn },
+    {
+      turn: async (input) => {
+        const { file, note } = input as { file: ReceivedBlob; note: string };
+        const bytes = await file.bytes();
+        return { note, file: { content: new Blob([bytes.reverse()]), name: `turned ${file.name}`, type: file.type } };
+      },
+    },
+  );
+  const session = await forwarded([turning, createReflection([turning])]);
+  const { services } = await createReflectionClient(session).list();
+  const far = services.find(({ name }) => name === "demo.v1.Far") as ServiceDescription;
+  const [method] = far.methods.map((each) => describedMethod(far, each));
+  const content = new Blob([Uint8Array.of(1, 2, 3)], { type: "x/y" });
+  const answer = await session.start(method as typeof turn, { note: "n", file: { content, name: "a" } });
+  const { note, file } = answer as { note: string; file: ReceivedBlob };
+  expect([note, file.name, file.type, file.length]).toEqual(["n", "turned a", "x/y", 3]);
+  expect(await file.bytes()).toEqual(Uint8Array.of(3, 2, 1));
 });

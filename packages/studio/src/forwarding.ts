@@ -9,7 +9,8 @@ import {
   RpcError,
 } from "@quicrpc/core";
 import { type CallTimings, callTimings } from "@quicrpc/core/measure";
-import type { AnyMethod, MessageCodec } from "@quicrpc/core/generated";
+import { ReceivedBlob } from "@quicrpc/core/blobs";
+import type { AnyMethod, BlobFields, MessageCodec, StreamSource } from "@quicrpc/core/generated";
 import { combineRouters } from "@quicrpc/core/transport";
 import { createReflectionClient, describedMethod, reflectionMethods } from "@quicrpc/services";
 import { CALL_COMPRESS, CALL_NAME, CALL_VIA, watchCarrier } from "./carrier.js";
@@ -55,6 +56,8 @@ async function describedMethods(reflection: Caller): Promise<AnyMethod[]> {
 function passing(method: AnyMethod): AnyMethod {
   const side = (codec: MessageCodec<unknown> | undefined): MessageCodec<unknown> | undefined =>
     codec === undefined || codec.bytes === true ? codec : message;
+  // Blobs are fields of a message that has been read.
+  if (method.blobs !== undefined) return { ...method, once: undefined };
   return { ...method, once: undefined, input: side(method.input), output: side(method.output) };
 }
 
@@ -73,9 +76,12 @@ function forwarder(target: Caller, method: AnyMethod, onTimings: OnTimings) {
   return (input: unknown, context: CallContext): unknown => {
     const { caller, options } = forwarded(target, context, onTimings);
     switch (method.kind) {
-      case "unary":
+      case "unary": {
+        const { input: taken, output: given } = method.blobs?.fields ?? {};
+        return passedOn(caller.start(method, resent(input, taken), options).then((answer) => resent(answer, given)));
+      }
       case "client_stream":
-        return passedOn(caller.start(method, input, options));
+        return passedOn(caller.start(method, input as StreamSource<unknown>, options));
       case "notify":
         return caller.start(method, input, options);
       case "server_stream":
@@ -88,6 +94,25 @@ function forwarder(target: Caller, method: AnyMethod, onTimings: OnTimings) {
       }
     }
   };
+}
+
+/** `message` with its blobs as the other side reads them: each is read from its sender when, and as fast as, its receiver does. */
+function resent(message: unknown, fields: BlobFields["input"] = []): unknown {
+  if (fields.length === 0 || typeof message !== "object" || message === null) return message;
+  const sent: Record<string, unknown> = { ...message };
+  for (const { name } of fields) {
+    const blob = sent[name];
+    if (!(blob instanceof ReceivedBlob)) continue;
+    const { length, type, name: file, id } = blob;
+    sent[name] = {
+      content: () => blob.chunks(),
+      type,
+      name: file,
+      ...(length !== undefined && { length }),
+      ...(id !== undefined && { id }),
+    };
+  }
+  return sent;
 }
 
 interface Forwarded {

@@ -13,16 +13,9 @@ const part1 = {
   title: "Note",
 };
 const part2 = {
-  type: "array",
-  prefixItems: [
-    { type: "integer", minimum: 0 },
-    { anyOf: [{ type: "integer", minimum: 0 }, { type: "null" }] },
-    { type: "string", maxLength: 255 },
-    { type: "string", maxLength: 1024 },
-  ],
-  items: false,
-  minItems: 4,
-  maxItems: 4,
+  type: "object",
+  properties: { note: { type: "string" }, file: { "x-quicrpc-type": "blob" } },
+  required: ["note", "file"],
 };
 const part3 = {
   type: "union",
@@ -134,11 +127,7 @@ export const notesTooling: ServiceTooling = {
     },
     upload: {
       docs: "Keeps a file with a note.",
-      input: {
-        type: "object",
-        properties: { note: { type: "string" }, file: part2 },
-        required: ["note", "file"],
-      },
+      input: part2,
       output: {
         type: "object",
         properties: { bytes: { type: "integer" } },
@@ -147,26 +136,7 @@ export const notesTooling: ServiceTooling = {
     },
     archive: {
       docs: "Keeps a large file with a note. What has arrived of it outlives sessions and this server's process.",
-      input: {
-        type: "object",
-        properties: {
-          note: { type: "string" },
-          file: {
-            type: "array",
-            prefixItems: [
-              { type: "integer", minimum: 0 },
-              { anyOf: [{ type: "integer", minimum: 0 }, { type: "null" }] },
-              { type: "string", maxLength: 255 },
-              { type: "string", maxLength: 1024 },
-              { type: "string", maxLength: 32 },
-            ],
-            items: false,
-            minItems: 5,
-            maxItems: 5,
-          },
-        },
-        required: ["note", "file"],
-      },
+      input: part2,
       output: {
         type: "object",
         properties: { bytes: { type: "integer" } },
@@ -180,7 +150,11 @@ export const notesTooling: ServiceTooling = {
         properties: { note: { type: "string" } },
         required: ["note"],
       },
-      output: { type: "object", properties: { file: part2 }, required: ["file"] },
+      output: {
+        type: "object",
+        properties: { file: { "x-quicrpc-type": "blob" } },
+        required: ["file"],
+      },
     },
   },
   snapshot: {

@@ -94,25 +94,13 @@ const part5 = {
   },
 };
 const part6 = {
-  type: "array",
-  prefixItems: [
-    { type: "integer", minimum: 0 },
-    { anyOf: [{ type: "integer", minimum: 0 }, { type: "null" }] },
-    { type: "string", maxLength: 255 },
-    { type: "string", maxLength: 1024 },
-  ],
-  items: false,
-  minItems: 4,
-  maxItems: 4,
-};
-const part7 = {
   type: "object",
   fields: {
     id: { type: "string" },
     name: { type: "string", checks: { patterns: ["/\\S/"], max: 40 } },
   },
 };
-const part8 = {
+const part7 = {
   type: "tuple",
   items: [
     { type: "number", checks: { format: "integer", min: 0 } },
@@ -125,8 +113,8 @@ const part8 = {
   ],
   required: 4,
 };
-const part9 = { type: "object", fields: { file: part8 } };
-const part10 = {
+const part8 = { type: "object", fields: { file: part7 } };
+const part9 = {
   type: "object",
   properties: {
     type: { type: "string", enum: ["came", "here", "left"] },
@@ -135,12 +123,12 @@ const part10 = {
   },
   required: ["type", "visit", "person"],
 };
-const part11 = {
+const part10 = {
   description: "So many messages before this one were dropped, because this subscriber was too slow for them.",
   type: "integer",
   minimum: 1,
 };
-const part12 = {
+const part11 = {
   type: "object",
   properties: {
     by: { type: "string" },
@@ -291,7 +279,7 @@ export const whiteboardTooling: ServiceTooling = {
           room: { type: "string", pattern: "^[\\w-]{1,40}$" },
           id: { type: "string", minLength: 1, maxLength: 64 },
           name: { type: "string", maxLength: 40, pattern: "\\S" },
-          file: part6,
+          file: { "x-quicrpc-type": "blob" },
         },
         required: ["room", "id", "name", "file"],
       },
@@ -303,7 +291,11 @@ export const whiteboardTooling: ServiceTooling = {
         properties: { id: { type: "string" } },
         required: ["id"],
       },
-      output: { type: "object", properties: { file: part6 }, required: ["file"] },
+      output: {
+        type: "object",
+        properties: { file: { "x-quicrpc-type": "blob" } },
+        required: ["file"],
+      },
     },
   },
   snapshot: {
@@ -490,7 +482,7 @@ export const whiteboardTooling: ServiceTooling = {
           people: { type: "array", items: { type: "ref", name: "Person" } },
         },
       },
-      Person: part7,
+      Person: part6,
       WhiteboardPointInput: {
         type: "object",
         fields: {
@@ -552,12 +544,12 @@ export const whiteboardTooling: ServiceTooling = {
           room: { type: "string", checks: { patterns: ["/^[\\w-]{1,40}$/"] } },
           id: { type: "string", checks: { min: 1, max: 64 } },
           name: { type: "string", checks: { patterns: ["/\\S/"], max: 40 } },
-          file: part8,
+          file: part7,
         },
       },
       WhiteboardDownloadInput: { type: "object", fields: { id: { type: "string" } } },
-      WhiteboardDownloadOutput: part9,
-      WhiteboardDownloadOutputParsed: part9,
+      WhiteboardDownloadOutput: part8,
+      WhiteboardDownloadOutputParsed: part8,
     },
   },
 };
@@ -614,7 +606,7 @@ export const serversTooling: ServiceTooling = {
         type: "object",
         properties: {
           room: { type: "string", minLength: 1, maxLength: 128 },
-          message: part10,
+          message: part9,
         },
         required: ["room", "message"],
       },
@@ -624,7 +616,7 @@ export const serversTooling: ServiceTooling = {
       input: part3,
       output: {
         type: "object",
-        properties: { message: part10, lost: part11 },
+        properties: { message: part9, lost: part10 },
         required: ["message"],
       },
     },
@@ -634,7 +626,7 @@ export const serversTooling: ServiceTooling = {
         type: "object",
         properties: {
           room: { type: "string", minLength: 1, maxLength: 128 },
-          message: part12,
+          message: part11,
         },
         required: ["room", "message"],
       },
@@ -644,7 +636,7 @@ export const serversTooling: ServiceTooling = {
       input: part3,
       output: {
         type: "object",
-        properties: { message: part12, lost: part11 },
+        properties: { message: part11, lost: part10 },
         required: ["message"],
       },
     },
@@ -695,7 +687,7 @@ export const serversTooling: ServiceTooling = {
           person: { type: "ref", name: "Person" },
         },
       },
-      Person: part7,
+      Person: part6,
       ServersSubscribeVisitsInput: {
         type: "object",
         fields: { room: { type: "string", checks: { min: 1, max: 128 } } },

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type CallContext, RpcError } from "@quicrpc/core";
-import { type Payload, topicOfMethod } from "@quicrpc/core/generated";
+import { ReceivedBlob } from "@quicrpc/core/blobs";
+import { type BlobFields, type Payload, topicOfMethod } from "@quicrpc/core/generated";
 import { randomNumbers } from "@quicrpc/testing";
 import type { ProjectService } from "../project-services.js";
-import { countFrom, isStream, itemsOf, type Random, seedOf } from "./items.js";
+import { countFrom, isStream, itemsOf, type Random, seedOf, withBlobs } from "./items.js";
 import { MockError } from "./schema.js";
 
 /** How a mock answers. */
@@ -19,7 +20,7 @@ export interface MockOptions {
 }
 
 /** Handlers of a service that answer with data made from its schema. */
-export function mockHandlers({ schema }: ProjectService, options: MockOptions): Record<string, unknown> {
+export function mockHandlers({ schema, methods }: ProjectService, options: MockOptions): Record<string, unknown> {
   const own = options.handlers[schema.name] ?? {};
   const unknown = Object.keys(own).filter((name) => !(name in schema.methods));
   if (unknown.length > 0)
@@ -28,7 +29,8 @@ export function mockHandlers({ schema }: ProjectService, options: MockOptions): 
   for (const [name, method] of Object.entries(schema.methods)) {
     if (topicOfMethod(method) !== undefined) continue;
     const output = method.type === "rpc" ? method.output : undefined;
-    handlers[name] = own[name] ?? mockHandler(`${schema.name}/${name}`, method.input, output, options);
+    handlers[name] =
+      own[name] ?? mockHandler(`${schema.name}/${name}`, method.input, output, methods[name]?.blobs?.fields, options);
   }
   return handlers;
 }
@@ -38,6 +40,7 @@ function mockHandler(
   method: string,
   input: Payload | undefined,
   output: Payload | undefined,
+  blobs: BlobFields | undefined,
   options: MockOptions,
 ): unknown {
   const make = itemsOf(output);
@@ -49,7 +52,7 @@ function mockHandler(
   };
   const item = (random: Random): unknown => {
     try {
-      return make?.(random);
+      return withBlobs(make?.(random), blobs?.output, random);
     } catch (error) {
       const advice = "give the method a handler of its own, by --handlers";
       throw new RpcError("internal", `no data for ${method}: ${(error as Error).message}: ${advice}`, { cause: error });
@@ -59,6 +62,7 @@ function mockHandler(
     return async (given: unknown, { signal }: CallContext) => {
       const random = begin(given);
       if (takesStream) for await (const _ of given as AsyncIterable<unknown>);
+      for (const blob of receivedOf(given, blobs?.input)) for await (const _ of blob);
       await pause(options, random, signal);
       return item(random);
     };
@@ -77,6 +81,12 @@ function mockHandler(
       yield item(random);
     }
   };
+}
+
+/** The blobs of an input: an upload is over when they were read. */
+function receivedOf(input: unknown, fields: BlobFields["input"] = []): ReceivedBlob[] {
+  const values = fields.map(({ name }) => (input as Readonly<Record<string, unknown>>)[name]);
+  return values.filter((value) => value instanceof ReceivedBlob);
 }
 
 async function pause({ latency: [least, most] }: MockOptions, random: Random, signal: AbortSignal): Promise<void> {

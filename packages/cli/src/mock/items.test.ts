@@ -1,4 +1,5 @@
 import { bytes, stream } from "@quicrpc/core";
+import { blob } from "@quicrpc/core/blobs";
 import { randomNumbers } from "@quicrpc/testing";
 import { expect, it } from "vitest";
 import { z } from "zod";
@@ -21,6 +22,16 @@ it("the input of a stream is a list of its items, or of chunks", () => {
   expect(new Set(lists.map(({ length }) => length)).size).toBe(6);
   expect(take(inputsOf("b", bytes(), 1), 1)[0]).toContainEqual(expect.any(Uint8Array));
   expect(take(inputsOf("c", undefined, 1), 2)).toEqual([undefined, undefined]);
+});
+
+it("fields that are blobs have bytes, the same for the same seed, and as many as they may", async () => {
+  const schema = z.object({ title: z.string(), file: blob({ maxBytes: 7 }) });
+  const next = inputsOf("d", schema, 1, [{ name: "file", maxBytes: 7 }]);
+  const { file } = next() as { file: { content: Blob } };
+  const bytes = await file.content.bytes();
+  expect(bytes).toHaveLength(7);
+  const again = inputsOf("d", schema, 1, [{ name: "file", maxBytes: 7 }])() as { file: { content: Blob } };
+  expect(await again.file.content.bytes()).toEqual(bytes);
 });
 
 it("an item may be null", () => {

@@ -1,4 +1,4 @@
-import { fnv1a, isBytesSchema, isStreamSchema, type Payload } from "@quicrpc/core/generated";
+import { type BlobFields, fnv1a, isBytesSchema, isStreamSchema, type Payload } from "@quicrpc/core/generated";
 import { randomNumbers } from "@quicrpc/testing";
 import type { ZodLike } from "./schema.js";
 import { valueOf, valuesOf } from "./values.js";
@@ -22,6 +22,17 @@ export function itemsOf(payload: Payload | undefined): ((random: Random) => unkn
   return (random) => valueOf(schema, source, seedFrom(random));
 }
 
+/** `message` with bytes in its fields that are blobs, in place of what refers to them. */
+export function withBlobs(message: unknown, fields: BlobFields["input"], random: Random): unknown {
+  if (fields === undefined || typeof message !== "object" || message === null) return message;
+  const given: Record<string, unknown> = { ...message };
+  for (const { name, maxBytes = CHUNK_BYTES } of fields) {
+    const bytes = bytesFrom(random).subarray(0, maxBytes);
+    if (given[name] !== undefined) given[name] = { content: new Blob([bytes]), name: `${name}.bin` };
+  }
+  return given;
+}
+
 /** Whether a payload is a stream, of items or of bytes. */
 export function isStream(payload: Payload | undefined): boolean {
   return isStreamSchema(payload) || isBytesSchema(payload);
@@ -34,11 +45,16 @@ export function countFrom(random: Random): number {
 }
 
 /** Returns what makes the inputs of a method, one after the other: the same, in the same order, for the same seed. Throws as `itemsOf` does. */
-export function inputsOf(method: string, payload: Payload | undefined, seed: number): () => unknown {
+export function inputsOf(
+  method: string,
+  payload: Payload | undefined,
+  seed: number,
+  blobs?: BlobFields["input"],
+): () => unknown {
   const item = itemsOf(payload);
   if (item === undefined) return () => undefined;
   const random = randomNumbers(seedOf(seed, method));
-  if (!isStream(payload)) return () => item(random);
+  if (!isStream(payload)) return () => withBlobs(item(random), blobs, random);
   return () => Array.from({ length: countFrom(random) }, () => item(random));
 }
 
@@ -51,6 +67,6 @@ function seedFrom(random: Random): number {
   return Math.floor(random() * 2 ** 32) | 0;
 }
 
-function bytesFrom(random: Random): Uint8Array {
+function bytesFrom(random: Random): Uint8Array<ArrayBuffer> {
   return Uint8Array.from({ length: CHUNK_BYTES }, () => Math.floor(random() * 256));
 }

@@ -1,13 +1,20 @@
-import { existsSync } from "node:fs";
-import { resolve } from "node:path";
+import { existsSync, readdirSync } from "node:fs";
+import { relative, resolve } from "node:path";
 import { globSync, isDynamicPattern } from "tinyglobby";
 import type { Diagnostic } from "../diagnostics.js";
 
-/** The schema modules that `patterns` (paths and globs) name, as absolute paths, sorted within each pattern. */
+/** A path or pattern with a hidden folder in it. */
+const HIDDEN = /(?:^|[\\/])\.[^.\\/]/;
+
+/**
+ * The schema modules that `patterns` (paths and globs) name, as absolute paths, sorted within each pattern. Each glob is looked for in `maxFolders` folders at
+ * most, none of them hidden.
+ */
 export function findSchemaFiles(
   patterns: readonly string[],
   cwd: string,
   exclude: readonly string[] = [],
+  maxFolders: number = Infinity,
 ): { readonly files: readonly string[]; readonly diagnostics: readonly Diagnostic[] } {
   const files = new Set<string>();
   const diagnostics: Diagnostic[] = [];
@@ -18,17 +25,25 @@ export function findSchemaFiles(
       files.add(path);
       continue;
     }
+    let folders = 0;
+    const passesHidden = !HIDDEN.test(pattern);
+    const bounded = (folder: string, ...more: never[]): unknown => {
+      // What is hidden matches no pattern that does not name it, and need not be read.
+      if (passesHidden && HIDDEN.test(relative(cwd, folder))) return [];
+      return ++folders > maxFolders ? [] : readdirSync(folder, ...more);
+    };
     const found = globSync(pattern.replaceAll("\\", "/"), {
       cwd,
       absolute: true,
       ignore: ["**/node_modules/**", "**/dist/**", ...exclude],
       expandDirectories: false,
+      fs: { readdirSync: bounded as typeof readdirSync },
     });
     for (const file of found.sort()) files.add(file);
     if (found.length === 0) {
       diagnostics.push({
         code: "no-files",
-        message: `No file matches ${pattern} in ${cwd}.`,
+        message: `No file matches ${pattern} in ${cwd}${folders > maxFolders ? `, of which the first ${maxFolders} folders were looked at` : ""}.`,
         help: "Name the schema modules, as in quicrpc gen src/arith.service.ts.",
       });
     }

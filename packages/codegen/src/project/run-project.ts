@@ -10,6 +10,8 @@ export interface ProjectOptions extends Omit<Config, "include" | "exclude" | "lo
   readonly config?: string;
   /** False: ids are not kept. */
   readonly lock?: boolean;
+  /** Folders that are looked through for the schemas of a project whose configuration names none. Default: all. */
+  readonly maxFolders?: number;
 }
 
 /** Result of a run of a project. Nothing of it is written yet. */
@@ -39,9 +41,10 @@ export async function runProject(given: readonly string[], options: ProjectOptio
   const { root, config } = project;
   const all = patternsOf(project, cwd);
   const patterns = given.length > 0 ? { include: given, exclude: [], cwd } : all;
-  const found = findSchemaFiles(patterns.include, patterns.cwd, patterns.exclude);
+  const maxFolders = config.include === undefined ? options.maxFolders : undefined;
+  const found = findSchemaFiles(patterns.include, patterns.cwd, patterns.exclude, maxFolders);
   // Code that schemas share is generated for all of them, also where only some were named.
-  const others = given.length > 0 ? findSchemaFiles(all.include, all.cwd, all.exclude).files : [];
+  const others = given.length > 0 ? findSchemaFiles(all.include, all.cwd, all.exclude, maxFolders).files : [];
   const path = (option: "out" | "docs" | "asyncapi" | "openapi"): string | undefined => {
     const given = options[option];
     return given === undefined ? config[option] : resolve(cwd, given);

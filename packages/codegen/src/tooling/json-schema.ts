@@ -1,4 +1,5 @@
 import { toJSONSchema } from "zod/v4/core";
+import { isBlob } from "../blobs.js";
 import { isUint8Array } from "../types/support.js";
 import { type AnySchema, canonical, defOf, isZodSchema } from "../types/zod.js";
 
@@ -7,7 +8,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /**
  * The key that tells types apart that JSON has not: `date` (written as RFC 3339), `bigint` (an integer), `bytes` (base64),
- * `map` (pairs) and `set` (a list).
+ * `map` (pairs), `set` (a list) and `blob` (bytes that travel beside the message).
  */
 const TYPE_KEY: string = "x-quicrpc-type";
 
@@ -33,6 +34,12 @@ function schemaOf(schema: AnySchema, titleOf: TitleOf, open: ReadonlySet<AnySche
       // Bounds of every safe integer say nothing.
       if (target["minimum"] === Number.MIN_SAFE_INTEGER) delete target["minimum"];
       if (target["maximum"] === Number.MAX_SAFE_INTEGER) delete target["maximum"];
+      if (isBlob(zodSchema)) {
+        // What is on the wire in its place is nobody's to write.
+        for (const key of Object.keys(target)) if (key !== "description") delete target[key];
+        target[TYPE_KEY] = "blob";
+        return;
+      }
       switch (def.type) {
         case "date":
           Object.assign(target, { type: "string", format: "date-time", [TYPE_KEY]: "date" });

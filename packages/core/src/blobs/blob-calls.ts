@@ -1,5 +1,6 @@
 import type { TypedCaller } from "../call/base-caller.js";
 import type { Callee } from "../call/carrier.js";
+import { Received } from "../call/messages/received.js";
 import type { Calling } from "../client/calling.js";
 import { unaryCalls } from "../client/unary.js";
 import type { BlobCode, BlobField, BlobFields } from "../contract/blob-code.js";
@@ -152,7 +153,8 @@ function admitted(
   context: CallContext,
 ): (() => void) | undefined {
   const lengths = fields.flatMap(({ name, maxBytes = limits.maxBlobBytes }) => {
-    const reference = (message as Fields)[name] as BlobReference | undefined;
+    const { [name]: given } = (message instanceof Received ? message.value : message) as Fields;
+    const reference = given as BlobReference | undefined;
     return reference === undefined ? [] : [reference[1] ?? maxBytes];
   });
   if (lengths.length === 0) return undefined;
@@ -164,6 +166,9 @@ function admitted(
 /** `message` with blobs in place of references. Throws `RpcError` `resource_exhausted` for one that is too large. */
 function received(host: BlobHost, fields: readonly BlobField[], message: unknown): unknown {
   if (fields.length === 0) return message;
+  if (message instanceof Received) {
+    return new Received(received(host, fields, message.value), message.arrived, message.decoded);
+  }
   const taken: Record<string, unknown> = { ...(message as Fields) };
   for (const { name, maxBytes = host.limits.maxBlobBytes, digest } of fields) {
     const reference = taken[name] as BlobReference | undefined;

@@ -20,8 +20,8 @@ export interface BlobField extends BlobRules {
 
 /** The fields of a method's messages that are blobs. */
 export interface BlobFields {
-  readonly input?: readonly BlobField[];
-  readonly output?: readonly BlobField[];
+  readonly input?: readonly BlobField[] | undefined;
+  readonly output?: readonly BlobField[] | undefined;
 }
 
 /** The code that sends and receives the blobs of one method. */

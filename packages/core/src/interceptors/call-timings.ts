@@ -1,6 +1,7 @@
+import { Received } from "../call/messages/received.js";
 import type { AnyMethod, MessageCodec, PayloadWriter } from "../contract/descriptor.js";
 import type { InterceptedCall, Interceptor } from "./interceptor.js";
-import { measuredOutput, Received } from "./measured-output.js";
+import { measuredOutput } from "./measured-output.js";
 import { observed, withOutputs } from "./observed.js";
 
 /**

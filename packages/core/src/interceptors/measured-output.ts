@@ -1,23 +1,13 @@
+import { Received } from "../call/messages/received.js";
 import type { MessageCodec } from "../contract/descriptor.js";
-
-/** A message on its way from the codec. */
-export class Received {
-  readonly value: unknown;
-  readonly arrived: number;
-  readonly decoded: number = performance.now();
-
-  constructor(value: unknown, arrived: number) {
-    this.value = value;
-    this.arrived = arrived;
-  }
-}
 
 /** The codec, whose decoded messages come in boxes that say when they arrived. */
 export function measuredOutput(codec: MessageCodec<unknown>): MessageCodec<unknown> {
   const { plain } = codec;
   const measure = (decode: () => unknown): Received => {
     const arrived = performance.now();
-    return new Received(decode(), arrived);
+    const value = decode();
+    return new Received(value, arrived, performance.now());
   };
   return {
     ...codec,

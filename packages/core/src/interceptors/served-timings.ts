@@ -1,7 +1,8 @@
+import { Received } from "../call/messages/received.js";
 import { type AnyMethod, streamsInput } from "../contract/descriptor.js";
 import type { CallContext } from "../server/context.js";
 import type { BoundMethod, Router } from "../server/router.js";
-import { measuredOutput, Received } from "./measured-output.js";
+import { measuredOutput } from "./measured-output.js";
 
 /** Durations of one call at its callee, in milliseconds. Of a caller that streams, and of messages as JSON over HTTP, only the handler's is known. */
 export interface ServedTimings {

@@ -12,7 +12,9 @@ import type {
   MethodDescriptionKind,
   MessageForm,
   JsonObject,
+  MethodDescriptionBlobs,
   JsonObjectValue,
+  BlobField,
   ReflectionDescribeInput,
   ServiceDetails,
   MethodDetails,
@@ -211,6 +213,7 @@ function writeMethodDescription(b: Uint8Array, p: number, value: MethodDescripti
   if (value.once !== undefined) count++;
   if (value.fingerprint !== undefined) count++;
   if (value.meta !== undefined) count++;
+  if (value.blobs !== undefined) count++;
   p = wire.writeMapHeader(b, p, count);
   b[p] = 0xa4;
   b[p + 1] = 0x6e;
@@ -308,6 +311,15 @@ function writeMethodDescription(b: Uint8Array, p: number, value: MethodDescripti
     b[p + 4] = 0x61;
     p = writeJsonObject(b, p + 5, value.meta, depth - 1);
   }
+  if (value.blobs !== undefined) {
+    b[p] = 0xa5;
+    b[p + 1] = 0x62;
+    b[p + 2] = 0x6c;
+    b[p + 3] = 0x6f;
+    b[p + 4] = 0x62;
+    b[p + 5] = 0x73;
+    p = writeMethodDescriptionBlobs(b, p + 6, value.blobs);
+  }
   return p;
 }
 
@@ -324,6 +336,7 @@ function readMethodDescription(r: wire.Reader, p: number, depth = wire.MAX_DEPTH
   let gives: MessageForm | undefined;
   let fingerprint: number | undefined;
   let meta: JsonObject | undefined;
+  let blobs: MethodDescriptionBlobs | undefined;
   let left = wire.readMapHeader(r, p);
   p = r.position;
   for (let next = 0; ; ) {
@@ -410,6 +423,12 @@ function readMethodDescription(r: wire.Reader, p: number, depth = wire.MAX_DEPTH
           p = r.position;
           left--;
         }
+      case 10:
+        if (left > 0 && view.getInt32(p) === (0xa5626c6f | 0) && view.getInt32(p + 2) === 0x6c6f6273) {
+          blobs = readMethodDescriptionBlobs(r, p + 6);
+          p = r.position;
+          left--;
+        }
       default:
         left--;
     }
@@ -433,6 +452,7 @@ function readMethodDescription(r: wire.Reader, p: number, depth = wire.MAX_DEPTH
   if (once !== undefined) result.once = once;
   if (fingerprint !== undefined) result.fingerprint = fingerprint;
   if (meta !== undefined) result.meta = meta;
+  if (blobs !== undefined) result.blobs = blobs;
   return result;
 }
 
@@ -447,6 +467,7 @@ const readMethodDescriptionKeys = /* @__PURE__ */ new wire.Keys([
   "gives",
   "fingerprint",
   "meta",
+  "blobs",
 ]);
 
 function writeJsonObject(b: Uint8Array, p: number, value: JsonObject, depth = wire.MAX_DEPTH): number {
@@ -472,6 +493,203 @@ function readJsonObject(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): Json
   }
   return value;
 }
+
+function writeMethodDescriptionBlobs(b: Uint8Array, p: number, value: MethodDescriptionBlobs): number {
+  wire.requireObject(value);
+  let count = 0;
+  if (value.input !== undefined) count++;
+  if (value.output !== undefined) count++;
+  p = wire.writeMapHeader(b, p, count);
+  if (value.input !== undefined) {
+    b[p] = 0xa5;
+    b[p + 1] = 0x69;
+    b[p + 2] = 0x6e;
+    b[p + 3] = 0x70;
+    b[p + 4] = 0x75;
+    b[p + 5] = 0x74;
+    p = writeMethodDescriptionBlobsInput(b, p + 6, value.input);
+  }
+  if (value.output !== undefined) {
+    b[p] = 0xa6;
+    b[p + 1] = 0x6f;
+    b[p + 2] = 0x75;
+    b[p + 3] = 0x74;
+    b[p + 4] = 0x70;
+    b[p + 5] = 0x75;
+    b[p + 6] = 0x74;
+    p = writeMethodDescriptionBlobsInput(b, p + 7, value.output);
+  }
+  return p;
+}
+
+function readMethodDescriptionBlobs(r: wire.Reader, p: number): MethodDescriptionBlobs {
+  const { view } = r;
+  let input: BlobField[] | undefined;
+  let output: BlobField[] | undefined;
+  let left = wire.readMapHeader(r, p);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left > 0 && view.getInt32(p) === (0xa5696e70 | 0) && view.getInt32(p + 2) === 0x6e707574) {
+          input = readMethodDescriptionBlobsInput(r, p + 6);
+          p = r.position;
+          left--;
+        }
+      case 1:
+        if (left > 0 && view.getInt32(p) === (0xa66f7574 | 0) && view.getInt32(p + 3) === 0x74707574) {
+          output = readMethodDescriptionBlobsInput(r, p + 7);
+          p = r.position;
+          left--;
+        }
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readMethodDescriptionBlobsKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  const result: MethodDescriptionBlobs = {};
+  if (input !== undefined) result.input = input;
+  if (output !== undefined) result.output = output;
+  return result;
+}
+
+const readMethodDescriptionBlobsKeys = /* @__PURE__ */ new wire.Keys(["input", "output"]);
+
+function writeMethodDescriptionBlobsInput(b: Uint8Array, p: number, value: readonly BlobField[]): number {
+  if (!Array.isArray(value)) return wire.misfit();
+  p = wire.writeArrayHeader(b, p, value.length);
+  for (const item of value) {
+    p = writeBlobField(b, p, item);
+  }
+  return p;
+}
+
+function readMethodDescriptionBlobsInput(r: wire.Reader, p: number): BlobField[] {
+  let left = wire.readArrayHeader(r, p);
+  const value: BlobField[] = [];
+  for (; left > 0; left--) {
+    const item = readBlobField(r, r.position);
+    value.push(item);
+  }
+  return value;
+}
+
+function writeBlobField(b: Uint8Array, p: number, value: BlobField): number {
+  wire.requireObject(value);
+  let count = 1;
+  if (value.maxBytes !== undefined) count++;
+  if (value.digest !== undefined) count++;
+  if (value.resumable !== undefined) count++;
+  p = wire.writeMapHeader(b, p, count);
+  b[p] = 0xa4;
+  b[p + 1] = 0x6e;
+  b[p + 2] = 0x61;
+  b[p + 3] = 0x6d;
+  b[p + 4] = 0x65;
+  p = wire.writeString(b, p + 5, value.name);
+  if (value.maxBytes !== undefined) {
+    b[p] = 0xa8;
+    b[p + 1] = 0x6d;
+    b[p + 2] = 0x61;
+    b[p + 3] = 0x78;
+    b[p + 4] = 0x42;
+    b[p + 5] = 0x79;
+    b[p + 6] = 0x74;
+    b[p + 7] = 0x65;
+    b[p + 8] = 0x73;
+    p = wire.writeInt(b, p + 9, value.maxBytes);
+  }
+  if (value.digest !== undefined) {
+    b[p] = 0xa6;
+    b[p + 1] = 0x64;
+    b[p + 2] = 0x69;
+    b[p + 3] = 0x67;
+    b[p + 4] = 0x65;
+    b[p + 5] = 0x73;
+    b[p + 6] = 0x74;
+    if (value.digest !== "sha-256") return wire.misfit();
+    p = wire.writeString(b, p + 7, value.digest);
+  }
+  if (value.resumable !== undefined) {
+    b[p] = 0xa9;
+    b[p + 1] = 0x72;
+    b[p + 2] = 0x65;
+    b[p + 3] = 0x73;
+    b[p + 4] = 0x75;
+    b[p + 5] = 0x6d;
+    b[p + 6] = 0x61;
+    b[p + 7] = 0x62;
+    b[p + 8] = 0x6c;
+    b[p + 9] = 0x65;
+    p = wire.writeBoolean(b, p + 10, value.resumable);
+  }
+  return p;
+}
+
+function readBlobField(r: wire.Reader, p: number): BlobField {
+  const { bytes, view } = r;
+  let name: string | undefined;
+  let maxBytes: number | undefined;
+  let digest: "sha-256" | undefined;
+  let resumable: boolean | undefined;
+  let left = wire.readMapHeader(r, p);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa46e616d | 0) || bytes[p + 4] !== 0x65) break;
+        name = wire.readString(r, p + 5);
+        p = r.position;
+      case 1:
+        if (
+          left > 0 &&
+          view.getInt32(p) === (0xa86d6178 | 0) &&
+          view.getInt32(p + 4) === 0x42797465 &&
+          bytes[p + 8] === 0x73
+        ) {
+          maxBytes = wire.readInt(r, p + 9);
+          p = r.position;
+          left--;
+        }
+      case 2:
+        if (left > 0 && view.getInt32(p) === (0xa6646967 | 0) && view.getInt32(p + 3) === 0x67657374) {
+          const literal = wire.readString(r, p + 7);
+          if (literal !== "sha-256") return wire.misfit();
+          digest = literal;
+          p = r.position;
+          left--;
+        }
+      case 3:
+        if (
+          left > 0 &&
+          view.getInt32(p) === (0xa9726573 | 0) &&
+          view.getInt32(p + 4) === 0x756d6162 &&
+          view.getInt32(p + 6) === 0x61626c65
+        ) {
+          resumable = wire.readBoolean(r, p + 10);
+          p = r.position;
+          left--;
+        }
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readBlobFieldKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (name === undefined) return wire.misfit();
+  const result: BlobField = { name };
+  if (maxBytes !== undefined) result.maxBytes = maxBytes;
+  if (digest !== undefined) result.digest = digest;
+  if (resumable !== undefined) result.resumable = resumable;
+  return result;
+}
+
+const readBlobFieldKeys = /* @__PURE__ */ new wire.Keys(["name", "maxBytes", "digest", "resumable"]);
 
 function writeReflectionDescribeInput(b: Uint8Array, p: number, value: ReflectionDescribeInput): number {
   wire.requireObject(value);
@@ -778,6 +996,17 @@ const jsonObjectValueShape: wire.Shape = wire.union(
   ),
 );
 const jsonObjectShape: wire.Shape = wire.record({}, jsonObjectValueShape);
+const blobFieldShape: wire.Shape = wire.object({
+  name: wire.string(),
+  maxBytes: wire.optional(wire.number(wire.integer())),
+  digest: wire.optional(wire.literal("sha-256")),
+  resumable: wire.optional(wire.boolean()),
+});
+const methodDescriptionBlobsInputShape: wire.Shape = wire.array(blobFieldShape);
+const methodDescriptionBlobsShape: wire.Shape = wire.object({
+  input: wire.optional(methodDescriptionBlobsInputShape),
+  output: wire.optional(methodDescriptionBlobsInputShape),
+});
 const methodDescriptionShape: wire.Shape = wire.object({
   name: wire.string(),
   id: wire.number(wire.integer()),
@@ -789,6 +1018,7 @@ const methodDescriptionShape: wire.Shape = wire.object({
   gives: wire.literal("nothing", "value", "bytes"),
   fingerprint: wire.optional(wire.number(wire.integer())),
   meta: wire.optional(jsonObjectShape),
+  blobs: wire.optional(methodDescriptionBlobsShape),
 });
 const serviceDescriptionMethodsShape: wire.Shape = wire.array(methodDescriptionShape);
 const serviceDescriptionShape: wire.Shape = wire.object({

@@ -8,6 +8,20 @@ const part1 = {
   additionalProperties: { $ref: "#/$defs/__schema0" },
 };
 const part2 = {
+  type: "array",
+  items: {
+    type: "object",
+    properties: {
+      name: { type: "string" },
+      maxBytes: { type: "integer" },
+      digest: { type: "string", const: "sha-256" },
+      resumable: { type: "boolean" },
+    },
+    required: ["name"],
+    title: "BlobField",
+  },
+};
+const part3 = {
   __schema0: {
     anyOf: [
       { type: "string" },
@@ -54,6 +68,7 @@ export const reflectionTooling: ServiceTooling = {
                       gives: { type: "string", enum: ["nothing", "value", "bytes"] },
                       fingerprint: { type: "integer" },
                       meta: part1,
+                      blobs: { type: "object", properties: { input: part2, output: part2 } },
                     },
                     required: ["name", "id", "kind", "idempotent", "takes", "gives"],
                     title: "MethodDescription",
@@ -66,7 +81,7 @@ export const reflectionTooling: ServiceTooling = {
           },
         },
         required: ["services"],
-        $defs: part2,
+        $defs: part3,
       },
     },
     describe: {
@@ -103,7 +118,7 @@ export const reflectionTooling: ServiceTooling = {
         },
         required: ["methods", "snapshot"],
         title: "ServiceDetails",
-        $defs: part2,
+        $defs: part3,
       },
     },
   },
@@ -154,8 +169,9 @@ export const reflectionTooling: ServiceTooling = {
           gives: { type: "ref", name: "MessageForm" },
           fingerprint: { type: "number", checks: { format: "integer" } },
           meta: { type: "ref", name: "JsonObject" },
+          blobs: { type: "ref", name: "MethodDescriptionBlobs" },
         },
-        optional: ["fingerprint", "meta", "once", "readOnly"],
+        optional: ["blobs", "fingerprint", "meta", "once", "readOnly"],
       },
       MethodDescriptionKind: {
         type: "literal",
@@ -181,6 +197,24 @@ export const reflectionTooling: ServiceTooling = {
             value: { type: "ref", name: "JsonObjectValue" },
           },
         ],
+      },
+      MethodDescriptionBlobs: {
+        type: "object",
+        fields: {
+          input: { type: "array", items: { type: "ref", name: "BlobField" } },
+          output: { type: "array", items: { type: "ref", name: "BlobField" } },
+        },
+        optional: ["input", "output"],
+      },
+      BlobField: {
+        type: "object",
+        fields: {
+          name: { type: "string" },
+          maxBytes: { type: "number", checks: { format: "integer" } },
+          digest: { type: "literal", values: ["sha-256"] },
+          resumable: { type: "boolean" },
+        },
+        optional: ["digest", "maxBytes", "resumable"],
       },
       ReflectionDescribeInput: { type: "object", fields: { service: { type: "string" } } },
       ServiceDetails: {

@@ -59,6 +59,8 @@ export interface MethodDescription {
   fingerprint?: number | undefined;
   /** The metadata that its schema gives the application. */
   meta?: JsonObject | undefined;
+  /** The fields of its messages that are blobs. */
+  blobs?: MethodDescriptionBlobs | undefined;
 }
 
 export type MethodDescriptionKind = "unary" | "notify" | "server_stream" | "client_stream" | "duplex";
@@ -68,6 +70,26 @@ export type MessageForm = "nothing" | "value" | "bytes";
 export type JsonObject = Record<string, JsonObjectValue>;
 
 export type JsonObjectValue = string | number | boolean | null | JsonObjectValue[] | { [key: string]: JsonObjectValue };
+
+export interface MethodDescriptionBlobs {
+  input?: BlobField[] | undefined;
+  output?: BlobField[] | undefined;
+}
+
+export interface BlobField {
+  /** The field of the message. */
+  name: string;
+  /**
+   * Bytes that its receiver takes at most.
+   *
+   * @asType integer
+   */
+  maxBytes?: number | undefined;
+  /** Its receiver checks the digest of the whole blob. */
+  digest?: "sha-256" | undefined;
+  /** It goes on where it was after the loss of its session. */
+  resumable?: boolean | undefined;
+}
 
 export interface ReflectionDescribeInput {
   service: string;
@@ -112,7 +134,7 @@ export const reflectionMethods: {
     id: 1,
     output: reflectionListOutputCodec,
     readOnly: true,
-    fingerprint: 0x1238335c,
+    fingerprint: 0x62209434,
   }),
   describe: describeMethod(reflectionService, unaryCalls, "describe", {
     id: 2,

@@ -32,7 +32,10 @@ export function App({ target, title, nonce }: AppProps): JSX.Element {
       setProblem(error instanceof Error ? error.message : String(error)),
     );
   };
-  useEffect(load, [target]);
+  useEffect(() => {
+    load();
+    target.onModel = load;
+  }, [target]);
   useEffect(() => {
     const onHash = (): void => {
       const next = placeOf(location.hash);

@@ -5,6 +5,7 @@ import { NetworkView } from "./network-view.js";
 import { useObserved } from "./observed.js";
 import type { RunningCall } from "./running-call.js";
 import type { Target } from "./target.js";
+import { TransfersView } from "./transfers-view.js";
 import { Waterfall } from "./waterfall.js";
 
 const TABS = ["Messages", "Headers", "Timing", "Network"] as const;
@@ -93,6 +94,7 @@ function Messages({ call }: { readonly call: RunningCall }): JSX.Element {
           {error.details !== undefined && <pre tabIndex={0}>{textOf(error.details, 100_000, 2)}</pre>}
         </div>
       )}
+      <TransfersView call={call} />
       <ItemsView call={call} />
     </>
   );

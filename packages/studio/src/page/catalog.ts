@@ -9,6 +9,7 @@ import {
   type ServiceDescription,
   type ServiceDetails,
 } from "@quicrpc/services";
+import { typedSchema } from "./schema/typed-schema.js";
 
 /** A method as the page shows it. */
 export interface ShownMethod {
@@ -21,12 +22,14 @@ export interface ShownMethod {
   readonly docs: string | undefined;
   readonly takes: MessageForm;
   readonly gives: MessageForm;
+  /** Of what is typed: fields that are blobs are none of it. */
   readonly input: JsonSchema | undefined;
   readonly output: JsonSchema | undefined;
   /** The details of declared errors that have such, by the error's name. */
   readonly errors: Readonly<Record<string, JsonSchema>>;
   readonly streamsInput: boolean;
   readonly streamsOutput: boolean;
+  readonly blobs: NonNullable<MethodDescription["blobs"]>;
   readonly descriptor: AnyMethod;
 }
 
@@ -70,7 +73,7 @@ async function detailsOf(caller: Caller, service: string): Promise<ServiceDetail
 function shownService(service: ServiceDescription, details: ServiceDetails | undefined): ShownService {
   const byName = new Map(details?.methods.map((each) => [each.name, each]));
   const methods = service.methods.map((method): ShownMethod => {
-    const { name, kind, idempotent, meta, takes, gives } = method;
+    const { name, kind, idempotent, meta, takes, gives, blobs = {} } = method;
     const { docs, input, output, errors = {} } = byName.get(name) ?? {};
     return {
       service: service.name,
@@ -81,11 +84,12 @@ function shownService(service: ServiceDescription, details: ServiceDetails | und
       docs,
       takes,
       gives: kind === "notify" ? "nothing" : gives,
-      input,
+      input: typedSchema(input, blobs.input),
       output,
       errors,
       streamsInput: kind === "client_stream" || kind === "duplex",
       streamsOutput: kind === "server_stream" || kind === "duplex",
+      blobs,
       descriptor: describedMethod(service, method),
     };
   });

@@ -7,6 +7,7 @@ const method = {
   kind: "unary",
   takes: "value",
   streamsInput: false,
+  blobs: {},
 } as Copyable["method"];
 const given: Copyable = {
   method,
@@ -42,4 +43,15 @@ it("is copied without what was not set", () => {
 
 it("by curl, a stream needs a client of its own", () => {
   expect(asCurl({ ...given, method: { ...method, kind: "duplex" } })).toBeUndefined();
+});
+
+it("is copied with the names of its files, and where its answer's go", () => {
+  const blobs = { input: [{ name: "photo" }], output: [{ name: "small" }] };
+  const sent = { method: { ...method, blobs }, url: given.url, input: '{"id":"7"}', metadata: [] };
+  const files = { photo: { name: "the lake.jpg" } };
+  expect(asCommand({ ...sent, files })).toBe(
+    `quicrpc call quic://shop.example:4433 shop.v1.Orders/get '{"id":"7","photo":"@the lake.jpg"}' --out .`,
+  );
+  expect(asTypeScript({ ...sent, files })).toContain('{ ...{"id":"7"}, "photo": await fileBlob("the lake.jpg") }');
+  expect(asCurl({ ...sent, files })).toBeUndefined();
 });

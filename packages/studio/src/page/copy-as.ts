@@ -8,13 +8,16 @@ export interface Copyable extends Omit<CallSettings, "metadata"> {
   /** The input as JSON. */
   readonly input: string;
   readonly metadata: readonly Field[];
+  /** The files that were chosen for fields that are blobs. */
+  readonly files?: Readonly<Record<string, Pick<File, "name">>>;
 }
 
 /** The call as a line for a shell, by the quicrpc command. */
-export function asCommand({ method, url, input, metadata, timeoutMs, via, compress }: Copyable): string {
+export function asCommand({ method, url, input, files, metadata, timeoutMs, via, compress }: Copyable): string {
   const name = `${method.service}/${method.name}`;
   const parts = ["quicrpc", "call", quoted(url), quoted(name)];
-  if (method.takes === "value" && !method.streamsInput) parts.push(quoted(compact(input)));
+  if (method.takes === "value" && !method.streamsInput) parts.push(quoted(compact(withFiles(input, files))));
+  if ((method.blobs.output ?? []).length > 0) parts.push("--out", ".");
   for (const [key, value] of metadata) parts.push("-m", quoted(`${key}: ${value}`));
   if (timeoutMs !== undefined) parts.push("--timeout", String(timeoutMs));
   if (via !== undefined) parts.push("--via", via);
@@ -26,7 +29,9 @@ export function asCommand({ method, url, input, metadata, timeoutMs, via, compre
 /** The call by curl, over HTTP; undefined where HTTP needs a client of its own. */
 export function asCurl({ method, url, input, metadata, timeoutMs }: Copyable): string | undefined {
   if (method.kind !== "unary" && method.kind !== "notify") return undefined;
-  if (method.takes === "bytes") return undefined;
+  // Blobs need a session.
+  if (method.takes === "bytes" || method.blobs.input !== undefined || method.blobs.output !== undefined)
+    return undefined;
   const base = /^https?:/.test(url)
     ? url.replace(/\/$/, "")
     : `https://${/^\w+:\/\/([^/]+)/.exec(url)?.[1] ?? "localhost"}`;
@@ -39,7 +44,7 @@ export function asCurl({ method, url, input, metadata, timeoutMs }: Copyable): s
 }
 
 /** The call in TypeScript, by its generated client. */
-export function asTypeScript({ method, url, input, metadata, timeoutMs, via, compress }: Copyable): string {
+export function asTypeScript({ method, url, input, files = {}, metadata, timeoutMs, via, compress }: Copyable): string {
   const service = method.service.split(".").at(-1) ?? method.service;
   const client = service.charAt(0).toLowerCase() + service.slice(1);
   const given = [
@@ -49,7 +54,11 @@ export function asTypeScript({ method, url, input, metadata, timeoutMs, via, com
     ...(compress === true ? ["compress: true"] : []),
   ];
   const options = given.length === 0 ? "" : `{ ${given.join(", ")} }`;
-  const message = method.takes === "value" ? input.trim() : method.takes === "bytes" ? "bytes" : "";
+  const chosen = Object.entries(files).map(
+    ([field, { name }]) => `${JSON.stringify(field)}: await fileBlob(${JSON.stringify(name)})`,
+  );
+  const typed = chosen.length === 0 ? input.trim() : `{ ...${input.trim()}, ${chosen.join(", ")} }`;
+  const message = method.takes === "value" ? typed : method.takes === "bytes" ? "bytes" : "";
   const args = (...parts: string[]): string => parts.filter((each) => each !== "").join(", ");
   const lines = [
     `const connection = await connect(${JSON.stringify(url)});`,
@@ -79,6 +88,17 @@ export function asTypeScript({ method, url, input, metadata, timeoutMs, via, com
       );
   }
   return lines.join("\n");
+}
+
+/** An input with the names of its files, as `quicrpc call` reads them. */
+function withFiles(json: string, files: Copyable["files"] = {}): string {
+  const named = Object.entries(files).map(([field, { name }]) => [field, `@${name}`]);
+  if (named.length === 0) return json;
+  try {
+    return JSON.stringify({ ...(JSON.parse(json) as object), ...Object.fromEntries(named) });
+  } catch {
+    return json;
+  }
 }
 
 /** A word of a POSIX shell. */

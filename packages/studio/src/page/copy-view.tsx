@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
+import type { ChosenFiles } from "./blob-inputs.js";
 import type { ShownMethod } from "./catalog.js";
 import { asCommand, asCurl, asTypeScript, type Copyable } from "./copy-as.js";
 import { hashOf } from "./place.js";
@@ -10,6 +11,7 @@ export interface CopyAsProps {
   readonly method: ShownMethod;
   readonly url: string;
   readonly input: string;
+  readonly files: ChosenFiles;
   readonly settings: CallSettings;
 }
 
@@ -21,10 +23,10 @@ const FORMS: Readonly<Record<string, (given: Copyable) => string | undefined>> =
 };
 
 /** Copies the call in the words of something else. */
-export function CopyAs({ method, url, input, settings }: CopyAsProps): JSX.Element {
+export function CopyAs({ method, url, input, files, settings }: CopyAsProps): JSX.Element {
   const [said, setSaid] = useState("");
   const copy = async (form: string): Promise<void> => {
-    const text = FORMS[form]?.({ ...settings, method, url, input, metadata: fieldsOf(settings.metadata) });
+    const text = FORMS[form]?.({ ...settings, method, url, input, files, metadata: fieldsOf(settings.metadata) });
     if (text === undefined) return setSaid("HTTP needs a client for such a call");
     await navigator.clipboard.writeText(text);
     setSaid(`copied as ${form}`);

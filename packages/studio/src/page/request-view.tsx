@@ -2,6 +2,7 @@ import { valueOf } from "@quicrpc/services";
 import type { AnyMethod } from "@quicrpc/core/generated";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { BlobInputs, type ChosenFiles } from "./blob-inputs.js";
 import { CallSettingsView } from "./call-settings.js";
 import { CallView } from "./call-view.js";
 import type { ShownMethod } from "./catalog.js";
@@ -35,6 +36,7 @@ export function RequestView({ method, target, nonce, given, onKept, served }: Re
   const [text, setText] = useState(given?.input ?? example);
   const [settings, setSettings] = useState<CallSettings>(() => settingsOf(given));
   const [file, setFile] = useState<File>();
+  const [files, setFiles] = useState<ChosenFiles>({});
   const [problem, setProblem] = useState<string>();
   const [call, setCall] = useState<RunningCall>();
   useObserved(call);
@@ -57,6 +59,7 @@ export function RequestView({ method, target, nonce, given, onKept, served }: Re
   const start = async (): Promise<void> => {
     const request: CallRequest = {
       input: method.streamsInput ? undefined : await message(),
+      files,
       ...settings,
       metadata: fieldsOf(settings.metadata),
       isCarried: target.isCarried,
@@ -127,6 +130,7 @@ export function RequestView({ method, target, nonce, given, onKept, served }: Re
             Or a file <input type="file" onChange={(event) => setFile(event.currentTarget.files?.[0])} />
           </label>
         )}
+        <BlobInputs method={method} files={files} onChange={setFiles} />
         <div class="actions">
           {method.streamsInput && call?.takesInput === true ? (
             <>
@@ -155,7 +159,7 @@ export function RequestView({ method, target, nonce, given, onKept, served }: Re
           <button type="button" onClick={keep}>
             Keep
           </button>
-          <CopyAs method={method} url={target.url} input={text} settings={settings} />
+          <CopyAs method={method} url={target.url} input={text} files={files} settings={settings} />
         </div>
         {problem !== undefined && (
           <p class="failure" role="alert">

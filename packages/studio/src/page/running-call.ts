@@ -6,6 +6,7 @@ import type { ShownMethod } from "./catalog.js";
 import { ItemLog } from "./item-log.js";
 import { Observed } from "./observed.js";
 import { Outbox } from "./outbox.js";
+import { download, save, type Transfer, upload, withoutBlobs } from "./transfers.js";
 
 const ASK_MS = 5000;
 
@@ -13,6 +14,8 @@ const ASK_MS = 5000;
 export interface CallRequest {
   /** The message, or the first of several; undefined where the caller streams. */
   readonly input: unknown;
+  /** Files for the fields of the input that are blobs. */
+  readonly files?: Readonly<Record<string, File>>;
   readonly metadata: readonly (readonly [name: string, value: string])[];
   readonly timeoutMs?: number | undefined;
   readonly via?: "lane" | "stream" | undefined;
@@ -32,6 +35,8 @@ export class RunningCall extends Observed {
   readonly received: ItemLog = new ItemLog();
   readonly outbox: Outbox = new Outbox();
   sent = 0;
+  /** The blobs that it sends, and those of its answer. */
+  readonly transfers: Transfer[] = [];
   headers: readonly (readonly [string, string])[] | undefined = undefined;
   trailers: readonly (readonly [string, string])[] | undefined = undefined;
   /** Measured here, from click to end. */
@@ -74,7 +79,13 @@ export class RunningCall extends Observed {
 
   cancel(): void {
     this.abort.abort(new RpcError("cancelled", "cancelled in the studio"));
+    for (const { stop } of this.transfers) stop?.abort();
     this.resume();
+  }
+
+  /** Downloads a blob of the answer. */
+  download(transfer: Transfer): void {
+    void save(transfer, () => this.changed());
   }
 
   /** Stops reading: the sender goes on until its credit is used up, and waits. */
@@ -136,7 +147,7 @@ export class RunningCall extends Observed {
     };
     switch (method.kind) {
       case "unary":
-        return this.take(await measured.start(method, input, options));
+        return this.takeAnswer(await measured.start(method, this.withFiles(input, request.files), options));
       case "notify":
         return measured.start(method, input, options);
       case "client_stream":
@@ -161,6 +172,26 @@ export class RunningCall extends Observed {
         });
       }
     }
+  }
+
+  /** The input with the files that were chosen for it. */
+  private withFiles(input: unknown, files: CallRequest["files"] = {}): unknown {
+    const given = Object.entries(files).map(([field, file]) => {
+      const transfer = upload(field, file);
+      this.transfers.push(transfer);
+      const onProgress = (bytes: number): void => {
+        Object.assign(transfer, { bytes, status: bytes === file.size ? "done" : "running" });
+        this.changed();
+      };
+      return [field, { content: file, onProgress }] as const;
+    });
+    return given.length === 0 ? input : { ...(input as object), ...Object.fromEntries(given) };
+  }
+
+  private takeAnswer(value: unknown): void {
+    const { shown, blobs } = withoutBlobs(value);
+    for (const [field, blob] of blobs) this.transfers.push(download(field, blob));
+    this.take(shown);
   }
 
   private take(value: unknown): void {

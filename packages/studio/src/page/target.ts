@@ -26,6 +26,9 @@ export class Target extends Observed {
   readonly isCarried: boolean;
   /** Options that a call may have. */
   readonly can: { readonly via: boolean; readonly compress: boolean };
+  /** Called when what the server serves is described anew. */
+  onModel: () => void = () => {};
+  private model: number | undefined = undefined;
   onTimings: (event: CarrierEvent & { readonly type: "timings" }) => void = () => {};
 
   private constructor(
@@ -54,7 +57,7 @@ export class Target extends Observed {
       case "process": {
         const connection = connectProcess(token);
         const target = new Target({ url: "", network: "" }, connection, route.via, describedBy && connection);
-        void target.listen(connection);
+        void target.listen(connection, (event) => target.receive(event));
         return target;
       }
       case "connect": {
@@ -62,12 +65,14 @@ export class Target extends Observed {
           algorithm: "sha-256",
           value: Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16)),
         }));
+        const process = describedBy && connectProcess(token);
         const connection = await connect(route.url, {
           ...(hashes !== undefined && { serverCertificateHashes: hashes }),
         });
         const shown = { url: route.url, network: "this page's network" };
-        const target = new Target(shown, connection, route.via, describedBy && connectProcess(token));
+        const target = new Target(shown, connection, route.via, process);
         target.watch(connection);
+        if (process !== undefined) void target.listen(process, (event) => target.noteModel(event));
         return target;
       }
       case "http": {
@@ -79,19 +84,27 @@ export class Target extends Observed {
   }
 
   /** Reads the events of the process that carries the calls, for as long as there is one. */
-  private async listen(caller: Caller): Promise<void> {
+  private async listen(caller: Caller, receive: (event: CarrierEvent) => void): Promise<void> {
     for (;;) {
       try {
         const events = caller.start(watchCarrier, undefined) as AsyncIterable<CarrierEvent>;
-        for await (const event of events) this.receive(event);
+        for await (const event of events) receive(event);
       } catch {
-        this.receive({ type: "network", status: "closed", error: "the command has ended", sessions: 0, stats: {} });
+        receive({ type: "network", status: "closed", error: "the command has ended", sessions: 0, stats: {} });
       }
       await new Promise((resolve) => setTimeout(resolve, 1000));
     }
   }
 
+  private noteModel(event: CarrierEvent): void {
+    if (event.type !== "target") return;
+    const isOther = this.model !== undefined && this.model !== event.model;
+    this.model = event.model;
+    if (isOther) this.onModel();
+  }
+
   private receive(event: CarrierEvent): void {
+    this.noteModel(event);
     if (event.type === "timings") this.onTimings(event);
     else if (event.type === "network") this.take(event);
     else {

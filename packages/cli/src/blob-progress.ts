@@ -1,0 +1,63 @@
+import { printable } from "@quicrpc/core";
+
+/** Milliseconds between two lines. */
+const EVERY_MS = 100;
+const UNITS = ["B", "kB", "MB", "GB", "TB"];
+
+/** Where progress is shown. */
+interface Shown {
+  readonly isTTY?: boolean;
+  write(text: string): unknown;
+}
+
+/** Shows how far blobs are, on one line of a terminal; elsewhere nothing. */
+export class BlobProgress {
+  private readonly out: Shown;
+  private readonly now: () => number;
+  private readonly since = new Map<string, number>();
+  private shownAt = -Infinity;
+  private line = "";
+
+  constructor(out: Shown, now: () => number = () => performance.now()) {
+    this.out = out;
+    this.now = now;
+  }
+
+  /** Called with the bytes of a blob that have moved so far, and all of them where that is known. */
+  moved(name: string, bytes: number, length: number | undefined): void {
+    if (this.out.isTTY !== true) return;
+    const now = this.now();
+    const since = this.since.get(name) ?? now;
+    this.since.set(name, since);
+    const isLast = bytes === length;
+    if (!isLast && now - this.shownAt < EVERY_MS) return;
+    this.shownAt = now;
+    const of = length === undefined ? "" : ` of ${sizeOf(length)}, ${Math.floor((bytes / (length || 1)) * 100)}%`;
+    const rate = now > since ? `, ${sizeOf((bytes / (now - since)) * 1000)}/s` : "";
+    this.show(`${printable(name)}: ${sizeOf(bytes)}${of}${rate}`);
+  }
+
+  /** Leaves the last line where it is, and begins another. */
+  end(): void {
+    if (this.line !== "") this.out.write("\n");
+    this.line = "";
+    this.since.clear();
+    this.shownAt = -Infinity;
+  }
+
+  private show(line: string): void {
+    this.out.write(`\r${line.padEnd(this.line.length)}`);
+    this.line = line;
+  }
+}
+
+/** Bytes as people read them. */
+export function sizeOf(bytes: number): string {
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1000 && unit < UNITS.length - 1) {
+    value /= 1000;
+    unit++;
+  }
+  return `${unit === 0 ? Math.round(value) : value.toFixed(1)} ${UNITS[unit]}`;
+}

@@ -1,0 +1,212 @@
+import { existsSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { type CallOptions, createConnection, printable, RpcError, type Session } from "@quicrpc/core";
+import { createBlobId, type DescribedBlob, ReceivedBlob } from "@quicrpc/core/blobs";
+import type { AnyMethod, BlobFields } from "@quicrpc/core/generated";
+import { BlobProgress } from "./blob-progress.js";
+import { colorsFor } from "./report.js";
+import { printJson } from "./target.js";
+
+type Caller = Pick<Session, "start">;
+type Message = Readonly<Record<string, unknown>>;
+
+/** A call of a method whose messages have blobs. */
+interface BlobCall {
+  readonly session: Session;
+  /** Makes another session, when that is lost. */
+  readonly dialAnew: () => Promise<Session>;
+  readonly intercepted: <C extends Session | ReturnType<typeof createConnection>>(caller: C) => Caller;
+  readonly method: AnyMethod;
+  /** Fields that are blobs say where their bytes are: "@file", or "@-" for stdin. */
+  readonly input: unknown;
+  readonly options: CallOptions;
+  /** Where the answer's blobs go: a folder, a file, `field=file`, or `-` for stdout. */
+  readonly places: readonly string[];
+  /** Of an earlier run. */
+  readonly uploadId: string | undefined;
+}
+
+/**
+ * Makes a call with blobs: sends those of files, writes those of its answer to files, and prints the answer. Ctrl-C cancels it, and leaves what can be gone on
+ * with. Rejects with `RpcError`.
+ */
+export async function callBlobs(call: BlobCall): Promise<void> {
+  const { session, dialAnew, intercepted, method, options, places } = call;
+  const { input: sent = [], output: answered = [] } = method.blobs?.fields ?? {};
+  const targets = targetsOf(places, answered);
+  const progress = new BlobProgress(process.stderr);
+  const stop = new AbortController();
+  const cancel = (): void => stop.abort(new RpcError("cancelled", "cancelled by a signal"));
+  const isResumable = [...sent, ...answered].some(({ resumable }) => resumable === true);
+  let first: Session | undefined = session;
+  const connection = isResumable
+    ? createConnection(async () => {
+        const next = first ?? (await dialAnew());
+        first = undefined;
+        return next;
+      })
+    : undefined;
+  const uploads = new Uploads(sent, call.uploadId, progress);
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, cancel);
+  try {
+    const input = await uploads.given(call.input);
+    const answer: unknown = await intercepted(connection ?? session).start(method as AnyMethod<"unary">, input, {
+      ...options,
+      signal: stop.signal,
+    });
+    uploads.done();
+    await takeAnswer(answer, answered, targets, progress, stop.signal);
+  } catch (error) {
+    progress.end();
+    uploads.advise();
+    throw error;
+  } finally {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, cancel);
+    await connection?.close();
+  }
+}
+
+/** The blobs that a call sends. */
+class Uploads {
+  private readonly fields: NonNullable<BlobFields["input"]>;
+  private readonly upload: string | undefined;
+  private readonly progress: BlobProgress;
+  private readonly ids = new Map<string, string>();
+  private moved = false;
+
+  constructor(fields: NonNullable<BlobFields["input"]>, id: string | undefined, progress: BlobProgress) {
+    this.fields = fields;
+    this.upload = id;
+    this.progress = progress;
+  }
+
+  /** `input` with the blobs that its fields name. */
+  async given(input: unknown): Promise<unknown> {
+    if (typeof input !== "object" || input === null) return input;
+    const given: Record<string, unknown> = { ...input };
+    const used = this.fields.filter(({ name }) => given[name] !== undefined);
+    const resumable = used.filter((field) => field.resumable === true);
+    if (this.upload !== undefined && resumable.length !== 1)
+      throw new RpcError("invalid_argument", "--upload-id is for a call that sends one blob which is resumable");
+    for (const { name, resumable: isNamed } of used) {
+      const id = isNamed === true ? (this.upload ?? createBlobId()) : undefined;
+      if (id !== undefined) this.ids.set(name, id);
+      given[name] = await this.blobOf(name, given[name], id);
+    }
+    return given;
+  }
+
+  done(): void {
+    this.progress.end();
+    this.ids.clear();
+  }
+
+  /** Says how to go on with what was begun. */
+  advise(): void {
+    const [id, ...more] = this.ids.values();
+    if (!this.moved || id === undefined || more.length > 0) return;
+    process.stderr.write(
+      `${colorsFor(process.stderr, process.env).green("help:")} the same with --upload-id ${id} goes on with the upload\n`,
+    );
+  }
+
+  private async blobOf(field: string, value: unknown, id: string | undefined): Promise<DescribedBlob> {
+    const onProgress = (bytes: number, length: number | undefined): void => {
+      this.moved = true;
+      this.progress.moved(field, bytes, length);
+    };
+    const more = { onProgress, ...(id !== undefined && { id }) };
+    if (value === "@-") return { content: process.stdin as AsyncIterable<Uint8Array>, ...more };
+    if (typeof value !== "string" || !value.startsWith("@"))
+      throw new RpcError("invalid_argument", `${field} is a blob: it takes "@file", or "@-" for stdin`);
+    const { fileBlob } = await import("@quicrpc/node");
+    try {
+      return await fileBlob(value.slice(1), more);
+    } catch (error) {
+      throw new RpcError("invalid_argument", `the file of ${field} cannot be read: ${(error as Error).message}`);
+    }
+  }
+}
+
+/** Where each blob of an answer goes; a folder for those that are not named. */
+interface Targets {
+  readonly files: ReadonlyMap<string, string>;
+  readonly folder: string | undefined;
+}
+
+function targetsOf(places: readonly string[], fields: NonNullable<BlobFields["output"]>): Targets {
+  const files = new Map<string, string>();
+  let folder: string | undefined;
+  for (const place of places) {
+    const at = place.indexOf("=");
+    const named = fields.find(({ name }) => at > 0 && name === place.slice(0, at));
+    const [only, ...others] = fields;
+    if (named !== undefined) files.set(named.name, place.slice(at + 1));
+    else if (isFolder(place)) folder = place;
+    else if (only !== undefined && others.length === 0) files.set(only.name, place);
+    else {
+      const names = fields.map(({ name }) => `${name}=file`).join(", ");
+      const ways = names === "" ? "the answer has no blobs" : `give a folder that exists, or ${names}`;
+      throw new RpcError("invalid_argument", `--out ${place} does not say what goes there: ${ways}`);
+    }
+  }
+  return { files, folder };
+}
+
+/** Writes an answer's blobs, then prints it, with where they are. */
+async function takeAnswer(
+  answer: unknown,
+  fields: NonNullable<BlobFields["output"]>,
+  { files, folder }: Targets,
+  progress: BlobProgress,
+  signal: AbortSignal,
+): Promise<void> {
+  const shown: Record<string, unknown> = { ...(answer as Message | undefined) };
+  const left: string[] = [];
+  let toStdout = false;
+  for (const { name, resumable = false } of fields) {
+    const blob = shown[name];
+    if (!(blob instanceof ReceivedBlob)) continue;
+    const path = files.get(name) ?? (folder && join(folder, fileNameOf(blob.name, name)));
+    const said = { bytes: blob.length, type: blob.type || undefined, name: blob.name || undefined };
+    shown[name] = path === undefined ? said : { file: path, ...said };
+    const onProgress = (bytes: number, length: number | undefined): void => progress.moved(name, bytes, length);
+    if (path === undefined) left.push(name);
+    else if (path === "-") {
+      toStdout = true;
+      await pipeline(blob.chunks({ onProgress, signal }), process.stdout, { end: false });
+    } else {
+      if (!files.has(name) && existsSync(path))
+        throw new RpcError("already_exists", `${path} is there already: --out ${name}=file replaces a file`);
+      const { saveBlob } = await import("@quicrpc/node");
+      try {
+        await saveBlob(blob, path, { resume: resumable, onProgress, signal });
+      } catch (error) {
+        if (error instanceof RpcError) throw error;
+        throw new RpcError("failed_precondition", `${path} cannot be written: ${(error as Error).message}`);
+      }
+    }
+    progress.end();
+  }
+  if (!toStdout && answer !== undefined) printJson(shown);
+  if (left.length > 0) {
+    const names = printable(left.join(" and "));
+    process.stderr.write(`The answer's ${names} was not taken: --out says where to.\n`);
+  }
+}
+
+/** A name for a file from what a sender says, which may be anything: no path, nothing hidden, nothing that a terminal acts on. */
+function fileNameOf(said: string, otherwise: string): string {
+  const name = basename(said.replaceAll("\\", "/"))
+    // oxlint-disable-next-line no-control-regex -- these are what has to go
+    .replaceAll(/[\u0000-\u001f\u007f-\u009f<>:"|?*\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "_")
+    .replace(/^\.+/, "")
+    .replace(/[. ]+$/, "")
+    .slice(0, 100);
+  return name === "" ? otherwise.replaceAll(/[^\w-]/g, "_") : name;
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}

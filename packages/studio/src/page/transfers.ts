@@ -1,0 +1,119 @@
+import { RpcError } from "@quicrpc/core";
+import { ReceivedBlob } from "@quicrpc/core/blobs";
+
+/** Bytes of a blob that a page holds before it is saved; a longer one is written to the disk as it comes, where the browser can. */
+const MAX_HELD = 256 * 1024 * 1024;
+
+/** What a page shows of a blob in place of its bytes. */
+interface ShownBlob {
+  readonly bytes: number | undefined;
+  readonly type: string;
+  readonly name: string;
+}
+
+/** One blob of a call, as it moves. */
+export interface Transfer {
+  readonly field: string;
+  readonly name: string;
+  readonly way: "up" | "down";
+  readonly length: number | undefined;
+  bytes: number;
+  status: "waiting" | "running" | "done" | "failed";
+  problem: string | undefined;
+  /** Ends a download that runs. */
+  stop: AbortController | undefined;
+  /** What is downloaded; undefined of what is sent. */
+  readonly blob: ReceivedBlob | undefined;
+}
+
+/** The transfer of a file that a call sends. */
+export function upload(field: string, file: File): Transfer {
+  return { ...fresh(field, "up", file.name, file.size), blob: undefined };
+}
+
+/** The transfer of an answer's blob, which waits to be asked for. */
+export function download(field: string, blob: ReceivedBlob): Transfer {
+  return { ...fresh(field, "down", fileName(blob.name) || field, blob.length), blob };
+}
+
+function fresh(field: string, way: Transfer["way"], name: string, length: number | undefined): Omit<Transfer, "blob"> {
+  return { field, name, way, length, bytes: 0, status: "waiting", problem: undefined, stop: undefined };
+}
+
+/** `answer` with what is known of its blobs in their place, and those blobs. */
+export function withoutBlobs(answer: unknown): {
+  readonly shown: unknown;
+  readonly blobs: readonly [field: string, blob: ReceivedBlob][];
+} {
+  if (typeof answer !== "object" || answer === null) return { shown: answer, blobs: [] };
+  const blobs = Object.entries(answer).filter(
+    (entry): entry is [string, ReceivedBlob] => entry[1] instanceof ReceivedBlob,
+  );
+  if (blobs.length === 0) return { shown: answer, blobs };
+  const described = blobs.map(([field, { length, type, name }]) => [
+    field,
+    { bytes: length, type, name } satisfies ShownBlob,
+  ]);
+  return { shown: { ...answer, ...Object.fromEntries(described) }, blobs };
+}
+
+/** Downloads an answer's blob into a file. It settles in any case, and says in the transfer what came of it. */
+export async function save(transfer: Transfer, changed: () => void): Promise<void> {
+  const { blob } = transfer;
+  if (blob === undefined || transfer.status === "running") return;
+  const stop = new AbortController();
+  Object.assign(transfer, { stop, bytes: 0, status: "running", problem: undefined });
+  changed();
+  const onProgress = (bytes: number): void => {
+    transfer.bytes = bytes;
+    changed();
+  };
+  try {
+    const options = { onProgress, signal: stop.signal };
+    const isLong = blob.length === undefined || blob.length > MAX_HELD;
+    const picker = (globalThis as { showSaveFilePicker?: SavePicker }).showSaveFilePicker;
+    if (isLong && picker !== undefined) {
+      const file = await picker({ suggestedName: transfer.name });
+      await blob.stream(options).pipeTo(await file.createWritable());
+    } else hand(await held(blob, options), transfer.name);
+    transfer.status = "done";
+  } catch (error) {
+    transfer.status = "failed";
+    transfer.problem = stop.signal.aborted ? "cancelled" : RpcError.from(error).message;
+  }
+  transfer.stop = undefined;
+  changed();
+}
+
+type SavePicker = (options: {
+  readonly suggestedName: string;
+}) => Promise<{ createWritable(): Promise<WritableStream<Uint8Array>> }>;
+
+async function held(blob: ReceivedBlob, options: Parameters<ReceivedBlob["chunks"]>[0]): Promise<Blob> {
+  const parts: BlobPart[] = [];
+  let size = 0;
+  for await (const chunk of blob.chunks(options)) {
+    size += chunk.length;
+    if (size > MAX_HELD)
+      throw new RpcError(
+        "resource_exhausted",
+        `a page of this browser holds ${MAX_HELD} bytes at most: take it by quicrpc call --out`,
+      );
+    parts.push(chunk as BlobPart);
+  }
+  // Its type is the sender's to say, and nobody's to run.
+  return new Blob(parts, { type: "application/octet-stream" });
+}
+
+function hand(blob: Blob, name: string): void {
+  const href = URL.createObjectURL(blob);
+  const link = Object.assign(document.createElement("a"), { href, download: name });
+  link.click();
+  // The browser has begun to read it by then.
+  setTimeout(() => URL.revokeObjectURL(href), 60_000);
+}
+
+/** The last part of a name that the sender has chosen. */
+function fileName(said: string): string {
+  return said.split(/[\\/]/).at(-1) ?? "";
+}
