@@ -55,7 +55,9 @@ function imports(file, lines) {
     if (module.startsWith(".") && !module.startsWith("./generated/")) continue;
     const names = `${first ?? ""},${second ?? ""}`.split(",").map((name) => name.trim());
     const needed = names.filter((name) => name !== "" && used(/\w+$/.exec(name)[0]));
-    const ahead = [byDefault, asAll && `* as ${asAll}`].filter((name) => name !== undefined && used(/\w+$/.exec(name)[0]));
+    const ahead = [byDefault, asAll && `* as ${asAll}`].filter(
+      (name) => name !== undefined && used(/\w+$/.exec(name)[0]),
+    );
     if (needed.length + ahead.length === 0) continue;
     const kind = all.startsWith("import type ") ? "type " : "";
     const put = (braced) => `import ${kind}${[...ahead, ...braced].join(", ")} from "${module}";`;
@@ -96,5 +98,6 @@ for (const page of listed.toString().split("\0")) {
 }
 if (!process.argv.includes("--check")) process.exit(0);
 const faults = [...loose];
-if (stale.length > 0) faults.unshift(`the code in ${stale.join(", ")} is not that of its files: npm run snippets writes it`);
+if (stale.length > 0)
+  faults.unshift(`the code in ${stale.join(", ")} is not that of its files: npm run snippets writes it`);
 if (faults.length > 0) fail(faults.join("\n"));

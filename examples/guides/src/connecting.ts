@@ -2,14 +2,7 @@
 import type { Duplex } from "node:stream";
 import type { Connection, Pool, Session } from "@quicrpc/core";
 import { type FailsSession, failsTransport } from "@quicrpc/fails-components";
-import {
-  connect,
-  connectPool,
-  dial,
-  nodeStreamTransport,
-  type Server,
-  type TransportProvider,
-} from "@quicrpc/node";
+import { connect, connectPool, dial, nodeStreamTransport, type Server, type TransportProvider } from "@quicrpc/node";
 import { watchHealth } from "@quicrpc/services";
 import { createOrdersClient, type OrdersClient } from "./generated/orders.js";
 

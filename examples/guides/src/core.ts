@@ -1,5 +1,14 @@
 // Core without generated code, and beside other protocols: see packages/core/README.md.
-import { notify, rpc, type Router, service, createLocalCaller, createSession, type Session, stream } from "@quicrpc/core";
+import {
+  notify,
+  rpc,
+  type Router,
+  service,
+  createLocalCaller,
+  createSession,
+  type Session,
+  stream,
+} from "@quicrpc/core";
 import { bytesCodec, createRouter, defineMethod } from "@quicrpc/core/generated";
 import { type DirectStreamHandler, webStreamTransport } from "@quicrpc/core/transport";
 import { z } from "zod";
@@ -34,7 +43,11 @@ export const tunnelRouter: Router = createRouter(
 
 type Transport = Parameters<typeof createSession>[0];
 
-export function besideAnother(transport: Transport, routers: readonly Router[], otherProtocol: DirectStreamHandler): Session {
+export function besideAnother(
+  transport: Transport,
+  routers: readonly Router[],
+  otherProtocol: DirectStreamHandler,
+): Session {
   // #region beside
   const session = createSession(transport, {
     routers,

@@ -1,7 +1,14 @@
 import cluster from "node:cluster";
 import { randomBytes } from "node:crypto";
 import { devCertificate } from "@quicrpc/node";
-import { connect, Endpoint, type ListenOptions, type QuicSession, WebTransport, type WebTransportOptions } from "@quicrpc/quic";
+import {
+  connect,
+  Endpoint,
+  type ListenOptions,
+  type QuicSession,
+  WebTransport,
+  type WebTransportOptions,
+} from "@quicrpc/quic";
 import { afterEach, beforeAll, beforeEach, expect, it, onTestFinished, vi } from "vitest";
 import { echo, echoWebTransport, listenToKnown, openInPage, sendDirectly, shareOnePort } from "./engine.js";
 

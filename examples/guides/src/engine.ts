@@ -128,7 +128,11 @@ export function listenToKnown(
 
 type Keys = Pick<ListenOptions, "tls" | "ticketKeys">;
 
-export function shareOnePort(secret: Bytes, { tls, ticketKeys }: Required<Keys>, serve: (session: QuicSession) => void): void {
+export function shareOnePort(
+  secret: Bytes,
+  { tls, ticketKeys }: Required<Keys>,
+  serve: (session: QuicSession) => void,
+): void {
   // #region cluster
   if (cluster.isPrimary) {
     for (let worker = 0; worker < 4; worker++) cluster.fork();

@@ -3,7 +3,14 @@ import { readFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import { fileURLToPath } from "node:url";
 import type { Router } from "@quicrpc/core";
-import { createFetchHandler, docsPage, type FetchHandler, type HttpPeer, httpTransport, toNodeHandler } from "@quicrpc/http";
+import {
+  createFetchHandler,
+  docsPage,
+  type FetchHandler,
+  type HttpPeer,
+  httpTransport,
+  toNodeHandler,
+} from "@quicrpc/http";
 import { mcp } from "@quicrpc/mcp";
 import { createReflection } from "@quicrpc/services";
 import { studio } from "@quicrpc/studio";

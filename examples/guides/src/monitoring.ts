@@ -17,10 +17,7 @@ import { metrics, tracing } from "@quicrpc/otel";
 import { pino } from "pino";
 import { type ArithClient, type ArithHandlers, createArithClient, createArithRouter } from "./generated/arith.js";
 
-export async function serveWatched(
-  tls: NonNullable<ServeOptions["tls"]>,
-  routers: readonly Router[],
-): Promise<Server> {
+export async function serveWatched(tls: NonNullable<ServeOptions["tls"]>, routers: readonly Router[]): Promise<Server> {
   // #region calls
   const interceptors = [tracing(), metrics(), logging(pino())];
   const server = await serve({ port: 4433, tls, routers, interceptors });
@@ -28,7 +25,10 @@ export async function serveWatched(
   return server;
 }
 
-export function traced(session: Session, handlers: ArithHandlers): { readonly arith: ArithClient; readonly router: Router } {
+export function traced(
+  session: Session,
+  handlers: ArithHandlers,
+): { readonly arith: ArithClient; readonly router: Router } {
   // #region traced
   const arith = createArithClient(interceptCaller(session, [tracing(), metrics()]));
   const router = interceptRouter(createArithRouter(handlers), [tracing(), metrics()]);

@@ -52,7 +52,9 @@ beforeEach(async () => {
     list: () => ({ notes: [{ id: "1", text: "milk", changed: new Date(0) }], next: undefined }),
   });
   api = apiOf(createLocalCaller([arithRouter, notesRouter], { onError: () => {} }));
-  queryClient = new QueryClient({ defaultOptions: { queries: { retry: false, retryOnMount: false, staleTime: Infinity } } });
+  queryClient = new QueryClient({
+    defaultOptions: { queries: { retry: false, retryOnMount: false, staleTime: Infinity } },
+  });
 });
 
 /** What a component shows that a hook's value is the text of. */
@@ -105,7 +107,9 @@ it("a mutation makes queries stale", async () => {
     return useQueryClient() === queryClient;
   });
   mutate?.({ a: 6, b: 7 });
-  await vi.waitUntil(() => queryClient.getQueryState(api.arith.divide.queryKey({ a: 8, b: 2 }))?.isInvalidated === true);
+  await vi.waitUntil(
+    () => queryClient.getQueryState(api.arith.divide.queryKey({ a: 8, b: 2 }))?.isInvalidated === true,
+  );
   expect(multiplied).toEqual([42]);
 });
 

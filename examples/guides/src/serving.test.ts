@@ -25,7 +25,8 @@ vi.mock(import("@quicrpc/node"), async (actual) => (await import("./loopback.js"
 vi.mock(import("node:fs/promises"), async (actual) => {
   const { placed } = await import("./loopback.js");
   const { readFile, ...rest } = await actual();
-  const read = (path: string, ...more: never[]): unknown => readFile(path.startsWith("/etc/") ? placed(path) : path, ...more);
+  const read = (path: string, ...more: never[]): unknown =>
+    readFile(path.startsWith("/etc/") ? placed(path) : path, ...more);
   return { ...rest, readFile: read as typeof readFile };
 });
 
@@ -99,7 +100,10 @@ it("servers for balancers, for all transports, for pages and for HTTP take calls
 
 it("client and server of one program", async () => {
   const log = vi.spyOn(console, "log").mockReturnValue();
-  const orders = await serveAndConnect({ ...handlers, prices: (_, { connection }) => ({ [`${connection.address}`]: 1 }) });
+  const orders = await serveAndConnect({
+    ...handlers,
+    prices: (_, { connection }) => ({ [`${connection.address}`]: 1 }),
+  });
   expect(await orders.prices()).toEqual({ "127.0.0.1": 1 });
   expect(log.mock.calls.flat()[1]).toMatch(/^quic:/);
   log.mockRestore();

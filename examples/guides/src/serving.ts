@@ -74,11 +74,7 @@ export async function serveDeployed(routers: readonly Router[]): Promise<Server>
   return server;
 }
 
-export async function serveBySystemd(
-  tls: Tls,
-  secret: Uint8Array,
-  routers: readonly Router[],
-): Promise<Server> {
+export async function serveBySystemd(tls: Tls, secret: Uint8Array, routers: readonly Router[]): Promise<Server> {
   // #region systemd
   const server = await serve({ listen: "systemd:", webSocket: true, tls, secret, routers });
   drainOnSignal(server, { timeoutMs: 20_000 });

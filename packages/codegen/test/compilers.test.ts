@@ -97,5 +97,8 @@ async function complaints(compiler: string, ...options: readonly string[]): Prom
   // A schema's own types are inferred, which isolatedDeclarations does not allow: those complaints are not ours.
   return `${said}${failed}`
     .split("\n")
-    .filter((line) => line !== "" && !/^\s|^(rich\.service|wide\.service|rooms\.service|shared)\.ts.*error TS90\d\d/.test(line));
+    .filter(
+      (line) =>
+        line !== "" && !/^\s|^(rich\.service|wide\.service|rooms\.service|shared)\.ts.*error TS90\d\d/.test(line),
+    );
 }
