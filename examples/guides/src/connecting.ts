@@ -37,8 +37,9 @@ export async function connectToSeveral(): Promise<Pool> {
 export async function dialByFails(): Promise<Session> {
   // #region fails
   const session = await dial("https://orders.example:4433/rpc", { transports: [failsTransport()] });
-  session.transport as FailsSession; // { httpVersion: 2, reason: "HTTP/3 needs …, which is not installed", … }
+  const { httpVersion, reason } = session.transport as FailsSession; // 2, "HTTP/3 needs …, which is not installed"
   // #endregion fails
+  console.log(httpVersion, reason);
   return session;
 }
 

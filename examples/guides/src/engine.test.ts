@@ -35,6 +35,12 @@ function listening(options: ListenOptions, onSession: (session: QuicSession) => 
   return server;
 }
 
+async function echoed(session: QuicSession): Promise<void> {
+  for await (const { readable, writable } of session.incomingBidirectionalStreams) {
+    readable.pipeTo(writable).catch(() => {});
+  }
+}
+
 const trust = (): object => ({ serverCertificateHashes: [{ algorithm: "sha-256", value: hash }] });
 
 it("an echo over QUIC, and over WebTransport", async () => {
@@ -44,10 +50,7 @@ it("an echo over QUIC, and over WebTransport", async () => {
 });
 
 it("a stream by the direct interface", async () => {
-  const server = listening({ alpn: ["echo"], tls }, async (session) => {
-    for await (const { readable, writable } of session.incomingBidirectionalStreams)
-      readable.pipeTo(writable).catch(() => {});
-  });
+  const server = listening({ alpn: ["echo"], tls }, (session) => void echoed(session));
   const session = await connect({ host: "127.0.0.1", port: server.address.port, alpn: ["echo"], tls: trust() });
   expect(sendDirectly(session, new Uint8Array(5))).toBe(true);
   await vi.waitUntil(() => said.length === 2);
@@ -56,10 +59,7 @@ it("a stream by the direct interface", async () => {
 });
 
 it("a page has the same class, without a package", async () => {
-  const { address } = listening({ tls, webTransport: {} }, async (session) => {
-    for await (const { readable, writable } of session.incomingBidirectionalStreams)
-      readable.pipeTo(writable).catch(() => {});
-  });
+  const { address } = listening({ tls, webTransport: {} }, (session) => void echoed(session));
   class AtServer extends WebTransport {
     constructor(url: string, options: WebTransportOptions) {
       super(url.replace("example.com:4433", `127.0.0.1:${address.port}`), options);
@@ -88,10 +88,10 @@ it("a server knows its clients by their certificates, and refuses others", async
 
 it("processes share one port: the primary forks, and the others listen", async () => {
   const fork = vi.spyOn(cluster, "fork").mockReturnValue({} as never);
-  const { bind } = Endpoint;
+  const bind = Endpoint.bind.bind(Endpoint);
   let server: Endpoint | undefined;
   vi.spyOn(Endpoint, "bind").mockImplementation((options) => {
-    server = bind.call(Endpoint, { ...options, host: "127.0.0.1", port: 0 });
+    server = bind({ ...options, host: "127.0.0.1", port: 0 });
     onTestFinished(() => server?.close());
     return server;
   });

@@ -14,15 +14,20 @@ import {
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
+// #region streams
+/** Sends back what comes, on every stream. */
+async function echoStreams(session: QuicSession): Promise<void> {
+  for await (const stream of session.incomingBidirectionalStreams) {
+    stream.readable.pipeTo(stream.writable).catch(() => {});
+  }
+}
+// #endregion streams
+
 export async function echo(tls: CertificateOptions, hash: Bytes): Promise<void> {
   // #region echo
   // tls: PEM texts; hash: SHA-256 of the certificate's DER, as a Uint8Array.
   const server = Endpoint.bind({ host: "127.0.0.1" });
-  server.listen({ alpn: ["echo"], tls }, async (session) => {
-    for await (const stream of session.incomingBidirectionalStreams) {
-      stream.readable.pipeTo(stream.writable).catch(() => {});
-    }
-  });
+  server.listen({ alpn: ["echo"], tls }, (session) => void echoStreams(session).catch(console.error));
 
   const session = await connect({
     host: "127.0.0.1",
@@ -67,11 +72,9 @@ export async function echoWebTransport(tls: CertificateOptions, hash: Bytes): Pr
       return protocols.includes("chat.v1") ? { protocol: "chat.v1" } : { status: 400 };
     },
   };
-  server.listen({ tls, webTransport }, async (session) => {
+  server.listen({ tls, webTransport }, (session) => {
     if (session instanceof WebTransportSession) console.log(session.path, session.protocol);
-    for await (const stream of session.incomingBidirectionalStreams) {
-      stream.readable.pipeTo(stream.writable).catch(() => {});
-    }
+    echoStreams(session).catch(console.error);
   });
 
   const url = `https://127.0.0.1:${server.address.port}/chat`;

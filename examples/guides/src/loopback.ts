@@ -2,11 +2,12 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { CertificateFiles, WatchTlsOptions } from "@quicrpc/node";
+import type * as browser from "@quicrpc/browser";
+import type * as node from "@quicrpc/node";
 import { onTestFinished } from "vitest";
 
-type Node = typeof import("@quicrpc/node");
-type Browser = typeof import("@quicrpc/browser");
+type Node = typeof node;
+type Browser = typeof browser;
 
 const folder = mkdtempSync(join(tmpdir(), "quicrpc-guides-"));
 /** URLs of what this test serves. */
@@ -58,7 +59,11 @@ export function nodeOnLoopback(actual: Node): Node {
       const at = targets.map(reached);
       return kept(await actual.connectPool(at, await trusting(at[0] ?? "", options)));
     },
-    watchTls: (server: Parameters<Node["watchTls"]>[0], { cert, key }: CertificateFiles, options: WatchTlsOptions) => {
+    watchTls: (
+      server: Parameters<Node["watchTls"]>[0],
+      { cert, key }: node.CertificateFiles,
+      options: node.WatchTlsOptions,
+    ) => {
       const stop = actual.watchTls(server, { cert: placed(cert), key: placed(key) }, { everyMs: 10, ...options });
       kept({ close: stop });
       return stop;

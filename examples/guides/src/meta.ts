@@ -1,5 +1,5 @@
 // What schemas of this program say of their methods: see docs/calls.md.
-import type {} from "@quicrpc/core";
+import "@quicrpc/core";
 
 // #region meta
 declare module "@quicrpc/core" {

@@ -30,7 +30,7 @@ vi.mock(import("node:fs/promises"), async (actual) => {
   return { ...rest, readFile: read as typeof readFile };
 });
 
-const handlers: OrdersHandlers<unknown> = {
+const handlers: OrdersHandlers = {
   async *list() {
     yield { id: "1", item: "tea" };
   },

@@ -18,8 +18,8 @@ const at = vi.hoisted(() => ({ redis: "", nats: "" }));
 vi.mock(import("@quicrpc/node"), async (actual) => (await import("./loopback.js")).nodeOnLoopback(await actual()));
 vi.mock(import("redis"), async (actual) => {
   const { createClient, ...rest } = await actual();
-  const onLoopback = ({ url: _, ...options }: { readonly url?: string } = {}): unknown =>
-    createClient({ ...options, socket: { path: at.redis } } as never);
+  const onLoopback = ({ commandOptions }: { readonly commandOptions?: object } = {}): unknown =>
+    createClient({ ...(commandOptions && { commandOptions }), socket: { path: at.redis } } as never);
   return { ...rest, createClient: onLoopback as typeof createClient };
 });
 vi.mock(import("@quicrpc/nats"), async (actual) => {

@@ -2,7 +2,7 @@
 import { devCertificate, drainOnSignal, serve } from "@quicrpc/node";
 import { createOrdersRouter, type OrdersHandlers } from "../generated/orders.js";
 
-const handlers: OrdersHandlers<unknown> = {
+const handlers: OrdersHandlers = {
   async *list() {
     yield { id: "1", item: "tea" };
   },
