@@ -4,7 +4,8 @@ import { type ChatTopics, createChatTopics } from "./topics/generated/chat.js";
 
 export async function chatOverNats(): Promise<ChatTopics> {
   // #region topics
-  const topics = await natsTopics({ servers: ["nats-1:4222", "nats-2:4222"] }); // in the place of createTopics()
+  // In the place of createTopics(). For topics with history the servers need JetStream.
+  const topics = await natsTopics({ servers: ["nats-1:4222", "nats-2:4222"], history: true });
   const chat = createChatTopics(topics, { room: { authorize: "everybody" }, notices: { authorize: "everybody" } });
   // #endregion topics
   return chat;

@@ -73,7 +73,7 @@ it.skipIf(redisServer === undefined)("a call takes effect once, by Redis", async
 it.skipIf(natsServer === undefined)("a message crosses NATS", async () => {
   const [, port] = await started(
     natsServer ?? "",
-    ["-a", "127.0.0.1", "-p", "-1"],
+    ["-a", "127.0.0.1", "-p", "-1", "-js", "-sd", mkdtempSync(join(tmpdir(), "quicrpc-nats-"))],
     /Listening for client connections on [\d.]+:(\d+)[^]*Server is ready/,
   );
   at.nats = `127.0.0.1:${port}`;
