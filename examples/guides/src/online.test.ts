@@ -6,9 +6,8 @@ it("a server calls one user's clients, and ends their sessions", async () => {
     ["ann's", "ann"],
     ["bob's", "bob"],
   ]);
-  const { server, tell, remove } = await serveOnline({ listen: "tcp://127.0.0.1:0" }, [], (token = "") =>
-    signedIn.get(token),
-  );
+  const online = await serveOnline({ listen: "tcp://127.0.0.1:0" }, [], (token = "") => signedIn.get(token));
+  const { server } = online;
   onTestFinished(async () => void (await server.close()));
   const shown: string[] = [];
   const open = async (name: string, device: string): Promise<void> => {
@@ -23,13 +22,13 @@ it("a server calls one user's clients, and ends their sessions", async () => {
   await open("ann", "ann's desk");
   await open("bob", "bob's phone");
   await vi.waitUntil(() => server.sessions.size === 3);
-  await tell("ann", "tea is ready");
+  await online.tell("ann", "tea is ready");
   await vi.waitUntil(() => shown.length === 2);
   expect(shown.toSorted()).toEqual(["ann's desk: tea is ready", "ann's phone: tea is ready"]);
 
   signedIn.delete("ann's");
-  await remove("ann");
+  await online.remove("ann");
   await vi.waitUntil(() => server.sessions.size === 1);
-  await tell("bob", "tea is ready");
+  await online.tell("bob", "tea is ready");
   await vi.waitUntil(() => shown.includes("bob's phone: tea is ready"));
 });
