@@ -16,7 +16,7 @@ const alone = [
 /** Tests that take several seconds. */
 const slow = [
   "test/behaviour/{extremes,kill,leaks,long-streams}.test.ts",
-  "test/{repository/pack,repository/templates,serving/doors,serving/pages}.test.ts",
+  "test/{repository/pack,repository/pages,repository/templates,serving/doors,serving/pages}.test.ts",
   "test/fuzz/**/*.test.ts",
   "packages/cli/test/**/*.test.ts",
   "packages/codegen/test/{compilers,formatted,names}.test.ts",

@@ -1,7 +1,8 @@
-// npm run check:mentions: files that comments and pages mention exist.
+// npm run check:mentions: files that comments and pages mention exist, and commands that pages tell readers to run, with their options.
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { commandFaults } from "./commands.mjs";
 import { fail, root } from "./setup.mjs";
 
 const tracked = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { cwd: root })
@@ -29,6 +30,7 @@ for (const path of tracked) {
   const lines = readFileSync(join(root, path), "utf8").split("\n");
   for (const [at, line] of lines.entries()) {
     const said = page ? line : (/(?:^|\s)(?:\/\/[/!]?|\/?\*\*?)\s(.*)$/.exec(line)?.[1] ?? "");
+    if (page) faults.push(...commandFaults(line).map((fault) => `${path}:${at + 1}: ${fault}`));
     for (const [, name] of said.replaceAll(/\w+:\/\/\S+/g, "").matchAll(FILE)) {
       if (!ends.has(name) && !THEIRS.test(name)) faults.push(`${path}:${at + 1}: there is no ${name}`);
     }

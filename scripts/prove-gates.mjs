@@ -254,6 +254,24 @@ const seeds = [
     expect: /seeded\.ts:1: there is no wire\/no-such-file\.ts/,
   },
   {
+    what: "a page that tells of an option that the command has not",
+    gate: "check:mentions",
+    files: { "README.md": (text) => `${text}\nRun \`npx quicrpc gen --seeded\`, or \`npm run seeded\`.\n` },
+    expect: /README\.md:\d+: quicrpc gen has no --seeded\n.*there is no npm run seeded/,
+  },
+  {
+    what: "a page with code of no file",
+    gate: "snippets:check",
+    files: { "docs/calls.md": (text) => `${text}\n\`\`\`ts\nawait seeded();\n\`\`\`\n` },
+    expect: /docs\/calls\.md:\d+ has code of no file/,
+  },
+  {
+    what: "a page whose code is not that of its file",
+    gate: "snippets:check",
+    files: { "README.md": (text) => text.replace("left >= 0", "left > 0") },
+    expect: /the code in README\.md is not that of its files/,
+  },
+  {
     what: "a workflow without a runner",
     gate: "lint:workflows",
     files: { ".github/workflows/seeded.yml": "on: push\njobs:\n  seeded:\n    steps: [{ run: 'true' }]\n" },

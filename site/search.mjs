@@ -24,12 +24,15 @@ export const SEARCH = {
     // What other tools call what has another name here.
     const others = {
       bidirectional: ["duplex"],
+      batching: ["batch"],
       cluster: ["workers"],
       cores: ["core"],
       dos: ["denial"],
+      heartbeat: ["keepalive", "ping"],
       login: ["credentials"],
       offline: ["reconnect"],
       shutdown: ["drain"],
+      swagger: ["openapi"],
       unmount: ["effect"],
       useeffect: ["effect"],
       wifi: ["reconnect"],

@@ -11,7 +11,7 @@ export const SECTIONS = [
   },
   {
     text: "Guides: production",
-    pages: ["deploying", "scaling", "monitoring", "security", "evolution"],
+    pages: ["deploying", "scaling", "tuning", "monitoring", "security", "evolution"],
   },
   { text: "Coming from", pages: ["from-trpc", "from-grpc", "from-socket-io"] },
   {

@@ -13,7 +13,7 @@ import { isFar, matches, type Peer } from "./peers.js";
 import { pinned } from "./process-pair.js";
 import { progress } from "./progress.js";
 import { documentOf } from "./report/document.js";
-import { withTable } from "./report/readme.js";
+import { withNumbers } from "./report/readme.js";
 import type { Results, Types } from "./report/results.js";
 import { versions } from "./report/versions.js";
 import { machine, type Row } from "./rows.js";
@@ -75,10 +75,10 @@ export function readResults(path: string): Results {
   return JSON.parse(readFileSync(path, "utf8")) as Results;
 }
 
-/** Writes the page, its plots, the results they are made from, and the README's table. */
+/** Writes the page, its plots, the results they are made from, and the README's numbers. */
 export function writeDocs(results: Results): void {
   const fileOf = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
-  const readme = withTable(readFileSync(fileOf("README.md"), "utf8"), results);
+  const readme = withNumbers(readFileSync(fileOf("README.md"), "utf8"), results);
   for (const { path, text } of [
     ...documentOf(results).map(({ path, text }) => ({ path: `docs/${path}`, text })),
     { path: "docs/benchmarks/results.json", text: `${JSON.stringify(results, null, 2)}\n` },

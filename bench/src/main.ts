@@ -31,7 +31,7 @@ if (values.help) {
 
   --quick             the most telling workloads and contestants, 3 rounds: under 3 minutes
   --full              everything, memory, growth, bad networks and the pieces as well, also on Node 26: under 40 minutes
-  --write-docs        with --full: writes docs/benchmarks.md, its plots and results, and README.md's table
+  --write-docs        with --full: writes docs/benchmarks.md, its plots and results, and README.md's numbers
   --from FILE         writes the page again from such results, without a run
   --rounds N          rounds per workload, medians are reported (default 11)
   --only TEXT         workloads whose name has TEXT; may be repeated

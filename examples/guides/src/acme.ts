@@ -1,7 +1,9 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { X509Certificate } from "node:crypto";
-import { Client, crypto } from "acme-client";
+import { Client, crypto, directory } from "acme-client";
+import type { Router } from "@quicrpc/core";
+import { serve, type Server, watchTls } from "@quicrpc/node";
 
 // #region order
 /** Where certificate and account live, and for which name. */
@@ -61,3 +63,20 @@ export async function renewCertificate(options: AcmeOptions, now = Date.now()): 
   return true;
 }
 // #endregion keep
+
+export async function serveRenewing(routers: readonly Router[], report: (error: unknown) => void): Promise<Server> {
+  // #region serve
+  const options = {
+    directoryUrl: directory.letsencrypt.production, // "staging" to try
+    name: "orders.example",
+    email: "ops@orders.example",
+    files: { cert: "/etc/tls/tls.crt", key: "/etc/tls/tls.key", account: "/etc/tls/account.key" },
+  };
+  await renewCertificate(options);
+  const tls = { cert: await readFile(options.files.cert), key: await readFile(options.files.key) };
+  const server = await serve({ port: 4433, tls, routers });
+  watchTls(server, options.files);
+  setInterval(() => void renewCertificate(options).catch(report), 12 * 3_600_000).unref();
+  // #endregion serve
+  return server;
+}

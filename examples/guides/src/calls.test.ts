@@ -1,6 +1,6 @@
 import { bearerToken, createLocalCaller, interceptCaller } from "@quicrpc/core";
 import { expect, it, vi } from "vitest";
-import { arithRouter, clientOf, dividend, local, multiply, start, timed, whoRouter } from "./calls.js";
+import { arithRouter, clientOf, dividend, forwarding, local, multiply, start, timed, whoRouter } from "./calls.js";
 import { createArithClient } from "./generated/arith.js";
 
 it("one method starts calls of any kind, and makes callers of one's own", async () => {
@@ -36,4 +36,11 @@ it("an interceptor leaves what it has found out for the handler", async () => {
   const arith = createArithClient(interceptCaller(caller, [bearerToken("ann")]));
   expect(await arith.divide({ a: 1, b: 1 })).toEqual({ quo: 3 });
   await expect(createArithClient(caller).divide({ a: 1, b: 1 })).rejects.toMatchObject({ code: "unauthenticated" });
+});
+
+it("a call on behalf of another ends with it", async () => {
+  const payments = createArithClient(createLocalCaller([arithRouter]));
+  const arith = createArithClient(createLocalCaller([forwarding(payments)]));
+  expect(await arith.multiply({ a: 6, b: 7 })).toEqual({ pro: 42 });
+  await expect(arith.multiply({ a: 6, b: 7 }, { timeoutMs: 0 })).rejects.toMatchObject({ code: "deadline_exceeded" });
 });

@@ -59,6 +59,15 @@ export const arithRouter: Router = createArithRouter({
   },
 });
 
+export function forwarding(payments: ArithClient): Router {
+  return createArithRouter({
+    // #region parent
+    multiply: (input, context) => payments.multiply(input, { parent: context }),
+    // #endregion parent
+    divide: (input, context) => payments.divide(input, { parent: context }),
+  });
+}
+
 export function local(user: User, interceptors: readonly Interceptor[]): ArithClient {
   // #region local
   const arith = createArithClient(createLocalCaller([arithRouter], { connection: user, interceptors }));

@@ -1,7 +1,62 @@
 // Connections: see docs/connecting.md.
 import type { Duplex } from "node:stream";
-import type { Connection } from "@quicrpc/core";
-import { connect, nodeStreamTransport, type TransportProvider } from "@quicrpc/node";
+import type { Connection, Pool, Session } from "@quicrpc/core";
+import { type FailsSession, failsTransport } from "@quicrpc/fails-components";
+import { connect, connectPool, dial, nodeStreamTransport, type Server, type TransportProvider } from "@quicrpc/node";
+import { watchHealth } from "@quicrpc/services";
+import { createOrdersClient, type OrdersClient } from "./generated/orders.js";
+
+export async function connectOrders(): Promise<OrdersClient> {
+  // #region connect
+  const connection = await connect("quic://orders.example:4433");
+  const orders = createOrdersClient(connection);
+  // #endregion connect
+  return orders;
+}
+
+export async function connectOverWebSocket(): Promise<Connection> {
+  // #region web-socket
+  const connection = await connect("wss://example.org/rpc");
+  // #endregion web-socket
+  return connection;
+}
+
+export async function connectToSeveral(): Promise<Pool> {
+  // #region pool
+  const pool = await connectPool(["quic://a.example:4433", "quic://b.example:4433"], {
+    balance: "powerOfTwo",
+    sessionsPerTarget: 2,
+    health: (caller, signal) => watchHealth(caller, "shop.v1.Orders", { signal }),
+  });
+  const orders = createOrdersClient(pool);
+  // #endregion pool
+  console.log(await orders.prices());
+  return pool;
+}
+
+export async function dialByFails(): Promise<Session> {
+  // #region fails
+  const session = await dial("https://orders.example:4433/rpc", { transports: [failsTransport()] });
+  const { httpVersion, reason } = session.transport as FailsSession; // 2, "HTTP/3 needs …, which is not installed"
+  // #endregion fails
+  console.log(httpVersion, reason);
+  return session;
+}
+
+export async function connectThatMoves(): Promise<Connection> {
+  // #region may-move
+  const connection = await connect("quic://a.example:4433", {
+    mayMoveTo: ["quic://b.example:4433"], // or a test: (url) => boolean
+  });
+  // #endregion may-move
+  return connection;
+}
+
+export async function sendAway(server: Server): Promise<void> {
+  // #region send-away
+  await server.drain({ to: "quic://b.example:4433", timeoutMs: 20_000 }); // or drainOnSignal(server, { to, … })
+  // #endregion send-away
+}
 
 export async function connectAnyhow(quicUrl: string, wssUrl: string): Promise<Connection> {
   // #region fallback

@@ -1,6 +1,50 @@
 // Where a call's time goes: see docs/monitoring.md.
-import { type Caller, type Connection, interceptCaller, retry } from "@quicrpc/core";
-import { type CallTimings, callTimings, sessionStats } from "@quicrpc/core/measure";
+import {
+  type Caller,
+  type Connection,
+  createSession,
+  interceptCaller,
+  interceptRouter,
+  logging,
+  retry,
+  type Router,
+  type Session,
+} from "@quicrpc/core";
+import { type CallTimings, callTimings, describeFrame, sessionStats, tapFrames } from "@quicrpc/core/measure";
+import { messagePortTransport } from "@quicrpc/core/transport";
+import { serve, type ServeOptions, type Server } from "@quicrpc/node";
+import { metrics, tracing } from "@quicrpc/otel";
+import { pino } from "pino";
+import { type ArithClient, type ArithHandlers, createArithClient, createArithRouter } from "./generated/arith.js";
+
+export async function serveWatched(tls: NonNullable<ServeOptions["tls"]>, routers: readonly Router[]): Promise<Server> {
+  // #region calls
+  const interceptors = [tracing(), metrics(), logging(pino())];
+  const server = await serve({ port: 4433, tls, routers, interceptors });
+  // #endregion calls
+  return server;
+}
+
+export function traced(
+  session: Session,
+  handlers: ArithHandlers,
+): { readonly arith: ArithClient; readonly router: Router } {
+  // #region traced
+  const arith = createArithClient(interceptCaller(session, [tracing(), metrics()]));
+  const router = interceptRouter(createArithRouter(handlers), [tracing(), metrics()]);
+  // #endregion traced
+  return { arith, router };
+}
+
+export function tapped(port: MessagePort, routers: readonly Router[]): Session {
+  // #region frames
+  const transport = tapFrames(messagePortTransport(port, "client"), ({ direction, frame }) =>
+    console.log(direction, describeFrame(frame)),
+  );
+  const session = createSession(transport, { routers });
+  // #endregion frames
+  return session;
+}
 
 export function timedCaller(connection: Connection, record: (method: string, timings: CallTimings) => void): Caller {
   // #region timings

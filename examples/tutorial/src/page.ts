@@ -3,8 +3,10 @@ import { isRpcErrorOf, RpcError } from "@quicrpc/core";
 import { serverCertificateHashes } from "virtual:quicrpc";
 import { createOrdersClient, ordersMethods } from "./generated/orders.js";
 
+// #region connect
 const { VITE_ORDERS = "https://localhost:4433/rpc" } = import.meta.env;
 const connection = await connect(VITE_ORDERS, { serverCertificateHashes });
+// #endregion connect
 const orders = createOrdersClient(connection);
 
 const form = document.querySelector("form")!;

@@ -38,7 +38,12 @@ beforeAll(async () => {
     return join(workspace.path, name);
   });
   const passedOn = workspace.write("all.service.ts", 'export { Rich, Second as Other } from "./rich.service.js";\n');
-  const inputs = [...schemas.slice(0, 2), passedOn];
+  const topicsAlone = workspace.write(
+    "rooms.service.ts",
+    'import { service } from "@quicrpc/core";\nimport { topic } from "@quicrpc/core/topics";\nimport { z } from "zod";\n' +
+      'export const Rooms = service("test.v1.Rooms", { room: topic("room.{id}", z.object({ text: z.string() })) });\n',
+  );
+  const inputs = [...schemas.slice(0, 2), passedOn, topicsAlone];
   const written: string[] = [];
   for (const target of ["both", "client", "server"] as const) {
     const { files } = await generate({
@@ -50,7 +55,7 @@ beforeAll(async () => {
     writeChecked(files);
     written.push(...files.map(({ path }) => path));
   }
-  if (written.length !== 25) throw new Error(`Generated: ${written.join(", ")}.`);
+  if (written.length !== 33) throw new Error(`Generated: ${written.join(", ")}.`);
   for (const [name, options] of Object.entries(RESOLUTIONS)) {
     workspace.write(`${name}.json`, JSON.stringify({ compilerOptions: { ...STRICT, ...options }, files: written }));
   }
@@ -92,5 +97,8 @@ async function complaints(compiler: string, ...options: readonly string[]): Prom
   // A schema's own types are inferred, which isolatedDeclarations does not allow: those complaints are not ours.
   return `${said}${failed}`
     .split("\n")
-    .filter((line) => line !== "" && !/^\s|^(rich\.service|wide\.service|shared)\.ts.*error TS90\d\d/.test(line));
+    .filter(
+      (line) =>
+        line !== "" && !/^\s|^(rich\.service|wide\.service|rooms\.service|shared)\.ts.*error TS90\d\d/.test(line),
+    );
 }

@@ -11,14 +11,16 @@ const Article = z.object({
 
 /** A shop that language models use. */
 export const Shop = service("test.v1.Shop", {
+  // #region find
   /** Finds an article by its id. */
   find: rpc({
     input: z.object({ id: z.string().max(20) }),
     output: Article,
     errors: { GONE: { code: "not_found", details: z.object({ since: z.date() }) } },
     readOnly: true,
-    meta: { mcp: { title: "Find an article" } },
+    meta: { mcp: { title: "Find an article" } }, // or mcp: true
   }),
+  // #endregion find
   /** Adds an article. */
   add: rpc({ input: Article, output: Article, meta: { mcp: true } }),
   /** Counts the letters of a text. */

@@ -18,7 +18,7 @@ export interface BindOptions {
   busyPoll?: boolean;
   /**
    * Lets other endpoints of this and other processes bind the same port with `reusePort` (SO_REUSEPORT; not on Windows).
-   * On Linux and FreeBSD the system spreads new peers over them. See docs/engine.md for clients that move.
+   * On Linux and FreeBSD the system spreads new peers over them. See docs/tuning.md for clients that move.
    */
   reusePort?: boolean;
   /** This endpoint's place in a group of workers, whose socket it takes: `host`, `port` and `reusePort` are the group's then. */

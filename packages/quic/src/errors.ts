@@ -15,7 +15,7 @@ export interface QuicErrorInit {
 
 /**
  * Every error of this package. `code` is stable: a system code (`EADDRINUSE`) or one of the `ERR_QUIC_` codes listed in
- * docs/engine.md.
+ * docs/tuning.md.
  */
 export class QuicError extends Error {
   override readonly name: string = "QuicError";

@@ -57,7 +57,7 @@ export class QuicStream {
 
   /**
    * The peer opened it before its handshake was complete (0-RTT). Whoever recorded that could send it again, to this
-   * process or to another: do nothing with it that must not happen twice. See docs/engine.md.
+   * process or to another: do nothing with it that must not happen twice. See docs/tuning.md.
    */
   readonly early: boolean;
 

@@ -2,7 +2,7 @@
 
 import type { ServiceTooling } from "@quicrpc/core/generated";
 
-/** Descriptions of chat.v1.Chat for tools: comments, JSON Schemas of its messages, and their shapes. */
+/** Descriptions of talk.v1.Chat for tools: comments, JSON Schemas of its messages, and their shapes. */
 export const chatTooling: ServiceTooling = {
   methods: {
     messages: {
@@ -18,7 +18,7 @@ export const chatTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    id: 61425,
+    id: 39746,
     methods: {
       messages: {
         id: 1,

@@ -31,12 +31,12 @@ export interface ChatMessagesItem {
 }
 
 const chatService: ServiceIdentity = {
-  name: "chat.v1.Chat",
-  id: 61425,
+  name: "talk.v1.Chat",
+  id: 39746,
   tooling: () => import("./chat.tooling.js").then((tooling) => tooling.chatTooling),
 };
 
-/** Descriptors of the methods of chat.v1.Chat, for tools and for calls made by hand. */
+/** Descriptors of the methods of talk.v1.Chat, for tools and for calls made by hand. */
 export const chatMethods: {
   readonly messages: MethodDescriptor<
     "server_stream",
@@ -59,13 +59,13 @@ export const chatMethods: {
   }),
 };
 
-/** The methods that a server of chat.v1.Chat implements. `Context` is what the application keeps for a connection. */
+/** The methods that a server of talk.v1.Chat implements. `Context` is what the application keeps for a connection. */
 export interface ChatHandlers<Context = unknown> {
   /** @see {@link Chat.methods.messages} */
   messages(input: undefined, context: CallContext<Context>): Awaitable<StreamSource<ChatMessagesItem>>;
 }
 
-/** Makes the router that serves chat.v1.Chat by `handlers`. */
+/** Makes the router that serves talk.v1.Chat by `handlers`. */
 export function createChatRouter<Context = unknown>(handlers: ChatHandlers<Context>): Router<Context> {
   return createRouter(chatMethods, handlers);
 }
@@ -73,13 +73,13 @@ export function createChatRouter<Context = unknown>(handlers: ChatHandlers<Conte
 /** The errors that messages throws by name; see `isRpcErrorOf`. */
 export type ChatMessagesError = RpcErrorOf<(typeof chatMethods)["messages"]["errors"]>;
 
-/** A client of chat.v1.Chat. */
+/** A client of talk.v1.Chat. */
 export interface ChatClient {
   /** @see {@link Chat.methods.messages} */
   messages(options?: CallOptions): ItemStream<ChatMessagesItem>;
 }
 
-/** Calls chat.v1.Chat over `caller`, such as a session. */
+/** Calls talk.v1.Chat over `caller`, such as a session. */
 export function createChatClient(caller: Caller): ChatClient {
   return {
     messages: (options) => caller.start(chatMethods.messages, undefined, options),

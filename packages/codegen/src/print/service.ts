@@ -41,10 +41,10 @@ export function printService(
 
 function printHandlers(service: ServiceModel, names: TypeNames): string {
   const { prefix, name, docs, methods } = service;
-  const context = `context: ${names.core("CallContext")}<Context>`;
   const members = methods
     .filter(({ topic }) => topic === undefined)
     .map((method) => {
+      const context = `context: ${names.core("CallContext")}<Context>`;
       const parameters = [annotated("input:", handlerInput(method), names), context];
       const link = methodLink(service, method, names);
       return member(method, link, signature(method.name, parameters, typeLayout(handlerResult(method), names)));

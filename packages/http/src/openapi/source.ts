@@ -23,7 +23,7 @@ export interface DescribedMethod {
   readonly meta?: object | undefined;
   /** The fields of its messages that are blobs. */
   readonly blobs?:
-    | { readonly input?: readonly DescribedBlob[]; readonly output?: readonly DescribedBlob[] }
+    | { readonly input?: readonly DescribedBlob[] | undefined; readonly output?: readonly DescribedBlob[] | undefined }
     | undefined;
   readonly input: JsonSchema | undefined;
   readonly output: JsonSchema | undefined;

@@ -1,0 +1,166 @@
+// Servers: see docs/serving.md.
+import { readFile } from "node:fs/promises";
+import { RpcError, type Router } from "@quicrpc/core";
+import {
+  connect,
+  devCertificate,
+  drainOnSignal,
+  type Peer,
+  serve,
+  type ServeOptions,
+  type Server,
+  watchTls,
+} from "@quicrpc/node";
+import { createHealth, createReflection, createTimings } from "@quicrpc/services";
+import { createOrdersClient, createOrdersRouter, type OrdersClient, type OrdersHandlers } from "./generated/orders.js";
+
+type Tls = NonNullable<ServeOptions["tls"]>;
+
+export interface User {
+  readonly name: string;
+}
+
+/** Whose a token is. */
+export interface Users {
+  find(token: string | undefined): Promise<User | undefined>;
+}
+
+export async function serveOrders(users: Users, handlers: OrdersHandlers<User>): Promise<Server> {
+  // #region serve
+  const server = await serve({
+    listen: ["quic://0.0.0.0:4433", "wss://0.0.0.0:443/rpc", "unix:/run/orders.sock"],
+    tls: await devCertificate(), // in production { cert, key }, PEM
+    routers: [createOrdersRouter<User>(handlers)],
+    authenticate: async ({ credentials }) => {
+      const user = await users.find(await credentials);
+      if (user === undefined) throw new RpcError("unauthenticated", "no such user");
+      return user; // handlers find it as context.connection
+    },
+  });
+  drainOnSignal(server, { timeoutMs: 20_000 });
+  // #endregion serve
+  return server;
+}
+
+export async function serveRenewed(
+  routers: readonly Router[],
+  logger: { error(error: Error): void },
+): Promise<() => void> {
+  // #region renewed
+  const files = { cert: "/etc/tls/tls.crt", key: "/etc/tls/tls.key" };
+  const server = await serve({
+    port: 4433,
+    tls: { cert: await readFile(files.cert), key: await readFile(files.key) },
+    routers,
+  });
+  const stop = watchTls(server, files, { onError: (error) => logger.error(error) });
+  // #endregion renewed
+  return stop;
+}
+
+export async function serveDeployed(routers: readonly Router[]): Promise<Server> {
+  // #region deployed
+  const files = { cert: "/etc/tls/tls.crt", key: "/etc/tls/tls.key" };
+  const server = await serve({
+    listen: ["quic://[::]:4433", "wss://[::]:4433/rpc", "http://[::]:8080"],
+    http: true, // /healthz and /readyz
+    tls: { cert: await readFile(files.cert), key: await readFile(files.key) },
+    secret: await readFile("/etc/quicrpc/secret"), // 32 bytes that last: sessions of a process that died end at once
+    routers,
+  });
+  watchTls(server, files); // renewed certificates need no restart
+  drainOnSignal(server, { timeoutMs: 20_000 }); // SIGTERM: calls in progress finish
+  // #endregion deployed
+  return server;
+}
+
+export async function serveBySystemd(tls: Tls, secret: Uint8Array, routers: readonly Router[]): Promise<Server> {
+  // #region systemd
+  const server = await serve({ listen: "systemd:", webSocket: true, tls, secret, routers });
+  drainOnSignal(server, { timeoutMs: 20_000 });
+  // #endregion systemd
+  return server;
+}
+
+export async function serveBehindBalancer(tls: Tls, routers: readonly Router[]): Promise<Server> {
+  // #region quic-lb
+  const server = await serve({
+    listen: "quic://0.0.0.0:443",
+    connectionIds: { serverId: process.env["SERVER_ID"] ?? "0x0000000000000001" }, // 8 bytes, this server's own
+    tls,
+    routers,
+  });
+  // #endregion quic-lb
+  return server;
+}
+
+export async function serveAnyhow(tls: Tls, routers: readonly Router[]): Promise<Server> {
+  // #region several
+  const server = await serve({
+    listen: ["quic://[::]:443", "wss://[::]:443/rpc", "unix:/run/orders.sock"],
+    tls,
+    routers,
+  });
+  // #endregion several
+  return server;
+}
+
+export async function servePages(tls: Tls, routers: readonly Router[]): Promise<Server> {
+  // #region pages
+  const server = await serve({ listen: ["https://[::]:4433/rpc"], webSocket: true, tls, routers });
+  // #endregion pages
+  return server;
+}
+
+export async function serveHttp(tls: Tls, routers: readonly Router[]): Promise<Server> {
+  // #region http
+  const server = await serve({ port: 4433, tls, routers, http: true });
+  // #endregion http
+  return server;
+}
+
+interface Address {
+  readonly address: string | undefined;
+}
+
+export async function serveAndConnect(handlers: OrdersHandlers<Address>): Promise<OrdersClient> {
+  // #region both
+  const tls = await devCertificate();
+  const server = await serve({
+    port: 4433,
+    tls, // in production { cert, key }, PEM
+    routers: [createOrdersRouter(handlers)],
+    authenticate: ({ remoteAddress }) => ({ address: remoteAddress?.host }), // handlers find it as context.connection
+  });
+  console.log("listening on", server.urls.join(", "));
+
+  const connection = await connect("quic://localhost:4433", { serverCertificateHashes: [tls.hash] });
+  const orders = createOrdersClient(connection);
+  // #endregion both
+  return orders;
+}
+
+export async function serveHealth(tls: Tls, ordersRouter: Router): Promise<Server> {
+  // #region health
+  const health = createHealth({ "shop.v1.Orders": "serving" });
+  const routers = [ordersRouter, health.router];
+  const server = await serve({ port: 4433, tls, routers: [...routers, createReflection(routers)] });
+
+  health.set("shop.v1.Orders", "not_serving"); // everyone who watches is notified
+  health.shutdown(); // before a drain: every status is "not_serving"
+  // #endregion health
+  return server;
+}
+
+export async function serveTimings(
+  tls: Tls,
+  ordersRouter: Router,
+  authenticate: (peer: Peer) => User,
+): Promise<Server> {
+  // #region timings
+  const timings = createTimings();
+  const routers = [timings.measure(ordersRouter), timings.router];
+  const server = await serve({ port: 4433, tls, routers: [...routers, createReflection(routers)], authenticate });
+  // #endregion timings
+  return server;
+}
