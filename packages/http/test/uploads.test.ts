@@ -399,20 +399,23 @@ describe.each(SERVERS)("uploads: %s", (kind) => {
   });
 });
 
-it.each(["HTTP/2", "HTTP/2 by streams"] as const)("over %s the URL of an upload comes before its answer (104)", async (kind) => {
-  running = await serveBlobs(kind);
-  const session = connect(new URL(running.url).origin);
-  const stream = session.request({ ":method": "POST", ":path": "/test.v1.HttpBlobs/put/file" });
-  stream.write("abc");
-  const [head] = (await once(stream, "headers")) as [Record<string, unknown>];
-  expect(head).toMatchObject({ ":status": 104, location: expect.stringContaining("/put/file/") });
-  stream.end("def");
-  const [answer] = (await once(stream, "response")) as [Record<string, unknown>];
-  expect(answer).toMatchObject({ ":status": 201, location: head["location"], "upload-offset": "6" });
-  stream.resume();
-  await once(stream, "close");
-  session.close();
-});
+it.each(["HTTP/2", "HTTP/2 by streams"] as const)(
+  "over %s the URL of an upload comes before its answer (104)",
+  async (kind) => {
+    running = await serveBlobs(kind);
+    const session = connect(new URL(running.url).origin);
+    const stream = session.request({ ":method": "POST", ":path": "/test.v1.HttpBlobs/put/file" });
+    stream.write("abc");
+    const [head] = (await once(stream, "headers")) as [Record<string, unknown>];
+    expect(head).toMatchObject({ ":status": 104, location: expect.stringContaining("/put/file/") });
+    stream.end("def");
+    const [answer] = (await once(stream, "response")) as [Record<string, unknown>];
+    expect(answer).toMatchObject({ ":status": 201, location: head["location"], "upload-offset": "6" });
+    stream.resume();
+    await once(stream, "close");
+    session.close();
+  },
+);
 
 it("the offset that is told is the durable one: of what a store could not keep nothing is told", async () => {
   let synced = 0;

@@ -34,7 +34,6 @@ class CallHost {
     this.#given = { ids: [], urlOf: (_, id) => id };
   }
 
-
   /** Makes the call, once what its input refers to is uploaded. */
   async begin(sent: unknown): Promise<unknown> {
     const call = this.#call;

@@ -135,7 +135,8 @@ export class HttpService<Context> {
     const { requests } = this;
     const isIdle = (): boolean => this.admission.calls === 0 && requests.none;
     if (!(await requests.reaches(isIdle, timeoutMs))) {
-      for (const { value } of Array.from(this.calls)) value.abort(new RpcError("unavailable", "the server is being drained"));
+      for (const { value } of Array.from(this.calls))
+        value.abort(new RpcError("unavailable", "the server is being drained"));
       // Handlers that run on keep nobody waiting.
       await requests.reaches(() => requests.none, this.limits.maxCloseMs);
     }

@@ -29,12 +29,7 @@ export class Match<Context> {
   /** The query of a GET request; undefined where the message is in the body. */
   readonly query: URLSearchParams | undefined;
 
-  constructor(
-    bound: Bound<Context>,
-    format: MessageFormat,
-    framing: Framing,
-    query?: URLSearchParams,
-  ) {
+  constructor(bound: Bound<Context>, format: MessageFormat, framing: Framing, query?: URLSearchParams) {
     this.bound = bound;
     this.format = format;
     this.framing = framing;
