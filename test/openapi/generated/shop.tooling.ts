@@ -56,18 +56,6 @@ const part1 = {
   title: "Article",
 };
 const part2 = {
-  type: "array",
-  prefixItems: [
-    { type: "integer", minimum: 0 },
-    { anyOf: [{ type: "integer", minimum: 0 }, { type: "null" }] },
-    { type: "string", maxLength: 255 },
-    { type: "string", maxLength: 1024 },
-  ],
-  items: false,
-  minItems: 4,
-  maxItems: 4,
-};
-const part3 = {
   id: { type: "bigint", checks: { format: "int64" } },
   name: { type: "string", checks: { min: 1, max: 80 } },
   kind: { type: "literal", values: ["new", "used"] },
@@ -93,7 +81,7 @@ const part3 = {
   color: { type: "string" },
   old: { type: "string" },
 };
-const part4 = {
+const part3 = {
   type: "tuple",
   items: [
     { type: "number", checks: { format: "integer", min: 0 } },
@@ -106,11 +94,11 @@ const part4 = {
   ],
   required: 4,
 };
-const part5 = {
+const part4 = {
   type: "object",
   fields: {
     bytes: { type: "number", checks: { format: "integer" } },
-    file: part4,
+    file: part3,
   },
 };
 
@@ -221,12 +209,15 @@ export const shopTooling: ServiceTooling = {
       docs: "Keeps an article's manual, and gives it back.",
       input: {
         type: "object",
-        properties: { id: { type: "integer", "x-quicrpc-type": "bigint" }, file: part2 },
+        properties: {
+          id: { type: "integer", "x-quicrpc-type": "bigint" },
+          file: { "x-quicrpc-type": "blob" },
+        },
         required: ["id", "file"],
       },
       output: {
         type: "object",
-        properties: { bytes: { type: "integer" }, file: part2 },
+        properties: { bytes: { type: "integer" }, file: { "x-quicrpc-type": "blob" } },
         required: ["bytes", "file"],
       },
     },
@@ -303,10 +294,10 @@ export const shopTooling: ServiceTooling = {
       ShopGetInput: { type: "object", fields: { id: { type: "bigint" } } },
       Article: {
         type: "object",
-        fields: part3,
+        fields: part2,
         optional: ["color", "old", "picture"],
       },
-      ArticleParsed: { type: "object", fields: part3, optional: ["old", "picture"] },
+      ArticleParsed: { type: "object", fields: part2, optional: ["old", "picture"] },
       ShopGetGoneDetails: { type: "object", fields: { since: { type: "date" } } },
       ShopBuyInput: {
         type: "object",
@@ -361,9 +352,9 @@ export const shopTooling: ServiceTooling = {
         fields: { count: { type: "number", checks: { format: "integer" } } },
       },
       ShopLogInput: { type: "object", fields: { text: { type: "string" } } },
-      ShopManualInput: { type: "object", fields: { id: { type: "bigint" }, file: part4 } },
-      ShopManualOutput: part5,
-      ShopManualOutputParsed: part5,
+      ShopManualInput: { type: "object", fields: { id: { type: "bigint" }, file: part3 } },
+      ShopManualOutput: part4,
+      ShopManualOutputParsed: part4,
     },
   },
 };

@@ -3,60 +3,41 @@
 import type { ServiceTooling } from "@quicrpc/core/generated";
 
 const part1 = {
-  type: "array",
-  prefixItems: [
-    { type: "integer", minimum: 0 },
-    { anyOf: [{ type: "integer", minimum: 0 }, { type: "null" }] },
-    { type: "string", maxLength: 255 },
-    { type: "string", maxLength: 1024 },
-  ],
-  items: false,
-  minItems: 4,
-  maxItems: 4,
+  type: "object",
+  properties: {
+    first: { "x-quicrpc-type": "blob" },
+    second: { "x-quicrpc-type": "blob" },
+  },
 };
 const part2 = {
-  type: "array",
-  prefixItems: [
-    { type: "integer", minimum: 0 },
-    { anyOf: [{ type: "integer", minimum: 0 }, { type: "null" }] },
-    { type: "string", maxLength: 255 },
-    { type: "string", maxLength: 1024 },
-    { type: "string", maxLength: 32 },
-  ],
-  items: false,
-  minItems: 5,
-  maxItems: 5,
-};
-const part3 = { type: "object", properties: { first: part2, second: part1 } };
-const part4 = {
   type: "union",
   options: [{ type: "number", checks: { format: "integer", min: 0 } }, { type: "null" }],
 };
-const part5 = {
+const part3 = {
   type: "tuple",
   items: [
     { type: "number", checks: { format: "integer", min: 0 } },
-    part4,
+    part2,
     { type: "string", checks: { max: 255 } },
     { type: "string", checks: { max: 1024 } },
   ],
   required: 4,
 };
-const part6 = { type: "object", fields: { file: part5 }, optional: ["file"] };
-const part7 = {
+const part4 = { type: "object", fields: { file: part3 }, optional: ["file"] };
+const part5 = {
   type: "tuple",
   items: [
     { type: "number", checks: { format: "integer", min: 0 } },
-    part4,
+    part2,
     { type: "string", checks: { max: 255 } },
     { type: "string", checks: { max: 1024 } },
     { type: "string", checks: { max: 32 } },
   ],
   required: 5,
 };
-const part8 = {
+const part6 = {
   type: "object",
-  fields: { first: part7, second: part5 },
+  fields: { first: part5, second: part3 },
   optional: ["first", "second"],
 };
 
@@ -67,23 +48,27 @@ export const blobsTooling: ServiceTooling = {
     put: {
       input: {
         type: "object",
-        properties: { note: { type: "string" }, file: part1 },
+        properties: { note: { type: "string" }, file: { "x-quicrpc-type": "blob" } },
         required: ["note", "file"],
       },
       output: { type: "string" },
     },
     get: {
       input: { type: "string" },
-      output: { type: "object", properties: { file: part1 } },
+      output: { type: "object", properties: { file: { "x-quicrpc-type": "blob" } } },
     },
     check: {
-      input: { type: "object", properties: { file: part2 }, required: ["file"] },
+      input: {
+        type: "object",
+        properties: { file: { "x-quicrpc-type": "blob" } },
+        required: ["file"],
+      },
       output: { type: "string" },
     },
     same: {
       docs: "Gives back what was sent, and asks for its digest.",
-      input: part3,
-      output: part3,
+      input: part1,
+      output: part1,
     },
   },
   snapshot: {
@@ -117,13 +102,13 @@ export const blobsTooling: ServiceTooling = {
       },
     },
     types: {
-      BlobsPutInput: { type: "object", fields: { note: { type: "string" }, file: part5 } },
-      BlobsGetOutput: part6,
-      BlobsGetOutputParsed: part6,
-      BlobsCheckInput: { type: "object", fields: { file: part7 } },
-      BlobsSameInput: part8,
-      BlobsSameOutput: part8,
-      BlobsSameOutputParsed: part8,
+      BlobsPutInput: { type: "object", fields: { note: { type: "string" }, file: part3 } },
+      BlobsGetOutput: part4,
+      BlobsGetOutputParsed: part4,
+      BlobsCheckInput: { type: "object", fields: { file: part5 } },
+      BlobsSameInput: part6,
+      BlobsSameOutput: part6,
+      BlobsSameOutputParsed: part6,
     },
   },
 };
