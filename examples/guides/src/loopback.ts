@@ -8,6 +8,7 @@ import { onTestFinished } from "vitest";
 
 type Node = typeof node;
 type Browser = typeof browser;
+type Targets = Parameters<Node["connectPool"]>[0];
 
 const folder = mkdtempSync(join(tmpdir(), "quicrpc-guides-"));
 /** URLs of what this test serves. */
@@ -16,6 +17,10 @@ const served: string[] = [];
 /** Where this machine has the file that a guide names: in a folder of the tests. */
 export function placed(path: string): string {
   return join(folder, path.replaceAll("/", "-"));
+}
+
+function isList(targets: Targets): targets is Extract<Targets, readonly unknown[]> {
+  return Array.isArray(targets);
 }
 
 /** What a test opens is closed when it is over, the last first. */
@@ -55,9 +60,11 @@ export function nodeOnLoopback(actual: Node): Node {
       kept(await actual.connect(reached(url), await trusting(reached(url), options))),
     dial: async (url: string, options = {}) =>
       kept(await actual.dial(reached(url), await trusting(reached(url), options))),
-    connectPool: async (targets: readonly string[], options = {}) => {
-      const at = targets.map(reached);
-      return kept(await actual.connectPool(at, await trusting(at[0] ?? "", options)));
+    connectPool: async (targets: Targets, options = {}) => {
+      // Those that a pool finds are served by this test, and known by their own URLs.
+      const at = isList(targets) ? targets.map((target) => reached(String(target))) : targets;
+      const first = isList(at) ? String(at[0]) : "quic://found";
+      return kept(await actual.connectPool(at, await trusting(first, options)));
     },
     watchTls: (
       server: Parameters<Node["watchTls"]>[0],

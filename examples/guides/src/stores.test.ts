@@ -6,10 +6,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createOnceKey } from "@quicrpc/core/once";
-import { connect, devCertificate } from "@quicrpc/node";
+import { connect, devCertificate, serve } from "@quicrpc/node";
 import { createClient } from "redis";
 import { expect, it, onTestFinished, vi } from "vitest";
+import { announceOrders, findOrders } from "./found.js";
 import { createBankClient, createBankRouter } from "./generated/bank.js";
+import { createOrdersClient, createOrdersRouter } from "./generated/orders.js";
 import { chatOverNats } from "./nats.js";
 import { serveOnceByRedis } from "./redis.js";
 
@@ -21,6 +23,15 @@ vi.mock(import("redis"), async (actual) => {
   const onLoopback = ({ commandOptions }: { readonly commandOptions?: object } = {}): unknown =>
     createClient({ ...(commandOptions && { commandOptions }), socket: { path: at.redis } } as never);
   return { ...rest, createClient: onLoopback as typeof createClient };
+});
+vi.mock(import("@nats-io/transport-node"), async (actual) => {
+  const { connect, ...rest } = await actual();
+  const onLoopback: typeof connect = async () => {
+    const nats = await connect({ servers: at.nats });
+    onTestFinished(() => nats.close());
+    return nats;
+  };
+  return { ...rest, connect: onLoopback };
 });
 vi.mock(import("@quicrpc/nats"), async (actual) => {
   const { natsTopics, ...rest } = await actual();
@@ -51,6 +62,15 @@ async function started(command: string, options: readonly string[], ready: RegEx
   });
 }
 
+async function startNats(): Promise<void> {
+  const [, port] = await started(
+    natsServer ?? "",
+    ["-a", "127.0.0.1", "-p", "-1", "-js", "-sd", mkdtempSync(join(tmpdir(), "quicrpc-nats-"))],
+    /Listening for client connections on [\d.]+:(\d+)[^]*Server is ready/,
+  );
+  at.nats = `127.0.0.1:${port}`;
+}
+
 it.skipIf(redisServer === undefined)("a call takes effect once, by Redis", async () => {
   const folder = mkdtempSync(join(tmpdir(), "quicrpc-redis-"));
   at.redis = join(folder, "redis.sock");
@@ -71,12 +91,7 @@ it.skipIf(redisServer === undefined)("a call takes effect once, by Redis", async
 });
 
 it.skipIf(natsServer === undefined)("a message crosses NATS", async () => {
-  const [, port] = await started(
-    natsServer ?? "",
-    ["-a", "127.0.0.1", "-p", "-1", "-js", "-sd", mkdtempSync(join(tmpdir(), "quicrpc-nats-"))],
-    /Listening for client connections on [\d.]+:(\d+)[^]*Server is ready/,
-  );
-  at.nats = `127.0.0.1:${port}`;
+  await startNats();
   const chat = await chatOverNats();
   const items = await chat.room.subscribe({ id: "7" });
   await chat.room.publish({ id: "7", message: { from: "Ada", text: "hello" } });
@@ -84,4 +99,14 @@ it.skipIf(natsServer === undefined)("a message crosses NATS", async () => {
     expect(message).toEqual({ from: "Ada", text: "hello" });
     break;
   }
+});
+
+it.skipIf(natsServer === undefined)("a pool finds a server that NATS knows", async () => {
+  await startNats();
+  const router = createOrdersRouter({ async *list() {}, prices: () => ({ tea: 3 }), cancel() {} });
+  const { urls } = await serve({ listen: "quic://0.0.0.0:4433", tls: await devCertificate(), routers: [router] });
+  const leave = await announceOrders(urls[0] ?? "");
+  const pool = await findOrders();
+  expect(await createOrdersClient(pool).prices()).toEqual({ tea: 3 });
+  leave();
 });
