@@ -19,7 +19,8 @@ export function placed(path: string): string {
   return join(folder, path.replaceAll("/", "-"));
 }
 
-function isList(targets: Targets): targets is Extract<Targets, readonly unknown[]> {
+/** Whether targets are the URLs that a guide names. */
+function isList(targets: Targets | readonly string[]): targets is readonly string[] {
   return Array.isArray(targets);
 }
 
@@ -62,8 +63,8 @@ export function nodeOnLoopback(actual: Node): Node {
       kept(await actual.dial(reached(url), await trusting(reached(url), options))),
     connectPool: async (targets: Targets, options = {}) => {
       // Those that a pool finds are served by this test, and known by their own URLs.
-      const at = isList(targets) ? targets.map((target) => reached(String(target))) : targets;
-      const first = isList(at) ? String(at[0]) : "quic://found";
+      const at = isList(targets) ? targets.map(reached) : targets;
+      const first = isList(at) ? (at[0] ?? "") : "quic://found";
       return kept(await actual.connectPool(at, await trusting(first, options)));
     },
     watchTls: (
