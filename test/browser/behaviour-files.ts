@@ -116,9 +116,9 @@ export const files: readonly ({ readonly file: string } & Readonly<Partial<Recor
     ponyfill: 22,
     createStreamSession: 22,
   },
-  { file: "cursors", webtransport: 4, firefox: 4, websocket: 4, connectWebTransport: 4, ponyfill: 0 },
+  { file: "cursors", webtransport: 4, firefox: 4, websocket: 4, connectWebTransport: 4 },
   { file: "once", webtransport: 6, firefox: 6, websocket: 6, connectWebTransport: 6, ponyfill: 0 },
-  { file: "resumable", webtransport: 4, firefox: 4, websocket: 4, connectWebTransport: 4, ponyfill: 0 },
+  { file: "resumable", webtransport: 4, firefox: 4, websocket: 4, connectWebTransport: 4 },
   { file: "topics", webtransport: 7, firefox: 6, websocket: 7, connectWebTransport: 7, ponyfill: 0 },
   { file: "unserved", webtransport: 2, firefox: 2, websocket: 2, connectWebTransport: 2, ponyfill: 0 },
 ];
