@@ -129,6 +129,13 @@ describe("a callee that does not keep to the protocol", () => {
     expect(await next.outcome).toMatchObject({ code: "not_found", message: "gone" });
   });
 
+  it("what belongs to a call ends the lane where it comes ahead of the hello", async () => {
+    const { stream, outcome } = await call("lane");
+    await stream.send("4002 0e 00");
+    expect(await outcome).toMatchObject({ code: "internal", message: expect.stringContaining("hello") as string });
+    expect(stream.resetCode).toBe(PROTOCOL_ERROR);
+  });
+
   it("items sent without credit end the lane", async () => {
     const stream = session.serverStream(methods.items, { n: 100 }, { via: "lane" });
     await settle();
