@@ -10,6 +10,7 @@ const everything = [
   ran("packages/quic/test/browser.test.ts", "passed", "skipped"),
   ran("test/browser/memory.test.ts", "passed"),
   ran("test/browser/firefox.test.ts", "passed"),
+  ran("test/browser/cluster.test.ts", "passed"),
 ];
 
 describe("a run says what it left out", () => {
@@ -42,6 +43,11 @@ describe("a run says what it left out", () => {
       expect.stringMatching(/chromium was left out \(skipped: test\/browser\/whiteboard\.test\.ts\).*apt-get install/),
     ]);
     expect(missingChapters(skipped, [])).toEqual([]);
+    const balancers = [...everything.slice(0, -1), ran("test/browser/cluster.test.ts", "skipped")];
+    expect(missingChapters(balancers, wanted)).toEqual([]);
+    expect(missingChapters(balancers, ["cluster"])).toEqual([
+      expect.stringMatching(/cluster was left out \(skipped: .*apt-get install chromium haproxy/),
+    ]);
     expect(missingChapters(everything, ["safari"])).toEqual(["QUICRPC_CHAPTERS: safari is no chapter"]);
   });
 });

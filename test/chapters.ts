@@ -23,13 +23,19 @@ const CHAPTERS: readonly Chapter[] = [
   { name: "engine", holds: /^packages\/quic\/test\/(?!runtimes)/, needs: "cargo, to build the QUIC engine" },
   {
     name: "chromium",
-    holds: /^(test\/browser\/(?!firefox)|packages\/quic\/test\/browser\.test)/,
+    holds: /^(test\/browser\/(?!firefox|cluster)|packages\/quic\/test\/browser\.test)/,
     needs: "a Chromium: as root `apt-get install chromium`, or QUICRPC_CHROMIUM=<path>",
   },
   {
     name: "firefox",
     holds: /^test\/browser\/firefox/,
     needs: "a Firefox: as root `apt-get install firefox-esr`, or QUICRPC_FIREFOX=<path>",
+  },
+  {
+    name: "cluster",
+    holds: /^test\/browser\/cluster/,
+    needs:
+      "a Chromium, HAProxy and a NATS server: as root `apt-get install chromium haproxy`, and `npm run nats-server`",
   },
 ];
 
