@@ -28,7 +28,18 @@ export const packages = {
 
 /** The folder whose own folders are layered, and its files that may import all of them: its entries. */
 export const layered = "packages/core/src";
-export const entries = ["index", "generated", "transports", "topic", "once", "blob", "measure", "proof", "records"];
+export const entries = [
+  "index",
+  "generated",
+  "transports",
+  "topic",
+  "once",
+  "blob",
+  "measure",
+  "pool",
+  "proof",
+  "records",
+];
 
 /** Folders of `layered`, lowest layer first: one imports those of lower layers, and none of its own. Other files are below them all. */
 export const layers = [

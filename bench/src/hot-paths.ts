@@ -1,4 +1,5 @@
-import { createMemoryPair, createSession, type Session } from "@quicrpc/core";
+import { createSession, type Session } from "@quicrpc/core";
+import { createMemoryPair } from "@quicrpc/core/transport";
 import { connect, devCertificate, serve } from "@quicrpc/node";
 import { benchMethods, createBenchClient, createBenchRouter } from "./generated/bench.js";
 

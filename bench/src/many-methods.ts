@@ -1,6 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { createMemoryPair, createSession } from "@quicrpc/core";
+import { createSession } from "@quicrpc/core";
+import { createMemoryPair } from "@quicrpc/core/transport";
 import { createRouter, defineMethod, zodCodec } from "@quicrpc/core/generated";
 import { z } from "zod";
 import type { GrowthRow } from "./growth.js";

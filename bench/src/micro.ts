@@ -1,6 +1,7 @@
 // The pieces of a call, each beside the nearest library: `npm run bench:micro [-- --json]`.
 import { createClient, createRouterTransport } from "@connectrpc/connect";
-import { createMemoryPair, createSession } from "@quicrpc/core";
+import { createSession } from "@quicrpc/core";
+import { createMemoryPair } from "@quicrpc/core/transport";
 import { createRouter, defineMethod, zodCodec } from "@quicrpc/core/generated";
 import { initTRPC } from "@trpc/server";
 import { newMessagePortRpcSession, RpcTarget, type RpcStub } from "capnweb";

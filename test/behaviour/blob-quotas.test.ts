@@ -1,5 +1,6 @@
 // Blobs in progress are bounded for each principal, over sessions of every kind.
-import { createMemoryPair, createSession, type Router, ServerLoad, type Session } from "@quicrpc/core";
+import { createSession, type Router, ServerLoad, type Session } from "@quicrpc/core";
+import { createMemoryPair } from "@quicrpc/core/transport";
 import type { BlobSource } from "@quicrpc/core/blobs";
 import { createRouter } from "@quicrpc/core/generated";
 import { describe, expect, it } from "vitest";

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
-import type { DirectStream, TransportSession } from "@quicrpc/core/transport";
-import type { ErrorHook, Session, SessionOptions } from "@quicrpc/core";
+import type { DirectStream, ErrorHook, TransportSession } from "@quicrpc/core/transport";
+import type { Session, SessionOptions } from "@quicrpc/core";
 import { describe, expect, it } from "vitest";
 import { streamError } from "../../packages/core/dist/transport/stream-errors.js";
 import { kindsFor, type Pair } from "./kinds.js";

@@ -1,4 +1,4 @@
-import { type CallOptions, type Metadata, type MetadataInit, RpcError, type Session } from "@quicrpc/core";
+import { type CallOptions, type Metadata, RpcError, type Session } from "@quicrpc/core";
 import { describe, expect, it } from "vitest";
 import { describeCalls } from "./describe-calls.js";
 import { kinds } from "./kinds.js";
@@ -162,7 +162,7 @@ describeCalls("metadata", (on) => {
   });
 
   it("C40 reserved keys and what cannot be a key are refused before anything is sent", async () => {
-    const refused: MetadataInit[] = [
+    const refused: ConstructorParameters<typeof Metadata>[0][] = [
       { "quicrpc-timeout": "1" },
       { "QUICRPC-x": "1" },
       { "": "1" },

@@ -1,5 +1,6 @@
 import { createRouter, defineMethod, zodCodec } from "@quicrpc/core/generated";
-import { type FailureSite, RpcError, type Session } from "@quicrpc/core";
+import { RpcError, type Session } from "@quicrpc/core";
+import type { ErrorHook } from "@quicrpc/core/transport";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { kinds, type Pair } from "./kinds.js";
@@ -37,15 +38,13 @@ const router = createRouter(served, {
   },
 });
 
-interface Told extends FailureSite {
-  readonly error: unknown;
-}
+type Told = Parameters<ErrorHook>[1] & { readonly error: unknown };
 
 /** A pair, and what the server's `onError` received. */
 async function connect(kind: (typeof kinds)[number]): Promise<{ pair: Pair; told: Told[]; next: () => Promise<void> }> {
   const told: Told[] = [];
   let wake: (() => void) | undefined;
-  const onError = (error: unknown, site: FailureSite): void => {
+  const onError: ErrorHook = (error, site) => {
     told.push({ error, ...site });
     wake?.();
   };

@@ -1,4 +1,5 @@
-import { createMemoryPair, createSession, type ItemStream, RpcError, type Session } from "@quicrpc/core";
+import { createSession, type ItemStream, RpcError, type Session } from "@quicrpc/core";
+import { createMemoryPair } from "@quicrpc/core/transport";
 import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { kinds, type Pair } from "./kinds.js";

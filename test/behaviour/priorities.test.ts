@@ -1,7 +1,7 @@
 // A call's priority reaches the stream that it travels on, at both ends, and what is urgent leaves first.
-import { createMemoryPair, createSession } from "@quicrpc/core";
+import { createSession } from "@quicrpc/core";
 import { createRouter, defineMethod, zodCodec } from "@quicrpc/core/generated";
-import type { DirectSession } from "@quicrpc/core/transport";
+import { createMemoryPair, type DirectSession } from "@quicrpc/core/transport";
 import { beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { kinds } from "./kinds.js";

@@ -285,7 +285,7 @@ describe.each(kindsFor("C91") as readonly LocalKind[])("proof of a key: $name", 
 /** The far end of a connection sees other keying material than the near one, as behind a proxy that ends TLS. */
 describe("proof of a key through a proxy", () => {
   it("C91 a proof holds by its nonce, and is not bound", async () => {
-    const { createMemoryPair } = await import("@quicrpc/core");
+    const { createMemoryPair } = await import("@quicrpc/core/transport");
     const material = (byte: number) => async () => new Uint8Array(32).fill(byte);
     const [near, far] = createMemoryPair();
     Object.assign(near, { exportKeyingMaterial: material(1) });

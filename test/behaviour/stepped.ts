@@ -1,12 +1,13 @@
-import { createMemoryPair, createSession, type Session, type SessionOptions } from "@quicrpc/core";
-import type {
-  DirectSession,
-  DirectStream,
-  DirectStreamHandler,
-  SoleStream,
-  TransportSession,
-  WebTransportSession,
-  WebTransportStream,
+import { createSession, type Session, type SessionOptions } from "@quicrpc/core";
+import {
+  createMemoryPair,
+  type DirectSession,
+  type DirectStream,
+  type DirectStreamHandler,
+  type SoleStream,
+  type TransportSession,
+  type WebTransportSession,
+  type WebTransportStream,
 } from "@quicrpc/core/transport";
 
 /** Told of each step: before what arrives is delivered, soon after what is sent. It may end the session. */

@@ -7,14 +7,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect as connectTls, createServer as createTlsServer } from "node:tls";
 import { MessageChannel } from "node:worker_threads";
-import { createMemoryPair, DEFAULT_LIMITS } from "@quicrpc/core";
+import { DEFAULT_LIMITS } from "@quicrpc/core";
 import {
+  createMemoryPair,
   type DirectSession,
   messagePortTransport,
-  type WebTransportSession,
+  PageGuard,
   webSocketTransport,
   webStreamTransport,
-  PageGuard,
+  type WebTransportSession,
 } from "@quicrpc/core/transport";
 import { failsTransport } from "@quicrpc/fails-components";
 import { devCertificate, nodeStreamTransport } from "@quicrpc/node";

@@ -1,7 +1,6 @@
 import {
   type Caller,
   createCaller,
-  createMemoryPair,
   createSession,
   type DuplexStream,
   interceptCaller,
@@ -9,6 +8,7 @@ import {
   RpcError,
   type TypedCaller,
 } from "@quicrpc/core";
+import { createMemoryPair } from "@quicrpc/core/transport";
 import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { createQueries } from "@quicrpc/query";
 import { QueryClient } from "@tanstack/react-query";

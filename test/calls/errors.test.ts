@@ -2,14 +2,14 @@
 import {
   createConnection,
   createLocalCaller,
-  createMemoryPair,
-  createPool,
   createSession,
   interceptCaller,
   RpcError,
   type Session,
   type TypedCaller,
 } from "@quicrpc/core";
+import { createMemoryPair } from "@quicrpc/core/transport";
+import { createPool } from "@quicrpc/core/pool";
 import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { createReflection } from "@quicrpc/services";
 import { afterEach, describe, expect, it } from "vitest";

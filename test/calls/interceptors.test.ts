@@ -3,21 +3,18 @@ import {
   authentication,
   bearerToken,
   type TypedCaller,
-  type CallLog,
   concurrencyLimit,
   ContextValue,
-  createMemoryPair,
   createSession,
   defaultTimeout,
   type Interceptor,
   interceptCaller,
   interceptRouter,
-  type Logger,
   logging,
   retry,
-  type RetryOptions,
   RpcError,
 } from "@quicrpc/core";
+import { createMemoryPair } from "@quicrpc/core/transport";
 import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { pino } from "pino";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -77,7 +74,7 @@ describe("retry", () => {
     };
     return { times, handle };
   };
-  const full: RetryOptions = { initialDelayMs: 100, random: () => 1 };
+  const full: Parameters<typeof retry>[0] = { initialDelayMs: 100, random: () => 1 };
 
   it("makes idempotent calls again, with delays that grow up to the largest", async () => {
     vi.useFakeTimers();
@@ -196,10 +193,11 @@ describe("retry", () => {
 });
 
 describe("logging", () => {
-  type Line = { level: string; fields: CallLog; message: string };
+  type Logger = Parameters<typeof logging>[0];
+  type Line = { level: string; fields: { durationMs: number; err?: unknown }; message: string };
   const recording = (lines: Line[]): Logger => {
     const at = (level: string) => (fields: object, message: string) =>
-      void lines.push({ level, fields: fields as CallLog, message });
+      void lines.push({ level, fields: fields as Line["fields"], message });
     return { info: at("info"), warn: at("warn"), error: at("error") };
   };
 
@@ -233,7 +231,7 @@ describe("logging", () => {
 
   it("takes pino, which writes the error of a call with its stack", async () => {
     const lines: string[] = [];
-    const logger: Logger = pino({ level: "info", base: null }, { write: (line) => void lines.push(line) });
+    const logger = pino({ level: "info", base: null }, { write: (line) => void lines.push(line) });
     const handle = (input: unknown): unknown => {
       if (input === "crash") throw new TypeError("the secret");
       if (input === "fail") throw new RpcError("not_found", "no such thing");
@@ -265,8 +263,7 @@ describe("logging", () => {
   });
 
   it("takes the console", () => {
-    const logger: Logger = console;
-    expect(logging(logger)).toBeTypeOf("function");
+    expect(logging(console)).toBeTypeOf("function");
   });
 });
 

@@ -1,4 +1,5 @@
-import { createMemoryPair, createSession, json } from "@quicrpc/core";
+import { createSession, json } from "@quicrpc/core";
+import { createMemoryPair } from "@quicrpc/core/transport";
 import { msgpackRecords } from "@quicrpc/core/records";
 import { nodeCompressions } from "../../packages/node/src/compression.js";
 import { framed } from "../behaviour/raw.js";

@@ -9,7 +9,11 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const read = (...path: string[]): Promise<string> => readFile(join(root, ...path), "utf8");
 
 async function namesOf(entry: string): Promise<string[]> {
-  const text = (await read("packages/core/src", entry)).replaceAll(/\/\/.*$/gm, "");
+  let text = (await read("packages/core/src", entry)).replaceAll(/\/\/.*$/gm, "");
+  for (const [, path = ""] of text.matchAll(/^export type \* from "(.*)\.js"/gm)) {
+    const declared = (await read("packages/core/src", `${path}.ts`)).matchAll(/^export interface (\w+)/gm);
+    for (const [, name] of declared) text += `{ ${name} }`;
+  }
   const lists = [...text.matchAll(/\{([^}]*)\}/g)].flatMap(([, list = ""]) => list.split(","));
   return lists.map((name) => name.trim().replace(/^type /, "")).filter((name) => name !== "");
 }
@@ -24,7 +28,7 @@ beforeAll(async () => {
 
 it("what applications import is little, and documented", async () => {
   const names = await namesOf("index.ts");
-  expect(names.length).toBeLessThanOrEqual(80);
+  expect(names.length).toBeLessThanOrEqual(62);
   expect(names.filter((name) => !new RegExp(`\`[^\`]*\\b${name}\\b`).test(docs))).toEqual([]);
 });
 
@@ -38,4 +42,15 @@ it("a name that generated code has of its entry means the same everywhere", asyn
   const twice = (generated ?? []).filter((name) => others.has(name) && !shared.has(name));
   // `bytes` and `stream` of schemas are other functions than the pieces of codecs.
   expect(twice).toEqual(["bytes"]);
+});
+
+it("what Node loads of a package is of one set of files, whichever entry it has it from", async () => {
+  for (const folder of await readdir(join(root, "packages"))) {
+    const { exports } = JSON.parse(await read("packages", folder, "package.json")) as {
+      exports?: Record<string, string | { node?: string }>;
+    };
+    const entries = Object.entries(exports ?? {}).filter(([, entry]) => typeof entry === "object");
+    const bundled = entries.map(([path, entry]) => [path, typeof entry === "object" && entry.node !== undefined]);
+    expect(new Set(bundled.map(([, has]) => has)).size, `${folder}: ${JSON.stringify(bundled)}`).toBeLessThanOrEqual(1);
+  }
 });

@@ -1,6 +1,7 @@
 // Hooks of a server that throw or reject, over every listener: each costs the peer its session and goes to onError, and the
 // process goes on. (An exception or rejection that nobody catches fails the run.)
-import type { FailureSite, RpcError } from "@quicrpc/core";
+import type { RpcError } from "@quicrpc/core";
+import type { ErrorHook } from "@quicrpc/core/transport";
 import { createRouter } from "@quicrpc/core/generated";
 import { devCertificate, dial, type DialOptions, serve, type ServeOptions, type Server } from "@quicrpc/node";
 import { Endpoint } from "@quicrpc/quic";
@@ -33,7 +34,7 @@ describe.each(LISTENERS)("hooks of a server over $name", ({ listen: url, options
     readonly seen: string[] = [];
     private readonly waiting: (() => void)[] = [];
 
-    readonly onError = (error: unknown, { method }: FailureSite): void => {
+    readonly onError: ErrorHook = (error, { method }) => {
       this.seen.push(`${method}: ${(error as Error).message}`);
       for (const wake of this.waiting.splice(0)) wake();
     };

@@ -126,7 +126,7 @@ export async function inPage(hashes: browser.CertificateHash[]): Promise<void> {
   await clientItems(createFeedClient(connection));
   const feed = queries.createQueries(feedMethods, connection);
   void feed.read.queryOptions({ id: 1 });
-  const [here] = core.createMemoryPair();
+  const [here] = transport.createMemoryPair();
   core.createSession(here, { routers: [createFeedRouter(handlers)], connection: { user: "" } });
   const { hash } = { hash: { algorithm: "sha-256", value: new Uint8Array(32) } };
   await browser.connect("https://localhost:4433", { serverCertificateHashes: [hash] });

@@ -1,5 +1,5 @@
 // What `require` finds of each package that a Node program loads.
-const { createMemoryPair } = require("@quicrpc/core");
+const { createLocalCaller } = require("@quicrpc/core");
 const { encoder } = require("@quicrpc/core/generated");
 const { messagePortTransport } = require("@quicrpc/core/transport");
 const { dial } = require("@quicrpc/browser");
@@ -10,7 +10,7 @@ const { createQueries } = require("@quicrpc/query");
 const { createHealth } = require("@quicrpc/services");
 
 const found = {
-  createMemoryPair,
+  createLocalCaller,
   encoder,
   messagePortTransport,
   dial,

@@ -1,4 +1,5 @@
-import { createMemoryPair, createSession } from "@quicrpc/core";
+import { createSession } from "@quicrpc/core";
+import { createMemoryPair } from "@quicrpc/core/transport";
 import { createRouter, defaultServiceId, defineMethod, zodCodec } from "@quicrpc/core/generated";
 import { z } from "zod";
 

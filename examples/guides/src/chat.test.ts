@@ -1,4 +1,5 @@
-import { createConnection, createMemoryPair, createSession, type Session } from "@quicrpc/core";
+import { createConnection, createSession, type Session } from "@quicrpc/core";
+import { createMemoryPair } from "@quicrpc/core/transport";
 import { expect, it } from "vitest";
 import { ChatLog, createChat, follow } from "./chat.js";
 import { createChatClient } from "./generated/chat.js";

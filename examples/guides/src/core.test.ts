@@ -1,6 +1,6 @@
 import { gunzipSync } from "node:zlib";
-import { createLocalCaller, createMemoryPair, createSession } from "@quicrpc/core";
-import { webStreamTransport } from "@quicrpc/core/transport";
+import { createLocalCaller, createSession } from "@quicrpc/core";
+import { createMemoryPair, webStreamTransport } from "@quicrpc/core/transport";
 import { expect, it, vi } from "vitest";
 import { besideAnother, localOrders, tunnel, tunnelRouter, withinAnother } from "./core.js";
 import { createOrdersClient, createOrdersRouter } from "./generated/orders.js";

@@ -1,4 +1,5 @@
-import { createConnection, createMemoryPair, createSession, type Session } from "@quicrpc/core";
+import { createConnection, createSession, type Session } from "@quicrpc/core";
+import { createMemoryPair } from "@quicrpc/core/transport";
 import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 
 const chat = { name: "chat.v1.Chat", id: 1 };

@@ -1,4 +1,5 @@
-import { createMemoryPair, createSession } from "@quicrpc/core";
+import { createSession } from "@quicrpc/core";
+import { createMemoryPair } from "@quicrpc/core/transport";
 import { devCertificate, nodeCompressions, serve } from "@quicrpc/node";
 import { expect, it, vi } from "vitest";
 import { createOrdersClient, createOrdersRouter } from "./generated/orders.js";

@@ -80,7 +80,7 @@ export interface DialOptions<Context = unknown> extends Omit<SessionOptions<Cont
 }
 
 /**
- * Makes one session, as `connect` does, that does not heal: for `createPool` of core, say. Rejects with a
+ * Makes one session, as `connect` does, that does not heal: for `createPool` of `@quicrpc/core/pool`, say. Rejects with a
  * `TransportError` that says what became of each transport, and with `TypeError` for a URL of another scheme.
  */
 export async function dial<Context = unknown>(

@@ -1,5 +1,5 @@
-import type { Awaitable, ClientSessionOptions } from "@quicrpc/core/transport";
-import { type Connection, type ConnectionOptions, createConnection, type Session, TransportError } from "@quicrpc/core";
+import type { Awaitable, ClientSessionOptions, ConnectionOptions } from "@quicrpc/core/transport";
+import { type Connection, createConnection, type Session, TransportError } from "@quicrpc/core";
 import { PageLife } from "./page.js";
 import type { BrowserTransport, Reached, TransportInUse } from "./transport.js";
 import { FORBIDDEN } from "./unreached.js";

@@ -1,4 +1,5 @@
-import { createPool, type Session } from "@quicrpc/core";
+import type { Session } from "@quicrpc/core";
+import { createPool } from "@quicrpc/core/pool";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type BrowserConnection, connect, type ConnectOptions, connectWebTransport, dial } from "../dist/index.js";
 import { methods, Network, pass } from "./network.js";

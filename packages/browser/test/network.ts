@@ -1,6 +1,12 @@
-import { type CloseInfo, type DirectSession, type ForeignClient, webSocketTransport } from "@quicrpc/core/transport";
+import {
+  type CloseInfo,
+  createMemoryPair,
+  type DirectSession,
+  type ForeignClient,
+  webSocketTransport,
+} from "@quicrpc/core/transport";
 import type { HttpProvider, HttpSettings } from "@quicrpc/browser";
-import { createMemoryPair, createSession, type Session } from "@quicrpc/core";
+import { createSession, type Session } from "@quicrpc/core";
 import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { vi } from "vitest";
 

@@ -42,6 +42,7 @@ export {
   type ServiceTooling,
   type Via,
 } from "./contract/descriptor.js";
+export type { DeclaredError } from "./contract/error-schema.js";
 export type { ErrorDescriptor, RpcErrorOf } from "./contract/method-errors.js";
 export { type CursorOption, type ItemCursor, itemCursor } from "./contract/cursor.js";
 export { isBytesSchema, isStreamSchema, type Payload } from "./contract/schema.js";

@@ -15,9 +15,11 @@ export { fromBase64, toBase64 } from "./call/messages/base64.js";
 export { POOL_OPTIONS } from "./balance/option-names.js";
 export { checkOptions, type OptionNames } from "./check-options.js";
 export { type Backoff, backoffDelay } from "./backoff.js";
+export type { ConnectionOptions } from "./connection/connection.js";
 export { type Loss, race, type RaceOptions, type Won } from "./connection/race.js";
 export { CONNECTION_OPTIONS } from "./connection/option-names.js";
 export type { AnyAnswer, BeginCall, Resumption } from "./call/base-caller.js";
+export type { Compression } from "./contract/compression.js";
 export { requirePositions } from "./contract/cursor.js";
 export { declaredError } from "./contract/method-errors.js";
 export { failureOf as callFailureOf } from "./client/failure.js";
@@ -52,6 +54,7 @@ export { type AllowedOrigins, PageGuard } from "./server/page-guard.js";
 export type { OnceSettings } from "./server/once/once-options.js";
 export { OnceService } from "./server/once/once-service.js";
 export { callBytes, ServedCall, type ServedCallSettings } from "./server/served-call.js";
+export type { ErrorHook } from "./server/dispatch.js";
 export { errorHook } from "./server/error-hook.js";
 export { forwardedFrom } from "./errors.js";
 export { runNotification } from "./server/notification.js";
@@ -84,6 +87,7 @@ export type {
 export { expiredPosition, type Journal, type LogEntry, MemoryLog } from "./topics/memory-log.js";
 export { isDenied, refusalCode, SessionCode } from "./transport/close-codes.js";
 export { type Greeting, type GreetingOptions, receiveGreeting } from "./transport/greeting.js";
+export { createMemoryPair } from "./transport/memory.js";
 export { messagePortTransport, type MessagePortLike } from "./transport/message-port.js";
 export type {
   CloseInfo,

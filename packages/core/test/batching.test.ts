@@ -1,5 +1,5 @@
-import { createMemoryPair, createSession, type Session } from "@quicrpc/core";
-import type { DirectSession, DirectStream } from "@quicrpc/core/transport";
+import { createSession, type Session } from "@quicrpc/core";
+import { createMemoryPair, type DirectSession, type DirectStream } from "@quicrpc/core/transport";
 import { beforeEach, describe, expect, it } from "vitest";
 import { behaviourRouter, methods, Witness } from "../../../test/behaviour/service.js";
 

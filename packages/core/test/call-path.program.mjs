@@ -1,6 +1,7 @@
 // Prints, as JSON, the modules of core whose code runs for a unary call: on the way out, and on the way back. docs/one-call.md names them.
 // Of single files, which coverage can tell apart: Node gets bundles from the names of packages.
-import { createClientSession, createMemoryPair } from "../dist/index.js";
+import { createClientSession } from "../dist/index.js";
+import { createMemoryPair } from "../dist/transports.js";
 import { defineMethod, uncheckedCodec } from "../dist/generated.js";
 import { Session } from "node:inspector/promises";
 import { setTimeout } from "node:timers/promises";

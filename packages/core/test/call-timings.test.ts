@@ -1,4 +1,5 @@
-import { createMemoryPair, createSession, interceptCaller, interceptRouter, RpcError } from "@quicrpc/core";
+import { createSession, interceptCaller, interceptRouter, RpcError } from "@quicrpc/core";
+import { createMemoryPair } from "@quicrpc/core/transport";
 import type { ReceivedBlob } from "@quicrpc/core/blobs";
 import { blobCalls, createRouter, defineMethod, uncheckedCodec, zodCodec } from "@quicrpc/core/generated";
 import { type CallTimings, callTimings, type ServedTimings, sessionStats, timedRouter } from "@quicrpc/core/measure";

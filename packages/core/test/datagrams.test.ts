@@ -1,6 +1,6 @@
-import { createMemoryPair, createSession } from "@quicrpc/core";
+import { createSession } from "@quicrpc/core";
 import { createRouter, defineMethod, zodCodec } from "@quicrpc/core/generated";
-import type { DirectSession } from "@quicrpc/core/transport";
+import { createMemoryPair, type DirectSession } from "@quicrpc/core/transport";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { settle } from "./raw-peer.js";

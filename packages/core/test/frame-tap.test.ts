@@ -1,7 +1,7 @@
-import { createMemoryPair, createSession, type Session } from "@quicrpc/core";
+import { createSession, type Session } from "@quicrpc/core";
 import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { describeFrame, type FrameDescription, tapFrames } from "@quicrpc/core/measure";
-import { messagePortTransport } from "@quicrpc/core/transport";
+import { createMemoryPair, messagePortTransport } from "@quicrpc/core/transport";
 import { expect, it } from "vitest";
 
 const service = { name: "demo.v1.Tapped", id: 513 };

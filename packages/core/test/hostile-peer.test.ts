@@ -1,5 +1,6 @@
 // What a peer that knows only bytes may not do, in process; what concerns every transport is in behaviour/raw-*.test.ts.
-import { createMemoryPair, createSession, type RpcError, type Session } from "@quicrpc/core";
+import { createSession, type RpcError, type Session } from "@quicrpc/core";
+import { createMemoryPair } from "@quicrpc/core/transport";
 import { beforeEach, describe, expect, it } from "vitest";
 import { behaviourRouter, methods, Witness } from "../../../test/behaviour/service.js";
 import { failure } from "../../../test/behaviour/tools.js";

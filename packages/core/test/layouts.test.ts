@@ -1,5 +1,5 @@
-import { createMemoryPair, createSession, type Session, type SessionOptions } from "@quicrpc/core";
-import type { DirectSession } from "@quicrpc/core/transport";
+import { createSession, type Session, type SessionOptions } from "@quicrpc/core";
+import { createMemoryPair, type DirectSession } from "@quicrpc/core/transport";
 import { describe, expect, it } from "vitest";
 import { behaviourRouter, methods, Witness } from "../../../test/behaviour/service.js";
 

@@ -1,8 +1,6 @@
 // Calls of methods that are `once`, in-process.
 import {
-  createMemoryPair,
   createSession,
-  type ErrorHook,
   interceptCaller,
   type Interceptor,
   interceptRouter,
@@ -11,6 +9,7 @@ import {
   rpcError,
   type Session,
 } from "@quicrpc/core";
+import { createMemoryPair, type ErrorHook } from "@quicrpc/core/transport";
 import {
   createOnceKey,
   MemoryOnceStore,

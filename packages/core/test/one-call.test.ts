@@ -1,4 +1,5 @@
-import { createMemoryPair, createSession } from "@quicrpc/core";
+import { createSession } from "@quicrpc/core";
+import { createMemoryPair } from "@quicrpc/core/transport";
 import { createRouter, defineMethod, zodCodec } from "@quicrpc/core/generated";
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";

@@ -1,7 +1,7 @@
 // Users' code that misbehaves, and peers that ask for more than they should have: each costs what it must, and no more.
-import { createMemoryPair, createSession, RpcError, type Session, type SessionOptions } from "@quicrpc/core";
+import { createSession, RpcError, type Session, type SessionOptions } from "@quicrpc/core";
 import { createRouter, defineMethod, uncheckedCodec, zodCodec } from "@quicrpc/core/generated";
-import type { DirectSession, DirectStream } from "@quicrpc/core/transport";
+import { createMemoryPair, type DirectSession, type DirectStream } from "@quicrpc/core/transport";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { behaviourRouter, methods, Witness } from "../../../test/behaviour/service.js";

@@ -1,4 +1,5 @@
-import { createMemoryPair, createSession, type Limits, type Session } from "@quicrpc/core";
+import { createSession, type Limits, type Session } from "@quicrpc/core";
+import { createMemoryPair } from "@quicrpc/core/transport";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { behaviourRouter, methods, Witness } from "../../../test/behaviour/service.js";
 import { failure } from "../../../test/behaviour/tools.js";

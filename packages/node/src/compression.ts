@@ -1,5 +1,5 @@
 import zlib from "node:zlib";
-import type { Compression } from "@quicrpc/core";
+import type { Compression } from "@quicrpc/core/transport";
 
 type Transform = (bytes: Uint8Array, options?: { readonly maxOutputLength: number }) => Uint8Array;
 

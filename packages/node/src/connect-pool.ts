@@ -1,4 +1,5 @@
-import { createPool, type Pool, type PoolOptions, type Session } from "@quicrpc/core";
+import type { Session } from "@quicrpc/core";
+import { createPool, type Pool, type PoolOptions } from "@quicrpc/core/pool";
 import {
   checkOptions,
   type OptionNames,

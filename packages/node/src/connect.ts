@@ -1,13 +1,8 @@
-import {
-  type Connection,
-  type ConnectionOptions,
-  createConnection,
-  interceptCaller,
-  type Session,
-} from "@quicrpc/core";
+import { type Connection, createConnection, interceptCaller, type Session } from "@quicrpc/core";
 import {
   checkOptions,
   CONNECTION_OPTIONS,
+  type ConnectionOptions,
   errorHook,
   type OptionNames,
   publicUrl,

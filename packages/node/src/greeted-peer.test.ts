@@ -1,4 +1,5 @@
-import { createMemoryPair, createSession, DEFAULT_LIMITS } from "@quicrpc/core";
+import { createSession, DEFAULT_LIMITS } from "@quicrpc/core";
+import { createMemoryPair } from "@quicrpc/core/transport";
 import { expect, it } from "vitest";
 import { greetedPeer } from "./greeted-peer.js";
 import type { Arrival } from "./listen/listener.js";

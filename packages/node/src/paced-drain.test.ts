@@ -1,4 +1,5 @@
-import { createMemoryPair, createSession, type Session } from "@quicrpc/core";
+import { createSession, type Session } from "@quicrpc/core";
+import { createMemoryPair } from "@quicrpc/core/transport";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { checkDrain, pacedDrain } from "./paced-drain.js";
 

@@ -2,21 +2,21 @@ import { isIP } from "node:net";
 import { inspect } from "node:util";
 import {
   Authentications,
+  checkOptions,
   type CloseOptions,
   combineRouters,
   errorHook,
+  type ErrorHook,
   guarded,
   OnceService,
   OverloadGuard,
   PageGuard,
   refusalCode,
   type Unacknowledged,
-  checkOptions,
 } from "@quicrpc/core/transport";
 import {
   createSession,
   DEFAULT_LIMITS,
-  type ErrorHook,
   interceptRouter,
   type Limits,
   type Router,

@@ -2,14 +2,8 @@
 import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  type Connection,
-  createConnection,
-  createMemoryPair,
-  createSession,
-  RpcError,
-  type Session,
-} from "@quicrpc/core";
+import { type Connection, createConnection, createSession, RpcError, type Session } from "@quicrpc/core";
+import { createMemoryPair } from "@quicrpc/core/transport";
 import { createBlobId } from "@quicrpc/core/blobs";
 import { createRouter } from "@quicrpc/core/generated";
 import { afterEach, beforeEach, expect, it } from "vitest";

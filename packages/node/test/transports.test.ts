@@ -1,8 +1,8 @@
 import { createServer as createHttpServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { type Code, createCaller, createMemoryPair, RpcError } from "@quicrpc/core";
-import type { DirectSession } from "@quicrpc/core/transport";
+import { type Code, createCaller, RpcError } from "@quicrpc/core";
+import { createMemoryPair, type DirectSession } from "@quicrpc/core/transport";
 import { createRouter, defineMethod, type MethodDescriptor, uncheckedCodec } from "@quicrpc/core/generated";
 import {
   connect,

@@ -16,13 +16,13 @@ import {
 } from "@opentelemetry/sdk-trace-base";
 import {
   type TypedCaller,
-  createMemoryPair,
   createSession,
   type Interceptor,
   interceptCaller,
   interceptRouter,
   RpcError,
 } from "@quicrpc/core";
+import { createMemoryPair } from "@quicrpc/core/transport";
 import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { metrics, tracing } from "@quicrpc/otel";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";

@@ -1,4 +1,5 @@
-import { createMemoryPair, createSession, RpcError, type Session } from "@quicrpc/core";
+import { createSession, RpcError, type Session } from "@quicrpc/core";
+import { createMemoryPair } from "@quicrpc/core/transport";
 import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { QueryClient, QueryObserver, skipToken } from "@tanstack/query-core";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";

@@ -1,5 +1,6 @@
 // The store in Redis: its contract, by a server of its own, which is also killed.
-import { createMemoryPair, createSession, type RpcError } from "@quicrpc/core";
+import { createSession, type RpcError } from "@quicrpc/core";
+import { createMemoryPair } from "@quicrpc/core/transport";
 import { createOnceKey, onceFailure, type OnceStore } from "@quicrpc/core/once";
 import { createRouter, defineMethod, onceCalls, uncheckedCodec } from "@quicrpc/core/generated";
 import { RedisOnceStore } from "@quicrpc/redis";

@@ -1,4 +1,5 @@
-import { createMemoryPair, createSession, type Router, type Session } from "@quicrpc/core";
+import { createSession, type Router, type Session } from "@quicrpc/core";
+import { createMemoryPair } from "@quicrpc/core/transport";
 import { createRouter, defineMethod } from "@quicrpc/core/generated";
 import { describe, expect, it } from "vitest";
 import { createHealthClient, createReflectionClient } from "./index.js";

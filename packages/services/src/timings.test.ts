@@ -1,4 +1,5 @@
-import { createMemoryPair, createSession, interceptRouter, RpcError, type Session } from "@quicrpc/core";
+import { createSession, interceptRouter, RpcError, type Session } from "@quicrpc/core";
+import { createMemoryPair } from "@quicrpc/core/transport";
 import { createRouter, defineMethod, zodCodec } from "@quicrpc/core/generated";
 import { expect, it } from "vitest";
 import { z } from "zod";

@@ -2,11 +2,11 @@ import {
   type Caller,
   type CallOptions,
   createLocalCaller,
-  createMemoryPair,
   createSession,
   type Router,
   type Session,
 } from "@quicrpc/core";
+import { createMemoryPair } from "@quicrpc/core/transport";
 import type { CallTimings } from "@quicrpc/core/measure";
 import type { ReceivedBlob } from "@quicrpc/core/blobs";
 import { blobCalls, createRouter, defineMethod, uncheckedCodec, zodCodec } from "@quicrpc/core/generated";

@@ -1,4 +1,5 @@
-import { createMemoryPair, createSession, type Session, type SessionOptions } from "@quicrpc/core";
+import { createSession, type Session, type SessionOptions } from "@quicrpc/core";
+import { createMemoryPair } from "@quicrpc/core/transport";
 
 /** Both ends of one session. */
 export interface SessionPair {

@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createMemoryPair, createSession, type Session } from "@quicrpc/core";
+import { createSession, type Session } from "@quicrpc/core";
+import { createMemoryPair } from "@quicrpc/core/transport";
 import { createTopics, type Topics } from "@quicrpc/core/topics";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import {

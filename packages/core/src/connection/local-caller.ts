@@ -7,7 +7,7 @@ import type { Session } from "../session/session.js";
 import { createMemoryPair } from "../transport/memory.js";
 
 /** Options of `createLocalCaller`: those of the side that serves. */
-export interface LocalCallerOptions<Context = unknown>
+interface LocalCallerOptions<Context = unknown>
   extends Omit<SessionOptions<Context>, "routers" | "peer" | "credentials" | "metadata"> {
   /** Around each call served, as of `serve`; the first is the outermost. */
   readonly interceptors?: readonly Interceptor[];

@@ -5,13 +5,13 @@ import type { Awaitable } from "../server/router.js";
 import type { InterceptedCall, Interceptor } from "./interceptor.js";
 
 /** Who may call a method: everybody, or those who are known and have all of these scopes. */
-export type Permission = "public" | readonly string[];
+type Permission = "public" | readonly string[];
 
 /** A call as its callee sees it; `Context` is what `authenticate` returns. */
 type AuthorizedCall<Context> = InterceptedCall & { readonly context: CallContext<Context> };
 
 /** Options of `authorize`. */
-export interface AuthorizeOptions<Context = unknown> {
+interface AuthorizeOptions<Context = unknown> {
   /** Returns the scopes of who calls; undefined where nobody is known. */
   readonly scopesOf: (call: AuthorizedCall<Context>) => Awaitable<Iterable<string> | undefined>;
   /**

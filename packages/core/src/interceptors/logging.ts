@@ -4,14 +4,14 @@ import type { InterceptedCall, Interceptor } from "./interceptor.js";
 import { observed } from "./observed.js";
 
 /** A sink of log lines: pino, `console`, and what is shaped like them. */
-export interface Logger {
+interface Logger {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
 }
 
 /** Fields of the log line of a call. */
-export interface CallLog {
+interface CallLog {
   readonly side: "caller" | "callee";
   /** "service/method" */
   readonly method: string;

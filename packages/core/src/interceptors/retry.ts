@@ -6,7 +6,7 @@ import type { InterceptedAnswer, InterceptedCall, Interceptor } from "./intercep
 import { withOutputs } from "./observed.js";
 
 /** Options of `retry`. */
-export interface RetryOptions {
+interface RetryOptions {
   /** How often a call is made at most, the first time included. Default 4. */
   readonly maxAttempts?: number;
   /** The longest delay before the first retry; each further one is `factor` times longer. Default 50 ms. */

@@ -3,7 +3,7 @@ import { RpcError } from "../errors.js";
 import type { Awaitable } from "./router.js";
 
 /** Options of `catchUp`. */
-export interface CatchUpOptions<Item> {
+interface CatchUpOptions<Item> {
   /** The position of an item. */
   readonly cursor: (item: Item) => string | number | bigint;
   /**

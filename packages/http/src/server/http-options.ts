@@ -1,9 +1,10 @@
-import type { ErrorHook, Interceptor, Limits, Router, ServerLoad } from "@quicrpc/core";
+import type { Interceptor, Limits, Router, ServerLoad } from "@quicrpc/core";
 import type { OnceOptions } from "@quicrpc/core/once";
 import type {
   AllowedOrigins,
   Authentications,
   Awaitable,
+  ErrorHook,
   LoadShedder,
   LoadSheddingOptions,
   PrincipalOf,

@@ -1,4 +1,4 @@
-import { type ErrorHook, interceptRouter, type Limits, type Metadata, RpcError, ServerLoad } from "@quicrpc/core";
+import { interceptRouter, type Limits, type Metadata, RpcError, ServerLoad } from "@quicrpc/core";
 import type { AnyMethod } from "@quicrpc/core/generated";
 import {
   Admission,
@@ -10,6 +10,7 @@ import {
   decodedBytes,
   decodeWithin,
   errorHook,
+  type ErrorHook,
   fullName,
   guardedShedder,
   IncomingContext,

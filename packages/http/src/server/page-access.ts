@@ -1,5 +1,4 @@
-import type { ErrorHook } from "@quicrpc/core";
-import { type AllowedOrigins, PageGuard } from "@quicrpc/core/transport";
+import { type AllowedOrigins, type ErrorHook, PageGuard } from "@quicrpc/core/transport";
 import type { HttpExchange } from "./exchange.js";
 
 /** Seconds that a browser need not ask again. */

@@ -1,5 +1,5 @@
-import { createCaller, type ErrorHook, type Limits, RpcError, type TypedCaller } from "@quicrpc/core";
-import type { Admission, MemoryBudget, OnceSettings, ServedCallSettings } from "@quicrpc/core/transport";
+import { createCaller, type Limits, RpcError, type TypedCaller } from "@quicrpc/core";
+import type { Admission, ErrorHook, MemoryBudget, OnceSettings, ServedCallSettings } from "@quicrpc/core/transport";
 
 /** Handlers that are called over HTTP have nobody to call back. */
 export const nobody: TypedCaller = createCaller(() => {

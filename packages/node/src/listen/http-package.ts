@@ -1,6 +1,13 @@
-import type { ErrorHook, Interceptor, Limits, Router, ServerLoad } from "@quicrpc/core";
+import type { Interceptor, Limits, Router, ServerLoad } from "@quicrpc/core";
 import type { OnceOptions } from "@quicrpc/core/once";
-import type { AllowedOrigins, Applicant, LoadShedder, PrincipalOf, UploadStore } from "@quicrpc/core/transport";
+import type {
+  AllowedOrigins,
+  Applicant,
+  ErrorHook,
+  LoadShedder,
+  PrincipalOf,
+  UploadStore,
+} from "@quicrpc/core/transport";
 import type { HttpListener } from "./http-requests.js";
 
 /** Options of the services over HTTP that `serve` has no word for; others are its own. See `createFetchHandler` of `@quicrpc/http`. */

@@ -1,11 +1,12 @@
 import {
   type ByteStreamOptions,
   type CloseInfo,
+  type ErrorHook,
+  type PageGuard,
   refusalCode,
   type TransportSession,
-  type PageGuard,
 } from "@quicrpc/core/transport";
-import { type ErrorHook, type Limits, RpcError } from "@quicrpc/core";
+import { type Limits, RpcError } from "@quicrpc/core";
 import type {
   ClientCertificateOptions,
   ConnectionIdOptions,

@@ -1,4 +1,5 @@
-import { createMemoryPair, createSession, type Session } from "@quicrpc/core";
+import { createSession, type Session } from "@quicrpc/core";
+import { createMemoryPair } from "@quicrpc/core/transport";
 import type { Arrival } from "../listen/listener.js";
 
 /** A peer whose calls come without a session, one by one, as those of HTTP do. */

@@ -1,7 +1,7 @@
 import cluster, { type Worker } from "node:cluster";
 import { randomBytes } from "node:crypto";
-import type { CloseOptions, Unacknowledged } from "@quicrpc/core/transport";
-import type { ErrorHook, Limits, Session } from "@quicrpc/core";
+import type { CloseOptions, ErrorHook, Unacknowledged } from "@quicrpc/core/transport";
+import type { Limits, Session } from "@quicrpc/core";
 import type { GroupMember, PortGroup } from "@quicrpc/quic";
 import { checkDrain } from "../paced-drain.js";
 import type { Server, ServerDrainOptions, ServerStats, WorkerGroup } from "../server.js";
