@@ -15,16 +15,16 @@ export const FLAG_EARLY = 2;
 /** Above the bits of a stream's generation: it came before the handshake was complete. */
 export const EARLY_STREAM = 2147483648;
 
-/** Flag in the answer of a stream call: more is pending than the high-water mark. */
+/** Flag that a stream call returns: more is pending than the high-water mark. */
 export const FLAG_ABOVE_HIGH_WATER = 1;
 
-/** Flag in the answer of a stream call: both sides are done and the handle is void. */
+/** Flag that a stream call returns: both sides are done and the handle is void. */
 export const FLAG_FREED = 2;
 
-/** Answer of `sendDatagram`: it leaves. All that are not listed: it never will. */
+/** Returned by `sendDatagram`: it leaves. All that are not listed: it never will. */
 export const DATAGRAM_SENT = 0;
 
-/** Answer of `sendDatagram`: there is no room now; a `DatagramDrain` record follows. */
+/** Returned by `sendDatagram`: there is no room now; a `DatagramDrain` record follows. */
 export const DATAGRAM_BLOCKED = 1;
 
 /** Bits of a handle that are the index in its table; the generation is above them. */
@@ -34,7 +34,7 @@ export const INDEX_BITS = 24;
 export const WEB_TRANSPORT = 8388608;
 
 /** Number of these records, flags, lists and functions: an engine is used by TypeScript of the same number only. */
-export const LAYOUT = 1081238995;
+export const LAYOUT = 3181493940;
 
 /** An accepted bidirectional stream: session index, stream index, stream generation. */
 export const STREAM = 1;

@@ -17,16 +17,16 @@ pub const FLAG_EARLY: u32 = 2;
 /// Above the bits of a stream's generation: it came before the handshake was complete.
 pub const EARLY_STREAM: u32 = 2147483648;
 
-/// Flag in the answer of a stream call: more is pending than the high-water mark.
+/// Flag that a stream call returns: more is pending than the high-water mark.
 pub const FLAG_ABOVE_HIGH_WATER: u32 = 1;
 
-/// Flag in the answer of a stream call: both sides are done and the handle is void.
+/// Flag that a stream call returns: both sides are done and the handle is void.
 pub const FLAG_FREED: u32 = 2;
 
-/// Answer of `sendDatagram`: it leaves. All that are not listed: it never will.
+/// Returned by `sendDatagram`: it leaves. All that are not listed: it never will.
 pub const DATAGRAM_SENT: u32 = 0;
 
-/// Answer of `sendDatagram`: there is no room now; a `DatagramDrain` record follows.
+/// Returned by `sendDatagram`: there is no room now; a `DatagramDrain` record follows.
 pub const DATAGRAM_BLOCKED: u32 = 1;
 
 /// Bits of a handle that are the index in its table; the generation is above them.
@@ -36,7 +36,7 @@ pub const INDEX_BITS: u32 = 24;
 pub const WEB_TRANSPORT: u32 = 8388608;
 
 /// Number of these records, flags, lists and functions: an engine is used by TypeScript of the same number only.
-pub const LAYOUT: u32 = 1081238995;
+pub const LAYOUT: u32 = 3181493940;
 
 /// Kinds of records, with their three words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,6 @@
 #![deny(unsafe_code)]
 #![cfg_attr(test, allow(dead_code, unused_imports))]
 
-mod answer;
 mod config;
 mod congestion;
 mod connection;
@@ -24,16 +23,17 @@ mod group;
 mod group;
 mod h3;
 mod handle;
-mod host;
 mod ids;
 mod layout;
 mod leftovers;
 mod members;
 mod methods;
+mod reactor;
 mod receive_window;
 mod recent;
 mod redundancy;
 mod relay;
+mod return_value;
 mod routing;
 mod secret;
 mod silence;

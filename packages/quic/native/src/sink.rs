@@ -7,7 +7,7 @@ pub const SLAB_BYTES: usize = 256 * 1024;
 
 /// A record that waits for the next batch.
 #[derive(Clone, Copy, Debug)]
-pub struct Notice {
+pub struct QueuedRecord {
     pub kind: Kind,
     pub words: [u32; 3],
     /// Dropped when this stream no longer exists by then.

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::error::Failure;
 use crate::ffi::env::Env;
-use crate::host::Host;
+use crate::reactor::Reactor;
 use crate::socket::Socket;
 
 #[cfg(unix)]
@@ -40,7 +40,7 @@ pub struct Options {
     pub busy_poll: bool,
 }
 
-/// A driver calls `Host::on_ready`, `Host::on_timer` and, once its handles are closed, `Host::on_closed`.
+/// A driver calls `Reactor::on_ready`, `Reactor::on_timer` and, once its handles are closed, `Reactor::on_closed`.
 pub trait Readiness {
     fn name(&self) -> &'static str;
     /// Whether `close` is complete when it returns.
@@ -72,16 +72,16 @@ pub trait Readiness {
     fn rebind(&mut self, socket: &Socket) -> Result<(), Failure>;
     /// Whether this driver keeps the process alive.
     fn set_ref(&mut self, wanted: bool);
-    /// Begins to close. Unless that `closes_at_once`, `Host::on_closed` follows.
+    /// Begins to close. Unless that `closes_at_once`, `Reactor::on_closed` follows.
     fn close(self: Box<Self>);
 }
 
 pub type Driver = Box<dyn Readiness>;
 
-pub fn start(Options { choice, busy_poll }: Options, env: Env, host: &Rc<Host>) -> Result<Driver, Failure> {
+pub fn start(Options { choice, busy_poll }: Options, env: Env, reactor: &Rc<Reactor>) -> Result<Driver, Failure> {
     #[cfg(unix)]
     if choice != Choice::Thread {
-        match uv::UvDriver::start(busy_poll, env, host) {
+        match uv::UvDriver::start(busy_poll, env, reactor) {
             Some(driver) => return Ok(Box::new(driver)),
             None if choice == Choice::Loop => {
                 return Err(Failure::option(
@@ -97,5 +97,5 @@ pub fn start(Options { choice, busy_poll }: Options, env: Env, host: &Rc<Host>) 
             "the loop driver is not available on this platform; use \"thread\" or \"auto\"",
         ));
     }
-    thread::ThreadDriver::start(busy_poll, env, host).map(|driver| Box::new(driver) as Driver)
+    thread::ThreadDriver::start(busy_poll, env, reactor).map(|driver| Box::new(driver) as Driver)
 }

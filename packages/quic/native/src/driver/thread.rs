@@ -15,7 +15,7 @@ use crate::error::Failure;
 use crate::ffi::env::Env;
 use crate::ffi::wake::{Wake, WakingThread};
 use crate::ffi::watched::Watched;
-use crate::host::Host;
+use crate::reactor::Reactor;
 use crate::socket::Socket;
 
 const READABLE: usize = 1;
@@ -42,9 +42,9 @@ pub struct ThreadDriver {
 }
 
 impl ThreadDriver {
-    pub fn start(busy_poll: bool, env: Env, host: &Rc<Host>) -> Result<Self, Failure> {
+    pub fn start(busy_poll: bool, env: Env, reactor: &Rc<Reactor>) -> Result<Self, Failure> {
         let failed = |error: std::io::Error| Failure::system(&error, "start the readiness thread");
-        let socket = host
+        let socket = reactor
             .with_socket(|socket| socket.io().try_clone())
             .ok_or_else(Failure::endpoint_closed)?
             .map_err(failed)?;
@@ -54,7 +54,7 @@ impl ThreadDriver {
             stop: AtomicBool::new(false),
         });
         let theirs = shared.clone();
-        let thread = WakingThread::start(env, host, move |wake| wait(&theirs, wake), woken).map_err(failed)?;
+        let thread = WakingThread::start(env, reactor, move |wake| wait(&theirs, wake), woken).map_err(failed)?;
         Ok(ThreadDriver {
             shared,
             thread,
@@ -99,12 +99,12 @@ fn wait(shared: &Shared, wake: &Wake) {
     }
 }
 
-fn woken(host: &Rc<Host>, flags: usize) {
+fn woken(reactor: &Rc<Reactor>, flags: usize) {
     if flags & TIMER != 0 {
-        host.on_timer(false);
+        reactor.on_timer(false);
     }
     if flags & (READABLE | WRITABLE) != 0 {
-        host.on_ready(flags & WRITABLE != 0, false);
+        reactor.on_ready(flags & WRITABLE != 0, false);
     }
 }
 

@@ -9,7 +9,7 @@ use super::busy_poll::BusyPoll;
 use crate::error::Failure;
 use crate::ffi::env::Env;
 use crate::ffi::uv::{Handle, Idle, Loop, Poll, UV_READABLE, UV_WRITABLE};
-use crate::host::Host;
+use crate::reactor::Reactor;
 use crate::socket::Socket;
 
 pub struct UvDriver {
@@ -27,9 +27,9 @@ pub struct UvDriver {
 }
 
 impl UvDriver {
-    pub fn start(busy_poll: bool, env: Env, host: &Rc<Host>) -> Option<Self> {
-        let uv_loop = Loop::of(env, host)?;
-        let poll = host.with_socket(|socket| uv_loop.poll_socket(socket.io()))??;
+    pub fn start(busy_poll: bool, env: Env, reactor: &Rc<Reactor>) -> Option<Self> {
+        let uv_loop = Loop::of(env, reactor)?;
+        let poll = reactor.with_socket(|socket| uv_loop.poll_socket(socket.io()))??;
         Some(UvDriver {
             poll,
             alarm: Alarm::open(&uv_loop)?,

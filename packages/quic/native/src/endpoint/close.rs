@@ -153,7 +153,7 @@ impl Endpoint {
     /// Forgets everything without a word to the peers, after a panic.
     pub fn abandon(&mut self) {
         self.connections.clear();
-        self.notices.clear();
+        self.queued.clear();
         self.readable.clear();
         self.datagrams.clear();
         self.drained.clear();

@@ -8,7 +8,7 @@ use crate::exchange::Exchange;
 use crate::h3::Fault;
 use crate::handle::Handle;
 use crate::layout::Kind;
-use crate::sink::{Notice, Sink};
+use crate::sink::{QueuedRecord, Sink};
 
 /// The most that is delivered of an accepted stream before JavaScript could pause it. Streams that nobody attaches thus
 /// hold no more than this times the stream limit; the rest stays under flow control.
@@ -16,25 +16,25 @@ const FIRST_BYTES: usize = 4096;
 
 impl Endpoint {
     pub fn has_records(&self) -> bool {
-        !self.notices.is_empty() || !self.datagrams.is_empty() || !self.readable.is_empty()
+        !self.queued.is_empty() || !self.datagrams.is_empty() || !self.readable.is_empty()
     }
 
     /// Fills the sink with waiting records, then with what streams have received.
     pub fn collect(&mut self, sink: &mut Sink<'_>) {
         while !sink.full()
-            && let Some(notice) = self.notices.pop_front()
+            && let Some(record) = self.queued.pop_front()
         {
-            if notice.kind == Kind::StreamClosed
-                && let Some(handle) = notice.stream
+            if record.kind == Kind::StreamClosed
+                && let Some(handle) = record.stream
             {
                 // Bytes that arrived before the end of the connection are still delivered.
                 self.collect_stream(handle, sink, usize::MAX);
                 if sink.full() || sink.room() == 0 {
-                    self.notices.push_front(notice);
+                    self.queued.push_front(record);
                     break;
                 }
             }
-            self.collect_notice(notice, sink);
+            self.collect_queued(record, sink);
         }
         self.collect_datagrams(sink);
         while !sink.full()
@@ -47,14 +47,14 @@ impl Endpoint {
         self.readable.append(&mut self.held_over);
     }
 
-    fn collect_notice(&mut self, notice: Notice, sink: &mut Sink<'_>) {
-        let mut words = notice.words;
-        if let Some(handle) = notice.stream {
+    fn collect_queued(&mut self, record: QueuedRecord, sink: &mut Sink<'_>) {
+        let mut words = record.words;
+        if let Some(handle) = record.stream {
             let Some(stream) = self.streams.get_mut(handle) else {
                 return;
             };
             let finished = stream.finished();
-            match notice.kind {
+            match record.kind {
                 Kind::Stopped | Kind::Sent => {
                     stream.farewell = false;
                     words[1] = u32::from(finished);
@@ -67,7 +67,7 @@ impl Endpoint {
                 _ => {}
             }
         }
-        sink.push(notice.kind, words);
+        sink.push(record.kind, words);
     }
 
     /// Delivers at most `most` bytes of a stream; what is left follows in the next batch.

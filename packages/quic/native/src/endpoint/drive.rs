@@ -8,7 +8,7 @@ use crate::connection::Phase;
 use crate::error::Failure;
 use crate::handle::{Handle, Session};
 use crate::layout::{EARLY_STREAM, FLAG_EARLY, FLAG_HTTP3, Kind};
-use crate::sink::Notice;
+use crate::sink::QueuedRecord;
 use crate::stream::Stream;
 
 /// Tickets are for one use: the next dial makes a whole handshake, and fails with the fault of its certificate.
@@ -182,7 +182,7 @@ impl Endpoint {
             .and_then(|connection| self.connection(connection))
             .is_some_and(|it| it.early);
         let early = if early { EARLY_STREAM } else { 0 };
-        self.notices.push_back(Notice {
+        self.queued.push_back(QueuedRecord {
             kind: if dir == Dir::Bi { Kind::Stream } else { Kind::UniStream },
             words: [session, stream.index, stream.generation | early],
             stream: Some(stream),

@@ -9,7 +9,7 @@ use crate::exchange::Exchange;
 use crate::h3::{self, Fields, PlainRequest, codes};
 use crate::handle::Handle;
 use crate::layout::Kind;
-use crate::sink::Notice;
+use crate::sink::QueuedRecord;
 
 impl Endpoint {
     /// A client's request: from here on its stream goes the way of every other. The connection's first one makes it count as a session.
@@ -40,7 +40,7 @@ impl Endpoint {
         if let Some(stream) = self.streams.get_mut(handle) {
             stream.internal = false;
             stream.exchange = Some(Exchange::new(request).into());
-            self.notices.push_back(Notice {
+            self.queued.push_back(QueuedRecord {
                 kind: Kind::Requested,
                 words: [owner.index, handle.index, handle.generation],
                 stream: Some(handle),

@@ -41,7 +41,7 @@ use crate::layout::Kind;
 use crate::leftovers::Leftovers;
 use crate::routing::Routing;
 use crate::secret::Secret;
-use crate::sink::Notice;
+use crate::sink::QueuedRecord;
 use crate::socket::Socket;
 use crate::stream::Stream;
 use crate::web::WebSession;
@@ -61,7 +61,7 @@ pub struct Endpoint {
     sessions: Table<WebSession>,
     /// Datagrams received and not yet delivered, with their session's index.
     datagrams: VecDeque<(u32, Bytes)>,
-    notices: VecDeque<Notice>,
+    queued: VecDeque<QueuedRecord>,
     readable: VecDeque<Handle>,
     /// Readable streams that go on in the next batch.
     held_over: VecDeque<Handle>,
@@ -110,7 +110,7 @@ impl Endpoint {
             streams: Table::default(),
             sessions: Table::default(),
             datagrams: VecDeque::new(),
-            notices: VecDeque::new(),
+            queued: VecDeque::new(),
             readable: VecDeque::new(),
             held_over: VecDeque::new(),
             dirty: Vec::new(),
@@ -170,7 +170,7 @@ impl Endpoint {
     }
 
     fn notify(&mut self, kind: Kind, words: [u32; 3]) {
-        self.notices.push_back(Notice {
+        self.queued.push_back(QueuedRecord {
             kind,
             words,
             stream: None,
@@ -178,7 +178,7 @@ impl Endpoint {
     }
 
     fn notify_stream(&mut self, kind: Kind, stream: Handle, words: [u32; 2]) {
-        self.notices.push_back(Notice {
+        self.queued.push_back(QueuedRecord {
             kind,
             words: [stream.index, words[0], words[1]],
             stream: Some(stream),

@@ -56,7 +56,7 @@ impl Endpoint {
     }
 
     fn settle_streams(&mut self) {
-        // Notices that come meanwhile gather as well.
+        // Records that come meanwhile gather as well.
         let mut next = 0;
         while let Some(&handle) = self.gathering.get(next) {
             next += 1;

@@ -340,7 +340,7 @@ impl Endpoint {
                 return true;
             };
             if !stream.internal {
-                self.notices.push_back(crate::sink::Notice {
+                self.queued.push_back(crate::sink::QueuedRecord {
                     kind: Kind::StreamClosed,
                     words: [handle.index, number, 0],
                     stream: Some(handle),

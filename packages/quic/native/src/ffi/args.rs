@@ -1,11 +1,11 @@
-//! Arguments in, answers out.
+//! Arguments of native functions, and what they return, converted from and to JavaScript values.
 
 use std::ptr;
 
 use napi::sys;
 
 use super::env::Env;
-use crate::answer::Answer;
+use crate::return_value::ReturnValue;
 
 pub const MAX_ARGS: usize = 7;
 
@@ -107,25 +107,25 @@ impl Args {
 }
 
 /// A value for the call that runs, or for the open handle scope.
-pub(super) fn to_js(env: Env, answer: &Answer) -> sys::napi_value {
+pub(super) fn to_js(env: Env, returned: &ReturnValue) -> sys::napi_value {
     let mut value = ptr::null_mut();
     // SAFETY: `Env`'s promise; a failed creation leaves null, which Node-API reads as undefined. Texts and bytes are copied.
     unsafe {
-        match answer {
-            Answer::Nothing => {
+        match returned {
+            ReturnValue::Undefined => {
                 sys::napi_get_undefined(env.0, &mut value);
             }
-            Answer::Number(number) => {
+            ReturnValue::Number(number) => {
                 sys::napi_create_double(env.0, *number, &mut value);
             }
-            Answer::Text(text) => {
+            ReturnValue::Text(text) => {
                 sys::napi_create_string_utf8(env.0, text.as_ptr().cast(), text.len() as isize, &mut value);
             }
-            Answer::Bytes(bytes) => {
+            ReturnValue::Bytes(bytes) => {
                 let copy = ptr::null_mut();
                 sys::napi_create_buffer_copy(env.0, bytes.len(), bytes.as_ptr().cast(), copy, &mut value);
             }
-            Answer::List(items) => {
+            ReturnValue::List(items) => {
                 sys::napi_create_array_with_length(env.0, items.len(), &mut value);
                 for (index, item) in items.iter().enumerate() {
                     sys::napi_set_element(env.0, value, index as u32, to_js(env, item));

@@ -1,4 +1,4 @@
-//! Native functions bound to one host: raw Node-API callbacks, because `write` and `openStream` run once per RPC.
+//! Native functions bound to one reactor: raw Node-API callbacks, because `write` and `openStream` run once per RPC.
 
 use std::cell::RefCell;
 use std::ffi::c_void;
@@ -11,15 +11,15 @@ use napi::sys;
 
 use super::args::{Args, to_js};
 use super::env::Env;
-use crate::answer::Answer;
 use crate::handle::{Handle, Table};
-use crate::host::Host;
+use crate::reactor::Reactor;
+use crate::return_value::ReturnValue;
 
-pub type Method = fn(&Rc<Host>, &Args) -> Answer;
+pub type Method = fn(&Rc<Reactor>, &Args) -> ReturnValue;
 
 #[derive(Clone)]
 struct Bound {
-    host: Rc<Host>,
+    reactor: Rc<Reactor>,
     method: Method,
 }
 
@@ -42,16 +42,16 @@ fn handle_of(data: *mut c_void) -> Handle {
 /// Methods by the names that JavaScript knows them by.
 pub type Methods = &'static [(&'static str, Method)];
 
-/// An object with one function per method. Each function keeps the host alive.
-pub(super) fn object(env: Env, host: &Rc<Host>, methods: &[Methods]) -> sys::napi_value {
+/// An object with one function per method. Each function keeps the reactor alive.
+pub(super) fn object(env: Env, reactor: &Rc<Reactor>, methods: &[Methods]) -> sys::napi_value {
     let env = env.0;
     let mut object = ptr::null_mut();
     // SAFETY: `Env`'s promise. Each `Bound` is owned by its function and removed by that function's finalizer.
     unsafe {
         sys::napi_create_object(env, &mut object);
         for &(name, method) in methods.iter().copied().flatten() {
-            let host = host.clone();
-            let bound = FUNCTIONS.with(|functions| functions.borrow_mut().insert(Bound { host, method }));
+            let reactor = reactor.clone();
+            let bound = FUNCTIONS.with(|functions| functions.borrow_mut().insert(Bound { reactor, method }));
             let Some(data) = bound.map(data_of) else { continue };
             let mut function = ptr::null_mut();
             sys::napi_create_function(
@@ -79,19 +79,19 @@ unsafe extern "C" fn call(env: sys::napi_env, info: sys::napi_callback_info) -> 
         (env, args, data)
     };
     let bound = FUNCTIONS.with(|functions| functions.borrow().get(handle_of(data)).cloned());
-    let Some(Bound { host, method }) = bound else {
-        return to_js(env, &Answer::Nothing);
+    let Some(Bound { reactor, method }) = bound else {
+        return to_js(env, &ReturnValue::Undefined);
     };
-    let answer = catch_unwind(AssertUnwindSafe(|| method(&host, &args)));
-    let answer = answer.unwrap_or_else(|_| {
-        host.break_down();
-        Answer::Nothing
+    let value = catch_unwind(AssertUnwindSafe(|| method(&reactor, &args)));
+    let value = value.unwrap_or_else(|_| {
+        reactor.break_down();
+        ReturnValue::Undefined
     });
-    to_js(env, &answer)
+    to_js(env, &value)
 }
 
 unsafe extern "C" fn finalize(_env: sys::napi_env, data: *mut c_void, _hint: *mut c_void) {
     let bound = FUNCTIONS.with(|functions| functions.borrow_mut().remove(handle_of(data)));
-    // Here, since the host may be dropped with it.
+    // Here, since the reactor may be dropped with it.
     drop(bound);
 }

@@ -10,15 +10,15 @@ use napi::bindgen_prelude::{Env, JsValue, Unknown};
 use napi_derive::napi;
 
 use super::args::to_js;
-use super::page::Page;
+use super::event_buffer::EventBuffer;
 use super::{bound, env};
-use crate::answer::Answer;
 use crate::envelope::Token;
 use crate::error::Failure;
-use crate::host::Host;
 use crate::members::GROUP_LAYOUT;
 use crate::methods::ip_or_any;
+use crate::reactor::Reactor;
 use crate::relay::Relay;
+use crate::return_value::ReturnValue;
 use crate::routing::{Layout, Routing};
 use crate::socket::Offload;
 use crate::{METHODS, endpoint_for, group, layout};
@@ -43,12 +43,12 @@ pub fn bind<'env>(
     let start = || -> Result<_, Failure> {
         let (endpoint, driver) = endpoint_for(options, port)?;
         // SAFETY: src/endpoint.ts passes its dispatch function and an array that it keeps to itself.
-        let page = unsafe { Page::new(env, dispatch.raw(), records.raw()) }
+        let buffer = unsafe { EventBuffer::new(env, dispatch.raw(), records.raw()) }
             .ok_or_else(|| Failure::option("records must be a Uint32Array of the agreed length"))?;
-        let host = Host::start(env, endpoint, page, driver)?;
-        Ok(bound::object(env, &host, METHODS))
+        let reactor = Reactor::start(env, endpoint, buffer, driver)?;
+        Ok(bound::object(env, &reactor, METHODS))
     };
-    let value = start().unwrap_or_else(|failure| to_js(env, &Answer::from(failure)));
+    let value = start().unwrap_or_else(|failure| to_js(env, &ReturnValue::from(failure)));
     // SAFETY: a value made in this call, for this call's return.
     unsafe { Unknown::from_raw_unchecked(raw, value) }
 }
@@ -66,7 +66,7 @@ pub fn bind_group<'env>(env: &'env Env, host: &[u8], port: u16, places: u32, ids
             .collect::<Vec<_>>()
             .join(" "))
     };
-    returned(env, &bound().map_or_else(Answer::from, Answer::Text))
+    returned(env, &bound().map_or_else(ReturnValue::from, ReturnValue::Text))
 }
 
 /// The ports that this process has for the workers of groups, by their numbers.
@@ -99,7 +99,7 @@ pub fn bind_relay<'env>(
         relays.insert(number, relay);
         Ok(text)
     };
-    returned(env, &bound().map_or_else(Answer::from, Answer::Text))
+    returned(env, &bound().map_or_else(ReturnValue::from, ReturnValue::Text))
 }
 
 /// Has new clients go to the places in `accepting` alone, and to the first of them what comes for those in `empty`. Returns undefined, or
@@ -109,7 +109,10 @@ pub fn steer_relay<'env>(env: &'env Env, number: u32, accepting: &[u8], empty: &
     let steered = relays()
         .get(&number)
         .map_or(Ok(()), |relay| relay.steer(accepting, empty));
-    returned(env, &steered.map_or_else(Answer::from, |()| Answer::Nothing))
+    returned(
+        env,
+        &steered.map_or_else(ReturnValue::from, |()| ReturnValue::Undefined),
+    )
 }
 
 /// Frees the port.
@@ -129,7 +132,7 @@ pub fn claim_places<'env>(env: &'env Env, descriptors: Vec<i32>, wanted: u32) ->
         let numbers = places.iter().map(|place| format!(" {place}"));
         format!("{}{}", address.port(), numbers.collect::<String>())
     });
-    returned(env, &text.map_or_else(Answer::from, Answer::Text))
+    returned(env, &text.map_or_else(ReturnValue::from, ReturnValue::Text))
 }
 
 /// Gives back a place that `claim_places` took.
@@ -156,7 +159,7 @@ pub fn steer_group<'env>(
     });
     returned(
         env,
-        &steered.map_or_else(Answer::from, |turn| Answer::Number(turn.into())),
+        &steered.map_or_else(ReturnValue::from, |turn| ReturnValue::Number(turn.into())),
     )
 }
 
@@ -165,10 +168,10 @@ fn layout_of(ids: &[u8]) -> Result<Layout, Failure> {
     Ok(Routing::parse(ids)?.map_or(GROUP_LAYOUT, |routing| routing.layout()))
 }
 
-fn returned<'env>(env: &'env Env, answer: &Answer) -> Unknown<'env> {
+fn returned<'env>(env: &'env Env, value: &ReturnValue) -> Unknown<'env> {
     let raw = env.raw();
     // SAFETY: inside a call of this environment.
-    let value = to_js(unsafe { env::Env::new(raw) }, answer);
+    let value = to_js(unsafe { env::Env::new(raw) }, value);
     // SAFETY: a value made in this call, for this call's return.
     unsafe { Unknown::from_raw_unchecked(raw, value) }
 }

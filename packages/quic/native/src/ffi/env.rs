@@ -5,7 +5,7 @@ use std::ptr;
 use napi::sys;
 
 /// Proof of being on the thread of a living environment. It is made in a call from JavaScript and, being a pointer, never
-/// leaves the thread. Of those that keep one, `Host` learns by its `CleanupHook` that the environment ends, and then uses it
+/// leaves the thread. Of those that keep one, `Reactor` learns by its `CleanupHook` that the environment ends, and then uses it
 /// no more.
 #[derive(Clone, Copy)]
 pub struct Env(pub(super) sys::napi_env);

@@ -8,9 +8,9 @@ use std::rc::Rc;
 use napi::sys;
 
 use super::env::Env;
-use crate::host::Host;
+use crate::reactor::Reactor;
 
-/// Runs `Host::tear_down` when the environment ends. It holds one count of the host, given back when it is removed or done.
+/// Runs `Reactor::tear_down` when the environment ends. It holds one count of the reactor, given back when it is removed or done.
 pub enum CleanupHook {
     /// For drivers that close at once. Deno offers only this kind: it frees an asynchronous hook as soon as that has run.
     Immediate(Env),
@@ -19,8 +19,8 @@ pub enum CleanupHook {
 }
 
 impl CleanupHook {
-    pub fn add(env: Env, host: &Rc<Host>, closes_at_once: bool) -> Option<Self> {
-        let data = Rc::into_raw(host.clone()).cast_mut().cast::<c_void>();
+    pub fn add(env: Env, reactor: &Rc<Reactor>, closes_at_once: bool) -> Option<Self> {
+        let data = Rc::into_raw(reactor.clone()).cast_mut().cast::<c_void>();
         let mut handle = ptr::null_mut();
         // SAFETY: `Env`'s promise; without a hook the count is dropped here.
         unsafe {
@@ -34,16 +34,16 @@ impl CleanupHook {
             if status == sys::Status::napi_ok {
                 return Some(hook);
             }
-            drop(Rc::from_raw(data.cast::<Host>()));
+            drop(Rc::from_raw(data.cast::<Reactor>()));
         }
         None
     }
 
     /// The endpoint has closed. While the environment ends, a deferred hook lets that go on; an immediate one is over by
     /// itself.
-    pub fn remove(self, host: &Rc<Host>, ending: bool) {
-        let data = Rc::as_ptr(host);
-        // SAFETY: a hook is removed once, and the count taken in `add` is dropped once; `host` still holds another.
+    pub fn remove(self, reactor: &Rc<Reactor>, ending: bool) {
+        let data = Rc::as_ptr(reactor);
+        // SAFETY: a hook is removed once, and the count taken in `add` is dropped once; `reactor` still holds another.
         unsafe {
             match self {
                 CleanupHook::Immediate(env) if !ending => {
@@ -73,9 +73,9 @@ unsafe extern "C" fn run_deferred(_handle: sys::napi_async_cleanup_hook_handle, 
 /// `data` is the pointer of `CleanupHook::add`, and the hook has not been removed.
 unsafe fn run(data: *mut c_void) {
     // SAFETY: the caller's promise.
-    let host = unsafe {
-        Rc::increment_strong_count(data.cast::<Host>());
-        Rc::from_raw(data.cast::<Host>())
+    let reactor = unsafe {
+        Rc::increment_strong_count(data.cast::<Reactor>());
+        Rc::from_raw(data.cast::<Reactor>())
     };
-    let _ = catch_unwind(AssertUnwindSafe(|| host.tear_down()));
+    let _ = catch_unwind(AssertUnwindSafe(|| reactor.tear_down()));
 }

@@ -6,10 +6,10 @@ pub mod args;
 pub mod bound;
 mod entry;
 pub mod env;
+pub mod event_buffer;
 pub mod gro;
 pub mod hook;
 pub mod memory;
-pub mod page;
 #[cfg(unix)]
 pub mod preemptions;
 pub mod process;

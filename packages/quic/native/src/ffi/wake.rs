@@ -10,10 +10,10 @@ use std::thread::JoinHandle;
 use napi::sys;
 
 use super::env::Env;
-use crate::host::Host;
+use crate::reactor::Reactor;
 
 /// Callback that runs on the JavaScript thread, with the flags of the wake-up.
-pub type Woken = fn(&Rc<Host>, usize);
+pub type Woken = fn(&Rc<Reactor>, usize);
 
 pub struct WakingThread {
     env: Env,
@@ -28,7 +28,7 @@ pub struct Wake(sys::napi_threadsafe_function);
 unsafe impl Send for Wake {}
 
 struct Context {
-    host: Rc<Host>,
+    reactor: Rc<Reactor>,
     woken: Woken,
 }
 
@@ -36,13 +36,13 @@ impl WakingThread {
     /// It does not keep the process alive, until `set_ref`.
     pub fn start(
         env: Env,
-        host: &Rc<Host>,
+        reactor: &Rc<Reactor>,
         run: impl FnOnce(&Wake) + Send + 'static,
         woken: Woken,
     ) -> io::Result<Self> {
         let (mut name, mut function) = (ptr::null_mut(), ptr::null_mut());
         let context = Box::into_raw(Box::new(Context {
-            host: host.clone(),
+            reactor: reactor.clone(),
             woken,
         }));
         // SAFETY: `Env`'s promise. The function owns the context, which `finalize` frees; without one it is freed here.
@@ -128,9 +128,9 @@ unsafe extern "C" fn on_wake(env: sys::napi_env, _function: sys::napi_value, con
     // SAFETY: the context of `start`, which lives until `finalize`.
     let context = unsafe { &*context.cast::<Context>() };
     // The function may be released meanwhile.
-    let (host, woken) = (context.host.clone(), context.woken);
-    if catch_unwind(AssertUnwindSafe(|| woken(&host, data.addr()))).is_err() {
-        host.break_down();
+    let (reactor, woken) = (context.reactor.clone(), context.woken);
+    if catch_unwind(AssertUnwindSafe(|| woken(&reactor, data.addr()))).is_err() {
+        reactor.break_down();
     }
 }
 

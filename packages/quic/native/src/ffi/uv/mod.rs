@@ -14,17 +14,17 @@ use napi::sys;
 use self::functions::{Raw, UV_IDLE, UV_POLL, UV_PREPARE, Uv, allocate, uv};
 pub use self::functions::{UV_READABLE, UV_WRITABLE};
 use super::env::Env;
-use crate::host::Host;
+use crate::reactor::Reactor;
 
 /// Context that the `data` of every libuv handle points to. Each open handle holds one reference.
 struct Context {
     env: Env,
-    host: Rc<Host>,
-    /// Whether to tell the host when the last handle has closed.
+    reactor: Rc<Reactor>,
+    /// Whether to tell the reactor when the last handle has closed.
     closing: Cell<bool>,
 }
 
-/// The loop of one environment, for the handles of one host.
+/// The loop of one environment, for the handles of one reactor.
 pub struct Loop {
     uv: &'static Uv,
     raw: *mut c_void,
@@ -48,7 +48,7 @@ pub struct Poll {
 
 impl Loop {
     /// None when this runtime has no libuv that can be used.
-    pub fn of(env: Env, host: &Rc<Host>) -> Option<Self> {
+    pub fn of(env: Env, reactor: &Rc<Reactor>) -> Option<Self> {
         let uv = uv()?;
         let mut raw = ptr::null_mut();
         // SAFETY: `Env`'s promise. The loop belongs to the same thread and outlives its handles.
@@ -58,7 +58,7 @@ impl Loop {
             raw: raw.cast(),
             context: Rc::new(Context {
                 env,
-                host: host.clone(),
+                reactor: reactor.clone(),
                 closing: Cell::new(false),
             }),
         })
@@ -88,18 +88,18 @@ impl Loop {
         Some(poll)
     }
 
-    /// Runs `Host::on_ready`. The socket is to stay open until the handle is dropped.
+    /// Runs `Reactor::on_ready`. The socket is to stay open until the handle is dropped.
     pub fn poll_socket(&self, socket: &impl AsFd) -> Option<Poll> {
         self.poll(socket, on_socket)
     }
 
-    /// Runs `Host::on_timer` when a timer's descriptor is readable, which is to stay open as above.
+    /// Runs `Reactor::on_timer` when a timer's descriptor is readable, which is to stay open as above.
     #[cfg(target_os = "linux")]
     pub fn poll_alarm(&self, timer: &impl AsFd) -> Option<Poll> {
         self.poll(timer, on_alarm)
     }
 
-    /// A timer that has not been set; it runs `Host::on_timer`.
+    /// A timer that has not been set; it runs `Reactor::on_timer`.
     #[cfg(not(target_os = "linux"))]
     pub fn timer(&self) -> Option<Handle> {
         // SAFETY: a new handle of its type's size.
@@ -108,7 +108,7 @@ impl Loop {
         })
     }
 
-    /// Runs `Host::on_prepare` whenever the loop is about to wait.
+    /// Runs `Reactor::on_prepare` whenever the loop is about to wait.
     pub fn prepare(&self) -> Option<Handle> {
         // SAFETY: a new handle of its type's size, started when it is initialised.
         self.open(UV_PREPARE, |raw| unsafe {
@@ -123,7 +123,7 @@ impl Loop {
         Some(Idle(handle))
     }
 
-    /// The handles are about to be dropped: `Host::on_closed` follows when the last one has closed.
+    /// The handles are about to be dropped: `Reactor::on_closed` follows when the last one has closed.
     pub fn closing(&self) {
         self.context.closing.set(true);
     }
@@ -183,16 +183,16 @@ impl Poll {
 
 impl Context {
     /// Runs `act` inside a handle scope; a panic shuts the endpoint down.
-    fn enter(&self, act: impl FnOnce(&Rc<Host>)) {
+    fn enter(&self, act: impl FnOnce(&Rc<Reactor>)) {
         self.env.scoped(|| {
-            if catch_unwind(AssertUnwindSafe(|| act(&self.host))).is_err() {
-                self.host.break_down();
+            if catch_unwind(AssertUnwindSafe(|| act(&self.reactor))).is_err() {
+                self.reactor.break_down();
             }
         });
     }
 }
 
-fn enter(handle: Raw, act: impl FnOnce(&Rc<Host>)) {
+fn enter(handle: Raw, act: impl FnOnce(&Rc<Reactor>)) {
     let Some(uv) = uv() else { return };
     // SAFETY: libuv calls back on the loop's thread, with an open handle, whose data holds a count of its context.
     let context = unsafe {
@@ -204,27 +204,27 @@ fn enter(handle: Raw, act: impl FnOnce(&Rc<Host>)) {
 }
 
 extern "C" fn on_socket(handle: Raw, status: c_int, events: c_int) {
-    enter(handle, |host| {
+    enter(handle, |reactor| {
         // An error condition of the socket stops the handle; receiving takes the error away.
-        host.on_ready(status < 0 || events & UV_WRITABLE != 0, true);
+        reactor.on_ready(status < 0 || events & UV_WRITABLE != 0, true);
         if status < 0 {
-            host.repair();
+            reactor.repair();
         }
     });
 }
 
 #[cfg(target_os = "linux")]
 extern "C" fn on_alarm(handle: Raw, _status: c_int, _events: c_int) {
-    enter(handle, |host| host.on_timer(true));
+    enter(handle, |reactor| reactor.on_timer(true));
 }
 
 #[cfg(not(target_os = "linux"))]
 extern "C" fn on_timer(handle: Raw) {
-    enter(handle, |host| host.on_timer(true));
+    enter(handle, |reactor| reactor.on_timer(true));
 }
 
 extern "C" fn on_prepare(handle: Raw) {
-    enter(handle, |host| host.on_prepare());
+    enter(handle, |reactor| reactor.on_prepare());
 }
 
 extern "C" fn on_idle(_handle: Raw) {}
@@ -240,6 +240,6 @@ extern "C" fn on_close(handle: Raw) {
     if let Some(last) = Rc::into_inner(context)
         && last.closing.get()
     {
-        last.enter(|host| host.on_closed(true));
+        last.enter(|reactor| reactor.on_closed(true));
     }
 }

@@ -1,5 +1,5 @@
-//! One endpoint at home in a JavaScript thread: wakes in, records to JavaScript, then one flush, so that
-//! acknowledgements ride with replies.
+//! Runs one endpoint in a thread of JavaScript. Each wake of its driver receives packets, delivers records to JavaScript and sends once,
+//! so that acknowledgements travel with replies.
 
 use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
@@ -9,16 +9,16 @@ use crate::driver::{Driver, Options, start};
 use crate::endpoint::Endpoint;
 use crate::error::Failure;
 use crate::ffi::env::Env;
+use crate::ffi::event_buffer::EventBuffer;
 use crate::ffi::hook::CleanupHook;
-use crate::ffi::page::Page;
 use crate::layout::Kind;
 use crate::socket::Socket;
 
-pub struct Host {
+pub struct Reactor {
     env: Env,
     /// None once closed. Never borrowed while JavaScript runs.
     endpoint: RefCell<Option<Endpoint>>,
-    page: RefCell<Page>,
+    buffer: RefCell<EventBuffer>,
     driver: RefCell<Option<Driver>>,
     driver_name: Cell<&'static str>,
     hook: RefCell<Option<CleanupHook>>,
@@ -28,13 +28,13 @@ pub struct Host {
     tearing_down: Cell<bool>,
 }
 
-impl Host {
-    /// In a call from JavaScript; `page` was made for the same environment.
-    pub fn start(env: Env, endpoint: Endpoint, page: Page, driver: Options) -> Result<Rc<Self>, Failure> {
-        let host = Rc::new(Host {
+impl Reactor {
+    /// In a call from JavaScript; `buffer` was made for the same environment.
+    pub fn start(env: Env, endpoint: Endpoint, buffer: EventBuffer, driver: Options) -> Result<Rc<Self>, Failure> {
+        let reactor = Rc::new(Reactor {
             env,
             endpoint: RefCell::new(Some(endpoint)),
-            page: RefCell::new(page),
+            buffer: RefCell::new(buffer),
             driver: RefCell::new(None),
             driver_name: Cell::new("thread"),
             hook: RefCell::new(None),
@@ -42,17 +42,17 @@ impl Host {
             driver_gone: Cell::new(false),
             tearing_down: Cell::new(false),
         });
-        match start(driver, env, &host) {
+        match start(driver, env, &reactor) {
             Ok(driver) => {
-                host.driver_name.set(driver.name());
+                reactor.driver_name.set(driver.name());
                 let closes_at_once = driver.closes_at_once();
-                host.driver.replace(Some(driver));
+                reactor.driver.replace(Some(driver));
                 // After the driver: hooks run last in, first out, and this one must find the driver whole.
-                host.hook.replace(CleanupHook::add(env, &host, closes_at_once));
-                Ok(host)
+                reactor.hook.replace(CleanupHook::add(env, &reactor, closes_at_once));
+                Ok(reactor)
             }
             Err(failure) => {
-                host.page.borrow_mut().release();
+                reactor.buffer.borrow_mut().release();
                 Err(failure)
             }
         }
@@ -194,14 +194,14 @@ impl Host {
                 }
                 endpoint.streams.hold();
                 let room = endpoint.next_datagram();
-                self.page.borrow_mut().fill(room, |sink| endpoint.collect(sink))
+                self.buffer.borrow_mut().fill(room, |sink| endpoint.collect(sink))
             });
             let count = count.unwrap_or(0);
             if count > 0 {
                 delivered = true;
-                let call = self.page.borrow().call();
+                let call = self.buffer.borrow().call();
                 if !call.run(count, outermost) {
-                    self.page.borrow_mut().rewind();
+                    self.buffer.borrow_mut().rewind();
                 }
             }
             self.with(|endpoint| {
@@ -255,7 +255,7 @@ impl Host {
         }
         // An environment that ends frees its references itself. Deno could not delete them then: it has no handle scope.
         if !ending {
-            self.page.borrow_mut().release();
+            self.buffer.borrow_mut().release();
         }
         if let Some(hook) = self.hook.take() {
             hook.remove(self, ending);
@@ -264,9 +264,9 @@ impl Host {
 
     fn tell(&self, kind: Kind, outermost: bool) {
         let call = {
-            let mut page = self.page.borrow_mut();
-            page.fill(0, |sink| sink.push(kind, [0; 3]));
-            page.call()
+            let mut buffer = self.buffer.borrow_mut();
+            buffer.fill(0, |sink| sink.push(kind, [0; 3]));
+            buffer.call()
         };
         call.run(1, outermost);
     }

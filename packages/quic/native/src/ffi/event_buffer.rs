@@ -1,4 +1,4 @@
-//! The memory shared with JavaScript, and the one call that tells it to look.
+//! The memory in which JavaScript reads events, records and received bytes, and the one call that notifies it.
 
 use std::ptr;
 
@@ -8,7 +8,7 @@ use super::env::Env;
 use crate::layout::{RECORD_WORDS, RECORDS};
 use crate::sink::{SLAB_BYTES, Sink};
 
-pub struct Page {
+pub struct EventBuffer {
     env: Env,
     dispatch: sys::napi_ref,
     context: sys::napi_async_context,
@@ -21,13 +21,13 @@ pub struct Page {
     filled_from: usize,
 }
 
-impl Page {
+impl EventBuffer {
     /// # Safety
     /// Both are values of the call that runs: `dispatch` a function, `records` a Uint32Array over an ArrayBuffer that
     /// JavaScript never exposes, transfers or resizes.
     pub(super) unsafe fn new(env: Env, dispatch: sys::napi_value, records: sys::napi_value) -> Option<Self> {
         let (mut kind, mut length, mut data) = (-1, 0, ptr::null_mut());
-        let mut page = Page {
+        let mut buffer = EventBuffer {
             env,
             dispatch: ptr::null_mut(),
             context: ptr::null_mut(),
@@ -52,14 +52,14 @@ impl Page {
             if kind != sys::TypedarrayType::uint32_array || length != RECORDS * RECORD_WORDS {
                 return None;
             }
-            page.records = data.cast();
-            sys::napi_create_reference(env.0, dispatch, 1, &mut page.dispatch);
-            sys::napi_create_reference(env.0, records, 1, &mut page.records_ref);
+            buffer.records = data.cast();
+            sys::napi_create_reference(env.0, dispatch, 1, &mut buffer.dispatch);
+            sys::napi_create_reference(env.0, records, 1, &mut buffer.records_ref);
             let mut name = ptr::null_mut();
             sys::napi_create_string_utf8(env.0, c"quicrpc".as_ptr(), 7, &mut name);
-            sys::napi_async_init(env.0, ptr::null_mut(), name, &mut page.context);
+            sys::napi_async_init(env.0, ptr::null_mut(), name, &mut buffer.context);
         }
-        Some(page)
+        Some(buffer)
     }
 
     /// Lets `fill` write one batch, with room for at least `room` bytes of the slab. Returns the number of records. Needs

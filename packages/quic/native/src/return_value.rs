@@ -1,0 +1,32 @@
+//! Values that native functions return to JavaScript.
+
+use crate::error::Failure;
+
+pub enum ReturnValue {
+    Undefined,
+    Number(f64),
+    Text(String),
+    /// A Buffer with a copy of these.
+    Bytes(Vec<u8>),
+    List(Vec<ReturnValue>),
+}
+
+impl From<Failure> for ReturnValue {
+    /// `[source, code, message, closeCode | undefined, reason | undefined, status | undefined]`
+    fn from(failure: Failure) -> Self {
+        let (code, reason) = match failure.close {
+            Some((code, reason)) => (ReturnValue::Number(code as f64), ReturnValue::Text(reason)),
+            None => (ReturnValue::Undefined, ReturnValue::Undefined),
+        };
+        ReturnValue::List(vec![
+            ReturnValue::Text(failure.source.as_str().to_owned()),
+            ReturnValue::Text(failure.code.into_owned()),
+            ReturnValue::Text(failure.message),
+            code,
+            reason,
+            failure
+                .status
+                .map_or(ReturnValue::Undefined, |status| ReturnValue::Number(status.into())),
+        ])
+    }
+}
