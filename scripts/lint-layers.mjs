@@ -31,6 +31,12 @@ function nobodyImports(names) {
   return [{ regex: `^${oneOf(scopes)}|^(\\.\\./)+${oneOf(names)}/`, message: `Nothing imports ${list(names)}.` }];
 }
 
+const noSleep = {
+  regex: "^(node:)?timers(/promises)?$",
+  importNames: ["setTimeout"],
+  message: "A test waits for what happens, not for a time.",
+};
+
 const reservedPatterns = (except) =>
   Object.entries(reserved).flatMap(([name, file]) =>
     file === except ? [] : [{ regex: `^${name}(/|$)`, message: `Only ${file} imports ${name}.` }],
@@ -76,8 +82,9 @@ function overrides() {
   all.push({ files: [`packages/{${anywhere.join()}}/src/**`], rules: { "import/no-nodejs-modules": "error" } });
   const silent = Object.keys(packages).filter((name) => packages[name].prints !== true);
   all.push({ files: [`packages/{${silent.join()}}/src/**`], rules: { "no-console": "error" } });
-  for (const files of ["**/*.test.ts", "test/**", "packages/*/test/**"]) {
-    all.push(override(files, nobodyImports(["examples", "bench"])));
+  const ofTests = nobodyImports(["examples", "bench"]);
+  for (const files of ["test/**", "packages/*/test/**", "**/*.test.ts"]) {
+    all.push(override(files, files === "**/*.test.ts" ? [...ofTests, noSleep] : ofTests));
   }
   return all;
 }

@@ -45,6 +45,11 @@ function seedPromisesAndCycles(seed) {
   seed(`${CORE}/call/seeded-floating.ts`, floating, "no-floating-promises");
   seed(`${CORE}/call/seeded-floating.test.ts`, floating, "no-floating-promises");
   seed("test/seeded-floating.test.ts", floating, "no-floating-promises");
+  const sleep = "export const slept: Promise<unknown> = new Promise((resolve) => void setTimeout(resolve, 50));";
+  seed(`${CORE}/call/seeded-sleep.test.ts`, sleep, "no-restricted-globals");
+  const imported =
+    'import { setTimeout } from "node:timers/promises";\nexport const slept: Promise<void> = setTimeout(50);';
+  seed("test/seeded-sleep.test.ts", imported, RESTRICTED);
   seed(
     `${CORE}/call/seeded-a.ts`,
     'import { b } from "./seeded-b.js";\nexport const a = (): number => b();',

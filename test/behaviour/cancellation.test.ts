@@ -100,11 +100,15 @@ describeCalls("cancellation", (on) => {
     const { readable, writable } = on.client.duplex(methods.stall, options());
     const writer = writable.getWriter();
     await on.witness.until("stall");
-    let stalled: Promise<unknown>;
+    let written: boolean;
     do {
-      stalled = writer.write("x".repeat(50_000));
-      stalled.catch(() => {});
-    } while (await Promise.race([stalled.then(() => true), new Promise((resolve) => setTimeout(resolve, 20, false))]));
+      written = false;
+      writer.write("x".repeat(50_000)).then(
+        () => (written = true),
+        () => {},
+      );
+      await alive();
+    } while (written);
     await writer.abort(new Error("enough"));
     expect(await failure(collect(readable))).toMatchObject({ code: "cancelled" });
     await on.witness.until("stall cancelled");

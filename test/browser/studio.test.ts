@@ -171,7 +171,7 @@ describe.skipIf(executablePath === undefined)("the studio in a page", () => {
     await page.getByRole("button", { name: "Pause" }).click();
     const given = async (): Promise<number> => {
       const before = seen.given;
-      await new Promise((resolve) => setTimeout(resolve, 250));
+      for (let frame = 0; frame < 10; frame++) await page.evaluate(() => new Promise(requestAnimationFrame));
       return seen.given - before;
     };
     await expect.poll(given, PATIENT).toBe(0);

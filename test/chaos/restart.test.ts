@@ -41,6 +41,7 @@ class BusyClient {
       } catch {
         // The session was lost with the call.
       }
+      // oxlint-disable-next-line eslint/no-restricted-globals -- calls come at random
       await new Promise((resolve) => setTimeout(resolve, Math.random() * PAUSE_MS));
     }
   }

@@ -5,7 +5,7 @@ import { connect, connectPool, type DevCertificate, devCertificate } from "@quic
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { appendFileSync } from "node:fs";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { trustOf } from "../../packages/node/test/trust.js";
 import { startProgram } from "../child-program.js";
 import { follow, type RollingSettings } from "./log.js";
@@ -132,6 +132,7 @@ it.each(ways.flatMap((way) => (engine ? ["tcp", "quic"] : ["tcp"]).map((scheme) 
         // What pauses there are without a restart: those of the machine. The first seconds are of the streams that begin.
         for (let i = 0; i < 2; i++) {
           account.pauses.clear();
+          // oxlint-disable-next-line eslint/no-restricted-globals -- a time is measured
           await new Promise((resolve) => setTimeout(resolve, quietMs));
           account.pauses.note();
         }
@@ -145,7 +146,7 @@ it.each(ways.flatMap((way) => (engine ? ["tcp", "quic"] : ["tcp"]).map((scheme) 
         child.send({ to: way.to(urls[1 - index] as string), spreadMs });
         await gone;
         servers[index] = await start(urls[index] as string);
-        for await (const _ of ticks()) if (callers.every((caller) => way.settled(caller))) break;
+        await vi.waitUntil(() => callers.every((caller) => way.settled(caller)), { interval: 10, timeout: 60_000 });
         account.pauses.note();
       }
     } finally {
@@ -176,7 +177,3 @@ it.each(ways.flatMap((way) => (engine ? ["tcp", "quic"] : ["tcp"]).map((scheme) 
     expect(items).toBeGreaterThan(streams * restarts);
   },
 );
-
-async function* ticks(): AsyncGenerator<void> {
-  for (;;) yield await new Promise<void>((resolve) => setTimeout(resolve, 10));
-}

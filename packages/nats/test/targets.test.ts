@@ -1,14 +1,14 @@
 // Servers that a pool finds by NATS: they come, end and die.
-import { setTimeout as pause } from "node:timers/promises";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { connectPool, serve, type Server } from "@quicrpc/node";
-import { beforeEach, describe, expect, it, type TestContext } from "vitest";
+import { beforeEach, describe, expect, it, type TestContext, vi } from "vitest";
 import { closedAfterEach } from "../../../test/open.js";
 import { announceTargets, natsTargets } from "../src/index.js";
 import { NatsProcess, natsServer, WITHOUT_NATS } from "./nats-server.js";
 
 const open = closedAfterEach();
+const PATIENT = { interval: 1, timeout: 10_000 };
 const service = { name: "test.v1.Found", id: 7070 };
 const where = defineMethod(service, "unary", "where", { id: 1, idempotent: true, output: uncheckedCodec<string>() });
 
@@ -43,12 +43,9 @@ describe("servers that NATS knows", () => {
     expect(await pool.unary(where, undefined)).toBe("first");
     await start("second");
     const seen = new Set<string>();
-    while (seen.size < 2) {
-      seen.add(await pool.unary(where, undefined));
-      await pause(1);
-    }
+    await vi.waitUntil(async () => seen.add(await pool.unary(where, undefined)).size === 2, PATIENT);
     first.leave();
-    while (pool.targets.length > 1) await pause(1);
+    await vi.waitUntil(() => pool.targets.length === 1, PATIENT);
     await first.server.drain();
     for (let calls = 0; calls < 10; calls++) expect(await pool.unary(where, undefined)).toBe("second");
   });

@@ -2,7 +2,7 @@
 import { type TypedCaller, RpcError } from "@quicrpc/core";
 import { createRouter } from "@quicrpc/core/generated";
 import { connect, connectPool, devCertificate, serve, type ServeOptions, type Server } from "@quicrpc/node";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { methods } from "../../../test/behaviour/service.js";
 import { trustOf } from "./trust.js";
 import { closedAfterEach } from "../../../test/open.js";
@@ -13,6 +13,7 @@ const { echo, items } = methods;
 const schemes = process.env["QUICRPC_NO_ENGINE"] === undefined ? ["quic", "https", "tls", "wss"] : ["tls", "wss"];
 const RESTARTS = 6;
 const CALLERS = 16;
+const PATIENT = { interval: 5, timeout: 30_000 };
 
 async function served(url: string, options: Partial<ServeOptions> = {}): Promise<Server> {
   return serve({
@@ -41,13 +42,18 @@ async function served(url: string, options: Partial<ServeOptions> = {}): Promise
 }
 
 /** Calls without a pause until told to stop; gives how many calls there were, and how each that failed did. */
-function load(caller: TypedCaller): { stop(): Promise<{ calls: number; failures: string[] }> } {
+function load(caller: TypedCaller): {
+  /** Waits until each caller has made some more calls. */
+  more(): Promise<void>;
+  stop(): Promise<{ calls: number; failures: string[] }>;
+} {
   const stopping = new AbortController();
   let calls = 0;
+  let reached = { calls: Number.POSITIVE_INFINITY, resolve: (): void => {} };
   const failures: string[] = [];
   const run = async (once: () => Promise<unknown>): Promise<void> => {
     while (!stopping.signal.aborted) {
-      calls++;
+      if (++calls >= reached.calls) reached.resolve();
       await once().catch((error: unknown) => failures.push(error instanceof RpcError ? error.message : String(error)));
     }
   };
@@ -60,6 +66,7 @@ function load(caller: TypedCaller): { stop(): Promise<{ calls: number; failures:
     run(n % 2 === 0 ? stream : () => caller.unary(echo, { text: "x" }, { via: n % 4 === 1 ? "lane" : "stream" })),
   );
   return {
+    more: () => new Promise((resolve) => (reached = { calls: calls + 4 * CALLERS, resolve })),
     async stop() {
       stopping.abort();
       await Promise.all(runs);
@@ -76,8 +83,6 @@ function watched(states: AsyncIterableIterator<{ status: string }>): string[] {
   })();
   return seen;
 }
-
-const soon = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe.each(schemes)("rolling restarts over %s", (scheme) => {
   it("sessions of a certain age: each is followed by another, and no call fails", { timeout: 60_000 }, async () => {
@@ -108,10 +113,10 @@ describe.each(schemes)("rolling restarts over %s", (scheme) => {
     const seen = watched(connection.states());
     const calls = load(connection);
     for (let i = 0; i < RESTARTS; i++) {
-      await soon(50);
+      await calls.more();
       await server.drain();
       server = await served(url);
-      while (connection.state.status !== "ready") await soon(5);
+      await vi.waitUntil(() => connection.state.status === "ready", PATIENT);
     }
     open.unshift(server);
     const { calls: made, failures } = await calls.stop();
@@ -126,15 +131,14 @@ describe.each(schemes)("rolling restarts over %s", (scheme) => {
     const urls = servers.map((server) => server.urls[0] as string);
     const pool = await connectPool(urls, trustOf(urls[0] as string, { hash }));
     open.push(pool);
-    const allReady = async (): Promise<void> => {
-      while (pool.targets.some(({ status }) => status !== "ready")) await soon(5);
-    };
+    const allReady = (): Promise<unknown> =>
+      vi.waitUntil(() => pool.targets.every(({ status }) => status === "ready"), PATIENT);
     await allReady();
     const seen = watched(pool.states());
     const calls = load(pool);
     for (let i = 0; i < RESTARTS; i++) {
       const at = i % 2;
-      await soon(50);
+      await calls.more();
       await servers[at]?.drain();
       servers[at] = await served(urls[at] as string);
       await allReady();

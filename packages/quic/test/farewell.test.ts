@@ -106,6 +106,7 @@ describe.each(DRIVERS)("ends of sessions that pages learn of late, %s driver", (
     const { endpoint } = await opened(OF_PAGE, "open");
     const order: string[] = [];
     const closing = endpoint.close().then(() => order.push("closed"));
+    // oxlint-disable-next-line eslint/no-restricted-globals -- what must not be waited for
     setTimeout(() => order.push("later"), HELD_MS);
     await closing;
     expect(order).toEqual(["closed"]);

@@ -65,6 +65,7 @@ describe.each(DRIVERS)("a server that forgets a session, %s driver", (driver) =>
     const next = bind(port);
     next.listen({ alpn: ALPN, tls }, echo);
     stage = "back";
+    // oxlint-disable-next-line eslint/no-restricted-globals -- ends a test that fails
     const late = setTimeout(() => client.close({ closeCode: 9, reason: "nothing was noticed" }), SOON_MS);
     onTestFinished(() => clearTimeout(late));
     expect((await end)?.message).toContain("stateless reset");

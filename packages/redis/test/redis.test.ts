@@ -21,6 +21,7 @@ async function connectTo(server: RedisServer): Promise<Client> {
   return client as Client;
 }
 
+// oxlint-disable-next-line eslint/no-restricted-globals -- Redis has a clock of its own
 const pass = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe.skipIf(SERVER === undefined)("Redis", () => {

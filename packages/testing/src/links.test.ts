@@ -106,6 +106,7 @@ describe("a link for TCP", () => {
 async function drained(socket: Socket): Promise<boolean> {
   return Promise.race([
     once(socket, "drain").then(() => true),
+    // oxlint-disable-next-line eslint/no-restricted-globals -- the kernel does not tell when all of its buffers are full
     new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 250)),
   ]);
 }

@@ -88,6 +88,7 @@ class Fleet {
 
   async dial(address: string, signal?: AbortSignal): Promise<Session> {
     this.dialled.push(address);
+    // oxlint-disable-next-line eslint/no-restricted-globals -- the clock is virtual
     await new Promise((resolve) => setTimeout(resolve, DIAL_MS));
     signal?.throwIfAborted();
     const host = this.host(address);

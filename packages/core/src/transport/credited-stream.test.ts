@@ -48,6 +48,7 @@ function attached(stream: WebTransportStream): { stream: CreditedStream; taker: 
 
 /** Everything that follows has happened. */
 function settled(): Promise<void> {
+  // oxlint-disable-next-line eslint/no-restricted-globals -- the next turn of the loop
   return new Promise((resolve) => setTimeout(resolve));
 }
 
