@@ -275,8 +275,10 @@ describe("peers that break the rules", () => {
     const { stream } = await rawStream(await serving());
     const queue = vi.spyOn(ReadableStreamDefaultController.prototype, "enqueue");
     onTestFinished(() => queue.mockRestore());
-    const queued = (): ReadableStreamDefaultController[] =>
-      queue.mock.contexts.filter((_, call) => String(queue.mock.calls[call]?.[0]) === "1,2");
+    const queued = (): ReadableStreamDefaultController[] => {
+      const queues = queue.mock.contexts as ReadableStreamDefaultController[];
+      return queues.filter((_, call) => String(queue.mock.calls[call]?.[0]) === "1,2");
+    };
     for (let i = 0; i < 100; i++) stream.write(Buffer.from([0, 2, 1, 2]));
     await vi.waitUntil(() => queued().length === 100);
     await new Promise(setImmediate);
