@@ -50,7 +50,7 @@ it("checks the fallback before it dials", async () => {
   await expect(wrong({ url: "127.0.0.1:9" })).rejects.toThrow('"127.0.0.1:9" has no scheme');
   await expect(wrong({ url: "wss://127.0.0.1:9", afterms: 3 })).rejects.toThrow("did you mean fallback.afterMs?");
   await expect(connect("quic://h:9", { ca: "…", fallback: { url: "tcp://127.0.0.1:9" } })).rejects.toThrow(
-    "the option ca cannot travel by tcp://",
+    "the option ca cannot travel to tcp://127.0.0.1:9 by TCP, which has no TLS: leave it out, or connect by another transport",
   );
 });
 

@@ -161,8 +161,11 @@ it("a signal ends the wait for a server that never lets the client in", async ()
   await expect(aborted).rejects.toThrow("not any more");
 });
 
-it("plain HTTP has no proofs, and says so", async () => {
-  const proof = prover(keys);
-  const transports = [httpTransport()];
-  await expect(dial("http://127.0.0.1:1", { proof, transports })).rejects.toThrow("the option proof cannot travel");
+it("plain HTTP has no proofs, and says so, as a fallback too", async () => {
+  const refused =
+    "the option proof cannot travel to http://127.0.0.1:1 by HTTP, which has no sessions, in which a client proves its key: leave it out, or connect by a transport with sessions, such as WebTransport or a WebSocket";
+  const options = { proof: prover(keys), transports: [httpTransport()] };
+  await expect(dial("http://127.0.0.1:1", options)).rejects.toThrow(new TypeError(refused));
+  const fallback = { url: "http://127.0.0.1:1" };
+  await expect(connect("tcp://127.0.0.1:1", { ...options, fallback })).rejects.toThrow(new TypeError(refused));
 });

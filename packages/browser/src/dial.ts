@@ -14,6 +14,7 @@ import {
   type HttpProvider,
   type HttpSettings,
   isClient,
+  type OfSessions,
   type PageTransportProvider,
   type Reached,
 } from "./transport.js";
@@ -33,7 +34,8 @@ export interface FallbackOptions {
   readonly url?: string | URL;
   /**
    * Carries calls where neither the first nor the fallback works, as behind proxies that let pass nothing but requests: `httpTransport()` of
-   * `@quicrpc/http`, or a function that loads it then. The page is not called there, and has no datagrams. Default: none.
+   * `@quicrpc/http`, or a function that loads it then. The page is not called there, and has no datagrams; with the options `proof` and `metadata`,
+   * which only go with sessions, it is not tried. Default: none.
    */
   readonly http?: HttpProvider | (() => Promise<HttpProvider>);
   /** The URL that names of services follow there. Default: the connection's own. */
@@ -100,9 +102,9 @@ export async function dial<Context = unknown>(
 /** Returns the ways to `url`, the best first. */
 export function waysTo(
   url: string | URL,
-  options: ReachOptions & HttpSettings,
+  options: ReachOptions & HttpSettings & OfSessions,
 ): Pick<OpenOptions<Reached>, "url" | "candidates" | "afterMs"> {
-  const { serverCertificateHashes, transport = webTransportProvider, fallback = {}, credentials, limits } = options;
+  const { serverCertificateHashes, transport = webTransportProvider, fallback = {} } = options;
   const target = pageUrl(url, "https://, wss:// or ws://");
   const candidate = (transport: PageTransportProvider, own?: string | URL): Candidate<Reached> => {
     const { kind, name, scheme } = transport;
@@ -129,7 +131,8 @@ export function waysTo(
     candidates.push({
       kind: "http",
       name: "HTTP",
-      open: async (signal) => (await import("./loaded-later.js")).openHttp(url, http, { credentials, limits }, signal),
+      isRefused: (options.proof ?? options.metadata) !== undefined,
+      open: async (signal) => (await import("./loaded-later.js")).openHttp(url, http, options, signal),
     });
   }
   return { ...ways, candidates, afterMs };

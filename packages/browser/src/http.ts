@@ -1,21 +1,28 @@
-import type { ForeignClient } from "@quicrpc/core/transport";
+import { type ForeignClient, publicUrl, refusedOption, SESSION_NEEDS } from "@quicrpc/core/transport";
 import { ifAllowed } from "./policy.js";
-import type { HttpProvider, HttpSettings } from "./transport.js";
+import type { HttpProvider, HttpSettings, OfSessions } from "./transport.js";
+
+const OVER_HTTP = { name: "HTTP", abilities: {} } as const;
 
 /** Path of the request that asks whether the server is there. */
 const PING = "quicrpc.v1.Http/ping";
 
-/** Makes a client that calls by HTTP, once the server has answered it there. A signal that fires closes it. */
+/**
+ * Makes a client that calls by HTTP, once the server has answered it there. A signal that fires closes it. Rejects, and sends nothing, where an
+ * option only goes with sessions.
+ */
 export async function openHttp(
   url: URL,
   given: HttpProvider | (() => Promise<HttpProvider>),
-  settings: HttpSettings,
+  { credentials, limits, metadata, proof }: HttpSettings & OfSessions,
   signal: AbortSignal,
 ): Promise<ForeignClient> {
+  const refused = refusedOption(publicUrl(url), OVER_HTTP, { metadata, proof }, SESSION_NEEDS);
+  if (refused !== undefined) throw new Error(`it was not tried, since ${refused}`);
   const provider = typeof given === "function" ? await given() : given;
   const base = new URL(url);
   if (!base.pathname.endsWith("/")) base.pathname += "/";
-  const client = await provider.dial(base, settings);
+  const client = await provider.dial(base, { credentials, limits });
   signal.addEventListener("abort", () => client.close());
   signal.throwIfAborted();
   // The page's policy names the URL of a request that it forbids.

@@ -57,7 +57,8 @@ export class Ladder implements Way {
   async open(signal: AbortSignal, timeoutMs: number): Promise<Reached> {
     const { candidates, memory, ...options } = this.#options;
     const avoided = this.#avoided ?? memory?.known;
-    const from = Math.min(avoided?.ways ?? 0, candidates.length - 1);
+    const usable = candidates.filter(({ isRefused }) => isRefused !== true);
+    const from = Math.min(avoided?.ways ?? 0, usable.length - 1);
     this.#avoided = undefined;
     const worked = this.#worked;
     try {

@@ -9,6 +9,8 @@ export interface Candidate<T> {
   readonly kind: TransportKind;
   /** The name in errors. */
   readonly name: string;
+  /** It cannot carry the options that were given, and rejects with the reason when it is opened. Default false. */
+  readonly isRefused?: boolean;
   /** Rejects when it cannot, or when the signal fires. A signal that fires later closes what was opened. */
   open(signal: AbortSignal): Promise<T>;
 }

@@ -1,4 +1,10 @@
-import type { Credentials, DirectSession, ForeignClient, WebTransportSession } from "@quicrpc/core/transport";
+import type {
+  ClientSessionOptions,
+  Credentials,
+  DirectSession,
+  ForeignClient,
+  WebTransportSession,
+} from "@quicrpc/core/transport";
 import type { Limits } from "@quicrpc/core";
 
 /** The platform's `WebTransport`; to a program whose `lib` has none, the part of it that a session uses. */
@@ -61,6 +67,9 @@ export interface HttpSettings {
   readonly credentials?: Credentials | undefined;
   readonly limits?: Partial<Limits> | undefined;
 }
+
+/** Options of a page that only go with sessions. */
+export type OfSessions = Pick<ClientSessionOptions, "metadata" | "proof">;
 
 /** A way to call without a session, by requests of HTTP: `httpTransport()` of `@quicrpc/http`. */
 export interface HttpProvider {

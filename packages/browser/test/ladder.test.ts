@@ -1,9 +1,11 @@
+import { createProofKeys, prover } from "@quicrpc/core/proof";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type BrowserConnection, connect, type ConnectOptions, type HttpProvider } from "../dist/index.js";
+import { type BrowserConnection, connect, type ConnectOptions, dial, type HttpProvider } from "../dist/index.js";
 import { methods, Network, pass } from "./network.js";
 
 const URL_OF_SERVER = "https://rpc.test:4433/api";
 const ATTEMPT = `webtransport ${URL_OF_SERVER}`;
+const proof = prover(await createProofKeys());
 let network: Network;
 let connection: BrowserConnection;
 
@@ -412,6 +414,44 @@ describe("a page that may also call over HTTP", () => {
     network.http = "accept";
     await open();
     expect(connection.transport?.kind).toBe("http");
+  });
+
+  describe.each([
+    ["proof", { proof }, "in which a client proves its key: leave it out, or connect by a transport with sessions"],
+    ["metadata", { metadata: { tenant: "north" } }, "whose greeting carries it: give each call its metadata"],
+  ])("but has the option %s, which takes a session", (option, options, rest) => {
+    const http = vi.fn<() => Promise<HttpProvider>>(async () => network.httpProvider);
+    const fallback = { http, httpUrl: "https://rpc.test/calls?key=secret" };
+    const text = `; ${REFUSED}; HTTP failed: it was not tried, since the option ${option} cannot travel to https://rpc.test/calls by HTTP, which has no sessions, ${rest}`;
+
+    it.each([
+      ["connect", "ERR_UNREACHABLE", "refuse"],
+      ["dial", "ERR_UNREACHABLE", "refuse"],
+      ["connect", "ETIMEDOUT", "silence"],
+    ] as const)("does not try it, and %s says so (%s)", async (function_, code, webTransport) => {
+      network.given(webTransport, "refuse");
+      const reach = function_ === "dial" ? dial : connect;
+      const connecting = reach(URL_OF_SERVER, { ...options, fallback }).catch((error: unknown) => error);
+      await pass(10_000);
+      const error = (await connecting) as Error;
+      expect(error).toMatchObject({ name: "TransportError", code });
+      expect(error.message).toContain(text);
+      expect(error.message).not.toContain("secret");
+      expect(http).not.toHaveBeenCalled();
+      network.given("accept");
+      await connected();
+    });
+
+    it("takes the best of the others in the next page, whatever another page has remembered", async () => {
+      network.given("silence", "silence");
+      await open();
+      await Promise.all([connection.close(), pass(5000)]);
+      network.log.length = 0;
+      network.given("refuse", "accept");
+      await connected({ ...options, fallback, reconnect: false });
+      expect(network.log).toEqual(["websocket wss://rpc.test:4433/api"]);
+      expect(http).not.toHaveBeenCalled();
+    });
   });
 
   it("closes a client that is silent when the time is over", async () => {

@@ -256,9 +256,16 @@ class CallTrace {
   }
 
   /** Tells where the time of an attempt went. */
-  timings({ waitMs, encodeMs, answerMs, decodeMs, itemsMs, totalMs }: CallTimings): void {
+  timings({ waitMs, uploadMs, uploadBytes, encodeMs, answerMs, decodeMs, itemsMs, totalMs }: CallTimings): void {
     this.rttMs = this.session.rttMs;
-    const parts = { waited: waitMs, encoded: encodeMs, "wire and server": answerMs, decoded: decodeMs, items: itemsMs };
+    const parts = {
+      waited: waitMs,
+      [`sent ${uploadBytes} bytes of blobs`]: uploadMs,
+      encoded: encodeMs,
+      "wire and server": answerMs,
+      decoded: decodeMs,
+      items: itemsMs,
+    };
     const told = Object.entries(parts).flatMap(([name, ms]) =>
       ms === undefined ? [] : [`${name} ${ms.toFixed(3)} ms`],
     );

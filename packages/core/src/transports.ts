@@ -14,6 +14,7 @@ export { principalOf } from "./server/principal.js";
 export { fromBase64, toBase64 } from "./call/messages/base64.js";
 export { POOL_OPTIONS } from "./balance/option-names.js";
 export { checkOptions, type OptionNames } from "./check-options.js";
+export { type OptionNeed, refusedOption, SESSION_NEEDS } from "./refused-option.js";
 export { type Backoff, backoffDelay } from "./backoff.js";
 export type { ConnectionOptions } from "./connection/connection.js";
 export { type Loss, race, type RaceOptions, type Won } from "./connection/race.js";

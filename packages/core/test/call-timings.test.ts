@@ -124,6 +124,9 @@ it("a method with blobs is measured on both sides, and its blobs arrive", async 
   const session = interceptCaller(createSession(ours), [callTimings((timings) => told.push(timings))]);
   const { file } = (await session.unary(back, { file: new Blob(["bytes"]) })) as { file: ReceivedBlob };
   expect(new TextDecoder().decode(await file.bytes())).toBe("bytes");
-  expect(told[0]?.answerMs ?? told[0]?.decodeMs).toBeGreaterThanOrEqual(0);
+  const { waitMs, uploadMs, uploadBytes, encodeMs, answerMs, decodeMs } = told[0] as CallTimings;
+  expect([waitMs, uploadMs, encodeMs, answerMs, decodeMs].every((ms) => ms !== undefined && ms >= 0)).toBe(true);
+  expect(uploadBytes).toBe(5);
+  expect(uploadMs).toBeLessThanOrEqual(answerMs as number);
   expect(served[0]?.queueMs).toBeGreaterThanOrEqual(0);
 });

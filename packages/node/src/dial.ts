@@ -123,7 +123,7 @@ export function wayTo<Context>(
 ): { readonly target: URL; readonly provider: Able<"dial"> } {
   const target = reachable(transportUrl(url, "dial", options.transports));
   const provider = providerFor(target.protocol, "dial", options.transports);
-  requireDialable(provider, target.protocol, options);
+  requireDialable(provider, target, options);
   return { target, provider };
 }
 

@@ -24,10 +24,20 @@ export function outcomeAttributes({ side }: InterceptedCall, error: unknown): At
   return { "rpc.response.status_code": code, ...(isFailure(side, code) && { "error.type": code }) };
 }
 
-/** Attributes that say where the time of a call went, in milliseconds. */
-export function timingAttributes({ waitMs, encodeMs, answerMs, decodeMs, itemsMs }: CallTimings): Attributes {
+/** Attributes that say where the time of a call went, in milliseconds, and how many bytes its blobs have. */
+export function timingAttributes({
+  waitMs,
+  uploadMs,
+  uploadBytes,
+  encodeMs,
+  answerMs,
+  decodeMs,
+  itemsMs,
+}: CallTimings): Attributes {
   return {
     ...(waitMs !== undefined && { "quicrpc.call.wait_ms": waitMs }),
+    ...(uploadMs !== undefined && { "quicrpc.call.upload_ms": uploadMs }),
+    ...(uploadBytes !== undefined && { "quicrpc.call.upload_bytes": uploadBytes }),
     ...(encodeMs !== undefined && { "quicrpc.call.encode_ms": encodeMs }),
     ...(answerMs !== undefined && { "quicrpc.call.answer_ms": answerMs }),
     ...(decodeMs !== undefined && { "quicrpc.call.decode_ms": decodeMs }),

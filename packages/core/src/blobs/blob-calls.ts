@@ -16,7 +16,7 @@ import { blobPrincipal, quotaOf } from "./blob-quota.js";
 import { type Offer, BlobOffers } from "./offers.js";
 import { type BlobReference, ReceivedBlob, tooLarge } from "./received-blob.js";
 import { resumedCall } from "./resumed-call.js";
-import type { BlobSource } from "./source.js";
+import { type BlobSource, type DescribedBlob, describedBlob } from "./source.js";
 
 /** What offers blobs to a peer. */
 export interface OffersBlobs extends ReservedMethods {
@@ -65,6 +65,7 @@ export function blobCalls(fields: BlobFields): BlobCode {
     fields,
     calling,
     call,
+    observed: (message, onSent) => observed(input, message as Fields, onSent),
     serve(given, handler) {
       const settings = given as ServedSettings;
       const { host, isCounted } = settings;
@@ -143,6 +144,25 @@ function offered(
     sent[name] = offer.reference;
   }
   return sent;
+}
+
+function observed(
+  fields: readonly BlobField[],
+  message: Fields,
+  onSent: (field: string, bytes: number) => void,
+): object {
+  const copy: Record<string, unknown> = { ...message };
+  for (const { name } of fields) {
+    const source = copy[name];
+    if (source === undefined) continue;
+    const described = describedBlob(source as BlobSource);
+    const onProgress: DescribedBlob["onProgress"] = (bytes, length) => {
+      onSent(name, bytes);
+      described.onProgress?.(bytes, length);
+    };
+    copy[name] = { ...described, onProgress };
+  }
+  return copy;
 }
 
 /** Has the blobs of a message counted; undefined where it has none. Throws `RpcError` `resource_exhausted` for too many. */

@@ -63,4 +63,45 @@ describe("Expiries", () => {
     vi.advanceTimersByTime(20);
     expect(seen).toEqual(["first", "added", "third"]);
   });
+
+  it("goes on when the platform's clock is taken away and given back, as tests do", () => {
+    const expiries = new Expiries();
+    const seen: string[] = [];
+    // A clock of its own for what was there before.
+    const before = { setTimeout: globalThis.setTimeout, clearTimeout: globalThis.clearTimeout };
+    const timers = new Map<object, () => void>();
+    const own = {
+      setTimeout: ((run: () => void) => {
+        const timer = {};
+        timers.set(timer, run);
+        return timer;
+      }) as never,
+      clearTimeout: ((timer: object) => void timers.delete(timer)) as never,
+    };
+    const fire = (): void => {
+      for (const [timer, run] of [...timers]) {
+        timers.delete(timer);
+        run();
+      }
+    };
+    expiries.add(100, () => seen.push("first clock"));
+    Object.assign(globalThis, own);
+    try {
+      const late = expiries.add(10, () => seen.push("second clock"));
+      expect(timers.size).toBe(1);
+      expiries.remove(late);
+      fire();
+      expiries.add(10, () => seen.push("left behind"));
+    } finally {
+      Object.assign(globalThis, before);
+    }
+    // Its timer is of a clock that stands still from now on.
+    expiries.add(10, () => seen.push("first clock again"));
+    vi.advanceTimersByTime(50);
+    expect(seen).toEqual(["left behind", "first clock again"]);
+    vi.advanceTimersByTime(50);
+    expect(seen).toEqual(["left behind", "first clock again", "first clock"]);
+    expect(expiries.size).toBe(0);
+    expect(vi.getTimerCount()).toBe(0);
+  });
 });

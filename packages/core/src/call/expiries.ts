@@ -23,6 +23,8 @@ export class Expiries {
   readonly #heap: Expiry[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined = undefined;
   #timerAt = Number.POSITIVE_INFINITY;
+  /** The function that set the timer: tests put another clock in its place, and that timer may never fire then, or not be known to clear. */
+  #clock: typeof setTimeout | undefined = undefined;
   readonly #onTime = (): void => this.#expire();
   readonly #holdsProcess: boolean;
 
@@ -39,7 +41,7 @@ export class Expiries {
   add(delayMs: number, onExpired: () => void): Expiry {
     const expiry = new Expiry(performance.now() + delayMs, onExpired);
     this.#siftUp(expiry, this.#heap.length);
-    if (expiry.index === 0) this.#arm();
+    if (expiry.index === 0 || this.#clock !== setTimeout) this.#arm();
     return expiry;
   }
 
@@ -57,8 +59,7 @@ export class Expiries {
   }
 
   #expire(): void {
-    this.#timer = undefined;
-    this.#timerAt = Number.POSITIVE_INFINITY;
+    this.#disarm();
     const now = performance.now();
     for (let first = this.#heap[0]; first !== undefined && first.at <= now; first = this.#heap[0]) {
       this.remove(first);
@@ -70,15 +71,17 @@ export class Expiries {
   /** A timer that fires too early costs nothing: it finds nothing to do, and is set again. */
   #arm(): void {
     const { at } = this.#heap[0] as Expiry;
-    if (this.#timerAt <= at) return;
+    if (this.#timerAt <= at && this.#clock === setTimeout) return;
     this.#disarm();
+    this.#clock = setTimeout;
     this.#timerAt = at;
     this.#timer = setTimeout(this.#onTime, Math.min(Math.ceil(at - performance.now()), MAX_DELAY));
     if (!this.#holdsProcess) (this.#timer as { unref?(): void }).unref?.();
   }
 
   #disarm(): void {
-    clearTimeout(this.#timer);
+    // A timer of another clock fires too early, or never.
+    if (this.#clock === setTimeout) clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#timerAt = Number.POSITIVE_INFINITY;
   }

@@ -34,6 +34,11 @@ export interface BlobCode {
    * refers to those of the peer.
    */
   call(host: unknown, input: unknown, begin: (sent: unknown) => Promise<unknown>): Promise<unknown>;
+  /**
+   * Returns a copy of an input whose blobs tell `onSent` when bytes of one of its fields were handed over: the position behind the last of them, which
+   * begins anew where a blob does. Throws `RpcError` for what is no blob.
+   */
+  observed(input: unknown, onSent: (field: string, bytes: number) => void): object;
   /** Returns the method's handler as a session serves it that has these settings of its dispatcher. */
   serve(settings: unknown, handler: BlobHandler): BlobHandler;
 }

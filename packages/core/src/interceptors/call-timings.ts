@@ -1,4 +1,5 @@
 import { Received } from "../call/messages/received.js";
+import type { BlobCode } from "../contract/blob-code.js";
 import type { AnyMethod, MessageCodec, PayloadWriter } from "../contract/descriptor.js";
 import type { InterceptedCall, Interceptor } from "./interceptor.js";
 import { measuredOutput } from "./measured-output.js";
@@ -9,8 +10,15 @@ import { observed, withOutputs } from "./observed.js";
  * is no object it is not known when it was encoded.
  */
 export interface CallTimings {
-  /** Until the request began to be encoded: the wait for a session, and for a place on it. Only of a caller. */
+  /** Until the request began to be encoded, or a blob of it to be sent: the wait for a session, and for a place on it. Only of a caller. */
   readonly waitMs: number | undefined;
+  /**
+   * From the first bytes of the request's blobs that were sent to the last: over HTTP before the request is encoded, in a session meanwhile the answer is
+   * waited for. Only of a caller, and undefined where it sent none.
+   */
+  readonly uploadMs: number | undefined;
+  /** Bytes, rather than milliseconds: how far the request's blobs were sent, with what attempts before had sent of them. Undefined where `uploadMs` is. */
+  readonly uploadBytes: number | undefined;
   /** Encoding the request. Only of a caller. */
   readonly encodeMs: number | undefined;
   /** From then until the answer, or its first item, had arrived: both ways on the wire, and all that the peer did. Only of a caller. */
@@ -54,6 +62,10 @@ export function callTimings(onTimings: (timings: CallTimings, call: InterceptedC
 /** Points in time of one call, by `performance.now()`. */
 class Marks {
   readonly began: number = performance.now();
+  uploading: number | undefined = undefined;
+  uploaded: number | undefined = undefined;
+  /** How far each of the request's blobs was sent, by its field; undefined where it has none. */
+  sent: Map<string, number> | undefined = undefined;
   encoding: number | undefined = undefined;
   encoded: number | undefined = undefined;
   arrived: number | undefined = undefined;
@@ -64,8 +76,12 @@ class Marks {
   timings(): CallTimings {
     const end = performance.now();
     const items = this.decoded ?? this.answered;
+    const { uploading = Infinity, encoding = Infinity, sent } = this;
+    const left = Math.min(uploading, encoding);
     return {
-      waitMs: between(this.began, this.encoding),
+      waitMs: left === Infinity ? undefined : left - this.began,
+      uploadMs: between(this.uploading, this.uploaded),
+      uploadBytes: sent && [...sent.values()].reduce((sum, bytes) => sum + bytes, 0),
       encodeMs: between(this.encoding, this.encoded),
       answerMs: between(this.encoded, this.arrived),
       decodeMs: between(this.arrived, this.decoded),
@@ -73,6 +89,17 @@ class Marks {
       totalMs: end - this.began,
     };
   }
+}
+
+/** Passes on a request with blobs, as a copy that tells when their bytes are sent. What it is encoded from is a copy again, which has the key. */
+function watched(call: InterceptedCall, blobs: BlobCode, marks: Marks): object {
+  const copy = blobs.observed(call.input, (field, bytes) => {
+    marks.uploaded = performance.now();
+    marks.uploading ??= marks.uploaded;
+    marks.sent ??= new Map();
+    marks.sent.set(field, bytes);
+  });
+  return Object.assign(copy, { [MARKS]: marks });
 }
 
 function between(from: number | undefined, to: number | undefined): number | undefined {
@@ -85,6 +112,13 @@ function between(from: number | undefined, to: number | undefined): number | und
  */
 const unsent = new WeakMap<object, Marks[]>();
 
+/** Key of the marks of a call in its message, of which blobs make it a copy. */
+const MARKS: unique symbol = Symbol("quicrpc.marks");
+
+function marksOf(message: { readonly [MARKS]?: Marks }): Marks | undefined {
+  return message[MARKS] ?? unsent.get(message)?.shift();
+}
+
 function awaitEncoding(input: unknown, marks: Marks): void {
   if (typeof input !== "object" || input === null) return;
   const waiting = unsent.get(input);
@@ -94,6 +128,9 @@ function awaitEncoding(input: unknown, marks: Marks): void {
 
 function boxed(call: InterceptedCall, marks: Marks): InterceptedCall {
   const method = measured(call.method);
+  const { blobs } = call.method;
+  if (blobs?.fields.input !== undefined && typeof call.input === "object" && call.input !== null)
+    return { ...call, method, input: watched(call, blobs, marks) };
   if (method.input !== call.method.input) awaitEncoding(call.input, marks);
   return { ...call, method };
 }
@@ -145,7 +182,7 @@ function measured(method: AnyMethod): AnyMethod {
 
 function measuredInput(codec: MessageCodec<unknown>): MessageCodec<unknown> {
   const measure = <T>(value: unknown, encode: (value: unknown) => T): T => {
-    const marks = typeof value === "object" && value !== null ? unsent.get(value)?.shift() : undefined;
+    const marks = typeof value === "object" && value !== null ? marksOf(value) : undefined;
     if (marks === undefined) return encode(value);
     marks.encoding = performance.now();
     const result = encode(value);

@@ -1,14 +1,14 @@
+import { publicUrl, refusedOption, SESSION_NEEDS } from "@quicrpc/core/transport";
 import type { ListenSettings } from "../listen/listener.js";
 import { plainHttpProvider } from "./built-in.js";
 import type { TransportDialOptions } from "./dialling.js";
 import type { TransportAbilities, TransportProvider } from "./provider.js";
 
-/** Abilities of the transport that each option of a client needs. */
-const DIAL_NEEDS: readonly (readonly [
-  keyof Omit<TransportDialOptions, "credentials">,
-  keyof TransportAbilities,
-  string,
-])[] = [
+type DialOption = keyof Omit<TransportDialOptions, "credentials">;
+
+/** What options of a client need of its transport, beside those of every platform. */
+const DIAL_NEEDS: readonly (readonly [DialOption | "routers", keyof TransportAbilities, string])[] = [
+  ["routers", "sessions", "lets the client call, and nobody else"],
   ["headers", "headers", "has no header fields"],
   ["ca", "tls", "has no TLS"],
   ["serverCertificateHashes", "tls", "has no TLS"],
@@ -20,33 +20,12 @@ const DIAL_NEEDS: readonly (readonly [
 
 /** Throws `TypeError` where an option names something that the transport cannot carry, which would be lost in silence. */
 export function requireDialable(
-  { name, abilities }: TransportProvider,
-  scheme: string,
+  provider: TransportProvider,
+  url: URL,
   options: Omit<TransportDialOptions, "credentials">,
 ): void {
-  const { routers } = options as { readonly routers?: readonly unknown[] };
-  if (abilities.sessions !== true && routers !== undefined && routers.length > 0) {
-    throw new TypeError(
-      `the option routers does not go with ${scheme}//: ${name} lets the client call, and nobody else`,
-    );
-  }
-  const { metadata } = options as { readonly metadata?: unknown };
-  if (abilities.sessions !== true && metadata !== undefined) {
-    throw new TypeError(
-      `the option metadata cannot travel by ${scheme}//: ${name} has no greeting. Give each call its metadata`,
-    );
-  }
-  const { proof } = options as { readonly proof?: unknown };
-  if (abilities.sessions !== true && proof !== undefined) {
-    throw new TypeError(
-      `the option proof cannot travel by ${scheme}//: ${name} has no sessions whose client proves its key`,
-    );
-  }
-  for (const [option, ability, lack] of DIAL_NEEDS) {
-    const value = options[option];
-    if (value === undefined || value === false || abilities[ability] === true) continue;
-    throw new TypeError(`the option ${option} cannot travel by ${scheme}//: ${name} ${lack}`);
-  }
+  const refused = refusedOption(publicUrl(url), provider, options, [...SESSION_NEEDS, ...DIAL_NEEDS]);
+  if (refused !== undefined) throw new TypeError(refused);
 }
 
 /** Schemes of listeners that have a TCP port for HTTP, or one beside theirs. */

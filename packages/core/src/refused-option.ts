@@ -1,0 +1,44 @@
+/**
+ * An option that needs an ability of the transport: the option, the ability, what a transport without it lacks, and what to do then, where that is
+ * more than to choose another.
+ */
+export type OptionNeed = readonly [option: string, ability: string, lack: string, instead?: string];
+
+/** A transport, as far as options need something of it. Abilities that are not named it lacks. */
+interface AbleTransport {
+  readonly name: string;
+  readonly abilities: object;
+}
+
+/** What options of a client's session need, whatever the platform. */
+export const SESSION_NEEDS: readonly OptionNeed[] = [
+  [
+    "proof",
+    "sessions",
+    "has no sessions, in which a client proves its key",
+    "leave it out, or connect by a transport with sessions, such as WebTransport or a WebSocket",
+  ],
+  ["metadata", "sessions", "has no sessions, whose greeting carries it", "give each call its metadata"],
+];
+
+/**
+ * Says which of the options cannot be carried to `url`, why, and what to do: it would be lost in silence. Returns undefined where the transport
+ * carries them all. What is undefined, false or an empty list counts as left out.
+ */
+export function refusedOption(
+  url: string,
+  { name, abilities }: AbleTransport,
+  options: object,
+  needs: readonly OptionNeed[],
+): string | undefined {
+  const given = options as Readonly<Record<string, unknown>>;
+  const able = abilities as Readonly<Record<string, unknown>>;
+  const refused = needs.find(([option, ability]) => isGiven(given[option]) && able[ability] !== true);
+  if (refused === undefined) return undefined;
+  const [option, , lack, instead = "leave it out, or connect by another transport"] = refused;
+  return `the option ${option} cannot travel to ${url} by ${name}, which ${lack}: ${instead}`;
+}
+
+function isGiven(value: unknown): boolean {
+  return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== false;
+}
