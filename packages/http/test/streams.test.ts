@@ -191,6 +191,28 @@ describe("wrong envelopes", () => {
   });
 });
 
+type Head = readonly [status: number | undefined, type: unknown];
+
+function headH1(port: number, path: string): Promise<Head> {
+  return new Promise((resolve, reject) => {
+    const headers = { accept: "text/event-stream" };
+    const sent = request({ port, method: "HEAD", path, headers, agent: false });
+    sent.on("response", ({ statusCode, headers: given }) => resolve([statusCode, given["content-type"]]));
+    sent.on("error", reject).end();
+  });
+}
+
+function headH2(port: number, path: string): Promise<Head> {
+  return new Promise((resolve, reject) => {
+    const session = connectH2(`http://127.0.0.1:${port}`);
+    const stream = session.request({ ":method": "HEAD", ":path": path, accept: "text/event-stream" });
+    stream.on("response", (given) => resolve([given[":status"], given["content-type"]]));
+    stream.on("error", reject);
+    stream.on("close", () => session.close());
+    stream.resume();
+  });
+}
+
 describe("server-sent events", () => {
   it("are the items as messages, and an event at the end", async () => {
     const { url } = await served();
@@ -224,5 +246,24 @@ describe("server-sent events", () => {
     const { url } = await served();
     expect(await (await fetch(`${url}items`)).text()).toContain("accept: text/event-stream");
     expect((await fetch(`${url}sum`)).status).toBe(405);
+  });
+
+  it("have a head without a body, for which no handler runs", async () => {
+    for (const http2 of [undefined, ...HTTP2_WAYS]) {
+      const { port, seen } = await served({}, http2);
+      const target = "/test.v1.Http/endless?message=%7B%7D";
+      const [status, type] = await (http2 === undefined ? headH1 : headH2)(port, target);
+      expect([status, type, seen.given]).toEqual([200, "text/event-stream", 0]);
+    }
+  });
+
+  it("and what else the URL answers are kept by no cache, which would give it to others", async () => {
+    const { url } = await served();
+    const target = `${url}items?message=${encodeURIComponent('{"n":2}')}`;
+    const events = { accept: "text/event-stream" };
+    for (const headers of [events, { ...events, "last-event-id": "end" }, {}]) {
+      expect((await fetch(target, { headers })).headers.get("cache-control")).toBe("no-store");
+    }
+    expect((await fetch(`${url}missing`)).headers.get("cache-control")).toBe("no-store");
   });
 });

@@ -134,6 +134,7 @@ describe("a unary call", () => {
     expect(await compressed.json()).toEqual({ text: "packed" });
     const head = await fetch(`${url}echo?encoding=json&message=%7B%22text%22%3A%22%22%7D`, { method: "HEAD" });
     expect([head.status, await head.text()]).toEqual([200, ""]);
+    expect(head.headers.get("vary")).toBe(plain.headers.get("vary"));
   });
 });
 
@@ -202,12 +203,13 @@ describe("a wrong request", () => {
 
   it.each([
     ["no JSON", "{", {}, 400, /not JSON/],
-    ["bytes that are no UTF-8", Uint8Array.of(0x22, 0xff, 0x22), {}, 400, /./],
+    ["bytes that are no UTF-8", Buffer.from('{"text":"\xff"}', "latin1"), {}, 400, /not UTF-8/],
     ["JSON after the message", "{} {}", {}, 400, /not JSON/],
     ["another type", '{"text":1}', {}, 400, /string, received number at text/],
     ["a missing field", "{}", {}, 400, /text/],
     ["too deep", "[".repeat(5000), {}, 400, /./],
     ["a timeout that is none", '{"text":""}', { "connect-timeout-ms": "-1" }, 400, /connect-timeout-ms/],
+    ["another version", '{"text":""}', { "connect-protocol-version": "2" }, 400, /connect-protocol-version/],
     ["an unknown compression", "x", { "content-encoding": "br" }, 501, /gzip/],
     ["no gzip data", "x", { "content-encoding": "gzip" }, 400, /gzip/],
   ])("with %s gets the protocol's error", async (_, body, headers, status, message) => {
@@ -410,6 +412,22 @@ describe("authenticate", () => {
     expect([bad.status, await bad.json()]).toEqual([401, { code: "unauthenticated", message: "who are you?" }]);
     expect((await call("odd")).status).toBe(500);
     expect(errors).toEqual(["authenticate: Error: a secret"]);
+  });
+
+  it("keeps answers to GET out of caches that others share, unless the handler says otherwise", async () => {
+    const control = async (options: Partial<HttpServiceOptions>): Promise<string | null> => {
+      const { url } = await served(options);
+      const answer = await fetch(`${url}echo?message=${encodeURIComponent('{"text":"a"}')}`);
+      return answer.headers.get("cache-control");
+    };
+    const authenticate = (): string => "somebody";
+    const said: Interceptor = (call, next) => {
+      call.context?.responseMetadata.append("cache-control", "public, max-age=60");
+      return next(call);
+    };
+    expect(await control({})).toBeNull();
+    expect(await control({ authenticate })).toBe("private");
+    expect(await control({ authenticate, interceptors: [said] })).toBe("public, max-age=60");
   });
 });
 

@@ -11,6 +11,7 @@ import {
 } from "@quicrpc/core/transport";
 import { requireSmall, writeHeaders } from "../protocol/headers.js";
 import { TIMEOUT_HEADER, writeTimeout } from "../protocol/timeout.js";
+import { VERSION, VERSION_HEADER } from "../protocol/version.js";
 import type { FetchInit } from "./options.js";
 import type { HttpClient } from "./http-client.js";
 
@@ -49,7 +50,7 @@ export class HttpCall {
     const timeoutMs = timeoutOf(options, client.limits);
     throwIfAborted(options);
     const headers = new Headers(client.options.headers);
-    headers.set("connect-protocol-version", "1");
+    headers.set(VERSION_HEADER, VERSION);
     if (timeoutMs !== undefined) headers.set(TIMEOUT_HEADER, writeTimeout(timeoutMs));
     if (options?.metadata !== undefined) writeHeaders(metadataOf(options, client.limits.maxMetadataBytes), headers);
     this.#headers = headers;

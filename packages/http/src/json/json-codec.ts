@@ -113,9 +113,24 @@ function withBytes<In, Out>({ read, write }: TextCodec<In, Out>): JsonCodec<In, 
     },
     decode(bytes, start, end) {
       countJson(bytes, start, end);
-      return read(readUtf8(bytes, start, end));
+      const text = readUtf8(bytes, start, end);
+      // It also stands where bytes were none.
+      if (text.includes(REPLACEMENT)) requireUtf8(bytes.subarray(start, end));
+      return read(text);
     },
   };
+}
+
+/** The character that decoders put where bytes are no UTF-8. */
+const REPLACEMENT = "\ufffd";
+const strict = new TextDecoder("utf-8", { fatal: true });
+
+function requireUtf8(bytes: Uint8Array): void {
+  try {
+    strict.decode(bytes);
+  } catch {
+    throw new RpcError("invalid_argument", "this is not JSON: its bytes are not UTF-8");
+  }
 }
 
 function parse(text: string): unknown {

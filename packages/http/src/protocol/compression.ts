@@ -41,13 +41,18 @@ function through(bytes: Uint8Array, transform: { readonly readable: unknown; rea
   return transform.readable as ByteBody;
 }
 
-/** Returns the coding of a header's value; undefined for none or "identity". Throws `RpcError` `unimplemented` for one that is not known. */
+/**
+ * Returns the coding of a header's value, which may be in any case; undefined for none or "identity". Throws `RpcError` `unimplemented` for one
+ * that is not known.
+ */
 export function codingNamed(
   name: string | null | undefined,
   known: readonly ContentCoding[],
 ): ContentCoding | undefined {
-  if (name === null || name === undefined || name === "" || name === "identity") return undefined;
-  const found = known.find((coding) => coding.name === name);
+  if (name === null || name === undefined) return undefined;
+  const lower = name.toLowerCase();
+  if (lower === "" || lower === "identity") return undefined;
+  const found = known.find((coding) => coding.name === lower);
   if (found !== undefined) return found;
   const names = [...known.map((coding) => coding.name), "identity"].join(", ");
   throw new RpcError("unimplemented", `the compression ${JSON.stringify(name)} is not known here, but ${names}`);
@@ -58,7 +63,8 @@ export function acceptedCoding(
   accepted: string | null | undefined,
   known: readonly ContentCoding[],
 ): ContentCoding | undefined {
-  for (const entry of (accepted ?? "").split(",")) {
+  if (accepted === null || accepted === undefined) return undefined;
+  for (const entry of accepted.toLowerCase().split(",")) {
     const [name = "", ...parameters] = entry.split(";").map((part) => part.trim());
     if (parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))) continue;
     if (name === "identity") return undefined;

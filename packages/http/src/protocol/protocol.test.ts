@@ -193,7 +193,8 @@ describe("compression", () => {
   });
 
   it("is chosen by name", () => {
-    expect(codingNamed("gzip", [gzip])).toBe(gzip);
+    expect(["gzip", "GZip"].map((name) => codingNamed(name, [gzip]))).toEqual([gzip, gzip]);
+    expect(acceptedCoding("GZIP", [gzip])).toBe(gzip);
     expect([codingNamed("identity", [gzip]), codingNamed(null, [gzip])]).toEqual([undefined, undefined]);
     expect(() => codingNamed("br", [gzip])).toThrow(/gzip, identity/);
     expect(acceptedCoding("br, gzip;q=0.5", [gzip])).toBe(gzip);

@@ -4,6 +4,11 @@ import { StreamedCall } from "./streamed-call.js";
 
 /** The content type of server-sent events. */
 export const EVENT_STREAM = "text/event-stream";
+/** The header fields of every such answer. */
+export const EVENTS_FIELDS: Readonly<Record<string, string>> = {
+  "content-type": EVENT_STREAM,
+  "cache-control": "no-store",
+};
 /** The id of a stream's last event: a browser sends it where it would begin anew, and the answer ends the stream. */
 export const LAST_EVENT_ID = "end";
 
@@ -17,7 +22,7 @@ export class EventCall extends StreamedCall {
   }
 
   protected fields(): Readonly<Record<string, string>> {
-    return { "content-type": EVENT_STREAM, "cache-control": "no-store" };
+    return EVENTS_FIELDS;
   }
 
   override item(item: unknown): void {

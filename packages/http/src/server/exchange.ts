@@ -56,7 +56,7 @@ export interface HttpExchange {
   inform?(status: number, fields: Readonly<Record<string, string>>): void;
   /** Answers with a whole body. */
   respond(head: AnswerHead, body?: Uint8Array | string): void;
-  /** Answers with a body in pieces. */
+  /** Answers with a body in pieces, of which nobody reads any where the request is a HEAD: such are answered by `respond`. */
   open(head: AnswerHead): AnswerBody;
   /** Fields that the answer has, whatever it is; undefined for none. */
   added: Readonly<Record<string, string>> | undefined;
@@ -68,6 +68,11 @@ export interface HttpExchange {
   onEnd: (() => void) | undefined;
   /** Ends the request without the rest of its answer. */
   cutOff(error: RpcError): void;
+}
+
+/** Whether a request is a GET, or a HEAD, which is answered with the same fields: caches may keep either. */
+export function isGet({ method }: Pick<HttpExchange, "method">): boolean {
+  return method === "GET" || method === "HEAD";
 }
 
 /** The fields of an answer, with those that every answer to the request has. */

@@ -76,6 +76,11 @@ export async function answerWith(exchange: HttpExchange, response: Response, uns
     exchange.respond({ status, fields: {}, metadata }, bytes);
     return;
   }
+  if (exchange.method === "HEAD") {
+    await body.cancel();
+    exchange.respond({ status, fields: {}, metadata });
+    return;
+  }
   const answer = exchange.open({ status, fields: {}, metadata });
   const reader = body.getReader();
   const { onGone } = exchange;

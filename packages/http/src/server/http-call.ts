@@ -33,6 +33,8 @@ const EMPTY_JSON = new TextEncoder().encode("{}");
 export interface HttpCallSettings {
   /** Bytes from which on messages are compressed for a client that can read that. */
   readonly compressFrom: number;
+  /** Which caches may keep answers to GET, where their handlers do not say; undefined: as caches judge. */
+  readonly cacheControl: "private" | undefined;
   /** Calls in progress. */
   readonly calls: LinkedSet<HttpCall>;
 }

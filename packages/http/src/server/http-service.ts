@@ -28,6 +28,7 @@ import { errorToJson, jsonBytes } from "../protocol/error-json.js";
 import { FROM_HEADER, readCursor, readEventId } from "../protocol/cursor.js";
 import { readHeaders } from "../protocol/headers.js";
 import { readTimeout, TIMEOUT_HEADER } from "../protocol/timeout.js";
+import { requireVersion, VERSION_HEADER } from "../protocol/version.js";
 import { OpenApiPage } from "./open-api-page.js";
 import { EventCall } from "./event-call.js";
 import { type HttpExchange, splitTarget } from "./exchange.js";
@@ -104,7 +105,7 @@ export class HttpService<Context> {
       options.authentications ?? (authenticate && new Authentications({ authenticate, limits, onError }));
     this.guard = loadShedding && new OverloadGuard(loadShedding);
     const loadShedder = this.guard ?? options.loadShedder;
-    this.shared = { compressFrom, calls: this.calls };
+    this.shared = { compressFrom, cacheControl: asksWho ? "private" : undefined, calls: this.calls };
     const counted = { limits, load: this.load, onError, onIdle: () => this.requests.progress() };
     this.admission = new Admission({
       ...counted,
@@ -279,6 +280,7 @@ export class HttpService<Context> {
     let bytes: number;
     let context: IncomingContext<unknown>;
     try {
+      requireVersion(exchange.header(VERSION_HEADER));
       const timeoutMs = limited(readTimeout(exchange.header(TIMEOUT_HEADER)), limits.maxTimeoutMs);
       settings.connection = this.authentications && (await this.authenticate(exchange, fullName(method), timeoutMs));
       admission.requireRoom();

@@ -149,9 +149,8 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
   }
 
   open(head: AnswerHead): AnswerBody {
-    const endStream = this.method === "HEAD";
-    if (!this.closed) this.request.respond(this.fieldsOf(head), { endStream });
-    return new NodeBody(this.request, this.closed || endStream);
+    if (!this.closed) this.request.respond(this.fieldsOf(head));
+    return new NodeBody(this.request, this.closed);
   }
 
   cutOff(error: RpcError): void {

@@ -1,6 +1,6 @@
 import type { DescribableRouter } from "../openapi/of-routers.js";
 import type { OpenApiOptions } from "../openapi/source.js";
-import { type HttpExchange, splitTarget } from "./exchange.js";
+import { type HttpExchange, isGet, splitTarget } from "./exchange.js";
 import type { HeldBytes } from "./held-bytes.js";
 
 /** The OpenAPI document of a server's services, at `/openapi.json`. It is made when it is first asked for. */
@@ -21,8 +21,7 @@ export class OpenApiPage {
 
   /** Whether a request is for the document. */
   isAskedFor(exchange: HttpExchange): boolean {
-    const isRead = exchange.method === "GET" || exchange.method === "HEAD";
-    return isRead && splitTarget(exchange.target).path === this.path;
+    return isGet(exchange) && splitTarget(exchange.target).path === this.path;
   }
 
   /** @param unsent holds the answer */

@@ -1,5 +1,5 @@
 import { type AllowedOrigins, type ErrorHook, PageGuard } from "@quicrpc/core/transport";
-import type { HttpExchange } from "./exchange.js";
+import { type HttpExchange, isGet } from "./exchange.js";
 
 /** Seconds that a browser need not ask again. */
 const MAX_AGE = "7200";
@@ -31,7 +31,7 @@ export class PageAccess {
   admit(exchange: HttpExchange, verbs: string): boolean {
     const origin = exchange.header("origin");
     // Answers to pages name their origin, and caches keep answers to GET.
-    const added = isCacheable(exchange) ? VARY_BY_ORIGIN : undefined;
+    const added = isGet(exchange) ? VARY_BY_ORIGIN : undefined;
     exchange.added = added;
     if (origin === undefined) return !this.refusesName(exchange, origin) && admitNamed(exchange);
     const status = this.guard.refusal({ origin, authority: exchange.authority, plainHost: undefined });
@@ -69,10 +69,6 @@ export class PageAccess {
 }
 
 const VARY_BY_ORIGIN = { vary: "origin" } as const;
-
-function isCacheable({ method }: HttpExchange): boolean {
-  return method === "GET" || method === "HEAD";
-}
 
 function isOverTls(origin: string, authority: string): boolean {
   const named = `https://${authority}`;

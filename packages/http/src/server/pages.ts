@@ -8,7 +8,7 @@ const REFLECTION = "quicrpc.v1.Reflection";
 /** Explains to whoever opens a method's URL how it is called. */
 export function explainMethod(exchange: HttpExchange, method: AnyMethod): string {
   const { path } = splitTarget(exchange.target);
-  const url = `http://${exchange.authority ?? "localhost"}${path}`;
+  const url = `${exchange.isSecure ? "https" : "http"}://${exchange.authority ?? "localhost"}${path}`;
   const stream = streamsInput(method) || streamsOutput(method);
   const lines = [`${fullName(method)} is a method of kind ${method.kind}.`, ""];
   if (!stream) {

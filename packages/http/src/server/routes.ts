@@ -3,8 +3,8 @@ import type { AnyMethod, Router } from "@quicrpc/core/generated";
 import { fullName, streamsInput, streamsOutput } from "@quicrpc/core/transport";
 import { type ContentType, contentType, readContentType } from "../protocol/content-type.js";
 import { errorToJson, jsonBytes } from "../protocol/error-json.js";
-import { type HttpExchange, splitTarget } from "./exchange.js";
-import { EVENT_STREAM, LAST_EVENT_ID } from "./event-call.js";
+import { type HttpExchange, isGet, splitTarget } from "./exchange.js";
+import { EVENT_STREAM, EVENTS_FIELDS, LAST_EVENT_ID } from "./event-call.js";
 import { FORMAT_NAMES, formatNamed, JSON_FORMAT, type MessageFormat } from "./message-formats.js";
 import { explainMethod, explainUnserved } from "./pages.js";
 
@@ -68,8 +68,7 @@ export class Routes<Context> {
     }
     const { method } = bound;
     if (exchange.method === "POST") return this.matchPost(exchange, bound);
-    const isGet = exchange.method === "GET" || exchange.method === "HEAD";
-    if (isGet && isGettable(method)) {
+    if (isGet(exchange) && isGettable(method)) {
       const matched = matchGet(exchange, bound, new URLSearchParams(query));
       if (matched === "explain") answerText(exchange, 200, explainMethod(exchange, method));
       return typeof matched === "string" ? undefined : matched;
@@ -100,13 +99,14 @@ export class Routes<Context> {
     if (readContentType(exchange.header("content-type")) === undefined) answerText(exchange, 404, `${text}\n`);
     else
       exchange.respond(
-        { status: 404, fields: JSON_FIELDS },
+        { status: 404, fields: { "content-type": "application/json", ...NOT_KEPT } },
         jsonBytes(errorToJson(new RpcError("unimplemented", text))),
       );
   }
 }
 
-const JSON_FIELDS = { "content-type": "application/json" };
+/** What is no answer of a method's is kept by no cache: the same URL is answered otherwise to who asks otherwise, or later. */
+const NOT_KEPT = { "cache-control": "no-store" } as const;
 
 /** The request's match; or that it was answered, or is to be answered with how to call the method. */
 function matchGet<Context>(
@@ -118,7 +118,12 @@ function matchGet<Context>(
   if (isStream(method)) {
     if (exchange.header("accept")?.includes(EVENT_STREAM) !== true) return "explain";
     if (exchange.header("last-event-id") === LAST_EVENT_ID) {
-      exchange.respond({ status: 204, fields: {} });
+      exchange.respond({ status: 204, fields: NOT_KEPT });
+      return "answered";
+    }
+    // Whose answer has no body has nobody who reads a stream.
+    if (exchange.method === "HEAD") {
+      exchange.respond({ status: 200, fields: EVENTS_FIELDS });
       return "answered";
     }
     return new Match(bound, JSON_FORMAT, "events", query);
@@ -150,7 +155,7 @@ function answerText(
   text: string,
   fields: Readonly<Record<string, string>> = {},
 ): void {
-  exchange.respond({ status, fields: { "content-type": "text/plain; charset=utf-8", ...fields } }, text);
+  exchange.respond({ status, fields: { "content-type": "text/plain; charset=utf-8", ...NOT_KEPT, ...fields } }, text);
 }
 
 /** A path without percent-encoding, which some clients use for dots. */

@@ -4,6 +4,7 @@ import { statusOf } from "../protocol/codes.js";
 import { contentType } from "../protocol/content-type.js";
 import { jsonBytes } from "../protocol/error-json.js";
 import { REFUSED_HEADER, TRAILER_PREFIX, writeHeaders } from "../protocol/headers.js";
+import { isGet } from "./exchange.js";
 import { HttpCall } from "./http-call.js";
 
 /** A call whose request and answer are one message each, without envelopes. */
@@ -61,7 +62,11 @@ export class UnaryCall extends HttpCall {
     const { exchange } = this;
     const fields: Record<string, string> = { "content-type": type };
     if (refused) fields[REFUSED_HEADER] = "1";
-    if (exchange.method === "GET") fields["vary"] = "accept-encoding";
+    if (isGet(exchange)) {
+      fields["vary"] = "accept-encoding";
+      const { cacheControl } = this.shared;
+      if (cacheControl !== undefined && metadata?.has("cache-control") !== true) fields["cache-control"] = cacheControl;
+    }
     const coding = this.codingFor(body.length);
     if (coding === undefined) {
       exchange.respond({ status, fields, metadata }, body);
