@@ -20,7 +20,7 @@ export const packages = {
   studio: { name: "@quicrpc/studio", imports: ["browser", "core", "http", "services"] },
   cli: {
     name: "quicrpc",
-    imports: ["codegen", "core", "mcp", "node", "quic", "services", "studio", "testing"],
+    imports: ["codegen", "core", "http", "mcp", "node", "quic", "services", "studio", "testing"],
     prints: true,
   },
   "create-quicrpc": { name: "create-quicrpc", imports: [] },

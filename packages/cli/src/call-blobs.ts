@@ -1,10 +1,11 @@
 import { existsSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { type CallOptions, createConnection, printable, RpcError, type Session } from "@quicrpc/core";
+import { type CallOptions, type Connection, createConnection, printable, RpcError, type Session } from "@quicrpc/core";
 import { createBlobId, type DescribedBlob, ReceivedBlob } from "@quicrpc/core/blobs";
 import type { AnyMethod, BlobFields } from "@quicrpc/core/generated";
 import { BlobProgress } from "./blob-progress.js";
+import type { FoundMethod } from "./find-method.js";
 import { colorsFor } from "./report.js";
 import { printJson } from "./target.js";
 
@@ -16,8 +17,8 @@ interface BlobCall {
   readonly session: Session;
   /** Makes another session, when that is lost. */
   readonly dialAnew: () => Promise<Session>;
-  readonly intercepted: <C extends Session | ReturnType<typeof createConnection>>(caller: C) => Caller;
-  readonly method: AnyMethod;
+  readonly intercepted: (caller: Session | Connection) => Caller;
+  readonly found: Pick<FoundMethod, "method" | "toOutput">;
   /** Fields that are blobs say where their bytes are: "@file", or "@-" for stdin. */
   readonly input: unknown;
   readonly options: CallOptions;
@@ -25,19 +26,20 @@ interface BlobCall {
   readonly places: readonly string[];
   /** Of an earlier run. */
   readonly uploadId: string | undefined;
+  /** Cancels the call. */
+  readonly signal: AbortSignal;
 }
 
 /**
- * Makes a call with blobs: sends those of files, writes those of its answer to files, and prints the answer. Ctrl-C cancels it, and leaves what can be gone on
- * with. Rejects with `RpcError`.
+ * Makes a call with blobs: sends those of files, writes those of its answer to files, and prints the answer. Its signal cancels it, and leaves what can be
+ * gone on with. Rejects with `RpcError`.
  */
 export async function callBlobs(call: BlobCall): Promise<void> {
-  const { session, dialAnew, intercepted, method, options, places } = call;
+  const { session, dialAnew, intercepted, options, places, signal } = call;
+  const { method, toOutput } = call.found;
   const { input: sent = [], output: answered = [] } = method.blobs?.fields ?? {};
   const targets = targetsOf(places, answered);
   const progress = new BlobProgress(process.stderr);
-  const stop = new AbortController();
-  const cancel = (): void => stop.abort(new RpcError("cancelled", "cancelled by a signal"));
   const isResumable = [...sent, ...answered].some(({ resumable }) => resumable === true);
   let first: Session | undefined = session;
   const connection = isResumable
@@ -48,21 +50,17 @@ export async function callBlobs(call: BlobCall): Promise<void> {
       })
     : undefined;
   const uploads = new Uploads(sent, call.uploadId, progress);
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, cancel);
   try {
     const input = await uploads.given(call.input);
-    const answer: unknown = await intercepted(connection ?? session).start(method as AnyMethod<"unary">, input, {
-      ...options,
-      signal: stop.signal,
-    });
+    const caller = intercepted(connection ?? session);
+    const answer: unknown = await caller.start(method as AnyMethod<"unary">, input, options);
     uploads.done();
-    await takeAnswer(answer, answered, targets, progress, stop.signal);
+    await takeAnswer(answer, answered, targets, progress, { toOutput, signal });
   } catch (error) {
     progress.end();
     uploads.advise();
     throw error;
   } finally {
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, cancel);
     await connection?.close();
   }
 }
@@ -160,7 +158,7 @@ async function takeAnswer(
   fields: NonNullable<BlobFields["output"]>,
   { files, folder }: Targets,
   progress: BlobProgress,
-  signal: AbortSignal,
+  { toOutput, signal }: Pick<FoundMethod, "toOutput"> & Pick<BlobCall, "signal">,
 ): Promise<void> {
   const shown: Record<string, unknown> = { ...(answer as Message | undefined) };
   const left: string[] = [];
@@ -189,7 +187,7 @@ async function takeAnswer(
     }
     progress.end();
   }
-  if (!toStdout && answer !== undefined) printJson(shown);
+  if (!toStdout && answer !== undefined) printJson(toOutput(shown));
   if (left.length > 0) {
     const names = printable(left.join(" and "));
     process.stderr.write(`The answer's ${names} was not taken: --out says where to.\n`);

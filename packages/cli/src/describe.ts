@@ -1,10 +1,9 @@
-import { printable, type Session } from "@quicrpc/core";
+import { type CallOptions, printable, type Session } from "@quicrpc/core";
 import { type MethodDescription, type MethodDetails, schemaText, type ServiceDescription } from "@quicrpc/services";
 import { Command } from "commander";
-import { describedServices, detailsOf, findService } from "./described-services.js";
+import { describedServices, detailsOf, findService, missing } from "./described-services.js";
 import { type Colors, colorsFor } from "./report.js";
-
-import { EXIT, printJson, TARGET_HELP, type TargetOptions, withSession, withTarget } from "./target.js";
+import { callOptions, EXIT, printJson, TARGET_HELP, type TargetOptions, withSession, withTarget } from "./target.js";
 
 /** The `describe` command. */
 export function describeCommand(): Command {
@@ -19,12 +18,12 @@ export function describeCommand(): Command {
       `\nExamples:\n  $ quicrpc describe quic://localhost:4433 demo.v1.Arith/multiply --dev\n${TARGET_HELP}`,
     )
     .action(async (url: string, name: string | undefined, options: TargetOptions) => {
-      process.exitCode = await withSession(url, options, async (session) => {
-        const described = await describe(session, name, options);
+      process.exitCode = await withSession(url, options, async (session, signal) => {
+        const described = await describe(session, name, callOptions(options, signal));
         if (options.json === true)
           printJson(described.map(({ service, methods }) => ({ name: service.name, methods })));
         else process.stdout.write(described.map(format).join("\n"));
-        return described.some(({ methods }) => methods.length > 0) ? EXIT.ok : EXIT.failed;
+        return EXIT.ok;
       });
     });
 }
@@ -34,8 +33,7 @@ interface Described {
   readonly methods: readonly (MethodDescription & Partial<MethodDetails>)[];
 }
 
-async function describe(session: Session, name: string | undefined, { timeout }: TargetOptions): Promise<Described[]> {
-  const options = { timeoutMs: timeout };
+async function describe(session: Session, name: string | undefined, options: CallOptions): Promise<Described[]> {
   const [serviceName, methodName] = name?.split("/") ?? [];
   const described = await describedServices(session, options);
   const services = serviceName === undefined ? described.services : [findService(described, serviceName)];
@@ -43,6 +41,8 @@ async function describe(session: Session, name: string | undefined, { timeout }:
     services.map(async (service) => {
       const details = await detailsOf(described, service.name, options);
       const methods = service.methods.filter((method) => methodName === undefined || method.name === methodName);
+      if (methodName !== undefined && methods.length === 0)
+        throw missing(service.name, "method", methodName, service.methods);
       return { service, methods: methods.map((method) => ({ ...method, ...details.get(method.name) })) };
     }),
   );
@@ -54,7 +54,7 @@ function format({ service, methods }: Described): string {
 }
 
 function methodText(method: Described["methods"][number], colors: Colors): string {
-  const { name, kind, takes, gives, docs, idempotent, readOnly } = method;
+  const { name, kind, takes, gives, docs } = method;
   const [streamsIn, streamsOut] = [
     kind === "client_stream" || kind === "duplex",
     kind === "server_stream" || kind === "duplex",
@@ -63,7 +63,17 @@ function methodText(method: Described["methods"][number], colors: Colors): strin
   const output = kind === "notify" ? "nothing" : side(gives, method.output, streamsOut);
   const lines = [...(docs?.split("\n") ?? []), ...blobLines("input", method), ...blobLines("output", method)];
   const comment = lines.map((line) => `  ${colors.dim(`// ${printable(line)}`)}\n`).join("");
-  return `${comment}  ${colors.bold(printable(name))}(${input}): ${output}${colors.dim(readOnly === true ? " // read-only" : idempotent ? " // idempotent" : "")}\n`;
+  return `${comment}  ${colors.bold(printable(name))}(${input}): ${output}${colors.dim(rulesOf(method))}\n`;
+}
+
+/** What callers may rely on. */
+function rulesOf({ idempotent, readOnly, once, resumable }: MethodDescription): string {
+  const rules = [
+    ...(readOnly === true ? ["read-only"] : idempotent ? ["idempotent"] : []),
+    ...(once === true ? ["once"] : []),
+    ...(resumable === true ? ["resumable"] : []),
+  ];
+  return rules.length === 0 ? "" : ` // ${rules.join(", ")}`;
 }
 
 function side(form: MethodDescription["takes"], schema: MethodDetails["input"], streams: boolean): string {

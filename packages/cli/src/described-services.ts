@@ -1,6 +1,7 @@
 import { relative } from "node:path";
 import type { SchemaRun } from "@quicrpc/codegen";
 import { type Caller, type CallOptions, createLocalCaller, printable, type Router, RpcError } from "@quicrpc/core";
+import { nearest } from "@quicrpc/core/generated";
 import { createReflectionClient, type MethodDetails, type ServiceDescription } from "@quicrpc/services";
 
 /** Services of a server, and the caller that describes their methods. */
@@ -40,10 +41,8 @@ export async function projectReflection(error: RpcError): Promise<ProjectReflect
   if (services.length === 0) {
     const [problem] = diagnostics;
     const reason = problem === undefined ? "" : ` (${problem.message})`;
-    throw new RpcError(
-      "unimplemented",
-      `${error.message}; or run this in the project whose schemas it serves${reason}`,
-    );
+    const hint = `${error.hint ?? ""}; or run this in the project whose schemas it serves${reason}`;
+    throw new RpcError("unimplemented", error.message, { hint });
   }
   const all = (run?.files ?? []).flatMap(({ schema }) => (schema === undefined ? [] : [relative(cwd, schema.file)]));
   const files = [...new Set(all)];
@@ -72,8 +71,9 @@ export async function listServices(server: Caller, options: CallOptions): Promis
     const { code, message } = RpcError.from(error);
     if (code !== "unimplemented") throw error;
     const advice = "mount it: serve({ routers: [...routers, createReflection(routers)] }), of @quicrpc/services";
-    throw new RpcError(code, `${NO_REFLECTION}, which says what it serves (${advice})`, {
+    throw new RpcError(code, `${NO_REFLECTION}, which says what it serves`, {
       cause: new Error(message),
+      hint: advice,
     });
   }
 }
@@ -82,8 +82,28 @@ export async function listServices(server: Caller, options: CallOptions): Promis
 export function findService({ services, by }: DescribedServices, name: string): ServiceDescription {
   const service = services.find((one) => one.name === name);
   if (service !== undefined) return service;
-  const served = services.map((one) => one.name).join(", ");
-  throw new RpcError("unimplemented", `${by} has no service ${name}; it has ${served}`);
+  throw missing(by, "service", name, services);
+}
+
+/** Names that an error lists. */
+const MAX_LISTED = 20;
+
+/** The error where somebody names what there is not: with what was probably meant, and what there is. */
+export function missing(
+  where: string,
+  what: "service" | "method",
+  name: string,
+  known: readonly { readonly name: string }[],
+): RpcError {
+  const names = known.map((each) => each.name);
+  // What names have in common makes no two of them more alike.
+  const edits = Math.max(1, Math.floor((name.split(".").at(-1) ?? "").length / 3));
+  const near =
+    nearest(name, names, edits) ?? names.find((each) => each.toLowerCase().endsWith(`.${name.toLowerCase()}`));
+  const more = names.length > MAX_LISTED ? ` and ${names.length - MAX_LISTED} more` : "";
+  const meant = near === undefined ? "" : `: did you mean ${near}?`;
+  const has = `it has ${names.slice(0, MAX_LISTED).join(", ")}${more}`;
+  return new RpcError("unimplemented", `${where} has no ${what} ${name}${meant === "" ? "; " : `${meant} `}${has}`);
 }
 
 /** Returns comments and schemas of a service's methods, by name; none where its code is not generated. */

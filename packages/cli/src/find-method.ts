@@ -1,15 +1,20 @@
-import { readFileSync } from "node:fs";
-import { type CallOptions, RpcError, type Session } from "@quicrpc/core";
+import type { CallOptions, Session } from "@quicrpc/core";
 import type { AnyMethod } from "@quicrpc/core/generated";
-import { describedMethod, valueOf } from "@quicrpc/services";
+import { describedMethod, type JsonSchema, timingsMethods, valueOf } from "@quicrpc/services";
 import { InvalidArgumentError } from "commander";
-import { describedServices, detailsOf, findService } from "./described-services.js";
+import { describedServices, detailsOf, findService, missing } from "./described-services.js";
 
 /** A method of a running server, and how JSON becomes what it takes. */
 export interface FoundMethod {
   readonly method: AnyMethod;
+  /** JSON Schema of the message that it takes, of a stream one item; undefined where it is not known. */
+  readonly inputSchema: JsonSchema | undefined;
   /** Converts JSON as one types it: times, bytes in base64 and big integers become what the schema says. */
   readonly toInput: (json: unknown) => unknown;
+  /** Converts what the method gives to the types that its schema says, which the wire does not always tell: of a small number whether it is a big integer. */
+  readonly toOutput: (value: unknown) => unknown;
+  /** The server's method that tells where the time of calls went; undefined where it has none. */
+  readonly timingsOf: AnyMethod | undefined;
 }
 
 /** Returns a method of a running server, as `describedServices` has it. Rejects with `RpcError` where there is none. */
@@ -22,16 +27,27 @@ export async function findMethod(
   const described = await describedServices(session, options);
   const service = findService(described, serviceName);
   const method = service.methods.find((one) => one.name === name);
-  if (method === undefined) {
-    const served = service.methods.map((one) => one.name).join(", ");
-    throw new RpcError("unimplemented", `${serviceName} has no method ${name}; it has ${served}`);
-  }
-  const schema =
-    method.takes === "value" ? (await detailsOf(described, serviceName, options)).get(name)?.input : undefined;
+  if (method === undefined) throw missing(serviceName, "method", name, service.methods);
+  const hasSchema = method.takes === "value" || method.gives === "value";
+  const details = hasSchema ? (await detailsOf(described, serviceName, options)).get(name) : undefined;
+  const timings = timingsMethods.of;
+  const tellsTimings = described.services.some((one) => one.name === timings.service.name);
   return {
     method: describedMethod(service, method),
-    toInput: schema === undefined ? (json) => json : (json) => valueOf(json, schema),
+    inputSchema: details?.input,
+    toInput: converter(details?.input),
+    toOutput: converter(details?.output),
+    timingsOf: tellsTimings ? timings : undefined,
   };
+}
+
+function converter(schema: JsonSchema | undefined): (value: unknown) => unknown {
+  return schema === undefined ? (value) => value : (value) => valueOf(value, schema);
+}
+
+/** Whether the caller of a method sends a stream of items. */
+export function takesItems({ kind }: Pick<AnyMethod, "kind">): boolean {
+  return kind === "client_stream" || kind === "duplex";
 }
 
 /** An argument `service/method`. */
@@ -39,14 +55,4 @@ export function parseMethod(text: string): [string, string] {
   const [service, method, ...more] = text.split("/");
   if (!service || !method || more.length > 0) throw new InvalidArgumentError("It takes service/method.");
   return [service, method];
-}
-
-/** An argument that is JSON, `@file` with JSON in it, or `-`, which is standard input. */
-export function parseInput(text: string): unknown {
-  try {
-    if (text === "-") return JSON.parse(readFileSync(0, "utf8"));
-    return JSON.parse(text.startsWith("@") ? readFileSync(text.slice(1), "utf8") : text);
-  } catch (error) {
-    throw new InvalidArgumentError(`It takes JSON, @file or -: ${(error as Error).message}.`);
-  }
 }

@@ -1,7 +1,7 @@
 import { createHealthClient, type HealthStatus } from "@quicrpc/services";
 import { Command } from "commander";
 import { colorsFor } from "./report.js";
-import { EXIT, printJson, TARGET_HELP, type TargetOptions, withSession, withTarget } from "./target.js";
+import { callOptions, EXIT, printJson, TARGET_HELP, type TargetOptions, withSession, withTarget } from "./target.js";
 
 interface HealthOptions extends TargetOptions {
   readonly watch?: boolean;
@@ -14,21 +14,25 @@ export function healthCommand(): Command {
       .description("Ask a server whether it, or one of its services, is able to serve.")
       .argument("<url>", "the server")
       .argument("[service]", "the service (default: the server as a whole)")
-      .option("--watch", "go on, and print each change"),
+      .option("--watch", "go on, and print each change, until Ctrl-C"),
   )
     .addHelpText(
       "after",
       `\nExamples:\n  $ quicrpc health quic://localhost:4433 demo.v1.Arith --dev\n${TARGET_HELP} 1 as well when not serving.`,
     )
     .action(async (url: string, service: string | undefined, options: HealthOptions) => {
-      process.exitCode = await withSession(url, options, async (session) => {
+      process.exitCode = await withSession(url, options, async (session, signal) => {
         const health = createHealthClient(session);
         const request = { service: service ?? "" };
         if (options.watch === true) {
-          for await (const { status } of health.watch(request)) print(status, options);
+          try {
+            for await (const { status } of health.watch(request, { signal })) print(status, options);
+          } catch (error) {
+            if (!signal.aborted) throw error;
+          }
           return EXIT.ok;
         }
-        const { status } = await health.check(request, { timeoutMs: options.timeout });
+        const { status } = await health.check(request, callOptions(options, signal));
         print(status, options);
         return status === "serving" ? EXIT.ok : EXIT.failed;
       });

@@ -1,13 +1,23 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import type { AnyMethod, Via } from "@quicrpc/core/generated";
-import { type CallOptions, printable, RpcError, type Session } from "@quicrpc/core";
+import { type CallOptions, printable, type Session } from "@quicrpc/core";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { findMethod, parseInput, parseMethod } from "./find-method.js";
-import { sendAll } from "./call.js";
+import { sendAll } from "./call-run.js";
+import { type FoundMethod, findMethod, parseMethod } from "./find-method.js";
+import { inputOf, type InputArgument, parseInputArgument } from "./given-input.js";
 import { LoadRun, type NextCall, type Outcome } from "./load-run.js";
 import { colorsFor } from "./report.js";
-import { EXIT, parseCount, printJson, TARGET_HELP, type TargetOptions, withSessions, withTarget } from "./target.js";
+import {
+  callOptions,
+  EXIT,
+  parseCount,
+  printJson,
+  TARGET_HELP,
+  type TargetOptions,
+  withSessions,
+  withTarget,
+} from "./target.js";
 
 interface LoadOptions extends TargetOptions {
   readonly connections: number;
@@ -33,7 +43,11 @@ export function loadCommand(): Command {
       .description("Call a method as often as a server takes it, and measure rate and latency.")
       .argument("<url>", "the server")
       .argument("<method>", "service/method", parseMethod)
-      .argument("[input]", "JSON, @file or - for stdin; a list of the items where the caller streams", parseInput)
+      .argument(
+        "[input]",
+        "JSON, @file or - for stdin; a list of the items where the caller streams",
+        parseInputArgument,
+      )
       .option("--inputs <file>", "inputs instead, one line of JSON each: calls take one after the other", parseLines)
       .addOption(
         new Option(
@@ -66,54 +80,60 @@ at even times, and latency counts from when a call should have begun: what users
 so often. An input of --generate passes the schema, and is made before its call's clock starts; one that is random may occur twice. This command is one thread; where its CPU is near 100%, start several. Ctrl-C ends it early.
 ${TARGET_HELP}`,
     )
-    .action(async (url: string, [service, name]: [string, string], input: unknown, options: LoadOptions) => {
-      process.exitCode = await withSessions(url, options, options.connections, async (sessions) => {
-        const [first] = sessions;
-        const { method, toInput } = await findMethod(first, service, name, { timeoutMs: options.timeout });
-        const inputs =
-          options.generate === true
-            ? await (await import("./generated-inputs.js")).generatedInputs(method, options.seed)
-            : inputsOf(method, options.inputs ?? [input], toInput);
-        const next = callsOf(method, inputs, { timeoutMs: options.timeout, via: options.via });
-        // One call first: a wrong method or input is reported here, once.
-        await next()(first);
-        const outcome = await load(sessions, next, options);
-        if (options.report !== undefined) await writeReport(options.report, `${service}/${name}`, outcome, options);
-        if (options.json === true) printJson(summary(outcome));
-        else process.stdout.write(table(outcome, `${service}/${name}`, options));
-        return outcome.failed.size === 0 && outcome.calls > 0 ? EXIT.ok : EXIT.failed;
-      });
-    });
+    .action(
+      async (
+        url: string,
+        [service, name]: [string, string],
+        input: InputArgument | undefined,
+        options: LoadOptions,
+      ) => {
+        process.exitCode = await withSessions(url, options, options.connections, async (sessions, signal) => {
+          const [first] = sessions;
+          const found = await findMethod(first, service, name, callOptions(options, signal));
+          const { method } = found;
+          const inputs =
+            options.generate === true
+              ? await (await import("./generated-inputs.js")).generatedInputs(method, options.seed)
+              : inputsOf(found, options.inputs ?? [input?.json()]);
+          const next = callsOf(method, inputs, { timeoutMs: options.timeout, via: options.via });
+          // One call first: a wrong method or input is reported here, once.
+          await Promise.race([next()(first), failedBy(signal)]);
+          const outcome = await load(sessions, next, options, signal);
+          if (options.report !== undefined) await writeReport(options.report, `${service}/${name}`, outcome, options);
+          if (options.json === true) printJson(summary(outcome));
+          else process.stdout.write(table(outcome, `${service}/${name}`, options));
+          return outcome.failed.size === 0 && outcome.calls > 0 ? EXIT.ok : EXIT.failed;
+        });
+      },
+    );
 }
 
-async function load(sessions: readonly Session[], next: NextCall, options: LoadOptions): Promise<Outcome> {
+async function load(
+  sessions: readonly Session[],
+  next: NextCall,
+  options: LoadOptions,
+  signal: AbortSignal,
+): Promise<Outcome> {
   const { inFlight, duration, warmUp, rate, calls = Number.POSITIVE_INFINITY } = options;
-  const interrupted = new AbortController();
-  const interrupt = (): void => interrupted.abort();
-  process.once("SIGINT", interrupt);
+  const common = { inFlight, rate, signal };
+  await new LoadRun({ ...common, calls: Number.POSITIVE_INFINITY, seconds: warmUp }).run(sessions, next);
+  const run = new LoadRun({ ...common, calls, seconds: duration, series: options.report !== undefined });
+  const stop = showProgress(run);
   try {
-    const common = { inFlight, rate, signal: interrupted.signal };
-    await new LoadRun({ ...common, calls: Number.POSITIVE_INFINITY, seconds: warmUp }).run(sessions, next);
-    const run = new LoadRun({ ...common, calls, seconds: duration, series: options.report !== undefined });
-    const stop = showProgress(run);
-    try {
-      return await run.run(sessions, next);
-    } finally {
-      stop();
-    }
+    return await run.run(sessions, next);
   } finally {
-    process.off("SIGINT", interrupt);
+    stop();
   }
 }
 
+/** Rejects when a signal aborts. */
+function failedBy(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
+}
+
 /** Returns what gives each call its input, one after the other, and the first again after the last. Throws `RpcError` where there is no list of items for a stream. */
-function inputsOf(method: AnyMethod, inputs: readonly unknown[], toInput: (json: unknown) => unknown): () => unknown {
-  const takesItems = method.kind === "client_stream" || method.kind === "duplex";
-  const converted = inputs.map((input) => {
-    if (!takesItems) return toInput(input);
-    if (Array.isArray(input)) return input.map(toInput);
-    throw new RpcError("invalid_argument", `${method.name} takes a stream: give a list of its items, as in '[1,2,3]'`);
-  });
+function inputsOf(found: FoundMethod, inputs: readonly unknown[]): () => unknown {
+  const converted = inputs.map((input) => inputOf(found, input));
   let next = 0;
   return () => converted[next++ % converted.length];
 }

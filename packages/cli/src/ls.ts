@@ -1,9 +1,9 @@
 import { printable } from "@quicrpc/core";
 import type { MethodDescription, ServiceDescription } from "@quicrpc/services";
 import { Command } from "commander";
-import { describedServices } from "./described-services.js";
+import { describedServices, findService } from "./described-services.js";
 import { colorsFor } from "./report.js";
-import { EXIT, printJson, TARGET_HELP, type TargetOptions, withSession, withTarget } from "./target.js";
+import { callOptions, EXIT, printJson, TARGET_HELP, type TargetOptions, withSession, withTarget } from "./target.js";
 
 /** The `ls` command. */
 export function lsCommand(): Command {
@@ -15,12 +15,12 @@ export function lsCommand(): Command {
   )
     .addHelpText("after", `\nExamples:\n  $ quicrpc ls quic://localhost:4433 --dev\n${TARGET_HELP}`)
     .action(async (url: string, service: string | undefined, options: TargetOptions) => {
-      process.exitCode = await withSession(url, options, async (session) => {
-        const { services } = await describedServices(session, { timeoutMs: options.timeout });
-        const shown = service === undefined ? services : services.filter(({ name }) => name === service);
+      process.exitCode = await withSession(url, options, async (session, signal) => {
+        const described = await describedServices(session, callOptions(options, signal));
+        const shown = service === undefined ? described.services : [findService(described, service)];
         if (options.json === true) printJson(shown);
         else process.stdout.write(shown.map(format).join("\n"));
-        return shown.length > 0 || service === undefined ? EXIT.ok : EXIT.failed;
+        return EXIT.ok;
       });
     });
 }
@@ -40,6 +40,7 @@ function describe({
   idempotent,
   readOnly,
   once,
+  resumable,
   fingerprint,
   meta,
   blobs,
@@ -51,6 +52,7 @@ function describe({
   if (readOnly === true) parts.push("read-only");
   else if (idempotent) parts.push("idempotent");
   if (once === true) parts.push("once");
+  if (resumable === true) parts.push("resumable");
   if (fingerprint !== undefined) parts.push(fingerprint.toString(16).padStart(8, "0"));
   if (meta !== undefined) parts.push(printable(JSON.stringify(meta)));
   return parts.join(", ");

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from "node:fs";
 import * as nodeModule from "node:module";
+import { nearest } from "@quicrpc/core/generated";
 import { Command, CommanderError } from "commander";
 import { breakingCommand } from "./breaking.js";
 import { callCommand } from "./call.js";
@@ -32,7 +33,7 @@ const { version } = JSON.parse(readFileSync(new URL("../package.json", import.me
 const program = new Command("quicrpc")
   .description("Typed RPC over QUIC: tools for service schemas and running servers.")
   .version(version, "-V, --version", "print the version")
-  .helpCommand("help [command]", "show the help of a command")
+  .helpCommand(false)
   .showSuggestionAfterError(true)
   .showHelpAfterError("(add --help for usage)")
   .addHelpText(
@@ -58,12 +59,32 @@ const commands = [
   loadCommand(),
   mcpCommand(version),
   studioCommand(),
+  helpCommand(),
 ];
 for (const command of commands) {
   program.addCommand(command.copyInheritedSettings(program).exitOverride());
   for (const nested of command.commands) nested.copyInheritedSettings(command);
 }
 program.exitOverride();
+
+/** The `help` command: of commander's own, a misspelt command gets all of the help, and no word of what was meant. */
+function helpCommand(): Command {
+  return new Command("help")
+    .description("show the help of a command")
+    .argument("[command]", "the command")
+    .action((name: string | undefined, _options: unknown, command: Command) => {
+      const named = name === undefined ? program : program.commands.find((each) => each.name() === name);
+      if (named !== undefined) return named.outputHelp();
+      const near = nearest(name as string, [...program.commands.map((each) => each.name())]);
+      command.error(`error: unknown command '${name}'${near === undefined ? "" : `\n(Did you mean ${near}?)`}`);
+    });
+}
+
+// Whoever read the output has enough, as head(1) has.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+  process.exit(0);
+});
 
 try {
   await addCompletion(program, process.argv.slice(2));

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { EXIT, TARGET_HELP, type TargetOptions, withConnection, withTrust } from "./target.js";
+import { callOptions, EXIT, TARGET_HELP, type TargetOptions, withConnection, withTrust } from "./target.js";
 
 /** The `mcp` command. */
 export function mcpCommand(version: string): Command {
@@ -19,14 +19,16 @@ It needs @quicrpc/mcp beside this command: npm install @quicrpc/mcp. It ends whe
 ${TARGET_HELP}`,
     )
     .action(async (url: string, options: TargetOptions) => {
-      process.exitCode = await withConnection(url, options, async (connection) => {
+      process.exitCode = await withConnection(url, options, async (connection, signal) => {
         const { serveToolsOverStdio } = await import("@quicrpc/mcp/stdio");
-        const reflection = { timeoutMs: options.timeout };
+        const reflection = callOptions(options, signal);
         const { tools } = await serveToolsOverStdio(connection, { name: "quicrpc", version, reflection });
         process.stderr.write(`${tools.length} tools: ${tools.join(", ")}\n`);
         await new Promise<void>((resolve) => {
           for (const event of ["end", "close"]) process.stdin.once(event, () => resolve());
+          signal.addEventListener("abort", () => resolve(), { once: true });
         });
+        signal.throwIfAborted();
         return EXIT.ok;
       });
     });

@@ -11,22 +11,27 @@ export function pingCommand(): Command {
     new Command("ping")
       .description("Measure the round-trip time to a server; it need not serve anything.")
       .argument("<url>", "the server")
-      .option("-n, --count <pings>", "how many", parseCount, 4),
+      .option("-n, --count <pings>", "how many; Ctrl-C ends it early", parseCount, 4),
   )
     .addHelpText("after", `\nExamples:\n  $ quicrpc ping quic://localhost:4433 -n 10 --dev\n${TARGET_HELP}`)
     .action(async (url: string, options: PingOptions) => {
-      process.exitCode = await withSession(url, options, async (session) => {
+      process.exitCode = await withSession(url, options, async (session, signal) => {
         const times: number[] = [];
-        for (let i = 0; i < options.count; i++) {
-          const ms = await session.ping();
+        const interrupted = new Promise<undefined>((resolve) => {
+          signal.addEventListener("abort", () => resolve(undefined), { once: true });
+        });
+        while (times.length < options.count) {
+          const ms = await Promise.race([session.ping(), interrupted]);
+          if (ms === undefined) break;
           times.push(ms);
           if (options.json !== true) process.stdout.write(`${ms.toFixed(3)} ms\n`);
         }
+        if (times.length === 0) signal.throwIfAborted();
         const summary = {
           count: times.length,
           minMs: Math.min(...times),
           maxMs: Math.max(...times),
-          medianMs: median(times),
+          medianMs: medianOf(times),
         };
         if (options.json === true) printJson(summary);
         else process.stdout.write(`median ${summary.medianMs.toFixed(3)} ms of ${summary.count}\n`);
@@ -35,7 +40,9 @@ export function pingCommand(): Command {
     });
 }
 
-function median(times: readonly number[]): number {
-  const sorted = times.toSorted((a, b) => a - b);
-  return sorted[sorted.length >> 1] ?? Number.NaN;
+/** The value in the middle; of an even number of them, the mean of the two there. NaN where there are none. */
+export function medianOf(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const [low = Number.NaN, high = Number.NaN] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]];
+  return (low + high) / 2;
 }

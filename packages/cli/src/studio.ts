@@ -125,7 +125,10 @@ async function missingReflection(server: Caller, timeoutMs: number): Promise<Pro
     try {
       return await projectReflection(error);
     } catch (advice) {
-      process.stderr.write(`${printable(RpcError.from(advice).message)}\n`);
+      const { message, hint = "" } = RpcError.from(advice);
+      process.stderr.write(
+        `${printable(message)}\n${colorsFor(process.stderr, process.env).green("help:")} ${printable(hint)}\n`,
+      );
     }
   }
   return undefined;

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
-import { type Connection, printable, RpcError, type Session } from "@quicrpc/core";
+import { constants } from "node:os";
+import { type CallOptions, type Connection, printable, RpcError, type Session } from "@quicrpc/core";
 import type { UnsharedBytes } from "@quicrpc/core/transport";
 import type { DevCertificate, DialOptions } from "@quicrpc/node";
 import { type Command, InvalidArgumentError } from "commander";
@@ -22,8 +23,8 @@ export interface TargetOptions {
 }
 
 export const TARGET_HELP = `
-A URL is quic://host[:port], tls://, wss://, https:// and so on, whatever the server listens on. Exit codes: 0 done,
-1 the call failed, 2 wrong usage, 3 no session.`;
+A URL is quic://host[:port], tls://, wss://, https:// (WebTransport), http:// (plain HTTP), unix:/path and so on, whatever the server
+listens on. Exit codes: 0 done, 1 the call failed, 2 wrong usage, 3 no session, 130 ended by Ctrl-C.`;
 
 /** Adds the options of a command that calls a server. */
 export function withTarget(command: Command): Command {
@@ -47,14 +48,14 @@ export function withTrust(command: Command): Command {
 
 /**
  * Runs `work` over a session with the server; the result is the exit code. Errors are printed, as what they are: no
- * session, or a failed call.
+ * session, or a failed call. SIGINT and SIGTERM abort `signal`, so that the server learns of it; a second one ends the process.
  */
 export function withSession(
   url: string,
   options: TargetOptions,
-  work: (session: Session) => Promise<number>,
+  work: (session: Session, signal: AbortSignal) => Promise<number>,
 ): Promise<number> {
-  return withSessions(url, options, 1, ([session]) => work(session));
+  return withSessions(url, options, 1, ([session], signal) => work(session, signal));
 }
 
 /** As `withSession`, over so many sessions. */
@@ -62,18 +63,22 @@ export async function withSessions(
   url: string,
   options: TargetOptions,
   count: number,
-  work: (sessions: readonly [Session, ...Session[]]) => Promise<number>,
+  work: (sessions: readonly [Session, ...Session[]], signal: AbortSignal) => Promise<number>,
 ): Promise<number> {
   const sessions: Session[] = [];
+  const interrupt = new Interrupt();
+  const { signal } = interrupt;
   try {
-    while (sessions.length < count) sessions.push(await dialTarget(url, options));
-    return await work(sessions as [Session, ...Session[]]);
+    while (sessions.length < count) sessions.push(await dialTarget(url, options, signal));
+    return await work(sessions as [Session, ...Session[]], signal);
   } catch (error) {
+    if (signal.aborted) return interrupt.exitCode;
     const dialled = sessions.length === count;
     if (dialled && !(error instanceof RpcError)) throw error;
     report(error instanceof Error ? error : new Error(String(error)), options);
     return dialled ? EXIT.failed : exitWithout(error);
   } finally {
+    interrupt.end();
     await Promise.all(sessions.map((session) => session.close()));
   }
 }
@@ -82,18 +87,56 @@ export async function withSessions(
 export async function withConnection(
   url: string,
   options: TargetOptions,
-  work: (connection: Connection) => Promise<number>,
+  work: (connection: Connection, signal: AbortSignal) => Promise<number>,
 ): Promise<number> {
   let connection: Connection | undefined;
+  const interrupt = new Interrupt();
+  const { signal } = interrupt;
   try {
     const { connect } = await import("@quicrpc/node");
-    connection = await connect(url, await dialOptionsOf(options));
-    return await work(connection);
+    connection = await connect(url, { ...(await dialOptionsOf(url, options)), signal });
+    return await work(connection, signal);
   } catch (error) {
+    if (signal.aborted) return interrupt.exitCode;
     report(error instanceof Error ? error : new Error(String(error)), options);
     return connection === undefined ? exitWithout(error) : EXIT.failed;
   } finally {
+    interrupt.end();
     await connection?.close();
+  }
+}
+
+/** Options of the calls that a command makes for itself, such as of reflection. */
+export function callOptions({ timeout }: TargetOptions, signal: AbortSignal): CallOptions {
+  return { timeoutMs: timeout, signal };
+}
+
+/** What SIGINT and SIGTERM do while a command works: they abort a signal, once. */
+class Interrupt {
+  /** As shells have it for a process that a signal has ended. */
+  exitCode = 0;
+  private readonly controller = new AbortController();
+  private readonly ends: (() => void)[];
+
+  constructor() {
+    this.ends = (["SIGINT", "SIGTERM"] as const).map((name) => {
+      const onSignal = (): void => {
+        this.exitCode = 128 + constants.signals[name];
+        this.end();
+        this.controller.abort(new RpcError("cancelled", `ended by ${name}`));
+      };
+      process.on(name, onSignal);
+      return () => process.off(name, onSignal);
+    });
+  }
+
+  get signal(): AbortSignal {
+    return this.controller.signal;
+  }
+
+  /** From here on signals do what they do by themselves. */
+  end(): void {
+    for (const end of this.ends.splice(0)) end();
   }
 }
 
@@ -103,10 +146,28 @@ function exitWithout(error: unknown): number {
 }
 
 /** A session with a server. Rejects with why there is none. */
-export async function dialTarget(url: string, options: TargetOptions): Promise<Session> {
+export async function dialTarget(url: string, options: TargetOptions, signal?: AbortSignal): Promise<Session> {
   // Loaded here, since it brings the native engine: help and usage errors need not wait for it.
   const { dial } = await import("@quicrpc/node");
-  return dial(url, await dialOptionsOf(options));
+  const session = await dial(url, { ...(await dialOptionsOf(url, options)), ...(signal !== undefined && { signal }) });
+  if (PLAIN_HTTP.test(url)) await answering(session, options.timeout, signal);
+  return session;
+}
+
+/** Resolves when a server of plain HTTP has answered: there is no handshake that would say that it is there. Rejects as a dial does. */
+async function answering(session: Session, timeoutMs: number, signal: AbortSignal | undefined): Promise<void> {
+  const patience = AbortSignal.timeout(timeoutMs);
+  const ended = AbortSignal.any(signal === undefined ? [patience] : [patience, signal]);
+  const aborted = new Promise<never>((_, reject) => {
+    const late = new RpcError("deadline_exceeded", `no answer within ${timeoutMs} ms`);
+    ended.addEventListener("abort", () => reject(signal?.aborted === true ? signal.reason : late), { once: true });
+  });
+  try {
+    await Promise.race([session.ping(), aborted]);
+  } catch (error) {
+    await session.close();
+    throw error;
+  }
 }
 
 /** Hashes of the certificates that a command's options trust. */
@@ -123,9 +184,13 @@ export async function trustedHashes(options: TargetOptions): Promise<string[]> {
   return (await certificateHashes(options)).map(({ value }) => Buffer.from(value).toString("hex"));
 }
 
-async function dialOptionsOf(options: TargetOptions): Promise<DialOptions> {
+/** Schemes without certificates: what --dev trusts is not asked for there. */
+const WITHOUT_TLS = /^(tcp|ws|unix|http):/i;
+const PLAIN_HTTP = /^http:/i;
+
+async function dialOptionsOf(url: string, options: TargetOptions): Promise<DialOptions> {
   const { ca, timeout, credentialsFrom, header, compress } = options;
-  const hashes = await certificateHashes(options);
+  const hashes = await certificateHashes(WITHOUT_TLS.test(url) ? { ...options, dev: false } : options);
   const credentials = credentialsFrom === undefined ? undefined : process.env[credentialsFrom];
   if (credentialsFrom !== undefined && credentials === undefined) {
     throw new TypeError(`the environment variable ${credentialsFrom}, of --credentials-from, is not set`);
@@ -137,6 +202,7 @@ async function dialOptionsOf(options: TargetOptions): Promise<DialOptions> {
     ...(credentials !== undefined && { credentials }),
     ...(header !== undefined && { headers: header }),
     ...(compress === true && { compression: await onRequest() }),
+    ...(PLAIN_HTTP.test(url) && { transports: [(await import("@quicrpc/http")).httpTransport()] }),
   };
 }
 
@@ -162,22 +228,46 @@ export function helpFor(error: unknown, { credentialsFrom, header }: TargetOptio
     return "say who you are: put a token into an environment variable, and name that by --credentials-from";
   if (typeof code === "string" && UNTRUSTED.test(code))
     return "trust the server's certificate: --dev for this machine's development certificate, --ca <file>, or --hash <sha-256>";
-  return typeof hint === "string" ? hint : undefined;
+  if (typeof hint === "string") return hint;
+  return error instanceof RpcError && Object.hasOwn(HELP, error.code) ? HELP[error.code] : undefined;
 }
 
+/** What to do about errors that do not say so themselves. */
+const HELP: Readonly<Record<string, string>> = {
+  deadline_exceeded: "--timeout <ms> gives it more time",
+  invalid_argument: "quicrpc describe <url> <service/method> shows what it takes",
+  unavailable: "quicrpc doctor <url> looks at the server, and at the way to it",
+  unimplemented: "quicrpc ls <url> shows what the server serves",
+};
+
 const UNTRUSTED = /CERTIFICATE_UNTRUSTED$|^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/;
+
+/** Options of `dial`, as errors name them, and of the command. */
+const OPTION_WORDS: Readonly<Record<string, string>> = {
+  ca: "--ca",
+  headers: "-H",
+  serverCertificateHashes: "--hash",
+};
+
+/** The message of an error, in which options have the names that they have here. */
+function messageFor({ message }: Error): string {
+  return message.replace(/^the option (\w+) cannot/, (text, name: string) =>
+    Object.hasOwn(OPTION_WORDS, name) ? `${OPTION_WORDS[name]} cannot` : text,
+  );
+}
 
 function report(error: Error, options: TargetOptions): void {
   const { json = false } = options;
   const { code } = error as { code?: unknown };
   const hint = helpFor(error, options);
+  const message = messageFor(error);
   const details = error instanceof RpcError ? error.details : undefined;
   if (json) {
-    process.stderr.write(`${jsonText({ error: { code, message: error.message, details, hint } })}\n`);
+    process.stderr.write(`${jsonText({ error: { code, message, details, hint } })}\n`);
     return;
   }
   const colors = colorsFor(process.stderr, process.env);
-  const lines = [`${colors.red(typeof code === "string" ? code : error.name)} ${printable(error.message)}`];
+  const lines = [`${colors.red(typeof code === "string" ? code : "error")} ${printable(message)}`];
   if (details !== undefined) lines.push(jsonText(details, 2));
   if (hint !== undefined) lines.push(`${colors.green("help:")} ${printable(hint)}`);
   process.stderr.write(`${lines.join("\n")}\n`);

@@ -9,6 +9,7 @@ export { type BlobReference, tooLarge as blobTooLarge } from "./blobs/received-b
 export { createSha256 } from "./blobs/sha256.js";
 export { describedBlob, discard as discardBlob, isRepeatable } from "./blobs/source.js";
 export type { StoredUpload, UploadFacts, UploadStore } from "./blobs/upload-store.js";
+export { Received } from "./call/messages/received.js";
 export type { BlobField } from "./contract/blob-code.js";
 export { principalOf } from "./server/principal.js";
 export { fromBase64, toBase64 } from "./call/messages/base64.js";

@@ -45,6 +45,21 @@ test.each([
 });
 
 test.each([
+  // A message without its schema has small big integers as numbers.
+  [object({ at: date, n: big }), { at: new Date(0), n: 7 }, { at: new Date(0), n: 7n }],
+  [
+    { anyOf: [{ type: "string" }, object({ b: bytes, n: big })] },
+    { b: Uint8Array.of(1), n: 7 },
+    { b: Uint8Array.of(1), n: 7n },
+  ],
+  [{ type: "array", items: big, "x-quicrpc-type": "set" }, [1, 2], new Set([1n, 2n])],
+  [{ type: "array", items: {}, "x-quicrpc-type": "map" }, new Map([["a", 1]]), new Map([["a", 1]])],
+  [object({ at: object({}) }), { at: new Date(0) }, { at: new Date(0) }],
+])("%j completes a value that came without it", (schema, given, value) => {
+  expect(valueOf(given, schema)).toEqual(value);
+});
+
+test.each([
   [date, "soon"],
   [big, "many"],
   [big, 1.5],

@@ -7,9 +7,12 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 const TYPE_KEY = "x-quicrpc-type";
 const MAX_DEPTH = 100;
 
-/** Converts JSON to the value that its schema, as `MethodTooling` has it, means. What does not fit stays as it is: the server says so. */
+/**
+ * Converts JSON to the value that its schema, as `MethodTooling` has it, means; a message that came without its schema, too: of a small big integer the wire does
+ * not tell that it is one. What does not fit stays as it is: the server says so.
+ */
 export function valueOf(json: unknown, schema: JsonSchema, root: JsonSchema = schema, depth = 0): unknown {
-  if (depth > MAX_DEPTH) return json;
+  if (depth > MAX_DEPTH || ownType(json) !== undefined) return json;
   const inner = (each: unknown, by: unknown): unknown => (isObject(by) ? valueOf(each, by, root, depth + 1) : each);
   if (typeof schema["$ref"] === "string") return inner(json, resolve(schema["$ref"], root));
   const marked = schema[TYPE_KEY];
@@ -75,6 +78,8 @@ function fits(json: unknown, schema: unknown, root: JsonSchema, depth: number): 
   const choices = schema["anyOf"] ?? schema["oneOf"];
   if (Array.isArray(choices)) return choices.some((each) => fits(json, each, root, depth + 1));
   const marked = schema[TYPE_KEY];
+  const own = ownType(json);
+  if (own !== undefined) return marked === own;
   if (marked === "bigint") return isBigInt(json);
   if (marked === "map") return isObject(json);
   if (!fitsType(json, schema["type"])) return false;
@@ -138,6 +143,16 @@ export function jsonOf(value: unknown, depth = 0): unknown {
   }
   const entries = value instanceof Map ? value.entries() : Object.entries(value);
   return Object.fromEntries(Array.from(entries, ([key, each]) => [String(key), jsonOf(each, depth + 1)]));
+}
+
+/** The type of a value that JSON has not, as schemas mark it; undefined of JSON. */
+function ownType(value: unknown): string | undefined {
+  if (typeof value === "bigint") return "bigint";
+  if (typeof value !== "object") return undefined;
+  if (value instanceof Date) return "date";
+  if (value instanceof Uint8Array) return "bytes";
+  if (value instanceof Map) return "map";
+  return value instanceof Set ? "set" : undefined;
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

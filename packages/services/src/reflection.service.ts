@@ -26,6 +26,8 @@ const MethodDescription = z.object({
   readOnly: z.boolean().optional(),
   /** Calls have keys, by which one that is made again does not run again. */
   once: z.boolean().optional(),
+  /** Calls of it outlive the sessions that carry them. */
+  resumable: z.boolean().optional(),
   /** The caller's message: one, or many where it streams. */
   takes: MessageForm,
   /** The callee's message: one, or many where it streams. */

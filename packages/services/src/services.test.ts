@@ -1,8 +1,9 @@
 import { createSession, type Router, type Session } from "@quicrpc/core";
 import { createMemoryPair } from "@quicrpc/core/transport";
 import { createRouter, defineMethod } from "@quicrpc/core/generated";
+import { pack } from "@quicrpc/core/transport";
 import { describe, expect, it } from "vitest";
-import { createHealthClient, createReflectionClient } from "./index.js";
+import { createHealthClient, createReflectionClient, reflectionMethods } from "./index.js";
 import { createHealth, watchHealth } from "./health.js";
 import { createReflection } from "./reflection.js";
 
@@ -89,6 +90,25 @@ describe("reflection", () => {
       },
       expect.objectContaining({ name: "quicrpc.v1.Reflection" }),
     ]);
+  });
+
+  it("tells of streams whose calls outlive their sessions, in a form that those who do not know of it read", async () => {
+    const codec = { encode: () => {}, decode: () => undefined };
+    const stream = defineMethod({ name: "demo.v1.News", id: 8 }, "server_stream", "news", {
+      id: 1,
+      output: codec,
+      resumable: true,
+    });
+    const plain = defineMethod({ name: "demo.v1.News", id: 8 }, "server_stream", "olds", { id: 2, output: codec });
+    const router = createRouter({ stream, plain }, { stream: async function* () {}, plain: async function* () {} });
+    const { services } = await createReflectionClient(client(router, createReflection([router]))).list();
+    const [news, olds] = services[0]?.methods ?? [];
+    expect([news?.resumable, olds?.resumable]).toEqual([true, undefined]);
+    // It is a member that may be left out, and one that is not known is passed over.
+    const older = { ...news, resumable: undefined, later: 1 };
+    const { output } = reflectionMethods.list;
+    const bytes = pack({ services: [{ name: "demo.v1.News", id: 8, methods: [older] }] });
+    expect(output?.decode(bytes, 0, bytes.length).services[0]?.methods[0]).toMatchObject({ name: "news", id: 1 });
   });
 
   it("tells the comments, JSON Schemas and shapes of a service whose code is generated", async () => {

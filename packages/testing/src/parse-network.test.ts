@@ -22,6 +22,17 @@ it("reads outages", () => {
   expect(parseNetwork("flaky-wifi offline=200ms").outages).toEqual({ offlineMs: 200 });
 });
 
+it.each([
+  ["5g", "3g"],
+  ["flaky-wify", "flaky-wifi"],
+  ["no-upd", "no-udp"],
+  ["rrt=80", "rtt=80"],
+  ["rtt=80 los=2", "loss=2"],
+  ["offlin 5s", "offline"],
+])("says what was meant by %j", (text, meant) => {
+  expect(() => parseNetwork(text)).toThrow(`did you mean ${meant}?`);
+});
+
 it.each([["5g"], ["loss=x"], ["loss=200"], ["rtt="], ["offline"], [""], ["constructor"], ["rtt=-4"]])(
   "says what it takes instead of %j",
   (text) => {

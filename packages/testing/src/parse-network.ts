@@ -1,3 +1,4 @@
+import { nearest } from "@quicrpc/core/generated";
 import type { Conditions } from "./conditions.js";
 import type { Outages } from "./network.js";
 
@@ -13,6 +14,24 @@ export const NETWORKS: Readonly<Record<string, string>> = {
   "flaky-wifi": "rtt=20 jitter=40 loss=4 reorder=2 down=20mbit up=10mbit",
   "no-udp": "udp=blocked",
 };
+
+/** Names of quantities, as in `rtt=80`. */
+const QUANTITIES = [
+  "rtt",
+  "jitter",
+  "loss",
+  "duplicate",
+  "reorder",
+  "corrupt",
+  "down",
+  "up",
+  "rate",
+  "queue",
+  "udp",
+  "offline",
+];
+/** Words of their own. */
+const WORDS = ["offline"];
 
 const UNITS: Readonly<Record<string, number>> = { bit: 1, kbit: 1e3, mbit: 1e6, gbit: 1e9 };
 
@@ -31,7 +50,9 @@ export function parseNetwork(text: string): DescribedNetwork {
     if (named !== undefined) {
       Object.assign(conditions, parseNetwork(named).conditions);
     } else if (word === "offline" || word.startsWith("offline=")) {
-      outages = { offlineMs: milliseconds(word.split("=")[1] ?? words[++index] ?? "") };
+      const duration = word.split("=")[1] ?? words[++index];
+      if (duration === undefined) throw new TypeError(`"offline" needs a duration, as in "offline 5s"`);
+      outages = { offlineMs: milliseconds(duration) };
     } else {
       Object.assign(conditions, conditionOf(word));
     }
@@ -63,8 +84,11 @@ function conditionOf(word: string): Partial<Conditions> {
       if (value === "blocked") return { udpBlocked: true };
   }
   const names = Object.keys(NETWORKS).join(", ");
+  const [known, rest] = word.includes("=") ? [QUANTITIES, `=${value}`] : [[...Object.keys(NETWORKS), ...WORDS], ""];
+  const near = nearest(name, known);
+  const meant = near === undefined ? "" : `: did you mean ${near}${rest}?`;
   throw new TypeError(
-    `a network is not described by "${word}", but by rtt=80, jitter=5, loss=2, duplicate=1, reorder=1, corrupt=1, down=3mbit, up=1mbit, queue=64, udp=blocked, offline 5s, or one of ${names}`,
+    `a network is not described by "${word}", but by rtt=80, jitter=5, loss=2, duplicate=1, reorder=1, corrupt=1, down=3mbit, up=1mbit, queue=64, udp=blocked, offline 5s, or one of ${names}${meant}`,
   );
 }
 

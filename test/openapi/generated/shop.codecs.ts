@@ -1072,12 +1072,16 @@ const categoryShape: wire.Shape = wire.object({ name: wire.string(), parts: cate
 const shopWatchInputShape: wire.Shape = wire.object({ kind: wire.literal("new", "used") });
 const shopUploadOutputShape: wire.Shape = wire.object({ count: wire.number(wire.integer()) });
 const shopLogInputShape: wire.Shape = wire.object({ text: wire.string() });
-const shopManualInputFileShape: wire.Shape = wire.tuple([
-  wire.number(wire.integer(), wire.atLeast(0)),
-  wire.nullable(wire.number(wire.integer(), wire.atLeast(0))),
-  wire.string(wire.maxSize(255)),
-  wire.string(wire.maxSize(1024)),
-]);
+const shopManualInputFileShape: wire.Shape = wire.tuple(
+  [
+    wire.number(wire.integer(), wire.atLeast(0)),
+    wire.nullable(wire.number(wire.integer(), wire.atLeast(0))),
+    wire.string(wire.maxSize(255)),
+    wire.string(wire.maxSize(1024)),
+  ],
+  undefined,
+  "blob",
+);
 const shopManualInputShape: wire.Shape = wire.object({ id: wire.bigint(), file: shopManualInputFileShape });
 const shopManualOutputShape: wire.Shape = wire.object({
   bytes: wire.number(wire.integer()),

@@ -931,21 +931,29 @@ const notesAttachInputItemShape: wire.Shape = wire.discriminated("kind", [
 ]);
 const notesAttachOutputShape: wire.Shape = wire.object({ bytes: wire.number(wire.integer()), sha256: wire.string() });
 const notesAttachTooLargeDetailsShape: wire.Shape = wire.object({ most: wire.number(wire.integer()) });
-const notesUploadInputFileShape: wire.Shape = wire.tuple([
-  wire.number(wire.integer(), wire.atLeast(0)),
-  wire.nullable(wire.number(wire.integer(), wire.atLeast(0))),
-  wire.string(wire.maxSize(255)),
-  wire.string(wire.maxSize(1024)),
-]);
+const notesUploadInputFileShape: wire.Shape = wire.tuple(
+  [
+    wire.number(wire.integer(), wire.atLeast(0)),
+    wire.nullable(wire.number(wire.integer(), wire.atLeast(0))),
+    wire.string(wire.maxSize(255)),
+    wire.string(wire.maxSize(1024)),
+  ],
+  undefined,
+  "blob",
+);
 const notesUploadInputShape: wire.Shape = wire.object({ note: wire.string(), file: notesUploadInputFileShape });
 const notesUploadOutputShape: wire.Shape = wire.object({ bytes: wire.number(wire.integer()) });
-const notesArchiveInputFileShape: wire.Shape = wire.tuple([
-  wire.number(wire.integer(), wire.atLeast(0)),
-  wire.nullable(wire.number(wire.integer(), wire.atLeast(0))),
-  wire.string(wire.maxSize(255)),
-  wire.string(wire.maxSize(1024)),
-  wire.string(wire.maxSize(32)),
-]);
+const notesArchiveInputFileShape: wire.Shape = wire.tuple(
+  [
+    wire.number(wire.integer(), wire.atLeast(0)),
+    wire.nullable(wire.number(wire.integer(), wire.atLeast(0))),
+    wire.string(wire.maxSize(255)),
+    wire.string(wire.maxSize(1024)),
+    wire.string(wire.maxSize(32)),
+  ],
+  undefined,
+  "blob",
+);
 const notesArchiveInputShape: wire.Shape = wire.object({ note: wire.string(), file: notesArchiveInputFileShape });
 const notesDownloadInputShape: wire.Shape = wire.object({ note: wire.string() });
 const notesDownloadOutputShape: wire.Shape = wire.object({ file: notesUploadInputFileShape });

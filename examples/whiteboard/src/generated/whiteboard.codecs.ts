@@ -2088,12 +2088,16 @@ const whiteboardSayInputShape: wire.Shape = wire.object({
   name: wire.string(wire.pattern(regexPattern2, "regex"), wire.maxSize(40)),
   text: wire.string(wire.pattern(regexPattern2, "regex"), wire.maxSize(1000)),
 });
-const whiteboardShareInputFileShape: wire.Shape = wire.tuple([
-  wire.number(wire.integer(), wire.atLeast(0)),
-  wire.nullable(wire.number(wire.integer(), wire.atLeast(0))),
-  wire.string(wire.maxSize(255)),
-  wire.string(wire.maxSize(1024)),
-]);
+const whiteboardShareInputFileShape: wire.Shape = wire.tuple(
+  [
+    wire.number(wire.integer(), wire.atLeast(0)),
+    wire.nullable(wire.number(wire.integer(), wire.atLeast(0))),
+    wire.string(wire.maxSize(255)),
+    wire.string(wire.maxSize(1024)),
+  ],
+  undefined,
+  "blob",
+);
 const whiteboardShareInputShape: wire.Shape = wire.object({
   room: wire.string(wire.pattern(regexPattern, "regex")),
   id: wire.string(wire.minSize(1), wire.maxSize(64)),

@@ -1,3 +1,4 @@
+import { isBlob } from "../blobs.js";
 import type { Layout } from "../print/layout.js";
 import { arrayOf, braced, callOf } from "../print/syntax.js";
 import { keyText, quoted } from "../print/text.js";
@@ -61,6 +62,8 @@ function untoldExpression(node: CodecNode, printer: CodecPrinter): Layout {
       return withChecks("map", [of(node.key), of(node.element)], node.checks);
     case "tuple": {
       const items = arrayOf(node.items.map(of));
+      // What is sent of a blob is a tuple, of which no user knows.
+      if (isBlob(node.schema)) return call("tuple", items, "undefined", quoted("blob"));
       return node.rest === undefined
         ? callOf("wire.tuple", [items], node.items.length > 0)
         : call("tuple", items, of(node.rest));

@@ -7,7 +7,7 @@ import { type BlobCaller, Losses } from "./losses.js";
 import { changedBlob, DIGEST_TRAILER, readBlob } from "./read-method.js";
 import { createSha256, type Sha256 } from "./sha256.js";
 
-/** Bytes that `bytes()` and `text()` take, unless they are told. */
+/** Bytes that `bytes()` takes, unless it is told. */
 const DEFAULT_BYTES = 16_777_216;
 
 /** Options of reading a blob. */

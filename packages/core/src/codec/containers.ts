@@ -23,14 +23,15 @@ export function array(element: Shape, ...checks: Check[]): Shape {
   return checked(shape, checks);
 }
 
-export function tuple(items: readonly Shape[], rest?: Shape): Shape {
+/** `name` is what errors call it. */
+export function tuple(items: readonly Shape[], rest?: Shape, name: string = "tuple"): Shape {
   const required = requiredItems(items, (item) => item.optin !== undefined);
   const kept = requiredItems(items, (item) => item.optout === "optional");
   return {
     form: { kind: "tuple", items, rest },
     run(payload, mode) {
       const { value: input } = payload;
-      if (!Array.isArray(input)) return invalidType(payload, "tuple");
+      if (!Array.isArray(input)) return invalidType(payload, name);
       const result: unknown[] = [];
       payload.value = result;
       if (rest === undefined) {

@@ -1,7 +1,7 @@
 import { appendBytes, RpcError } from "@quicrpc/core";
 import type { MessageCodec } from "@quicrpc/core/generated";
 import { countJson } from "@quicrpc/core/generated";
-import { type BlobField, type BlobReference, pack, unpack } from "@quicrpc/core/transport";
+import { type BlobField, type BlobReference, pack, Received, unpack } from "@quicrpc/core/transport";
 import { encodeMessage } from "./message.js";
 
 /** Formats of messages with blobs. */
@@ -66,13 +66,14 @@ export function blobCodec(
   };
 }
 
-/** The reference of each blob in a message, by its field. */
+/** The reference of each blob in a message, by its field; of one that is measured, too. */
 export function* referencesIn(
   message: unknown,
   fields: readonly BlobField[],
 ): Generator<readonly [BlobField, BlobReference]> {
+  const value = message instanceof Received ? message.value : message;
   for (const field of fields) {
-    const reference = (message as Fields | undefined)?.[field.name];
+    const reference = (value as Fields | undefined)?.[field.name];
     if (Array.isArray(reference)) yield [field, reference as unknown as BlobReference];
   }
 }

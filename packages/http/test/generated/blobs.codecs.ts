@@ -321,22 +321,30 @@ function readBlobsSameInput(r: wire.Reader, p: number): BlobsSameInputParsed {
 
 const readBlobsSameInputKeys = /* @__PURE__ */ new wire.Keys(["first", "second"]);
 
-const blobsPutInputFileShape: wire.Shape = wire.tuple([
-  wire.number(wire.integer(), wire.atLeast(0)),
-  wire.nullable(wire.number(wire.integer(), wire.atLeast(0))),
-  wire.string(wire.maxSize(255)),
-  wire.string(wire.maxSize(1024)),
-]);
+const blobsPutInputFileShape: wire.Shape = wire.tuple(
+  [
+    wire.number(wire.integer(), wire.atLeast(0)),
+    wire.nullable(wire.number(wire.integer(), wire.atLeast(0))),
+    wire.string(wire.maxSize(255)),
+    wire.string(wire.maxSize(1024)),
+  ],
+  undefined,
+  "blob",
+);
 const blobsPutInputShape: wire.Shape = wire.object({ note: wire.string(), file: blobsPutInputFileShape });
 const blobsPutOutputShape: wire.Shape = wire.string();
 const blobsGetOutputShape: wire.Shape = wire.object({ file: wire.optional(blobsPutInputFileShape) });
-const blobsCheckInputFileShape: wire.Shape = wire.tuple([
-  wire.number(wire.integer(), wire.atLeast(0)),
-  wire.nullable(wire.number(wire.integer(), wire.atLeast(0))),
-  wire.string(wire.maxSize(255)),
-  wire.string(wire.maxSize(1024)),
-  wire.string(wire.maxSize(32)),
-]);
+const blobsCheckInputFileShape: wire.Shape = wire.tuple(
+  [
+    wire.number(wire.integer(), wire.atLeast(0)),
+    wire.nullable(wire.number(wire.integer(), wire.atLeast(0))),
+    wire.string(wire.maxSize(255)),
+    wire.string(wire.maxSize(1024)),
+    wire.string(wire.maxSize(32)),
+  ],
+  undefined,
+  "blob",
+);
 const blobsCheckInputShape: wire.Shape = wire.object({ file: blobsCheckInputFileShape });
 const blobsSameInputShape: wire.Shape = wire.object({
   first: wire.optional(blobsCheckInputFileShape),

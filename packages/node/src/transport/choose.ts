@@ -1,3 +1,4 @@
+import { nearest } from "@quicrpc/core/generated";
 import { BUILT_IN } from "./built-in.js";
 import type { TransportProvider } from "./provider.js";
 
@@ -27,5 +28,7 @@ export function providerFor<What extends "dial" | "listen">(
   const able = all.filter((provider) => provider[what] !== undefined).flatMap(({ schemes }) => schemes);
   const known = Array.from(new Set(able), (scheme) => `${scheme}//`).join(", ");
   const text = what === "dial" ? "a URL begins" : "a URL to listen on begins";
-  throw new TypeError(`${scheme}// is no transport: ${text} with one of ${known}${overHttp(scheme, what)}`);
+  const near = nearest(scheme, able);
+  const meant = near === undefined ? "" : `did you mean ${near}//? `;
+  throw new TypeError(`${scheme}// is no transport: ${meant}${text} with one of ${known}${overHttp(scheme, what)}`);
 }

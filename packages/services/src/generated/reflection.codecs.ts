@@ -211,6 +211,7 @@ function writeMethodDescription(b: Uint8Array, p: number, value: MethodDescripti
   let count = 6;
   if (value.readOnly !== undefined) count++;
   if (value.once !== undefined) count++;
+  if (value.resumable !== undefined) count++;
   if (value.fingerprint !== undefined) count++;
   if (value.meta !== undefined) count++;
   if (value.blobs !== undefined) count++;
@@ -272,6 +273,19 @@ function writeMethodDescription(b: Uint8Array, p: number, value: MethodDescripti
     b[p + 4] = 0x65;
     p = wire.writeBoolean(b, p + 5, value.once);
   }
+  if (value.resumable !== undefined) {
+    b[p] = 0xa9;
+    b[p + 1] = 0x72;
+    b[p + 2] = 0x65;
+    b[p + 3] = 0x73;
+    b[p + 4] = 0x75;
+    b[p + 5] = 0x6d;
+    b[p + 6] = 0x61;
+    b[p + 7] = 0x62;
+    b[p + 8] = 0x6c;
+    b[p + 9] = 0x65;
+    p = wire.writeBoolean(b, p + 10, value.resumable);
+  }
   b[p] = 0xa5;
   b[p + 1] = 0x74;
   b[p + 2] = 0x61;
@@ -332,6 +346,7 @@ function readMethodDescription(r: wire.Reader, p: number, depth = wire.MAX_DEPTH
   let idempotent: boolean | undefined;
   let _readOnly: boolean | undefined;
   let once: boolean | undefined;
+  let resumable: boolean | undefined;
   let takes: MessageForm | undefined;
   let gives: MessageForm | undefined;
   let fingerprint: number | undefined;
@@ -392,21 +407,32 @@ function readMethodDescription(r: wire.Reader, p: number, depth = wire.MAX_DEPTH
           p = r.position;
           left--;
         }
-      case 6: {
+      case 6:
+        if (
+          left > 0 &&
+          view.getInt32(p) === (0xa9726573 | 0) &&
+          view.getInt32(p + 4) === 0x756d6162 &&
+          view.getInt32(p + 6) === 0x61626c65
+        ) {
+          resumable = wire.readBoolean(r, p + 10);
+          p = r.position;
+          left--;
+        }
+      case 7: {
         if (left-- === 0 || view.getInt32(p) !== (0xa574616b | 0) || view.getInt32(p + 2) !== 0x616b6573) break;
         const literal = wire.readString(r, p + 6);
         if (literal !== "nothing" && literal !== "value" && literal !== "bytes") return wire.misfit();
         takes = literal;
         p = r.position;
       }
-      case 7: {
+      case 8: {
         if (left-- === 0 || view.getInt32(p) !== (0xa5676976 | 0) || view.getInt32(p + 2) !== 0x69766573) break;
         const literal = wire.readString(r, p + 6);
         if (literal !== "nothing" && literal !== "value" && literal !== "bytes") return wire.misfit();
         gives = literal;
         p = r.position;
       }
-      case 8:
+      case 9:
         if (
           left > 0 &&
           view.getInt32(p) === (0xab66696e | 0) &&
@@ -417,13 +443,13 @@ function readMethodDescription(r: wire.Reader, p: number, depth = wire.MAX_DEPTH
           p = r.position;
           left--;
         }
-      case 9:
+      case 10:
         if (left > 0 && view.getInt32(p) === (0xa46d6574 | 0) && bytes[p + 4] === 0x61) {
           meta = readJsonObject(r, p + 5, depth - 1);
           p = r.position;
           left--;
         }
-      case 10:
+      case 11:
         if (left > 0 && view.getInt32(p) === (0xa5626c6f | 0) && view.getInt32(p + 2) === 0x6c6f6273) {
           blobs = readMethodDescriptionBlobs(r, p + 6);
           p = r.position;
@@ -450,6 +476,7 @@ function readMethodDescription(r: wire.Reader, p: number, depth = wire.MAX_DEPTH
   const result: MethodDescription = { name, id, kind, idempotent, takes, gives };
   if (_readOnly !== undefined) result.readOnly = _readOnly;
   if (once !== undefined) result.once = once;
+  if (resumable !== undefined) result.resumable = resumable;
   if (fingerprint !== undefined) result.fingerprint = fingerprint;
   if (meta !== undefined) result.meta = meta;
   if (blobs !== undefined) result.blobs = blobs;
@@ -463,6 +490,7 @@ const readMethodDescriptionKeys = /* @__PURE__ */ new wire.Keys([
   "idempotent",
   "readOnly",
   "once",
+  "resumable",
   "takes",
   "gives",
   "fingerprint",
@@ -1014,6 +1042,7 @@ const methodDescriptionShape: wire.Shape = wire.object({
   idempotent: wire.boolean(),
   readOnly: wire.optional(wire.boolean()),
   once: wire.optional(wire.boolean()),
+  resumable: wire.optional(wire.boolean()),
   takes: wire.literal("nothing", "value", "bytes"),
   gives: wire.literal("nothing", "value", "bytes"),
   fingerprint: wire.optional(wire.number(wire.integer())),

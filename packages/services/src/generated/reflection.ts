@@ -47,6 +47,8 @@ export interface MethodDescription {
   readOnly?: boolean | undefined;
   /** Calls have keys, by which one that is made again does not run again. */
   once?: boolean | undefined;
+  /** Calls of it outlive the sessions that carry them. */
+  resumable?: boolean | undefined;
   /** The caller's message: one, or many where it streams. */
   takes: MessageForm;
   /** The callee's message: one, or many where it streams. */
@@ -134,7 +136,7 @@ export const reflectionMethods: {
     id: 1,
     output: reflectionListOutputCodec,
     readOnly: true,
-    fingerprint: 0x62209434,
+    fingerprint: 0x73620869,
   }),
   describe: describeMethod(reflectionService, unaryCalls, "describe", {
     id: 2,

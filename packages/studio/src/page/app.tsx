@@ -114,7 +114,7 @@ function State({ target }: { readonly target: Target }): JSX.Element | null {
 }
 
 function Description({ method }: { readonly method: ShownMethod }): JSX.Element {
-  const { service, name, docs, kind, idempotent, permission, errors } = method;
+  const { service, name, docs, kind, idempotent, resumable, permission, errors } = method;
   return (
     <section aria-label="Method">
       <h2>
@@ -124,6 +124,7 @@ function Description({ method }: { readonly method: ShownMethod }): JSX.Element 
       <p class="dim">
         {kind.replace("_", " ")}
         {idempotent ? ", idempotent" : ""}
+        {resumable ? ", resumable" : ""}
         {permission === undefined ? "" : `, ${permission}`}
       </p>
       {docs !== undefined && <p class="docs">{docs}</p>}

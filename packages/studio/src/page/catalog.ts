@@ -17,6 +17,8 @@ export interface ShownMethod {
   readonly name: string;
   readonly kind: MethodDescription["kind"];
   readonly idempotent: boolean;
+  /** Its calls outlive their sessions. */
+  readonly resumable: boolean;
   /** Who may call it, as its schema says; undefined where that says nothing. */
   readonly permission: string | undefined;
   readonly docs: string | undefined;
@@ -73,13 +75,14 @@ async function detailsOf(caller: Caller, service: string): Promise<ServiceDetail
 function shownService(service: ServiceDescription, details: ServiceDetails | undefined): ShownService {
   const byName = new Map(details?.methods.map((each) => [each.name, each]));
   const methods = service.methods.map((method): ShownMethod => {
-    const { name, kind, idempotent, meta, takes, gives, blobs = {} } = method;
+    const { name, kind, idempotent, resumable = false, meta, takes, gives, blobs = {} } = method;
     const { docs, input, output, errors = {} } = byName.get(name) ?? {};
     return {
       service: service.name,
       name,
       kind,
       idempotent,
+      resumable,
       permission: permissionOf(meta),
       docs,
       takes,

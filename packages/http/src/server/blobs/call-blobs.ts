@@ -13,6 +13,7 @@ import {
   Offered,
   type OffersBlobs,
   type ReadBlob,
+  Received,
 } from "@quicrpc/core/transport";
 import { blobCodec, type BlobNames, referencesIn } from "../../protocol/blob-messages.js";
 import type { MessageFormat } from "../message-formats.js";
@@ -69,6 +70,8 @@ export class CallBlobs {
 
   /** Finds the uploads that an input names. Throws `RpcError` where one is not there, or not complete. Returns the input with what is known of them. */
   async received(message: unknown): Promise<unknown> {
+    if (message instanceof Received)
+      return new Received(await this.received(message.value), message.arrived, message.decoded);
     const { input = [] } = this.method.blobs?.fields ?? {};
     const taken = { ...(message as Record<string, unknown>) };
     for (const [field, [index]] of referencesIn(message, input)) {

@@ -1,0 +1,133 @@
+import { type FileHandle, open } from "node:fs/promises";
+import { createInterface } from "node:readline";
+import { type CallOptions, RpcError, type Session } from "@quicrpc/core";
+import { bytesCodec } from "@quicrpc/core/generated";
+import type { FoundMethod } from "./find-method.js";
+import type { GivenInput } from "./given-input.js";
+import { jsonText } from "./target.js";
+
+/** Where the answer of a call goes: stdout, or a file, which keeps what it has until the answer comes. */
+export class Output {
+  private readonly file: FileHandle | undefined;
+  private began = false;
+
+  private constructor(file: FileHandle | undefined) {
+    this.file = file;
+  }
+
+  /** Opens a file, stdout where none is named. Rejects with `RpcError` where it cannot be written: before the call is made. */
+  static async to(place: string | undefined): Promise<Output> {
+    if (place === undefined || place === "-") return new Output(undefined);
+    try {
+      return new Output(await open(place, "a"));
+    } catch (error) {
+      throw new RpcError("failed_precondition", `the file of --out cannot be written: ${(error as Error).message}`);
+    }
+  }
+
+  async write(chunk: string | Uint8Array): Promise<void> {
+    const { file } = this;
+    if (file === undefined) {
+      if (!process.stdout.write(chunk)) await new Promise<void>((drained) => process.stdout.once("drain", drained));
+      return;
+    }
+    try {
+      if (!this.began) await file.truncate(0);
+      this.began = true;
+      await file.appendFile(chunk);
+    } catch (error) {
+      throw new RpcError("failed_precondition", `the file of --out cannot be written: ${(error as Error).message}`);
+    }
+  }
+
+  async end(): Promise<void> {
+    await this.file?.close();
+  }
+}
+
+/** One call: what goes in, what comes out. */
+export class CallRun {
+  private readonly caller: Pick<Session, "start">;
+  private readonly found: FoundMethod;
+  private readonly out: Output;
+  private readonly options: CallOptions;
+
+  constructor(caller: Pick<Session, "start">, found: FoundMethod, out: Output, options: CallOptions) {
+    this.caller = caller;
+    this.found = found;
+    this.out = out;
+    this.options = options;
+  }
+
+  async run(given: GivenInput): Promise<void> {
+    const { caller, found, options } = this;
+    const { method } = found;
+    // The kind was given by the peer: the descriptor was made for it.
+    switch (method.kind) {
+      case "unary":
+        return this.print(await caller.start(method, given.message(found), options));
+      case "notify":
+        return caller.start(method, given.message(found), options);
+      case "client_stream":
+        return this.print(await caller.start(method, this.items(given), options));
+      case "server_stream":
+        return this.printAll(caller.start(method, given.message(found), options));
+      case "duplex": {
+        const items = this.items(given);
+        const { readable, writable } = caller.start(method, undefined, options);
+        const sending = sendAll(items, writable);
+        await this.printAll(readable);
+        return sending;
+      }
+    }
+  }
+
+  private async printAll(items: AsyncIterable<unknown>): Promise<void> {
+    for await (const item of items) await this.print(item);
+  }
+
+  private async print(value: unknown): Promise<void> {
+    const { method, toOutput } = this.found;
+    if (method.output === undefined) return;
+    await this.out.write(method.output === bytesCodec ? (value as Uint8Array) : `${jsonText(toOutput(value))}\n`);
+  }
+
+  /** Items that the caller streams: those that are given, or else of stdin. */
+  private items(given: GivenInput): AsyncIterable<unknown> | Iterable<unknown> {
+    return given.items(this.found) ?? this.stdin();
+  }
+
+  /** Reads items: lines of JSON, or bytes as they come. */
+  private async *stdin(): AsyncGenerator {
+    if (this.found.method.input === bytesCodec) {
+      yield* process.stdin as AsyncIterable<Uint8Array>;
+      return;
+    }
+    let number = 0;
+    for await (const line of createInterface({ input: process.stdin })) {
+      number++;
+      if (line.trim() === "") continue;
+      let item: unknown;
+      try {
+        item = JSON.parse(line);
+      } catch (error) {
+        throw new RpcError("invalid_argument", `line ${number} of stdin is no JSON: ${(error as Error).message}`);
+      }
+      yield this.found.toInput(item);
+    }
+  }
+}
+
+/** Sends items, and ends. A failure on the way is also the call's, and told there. */
+export async function sendAll(
+  items: AsyncIterable<unknown> | Iterable<unknown>,
+  writable: WritableStream<unknown>,
+): Promise<void> {
+  const writer = writable.getWriter();
+  try {
+    for await (const item of items) await writer.write(item);
+    await writer.close();
+  } catch (error) {
+    await writer.abort(error).catch(() => {});
+  }
+}

@@ -1,0 +1,171 @@
+import { randomUUID } from "node:crypto";
+import { type Metadata, printable, type Session } from "@quicrpc/core";
+import type { AnyMethod } from "@quicrpc/core/generated";
+import { type CallTimings, type ConnectionStats, sessionStats } from "@quicrpc/core/measure";
+import { colorsFor } from "./report.js";
+import { jsonText } from "./target.js";
+
+/** Durations that a server has measured of a call, in milliseconds. */
+interface ServedTimings {
+  readonly decodeMs?: number;
+  readonly queueMs?: number;
+  readonly handlerMs?: number;
+}
+
+/** One part of a call's time, in milliseconds from its beginning. */
+export interface Bar {
+  readonly name: string;
+  readonly from: number;
+  /** Undefined where it is not known. */
+  readonly ms: number | undefined;
+}
+
+/** Characters of the longest bar. */
+const WIDTH = 40;
+/** Milliseconds that the server has to say what it has measured, and to answer a ping. */
+const ASK_MS = 1000;
+
+/** Tells on stderr what a call did: metadata as it comes, and in the end where its time went. */
+export class CallTrace {
+  /** The name by which the server's timings of the call are asked for; undefined where it has none. */
+  readonly callName: string | undefined;
+  private readonly session: Session;
+  private readonly url: string;
+  private readonly timingsOf: AnyMethod | undefined;
+  private readonly json: boolean;
+  private readonly attempts: CallTimings[] = [];
+  private readonly received: Record<string, [string, string][]> = {};
+  private readonly colors = colorsFor(process.stderr, process.env);
+
+  /** `timingsOf` is the server's method that tells what it has measured; undefined where it has none. */
+  constructor(url: string, session: Session, timingsOf: AnyMethod | undefined, json: boolean) {
+    this.url = url;
+    this.session = session;
+    this.timingsOf = timingsOf;
+    this.callName = timingsOf && randomUUID();
+    this.json = json;
+    if (!json) this.line(this.colors.dim(`calls ${printable(url)}`));
+  }
+
+  /** Notes metadata that has arrived. */
+  note(what: "metadata" | "trailers", fields: Metadata): void {
+    const shown = Array.from(fields, ([key, value]): [string, string] => [
+      key,
+      typeof value === "string" ? value : Buffer.from(value).toString("base64"),
+    ]);
+    this.received[what] = shown;
+    if (this.json) return;
+    for (const [key, value] of shown) this.line(this.colors.dim(`${what} ${printable(`${key}: ${value}`)}`));
+  }
+
+  /** Notes where the time of an attempt went. */
+  timings(timings: CallTimings): void {
+    this.attempts.push(timings);
+  }
+
+  /** Asks the server what it has measured, and prints all that is known. Never rejects. */
+  async end(): Promise<void> {
+    const served = await this.served();
+    const stats = await this.stats();
+    const { attempts, received, json, url } = this;
+    if (json) {
+      process.stderr.write(`${jsonText({ url, attempts, served, network: stats, ...received })}\n`);
+      return;
+    }
+    attempts.forEach((timings, index) => {
+      const isLast = index === attempts.length - 1;
+      if (attempts.length > 1) this.line(this.colors.dim(`attempt ${index + 1}`));
+      // The server knows the last call of a name.
+      const bars = barsOf(timings, stats.rttMs, isLast ? served : undefined);
+      for (const text of waterfall(bars, timings.totalMs)) this.line(text);
+    });
+    this.line(this.colors.dim(networkText(stats)));
+  }
+
+  private async served(): Promise<ServedTimings | undefined> {
+    if (this.timingsOf === undefined) return undefined;
+    try {
+      const { session, callName: name } = this;
+      return (await session.start(
+        this.timingsOf as AnyMethod<"unary">,
+        { name },
+        { timeoutMs: ASK_MS },
+      )) as ServedTimings;
+    } catch {
+      // It has not measured this call.
+      return undefined;
+    }
+  }
+
+  private async stats(): Promise<ConnectionStats> {
+    const { session } = this;
+    const known = await sessionStats(session);
+    if (known.rttMs !== undefined || !session.takesCalls) return known;
+    let timer: NodeJS.Timeout | undefined;
+    const patience = new Promise<undefined>((resolve) => {
+      timer = setTimeout(() => resolve(undefined), ASK_MS);
+    });
+    const rttMs = await Promise.race([session.ping().catch(() => undefined), patience]);
+    clearTimeout(timer);
+    return { ...known, rttMs };
+  }
+
+  private line(text: string): void {
+    process.stderr.write(`${text}\n`);
+  }
+}
+
+/** Returns where the time of a call went: a bar for each part, in order. */
+export function barsOf(timings: CallTimings, rttMs: number | undefined, served: ServedTimings | undefined): Bar[] {
+  const { waitMs, uploadMs, uploadBytes, encodeMs, answerMs, decodeMs, itemsMs, totalMs } = timings;
+  const wire = rttMs === undefined || answerMs === undefined ? undefined : Math.min(rttMs, answerMs);
+  // Over HTTP blobs are sent before the request; in a session while the answer is waited for, of which that is a part.
+  const inTurn = [waitMs, uploadMs, encodeMs, answerMs].reduce<number>((sum, ms) => sum + (ms ?? 0), 0);
+  const uploadFirst = inTurn <= totalMs;
+  const beforeEncode = (waitMs ?? 0) + (uploadFirst ? (uploadMs ?? 0) : 0);
+  const afterEncode = beforeEncode + (encodeMs ?? 0);
+  const afterAnswer = afterEncode + (answerMs ?? 0);
+  const server = afterEncode + (wire ?? 0) / 2;
+  const afterValidation = server + (served?.decodeMs ?? 0);
+  const rest = answerMs === undefined || wire === undefined ? answerMs : answerMs - wire;
+  return [
+    { name: "waiting for its turn", from: 0, ms: waitMs },
+    ...(uploadMs === undefined
+      ? []
+      : [{ name: `${uploadBytes} bytes of blobs`, from: uploadFirst ? (waitMs ?? 0) : afterEncode, ms: uploadMs }]),
+    { name: "encoding", from: beforeEncode, ms: encodeMs },
+    { name: "wire, both ways", from: afterEncode, ms: wire },
+    ...(served === undefined
+      ? [{ name: wire === undefined ? "wire and server" : "server", from: server, ms: rest }]
+      : [
+          { name: "server: validation", from: server, ms: served.decodeMs },
+          { name: "server: its turn", from: afterValidation, ms: served.queueMs },
+          { name: "server: handler", from: afterValidation + (served.queueMs ?? 0), ms: served.handlerMs },
+        ]),
+    { name: "decoding", from: afterAnswer, ms: decodeMs },
+    ...(itemsMs === undefined ? [] : [{ name: "items", from: afterAnswer + (decodeMs ?? 0), ms: itemsMs }]),
+  ];
+}
+
+/** Draws bars below one another, in lines. */
+export function waterfall(bars: readonly Bar[], totalMs: number): string[] {
+  const scale = totalMs > 0 ? WIDTH / totalMs : 0;
+  const width = Math.max("total".length, ...bars.map(({ name }) => name.length));
+  const line = (name: string, track: string, ms: number | undefined): string =>
+    `  ${name.padEnd(width)}  ${track.padEnd(WIDTH)}  ${ms === undefined ? "unknown" : `${ms.toFixed(3)} ms`.padStart(12)}`.trimEnd();
+  const drawn = bars.map(({ name, from, ms }) => {
+    if (ms === undefined) return line(name, "", ms);
+    const start = Math.min(WIDTH - 1, Math.floor(from * scale));
+    const length = Math.max(1, Math.min(WIDTH - start, Math.round(ms * scale)));
+    return line(name, `${" ".repeat(start)}${"█".repeat(length)}`, ms);
+  });
+  return [...drawn, line("total", "", totalMs)];
+}
+
+function networkText({ rttMs, lostPackets, sentPackets }: ConnectionStats): string {
+  const parts = [
+    rttMs === undefined ? "round trip unknown" : `round trip ${rttMs.toFixed(3)} ms`,
+    ...(sentPackets === undefined ? [] : [`${lostPackets ?? 0} of ${sentPackets} packets lost`]),
+  ];
+  return `network: ${parts.join(", ")}`;
+}

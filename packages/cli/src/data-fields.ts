@@ -1,0 +1,143 @@
+import { readFileSync } from "node:fs";
+import { RpcError } from "@quicrpc/core";
+import type { JsonSchema } from "@quicrpc/services";
+import { InvalidArgumentError } from "commander";
+
+/** A field of a message, as it is typed: `address.city=Oslo`. */
+export interface DataField {
+  readonly path: readonly string[];
+  readonly text: string;
+}
+
+/** More than any message has; what is nested deeper is given as JSON. */
+const MAX_DEPTH = 100;
+
+/** Reads an argument `name=value`. */
+export function parseDataField(argument: string, before: readonly DataField[] = []): readonly DataField[] {
+  const at = argument.indexOf("=");
+  const path = argument.slice(0, Math.max(at, 0)).split(".");
+  if (path.some((name) => name === "")) throw new InvalidArgumentError("It takes name=value, or outer.inner=value.");
+  return [...before, { path, text: argument.slice(at + 1) }];
+}
+
+/**
+ * Returns `json`, an object or nothing, with fields. What a field's text means its schema says: text where it takes text, such as a date, the contents of
+ * `@file`, of bytes in base64, and JSON elsewhere; a field that is a list has an element for each time that it is given. Throws `RpcError`.
+ */
+export function withDataFields(json: unknown, fields: readonly DataField[], schema: JsonSchema | undefined): unknown {
+  const message = json === undefined ? {} : structuredClone(json);
+  const given = new Set<string>();
+  for (const { path, text } of fields) {
+    const name = path.join(".");
+    let [holder, part]: [unknown, JsonSchema | undefined] = [message, schema];
+    for (const key of path.slice(0, -1)) {
+      if (!isObject(holder)) break;
+      part = partOf(part, key, schema);
+      if (!Object.hasOwn(holder, key)) put(holder, key, {});
+      holder = holder[key];
+    }
+    const last = path.at(-1) as string;
+    if (!isObject(holder)) throw new RpcError("invalid_argument", `--data-field ${name} is in what is no object`);
+    part = partOf(part, last, schema);
+    const items = itemOf(part, schema);
+    if (items !== undefined && !isJson(text, Array.isArray)) {
+      const list = given.has(name) ? (holder[last] as unknown[]) : [];
+      put(holder, last, [...list, valueIn(text, items, schema)]);
+    } else if (given.has(name)) {
+      throw new RpcError("invalid_argument", `--data-field ${name} is given twice, and is no list`);
+    } else put(holder, last, valueIn(text, part, schema));
+    given.add(name);
+  }
+  return message;
+}
+
+function valueIn(text: string, schema: JsonSchema | undefined, root: JsonSchema | undefined): unknown {
+  const choices = schema === undefined ? [] : choicesOf(schema, root);
+  const marks = choices.map((each) => each["x-quicrpc-type"]);
+  // Those of blobs are read as they are sent.
+  if (text.startsWith("@") && !marks.includes("blob")) return contentsOf(text.slice(1), marks.includes("bytes"));
+  const takesText = choices.some(isText);
+  const others = choices.filter((each) => !isText(each));
+  if (takesText && !isJson(text, (value) => others.some((each) => isOf(value, each)))) return text;
+  return isJson(text, () => true) ? (JSON.parse(text) as unknown) : text;
+}
+
+function contentsOf(file: string, asBase64: boolean): string {
+  try {
+    return readFileSync(file, asBase64 ? "base64" : "utf8");
+  } catch (error) {
+    throw new RpcError("invalid_argument", `the file of --data-field cannot be read: ${(error as Error).message}`);
+  }
+}
+
+/** Whether what a schema takes is typed as it is: also types that JSON writes as text. */
+function isText(schema: JsonSchema): boolean {
+  const { "x-quicrpc-type": mark, type } = schema;
+  if (typeof mark === "string") return ["date", "bigint", "bytes", "blob"].includes(mark);
+  const values = "const" in schema ? [schema["const"]] : schema["enum"];
+  return type === "string" || (Array.isArray(values) && values.some((value) => typeof value === "string"));
+}
+
+function isOf(value: unknown, schema: JsonSchema): boolean {
+  const { type } = schema;
+  if ("const" in schema) return value === schema["const"];
+  if (type === "integer") return Number.isInteger(value);
+  if (type === "null") return value === null;
+  if (type === "array") return Array.isArray(value);
+  if (type === "object") return isObject(value);
+  return typeof value === type;
+}
+
+function isJson(text: string, fits: (value: unknown) => boolean): boolean {
+  try {
+    return fits(JSON.parse(text));
+  } catch {
+    return false;
+  }
+}
+
+/** The schema of a member; undefined where it is not known. */
+function partOf(schema: JsonSchema | undefined, key: string, root: JsonSchema | undefined): JsonSchema | undefined {
+  if (schema === undefined) return undefined;
+  for (const { properties, additionalProperties } of choicesOf(schema, root)) {
+    if (isObject(properties) && Object.hasOwn(properties, key)) return properties[key] as JsonSchema;
+    if (isObject(additionalProperties)) return additionalProperties;
+  }
+  return undefined;
+}
+
+/** The schema of a list's items; undefined where there is no list, or one of fixed items. */
+function itemOf(schema: JsonSchema | undefined, root: JsonSchema | undefined): JsonSchema | undefined {
+  const list = schema && choicesOf(schema, root).find(({ type, items }) => type === "array" && isObject(items));
+  return list?.["x-quicrpc-type"] === "map" ? undefined : (list?.["items"] as JsonSchema | undefined);
+}
+
+/** What a schema is made of, without references and choices. */
+function choicesOf(schema: JsonSchema, root: JsonSchema | undefined, depth = 0): readonly JsonSchema[] {
+  if (depth > MAX_DEPTH) return [];
+  const { $ref } = schema;
+  if (typeof $ref === "string") {
+    const target = referred($ref, root);
+    return target === undefined ? [] : choicesOf(target, root, depth + 1);
+  }
+  const parts = schema["anyOf"] ?? schema["oneOf"] ?? schema["allOf"];
+  if (!Array.isArray(parts)) return [schema];
+  return parts.filter(isObject).flatMap((each) => choicesOf(each, root, depth + 1));
+}
+
+function referred(reference: string, root: JsonSchema | undefined): JsonSchema | undefined {
+  if (reference === "#") return root;
+  const name = /^#\/\$defs\/(.+)$/.exec(reference)?.[1]?.replaceAll("~1", "/").replaceAll("~0", "~");
+  const definitions = root?.["$defs"];
+  const found = name !== undefined && isObject(definitions) && Object.hasOwn(definitions, name) && definitions[name];
+  return isObject(found) ? found : undefined;
+}
+
+/** Names are a user's: `__proto__` is one like any other. */
+function put(holder: object, key: string, value: unknown): void {
+  Object.defineProperty(holder, key, { value, enumerable: true, configurable: true, writable: true });
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

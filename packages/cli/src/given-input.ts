@@ -1,0 +1,90 @@
+import { readFileSync } from "node:fs";
+import { RpcError } from "@quicrpc/core";
+import { bytesCodec } from "@quicrpc/core/generated";
+import { InvalidArgumentError } from "commander";
+import { type DataField, withDataFields } from "./data-fields.js";
+import { type FoundMethod, takesItems } from "./find-method.js";
+
+/** An argument that is JSON, `@file` with JSON in it, or `-`, which is standard input; where the method takes raw bytes, the file's. */
+export interface InputArgument {
+  readonly json: () => unknown;
+  /** The bytes of a file or of stdin; undefined for JSON that was typed. */
+  readonly bytes: Uint8Array | undefined;
+}
+
+/** Reads the argument. Throws `InvalidArgumentError` for a file that cannot be read, and for what is typed and no JSON. */
+export function parseInputArgument(text: string): InputArgument {
+  const isTyped = text !== "-" && !text.startsWith("@");
+  const wrong = (error: unknown): InvalidArgumentError =>
+    new InvalidArgumentError(`It takes JSON, @file or -: ${(error as Error).message}.`);
+  try {
+    if (isTyped) {
+      const value: unknown = JSON.parse(text);
+      return { json: () => value, bytes: undefined };
+    }
+    const bytes = readFileSync(text === "-" ? 0 : text.slice(1));
+    const json = (): unknown => {
+      try {
+        return JSON.parse(bytes.toString("utf8"));
+      } catch (error) {
+        const name = text === "-" ? "standard input" : text.slice(1);
+        throw new RpcError("invalid_argument", `${name} is no JSON: ${(error as Error).message}`);
+      }
+    };
+    return { json, bytes };
+  } catch (error) {
+    throw wrong(error);
+  }
+}
+
+/** What a call is given on the command line: an argument, and fields. */
+export class GivenInput {
+  private readonly argument: InputArgument | undefined;
+  private readonly fields: readonly DataField[];
+
+  constructor(argument: InputArgument | undefined, fields: readonly DataField[] = []) {
+    this.argument = argument;
+    this.fields = fields;
+  }
+
+  /** The message of a method that takes one. Throws `RpcError` for a message that the method has no place for. */
+  message(found: FoundMethod): unknown {
+    const { argument, fields } = this;
+    const { method, inputSchema, toInput } = found;
+    if (method.input === undefined) {
+      if (argument === undefined && fields.length === 0) return undefined;
+      throw new RpcError("invalid_argument", `${method.service.name}/${method.name} takes no input`);
+    }
+    if (method.input === bytesCodec) {
+      if (argument?.bytes !== undefined && fields.length === 0) return argument.bytes;
+      throw new RpcError("invalid_argument", `${method.name} takes raw bytes: give them as @file, or - for stdin`);
+    }
+    const json = argument?.json();
+    return toInput(fields.length === 0 ? json : withDataFields(json, fields, inputSchema));
+  }
+
+  /** The items of a stream, where a list of them is given; undefined: they are read from stdin. */
+  items({ method, toInput }: FoundMethod): Iterable<unknown> | undefined {
+    const { argument, fields } = this;
+    if (fields.length > 0)
+      throw new RpcError("invalid_argument", `${method.name} takes a stream: --data-field is for one message`);
+    if (argument === undefined) return undefined;
+    if (method.input === bytesCodec && argument.bytes !== undefined) return [argument.bytes];
+    return itemsOf(method, argument.json(), toInput);
+  }
+}
+
+/** Converts a list of items. Throws `RpcError` where there is no list. */
+export function itemsOf(
+  method: FoundMethod["method"],
+  json: unknown,
+  toInput: FoundMethod["toInput"],
+): readonly unknown[] {
+  if (Array.isArray(json)) return json.map(toInput);
+  throw new RpcError("invalid_argument", `${method.name} takes a stream: give a list of its items, as in '[1,2,3]'`);
+}
+
+/** Converts an input of `load`: a message, or a list of items. */
+export function inputOf({ method, toInput }: FoundMethod, json: unknown): unknown {
+  return takesItems(method) ? itemsOf(method, json, toInput) : toInput(json);
+}
