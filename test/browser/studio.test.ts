@@ -190,7 +190,7 @@ describe.skipIf(executablePath === undefined)("the studio in a page", () => {
     for (const text of ["a", "<i>b"]) {
       await type(page, text);
       await page.getByRole("button", { name: "Send" }).click();
-      await page.locator(".row", { hasText: text.toUpperCase() }).waitFor();
+      await page.locator(".row.received", { hasText: text.toUpperCase() }).waitFor();
     }
     await page.getByRole("button", { name: "End of messages" }).click();
     await page.locator(".status.ok", { hasText: "2 received · 2 sent" }).waitFor();
@@ -211,7 +211,7 @@ describe.skipIf(executablePath === undefined)("the studio in a page", () => {
     await type(page, { text: "again" });
     await page.getByRole("button", { name: "Call" }).click();
     await page.locator(".status.ok").waitFor();
-    await page.getByText("Kept requests and history").click();
+    await page.getByRole("tab", { name: "History" }).click();
     await page.getByRole("region", { name: "History" }).getByRole("button").first().waitFor();
     const link = `#/test.v1.Http/echo?${new URLSearchParams({ input: '{"text":"linked"}' }).toString()}`;
     await page.evaluate((hash) => void (location.hash = hash), link);
@@ -251,7 +251,7 @@ describe.skipIf(executablePath === undefined)("the studio in a page", () => {
     await page.getByRole("button", { name: "Begin" }).click();
     await type(page, "a");
     await page.getByRole("button", { name: "Send" }).click();
-    await page.locator(".row", { hasText: "A" }).waitFor();
+    await page.locator(".row.received", { hasText: "A" }).waitFor();
     await page.getByRole("tab", { name: "Network" }).click();
     await page.getByText("Measured: this page's network.").waitFor();
     expect(problems).toEqual([]);
@@ -289,7 +289,7 @@ describe.skipIf(executablePath === undefined)("the studio in a page", () => {
     await once(own, "listening");
     const url = `http://127.0.0.1:${(own.address() as AddressInfo).port}/api/studio`;
     const page = await opened("items", url);
-    expect(await page.title()).toBe("Shop <1>");
+    expect(await page.title()).toBe("items · Shop <1>");
     await type(page, { n: 3 });
     await page.getByRole("button", { name: "Call" }).click();
     await page.locator(".status.ok", { hasText: "3 received" }).waitFor();

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import type { Diagnostic, SchemaRun } from "@quicrpc/codegen";
 import { type Caller, printable, type Router, RpcError } from "@quicrpc/core";
+import type { Trust } from "@quicrpc/studio/command";
 import { Command, InvalidArgumentError } from "commander";
 import { isWithoutReflection, listServices, type ProjectReflection, projectReflection } from "./described-services.js";
 import { ended } from "./ended.js";
@@ -58,6 +59,7 @@ ${TARGET_HELP}`,
           connection,
           target: url,
           ...(options.direct === true && { direct: { certificateHashes: await trustedHashes(options) } }),
+          trust: trustOf(options),
           ...(described !== undefined && { reflection: described.reflection }),
           ...(options.port !== undefined && { port: options.port }),
         });
@@ -74,6 +76,16 @@ ${TARGET_HELP}`,
         return EXIT.ok;
       });
     });
+}
+
+/** The options by which another command reaches the server as this one does. */
+function trustOf({ dev, hash, ca, credentialsFrom }: TargetOptions): Trust {
+  return {
+    ...(dev === true && { dev }),
+    ...(hash !== undefined && { hash: Buffer.from(hash).toString("hex") }),
+    ...(ca !== undefined && { ca }),
+    ...(credentialsFrom !== undefined && { credentialsFrom }),
+  };
 }
 
 /** Reflection of the schemas that `files` name; null where they are wrong, which stderr tells. */

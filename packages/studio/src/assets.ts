@@ -21,12 +21,25 @@ export interface PageFile {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+/** How the server is trusted, and who calls it, as `quicrpc call` has it: for calls that are copied out of the page. */
+export interface Trust {
+  /** This machine's development certificate. */
+  readonly dev?: boolean;
+  /** The certificate with this SHA-256, in hex. */
+  readonly hash?: string;
+  /** The file of the roots. */
+  readonly ca?: string;
+  /** The environment variable that has the credentials, which are told to no page. */
+  readonly credentialsFrom?: string;
+}
+
 /** Settings of a page. */
 export interface PageSettings {
   readonly title: string;
   readonly route: PageRoute;
   /** Who tells what the server serves. Default: the server. */
   readonly describedBy?: "process";
+  readonly trust?: Trust;
   /** URLs of script and style, as the page names them. */
   readonly script: string;
   readonly style: string;
@@ -43,9 +56,17 @@ export function originsOf(connect: string | undefined): readonly string[] {
 }
 
 /** Makes the document. The nonce is for the rules that the editor writes into a `<style>` of its own. */
-export function pageDocument({ title, route, describedBy, script, style, connectTo = [] }: PageSettings): PageFile {
+export function pageDocument({
+  title,
+  route,
+  describedBy,
+  trust,
+  script,
+  style,
+  connectTo = [],
+}: PageSettings): PageFile {
   const nonce = crypto.randomUUID();
-  const settings = JSON.stringify({ title, route, describedBy, nonce });
+  const settings = JSON.stringify({ title, route, describedBy, trust, nonce });
   const policy = [
     "default-src 'none'",
     "script-src 'self'",

@@ -20,6 +20,9 @@ export interface NetworkSample {
   readonly error?: string | undefined;
   /** Sessions that were ready so far. */
   readonly sessions: number;
+  /** The transport of a page that connects by itself, and why it is not the first. */
+  readonly transport?: string | undefined;
+  readonly reason?: string | undefined;
   readonly stats: Partial<ConnectionStats>;
 }
 

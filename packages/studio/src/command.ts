@@ -6,9 +6,11 @@ import type { Duplex } from "node:stream";
 import { type Connection, createSession, type Router, type Session } from "@quicrpc/core";
 import { WEBSOCKET_PROTOCOL, webSocketTransport } from "@quicrpc/core/transport";
 import { WebSocketServer } from "ws";
-import { originsOf, type PageFile, type PageSettings, pageDocument, pageFile } from "./assets.js";
+import { originsOf, type PageFile, type PageSettings, pageDocument, pageFile, type Trust } from "./assets.js";
 import { CarrierPage } from "./carrier-page.js";
 import { forwardingRouter, type OnTimings } from "./forwarding.js";
+
+export type { Trust } from "./assets.js";
 
 /** Options of `serveStudio`. */
 export interface ServeStudioOptions {
@@ -26,6 +28,8 @@ export interface ServeStudioOptions {
    * server's own.
    */
   readonly reflection?: Router;
+  /** How `connection` trusts the server, for the calls that a page copies. Default: as everybody does. */
+  readonly trust?: Trust;
   /** The port on loopback. Default: any that is free. */
   readonly port?: number;
 }
@@ -57,6 +61,7 @@ export async function serveStudio({
   target,
   direct,
   reflection: first,
+  trust,
   port = 0,
 }: ServeStudioOptions): Promise<RunningStudio> {
   let reflection = first;
@@ -76,6 +81,7 @@ export async function serveStudio({
     title: "quicrpc studio",
     route: direct === undefined ? { via: "process" } : { via: "connect", url: target, ...direct },
     ...(first !== undefined && { describedBy: "process" }),
+    ...(trust !== undefined && { trust }),
     script: "/app.js",
     style: "/app.css",
     connectTo: originsOf(direct && target),

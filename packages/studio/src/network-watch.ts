@@ -2,8 +2,10 @@ import type { Connection } from "@quicrpc/core";
 import { sessionStats } from "@quicrpc/core/measure";
 import type { NetworkSample } from "./carrier.js";
 
-/** The part of a connection that is watched. */
-export type WatchedConnection = Pick<Connection, "state" | "session">;
+/** The part of a connection that is watched; that of a page tells its transport as well. */
+export interface WatchedConnection extends Pick<Connection, "state" | "session"> {
+  readonly transport?: { readonly kind: string; readonly reason: string | undefined } | undefined;
+}
 
 /** Milliseconds between two samples. */
 export const SAMPLE_MS = 500;
@@ -19,7 +21,7 @@ export class NetworkWatch {
   }
 
   async sample(): Promise<NetworkSample> {
-    const { state, session } = this.connection;
+    const { state, session, transport } = this.connection;
     if (session !== undefined && session !== this.last) {
       this.last = session;
       this.sessions++;
@@ -32,6 +34,8 @@ export class NetworkWatch {
       status: state.status,
       ...(error !== undefined && { error }),
       sessions: this.sessions,
+      ...(transport !== undefined && { transport: transport.kind }),
+      ...(transport?.reason !== undefined && { reason: transport.reason }),
       stats: session === undefined ? {} : await sessionStats(session),
     };
   }

@@ -1,9 +1,12 @@
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useCallback, useRef, useState } from "preact/hooks";
 import { ItemsView, textOf } from "./items-view.js";
+import { JsonText } from "./json-text.js";
 import { NetworkView } from "./network-view.js";
 import { useObserved } from "./observed.js";
 import type { RunningCall } from "./running-call.js";
+import { keyLabel, SHORTCUTS, useShortcut } from "./shortcuts.js";
+import { Tabs } from "./tabs.js";
 import type { Target } from "./target.js";
 import { TransfersView } from "./transfers-view.js";
 import { Waterfall } from "./waterfall.js";
@@ -20,28 +23,37 @@ export function CallView({
 }): JSX.Element {
   useObserved(call);
   const [tab, setTab] = useState<(typeof TABS)[number]>("Messages");
+  const part = useRef<HTMLDivElement>(null);
+  const to = (name: (typeof TABS)[number]) => () => setTab(name);
+  useShortcut("messages", useCallback(to("Messages"), []));
+  useShortcut("headers", useCallback(to("Headers"), []));
+  useShortcut("timing", useCallback(to("Timing"), []));
+  useShortcut("network", useCallback(to("Network"), []));
+  useShortcut(
+    "answer",
+    useCallback(() => (part.current?.querySelector<HTMLElement>("[tabindex='0']") ?? part.current)?.focus(), []),
+  );
   return (
-    <section class="answer" aria-label="Answer">
-      {call !== undefined && <Outcome call={call} />}
-      <div class="tabs" role="tablist" aria-label="Parts of the answer">
-        {TABS.map((name) => (
-          <button
-            key={name}
-            type="button"
-            role="tab"
-            id={`tab-${name}`}
-            aria-selected={tab === name}
-            aria-controls="answer-part"
-            onClick={() => setTab(name)}
-          >
-            {name}
-          </button>
-        ))}
+    <section class="answer pane" aria-label="Answer">
+      <div class="bar">
+        <Tabs label="Parts of the answer" id="answer-part" names={TABS} current={tab} onChoose={setTab} />
       </div>
-      <div id="answer-part" role="tabpanel" aria-labelledby={`tab-${tab}`}>
+      {call !== undefined && <Outcome call={call} />}
+      <div
+        id="answer-part"
+        class="pane-body"
+        role="tabpanel"
+        tabIndex={-1}
+        aria-labelledby={`answer-part-${tab}`}
+        ref={part}
+      >
         {tab === "Network" && <NetworkView target={target} />}
-        {tab !== "Network" && call === undefined && <p class="dim">Nothing has been called yet.</p>}
-        {tab === "Messages" && call !== undefined && <Messages call={call} />}
+        {tab !== "Network" && call === undefined && (
+          <p class="dim empty">
+            Nothing has been called yet. <kbd>{keyLabel(SHORTCUTS.run.key)}</kbd> calls.
+          </p>
+        )}
+        {tab === "Messages" && call !== undefined && <Messages key={call.name} call={call} />}
         {tab === "Headers" && call !== undefined && <Headers call={call} />}
         {tab === "Timing" && call !== undefined && <Timing call={call} target={target} />}
       </div>
@@ -50,32 +62,28 @@ export function CallView({
 }
 
 function Outcome({ call }: { readonly call: RunningCall }): JSX.Element {
-  const { status, error, received, sent, outbox, method, totalMs } = call;
+  const { status, error, messages, sent, outbox, method, totalMs, paused } = call;
+  const canPause = status === "running" && method.streamsOutput;
+  const turn = useCallback(() => (call.paused ? call.resume() : call.pause()), [call]);
+  useShortcut("pause", canPause ? turn : undefined);
   const parts = [
     status === "failed" ? (error?.code ?? "failed") : status,
     ...(totalMs === undefined ? [] : [`${totalMs.toFixed(1)} ms`]),
-    ...(method.streamsOutput ? [`${received.count} received`] : []),
-    ...(received.forgotten > 0 ? [`the last ${received.length} are kept`] : []),
+    ...(method.streamsOutput ? [`${messages.received} received`] : []),
+    ...(messages.forgotten > 0 ? [`the last ${messages.length} are kept`] : []),
     ...(method.streamsInput ? [`${sent} sent`] : []),
     ...(outbox.held > 0 ? [`${outbox.held} held back by the server`] : []),
-    ...(call.paused ? ["paused: the sender waits once its credit is used up"] : []),
+    ...(paused ? ["paused: the sender waits once its credit is used up"] : []),
   ];
   return (
-    <div class="outcome">
+    <div class={`outcome ${status}`}>
       <p role="status" class={`status ${status}`}>
         {parts.join(" · ")}
       </p>
-      {status === "running" && (
-        <p class="actions">
-          {method.streamsOutput && (
-            <button type="button" onClick={() => (call.paused ? call.resume() : call.pause())}>
-              {call.paused ? "Resume" : "Pause"}
-            </button>
-          )}
-          <button type="button" onClick={() => call.cancel()}>
-            Cancel
-          </button>
-        </p>
+      {canPause && (
+        <button type="button" onClick={turn}>
+          {paused ? "Resume" : "Pause"}
+        </button>
       )}
     </div>
   );
@@ -91,7 +99,11 @@ function Messages({ call }: { readonly call: RunningCall }): JSX.Element {
             <strong>{error.reason ?? error.code}</strong> {error.message}
           </p>
           {error.hint !== undefined && <p>{error.hint}</p>}
-          {error.details !== undefined && <pre tabIndex={0}>{textOf(error.details, 100_000, 2)}</pre>}
+          {error.details !== undefined && (
+            <pre tabIndex={0}>
+              <JsonText text={textOf(error.details, 100_000, 2)} />
+            </pre>
+          )}
         </div>
       )}
       <TransfersView call={call} />
@@ -144,11 +156,14 @@ function Timing({ call, target }: { readonly call: RunningCall; readonly target:
       <>
         <Waterfall timings={carried} rttMs={rttMs} served={served} where={`Between the command and ${target.url}`} />
         {timings !== undefined && (
-          <Waterfall
-            timings={timings}
-            rttMs={undefined}
-            where="Between this page and the command, all of the above included"
-          />
+          <details>
+            <summary>With the way between this page and the command</summary>
+            <Waterfall
+              timings={timings}
+              rttMs={undefined}
+              where="Between this page and the command, all of the above included"
+            />
+          </details>
         )}
       </>
     );

@@ -16,9 +16,8 @@ export interface ShownMethod {
   readonly service: string;
   readonly name: string;
   readonly kind: MethodDescription["kind"];
-  readonly idempotent: boolean;
-  /** Its calls outlive their sessions. */
-  readonly resumable: boolean;
+  /** What calls of it may count on, in words. */
+  readonly traits: readonly string[];
   /** Who may call it, as its schema says; undefined where that says nothing. */
   readonly permission: string | undefined;
   readonly docs: string | undefined;
@@ -44,10 +43,18 @@ export interface ShownService {
 
 const ASK_MS = 15_000;
 
-/** Asks a server what it serves. Rejects with `RpcError` where it does not say. */
+/** Services of the toolkit itself come last. */
+function isOfToolkit(name: string): boolean {
+  return name.startsWith("quicrpc.");
+}
+
+/** Asks a server what it serves: the application's services, then the toolkit's. Rejects with `RpcError` where it does not say. */
 export async function loadCatalog(caller: Caller): Promise<readonly ShownService[]> {
   const { services } = await listed(caller);
-  return Promise.all(services.map(async (service) => shownService(service, await detailsOf(caller, service.name))));
+  const shown = await Promise.all(
+    services.map(async (service) => shownService(service, await detailsOf(caller, service.name))),
+  );
+  return [...shown.filter(({ name }) => !isOfToolkit(name)), ...shown.filter(({ name }) => isOfToolkit(name))];
 }
 
 async function listed(caller: Caller): Promise<{ readonly services: readonly ServiceDescription[] }> {
@@ -75,14 +82,13 @@ async function detailsOf(caller: Caller, service: string): Promise<ServiceDetail
 function shownService(service: ServiceDescription, details: ServiceDetails | undefined): ShownService {
   const byName = new Map(details?.methods.map((each) => [each.name, each]));
   const methods = service.methods.map((method): ShownMethod => {
-    const { name, kind, idempotent, resumable = false, meta, takes, gives, blobs = {} } = method;
+    const { name, kind, meta, takes, gives, blobs = {} } = method;
     const { docs, input, output, errors = {} } = byName.get(name) ?? {};
     return {
       service: service.name,
       name,
       kind,
-      idempotent,
-      resumable,
+      traits: traitsOf(method),
       permission: permissionOf(meta),
       docs,
       takes,
@@ -97,6 +103,18 @@ function shownService(service: ServiceDescription, details: ServiceDetails | und
     };
   });
   return { name: service.name, docs: details?.docs, methods };
+}
+
+/** Says in words what a method promises of its calls. */
+function traitsOf(method: MethodDescription): readonly string[] {
+  const { idempotent, readOnly, once } = method;
+  // Servers of other versions do not tell.
+  const { resumable } = method as { readonly resumable?: boolean };
+  return [
+    ...(readOnly === true ? ["read only"] : idempotent ? ["idempotent"] : []),
+    ...(once === true ? ["takes effect once"] : []),
+    ...(resumable === true ? ["resumable"] : []),
+  ];
 }
 
 /** Says who may call a method, by the words of its metadata that `authorize` reads. */

@@ -1,79 +1,108 @@
+import { fromBase64 } from "@quicrpc/core/transport";
+import { valueOf } from "@quicrpc/services";
+import type { Trust } from "../assets.js";
 import type { ShownMethod } from "./catalog.js";
 import type { CallSettings, Field } from "./settings.js";
+import { typeScriptOf } from "./typescript-value.js";
 
 /** A call, in the words of something else that can make it. */
 export interface Copyable extends Omit<CallSettings, "metadata"> {
   readonly method: ShownMethod;
   readonly url: string;
-  /** The input as JSON. */
+  /** The URL of its methods over HTTP, where it is known. */
+  readonly httpUrl?: string | undefined;
+  readonly trust?: Trust;
+  /** The input as JSON; of a method that takes bytes, as text. */
   readonly input: string;
   readonly metadata: readonly Field[];
   /** The files that were chosen for fields that are blobs. */
   readonly files?: Readonly<Record<string, Pick<File, "name">>>;
+  /** The file that was chosen in place of the input, where that is bytes. */
+  readonly bytesFile?: string | undefined;
 }
 
 /** The call as a line for a shell, by the quicrpc command. */
-export function asCommand({ method, url, input, files, metadata, timeoutMs, via, compress }: Copyable): string {
-  const name = `${method.service}/${method.name}`;
-  const parts = ["quicrpc", "call", quoted(url), quoted(name)];
-  if (method.takes === "value" && !method.streamsInput) parts.push(quoted(compact(withFiles(input, files))));
-  if ((method.blobs.output ?? []).length > 0) parts.push("--out", ".");
-  for (const [key, value] of metadata) parts.push("-m", quoted(`${key}: ${value}`));
-  if (timeoutMs !== undefined) parts.push("--timeout", String(timeoutMs));
-  if (via !== undefined) parts.push("--via", via);
-  if (compress === true) parts.push("--compress");
-  const line = parts.join(" ");
-  return method.streamsInput && method.takes === "value" ? `echo ${quoted(compact(input))} | ${line}` : line;
+export function asCommand(given: Copyable): string {
+  const { method, url, input, files, metadata, timeoutMs, via, compress, trust = {}, bytesFile } = given;
+  const { takes, streamsInput } = method;
+  const options: string[] = [];
+  if ((method.blobs.output ?? []).length > 0) options.push("--out", ".");
+  for (const [key, value] of metadata) options.push("-m", quoted(`${key}: ${value}`));
+  if (timeoutMs !== undefined) options.push("--timeout", String(timeoutMs));
+  if (via !== undefined) options.push("--via", via);
+  if (compress === true) options.push("--compress");
+  if (trust.dev === true) options.push("--dev");
+  if (trust.hash !== undefined) options.push("--hash", trust.hash);
+  if (trust.ca !== undefined) options.push("--ca", quoted(trust.ca));
+  if (trust.credentialsFrom !== undefined) options.push("--credentials-from", trust.credentialsFrom);
+  const call = ["quicrpc", "call", ...options, quoted(url), quoted(`${method.service}/${method.name}`)];
+  if (takes === "bytes") {
+    const line = (streamsInput ? call : [...call, "-"]).join(" ");
+    return bytesFile === undefined ? `printf %s ${quoted(input)} | ${line}` : `${line} < ${quoted(bytesFile)}`;
+  }
+  if (takes === "nothing") return call.join(" ");
+  if (streamsInput) return `printf '%s\\n' ${quoted(compact(input))} | ${call.join(" ")}`;
+  const typed = compact(withFiles(input, files));
+  // A number below 0 is no option.
+  if (typed.startsWith("-")) call.splice(2 + options.length, 0, "--");
+  return [...call, quoted(typed)].join(" ");
 }
 
-/** The call by curl, over HTTP; undefined where HTTP needs a client of its own. */
-export function asCurl({ method, url, input, metadata, timeoutMs }: Copyable): string | undefined {
-  if (method.kind !== "unary" && method.kind !== "notify") return undefined;
-  // Blobs need a session.
-  if (method.takes === "bytes" || method.blobs.input !== undefined || method.blobs.output !== undefined)
-    return undefined;
-  const base = /^https?:/.test(url)
-    ? url.replace(/\/$/, "")
-    : `https://${/^\w+:\/\/([^/]+)/.exec(url)?.[1] ?? "localhost"}`;
-  const deadline = timeoutMs === undefined ? [] : [["connect-timeout-ms", String(timeoutMs)]];
-  const fields = [["content-type", "application/json"], ...deadline, ...metadata].map(
+/** The call by curl, over HTTP. Throws `TypeError` where HTTP needs a client of its own. */
+export function asCurl({ method, url, httpUrl, trust = {}, input, metadata, timeoutMs }: Copyable): string {
+  const { kind, takes, blobs } = method;
+  if (kind !== "unary" && kind !== "notify") throw new TypeError("HTTP needs a client for calls that stream");
+  if (takes === "bytes") throw new TypeError("HTTP needs a client for bytes");
+  if (blobs.input !== undefined || blobs.output !== undefined) throw new TypeError("blobs need a session");
+  const { dev, hash, ca, credentialsFrom } = trust;
+  const deadline = timeoutMs === undefined ? [] : [["connect-timeout-ms", String(timeoutMs)] as const];
+  const fields = [["content-type", "application/json"] as const, ...deadline, ...metadata].map(
     ([key, value]) => `-H ${quoted(`${key}: ${value}`)}`,
   );
-  const body = method.takes === "nothing" ? "{}" : compact(input);
-  return ["curl", quoted(`${base}/${method.service}/${method.name}`), ...fields, "-d", quoted(body)].join(" ");
+  if (credentialsFrom !== undefined) fields.push(`-H "authorization: Bearer $${credentialsFrom}"`);
+  const base = (httpUrl ?? httpOf(url)).replace(/\/$/, "");
+  const trusting =
+    ca !== undefined ? ["--cacert", quoted(ca)] : dev === true || hash !== undefined ? ["--insecure"] : [];
+  const body = takes === "nothing" ? "{}" : compact(input);
+  const line = ["curl", ...trusting, quoted(`${base}/${method.service}/${method.name}`), ...fields, "-d", quoted(body)];
+  // Else the server answers nothing at this address.
+  const needs = httpUrl === undefined ? "# Of a server that has HTTP too: serve({ …, http: true })\n" : "";
+  return `${needs}${line.join(" ")}`;
 }
 
-/** The call in TypeScript, by its generated client. */
-export function asTypeScript({ method, url, input, files = {}, metadata, timeoutMs, via, compress }: Copyable): string {
-  const service = method.service.split(".").at(-1) ?? method.service;
-  const client = service.charAt(0).toLowerCase() + service.slice(1);
-  const given = [
-    ...(metadata.length === 0 ? [] : [`metadata: ${JSON.stringify(Object.fromEntries(metadata))}`]),
-    ...(timeoutMs === undefined ? [] : [`timeoutMs: ${timeoutMs}`]),
-    ...(via === undefined ? [] : [`via: ${JSON.stringify(via)}`]),
-    ...(compress === true ? ["compress: true"] : []),
-  ];
-  const options = given.length === 0 ? "" : `{ ${given.join(", ")} }`;
-  const chosen = Object.entries(files).map(
-    ([field, { name }]) => `${JSON.stringify(field)}: await fileBlob(${JSON.stringify(name)})`,
-  );
-  const typed = chosen.length === 0 ? input.trim() : `{ ...${input.trim()}, ${chosen.join(", ")} }`;
-  const message = method.takes === "value" ? typed : method.takes === "bytes" ? "bytes" : "";
-  const args = (...parts: string[]): string => parts.filter((each) => each !== "").join(", ");
+/** The address of HTTP beside a session's. */
+function httpOf(url: string): string {
+  const [, scheme, host] = /^(\w+):\/\/([^/]+)/.exec(url) ?? [];
+  return `${scheme === "ws" || scheme === "http" || scheme === "tcp" ? "http" : "https"}://${host ?? "localhost"}`;
+}
+
+/** The call in TypeScript, by its generated client. Throws `SyntaxError` for an input that is no JSON. */
+export function asTypeScript(given: Copyable): string {
+  const { method, url, compress } = given;
+  const { service, name, kind } = method;
+  const make = `create${service.split(".").at(-1) ?? service}Client`;
+  const { text: message, names } = messageOf(given);
+  const connecting = connectOptionsOf(given);
+  const of = (...parts: string[]): string => parts.filter((each) => each !== "").join(", ");
+  const call = (first: string): string => `client.${name}(${of(first, callOptionsOf(given))})`;
+  const file = service.split(".").at(-1)?.toLowerCase() ?? "";
   const lines = [
-    `const connection = await connect(${JSON.stringify(url)});`,
-    `const ${client} = create${service}Client(connection);`,
+    ...connecting.imports,
+    `import { ${of("connect", ...connecting.names, ...names, compress === true ? "nodeCompressions" : "")} } from "@quicrpc/node";`,
+    `import { ${make} } from "./generated/${file}.js"; // where quicrpc gen has put it`,
+    "",
+    `const connection = await connect(${of(JSON.stringify(url), connecting.text)});`,
+    `const client = ${make}(connection);`,
   ];
-  const call = (first: string): string => `${client}.${method.name}(${args(first, options)})`;
-  switch (method.kind) {
+  switch (kind) {
     case "unary":
-      lines.push(`const answer = await ${call(message)};`);
+      lines.push(`console.log(await ${call(message)});`);
       break;
     case "notify":
       lines.push(`await ${call(message)};`);
       break;
     case "client_stream":
-      lines.push(`const answer = await ${call(`[${message}]`)};`);
+      lines.push(`console.log(await ${call(`[${message}]`)});`);
       break;
     case "server_stream":
       lines.push(`for await (const item of ${call(message)}) console.log(item);`);
@@ -87,7 +116,64 @@ export function asTypeScript({ method, url, input, files = {}, metadata, timeout
         "for await (const item of readable) console.log(item);",
       );
   }
-  return lines.join("\n");
+  return [...lines, "await connection.close();", ""].join("\n");
+}
+
+interface Expression {
+  readonly text: string;
+  /** What it takes of `@quicrpc/node`. */
+  readonly names: readonly string[];
+}
+
+function messageOf({ method, input, files = {}, bytesFile }: Copyable): Expression {
+  if (method.takes === "nothing") return { text: "", names: [] };
+  if (method.takes === "bytes") {
+    const text = bytesFile === undefined ? `new TextEncoder().encode(${JSON.stringify(input)})` : "bytes";
+    return { text, names: [] };
+  }
+  const json: unknown = JSON.parse(input);
+  const text = typeScriptOf(method.input === undefined ? json : valueOf(json, method.input));
+  const chosen = Object.entries(files).map(
+    ([field, { name }]) => `${JSON.stringify(field)}: await fileBlob(${JSON.stringify(name)})`,
+  );
+  if (chosen.length === 0) return { text, names: [] };
+  return { text: `{ ...${text}, ${chosen.join(", ")} }`, names: ["fileBlob"] };
+}
+
+function connectOptionsOf({
+  trust = {},
+  compress,
+  httpUrl,
+}: Copyable): Expression & { readonly imports: readonly string[] } {
+  const { dev, hash, ca, credentialsFrom } = trust;
+  const given: string[] = [];
+  if (httpUrl !== undefined) given.push("transports: [httpTransport()]");
+  if (dev === true) given.push("serverCertificateHashes: [(await devCertificate()).hash]");
+  else if (hash !== undefined)
+    given.push(`serverCertificateHashes: [{ algorithm: "sha-256", value: Buffer.from("${hash}", "hex") }]`);
+  if (ca !== undefined) given.push(`ca: readFileSync(${JSON.stringify(ca)})`);
+  if (credentialsFrom !== undefined) given.push(`credentials: process.env[${JSON.stringify(credentialsFrom)}] ?? ""`);
+  if (compress === true) given.push("compression: { algorithms: nodeCompressions(), minBytes: Infinity }");
+  return {
+    text: given.length === 0 ? "" : `{ ${given.join(", ")} }`,
+    names: dev === true ? ["devCertificate"] : [],
+    imports: [
+      ...(ca === undefined ? [] : ['import { readFileSync } from "node:fs";']),
+      ...(httpUrl === undefined ? [] : ['import { httpTransport } from "@quicrpc/http";']),
+    ],
+  };
+}
+
+function callOptionsOf({ metadata, timeoutMs, via, compress }: Copyable): string {
+  // A list, since a key may repeat.
+  const fields = metadata.map(([key, value]) => [key, key.endsWith("-bin") ? (fromBase64(value) ?? value) : value]);
+  const given = [
+    ...(fields.length === 0 ? [] : [`metadata: ${typeScriptOf(fields)}`]),
+    ...(timeoutMs === undefined ? [] : [`timeoutMs: ${timeoutMs}`]),
+    ...(via === undefined ? [] : [`via: ${JSON.stringify(via)}`]),
+    ...(compress === true ? ["compress: true"] : []),
+  ];
+  return given.length === 0 ? "" : `{ ${given.join(", ")} }`;
 }
 
 /** An input with the names of its files, as `quicrpc call` reads them. */

@@ -1,55 +1,81 @@
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useCallback, useRef, useState } from "preact/hooks";
 import type { ChosenFiles } from "./blob-inputs.js";
 import type { ShownMethod } from "./catalog.js";
 import { asCommand, asCurl, asTypeScript, type Copyable } from "./copy-as.js";
 import { hashOf } from "./place.js";
 import { type CallSettings, fieldsOf } from "./settings.js";
+import { useShortcut } from "./shortcuts.js";
+import type { Target } from "./target.js";
 
 /** Properties of `CopyAs`. */
 export interface CopyAsProps {
   readonly method: ShownMethod;
-  readonly url: string;
+  readonly target: Target;
   readonly input: string;
   readonly files: ChosenFiles;
+  /** The file that was chosen in place of the input. */
+  readonly bytesFile: string | undefined;
   readonly settings: CallSettings;
 }
 
-const FORMS: Readonly<Record<string, (given: Copyable) => string | undefined>> = {
+const FORMS: Readonly<Record<string, (given: Copyable) => string>> = {
   TypeScript: asTypeScript,
-  "quicrpc call": asCommand,
+  quicrpc: asCommand,
   curl: asCurl,
   link: ({ method: { service, name }, input }) => new URL(hashOf({ service, method: name, input }), location.href).href,
 };
 
-/** Copies the call in the words of something else. */
-export function CopyAs({ method, url, input, files, settings }: CopyAsProps): JSX.Element {
-  const [said, setSaid] = useState("");
+interface Copied {
+  readonly text: string;
+  readonly said: string;
+}
+
+/** Copies the call in the words of something else, and shows what was copied. */
+export function CopyAs({ method, target, input, files, bytesFile, settings }: CopyAsProps): JSX.Element {
+  const [copied, setCopied] = useState<Copied>();
+  const first = useRef<HTMLButtonElement>(null);
+  useShortcut(
+    "copy",
+    useCallback(() => first.current?.focus(), []),
+  );
   const copy = async (form: string): Promise<void> => {
-    const text = FORMS[form]?.({ ...settings, method, url, input, files, metadata: fieldsOf(settings.metadata) });
-    if (text === undefined) return setSaid("HTTP needs a client for such a call");
-    await navigator.clipboard.writeText(text);
-    setSaid(`copied as ${form}`);
+    const { url, httpUrl, trust } = target;
+    let text = "";
+    try {
+      const metadata = fieldsOf(settings.metadata);
+      text = FORMS[form]?.({ ...settings, method, url, httpUrl, trust, input, files, bytesFile, metadata }) ?? "";
+      await navigator.clipboard.writeText(text);
+      setCopied({ text, said: `copied as ${form}` });
+    } catch (error) {
+      // A page of http://, but for localhost, has no clipboard: the text is there to be selected.
+      const why = text === "" ? (error instanceof Error ? error.message : String(error)) : "";
+      setCopied({ text, said: why === "" ? "The browser does not let this page copy: select it." : why });
+    }
   };
   return (
     <>
-      <select
-        aria-label="Copy as"
-        value=""
-        onChange={(event) => {
-          const form = event.currentTarget.value;
-          event.currentTarget.value = "";
-          copy(form).catch((error: unknown) => setSaid(String(error)));
-        }}
-      >
-        <option value="">Copy as …</option>
-        {Object.keys(FORMS).map((form) => (
-          <option key={form}>{form}</option>
+      <div class="actions copy" role="group" aria-label="Copy as">
+        <span class="dim">Copy as</span>
+        {Object.keys(FORMS).map((form, index) => (
+          <button key={form} type="button" ref={index === 0 ? first : null} onClick={() => void copy(form)}>
+            {form}
+          </button>
         ))}
-      </select>
-      <span role="status" class="dim">
-        {said}
-      </span>
+        <span role="status" class="dim">
+          {copied?.said}
+        </span>
+      </div>
+      {copied !== undefined && copied.text !== "" && (
+        <div class="copied">
+          <pre tabIndex={0} role="region" aria-label="Copied">
+            {copied.text}
+          </pre>
+          <button type="button" class="quiet" aria-label="Hide what was copied" onClick={() => setCopied(undefined)}>
+            ×
+          </button>
+        </div>
+      )}
     </>
   );
 }

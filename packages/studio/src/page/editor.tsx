@@ -33,7 +33,6 @@ export interface JsonEditorProps {
   /** False for plain text, which is neither checked nor completed. */
   readonly isJson: boolean;
   readonly onChange: (text: string) => void;
-  readonly onRun: () => void;
   /** Receives why a file that was dropped is not taken. */
   readonly onProblem: (problem: string) => void;
 }
@@ -52,7 +51,8 @@ export function JsonEditor(props: JsonEditorProps): JSX.Element {
       state: EditorState.create({
         doc: latest.current.text,
         extensions: [
-          Prec.highest(keymap.of([{ key: "Mod-Enter", run: () => (latest.current.onRun(), true) }])),
+          // The page's, which calls.
+          Prec.highest(keymap.of([{ key: "Mod-Enter", run: () => true }])),
           history(),
           drawSelection(),
           bracketMatching(),

@@ -32,11 +32,11 @@ export function requestsOf(list: keyof typeof KEYS): readonly KeptRequest[] {
   }
 }
 
-/** Remembers a request. What storage has no room for is not remembered. */
-export function remember(list: keyof typeof KEYS, request: KeptRequest): void {
-  if (request.input.length > MAX_INPUT) return;
+/** Remembers a request. Returns false where it is too long, or storage has no room for it. */
+export function remember(list: keyof typeof KEYS, request: KeptRequest): boolean {
+  if (request.input.length > MAX_INPUT) return false;
   const others = requestsOf(list).filter((each) => list === "history" || each.name !== request.name);
-  write(list, [request, ...others].slice(0, list === "history" ? MAX_HISTORY : MAX_KEPT));
+  return write(list, [request, ...others].slice(0, list === "history" ? MAX_HISTORY : MAX_KEPT));
 }
 
 /** Forgets a kept request. */
@@ -47,29 +47,69 @@ export function forget(request: KeptRequest): void {
   );
 }
 
-/** The kept requests as the text of a file. */
-export function keptAsFile(): string {
-  return `${JSON.stringify({ quicrpcStudio: 1, requests: requestsOf("kept") }, undefined, 2)}\n`;
+/** Forgets the requests that were made. */
+export function forgetHistory(): void {
+  write("history", []);
 }
 
-/** Adds the requests of such a file. Throws `TypeError` for another. */
+/** The kept requests as the text of a file, by name: what changes in it is what was changed. */
+export function keptAsFile(): string {
+  const requests = [...requestsOf("kept")].sort((a, b) => ((a.name ?? "") < (b.name ?? "") ? -1 : 1));
+  return `${JSON.stringify({ quicrpcStudio: 1, requests }, undefined, 2)}\n`;
+}
+
+/** Adds the requests of such a file, and returns how many. Throws `TypeError` that says what is wrong with another; nothing is added of it then. */
 export function addFile(text: string): number {
-  const given: unknown = JSON.parse(text);
-  if (!isObject(given) || given["quicrpcStudio"] !== 1) throw new TypeError("this is no file of the studio's requests");
-  const requests = requestsIn(given["requests"]);
+  const requests = requestsOfFile(text);
   for (const request of [...requests].reverse()) remember("kept", request);
   return requests.length;
+}
+
+function requestsOfFile(text: string): readonly KeptRequest[] {
+  let given: unknown;
+  try {
+    given = JSON.parse(text);
+  } catch (error) {
+    throw new TypeError(`The file is no JSON: ${(error as Error).message}`);
+  }
+  if (!isObject(given) || given["quicrpcStudio"] !== 1 || !Array.isArray(given["requests"]))
+    throw new TypeError('The file is not of the studio\'s requests: those have "quicrpcStudio": 1 and "requests".');
+  const all = given["requests"] as readonly unknown[];
+  if (all.length > MAX_KEPT) throw new TypeError(`The file has ${all.length} requests: ${MAX_KEPT} at most are kept.`);
+  const requests = requestsIn(all);
+  const wrong = all.findIndex((each) => !requests.includes(each as KeptRequest));
+  if (wrong !== -1)
+    throw new TypeError(`Request ${wrong + 1} of the file is none: it has to have service, method and input, as text.`);
+  const long = requests.find(({ input }) => input.length > MAX_INPUT);
+  if (long !== undefined)
+    throw new TypeError(
+      `The input of ${long.name ?? long.method} is longer than ${MAX_INPUT} characters, which are kept at most.`,
+    );
+  return requests;
 }
 
 function requestsIn(given: unknown): readonly KeptRequest[] {
   if (!Array.isArray(given)) return [];
   return given.filter((each): each is KeptRequest => {
-    const { service, method, input, at, metadata = [], timeoutMs = 1, via, compress } = isObject(each) ? each : {};
+    const {
+      name = "",
+      service,
+      method,
+      input,
+      at,
+      metadata = [],
+      timeoutMs = 1,
+      via,
+      compress,
+    } = isObject(each) ? each : {};
     const isMetadata =
       Array.isArray(metadata) &&
-      metadata.every((field) => Array.isArray(field) && field.every((part) => typeof part === "string"));
+      metadata.every(
+        (field) => Array.isArray(field) && field.length === 2 && field.every((part) => typeof part === "string"),
+      );
     return (
       isMetadata &&
+      typeof name === "string" &&
       typeof timeoutMs === "number" &&
       (via === undefined || via === "lane" || via === "stream") &&
       (compress === undefined || compress === true) &&
@@ -81,10 +121,12 @@ function requestsIn(given: unknown): readonly KeptRequest[] {
   });
 }
 
-function write(list: keyof typeof KEYS, requests: readonly KeptRequest[]): void {
+function write(list: keyof typeof KEYS, requests: readonly KeptRequest[]): boolean {
   try {
     localStorage.setItem(KEYS[list], JSON.stringify(requests));
+    return true;
   } catch {
     // Storage is full, or forbidden.
+    return false;
   }
 }

@@ -1,6 +1,7 @@
-/** One message of a call, as it arrived. */
+/** One message of a call, as it arrived, or was sent. */
 export interface LoggedItem {
   readonly number: number;
+  readonly isSent: boolean;
   /** Milliseconds after the call began. */
   readonly atMs: number;
   readonly value: unknown;
@@ -10,9 +11,10 @@ export interface LoggedItem {
 const MAX_ITEMS = 10_000;
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** The last messages of a call. Older ones are forgotten; their number is not. */
+/** The last messages of a call, both ways. Older ones are forgotten; their number is not. */
 export class ItemLog {
   count = 0;
+  received = 0;
   /** Items before this index are forgotten; cut off now and then, since that moves all others. */
   private first = 0;
   private items: LoggedItem[] = [];
@@ -30,8 +32,9 @@ export class ItemLog {
     return this.items[this.first + index];
   }
 
-  push(value: unknown, atMs: number): void {
-    this.items.push({ number: ++this.count, atMs, value });
+  push(value: unknown, atMs: number, isSent: boolean = false): void {
+    this.items.push({ number: ++this.count, isSent, atMs, value });
+    if (!isSent) this.received++;
     this.bytes += roughSize(value);
     while (this.length > MAX_ITEMS || (this.bytes > MAX_BYTES && this.length > 1)) {
       this.bytes -= roughSize(this.items[this.first]?.value);

@@ -1,11 +1,12 @@
 import { jsonOf } from "@quicrpc/services";
 import type { JSX } from "preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { LoggedItem } from "./item-log.js";
+import { JsonText } from "./json-text.js";
 import { useObserved } from "./observed.js";
 import type { RunningCall } from "./running-call.js";
 
-const ROW_HEIGHT = 28;
+const ROW_HEIGHT = 26;
 /** Rows beyond the visible ones, so that fast scrolling shows no gap. */
 const MARGIN_ROWS = 6;
 /** Characters of a row. */
@@ -13,78 +14,154 @@ const MAX_ROW = 300;
 /** Characters of a message that is shown in full. */
 const MAX_SHOWN = 200_000;
 
-/** The messages that a call received: only the rows that can be seen are made. */
+/** The messages of a call: of one that streams a list, of which only the rows that can be seen are made. */
 export function ItemsView({ call }: { readonly call: RunningCall }): JSX.Element {
   useObserved(call);
-  const box = useRef<HTMLDivElement>(null);
-  const [view, setView] = useState({ top: 0, height: 300 });
-  const [follows, setFollows] = useState(true);
   const [selected, setSelected] = useState<LoggedItem>();
-  const { received } = call;
-  const { length } = received;
-
-  useLayoutEffect(() => {
-    if (follows && box.current !== null) box.current.scrollTop = length * ROW_HEIGHT;
-  }, [length, received.count, follows]);
-
-  const onScroll = (): void => {
-    const { scrollTop, clientHeight, scrollHeight } = box.current as HTMLDivElement;
-    setView({ top: scrollTop, height: clientHeight });
-    setFollows(scrollTop + clientHeight >= scrollHeight - ROW_HEIGHT);
-  };
-  const from = Math.max(0, Math.floor(view.top / ROW_HEIGHT) - MARGIN_ROWS);
-  const to = Math.min(length, Math.ceil((view.top + view.height) / ROW_HEIGHT) + MARGIN_ROWS);
-  const rows = Array.from({ length: Math.max(0, to - from) }, (_, index) => received.at(from + index)).filter(
-    (item) => item !== undefined,
-  );
-  const shown = selected ?? (call.method.streamsOutput ? undefined : received.at(0));
+  const { method, messages } = call;
+  const last = messages.at(messages.length - 1);
+  // Of a call that does not stream its answer, the message that comes is that.
+  const answer = method.streamsOutput || last?.isSent === true ? undefined : last;
   return (
     <>
-      {call.method.streamsOutput && (
-        <div
-          class="items"
-          ref={box}
-          onScroll={onScroll}
-          tabIndex={0}
-          role="log"
-          aria-label="Messages received"
-          aria-live="off"
-        >
-          <div style={{ height: `${length * ROW_HEIGHT}px`, position: "relative" }}>
-            {rows.map((item, index) => (
-              <button
-                type="button"
-                key={item.number}
-                class={item === selected ? "row selected" : "row"}
-                style={{ top: `${(from + index) * ROW_HEIGHT}px`, height: `${ROW_HEIGHT}px` }}
-                onClick={() => setSelected(item)}
-              >
-                <span class="dim">{item.number}</span> <span class="dim">{item.atMs.toFixed(0)} ms</span>{" "}
-                {textOf(item.value, MAX_ROW)}
-              </button>
-            ))}
-          </div>
-        </div>
+      {(method.streamsOutput || method.streamsInput) && (
+        <ItemList call={call} selected={selected} onSelect={setSelected} />
       )}
-      {shown !== undefined && (
-        <Message value={shown.value} label={selected === undefined ? "Answer" : `Message ${selected.number}`} />
+      {selected !== undefined && (
+        <Message
+          value={selected.value}
+          label={`Message ${selected.number}, ${selected.isSent ? "sent" : "received"}`}
+        />
       )}
+      {selected === undefined && answer !== undefined && <Message value={answer.value} label="Answer" />}
     </>
   );
 }
 
+interface ItemListProps {
+  readonly call: RunningCall;
+  readonly selected: LoggedItem | undefined;
+  readonly onSelect: (item: LoggedItem | undefined) => void;
+}
+
+function ItemList({ call: { messages }, selected, onSelect }: ItemListProps): JSX.Element | null {
+  const box = useRef<HTMLDivElement>(null);
+  const [view, setView] = useState({ top: 0, height: 300 });
+  const [follows, setFollows] = useState(true);
+  const { length, forgotten } = messages;
+
+  const onScroll = (): void => {
+    if (box.current === null) return;
+    const { scrollTop, clientHeight, scrollHeight } = box.current;
+    setView({ top: scrollTop, height: clientHeight });
+    setFollows(scrollTop + clientHeight >= scrollHeight - ROW_HEIGHT);
+  };
+  useLayoutEffect(() => {
+    if (follows && box.current !== null) box.current.scrollTop = length * ROW_HEIGHT;
+  }, [length, messages.count, follows]);
+  useLayoutEffect(() => {
+    if (box.current === null) return;
+    const resized = new ResizeObserver(onScroll);
+    resized.observe(box.current);
+    return () => resized.disconnect();
+  }, [length === 0]);
+
+  if (length === 0) return null;
+  /** Selects the message at an index, and has it seen. */
+  const select = (index: number): void => {
+    const at = Math.max(0, Math.min(length - 1, index));
+    onSelect(messages.at(at));
+    const { current } = box;
+    if (current === null) return;
+    const top = at * ROW_HEIGHT;
+    if (top < current.scrollTop) current.scrollTop = top;
+    else if (top + ROW_HEIGHT > current.scrollTop + current.clientHeight)
+      current.scrollTop = top + ROW_HEIGHT - current.clientHeight;
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const at = selected === undefined ? undefined : selected.number - 1 - forgotten;
+    const page = Math.max(1, Math.floor(view.height / ROW_HEIGHT) - 1);
+    const to = {
+      ArrowDown: at === undefined ? length - 1 : at + 1,
+      ArrowUp: at === undefined ? length - 1 : at - 1,
+      PageDown: (at ?? 0) + page,
+      PageUp: (at ?? length) - page,
+      Home: 0,
+      End: length - 1,
+    }[event.key];
+    if (to !== undefined) {
+      event.preventDefault();
+      select(to);
+    } else if (event.key === "Escape") onSelect(undefined);
+  };
+  const from = Math.max(0, Math.floor(view.top / ROW_HEIGHT) - MARGIN_ROWS);
+  const to = Math.min(length, Math.ceil((view.top + view.height) / ROW_HEIGHT) + MARGIN_ROWS);
+  const rows = Array.from({ length: Math.max(0, to - from) }, (_, index) => messages.at(from + index)).filter(
+    (item) => item !== undefined,
+  );
+  return (
+    <div
+      class="items"
+      ref={box}
+      onScroll={onScroll}
+      onKeyDown={onKeyDown}
+      tabIndex={0}
+      role="listbox"
+      aria-label="Messages"
+      aria-activedescendant={rows.some((item) => item === selected) ? `message-${selected?.number}` : undefined}
+    >
+      <div role="presentation" style={{ height: `${length * ROW_HEIGHT}px`, position: "relative" }}>
+        {rows.map((item, index) => (
+          <div
+            role="option"
+            id={`message-${item.number}`}
+            aria-selected={item === selected}
+            aria-setsize={length}
+            aria-posinset={from + index + 1}
+            key={item.number}
+            class={`row ${item.isSent ? "sent" : "received"}`}
+            style={{ top: `${(from + index) * ROW_HEIGHT}px`, height: `${ROW_HEIGHT}px` }}
+            onClick={() => onSelect(item)}
+          >
+            <span class="way">{item.isSent ? "↑" : "↓"}</span>
+            <span class="number">{item.number}</span>
+            <span class="text">{rowText(item)}</span>
+            <span class="at">{timeOf(item.atMs)}</span>
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+/** The text of a row by its message, which is long to make where the message is large. */
+const rowTexts = new WeakMap<LoggedItem, string>();
+
+function rowText(item: LoggedItem): string {
+  const made = rowTexts.get(item) ?? textOf(item.value, MAX_ROW);
+  rowTexts.set(item, made);
+  return made;
+}
+
+function timeOf(ms: number): string {
+  return ms < 10_000 ? `${ms.toFixed(0)} ms` : `${(ms / 1000).toFixed(1)} s`;
+}
+
 function Message({ value, label }: { readonly value: unknown; readonly label: string }): JSX.Element {
+  const text = useMemo(() => textOf(value, Number.POSITIVE_INFINITY, 2), [value]);
+  const isCut = text.length > MAX_SHOWN;
   return (
     <div class="message">
-      <pre tabIndex={0} aria-label={label} role="region">
-        {textOf(value, MAX_SHOWN, 2)}
-      </pre>
       <p class="actions">
-        <button
-          type="button"
-          onClick={() => void navigator.clipboard.writeText(textOf(value, Number.POSITIVE_INFINITY, 2))}
-        >
+        <span class="dim">
+          {label}
+          {isCut && `: the first ${MAX_SHOWN.toLocaleString("en")} of ${text.length.toLocaleString("en")} characters`}
+        </span>
+        <button type="button" onClick={() => void navigator.clipboard?.writeText(text)}>
           Copy
+        </button>
+        <button type="button" onClick={() => download(text, "message.json")}>
+          Save
         </button>
         {value instanceof Uint8Array && (
           <button type="button" onClick={() => download(value)}>
@@ -92,6 +169,9 @@ function Message({ value, label }: { readonly value: unknown; readonly label: st
           </button>
         )}
       </p>
+      <pre tabIndex={0} aria-label={label} role="region">
+        <JsonText text={isCut ? `${text.slice(0, MAX_SHOWN)}…` : text} />
+      </pre>
     </div>
   );
 }

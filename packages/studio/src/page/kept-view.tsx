@@ -1,19 +1,22 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { addFile, forget, keptAsFile, type KeptRequest, requestsOf } from "./history.js";
+import { addFile, forget, forgetHistory, keptAsFile, type KeptRequest, requestsOf } from "./history.js";
 import { download } from "./items-view.js";
 
-/** Requests that were kept, and those that were made last. */
-export function KeptView({ onOpen }: { readonly onOpen: (request: KeptRequest) => void }): JSX.Element {
+/** Properties of lists of requests. */
+export interface KeptViewProps {
+  readonly onOpen: (request: KeptRequest) => void;
+}
+
+/** The requests that were kept, and the file of them. */
+export function KeptView({ onOpen }: KeptViewProps): JSX.Element {
   const [said, setSaid] = useState("");
   const kept = requestsOf("kept");
-  const made = requestsOf("history");
   const add = async (file: File | undefined): Promise<void> => {
     if (file !== undefined) setSaid(`${addFile(await file.text())} added`);
   };
   return (
-    <details class="kept">
-      <summary>Kept requests and history</summary>
+    <section aria-label="Kept">
       <p class="actions">
         <button
           type="button"
@@ -22,56 +25,89 @@ export function KeptView({ onOpen }: { readonly onOpen: (request: KeptRequest) =
         >
           Save as a file
         </button>
-        <label>
-          Add a file{" "}
+        <label class="button">
+          Add a file
           <input
             type="file"
+            class="hidden"
             accept=".json"
             onChange={(event) => {
-              add(event.currentTarget.files?.[0]).catch((error: unknown) => setSaid(String(error)));
+              const { currentTarget } = event;
+              add(currentTarget.files?.[0]).catch((error: unknown) =>
+                setSaid(error instanceof Error ? error.message : String(error)),
+              );
+              // The same file, once more, is a change too.
+              currentTarget.value = "";
             }}
           />
         </label>
-        <span role="status">{said}</span>
       </p>
-      <Requests
-        title="Kept"
-        requests={kept}
-        onOpen={onOpen}
-        onForget={(request) => (forget(request), setSaid(`${request.name} is forgotten`))}
-      />
-      <Requests title="History" requests={made} onOpen={onOpen} />
-    </details>
+      <p role="status">{said}</p>
+      {kept.length === 0 && (
+        <p class="dim">
+          None yet: “Keep” beside a request remembers it here, in this browser. A file of them is for git.
+        </p>
+      )}
+      <ul class="requests">
+        {kept.map((request) => (
+          <li key={`${request.at} ${request.name}`}>
+            <button type="button" class="link" onClick={() => onOpen(request)}>
+              <strong>{request.name}</strong>
+              <span class="dim">{request.method}</span>
+            </button>
+            <button
+              type="button"
+              class="quiet"
+              aria-label={`Forget ${request.name ?? ""}`}
+              onClick={() => {
+                forget(request);
+                setSaid(`${request.name} is forgotten`);
+              }}
+            >
+              ×
+            </button>
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 
-interface RequestsProps {
-  readonly title: string;
-  readonly requests: readonly KeptRequest[];
-  readonly onOpen: (request: KeptRequest) => void;
-  readonly onForget?: (request: KeptRequest) => void;
-}
-
-function Requests({ title, requests, onOpen, onForget }: RequestsProps): JSX.Element {
+/** The calls that were made last. */
+export function HistoryView({ onOpen }: KeptViewProps): JSX.Element {
+  const [, setCleared] = useState(0);
+  const made = requestsOf("history");
   return (
-    <section aria-label={title}>
-      <h3>{title}</h3>
-      {requests.length === 0 && <p class="dim">none</p>}
-      <ul>
-        {requests.map((request) => (
-          <li key={`${request.at} ${request.name}`}>
-            <button type="button" class="link" onClick={() => onOpen(request)}>
-              {request.name === undefined ? "" : `${request.name}: `}
-              {request.service}/{request.method}
-            </button>{" "}
-            <span class="dim">
-              {request.outcome} {request.ms === undefined ? "" : `${request.ms.toFixed(0)} ms`}
-            </span>
-            {onForget !== undefined && (
-              <button type="button" aria-label={`Forget ${request.name ?? ""}`} onClick={() => onForget(request)}>
-                ×
-              </button>
-            )}
+    <section aria-label="History">
+      <p class="actions">
+        <button
+          type="button"
+          disabled={made.length === 0}
+          onClick={() => {
+            forgetHistory();
+            setCleared((count) => count + 1);
+          }}
+        >
+          Forget all
+        </button>
+      </p>
+      {made.length === 0 && <p class="dim">Nothing has been called yet.</p>}
+      <ul class="requests">
+        {made.map((request) => (
+          <li key={request.at}>
+            <button
+              type="button"
+              class="link"
+              onClick={() => onOpen(request)}
+              title={`${request.service}/${request.method}`}
+            >
+              <strong>{request.method}</strong>
+              <span class="dim">
+                <span class={request.outcome === "ok" ? "good" : "bad"}>{request.outcome}</span>{" "}
+                {request.ms === undefined ? "" : `${request.ms.toFixed(0)} ms`} ·{" "}
+                {new Date(request.at).toLocaleTimeString()}
+              </span>
+            </button>
           </li>
         ))}
       </ul>

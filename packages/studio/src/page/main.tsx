@@ -2,16 +2,19 @@ import { render } from "preact";
 import type { PageSettings } from "../assets.js";
 import { App } from "./app.js";
 import { takeToken } from "./place.js";
+import { listenToKeys } from "./shortcuts.js";
 import { Target } from "./target.js";
 
-interface Settings extends Pick<PageSettings, "title" | "route" | "describedBy"> {
+interface Settings extends Pick<PageSettings, "title" | "route" | "describedBy" | "trust"> {
   readonly nonce: string;
 }
 
 const given = document.querySelector<HTMLMetaElement>("meta[name=quicrpc-studio]")?.content ?? "{}";
-const { title, route, describedBy, nonce } = JSON.parse(given) as Settings;
+const settings = JSON.parse(given) as Settings;
+const { title, nonce } = settings;
 
-Target.open(route, takeToken(), describedBy).then(
+listenToKeys();
+Target.open(settings, takeToken()).then(
   (target) => render(<App target={target} title={title} nonce={nonce} />, document.body),
   (error: unknown) =>
     render(

@@ -9,7 +9,7 @@ const VIEW_KEY = "quicrpc-studio:view";
 
 /** What a person types of a message: a form made from its schema beside the text, either or both. */
 export function MessageView(props: JsonEditorProps): JSX.Element {
-  const { text, schema, isJson, onChange, onRun } = props;
+  const { text, schema, isJson, onChange } = props;
   const [view, setView] = useState<View>(rememberedView);
   if (schema === undefined || !isJson) return <JsonEditor {...props} />;
   return (
@@ -32,7 +32,7 @@ export function MessageView(props: JsonEditorProps): JSX.Element {
         ))}
       </fieldset>
       <div class={`message-input ${view}`}>
-        {view !== "json" && <FormView text={text} schema={schema} onChange={onChange} onRun={onRun} />}
+        {view !== "json" && <FormView text={text} schema={schema} onChange={onChange} />}
         {view !== "form" && <JsonEditor {...props} />}
       </div>
     </>

@@ -1,7 +1,6 @@
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
-import uPlot from "uplot";
 import { useObserved } from "./observed.js";
+import { Plot, type PlotLine, rateOf } from "./plot.js";
 import type { Target } from "./target.js";
 
 const ROWS = [
@@ -18,12 +17,53 @@ const ROWS = [
   ["openStreams", "Streams open", ""],
   ["waitingStreams", "Streams that wait", ""],
 ] as const;
-const HEIGHT = 140;
+
+interface PlotOfSession {
+  readonly label: string;
+  readonly lines: readonly PlotLine[];
+}
+
+const PLOTS: readonly PlotOfSession[] = [
+  {
+    label: "Round trip, ms",
+    lines: [
+      { name: "smoothed", valueOf: ({ sample: { stats } }) => stats.rttMs },
+      { name: "shortest", valueOf: ({ sample: { stats } }) => stats.minRttMs },
+    ],
+  },
+  {
+    label: "Bytes per second",
+    lines: [
+      { name: "received", valueOf: rateOf("receivedBytes") },
+      { name: "sent", valueOf: rateOf("sentBytes") },
+    ],
+  },
+  {
+    label: "Packets lost and copied, per second",
+    lines: [
+      { name: "lost", valueOf: rateOf("lostPackets") },
+      { name: "copied", valueOf: rateOf("copiedPackets") },
+    ],
+  },
+  {
+    label: "Congestion window, bytes",
+    lines: [{ name: "window", valueOf: ({ sample: { stats } }) => stats.congestionWindow }],
+  },
+  {
+    label: "Streams",
+    lines: [
+      { name: "open", valueOf: ({ sample: { stats } }) => stats.openStreams },
+      { name: "that wait", valueOf: ({ sample: { stats } }) => stats.waitingStreams },
+    ],
+  },
+];
 
 /** The session's live state, plotted, and whose network it is. */
 export function NetworkView({ target }: { readonly target: Target }): JSX.Element {
   useObserved(target);
   const last = target.samples.at(-1)?.sample;
+  const isKnown = ({ lines }: PlotOfSession): boolean =>
+    lines.some(({ valueOf }) => target.samples.some((point) => typeof valueOf(point, undefined) === "number"));
   return (
     <section class="network" aria-label="Network">
       <p>
@@ -32,8 +72,11 @@ export function NetworkView({ target }: { readonly target: Target }): JSX.Elemen
       </p>
       {last !== undefined && (
         <>
-          <Plot target={target} label="Round trip, ms" unit="ms" valueOf={({ stats }) => stats.rttMs} />
-          <Plot target={target} label="Received, bytes" unit="bytes" valueOf={({ stats }) => stats.receivedBytes} />
+          <div class="plots">
+            {PLOTS.filter(isKnown).map(({ label, lines }) => (
+              <Plot key={label} target={target} label={label} lines={lines} />
+            ))}
+          </div>
           <table>
             <tbody>
               {ROWS.map(([name, label, unit]) => {
@@ -45,7 +88,7 @@ export function NetworkView({ target }: { readonly target: Target }): JSX.Elemen
                 return (
                   <tr key={name}>
                     <th scope="row">{label}</th>
-                    <td>{text}</td>
+                    <td class={text === "unknown" ? "dim" : ""}>{text}</td>
                   </tr>
                 );
               })}
@@ -59,62 +102,13 @@ export function NetworkView({ target }: { readonly target: Target }): JSX.Elemen
 
 type Sample = Target["samples"][number]["sample"];
 
-function Status({ sample: { status, error, sessions } }: { readonly sample: Sample }): JSX.Element {
+function Status({ sample: { status, error, sessions, transport, reason } }: { readonly sample: Sample }): JSX.Element {
   const reconnects = Math.max(0, sessions - 1);
   return (
     <>
       The connection is {status}
       {error === undefined ? "" : `: ${error}`}; {reconnects} {reconnects === 1 ? "reconnect" : "reconnects"} so far.
+      {transport !== undefined && ` It runs over ${transport}${reason === undefined ? "" : `, since ${reason}`}.`}
     </>
   );
-}
-
-interface PlotProps {
-  readonly target: Target;
-  readonly label: string;
-  readonly unit: string;
-  readonly valueOf: (sample: Sample) => number | null | undefined;
-}
-
-function Plot({ target, label, unit, valueOf }: PlotProps): JSX.Element {
-  const place = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    const box = place.current as HTMLDivElement;
-    const color = getComputedStyle(box).color;
-    const axis = {
-      stroke: color,
-      grid: { stroke: "rgba(128,128,128,.25)" },
-      ticks: { stroke: "rgba(128,128,128,.25)" },
-    };
-    const plot = new uPlot(
-      {
-        width: box.clientWidth || 300,
-        height: HEIGHT,
-        legend: { show: false },
-        cursor: { show: false },
-        axes: [axis, { ...axis, size: 70 }],
-        series: [{}, { label: unit, stroke: color, width: 2, points: { show: false } }],
-      },
-      dataOf(target, valueOf),
-      box,
-    );
-    const stop = target.subscribe(() => plot.setData(dataOf(target, valueOf)));
-    const resized = new ResizeObserver(() => plot.setSize({ width: box.clientWidth || 300, height: HEIGHT }));
-    resized.observe(box);
-    return () => {
-      stop();
-      resized.disconnect();
-      plot.destroy();
-    };
-  }, [target]);
-  return (
-    <figure>
-      <figcaption>{label}</figcaption>
-      <div class="plot" ref={place} role="img" aria-label={`${label}, over the last minutes`} />
-    </figure>
-  );
-}
-
-function dataOf({ samples }: Target, valueOf: PlotProps["valueOf"]): [number[], (number | null)[]] {
-  return [samples.map(({ at }) => at), samples.map(({ sample }) => valueOf(sample) ?? null)];
 }

@@ -1,18 +1,21 @@
 import { valueOf } from "@quicrpc/services";
 import type { AnyMethod } from "@quicrpc/core/generated";
 import type { JSX } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { BlobInputs, type ChosenFiles } from "./blob-inputs.js";
+import { CallButtons } from "./call-buttons.js";
 import { CallSettingsView } from "./call-settings.js";
 import { CallView } from "./call-view.js";
 import type { ShownMethod } from "./catalog.js";
 import { CopyAs } from "./copy-view.js";
 import { type KeptRequest, remember } from "./history.js";
+import { KeepView } from "./keep-view.js";
 import { MessageView } from "./message-view.js";
-import { useObserved } from "./observed.js";
+import { MethodHead } from "./method-head.js";
 import { type CallRequest, RunningCall } from "./running-call.js";
 import { exampleOf } from "./schema/example.js";
 import { type CallSettings, fieldsOf, linesOf } from "./settings.js";
+import { useShortcut } from "./shortcuts.js";
 import type { Target } from "./target.js";
 
 /** Properties of `RequestView`. */
@@ -39,7 +42,6 @@ export function RequestView({ method, target, nonce, given, onKept, served }: Re
   const [files, setFiles] = useState<ChosenFiles>({});
   const [problem, setProblem] = useState<string>();
   const [call, setCall] = useState<RunningCall>();
-  useObserved(call);
 
   useEffect(() => {
     if (given?.input === undefined) return;
@@ -94,79 +96,84 @@ export function RequestView({ method, target, nonce, given, onKept, served }: Re
   };
   const send = async (): Promise<void> => call?.send(await message());
   const run = (): void => attempt(call?.takesInput === true ? send : start);
-  const keep = (): void => {
-    const name = prompt("Name of the request", method.name);
-    if (name === null || name === "") return;
-    remember("kept", {
-      name,
-      service: method.service,
-      method: method.name,
-      input: text,
-      ...waysOf(settings),
-      metadata: fieldsOf(settings.metadata),
-      at: Date.now(),
+  const keep = (name: string): void =>
+    attempt(async () => {
+      const isKept = remember("kept", {
+        name,
+        service: method.service,
+        method: method.name,
+        input: text,
+        ...waysOf(settings),
+        metadata: fieldsOf(settings.metadata),
+        at: Date.now(),
+      });
+      if (!isKept) throw new Error("The request is not kept: it is too long, or the browser's storage has no room.");
+      onKept();
     });
-    onKept();
-  };
+  const place = useRef<HTMLElement>(null);
+  useShortcut(
+    "message",
+    useCallback(() => {
+      const field =
+        place.current?.querySelector<HTMLElement>(".cm-content") ?? place.current?.querySelector(".form input");
+      if (field instanceof HTMLElement) field.focus();
+    }, []),
+  );
   const hasText = method.takes === "value" || (method.takes === "bytes" && file === undefined);
   return (
     <div class="request">
-      <section aria-label="Request">
-        {method.takes === "nothing" && <p class="dim">It takes no message.</p>}
-        {hasText && (
-          <MessageView
-            text={text}
-            label={method.takes === "value" ? "Message as JSON" : "Message as text"}
-            nonce={nonce}
-            schema={method.input}
-            isJson={method.takes === "value"}
-            onChange={setText}
-            onRun={run}
-            onProblem={setProblem}
-          />
-        )}
-        {method.takes === "bytes" && (
-          <label>
-            Or a file <input type="file" onChange={(event) => setFile(event.currentTarget.files?.[0])} />
-          </label>
-        )}
-        <BlobInputs method={method} files={files} onChange={setFiles} />
-        <div class="actions">
-          {method.streamsInput && call?.takesInput === true ? (
-            <>
-              <button type="button" class="primary" onClick={run}>
-                Send
-              </button>
-              <button type="button" onClick={() => call.halfClose()}>
-                End of messages
-              </button>
-            </>
-          ) : (
-            <button
-              type="button"
-              class="primary"
-              onClick={run}
-              disabled={call?.status === "running" && method.streamsInput}
-            >
-              {method.streamsInput ? "Begin" : "Call"}
-            </button>
-          )}
-          {method.takes === "value" && (
-            <button type="button" onClick={() => setText(example)}>
-              Example
-            </button>
-          )}
-          <button type="button" onClick={keep}>
-            Keep
-          </button>
-          <CopyAs method={method} url={target.url} input={text} files={files} settings={settings} />
+      <section aria-label="Request" class="pane" ref={place}>
+        <div class="bar">
+          <h2>
+            <span class="dim">{method.service}/</span>
+            <wbr />
+            {method.name}
+          </h2>
+          <CallButtons call={call} streamsInput={method.streamsInput} onRun={run} />
         </div>
-        {problem !== undefined && (
-          <p class="failure" role="alert">
-            {problem}
-          </p>
-        )}
-        <CallSettingsView settings={settings} target={target} onChange={setSettings} />
+        <div class="pane-body">
+          <MethodHead method={method} />
+          {problem !== undefined && (
+            <p class="failure" role="alert">
+              {problem}
+            </p>
+          )}
+          {method.takes === "nothing" && <p class="dim">It takes no message.</p>}
+          {hasText && (
+            <MessageView
+              text={text}
+              label={method.takes === "value" ? "Message as JSON" : "Message as text"}
+              nonce={nonce}
+              schema={method.input}
+              isJson={method.takes === "value"}
+              onChange={setText}
+              onProblem={setProblem}
+            />
+          )}
+          {method.takes === "bytes" && (
+            <label>
+              Or a file <input type="file" onChange={(event) => setFile(event.currentTarget.files?.[0])} />
+            </label>
+          )}
+          <BlobInputs method={method} files={files} onChange={setFiles} />
+          <div class="actions">
+            {method.takes === "value" && (
+              <button type="button" onClick={() => setText(example)}>
+                Example
+              </button>
+            )}
+            <KeepView name={method.name} onKeep={keep} />
+            <CopyAs
+              method={method}
+              target={target}
+              input={text}
+              files={files}
+              bytesFile={file?.name}
+              settings={settings}
+            />
+          </div>
+          <CallSettingsView settings={settings} target={target} onChange={setSettings} />
+        </div>
       </section>
       <CallView call={call} target={target} />
     </div>

@@ -32,7 +32,7 @@ export class RunningCall extends Observed {
   readonly name: string = crypto.randomUUID();
   status: "running" | "ok" | "failed" = "running";
   error: RpcError | undefined = undefined;
-  readonly received: ItemLog = new ItemLog();
+  readonly messages: ItemLog = new ItemLog();
   readonly outbox: Outbox = new Outbox();
   sent = 0;
   /** The blobs that it sends, and those of its answer. */
@@ -196,13 +196,14 @@ export class RunningCall extends Observed {
 
   private take(value: unknown): void {
     if (this.method.gives === "nothing") return;
-    this.received.push(value, performance.now() - this.began);
+    this.messages.push(value, performance.now() - this.began);
     this.changed();
   }
 
   private async *counted(): AsyncGenerator {
     for await (const message of this.outbox) {
       this.sent++;
+      this.messages.push(message, performance.now() - this.began, true);
       this.changed();
       yield message;
     }

@@ -2,7 +2,7 @@ import { connect } from "@quicrpc/browser";
 import { type Caller, type Connection, createConnection, createSession, type Session } from "@quicrpc/core";
 import { WEBSOCKET_PROTOCOL, webSocketTransport } from "@quicrpc/core/transport";
 import { httpTransport } from "@quicrpc/http";
-import type { PageRoute, PageSettings } from "../assets.js";
+import type { PageRoute, PageSettings, Trust } from "../assets.js";
 import { type CarrierEvent, type NetworkSample, watchCarrier } from "../carrier.js";
 import { NetworkWatch, SAMPLE_MS, type WatchedConnection } from "../network-watch.js";
 import { Observed } from "./observed.js";
@@ -14,6 +14,10 @@ const MAX_SAMPLES = 600;
 export class Target extends Observed {
   /** Its URL; "" until it is known. */
   url: string;
+  /** The URL of methods over HTTP; undefined where the server may have none. */
+  readonly httpUrl: string | undefined;
+  /** How the server is trusted, for calls that are copied. */
+  readonly trust: Trust;
   /** Whose network is measured. */
   network: string;
   readonly samples: { readonly at: number; readonly sample: NetworkSample }[] = [];
@@ -32,7 +36,11 @@ export class Target extends Observed {
   onTimings: (event: CarrierEvent & { readonly type: "timings" }) => void = () => {};
 
   private constructor(
-    { url, network }: Pick<Target, "url" | "network">,
+    {
+      url,
+      network,
+      trust = {},
+    }: { readonly url: string; readonly network: string; readonly trust?: Trust | undefined },
     caller: Caller,
     route: PageRoute["via"],
     reflection?: Caller,
@@ -43,20 +51,21 @@ export class Target extends Observed {
     this.isCarried = route === "process";
     this.can = { via: route !== "http", compress: route === "process" };
     this.url = url;
+    this.httpUrl = route === "http" ? url : undefined;
+    this.trust = trust;
     this.network = network;
     this.caller = caller;
   }
 
   /** Opens the way that a page was made for. Rejects where there is none. */
   static async open(
-    route: PageRoute,
+    { route, describedBy, trust }: Pick<PageSettings, "route" | "describedBy" | "trust">,
     token: string | undefined,
-    describedBy: PageSettings["describedBy"],
   ): Promise<Target> {
     switch (route.via) {
       case "process": {
         const connection = connectProcess(token);
-        const target = new Target({ url: "", network: "" }, connection, route.via, describedBy && connection);
+        const target = new Target({ url: "", network: "", trust }, connection, route.via, describedBy && connection);
         void target.listen(connection, (event) => target.receive(event));
         return target;
       }
@@ -69,7 +78,7 @@ export class Target extends Observed {
         const connection = await connect(route.url, {
           ...(hashes !== undefined && { serverCertificateHashes: hashes }),
         });
-        const shown = { url: route.url, network: "this page's network" };
+        const shown = { url: route.url, network: "this page's network", trust };
         const target = new Target(shown, connection, route.via, process);
         target.watch(connection);
         if (process !== undefined) void target.listen(process, (event) => target.noteModel(event));

@@ -33,7 +33,7 @@ export function Waterfall({ timings, rttMs, where, served }: WaterfallProps): JS
             <th scope="row">{name}</th>
             <td class="track">
               {ms !== undefined && (
-                <div class={`bar ${kind}`} style={{ marginLeft: percent(from), width: percent(ms) }} />
+                <div class={`bar-of ${kind}`} style={{ marginLeft: percent(from), width: percent(ms) }} />
               )}
             </td>
             <td class="ms">{ms === undefined ? "unknown" : `${ms.toFixed(2)} ms`}</td>
@@ -55,33 +55,48 @@ function barsOf(
   served: Partial<ServedTimings> | undefined,
 ): readonly Bar[] {
   const { waitMs, encodeMs, answerMs, decodeMs, itemsMs } = timings;
-  const wire = rttMs === undefined || answerMs === undefined ? undefined : Math.min(rttMs, answerMs);
-  const afterWait = waitMs ?? 0;
-  const afterEncode = afterWait + (encodeMs ?? 0);
-  const afterAnswer = afterEncode + (answerMs ?? 0);
-  const afterDecode = afterAnswer + (decodeMs ?? 0);
-  return [
-    { name: "Waiting for a session", from: 0, ms: waitMs, kind: "wait" },
-    { name: "Encoding", from: afterWait, ms: encodeMs, kind: "own" },
-    { name: "Wire, both ways (by the round trip)", from: afterEncode, ms: wire, kind: "wire" },
-    ...serverBars(
-      afterEncode + (wire ?? 0),
-      answerMs === undefined || wire === undefined ? answerMs : answerMs - wire,
-      served,
-    ),
-    { name: "Decoding", from: afterAnswer, ms: decodeMs, kind: "own" },
-    ...(itemsMs === undefined ? [] : [{ name: "Messages", from: afterDecode, ms: itemsMs, kind: "items" }]),
-  ];
+  const bars: Bar[] = [];
+  let from = 0;
+  const add = (name: string, ms: number | undefined, kind: string): void => {
+    bars.push({ name, from, ms, kind });
+    from += ms ?? 0;
+  };
+  add("Waiting for a session", waitMs, "wait");
+  add("Encoding", encodeMs, "own");
+  const { wireMs, serverMs, restMs } = partsOf(answerMs, rttMs, served);
+  const half = wireMs === undefined ? undefined : wireMs / 2;
+  // Its queue, and what of the answer no side has measured, are one: durations of two clocks leave no more.
+  if (served !== undefined) add("Queues and systems between", restMs, "wait");
+  add("Wire, there (half the round trip)", half, "wire");
+  if (served === undefined) add("Server", serverMs, "server");
+  else {
+    add("Server: validation", served.decodeMs, "own");
+    add("Server: its turn", served.queueMs, "wait");
+    add("Server: handler", served.handlerMs, "server");
+  }
+  add("Wire, back", half, "wire");
+  add("Decoding", decodeMs, "own");
+  if (itemsMs !== undefined) add("Messages", itemsMs, "items");
+  return bars;
 }
 
-/** What the server has measured, and what it has not: its system, and its queues before and after. */
-function serverBars(from: number, ms: number | undefined, served: Partial<ServedTimings> | undefined): readonly Bar[] {
-  if (served === undefined) return [{ name: "Server", from, ms, kind: "server" }];
-  const { decodeMs, queueMs, handlerMs } = served;
-  const afterDecode = from + (decodeMs ?? 0);
-  return [
-    { name: "Server: validation", from, ms: decodeMs, kind: "own" },
-    { name: "Server: its turn", from: afterDecode, ms: queueMs, kind: "wait" },
-    { name: "Server: handler", from: afterDecode + (queueMs ?? 0), ms: handlerMs, kind: "server" },
-  ];
+interface AnswerParts {
+  readonly wireMs: number | undefined;
+  /** Where the server says nothing: all that is not the wire. */
+  readonly serverMs: number | undefined;
+  /** Where it does: what neither has measured. */
+  readonly restMs: number | undefined;
+}
+
+/** Divides the time between request and answer: the round-trip time is an estimate, of which no more can be true than there is room for. */
+function partsOf(
+  answerMs: number | undefined,
+  rttMs: number | undefined,
+  served: Partial<ServedTimings> | undefined,
+): AnswerParts {
+  if (answerMs === undefined) return { wireMs: undefined, serverMs: undefined, restMs: undefined };
+  const { decodeMs = 0, queueMs = 0, handlerMs = 0 } = served ?? {};
+  const left = Math.max(0, answerMs - decodeMs - queueMs - handlerMs);
+  const wireMs = rttMs === undefined ? undefined : Math.min(rttMs, left);
+  return { wireMs, serverMs: answerMs - (wireMs ?? 0), restMs: left - (wireMs ?? 0) };
 }

@@ -32,16 +32,18 @@ export function ChoiceField({ form, node, path, label, depth, field, aria }: Con
           </option>
         ))}
       </select>
-      <FieldView
-        key={index}
-        form={form}
-        node={node}
-        schema={choices[index]}
-        path={path}
-        label={label}
-        depth={depth + 1}
-        id={`${aria.id}-value`}
-      />
+      <div class="chosen">
+        <FieldView
+          key={index}
+          form={form}
+          node={node}
+          schema={choices[index]}
+          path={path}
+          label={label}
+          depth={depth + 1}
+          id={`${aria.id}-value`}
+        />
+      </div>
     </>
   );
 }

@@ -16,11 +16,10 @@ export interface FormViewProps {
   readonly text: string;
   readonly schema: JsonSchema;
   readonly onChange: (text: string) => void;
-  readonly onRun: () => void;
 }
 
 /** A form for a JSON text, made from its schema. The text is all that it knows: a field shows a value of the text, and writes it there. */
-export function FormView({ text, schema, onChange, onRun }: FormViewProps): JSX.Element {
+export function FormView({ text, schema, onChange }: FormViewProps): JSX.Element {
   const place = useRef<HTMLDivElement>(null);
   const written = useRef<string>();
   const generation = useRef(0);
@@ -68,15 +67,7 @@ export function FormView({ text, schema, onChange, onRun }: FormViewProps): JSX.
     },
   };
   return (
-    <div
-      class="form"
-      ref={place}
-      onKeyDown={(event) => {
-        if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
-        event.preventDefault();
-        onRun();
-      }}
-    >
+    <div class="form" ref={place}>
       <FieldView form={form} node={root} schema={schema} path={[]} label="Message" depth={0} />
     </div>
   );

@@ -1,0 +1,22 @@
+import { classHighlighter, highlightCode } from "@lezer/highlight";
+import { parser } from "@lezer/json";
+import type { ComponentChildren, JSX } from "preact";
+import { useMemo } from "preact/hooks";
+
+/** Characters of a text that is coloured; a longer one is shown as it is. */
+const MAX_COLOURED = 50_000;
+
+/** JSON in the colours of the editor. */
+export function JsonText({ text }: { readonly text: string }): JSX.Element {
+  const parts = useMemo(() => colouredParts(text), [text]);
+  return <>{parts}</>;
+}
+
+function colouredParts(text: string): ComponentChildren {
+  if (text.length > MAX_COLOURED) return text;
+  const parts: ComponentChildren[] = [];
+  const put = (code: string, classes: string): void =>
+    void parts.push(classes === "" ? code : <span class={classes}>{code}</span>);
+  highlightCode(text, parser.parse(text), classHighlighter, put, () => put("\n", ""));
+  return parts;
+}

@@ -1,0 +1,55 @@
+import { toBase64 } from "@quicrpc/core/transport";
+
+const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
+const INDENT = "  ";
+/** Characters of a list or an object that is written on one line. */
+const MAX_LINE = 80;
+/** Bytes that are written as numbers; more of them as base64. */
+const MAX_NUMBERS = 32;
+
+/** Writes a value as an expression of TypeScript. */
+export function typeScriptOf(value: unknown, indent: string = ""): string {
+  switch (typeof value) {
+    case "bigint":
+      return `${value}n`;
+    case "undefined":
+      return "undefined";
+    case "object":
+      return value === null ? "null" : objectText(value, indent);
+    default:
+      return JSON.stringify(value);
+  }
+}
+
+function objectText(value: object, indent: string): string {
+  const inner = (each: unknown): string => typeScriptOf(each, indent + INDENT);
+  if (value instanceof Date) return `new Date(${JSON.stringify(value.toISOString())})`;
+  if (value instanceof Uint8Array) return bytesText(value);
+  if (Array.isArray(value)) return enclosed("[", value.map(inner), "]", indent);
+  if (value instanceof Set)
+    return value.size === 0 ? "new Set()" : `new Set(${enclosed("[", Array.from(value, inner), "]", indent)})`;
+  if (value instanceof Map) {
+    const pairs = Array.from(value, ([key, each]) => `[${inner(key)}, ${inner(each)}]`);
+    return value.size === 0 ? "new Map()" : `new Map(${enclosed("[", pairs, "]", indent)})`;
+  }
+  const members = Object.entries(value).map(([name, each]) => `${nameText(name)}: ${inner(each)}`);
+  return members.length === 0 ? "{}" : enclosed("{ ", members, " }", indent);
+}
+
+/** `"__proto__": x` would be the object's prototype. */
+function nameText(name: string): string {
+  if (name === "__proto__") return '["__proto__"]';
+  return IDENTIFIER.test(name) ? name : JSON.stringify(name);
+}
+
+function bytesText(bytes: Uint8Array): string {
+  if (bytes.length <= MAX_NUMBERS) return `Uint8Array.of(${bytes.join(", ")})`;
+  return `Uint8Array.from(atob(${JSON.stringify(toBase64(bytes))}), (each) => each.charCodeAt(0))`;
+}
+
+function enclosed(open: string, parts: readonly string[], close: string, indent: string): string {
+  const line = open + parts.join(", ") + close;
+  if (line.length + indent.length <= MAX_LINE && !line.includes("\n")) return line;
+  const within = indent + INDENT;
+  return `${open.trim()}\n${parts.map((each) => `${within}${each},\n`).join("")}${indent}${close.trim()}`;
+}
