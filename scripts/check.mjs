@@ -16,6 +16,7 @@ const gates = [
   "lint:workflows",
   "size",
   "limits:check",
+  "reference:check",
   "layout:check",
   "cli:check",
   "snippets:check",
