@@ -17,6 +17,7 @@ const gates = [
   "size",
   "limits:check",
   "reference:check",
+  "figures:check",
   "layout:check",
   "cli:check",
   "snippets:check",
