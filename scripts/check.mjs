@@ -16,6 +16,8 @@ const gates = [
   "lint:workflows",
   "size",
   "limits:check",
+  "reference:check",
+  "figures:check",
   "layout:check",
   "cli:check",
   "snippets:check",

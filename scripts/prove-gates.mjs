@@ -246,6 +246,35 @@ const seeds = [
     expect: /docs\/limits\.md is not what the code says/,
   },
   {
+    what: "an option without a default, and one that the page does not have",
+    gate: "reference:check",
+    files: {
+      "packages/core/src/call/options.ts": (text) =>
+        text.replace(
+          "export interface CallOptions {",
+          "export interface CallOptions {\n  /** A seed. */\n  readonly seeded?: boolean;",
+        ),
+    },
+    expect: /the comment of seeded states no default[^]*docs\/options\.md is not what the code says/,
+  },
+  {
+    what: "a code of an error that nobody has declared",
+    gate: "reference:check",
+    files: {
+      "packages/quic/native/src/error.rs": (text) => text.replace('"ERR_QUIC_HTTP3"', '"ERR_QUIC_SEEDED"'),
+    },
+    expect: /no interface of codes has ERR_QUIC_SEEDED\nnothing fails with ERR_QUIC_HTTP3/,
+  },
+  {
+    what: "a figure that the kept results do not have",
+    gate: "figures:check",
+    files: {
+      "README.md": (text) =>
+        text.replace(/calls a second, 64 in flight \| [\d,]+/, "calls a second, 64 in flight | 999,999"),
+    },
+    expect: /README\.md is not what docs\/benchmarks\/results\.json says/,
+  },
+  {
     gate: "layout:check",
     files: {
       "packages/quic/native/src/layout.rs": (text) => text.replace("Drain = 6", "Drain = 7"),

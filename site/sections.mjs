@@ -16,7 +16,18 @@ export const SECTIONS = [
   { text: "Coming from", pages: ["from-trpc", "from-grpc", "from-socket-io"] },
   {
     text: "Reference",
-    pages: ["error-codes", "cli", "studio", "limits", "codecs", "guarantees", "platforms", "protocol", "glossary"],
+    pages: [
+      "options",
+      "error-codes",
+      "limits",
+      "cli",
+      "studio",
+      "codecs",
+      "guarantees",
+      "platforms",
+      "protocol",
+      "glossary",
+    ],
   },
   {
     text: "Inside",

@@ -17,7 +17,10 @@ export interface WebTransportConnectOptions
    * send them. Default: none.
    */
   readonly credentials?: Credentials;
-  /** Hashes of the certificates to trust (W3C WebTransport §9.4): ECDSA P-256, valid now, for at most 14 days. */
+  /**
+   * Hashes of the certificates to trust (W3C WebTransport §9.4): ECDSA P-256, valid now, for at most 14 days. Default: none, the browser's roots are
+   * trusted.
+   */
   readonly serverCertificateHashes?: readonly CertificateHash[];
   /**
    * Runs the protocol over each transport. Default: `createClientSession`. A page that serves calls too, or compresses, has

@@ -30,7 +30,7 @@ const DEFAULT_FALLBACK_MS = 1500;
 export interface FallbackOptions {
   /** The transport to fall back to. Default: a WebSocket. */
   readonly transport?: PageTransportProvider;
-  /** Default: `wss:` for a WebSocket, with the same host, port and path. */
+  /** Where the fallback connects to. Default: `wss:` for a WebSocket, with the same host, port and path. */
   readonly url?: string | URL;
   /**
    * Carries calls where neither the first nor the fallback works, as behind proxies that let pass nothing but requests: `httpTransport()` of
@@ -45,7 +45,7 @@ export interface FallbackOptions {
   /**
    * When `connect` tries the first again while the fallback is in use: first after some 5 s, then after twice as long each
    * time, up to 5 minutes, and when the network is back. New calls go to it once it has answered; those in progress finish
-   * on the fallback. `false`: not before the fallback is lost.
+   * on the fallback. `false`: not before the fallback is lost. Default: `{ initialMs: 5000, maxMs: 300_000, factor: 2 }`.
    */
   readonly retry?: Partial<Backoff> | false;
   /**
@@ -58,13 +58,16 @@ export interface FallbackOptions {
 
 /** How a page finds its server. */
 export interface ReachOptions {
-  /** Hashes of the certificates to trust (W3C WebTransport §9.4): ECDSA P-256, valid now, for at most 14 days. */
+  /**
+   * Hashes of the certificates to trust (W3C WebTransport §9.4): ECDSA P-256, valid now, for at most 14 days. Default: none, the browser's roots are
+   * trusted.
+   */
   readonly serverCertificateHashes?: readonly CertificateHash[] | undefined;
   /** The transport that is tried first. Default: the browser's own WebTransport. */
   readonly transport?: PageTransportProvider | undefined;
   /**
    * The WebSocket, or another transport, that is used where WebTransport is missing, refused or does not answer; `false` for none. Browsers trust
-   * no hash of a certificate there: theirs must be one that the browser trusts by itself.
+   * no hash of a certificate there: theirs must be one that the browser trusts by itself. Default: a WebSocket.
    */
   readonly fallback?: FallbackOptions | false | undefined;
 }
@@ -78,6 +81,7 @@ export interface DialOptions<Context = unknown> extends Omit<SessionOptions<Cont
   readonly credentials?: Credentials;
   /** Milliseconds for all that is tried. Default 10,000. */
   readonly timeoutMs?: number;
+  /** Aborting ends the attempt with the signal's reason. Default: none. */
   readonly signal?: AbortSignal;
 }
 

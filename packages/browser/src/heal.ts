@@ -11,7 +11,7 @@ export const DEFAULT_TIMEOUT_MS = 10_000;
 export interface HealingOptions extends Omit<ConnectionOptions, "isPermanent"> {
   /** Milliseconds for each attempt, and for all that is tried until the first session is ready. Default 10,000. */
   readonly timeoutMs?: number;
-  /** Stops connecting; without effect once the first session is ready. */
+  /** Stops connecting; without effect once the first session is ready. Default: none. */
   readonly signal?: AbortSignal;
 }
 

@@ -1,7 +1,24 @@
 import { TransportError } from "@quicrpc/core";
 
-/** How a page did not reach its server: nothing answered in time, every transport failed, or the page forbids them all. */
-export type UnreachedCode = "ETIMEDOUT" | "ERR_UNREACHABLE" | typeof FORBIDDEN;
+/** How a page did not reach its server; docs/error-codes.md is written from the comments. */
+interface UnreachedCodes {
+  /** In a page: nothing answered in time. */
+  readonly ETIMEDOUT: "page";
+  /**
+   * In a page: every transport failed. The message says how.
+   *
+   * Is the server running, is its certificate trusted, do its `allowedOrigins` have this page?
+   */
+  readonly ERR_UNREACHABLE: "page";
+  /**
+   * The page's Content-Security-Policy forbids every transport.
+   *
+   * Add the server to `connect-src`.
+   */
+  readonly ERR_FORBIDDEN: "page";
+}
+
+export type UnreachedCode = keyof UnreachedCodes;
 
 export const FORBIDDEN = "ERR_FORBIDDEN";
 

@@ -6,8 +6,17 @@ import type { DevCertificate, DialOptions } from "@quicrpc/node";
 import { type Command, InvalidArgumentError } from "commander";
 import { colorsFor } from "./report.js";
 
-/** Exit codes of the commands that call a server. */
-export const EXIT = { ok: 0, failed: 1, usage: 2, noSession: 3 } as const;
+/** Exit codes of the command; docs/error-codes.md is written from the comments. */
+export const EXIT = {
+  /** Done. */
+  ok: 0,
+  /** It failed: a call has an error, a schema is wrong, a file is stale, a change breaks somebody. */
+  failed: 1,
+  /** Wrong usage: an argument that does not exist or does not fit. */
+  usage: 2,
+  /** There is no session with the server. */
+  noSession: 3,
+} as const;
 
 /** How a server is reached and trusted. */
 export interface TargetOptions {

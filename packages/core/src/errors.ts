@@ -2,25 +2,90 @@ import { Metadata, type MetadataInit } from "./metadata.js";
 
 /**
  * The status codes, gRPC's sixteen, spelled as Connect does. A code's index is its number on the wire, in error frames
- * and in stream resets; 0 is success.
+ * and in stream resets; 0 is success. Each comment says when a call fails so, and then what the caller does about it:
+ * docs/error-codes.md is written from them.
  */
 const CODES = [
   "ok",
+  /**
+   * The caller aborted its `signal`, or left a stream.
+   *
+   * Nothing.
+   */
   "cancelled",
+  /**
+   * The answer has a code that this side does not know, or something else answered, such as a proxy.
+   *
+   * Look at `cause`.
+   */
   "unknown",
+  /**
+   * A message does not fit its schema. The message of the error names the field.
+   *
+   * Mend the input.
+   */
   "invalid_argument",
+  /**
+   * `timeoutMs` or `deadline` is over.
+   *
+   * Wait longer, or see what the handler waits for.
+   */
   "deadline_exceeded",
+  /** The handler says so. */
   "not_found",
+  /** The handler says so. */
   "already_exists",
+  /**
+   * The handler, an interceptor or `authenticate` says so.
+   *
+   * Ask for the permission. The same call fails again.
+   */
   "permission_denied",
+  /**
+   * A [limit](limits.md) is reached, which the message of the error names.
+   *
+   * Send less, or raise the limit on both sides.
+   */
   "resource_exhausted",
+  /** The handler says so, or throws a declared error without a code. */
   "failed_precondition",
+  /**
+   * The handler says so. A call of a method that is `once` has an unknown outcome.
+   *
+   * Begin the whole task again.
+   */
   "aborted",
+  /** The handler says so, or a stream cannot go on after the caller's cursor. */
   "out_of_range",
+  /**
+   * The peer does not serve this method. `hint` says what it serves.
+   *
+   * Generate the client again, or mount the router.
+   */
   "unimplemented",
+  /**
+   * The handler failed. The server's `onError` has the exception.
+   *
+   * Look there.
+   */
   "internal",
+  /**
+   * The session is lost, or the server drains or sheds load.
+   *
+   * With `refused: true` call again. Otherwise call again only what is idempotent.
+   */
   "unavailable",
+  /**
+   * The peer's answer cannot be read, or items of a stream are missing.
+   *
+   * Compare the versions of the schema.
+   */
   "data_loss",
+  /**
+   * `authenticate` refused the client, or a token is missing or too old.
+   *
+   * Sign in.
+   */
   "unauthenticated",
 ] as const;
 
@@ -48,17 +113,17 @@ const RPC_ERROR: symbol = Symbol.for("quicrpc.RpcError");
 
 /** Fields of an `RpcError` beside its code and message. */
 export interface RpcErrorOptions {
-  /** The error's name in the method's schema; `rpcError` sets it. Sent only where the method declares it. */
+  /** The error's name in the method's schema; `rpcError` sets it. Sent only where the method declares it. Default: none. */
   readonly reason?: string | undefined;
-  /** Anything the codec can carry; it reaches the peer. */
+  /** Anything the codec can carry; it reaches the peer. Default: none. */
   readonly details?: unknown;
-  /** Reaches the peer as trailers. */
+  /** Reaches the peer as trailers. Default: none. */
   readonly metadata?: MetadataInit | undefined;
-  /** No handler was entered. Only the runtime says so to a peer. */
+  /** No handler was entered. Only the runtime says so to a peer. Default false. */
   readonly refused?: boolean | undefined;
-  /** The error that led to this one. It is not sent to the peer. */
+  /** The error that led to this one. It is not sent to the peer. Default: none. */
   readonly cause?: unknown;
-  /** A sentence about what can be done. It is not sent to the peer. */
+  /** A sentence about what can be done. It is not sent to the peer. Default: none. */
   readonly hint?: string | undefined;
 }
 

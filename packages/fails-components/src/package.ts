@@ -91,12 +91,38 @@ export const FAILS_STREAMS: Readonly<Record<string, number>> = {
   initialUnidirectionalStreams: 1,
 };
 
+/** Codes of errors that are this package's own; docs/error-codes.md is written from the comments. */
+interface FailsErrorCodes {
+  /**
+   * `@fails-components/webtransport` is not installed, or cannot be loaded.
+   *
+   * `npm install @fails-components/webtransport@1.6`
+   */
+  readonly ERR_FAILS_MISSING: "fails";
+  /**
+   * The package's version is not supported.
+   *
+   * Install 1.6.
+   */
+  readonly ERR_FAILS_VERSION: "fails";
+  /**
+   * HTTP/3 was asked for, and the package cannot use it here.
+   *
+   * Install `@fails-components/webtransport-transport-http3-quiche`, or leave `httpVersion` out.
+   */
+  readonly ERR_FAILS_HTTP3: "fails";
+  /** The server does not speak this protocol in its WebTransport sessions. */
+  readonly ERR_FAILS_PROTOCOL: "fails";
+  /** The server refused the session, with `status` where it said one. */
+  readonly ERR_FAILS_REFUSED: "fails";
+}
+
 /** An error of this transport; `code` says what to do about it. `permanent`: trying again will hardly mend it. */
 export function failsError(
-  code: string,
+  code: keyof FailsErrorCodes,
   message: string,
   { cause, permanent = true }: { readonly cause?: unknown; readonly permanent?: boolean } = {},
-): Error & { code: string; permanent: boolean } {
+): Error & { code: keyof FailsErrorCodes; permanent: boolean } {
   return Object.assign(new Error(message, cause === undefined ? undefined : { cause }), { code, permanent });
 }
 

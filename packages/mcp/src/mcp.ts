@@ -15,7 +15,11 @@ import { isObject } from "./tool-schema.js";
 import { createToolServer, type ToolServerInfo } from "./tool-server.js";
 
 /** Options of `mcp`. */
-export interface McpOptions extends Partial<ToolServerInfo> {
+export interface McpOptions extends Omit<Partial<ToolServerInfo>, "name" | "version"> {
+  /** The server's name, for the client. Default: "quicrpc". */
+  readonly name?: string;
+  /** The server's version, for the client. Default: "0.0.0". */
+  readonly version?: string;
   /** Where clients connect. Default: "/mcp". */
   readonly path?: string;
 }

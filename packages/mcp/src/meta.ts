@@ -6,9 +6,9 @@ export interface McpTool {
   readonly title?: string;
   /** Says to the model what the tool does. Default: `meta.description`, or the method's comment. */
   readonly description?: string;
-  /** Calls may overwrite or delete something. */
+  /** Calls may overwrite or delete something. Default: nothing is said of it. */
   readonly destructive?: boolean;
-  /** Calls reach beyond the services' own data, such as the web. */
+  /** Calls reach beyond the services' own data, such as the web. Default: nothing is said of it. */
   readonly openWorld?: boolean;
   /** Items of a server stream that one result holds at most; then the call is ended. Default: 1000. */
   readonly maxItems?: number;

@@ -6,12 +6,13 @@ import { createToolServer, type ToolServerInfo } from "./tool-server.js";
 
 /** Options of `serveToolsOverStdio`. */
 export interface StdioOptions extends ToolServerInfo {
-  /** Options of the calls that ask for the tools. */
+  /** Options of the calls that ask for the tools. Default: none. */
   readonly reflection?: CallOptions;
   /** Bytes of the items of a stream that one result holds, about. Default: 4 MiB. */
   readonly maxResultBytes?: number;
-  /** Default: the process's standard input and output. */
+  /** Carries the messages of the protocol. Default: the process's standard input and output. */
   readonly transport?: NonNullable<ServeStdioOptions["transport"]>;
+  /** Called with errors of the protocol. Default: none. */
   readonly onError?: (error: Error) => void;
 }
 

@@ -4,10 +4,13 @@ import type { Tool } from "./tool.js";
 
 /** How a server of tools calls itself. */
 export interface ToolServerInfo {
+  /** The server's name, for the client. */
   readonly name: string;
+  /** The server's version, for the client. */
   readonly version: string;
+  /** A name for people. Default: `name`. */
   readonly title?: string;
-  /** How the tools are used together, for the model. */
+  /** How the tools are used together, for the model. Default: none. */
   readonly instructions?: string;
 }
 

@@ -6,13 +6,17 @@ import { NatsBus } from "./nats-bus.js";
 
 /** Options of `natsTopics`. */
 export interface NatsTopicsOptions extends Omit<TopicsOptions, "bus"> {
-  /** Addresses of NATS servers, as `"nats.example.com:4222"`. */
+  /** Addresses of NATS servers, as `"nats.example.com:4222"`. Another is tried when one is lost. */
   readonly servers: string | readonly string[];
-  /** Further options of the client of NATS: credentials, TLS, its name. */
+  /** Further options of the client of NATS: credentials, TLS, its name. Default: none. */
   readonly connection?: Omit<NodeConnectionOptions, "servers" | "noEcho"> | undefined;
-  /** Keeps topics with history in a stream of JetStream, which takes the package `@nats-io/jetstream`. Default: such topics are refused. */
+  /**
+   * Keeps topics with history in a stream of JetStream: `true`, or `{ stream, maxMessages, maxAgeMs, maxBytes, replicas }`, by default `quicrpc-topics` with the
+   * last 1000 messages of each topic, a day and 1 GiB. The stream is made where there is none of that name, and left as it is otherwise. It takes the package
+   * `@nats-io/jetstream` and NATS servers of 2.10 or later with `jetstream` on. Default: such topics are refused.
+   */
   readonly history?: true | NatsHistory | undefined;
-  /** The beginning of topics' names on the NATS server, as `"app.topics"`. Default: nothing. */
+  /** The beginning of topics' names on the NATS server, as `"app.topics"`, for several applications at one. Default: nothing. */
   readonly prefix?: string | undefined;
   /**
    * Milliseconds that the server has to confirm a message, after which `publish` fails, and that it may be out of reach before subscriptions are

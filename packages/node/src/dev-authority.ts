@@ -19,7 +19,7 @@ export interface DevAuthority {
 
 /** Options of `devAuthority`. */
 export interface DevAuthorityOptions {
-  /** Host names and addresses beside localhost, 127.0.0.1 and ::1. */
+  /** Host names and addresses beside localhost, 127.0.0.1 and ::1. Default: none. */
   readonly hosts?: readonly string[];
   /** Where it is kept. Default: the user's cache folder. */
   readonly directory?: string;

@@ -26,15 +26,16 @@ import { reachable, transportUrl } from "./urls.js";
 export interface DialOptions<Context = unknown>
   extends Omit<SessionOptions<Context>, "credentials">,
     Omit<TransportDialOptions, "credentials" | "transport"> {
-  /** Timeouts, windows and stream limits of a QUIC connection. */
+  /** Timeouts, windows and stream limits of a QUIC connection. Default: `DEFAULT_TRANSPORT` of `@quicrpc/quic`. */
   readonly transport?: QuicOptions;
   /**
    * Credentials of this client over any transport: a token, or a function that returns one, for each session and before it expires. They go in the
    * session's greeting, and `authenticate` of the server gets them as `Peer.credentials`. Default: none.
    */
   readonly credentials?: Credentials;
+  /** What the server may cost this side at most, beside the defaults (docs/limits.md). Default: `DEFAULT_LIMITS`. */
   readonly limits?: NonNullable<SessionOptions<Context>["limits"]>;
-  /** Around each call made; the first is the outermost. Those around what is served go into `interceptRouter`. */
+  /** Around each call made; the first is the outermost. Those around what is served go into `interceptRouter`. Default: none. */
   readonly interceptors?: readonly Interceptor[];
   /** Transports beside the built-in ones; the first that takes the URL's scheme is used. Default: none. */
   readonly transports?: readonly TransportProvider[];

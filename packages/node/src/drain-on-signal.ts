@@ -12,7 +12,7 @@ const LONG_MS = 1000;
 export interface DrainOnSignalOptions extends ServerDrainOptions {
   /** Default: SIGTERM, as orchestrators send it, and SIGINT, as Ctrl-C does. */
   readonly signals?: readonly NodeJS.Signals[];
-  /** Closed after the server, such as the connections that its handlers call others by: they would keep the process running. */
+  /** Closed after the server, such as the connections that its handlers call others by: they would keep the process running. Default: nothing. */
   readonly close?: readonly { close(): unknown }[];
 }
 

@@ -31,7 +31,7 @@ export interface ServeOptions<Context = unknown>
   /**
    * URLs to listen on: `quic://0.0.0.0:4433`, `tls://[::]:4434`, `wss://0.0.0.0:443/rpc`, or without encryption
    * `tcp://`, `ws://`, `http://` and `unix:/path`. The port 0 takes a free one. `systemd:` takes the sockets that systemd has passed, each of which is called by
-   * its scheme (`FileDescriptorName=quic`); `systemd:wss/rpc` those of that name, with a path.
+   * its scheme (`FileDescriptorName=quic`); `systemd:wss/rpc` those of that name, with a path. Default: `quic://` at `host` and `port`.
    */
   readonly listen?: string | URL | readonly (string | URL)[];
   /**
@@ -55,7 +55,7 @@ export interface ServeOptions<Context = unknown>
   readonly transports?: readonly TransportProvider[];
   /**
    * Certificate chain and private key in PEM, or several, chosen by name; `devCertificate()` makes one for development.
-   * Not needed for `tcp://`, `ws://` and `unix:`.
+   * Not needed for `tcp://`, `ws://` and `unix:`. Default: none.
    */
   readonly tls?: ServerCertificateOptions | readonly ServerCertificateOptions[];
   /**
@@ -69,8 +69,9 @@ export interface ServeOptions<Context = unknown>
    * has a `serverId` of its own; its workers share it. Default: ids say nothing to a balancer.
    */
   readonly connectionIds?: ConnectionIdOptions;
-  /** Asks clients for a certificate (mutual TLS): `Peer.certificate`. */
+  /** Asks clients for a certificate (mutual TLS): `Peer.certificate`. Default: none are asked for. */
   readonly clientCertificates?: ClientCertificateOptions;
+  /** What is served: the routers that generated code makes of handlers. Two with the same service or method collide, which is a `TypeError`. */
   readonly routers: readonly Router<Context>[];
   /**
    * Serves by so many processes, "auto" by one for each core: each runs this same program, and in it this call serves. The process
@@ -88,11 +89,12 @@ export interface ServeOptions<Context = unknown>
    * again; clients of this library only make calls of idempotent methods so. `Peer.earlyData` tells. Default false.
    */
   readonly earlyData?: boolean;
-  /** Around each call served; the first is the outermost. Those of one router alone go into `interceptRouter`. */
+  /** Around each call served; the first is the outermost. Those of one router alone go into `interceptRouter`. Default: none. */
   readonly interceptors?: readonly Interceptor[];
   /**
    * Decides who may have a session, before anything of it is read, within `limits.maxHandshakeMs`. What it returns is
    * `context.connection` in handlers. An `RpcError` refuses the session, and is what its calls fail with.
+   * Default: everybody may, and `connection` is undefined.
    */
   readonly authenticate?: Authenticate<Context>;
   /** Refuses calls, as safe to make again elsewhere, rather than serving them late. Default: none. */
@@ -133,15 +135,15 @@ export interface ServeOptions<Context = unknown>
   readonly subjectOf?: (connection: Context) => string | undefined;
   /** Milliseconds after the expiry that calls in progress still have, streams among them. Default: 10,000. */
   readonly expiryGraceMs?: number;
-  /** Called with each new session: to call the client, or to wait for its end. */
+  /** Called with each new session: to call the client, or to wait for its end. Default: none. */
   readonly onSession?: (session: Session, peer: Peer) => void;
-  /** Called with each session that has ended. */
+  /** Called with each session that has ended. Default: none. */
   readonly onSessionEnd?: (end: SessionEnd, peer: Peer) => void;
-  /** Called with each session that was refused. */
+  /** Called with each session that was refused. Default: none. */
   readonly onRefused?: (error: RpcError, peer: Peer) => void;
   /**
    * Timeouts, windows and stream limits of QUIC connections; `maxSessions`, `maxHandshakes` and `maxHandshakesPerAddress` hold for each
-   * listener of any kind.
+   * listener of any kind. Default: `DEFAULT_TRANSPORT` of `@quicrpc/quic`.
    */
   readonly transport?: QuicListenOptions;
 }

@@ -15,7 +15,7 @@ export interface CertificateFiles {
 export interface WatchTlsOptions {
   /** Milliseconds between two looks. Default 10,000. */
   readonly everyMs?: number;
-  /** Called when the server has taken new certificates. */
+  /** Called when the server has taken new certificates. Default: none. */
   readonly onUpdate?: () => void;
   /**
    * Called once for each state of the files that cannot be used, when two looks in a row have found it: certificate and key may

@@ -4,7 +4,7 @@ import { callAttributes, outcomeAttributes } from "./attributes.js";
 
 /** Options of `metrics`. */
 export interface MetricsOptions {
-  /** Default: the global one. */
+  /** The provider that makes histograms. Default: the global one. */
   readonly meterProvider?: MeterProvider;
 }
 

@@ -18,7 +18,7 @@ type Propagator = Pick<TextMapPropagator, "inject" | "extract">;
 
 /** Options of `tracing`. */
 export interface TracingOptions {
-  /** Default: the global one. */
+  /** The provider that makes spans. Default: the global one. */
   readonly tracerProvider?: TracerProvider;
   /** Puts the trace into a call's metadata, and takes it out. Default: the global one, W3C Trace Context as a rule. */
   readonly propagator?: Propagator;

@@ -18,12 +18,15 @@ import { type ClientTlsOptions, encodeClientTls } from "./tls-options.js";
 export interface ConnectOptions {
   /** A host name or an IP address, in brackets or not. */
   host: string;
+  /** The server's UDP port. */
   port: number;
   /** The name the certificate must be for. Default: `host`. */
   serverName?: string;
   /** Protocols offered, in order of preference (RFC 7301). At least one. */
   alpn: string[];
+  /** Whom to trust, and who this side is. Default: the system's roots, and no certificate. */
   tls?: ClientTlsOptions;
+  /** Timeouts, windows and limits (docs/limits.md). Default: `DEFAULT_TRANSPORT`. */
   transport?: TransportOptions;
   /**
    * Keeps the server's session tickets in this endpoint and resumes with them. Where the server takes early data, the
@@ -31,7 +34,7 @@ export interface ConnectOptions {
    * (0-RTT). Whoever records that flight can send it again: write only what may happen twice. Default false.
    */
   earlyData?: boolean;
-  /** Aborts the attempt; the promise then rejects with the signal's reason. */
+  /** Aborts the attempt; the promise then rejects with the signal's reason. Default: none. */
   signal?: AbortSignal;
   /** Time for name resolution and handshake together. Default 10,000. */
   handshakeTimeoutMs?: number;

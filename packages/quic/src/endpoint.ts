@@ -27,22 +27,23 @@ export interface WebTransportListenOptions {
 
 /** Options of `Endpoint.listen`. */
 export interface ListenOptions extends ServerTlsOptions {
-  /** Protocols served as raw QUIC, in order of preference (RFC 7301). At least one, or `webTransport`. */
+  /** Protocols served as raw QUIC, in order of preference (RFC 7301). At least one, or `webTransport`. Default: none. */
   alpn?: string[];
-  /** Serves WebTransport over HTTP/3 as well (ALPN `h3`). Its sessions go to `onSession` too, as `WebTransportSession`. */
+  /** Serves WebTransport over HTTP/3 as well (ALPN `h3`). Its sessions go to `onSession` too, as `WebTransportSession`. Default: it is not served. */
   webTransport?: WebTransportListenOptions;
   /**
    * Takes requests of plain HTTP/3 on the connections of `webTransport`, which it needs. A connection counts as a session from its first
    * request on. Default: such requests are answered with status 404.
    */
   onHttpRequest?: (request: HttpRequest) => void;
+  /** Timeouts, windows and limits (docs/limits.md). Default: `DEFAULT_TRANSPORT`. */
   transport?: ListenTransportOptions;
   /**
    * Who says that a session is one. "manual": the application, by `session.admit()`. Until then it counts as a handshake, its peer
    * may send 64 KiB and open 16 streams in either direction, and nothing of that is read. Default "automatic".
    */
   admission?: "automatic" | "manual";
-  /** Called for each client whose handshake failed by TLS: no common protocol, a certificate that either side refused. */
+  /** Called for each client whose handshake failed by TLS: no common protocol, a certificate that either side refused. Default: none. */
   onHandshakeError?: (error: QuicError) => void;
 }
 

@@ -1,10 +1,15 @@
+import type { QuicErrorCode } from "./error-codes.js";
+
 /** Where an error arose. */
 export type QuicErrorSource = "session" | "stream" | "tls" | "system" | "usage";
+
+/** A code of the operating system or the resolver, such as "EADDRINUSE". */
+export type SystemCode = string & Record<never, never>;
 
 /** Fields of a `QuicError`. */
 export interface QuicErrorInit {
   source: QuicErrorSource;
-  code: string;
+  code: QuicErrorCode | SystemCode;
   message: string;
   streamErrorCode?: number | undefined;
   closeCode?: number | undefined;
@@ -14,13 +19,13 @@ export interface QuicErrorInit {
 }
 
 /**
- * Every error of this package. `code` is stable: a system code (`EADDRINUSE`) or one of the `ERR_QUIC_` codes listed in
- * docs/tuning.md.
+ * Every error of this package. `code` is stable: a system code (`EADDRINUSE`), or one of this package's own, which docs/error-codes.md
+ * lists.
  */
 export class QuicError extends Error {
   override readonly name: string = "QuicError";
   readonly source: QuicErrorSource;
-  readonly code: string;
+  readonly code: QuicErrorCode | SystemCode;
   /** The application code of RESET_STREAM or STOP_SENDING, 0 to 2^32-1; null for every other error. */
   readonly streamErrorCode: number | null;
   /** The application code of CONNECTION_CLOSE, where there was one. */
@@ -43,7 +48,7 @@ export class QuicError extends Error {
 
 /** Options of the constructor of `WebTransportError` (W3C WebTransport §11). */
 export interface WebTransportErrorOptions {
-  /** Default "stream". */
+  /** Whether the stream failed or its session. Default "stream". */
   source?: "stream" | "session";
   /** 0 to 2^32-1. Default null. */
   streamErrorCode?: number | null;

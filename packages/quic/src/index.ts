@@ -10,10 +10,12 @@ export {
   type WebTransportListenOptions,
 } from "./endpoint.js";
 export { HttpRequest } from "./http-request.js";
+export type { QuicErrorCode, QuicErrorCodes } from "./error-codes.js";
 export {
   QuicError,
   type QuicErrorInit,
   type QuicErrorSource,
+  type SystemCode,
   WebTransportError,
   type WebTransportErrorOptions,
 } from "./errors.js";

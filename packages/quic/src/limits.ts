@@ -3,53 +3,56 @@ import { SETTINGS } from "./native-layout.js";
 
 /** Settings of a session's transport. What is left out has the default of `DEFAULT_TRANSPORT`. */
 export interface TransportOptions {
-  /** A session without any packet from the peer for this long is lost (RFC 9000 §10.1). 0: never. The smaller of both sides' values counts. */
+  /** Milliseconds without any packet from the peer after which a session is lost (RFC 9000 §10.1). 0: never. The smaller of both sides' values counts. */
   idleTimeoutMs?: number;
-  /** Sends a PING after this long without traffic, so that the session does not idle out. 0: off. */
+  /** Milliseconds without traffic after which a PING is sent, so that the session does not idle out. 0: off. */
   keepAliveIntervalMs?: number;
   /**
    * Streams the peer may have open at once, at first (MAX_STREAMS, RFC 9000 §4.6). Memory is reserved for each, so a
    * session starts low and the limit doubles while the peer uses half of it.
    */
   maxStreams?: number;
-  /** The same for unidirectional streams. */
+  /** Unidirectional streams the peer may have open at once, at first. The limit grows as `maxStreams` does. */
   maxUniStreams?: number;
-  /** Where that growth ends, for each direction. Default: 4096, or `maxStreams` where that is given. */
+  /** Streams at which the growth of `maxStreams` and `maxUniStreams` ends. Default: 4096, or `maxStreams` where that is given: it is fixed then. */
   maxStreamsCeiling?: number;
-  /** Bytes a peer may send on one stream ahead of what is read (RFC 9000 §4.1). */
+  /** Bytes a peer may send on one stream ahead of what is read (RFC 9000 §4.1). It does not grow. */
   streamReceiveWindow?: number;
   /**
    * Bytes a peer may send on the whole session ahead of what is read, at first. It doubles while it is used up within two
    * round trips, so that a fast reader on a long path is not held up and a slow one holds little.
    */
   receiveWindow?: number;
-  /** Where that growth ends. Default: 24 MiB, or `receiveWindow` where that is given. */
+  /** Bytes at which the growth of `receiveWindow` ends. Default: 24 MiB, or `receiveWindow` where that is given: it is fixed then. */
   receiveWindowCeiling?: number;
   /** Bytes of a session sent or about to be sent, and not acknowledged. */
   sendWindow?: number;
   /** Bytes waiting on one stream beyond the send window, above which `write` returns false. */
   highWaterMark?: number;
-  /** The round-trip time assumed before the first measurement. 0: 333 (RFC 9002 §6.2.2), and 50 to this machine itself. */
+  /** Milliseconds of the round-trip time that is assumed before the first measurement. 0: 333 (RFC 9002 §6.2.2), and 50 to this machine itself. Lower it only where the path is known. */
   initialRttMs?: number;
-  /** Asks the peer to acknowledge within this time, where it supports the ACK frequency extension. 0: its own choice, usually 25 ms. */
+  /**
+   * Milliseconds within which the peer is asked to acknowledge, where it supports the ACK frequency extension: a last packet that is lost is repaired that
+   * much sooner. 0: its own choice, usually 25 ms.
+   */
   maxAckDelayMs?: number;
   /**
-   * "steady" is CUBIC that takes a loss for congestion only when packets wait in a queue, or when more are lost than
-   * chance explains.
+   * When this side slows down. "steady" is CUBIC that takes a loss for congestion only when packets wait in a queue, or when more are lost than
+   * chance explains. "cubic" and "newreno" slow down at each loss. "bbr" goes by measured bandwidth.
    */
   congestionControl?: "steady" | "cubic" | "newreno" | "bbr";
   /**
    * Whether small flights (a few packets in a round trip) are sent a second time, 2 ms later, so that a lost packet
    * costs no repair: "afterLoss" while packets were lost in the last 30 s. Where 0.5% of packets are lost, flights of up to
    * 256 packets that leave half of the congestion window free are, too. Large transfers and steady streams are never sent
-   * twice, and nothing is on paths with a round trip below 4 ms.
+   * twice, and nothing is on paths with a round trip below 4 ms. "off" saves those bytes.
    */
   redundancy?: "off" | "afterLoss" | "always";
   /** Bytes of datagrams that wait on either side: received and not yet delivered, or not yet sent. 0: no datagrams. */
   datagramBuffer?: number;
   /**
    * Bytes of the largest UDP payload that the path is probed for (RFC 8899). 0: 1452, and 8952 to this machine itself.
-   * Give 8952 on a network that carries packets of 9,000 bytes.
+   * Give 8952 on a network that carries packets of 9,000 bytes: bulk then costs half the CPU time, many small messages two thirds.
    */
   maxUdpPayload?: number;
 }
@@ -58,7 +61,7 @@ export interface TransportOptions {
 export interface ListenTransportOptions extends TransportOptions {
   /**
    * Sessions accepted at once, those of WebTransport included, of which one connection may carry several. Further peers are
-   * refused (CONNECTION_REFUSED, status 503).
+   * refused (CONNECTION_REFUSED, status 503). As many connections again may be closing or draining (RFC 9000 §10.2).
    */
   maxSessions?: number;
   /** Sessions and handshakes of one source: an IPv4 address or an IPv6 /64. 0: no limit. From half of it on, its peers must prove their address. */
@@ -73,7 +76,7 @@ export interface ListenTransportOptions extends TransportOptions {
    * on, its peers must prove their address (Retry). The more handshakes other addresses have in progress, the fewer this address may have. Sessions do not count. Default: a quarter of `maxHandshakes`.
    */
   maxHandshakesPerAddress?: number;
-  /** Milliseconds after which such a connection is closed. */
+  /** Milliseconds after which a connection that carries no session yet is closed. */
   handshakeTimeoutMs?: number;
   /** Handshakes in progress from which on peers must prove their address first, for one round trip more (Retry, RFC 9000 §8.1.2). Default: half of `maxHandshakes`. 0: always. */
   retryThreshold?: number;

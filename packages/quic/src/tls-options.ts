@@ -3,18 +3,19 @@ import { packFields } from "./native.js";
 
 /** A certificate chain and its private key, both PEM. */
 export interface CertificateOptions {
-  /** Leaf first, then intermediates. */
+  /** The certificate chain in PEM: the leaf first, then intermediates. Default: none. */
   cert: string | Uint8Array;
+  /** The private key of the first certificate, in PEM. Default: none. */
   key: string | Uint8Array;
 }
 
 /** Whom a client trusts, and who it is. Without `ca` and `serverCertificateHashes` it trusts the system's roots. */
 export interface ClientTlsOptions extends Partial<CertificateOptions> {
-  /** Trust these roots only: PEM, one or more certificates. */
+  /** Trust these roots only: PEM, one or more certificates. Default: the system's roots. */
   ca?: string | Uint8Array;
   /**
    * Trust these leaf certificates only, by the SHA-256 of their DER encoding (W3C WebTransport §6.10). Each must have an
-   * ECDSA P-256 key, be valid now, and for at most 14 days altogether. The server name is not checked.
+   * ECDSA P-256 key, be valid now, and for at most 14 days altogether. The server name is not checked. Default: none.
    */
   serverCertificateHashes?: { algorithm: "sha-256"; value: ArrayBuffer | ArrayBufferView }[];
 }
@@ -37,6 +38,7 @@ export interface ClientCertificateOptions {
 export interface ServerTlsOptions {
   /** One certificate, or several, chosen by the name that the client asks for; the first is for every other name. */
   tls: ServerCertificateOptions | readonly ServerCertificateOptions[];
+  /** Asks clients for a certificate (mutual TLS). Default: none is asked for. */
   clientCertificates?: ClientCertificateOptions;
   /**
    * Lets clients resume sessions, and send data before the handshake is complete (0-RTT). `onSession` then comes before
@@ -47,7 +49,7 @@ export interface ServerTlsOptions {
   /**
    * Lets clients resume sessions that another process began: 32 secret bytes each, the same in all of them. The first
    * seals tickets and all open them, so that keys can be rotated with `updateTls`. Excludes `earlyData`, whose tickets
-   * must be known to be fresh.
+   * must be known to be fresh. Default: tickets are this process's alone.
    */
   ticketKeys?: readonly Uint8Array[];
 }

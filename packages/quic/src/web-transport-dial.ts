@@ -16,17 +16,19 @@ const H3_NO_ERROR = 0x100;
 
 /** Options of `connectWebTransport`. */
 export interface WebTransportConnectOptions {
-  /** Subprotocols, in order of preference. */
+  /** Subprotocols, in order of preference. Default: none. */
   protocols?: readonly string[];
-  /** Further header fields of the request, such as `authorization` or `origin`. */
+  /** Further header fields of the request, such as `authorization` or `origin`. Default: none. */
   headers?: HeaderFields;
+  /** Whom to trust, and who this side is. Default: the system's roots, and no certificate. */
   tls?: ClientTlsOptions;
   /** The name the certificate must be for. Default: the URL's host. */
   serverName?: string;
+  /** Timeouts, windows and limits (docs/limits.md). Default: `DEFAULT_TRANSPORT`. */
   transport?: TransportOptions;
-  /** Whether the session may share a connection with others to the same server and with the same options. */
+  /** Whether the session may share a connection with others to the same server and with the same options. Default false. */
   allowPooling?: boolean;
-  /** Aborts the attempt; the promise then rejects with the signal's reason. */
+  /** Aborts the attempt; the promise then rejects with the signal's reason. Default: none. */
   signal?: AbortSignal;
   /** Time for connection and answer together. Default 10,000. */
   handshakeTimeoutMs?: number;

@@ -9,11 +9,11 @@ import type { WebTransportSession } from "./web-transport-session.js";
 
 /** Options of `new WebTransport` (W3C WebTransport §6.2), and what a server process may want besides. */
 export interface WebTransportOptions extends WebTransportConnectOptions {
-  /** Trust these leaf certificates only, by SHA-256: ECDSA P-256, valid now, for at most 14 days altogether. */
+  /** Trust these leaf certificates only, by SHA-256: ECDSA P-256, valid now, for at most 14 days altogether. Default: none, roots are trusted. */
   serverCertificateHashes?: { algorithm: "sha-256"; value: ArrayBuffer | ArrayBufferView }[];
-  /** Every session here can send datagrams; accepted for the sake of code that also runs in browsers. */
+  /** Every session here can send datagrams; accepted for the sake of code that also runs in browsers. Default false. */
   requireUnreliable?: boolean;
-  /** A wish; the engine has one controller for all purposes, see `transport.congestionControl`. */
+  /** A wish; the engine has one controller for all purposes, see `transport.congestionControl`. Default: none. */
   congestionControl?: "default" | "throughput" | "low-latency";
 }
 

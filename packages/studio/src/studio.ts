@@ -6,6 +6,7 @@ import { originsOf, type PageFile, type PageRoute, pageDocument, pageFile } from
 export interface StudioOptions {
   /** Where the page is. Default: "/studio". */
   readonly path?: string;
+  /** The heading of the page. Default "Services". */
   readonly title?: string;
   /**
    * The URL at which pages reach this server by `connect`, such as "https://example.org:4433": then calls of every kind go by WebTransport or a

@@ -17,7 +17,7 @@ export interface Outages {
 
 /** Options of `openNetwork`. */
 export interface NetworkOptions extends LinkOptions {
-  /** Default: none. */
+  /** The network goes away for a while, again and again. Default: never. */
   readonly outages?: Outages | undefined;
 }
 

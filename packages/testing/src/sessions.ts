@@ -13,7 +13,7 @@ export interface SessionPair {
 export interface SessionPairOptions<Context = unknown> {
   /** Options of the end that serves: its `routers`, the `connection` that handlers find in their context, and so on. */
   readonly server: SessionOptions<Context>;
-  /** Options of the end that calls; with `routers`, it serves too. */
+  /** Options of the end that calls; with `routers`, it serves too. Default: none. */
   readonly client?: SessionOptions;
 }
 

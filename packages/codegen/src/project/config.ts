@@ -8,7 +8,7 @@ export const DEFAULT_PATTERN = "**/*.service.ts";
 export interface Config {
   /** The schema modules, as paths or globs. Default: every `*.service.ts` outside of `node_modules` and `dist`. */
   readonly include?: string | readonly string[];
-  /** Globs to leave out. */
+  /** Globs to leave out. Default: none. */
   readonly exclude?: string | readonly string[];
   /** Where generated files go. Default: `generated` beside each schema module. */
   readonly out?: string;

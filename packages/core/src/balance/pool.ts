@@ -23,17 +23,20 @@ export interface PoolOptions {
   readonly subset?: SubsetOptions;
   /** Sessions with each target; a call takes the one with the fewest calls. Default 1. */
   readonly sessionsPerTarget?: number;
-  /** When a target gets no calls for a while because they fail; `false` for never. */
+  /**
+   * When a target gets no calls for a while because they fail; `false` for never. Default: after five failures in a row, or half of at least 20 calls
+   * in 10 s.
+   */
   readonly outliers?: Partial<OutlierOptions> | false;
-  /** Sessions whose peer is not able to serve get no calls, such as by `watchHealth` of `@quicrpc/services`. */
+  /** Sessions whose peer is not able to serve get no calls, such as by `watchHealth` of `@quicrpc/services`. Default: none is asked. */
   readonly health?: HealthCheck;
   /** Milliseconds from one answer of a resolver to the next question. Default 30,000. */
   readonly refreshMs?: number;
-  /** Between the attempts to connect to one target, to resolve, and to watch health. */
+  /** Between the attempts to connect to one target, to resolve, and to watch health. Default: 100 ms at first, 1.6 times longer each time, 30 s at most. */
   readonly backoff?: Partial<Backoff>;
-  /** As of a connection: `maxQueuedCalls`, `maxQueuedBytes`, `maxQueuedMs`. */
+  /** As of a connection: `maxQueuedCalls`, `maxQueuedBytes`, `maxQueuedMs`. Default: `DEFAULT_LIMITS`. */
   readonly limits?: Partial<Limits>;
-  /** As of a connection: calls do not wait once every target has failed so. */
+  /** As of a connection: calls do not wait once every target has failed so. Default: never. */
   readonly isPermanent?: (error: Error) => boolean;
 }
 

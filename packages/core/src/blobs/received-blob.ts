@@ -12,9 +12,9 @@ const DEFAULT_BYTES = 16_777_216;
 
 /** Options of reading a blob. */
 export interface ReadBlobOptions {
-  /** Called with the bytes that were taken, and all of them where that is known. */
+  /** Called with the bytes that were taken, and all of them where that is known. Default: none. */
   readonly onProgress?: (bytes: number, length: number | undefined) => void;
-  /** Stops it. */
+  /** Stops it. Default: none. */
   readonly signal?: AbortSignal;
   /**
    * The bytes that this side has already, such as those of a file that was begun. They are read and hashed first; the sender sends what follows if its own

@@ -13,16 +13,16 @@ export interface DescribedBlob {
   readonly content: BlobContent;
   /** Bytes. Default: those of a `Blob`; of other content nobody knows. */
   readonly length?: number;
-  /** Default: that of a `Blob`. */
+  /** The media type, such as "image/png". Default: that of a `Blob`. */
   readonly type?: string;
-  /** Default: that of a `File`. */
+  /** The name of the file. Default: that of a `File`. */
   readonly name?: string;
   /**
    * Names the upload of a `resumable` blob, by `createBlobId()`: keep it where another program, such as the page when it is loaded again, is to go on with
    * this one. Default: a new one for each call.
    */
   readonly id?: string;
-  /** Called with the bytes that have been handed to the session's flow control, and all of them where that is known. */
+  /** Called with the bytes that have been handed to the session's flow control, and all of them where that is known. Default: none. */
   readonly onProgress?: (bytes: number, length: number | undefined) => void;
 }
 

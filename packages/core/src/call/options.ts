@@ -22,15 +22,15 @@ export interface Attempt {
 
 /** Options of one call. */
 export interface CallOptions {
-  /** Aborting cancels the call, here and in the handler. */
+  /** Aborting cancels the call, here and in the handler. Default: none. */
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds until the call fails with `deadline_exceeded`, here and in the handler. Default: no limit. */
   readonly timeoutMs?: number | undefined;
-  /** The same as a point in time: a date, or milliseconds since the epoch. The earlier of the two counts. */
+  /** The same as a point in time: a date, or milliseconds since the epoch. The earlier of the two counts. Default: no limit. */
   readonly deadline?: Date | number | undefined;
   /**
    * The call that this one is made for: a handler's `context`. Its deadline counts for this call too, and so does its end:
-   * when it is cancelled, this call is.
+   * when it is cancelled, this call is. Default: none.
    */
   readonly parent?: ParentCall | undefined;
   /**
@@ -38,7 +38,7 @@ export interface CallOptions {
    * a priority has a stream of its own, unless `via` says otherwise. Default: the method's.
    */
   readonly priority?: number | undefined;
-  /** Goes to the handler with the request. */
+  /** Goes to the handler with the request. Default: none. */
   readonly metadata?: MetadataInit | undefined;
   /**
    * Key of a call of a method that is `once`, by `createOnceKey`: for a call that was made before, perhaps by a program that has ended.
@@ -47,10 +47,10 @@ export interface CallOptions {
   readonly onceKey?: string | undefined;
   /**
    * Called once, before the answer or the first item, with the handler's `responseMetadata`, which may be empty. Not called
-   * when no answer comes.
+   * when no answer comes. Default: none.
    */
   readonly onResponseMetadata?: ((metadata: Metadata) => void) | undefined;
-  /** Called before the call settles, with the handler's `trailers`; an error has them as `metadata` as well. */
+  /** Called before the call settles, with the handler's `trailers`; an error has them as `metadata` as well. Default: none. */
   readonly onTrailers?: ((trailers: Metadata) => void) | undefined;
   /** How the call travels. Default: as the method's descriptor says, or the session's options, or "auto". */
   readonly via?: Via | undefined;

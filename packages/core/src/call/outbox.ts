@@ -10,9 +10,9 @@ export interface OutboxOptions<Item> {
   readonly send: (items: readonly Item[], key: string) => PromiseLike<unknown>;
   /** Items of one call, at most. Default 64. */
   readonly maxItems?: number | undefined;
-  /** Items that wait, at most. Default 10,000. */
+  /** Items that wait, at most: `add` throws `resource_exhausted` with more, and `full` says so before. Default 10,000. */
   readonly maxWaiting?: number | undefined;
-  /** Called where `send` fails for good; later items are sent all the same. Default: nobody is. */
+  /** Called where `send` fails for good; later items are sent all the same. Default: none. */
   readonly onError?: ((error: RpcError, items: readonly Item[], key: string) => void) | undefined;
 }
 

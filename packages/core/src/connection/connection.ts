@@ -13,15 +13,16 @@ import type { ConnectionState } from "./state.js";
 export interface ConnectionOptions {
   /** Whether a session that is lost, or drains, is replaced. Default true. */
   readonly reconnect?: boolean;
+  /** How long to wait between attempts to connect. Default: 100 ms at first, 1.6 times longer each time, 30 s at most. */
   readonly backoff?: Partial<Backoff>;
-  /** Limits. The connection itself uses those of calls that wait: `maxQueuedCalls`, `maxQueuedBytes`, `maxQueuedMs`. */
+  /** Limits. The connection itself uses those of calls that wait: `maxQueuedCalls`, `maxQueuedBytes`, `maxQueuedMs`. Default: `DEFAULT_LIMITS`. */
   readonly limits?: Partial<Limits>;
   /**
    * Whether a failure to connect is one that trying again will hardly mend, such as a certificate that is not trusted:
    * calls do not wait then but fail with it. Attempts go on. Default: never.
    */
   readonly isPermanent?: (error: Error) => boolean;
-  /** The server's name in the errors of calls that wait for a session, such as its URL. */
+  /** The server's name in the errors of calls that wait for a session, such as its URL. Default: none. */
   readonly peer?: string | undefined;
 }
 

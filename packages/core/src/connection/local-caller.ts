@@ -9,7 +9,7 @@ import { createMemoryPair } from "../transport/memory.js";
 /** Options of `createLocalCaller`: those of the side that serves. */
 interface LocalCallerOptions<Context = unknown>
   extends Omit<SessionOptions<Context>, "routers" | "peer" | "credentials" | "metadata"> {
-  /** Around each call served, as of `serve`; the first is the outermost. */
+  /** Around each call served, as of `serve`; the first is the outermost. Default: none. */
   readonly interceptors?: readonly Interceptor[];
 }
 

@@ -6,7 +6,9 @@ import type { ConnectionState } from "./state.js";
 
 /** How long to wait for a session. */
 export interface ReadyOptions {
+  /** Aborting ends the wait with the signal's reason; the connection goes on. Default: none. */
   readonly signal?: AbortSignal | undefined;
+  /** Milliseconds within which another attempt has to begin after one that failed; otherwise its error rejects. Default: no limit. */
   readonly timeoutMs?: number | undefined;
 }
 

@@ -9,6 +9,22 @@ const MAX_ADDRESSES = 16;
 /** Addresses to which a server that drains may send its client: URLs, or a test of one. */
 export type TrustedAddresses = readonly (string | URL)[] | ((url: string) => boolean);
 
+/** Why an address that a server names is not followed; docs/error-codes.md is written from the comments. */
+interface RouteErrorCodes {
+  /** What the server that drains names is no URL. */
+  readonly ERR_GOAWAY_ADDRESS: "goaway";
+  /**
+   * This client was not told to trust the address that the server names.
+   *
+   * Name it in `mayMoveTo`.
+   */
+  readonly ERR_GOAWAY_UNTRUSTED: "goaway";
+  /** The server that was named could not be reached. The connection uses its own URL. */
+  readonly ERR_GOAWAY_UNREACHABLE: "goaway";
+  /** Servers that drain name each other. The connection tries its own URL first, and waits longer each time. */
+  readonly ERR_GOAWAY_LOOP: "goaway";
+}
+
 /** Options of a route. */
 export interface RouteOptions<S extends Session> {
   /** The address that the connection was made with. */
@@ -122,7 +138,12 @@ export class Route<S extends Session> {
     }
   }
 
-  private tell(code: string, url: string, why: string, more: { hint?: string; cause?: unknown } = {}): void {
+  private tell(
+    code: keyof RouteErrorCodes,
+    url: string,
+    why: string,
+    more: { hint?: string; cause?: unknown } = {},
+  ): void {
     const key = `${code} ${url}`;
     if (this.told.has(key) || this.told.size >= MAX_ADDRESSES) return;
     this.told.add(key);

@@ -10,7 +10,7 @@ export interface ItemCursor {
   readonly field: string;
   /**
    * The field with the cursor of the item before, which the first item of all has not, or has as null. With it a gap is an error on both
-   * sides, wherever items were lost.
+   * sides, wherever items were lost. Default: gaps are not looked for.
    */
   readonly predecessor?: string | undefined;
 }

@@ -10,7 +10,9 @@ export interface RpcOptions<
   Output extends Payload | undefined,
   Errors extends ErrorSchemas = ErrorSchemas,
 > {
+  /** Schema of the call's input, or `stream(schema)` for items. Default: none, the method takes nothing. */
   readonly input?: Input;
+  /** Schema of the answer, or `stream(schema)` for items. Default: none, the answer is empty. */
   readonly output?: Output;
   /** The call may be made again safely when it is not known whether it ran. Default: as `readOnly`. */
   readonly idempotent?: boolean;
@@ -30,12 +32,13 @@ export interface RpcOptions<
   readonly via?: Via;
   /**
    * Errors that the handler may throw by name: the schema of the details, or code and details. The default code is
-   * `failed_precondition`.
+   * `failed_precondition`. Default: none.
    */
   readonly errors?: Errors;
   /**
    * The field of each item of a server's stream that has its cursor, the position in the stream: a caller whose session is lost goes on
    * after the last item by itself, on any server (docs/durable.md). Also `{ field, predecessor }`: where a gap is to be an error.
+   * Default: items have none.
    */
   readonly cursor?: CursorOption;
   /**
@@ -43,7 +46,7 @@ export interface RpcOptions<
    * on where they were, without anything that handlers or callers would have to do (docs/durable.md). Default false.
    */
   readonly resumable?: boolean;
-  /** Metadata for interceptors on both sides, reflection and documents: plain JSON. */
+  /** Metadata for interceptors on both sides, reflection and documents: plain JSON. Default: none. */
   readonly meta?: MethodMeta;
 }
 
@@ -69,13 +72,15 @@ export interface RpcSchema<
 
 /** Options of `notify`. */
 export interface NotifyOptions<Input extends Schema | undefined> {
+  /** Schema of the message. Default: none, the method takes nothing. */
   readonly input?: Input;
   /** Sent as one datagram: it may be lost, and does not wait for what was lost before it. Default: as a call, in order. */
   readonly delivery?: "datagram";
-  /** As of `rpc`; of datagrams, how those travel that cannot be sent as one. */
+  /** As of `rpc`; of datagrams, how those travel that cannot be sent as one. Default: none. */
   readonly priority?: number;
+  /** How notifications travel that do not say so themselves, as of `rpc`. Default: as the session says. */
   readonly via?: Via;
-  /** As of `rpc`. */
+  /** As of `rpc`. Default: none. */
   readonly meta?: MethodMeta;
 }
 

@@ -21,10 +21,10 @@ export interface TopicSchemaOptions {
   readonly priority?: number;
   /**
    * Messages have positions and are kept for a while: a subscriber whose session is lost goes on after the last that it had, by itself, on any
-   * server. Where they are kept, and for how long, the server says.
+   * server. Where they are kept, and for how long, the server says. Default false.
    */
   readonly history?: boolean;
-  /** Metadata of both methods, as of `rpc`. */
+  /** Metadata of both methods, as of `rpc`. Default: none. */
   readonly meta?: MethodMeta;
 }
 

@@ -39,7 +39,7 @@ export function bearerToken(token: string | (() => Awaitable<string>)): Intercep
 export interface AuthenticationOptions<Identity> {
   /** Returns who the token stands for; undefined, or a failure, is `unauthenticated`. An `RpcError` reaches the caller as it is. */
   readonly verify: (token: string, call: InterceptedCall) => Awaitable<Identity | undefined>;
-  /** Where handlers find who calls. */
+  /** Where handlers find who calls: a `ContextValue` of the application. Default: handlers do not learn it. */
   readonly identity?: ContextValue<Identity>;
   /** Calls that need no token. Default: none. */
   readonly isPublic?: (call: InterceptedCall) => boolean;

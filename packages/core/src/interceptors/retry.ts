@@ -9,11 +9,11 @@ import { withOutputs } from "./observed.js";
 interface RetryOptions {
   /** How often a call is made at most, the first time included. Default 4. */
   readonly maxAttempts?: number;
-  /** The longest delay before the first retry; each further one is `factor` times longer. Default 50 ms. */
+  /** Milliseconds of the longest delay before the first retry; each further one is `factor` times longer. Default 50. */
   readonly initialDelayMs?: number;
-  /** Default 5,000. */
+  /** Milliseconds that no delay between two attempts exceeds. Default 5,000. */
   readonly maxDelayMs?: number;
-  /** Default 2. */
+  /** How many times longer each delay is than the one before. Default 2. */
   readonly factor?: number;
   /** Errors after which a call of a method that is `idempotent` or `once` is made again. Default: `unavailable`. */
   readonly codes?: readonly Code[];
@@ -22,7 +22,7 @@ interface RetryOptions {
    * `tokenRatio`. Nothing is made again while half of them or fewer are left, so that retries never multiply an outage. Default 10.
    */
   readonly maxTokens?: number;
-  /** Default 0.1. */
+  /** Tokens that an answer earns: see `maxTokens`. Default 0.1. */
   readonly tokenRatio?: number;
   /** From 0 to 1, for the jitter. Default: `Math.random`. */
   readonly random?: () => number;

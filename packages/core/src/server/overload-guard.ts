@@ -2,9 +2,9 @@ import type { LoadShedder } from "./admission.js";
 
 /** When calls are refused rather than served late. */
 export interface LoadSheddingOptions {
-  /** Milliseconds by which the event loop is late, on average of the last half second or right now. */
+  /** Milliseconds by which the event loop is late, on average of the last half second or right now. Default: not measured. */
   readonly maxEventLoopDelayMs?: number;
-  /** Calls in progress, over all sessions. */
+  /** Calls in progress, over all sessions. Default: no limit. */
   readonly maxCalls?: number;
 }
 

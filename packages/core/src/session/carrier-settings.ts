@@ -21,7 +21,7 @@ export interface CarrierOptions {
    * have it, among its `codecs` or in its own right: `json` and `raw` are known everywhere.
    */
   readonly codec?: SessionCodec;
-  /** Codecs that the peer may choose for its calls, beside MessagePack, `json`, `raw` and this side's own `codec`. */
+  /** Codecs that the peer may choose for its calls, beside MessagePack, `json`, `raw` and this side's own `codec`. Default: none. */
   readonly codecs?: readonly SessionCodec[];
   /** Compresses messages where the peer can read that. Default: neither writes nor reads compressed messages. */
   readonly compression?: CompressionOptions;

@@ -11,13 +11,21 @@ import type { Session } from "./session.js";
 
 /** Options of `createClientSession`; `SessionOptions` explains them. */
 export interface ClientSessionOptions {
+  /** What the peer may cost at most, as of `createSession`. Default: `DEFAULT_LIMITS`. */
   readonly limits?: Partial<Limits>;
+  /** Bytes that every stream and datagram of calls begins with, as of `createSession`. Default: none. */
   readonly prefix?: Uint8Array;
+  /** Credentials of this side, such as a token, as of `createSession`. Default: none. */
   readonly credentials?: string;
+  /** Returns new credentials while the session goes on, as of `createSession`. Default: none are renewed. */
   readonly renewCredentials?: (() => Awaitable<string | undefined>) | undefined;
+  /** Session metadata of this side: what it says of itself beside its credentials. Default: none. */
   readonly metadata?: MetadataInit;
+  /** Proves that this side has a key, as of `createSession`. Default: none. */
   readonly proof?: Prover | undefined;
+  /** How calls travel that do not say so themselves. Default "auto". */
   readonly via?: Via;
+  /** The peer's name in the errors of calls, such as its URL. Default: none. */
   readonly peer?: string | undefined;
 }
 

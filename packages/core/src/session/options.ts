@@ -15,12 +15,13 @@ import type { RenewalOptions } from "./server-renewal.js";
 export interface SessionOptions<Context = unknown> extends CarrierOptions {
   /** Routers that serve the peer's calls. Default: none. */
   readonly routers?: readonly Router<Context>[];
-  /** Value of `context.connection` in handlers. */
+  /** Value of `context.connection` in handlers. Default: undefined. */
   readonly connection?: Context;
   /** Takes new credentials of the client while the session goes on. Default: the session keeps what it began with. */
   readonly renewal?: RenewalOptions<Context>;
+  /** What the peer may cost at most, beside the defaults (docs/limits.md). Default: `DEFAULT_LIMITS`. */
   readonly limits?: Partial<Limits>;
-  /** Refuses calls under load. Sessions may share one. */
+  /** Refuses calls under load. Sessions may share one. Default: none. */
   readonly loadShedder?: LoadShedder;
   /** How calls of methods that are `once` are remembered. Default: in memory, by each router. Sessions may share one object. */
   readonly once?: OnceOptions<Context>;
@@ -44,14 +45,14 @@ export interface SessionOptions<Context = unknown> extends CarrierOptions {
   readonly onError?: ErrorHook;
   /**
    * Takes the streams that the peer opened and that do not belong to this protocol, with all their bytes; attach a
-   * handler to read one. Without it they are refused. Streams of your own are opened on `Session.transport`.
+   * handler to read one. Without it they are refused. Streams of your own are opened on `Session.transport`. Default: none.
    */
   readonly onForeignStream?: (stream: DirectStream) => void;
-  /** Takes the datagrams of the peer that do not belong to this protocol. Without it they are dropped. */
+  /** Takes the datagrams of the peer that do not belong to this protocol. Without it they are dropped. Default: none. */
   readonly onForeignDatagram?: (bytes: Uint8Array) => void;
   /** How calls travel that do not say so themselves. Default "auto". */
   readonly via?: Via;
-  /** The peer's name in the errors of calls, such as its URL, without what is secret in it. */
+  /** The peer's name in the errors of calls, such as its URL, without what is secret in it. Default: none. */
   readonly peer?: string | undefined;
 }
 
@@ -93,7 +94,7 @@ export interface CloseOptions extends CloseInfo {
 
 /** Options of a drain. */
 export interface DrainOptions {
-  /** Milliseconds that calls in progress still have. */
+  /** Milliseconds that calls in progress still have; then they fail. Default: `limits.maxDrainMs`. */
   readonly timeoutMs?: number;
 }
 
@@ -101,9 +102,9 @@ export interface DrainOptions {
 export interface SessionDrainOptions extends DrainOptions {
   /**
    * URL of a server that takes calls instead, at most 1,024 bytes. A connection that was told to trust it (`mayMoveTo`) goes there; others
-   * go where they would without it.
+   * go where they would without it. Default: none.
    */
   readonly to?: string | undefined;
-  /** The process ends with the drain: resumable calls that are not over by then fail at once, instead of waiting to be resumed. */
+  /** The process ends with the drain: resumable calls that are not over by then fail at once, instead of waiting to be resumed. Default false. */
   readonly final?: boolean | undefined;
 }

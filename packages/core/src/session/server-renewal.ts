@@ -32,7 +32,7 @@ export interface RenewedGreeting extends Greeting {
 
 /** How a server takes new credentials of its client while the session goes on. */
 export interface RenewalOptions<Context> {
-  /** When those of the session's beginning expire, in milliseconds since the epoch; undefined: never. */
+  /** When those of the session's beginning expire, in milliseconds since the epoch; undefined: never. Default: never. */
   readonly expiresAt?: number | undefined;
   /** Decides about new ones. Rejects where they are refused, or are another subject's: the session then drains. */
   readonly renew: (greeting: RenewedGreeting) => Promise<RenewedConnection<Context>>;

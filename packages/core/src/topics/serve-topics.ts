@@ -35,7 +35,7 @@ export interface TopicPublishOptions {
   /**
    * Names the message in its topic, which has history: one whose id the log has is not published again, whichever server it was published by. So a
    * call that publishes may be repeated. Memory and files know the ids of the messages that they keep, JetStream those of its stream's
-   * `duplicate_window`, 2 minutes where nobody has set it.
+   * `duplicate_window`, 2 minutes where nobody has set it. Default: none.
    */
   readonly id?: string | undefined;
 }

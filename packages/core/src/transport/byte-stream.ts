@@ -57,7 +57,7 @@ export interface ByteStreamOptions {
    * of the largest frames.
    */
   readonly maxHeldBytes?: number;
-  /** Called once the peer has greeted, and so has shown that it speaks this protocol. */
+  /** Called once the peer has greeted, and so has shown that it speaks this protocol. Default: none. */
   readonly onGreeted?: () => void;
   /** Keying material of the TLS connection beneath, by which a client's proof can be bound to it. Default: none. */
   readonly exportKeyingMaterial?: KeyingMaterialExporter["exportKeyingMaterial"];

@@ -16,7 +16,7 @@ export interface TappedFrame {
 
 /** Options of `tapFrames`. */
 export interface TapOptions {
-  /** As of the session that runs over the transport. */
+  /** As of the session that runs over the transport. Default: none. */
   readonly prefix?: Uint8Array;
 }
 

@@ -16,9 +16,9 @@ export interface Greeting {
 
 /** Options of `receiveGreeting`. */
 export interface GreetingOptions {
-  /** As the session's own. */
+  /** As the session's own. Default: none. */
   readonly prefix?: Uint8Array;
-  /** Limits. `maxGreetingBytes` counts, and `maxHandshakeMs`, of which a client has half. */
+  /** Limits. `maxGreetingBytes` counts, and `maxHandshakeMs`, of which a client has half. Default: `DEFAULT_LIMITS`. */
   readonly limits?: Partial<Limits>;
   /** Milliseconds after which a client that has said nothing is taken for one without a greeting. Default: half of `maxHandshakeMs`. */
   readonly timeoutMs?: number;

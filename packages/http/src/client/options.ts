@@ -25,20 +25,23 @@ export type Uploads = "none" | "half" | "full";
 
 /** Options of calls over HTTP. */
 export interface HttpOptions {
-  /** Default: the platform's. */
+  /** The function that makes the requests: `http2Fetch(connect, { ca })`, with `connect` of `node:http2`, is HTTP/2 in Node. Default: the platform's. */
   readonly fetch?: Fetch | undefined;
   /** Requests that `fetch` can stream. Default: "full" in Node and Deno, what the browser says of itself elsewhere. */
   readonly uploads?: Uploads | undefined;
-  /** Default: MessagePack. */
+  /** How messages are written: `plainJson` for servers of the Connect protocol that know no MessagePack. Default: MessagePack. */
   readonly codec?: HttpCodec | undefined;
   /** Calls of `readOnly` methods are GET requests, which caches may answer, where their URL does not get too long. Default false. */
   readonly get?: boolean | undefined;
   /** A token, or a function that returns one, for each request: it goes as `authorization: Bearer …`. Default: none. */
   readonly credentials?: Credentials | undefined;
-  /** Header fields of each request. */
+  /** Header fields of each request. Default: none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Compresses messages that are sent, from `minBytes` (1024) on, and asks for such streams. Answers of one message `fetch` itself decompresses. */
+  /**
+   * Compresses messages that are sent, as by `{ algorithms: [gzip] }`, from `minBytes` (1024) on, and asks for such streams. Answers of one message `fetch` itself decompresses.
+   * Default: none.
+   */
   readonly compression?: { readonly algorithms: readonly ContentCoding[]; readonly minBytes?: number } | undefined;
-  /** `maxFrameBytes` is the largest message, and `maxMetadataBytes` the most of metadata. */
+  /** `maxFrameBytes` is the largest message, and `maxMetadataBytes` the most of metadata. Default: `DEFAULT_LIMITS`. */
   readonly limits?: Partial<Limits> | undefined;
 }

@@ -50,7 +50,7 @@ export const BYTES_SCHEMA: JsonSchema = { type: "string", "x-quicrpc-type": "byt
 
 /** Texts of a document that are not the services'. */
 export interface OpenApiOptions {
-  /** Default: `Services`, `0.0.0`. */
+  /** Title, version and description in the document's head. Default: `Services`, `0.0.0`. */
   readonly info?: { readonly title: string; readonly version: string; readonly description?: string };
   /** Where the services are. Default: where the document is. */
   readonly servers?: readonly { readonly url: string; readonly description?: string }[];

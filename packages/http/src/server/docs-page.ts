@@ -7,6 +7,7 @@ export interface DocsPageOptions {
   readonly script: () => Promise<string>;
   /** Where the page is. Default: "/docs". */
   readonly path?: string;
+  /** The heading of the page. Default "Services". */
   readonly title?: string;
 }
 

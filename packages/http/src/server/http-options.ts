@@ -38,29 +38,31 @@ interface HttpHost {
 export interface HttpServiceOptions<Context = unknown> {
   /** Handlers of the services. */
   readonly routers: readonly Router<Context>[];
-  /** Around each call; the first is the outermost. */
+  /** Around each call; the first is the outermost. Default: none. */
   readonly interceptors?: readonly Interceptor[];
   /**
    * Decides, for each request and within `limits.maxHandshakeMs`, who may call; handlers find its result as `context.connection`. An
-   * `RpcError` that it throws is the answer. The signal fires when nobody waits for it any more.
+   * `RpcError` that it throws is the answer. The signal fires when nobody waits for it any more. Default: everybody may.
    */
   readonly authenticate?: (peer: HttpPeer, signal: AbortSignal) => Awaitable<Context>;
-  /** In the place of `authenticate`: shared with a server for other transports. */
+  /** In the place of `authenticate`: shared with a server for other transports. Default: none. */
   readonly authentications?: Pick<Authentications<HttpPeer, Context>, "run">;
   /**
    * Limits as of `serve`; each request is a session by itself, of which `maxSessionBytes` bounds the memory. `maxCalls` is the number of
-   * calls of all clients.
+   * calls of all clients. Default: `DEFAULT_LIMITS`.
    */
   readonly limits?: Partial<Limits>;
-  /** How calls of methods that are `once` are remembered, as of `serve`, with which it may share one object. */
+  /** How calls of methods that are `once` are remembered, as of `serve`, with which it may share one object. Default: in memory, by each router. */
   readonly once?: OnceOptions<Context>;
   /** Refuses calls, as safe to make again elsewhere, rather than serving them late. Default: none. */
   readonly loadShedding?: LoadSheddingOptions;
+  /** Refuses calls under load by rules of the application's own, as of `createSession`. Default: none. */
   readonly loadShedder?: LoadShedder;
-  /** Shared with a server for other transports. */
+  /** Shared with a server for other transports. Default: one of its own. */
   readonly load?: ServerLoad;
   /** The server around it, such as `serve` of `@quicrpc/node`, for what its users are told. Default: it stands alone. */
   readonly host?: HttpHost;
+  /** Called with failures that the caller does not receive in full, as of `serve`. Default: `console.error`. */
   readonly onError?: ErrorHook;
   /**
    * Origins of pages of other hosts that may call: a list, or a test. Pages of the host that a request names, and programs, always may.

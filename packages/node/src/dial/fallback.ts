@@ -11,7 +11,7 @@ export interface FallbackOptions {
   readonly afterMs?: number;
   /** Milliseconds for which new sessions take the fallback at once, after the first URL gave no answer. Default 10 minutes. */
   readonly rememberMs?: number;
-  /** Called with the reason, each time that a session is made over the fallback. */
+  /** Called with the reason, each time that a session is made over the fallback. Default: none. */
   readonly onFallback?: (reason: Error) => void;
 }
 

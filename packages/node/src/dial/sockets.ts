@@ -4,6 +4,7 @@ import type { DirectSession } from "@quicrpc/core/transport";
 import { ALPN, DEFAULT_PORT } from "../protocol.js";
 import { nodeStreamTransport } from "../stream/node-stream.js";
 import { attempt, hostOf, type TransportDialOptions } from "../transport/dialling.js";
+import type { NodeErrorCodes } from "../transport/failure.js";
 import { connectTrusted } from "./tls.js";
 
 /** Dials `tcp://host[:port]`: without encryption. */
@@ -16,7 +17,12 @@ export function dialTls(url: URL, options: TransportDialOptions): Promise<Direct
   return attempt(url, options, (resolve, reject) => {
     const onTrusted = (socket: TLSSocket): void => {
       if (socket.alpnProtocol === ALPN) resolve(sessionOn(socket, options));
-      else reject(Object.assign(new Error(`the server does not speak ${ALPN}`), { code: "ERR_TLS_ALPN" }));
+      else
+        reject(
+          Object.assign(new Error(`the server does not speak ${ALPN}`), {
+            code: "ERR_TLS_ALPN" satisfies keyof NodeErrorCodes,
+          }),
+        );
     };
     const socket = connectTrusted(url, { ...target(url), alpn: ALPN }, options, onTrusted, reject);
     return () => socket.destroy();

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { isIP } from "node:net";
 import { connect, type ConnectionOptions, type TLSSocket } from "node:tls";
 import { hostOf, type TransportDialOptions } from "../transport/dialling.js";
+import type { NodeErrorCodes } from "../transport/failure.js";
 
 /** Converts the options to those of Node's `tls`. */
 function clientTls(url: URL, options: TransportDialOptions): ConnectionOptions {
@@ -61,7 +62,7 @@ export function requirePinned(socket: TLSSocket, { serverCertificateHashes }: Tr
   const hash = certificate === undefined ? undefined : createHash("sha256").update(certificate.raw).digest();
   if (certificate === undefined || !serverCertificateHashes.some(({ value }) => hash?.equals(value))) {
     const text = "the server's certificate has none of the hashes in serverCertificateHashes";
-    throw Object.assign(new Error(text), { code: "ERR_TLS_CERTIFICATE_HASH_MISMATCH" });
+    throw Object.assign(new Error(text), { code: "ERR_TLS_CERTIFICATE_HASH_MISMATCH" satisfies keyof NodeErrorCodes });
   }
   const now = Date.now();
   const [from, to] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)];
@@ -72,7 +73,7 @@ export function requirePinned(socket: TLSSocket, { serverCertificateHashes }: Tr
   const { asymmetricKeyDetails } = certificate.publicKey;
   if (to - from <= MAX_PINNED_MS && asymmetricKeyDetails?.namedCurve === "prime256v1") return;
   const text = "a certificate that is trusted by its hash needs an ECDSA P-256 key, and is valid for at most 14 days";
-  throw Object.assign(new Error(text), { code: "ERR_TLS_CERTIFICATE_UNSUITABLE" });
+  throw Object.assign(new Error(text), { code: "ERR_TLS_CERTIFICATE_UNSUITABLE" satisfies keyof NodeErrorCodes });
 }
 
 function buffer(pem: string | Uint8Array): string | Buffer {

@@ -4,22 +4,22 @@ import type { UnsharedBytes } from "@quicrpc/core/transport";
 
 /** How a transport session is made. An option that the URL's transport cannot carry is refused. */
 export interface TransportDialOptions extends Partial<CertificateOptions> {
-  /** Roots to trust instead of the system's, PEM. */
+  /** Roots to trust instead of the system's, PEM. Default: the system's roots. */
   readonly ca?: string | Uint8Array;
-  /** Hashes of the certificates to trust (W3C WebTransport §9.4): ECDSA P-256, valid now, for at most 14 days. */
+  /** Hashes of the certificates to trust (W3C WebTransport §9.4): ECDSA P-256, valid now, for at most 14 days. Default: none, roots are trusted. */
   readonly serverCertificateHashes?: readonly {
     readonly algorithm: "sha-256";
     readonly value: UnsharedBytes;
   }[];
-  /** The name to find in the certificate, where it is not the URL's host. */
+  /** The name to find in the certificate, where it is not the URL's host. Default: the URL's host. */
   readonly serverName?: string;
-  /** Header fields of the HTTP request, over WebSocket and WebTransport; other transports have none. */
+  /** Header fields of the HTTP request, over WebSocket and WebTransport; other transports have none. Default: none. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Credentials for a client that carries calls by a protocol of its own; in a session's greeting they travel without the provider. */
   readonly credentials?: string;
   /** Milliseconds until the attempt is given up. Default 10,000. */
   readonly timeoutMs?: number;
-  /** Aborting gives the attempt up. */
+  /** Aborting gives the attempt up. Default: none. */
   readonly signal?: AbortSignal;
   /** Timeouts, windows and stream limits of a QUIC connection. */
   readonly transport?: TransportOptions;
@@ -29,6 +29,7 @@ export interface TransportDialOptions extends Partial<CertificateOptions> {
    * Other calls wait. Default false.
    */
   readonly earlyData?: boolean;
+  /** Limits of the session that the attempt is for. Default: `DEFAULT_LIMITS`. */
   readonly limits?: Partial<Limits>;
 }
 

@@ -1,5 +1,21 @@
 import { TransportError } from "@quicrpc/core";
 
+/** Codes of failures to connect or to listen that are this package's own; docs/error-codes.md is written from the comments. */
+export interface NodeErrorCodes {
+  /** A failure whose cause has no code: a transport of the application's own, as a rule. `cause` is what it threw. */
+  readonly ERR_TRANSPORT: "transport";
+  /** Over TLS: the server has another certificate than `serverCertificateHashes` names. */
+  readonly ERR_TLS_CERTIFICATE_HASH_MISMATCH: "tls";
+  /**
+   * Over TLS: the certificate is pinned by its hash, and is not an ECDSA P-256 one that is valid for at most 14 days.
+   *
+   * `devCertificate()` makes such certificates.
+   */
+  readonly ERR_TLS_CERTIFICATE_UNSUITABLE: "tls";
+  /** Over TLS: the server does not speak this protocol. */
+  readonly ERR_TLS_ALPN: "tls";
+}
+
 /** The attempt that failed: "connect to" or "listen on", and a URL fit for messages. */
 export interface Attempted {
   readonly doing: "connect to" | "listen on";
@@ -15,7 +31,7 @@ export function transportError(error: unknown, { doing, url }: Attempted, signal
   if (signal?.aborted === true && error === signal.reason) return error;
   const { code: given, message } =
     error instanceof Error ? (error as NodeJS.ErrnoException) : { code: undefined, message: String(error) };
-  const code = typeof given === "string" ? given : "ERR_TRANSPORT";
+  const code = typeof given === "string" ? given : ("ERR_TRANSPORT" satisfies keyof NodeErrorCodes);
   const text = `cannot ${doing} ${url}: ${message}`;
   const { status } = (error ?? {}) as { readonly status?: unknown };
   const hint = hintFor(code, doing, url) ?? (typeof status === "number" ? ANSWERED[status] : undefined);

@@ -1,4 +1,16 @@
-import { RpcError } from "../../errors.js";
+import { type Code, RpcError } from "../../errors.js";
+
+/** The reasons why a call of a method that is `once` has no answer of its own, with their codes; docs/error-codes.md is written from this. */
+const FAILURES: Readonly<Record<OnceFailure, Code>> = {
+  /** The call may have taken effect, and nobody knows: the process that ran it is gone, or its record is. */
+  unknown: "aborted",
+  /** The call's key was used with another input. */
+  mismatch: "invalid_argument",
+  /** The call's key is too old for anybody to know what became of it. Nothing ran now. */
+  expired: "failed_precondition",
+  /** The call has no key that says when it was made, or one from the future. */
+  malformed: "invalid_argument",
+};
 
 /**
  * The reason why a call of a method that is `once` has no answer of its own. "unknown": it may have taken effect, and nobody knows.
@@ -7,37 +19,31 @@ import { RpcError } from "../../errors.js";
  */
 export type OnceFailure = "unknown" | "mismatch" | "expired" | "malformed";
 
-const FAILURES: readonly unknown[] = ["unknown", "mismatch", "expired", "malformed"] satisfies OnceFailure[];
-
 /** Returns why a call that is `once` has no answer of its own; undefined where its error is another. */
 export function onceFailure(error: unknown): OnceFailure | undefined {
   if (!(error instanceof RpcError)) return undefined;
   const { once } = (error.details ?? {}) as { readonly once?: unknown };
-  return FAILURES.includes(once) ? (once as OnceFailure) : undefined;
+  return typeof once === "string" && Object.hasOwn(FAILURES, once) ? (once as OnceFailure) : undefined;
 }
 
 /** Makes the error of a call whose owner was lost, or whose record is. */
 export function unknownOutcome(why: string): RpcError {
-  return failed("aborted", `it is not known whether the call took effect: ${why}`, "unknown");
+  return failed("unknown", `it is not known whether the call took effect: ${why}`);
 }
 
 export function mismatch(): RpcError {
-  return failed("invalid_argument", "the key of the call was used with another input", "mismatch");
+  return failed("mismatch", "the key of the call was used with another input");
 }
 
 export function expired(ageMs: number, recordForMs: number): RpcError {
   const text = `the call's key was made ${ageMs} ms ago, and nothing is known of it: calls are kept for ${recordForMs} ms`;
-  return failed("failed_precondition", text, "expired");
+  return failed("expired", text);
 }
 
 export function fromTheFuture(aheadMs: number): RpcError {
-  return failed("invalid_argument", `the call's key was made ${aheadMs} ms ahead of this side's clock`, "malformed");
+  return failed("malformed", `the call's key was made ${aheadMs} ms ahead of this side's clock`);
 }
 
-function failed(
-  code: "aborted" | "invalid_argument" | "failed_precondition",
-  text: string,
-  once: OnceFailure,
-): RpcError {
-  return new RpcError(code, text, { details: { once } });
+function failed(once: OnceFailure, text: string): RpcError {
+  return new RpcError(FAILURES[once], text, { details: { once } });
 }
