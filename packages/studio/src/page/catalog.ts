@@ -107,9 +107,7 @@ function shownService(service: ServiceDescription, details: ServiceDetails | und
 
 /** Says in words what a method promises of its calls. */
 function traitsOf(method: MethodDescription): readonly string[] {
-  const { idempotent, readOnly, once } = method;
-  // Servers of other versions do not tell.
-  const { resumable } = method as { readonly resumable?: boolean };
+  const { idempotent, readOnly, once, resumable } = method;
   return [
     ...(readOnly === true ? ["read only"] : idempotent ? ["idempotent"] : []),
     ...(once === true ? ["takes effect once"] : []),
