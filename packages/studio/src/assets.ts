@@ -25,7 +25,7 @@ export interface PageFile {
 export interface PageSettings {
   readonly title: string;
   readonly route: PageRoute;
-  /** Who tells what the server serves. Default: the server. */
+  /** Tells which services the server has. Default: the server. */
   readonly describedBy?: "process";
   /** URLs of script and style, as the page names them. */
   readonly script: string;

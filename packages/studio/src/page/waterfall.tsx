@@ -74,7 +74,7 @@ function barsOf(
   ];
 }
 
-/** What the server has measured, and what it has not: its system, and its queues before and after. */
+/** The times that the server has measured, and the rest: its system, and its queues before and after. */
 function serverBars(from: number, ms: number | undefined, served: Partial<ServedTimings> | undefined): readonly Bar[] {
   if (served === undefined) return [{ name: "Server", from, ms, kind: "server" }];
   const { decodeMs, queueMs, handlerMs } = served;
