@@ -24,7 +24,7 @@ interface BlobCall {
   readonly options: CallOptions;
   /** Where the answer's blobs go: a folder, a file, `field=file`, or `-` for stdout. */
   readonly places: readonly string[];
-  /** Of an earlier run. */
+  /** The id that an earlier run printed. */
   readonly uploadId: string | undefined;
   /** Cancels the call. */
   readonly signal: AbortSignal;

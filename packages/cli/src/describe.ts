@@ -82,7 +82,7 @@ function side(form: MethodDescription["takes"], schema: MethodDetails["input"], 
   return streams ? `stream<${type}>` : type;
 }
 
-/** What is to be known of the blobs of a message. */
+/** Describes the blobs of a message. */
 function blobLines(side: "input" | "output", { blobs }: MethodDescription): string[] {
   return (blobs?.[side] ?? []).map(({ name, maxBytes, digest, resumable }) => {
     const rules = [

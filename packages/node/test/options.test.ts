@@ -234,6 +234,8 @@ describe("refusals can be seen at the server, with the reason", () => {
       await new Promise((closed) => socket.once("close", closed));
     });
     expect(told.reason).not.toBe("");
+    expect(told.remoteAddress?.host).toBe("127.0.0.1");
+    expect(told.remoteAddress?.port).toBeGreaterThan(0);
     expect(told.listener).toMatch(new RegExp(`^${scheme}://127.0.0.1:${port}`));
   });
 
@@ -247,14 +249,21 @@ describe("refusals can be seen at the server, with the reason", () => {
       return new Promise((closed) => socket.once("close", closed));
     });
     expect(told.reason).toMatch(/\/other: status 404/);
+    expect(told.remoteAddress?.host).toBe("127.0.0.1");
   });
 
   it("QUICRPC_DEBUG=refused writes them to stderr", { timeout: 30_000 }, async () => {
     const program = `
-      import { connect, serve } from "@quicrpc/node";
-      const server = await serve({ listen: "tcp://127.0.0.1:0", routers: [], authenticate: () => { throw new Error("a bug"); }, onError: () => {} });
+      import { subscribe } from "node:diagnostics_channel";
+      import { connect, devCertificate, dial, serve } from "@quicrpc/node";
+      const listen = ["tcp://127.0.0.1:0", ${JSON.stringify(engine.map(() => "quic://127.0.0.1:0")).slice(1, -1)}];
+      const tls = listen.length > 1 ? await devCertificate() : undefined;
+      const server = await serve({ listen, tls, routers: [], authenticate: () => { throw new Error("a bug"); }, onError: () => {} });
       const connection = await connect(server.urls[0], { reconnect: false });
       await connection.closed;
+      const refused = new Promise((resolve) => subscribe("quicrpc:refused", resolve));
+      // It does not trust the certificate, and says so.
+      if (tls) await Promise.all([refused, dial(server.urls[1]).catch(() => {})]);
       await server.close();
     `;
     const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
@@ -267,5 +276,8 @@ describe("refusals can be seen at the server, with the reason", () => {
     expect(text).toMatch(
       /quicrpc: tcp:\/\/127\.0\.0\.1:\d+ refused the session of 127\.0\.0\.1 port \d+: internal: the server could not take the session/,
     );
+    if (engine.length > 0) {
+      expect(text).toMatch(/quicrpc: quic:\/\/127\.0\.0\.1:\d+ refused the handshake of 127\.0\.0\.1 port \d+: /);
+    }
   });
 });

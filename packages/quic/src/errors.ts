@@ -1,4 +1,5 @@
 import type { QuicErrorCode } from "./error-codes.js";
+import type { SocketAddress } from "./session.js";
 
 /** Where an error arose. */
 export type QuicErrorSource = "session" | "stream" | "tls" | "system" | "usage";
@@ -15,6 +16,7 @@ export interface QuicErrorInit {
   closeCode?: number | undefined;
   reason?: string | undefined;
   status?: number | undefined;
+  remoteAddress?: SocketAddress | undefined;
   cause?: unknown;
 }
 
@@ -34,6 +36,8 @@ export class QuicError extends Error {
   readonly reason?: string;
   /** The HTTP status that refused a WebTransport session. */
   readonly status?: number;
+  /** The peer of a handshake that failed: of errors that `onHandshakeError` receives. */
+  readonly remoteAddress?: SocketAddress;
 
   constructor(init: QuicErrorInit) {
     super(init.message, init.cause === undefined ? undefined : { cause: init.cause });
@@ -43,6 +47,7 @@ export class QuicError extends Error {
     if (init.closeCode !== undefined) this.closeCode = init.closeCode;
     if (init.reason !== undefined) this.reason = init.reason;
     if (init.status !== undefined) this.status = init.status;
+    if (init.remoteAddress !== undefined) this.remoteAddress = init.remoteAddress;
   }
 }
 

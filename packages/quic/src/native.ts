@@ -9,6 +9,7 @@ export type NativeFailure = readonly [
   closeCode: number | undefined,
   reason: string | undefined,
   status?: number,
+  remoteAddress?: NativeAddress,
 ];
 
 /** An address as the engine reports it. */
@@ -133,8 +134,9 @@ export function unwrap<T>(answer: T | NativeFailure): T {
   return answer as T;
 }
 
-export function fromFailure([source, code, message, closeCode, reason, status]: NativeFailure): QuicError {
-  return new QuicError({ source, code, message, closeCode, reason, status });
+export function fromFailure([source, code, message, closeCode, reason, status, address]: NativeFailure): QuicError {
+  const remoteAddress = address && { host: address[0], port: address[1], family: address[2] };
+  return new QuicError({ source, code, message, closeCode, reason, status, remoteAddress });
 }
 
 let loaded: NativeModule | undefined;

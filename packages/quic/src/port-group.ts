@@ -32,7 +32,7 @@ export interface InheritedPortOptions {
   connectionIds?: ConnectionIdOptions;
 }
 
-/** What hands the packets of a port to its places. */
+/** Hands the packets of a port to its places. */
 interface Steering {
   accept(places: Uint8Array, empty: Uint8Array): void;
   close(): void;

@@ -9,7 +9,7 @@ export interface CertificateOptions {
   key: string | Uint8Array;
 }
 
-/** Whom a client trusts, and who it is. Without `ca` and `serverCertificateHashes` it trusts the system's roots. */
+/** Trust and identity of a client. Without `ca` and `serverCertificateHashes` it trusts the system's roots. */
 export interface ClientTlsOptions extends Partial<CertificateOptions> {
   /** Trust these roots only: PEM, one or more certificates. Default: the system's roots. */
   ca?: string | Uint8Array;
@@ -34,7 +34,7 @@ export interface ClientCertificateOptions {
   required?: boolean;
 }
 
-/** Whom a server presents itself as, and which clients it takes. */
+/** Certificates of a server, and the clients that it takes. */
 export interface ServerTlsOptions {
   /** One certificate, or several, chosen by the name that the client asks for; the first is for every other name. */
   tls: ServerCertificateOptions | readonly ServerCertificateOptions[];

@@ -37,7 +37,7 @@ export interface Trust {
 export interface PageSettings {
   readonly title: string;
   readonly route: PageRoute;
-  /** Who tells what the server serves. Default: the server. */
+  /** Tells which services the server has. Default: the server. */
   readonly describedBy?: "process";
   readonly trust?: Trust;
   /** URLs of script and style, as the page names them. */

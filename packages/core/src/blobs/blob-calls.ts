@@ -18,7 +18,7 @@ import { type BlobReference, ReceivedBlob, tooLarge } from "./received-blob.js";
 import { resumedCall } from "./resumed-call.js";
 import { type BlobSource, type DescribedBlob, describedBlob } from "./source.js";
 
-/** What offers blobs to a peer. */
+/** Offers blobs to a peer. */
 export interface OffersBlobs extends ReservedMethods {
   add(source: BlobSource, isAnswer: boolean, isResumable: boolean): Offer;
 }
@@ -30,7 +30,7 @@ export interface BlobHost extends TypedCaller {
   readonly closed: Promise<unknown>;
   /** Methods that the peer may call without a router. */
   reserved: OffersBlobs | undefined;
-  /** What takes the peer's calls in a session; a request over HTTP has none. */
+  /** Takes the peer's calls in a session; a request over HTTP has none. */
   callee?: Callee;
 }
 
@@ -43,7 +43,7 @@ interface BlobSession extends Omit<ServingHost, "reserved">, BlobHost {
 /** Settings of the session that serves a call, as far as blobs need them. */
 interface ServedSettings extends Pick<DispatchSettings<never>, "limits" | "admission" | "principal" | "once"> {
   readonly host: BlobHost;
-  /** What its principal has in progress has been counted. */
+  /** Whether the uploads that its principal has in progress have been counted. */
   readonly isCounted?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** What is known of an upload beside its bytes. */
+/** Facts about an upload beside its bytes. */
 export interface UploadFacts {
   /** The field that it is for, as "service/method/field". */
   readonly field: string;

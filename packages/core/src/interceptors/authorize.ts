@@ -4,7 +4,7 @@ import type { CallContext } from "../server/context.js";
 import type { Awaitable } from "../server/router.js";
 import type { InterceptedCall, Interceptor } from "./interceptor.js";
 
-/** Who may call a method: everybody, or those who are known and have all of these scopes. */
+/** The callers of a method: everybody, or those who are known and have all of these scopes. */
 type Permission = "public" | readonly string[];
 
 /** A call as its callee sees it; `Context` is what `authenticate` returns. */

@@ -51,7 +51,7 @@ class SessionProof implements ClientSide {
   readonly #renewal: ClientSide | undefined;
   readonly #accepted: { readonly promise: Promise<void>; readonly resolve: () => void } = deferred<void>();
   #isAccepted = false;
-  /** What the next proof answers. */
+  /** The nonce that the next proof answers. */
   #nonce: Uint8Array | undefined = undefined;
 
   constructor(keys: ProofKeys, host: ProvingHost, credentials: string | undefined, renewal: ClientSide | undefined) {

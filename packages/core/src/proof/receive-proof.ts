@@ -11,7 +11,7 @@ import { FrameWriter } from "../wire/writer.js";
 import { isSigned, thumbprintOf } from "./keys.js";
 import { channelOf, signedBytes } from "./signed-bytes.js";
 
-/** What a client has proven: that it has a key, on this connection and for the credentials that it sent. */
+/** A client's proof that it has a key, on this connection and for the credentials that it sent. */
 export interface Proof {
   /** The name of its key: SHA-256 of its JWK in base64url (RFC 7638). The `cnf.jkt` of a token names the key that may use it. */
   readonly thumbprint: string;

@@ -3,13 +3,13 @@ import type { KeyingMaterialExporter } from "../transport/session.js";
 import { CHANNEL_BYTES } from "../wire/proof.js";
 import { sha256 } from "./keys.js";
 
-/** What signatures of proofs, and of nothing else, are of. */
+/** Begins the bytes that a proof signs, so that its signature serves nothing else. */
 const PURPOSE = "quicrpc.v1.proof";
 
 /** The label of RFC 9266; over WebTransport it is within the context of `EXPORTER-WebTransport`. */
 const CHANNEL_LABEL = "EXPORTER-Channel-Binding";
 
-/** What a client signs: purpose | nonce | SHA-256 of its credentials, of nothing where it has none | statement. */
+/** Returns the bytes that a client signs: purpose | nonce | SHA-256 of its credentials, of nothing where it has none | statement. */
 export async function signedBytes(
   nonce: Uint8Array,
   credentials: string | undefined,
@@ -25,7 +25,7 @@ export async function signedBytes(
   return bytes;
 }
 
-/** What both ends of the TLS connection have in common, and nobody between them; empty where the platform shows none. */
+/** Returns a value that both ends of the TLS connection have in common, and nobody between them; empty where the platform shows none. */
 export async function channelOf(transport: KeyingMaterialExporter): Promise<UnsharedBytes> {
   const label = new TextEncoder().encode(CHANNEL_LABEL);
   try {

@@ -1,4 +1,4 @@
-/** Who a session's client is, as it last proved, for calls that began before. */
+/** The identity of a session's client, as it last proved it, for calls that began before. */
 export class Identity<Context> {
   latest: Context;
   private watchers: Set<() => void> | undefined = undefined;

@@ -24,7 +24,7 @@ export interface RenewedConnection<Context> {
   readonly expiresAt?: number | undefined;
 }
 
-/** What a client says of itself anew. */
+/** A client's new credentials and metadata. */
 export interface RenewedGreeting extends Greeting {
   /** Its proof that it has its key, which nobody has verified yet: see `verifyProof` of `@quicrpc/core/proof`. Absent where it sent none. */
   readonly claim?: ProofClaim;
@@ -58,7 +58,7 @@ export class ServerRenewal {
   private expiresAt: number | undefined;
   /** Where the client said that it renews. */
   private lane: PeerLane | undefined = undefined;
-  /** What the client's next proof is to answer; undefined where it proves nothing. */
+  /** The nonce that the client's next proof has to answer; undefined where it proves nothing. */
   private nonce: Uint8Array | undefined = undefined;
   private proves = false;
   private deciding = false;

@@ -29,7 +29,7 @@ export interface ClientSide {
 
 /** Proves that a client has its key: `prover` of `@quicrpc/core/proof` makes one. It serves any number of sessions. */
 export interface Prover {
-  /** What the hello of a session says of it, encoded. */
+  /** Encoded field for the hello of a session, which says that this client proves a key. */
   readonly fields: Uint8Array;
   /**
    * Answers the questions of a session that begins.

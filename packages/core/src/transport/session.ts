@@ -25,7 +25,7 @@ export interface WebTransportSession extends KeyingMaterialExporter {
   readonly datagrams?: WebTransportDatagrams | undefined;
 }
 
-/** What both ends of a TLS connection compute, and nobody between them (RFC 8446 §7.5; W3C WebTransport §6.4). */
+/** Exports keying material: bytes that both ends of a TLS connection compute, and nobody between them (RFC 8446 §7.5; W3C WebTransport §6.4). */
 export interface KeyingMaterialExporter {
   /** Returns `length` bytes. Absent where there is no TLS, or none that the platform shows; it may also reject. */
   exportKeyingMaterial?(

@@ -26,7 +26,7 @@ export interface ProofClaim {
   readonly proof: Uint8Array;
 }
 
-/** What a proof says, ahead of its signature. */
+/** Statement of a proof, ahead of its signature. */
 export interface ProofStatement {
   readonly algorithm: ProofAlgorithm;
   /** The public key. */
@@ -40,7 +40,7 @@ export interface ProofStatement {
 /** A proof as it was read. */
 export interface SignedStatement extends ProofStatement {
   readonly signature: UnsharedBytes;
-  /** What was signed, but for what comes before it (`signedBytes`). */
+  /** The signed statement; `signedBytes` puts the rest before it. */
   readonly said: UnsharedBytes;
 }
 

@@ -13,7 +13,7 @@ import type {
 import type { OpenApiOptions } from "../openapi/source.js";
 import type { HttpExtension } from "./extension.js";
 
-/** Who makes a call over HTTP: what `authenticate` decides by. */
+/** The client of a call over HTTP, by which `authenticate` decides. */
 export interface HttpPeer {
   readonly headers: Headers;
   /** Path and query of the request. */

@@ -3,7 +3,7 @@ import { type ByteBody, tooLarge } from "../protocol/body.js";
 import { Gathered } from "../protocol/gathered.js";
 import { type AnswerBody, type AnswerHead, fieldsWith, type HttpExchange } from "./exchange.js";
 
-/** What Node's streams have in common, as far as it is used. */
+/** The members of Node's streams that are used here. */
 interface NodeEvents {
   // oxlint-disable-next-line typescript/no-explicit-any -- as of node:events
   on(event: string, listener: (...args: any[]) => void): unknown;

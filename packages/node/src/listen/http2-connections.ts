@@ -16,7 +16,7 @@ const MAX_HEADER_BYTES = 16_384;
 /** Milliseconds without a request after which a connection is closed. */
 const IDLE_MS = 120_000;
 
-/** Who receives requests: `stream`, if there is one, else `request`. */
+/** Receives requests: `stream`, if there is one, else `request`. */
 export interface Http2Requests {
   readonly stream:
     | ((socket: Socket, stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[]) => void)

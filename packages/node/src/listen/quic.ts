@@ -57,7 +57,7 @@ const listen = async (
       return request.protocols.includes(WEB_TRANSPORT_PROTOCOL) ? { protocol: WEB_TRANSPORT_PROTOCOL } : {};
     }
     const reason = `WebTransport on ${request.path}: status ${status}`;
-    tellRefusal(() => ({ stage: "request", listener: url, remoteAddress: undefined, reason }));
+    tellRefusal(() => ({ stage: "request", listener: url, remoteAddress: request.remoteAddress, reason }));
     return { status };
   };
   const refusalOf = (request: WebTransportRequest): number | undefined => {
@@ -82,7 +82,7 @@ const listen = async (
           tellRefusal(() => ({
             stage: "handshake",
             listener: url,
-            remoteAddress: undefined,
+            remoteAddress: error.remoteAddress,
             reason: error.message,
             error,
           })),

@@ -17,7 +17,7 @@ export interface PassedPort {
 
 /** A socket that systemd has passed to this process, or to the primary that this one is a worker of. */
 export interface PassedSocket {
-  /** Of the process that it was passed to. */
+  /** The descriptor in the process that it was passed to. */
   readonly descriptor: number;
   readonly name: string;
   /** The local address of a socket over UDP, as the system writes it. */

@@ -9,7 +9,7 @@ export const WORKER_VARIABLE = "QUICRPC_WORKER";
 /** A worker's first descriptor that is a socket of its group: before it are stdin, stdout, stderr and the channel. */
 export const FIRST_SOCKET = 4;
 
-/** What a worker shares with its group. */
+/** Settings that a worker shares with its group. */
 export interface WorkerShare {
   /** Its places: one for each UDP port, in the order of what `serve` listens on. Descriptors are the worker's own. */
   readonly members: readonly GroupMember[];
@@ -23,7 +23,7 @@ export interface WorkerShare {
 
 /** A socket for connections that was passed to the primary. */
 export interface PassedStream {
-  /** Of the primary. */
+  /** The descriptor of the primary. */
   readonly descriptor: number;
   readonly address: AddressInfo | string | null;
 }

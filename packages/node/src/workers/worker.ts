@@ -16,7 +16,7 @@ export interface GroupShare {
   readonly ticketKey: Uint8Array;
   /** The sockets that systemd has passed to the primary, where there are any. */
   readonly passed: readonly PassedSocket[] | undefined;
-  /** What the primary accepts from one of them. */
+  /** Returns the connections that the primary accepts from one of the `passed` sockets. */
   handed(descriptor: number): HandedConnections;
 }
 

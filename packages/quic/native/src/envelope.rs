@@ -1,4 +1,4 @@
-//! What a datagram is wrapped in between the process that has a UDP port and its workers: `relay.rs` and `socket.rs`.
+//! The envelope of a datagram between the process that has a UDP port and its workers: `relay.rs` and `socket.rs`.
 //!
 //! ```text
 //! token: by which either side knows the other (16 bytes)

@@ -44,6 +44,8 @@ pub struct Failure {
     pub close: Option<(u64, String)>,
     /// The HTTP status that refused a WebTransport session.
     pub status: Option<u16>,
+    /// The peer of a connection that failed before it became a session: there is no session to ask.
+    pub remote: Option<SocketAddr>,
 }
 
 impl Failure {
@@ -54,6 +56,7 @@ impl Failure {
             message: message.into(),
             close: None,
             status: None,
+            remote: None,
         }
     }
 

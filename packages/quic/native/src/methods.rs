@@ -62,15 +62,10 @@ fn numbers(values: Vec<f64>) -> ReturnValue {
     ReturnValue::List(values.into_iter().map(ReturnValue::Number).collect())
 }
 
-fn address_list(address: SocketAddr) -> ReturnValue {
-    let family = if address.is_ipv4() { "IPv4" } else { "IPv6" };
-    ReturnValue::List(vec![text(address.ip()), number(address.port()), text(family)])
-}
-
 /// () → [host, port, family]
 fn address(reactor: &Rc<Reactor>, _: &Args) -> ReturnValue {
     reactor
-        .with_socket(|socket| address_list(socket.address()))
+        .with_socket(|socket| ReturnValue::from(socket.address()))
         .unwrap_or(ReturnValue::Undefined)
 }
 
@@ -289,7 +284,7 @@ fn session_info(reactor: &Rc<Reactor>, args: &Args) -> ReturnValue {
             let local = connection.proto.local_ip().map(|ip| ip.to_canonical());
             let alpn = connection.alpn().unwrap_or_default();
             Some(ReturnValue::List(vec![
-                address_list(remote),
+                ReturnValue::from(remote),
                 local.map_or(ReturnValue::Undefined, text),
                 text(String::from_utf8_lossy(&alpn)),
                 number(u32::from(connection.resumed())),

@@ -349,7 +349,7 @@ mod tests {
             .unwrap()
     }
 
-    /// What a worker's socket receives next: the sender, and the datagram.
+    /// Returns the next datagram that a worker's socket receives, and its sender.
     fn next(socket: &mut Socket) -> (SocketAddr, Vec<u8>) {
         for _ in 0..5000 {
             let mut got = None;

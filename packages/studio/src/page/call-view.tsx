@@ -13,7 +13,7 @@ import { Waterfall } from "./waterfall.js";
 
 const TABS = ["Messages", "Headers", "Timing", "Network"] as const;
 
-/** What became of a call, and what the network did meanwhile. */
+/** The result of a call, and the network's traffic meanwhile. */
 export function CallView({
   call,
   target,

@@ -16,14 +16,14 @@ export interface ShownMethod {
   readonly service: string;
   readonly name: string;
   readonly kind: MethodDescription["kind"];
-  /** What calls of it may count on, in words. */
+  /** Traits that calls of it may count on, in words. */
   readonly traits: readonly string[];
-  /** Who may call it, as its schema says; undefined where that says nothing. */
+  /** Its permitted callers, as its schema says; undefined where that says nothing. */
   readonly permission: string | undefined;
   readonly docs: string | undefined;
   readonly takes: MessageForm;
   readonly gives: MessageForm;
-  /** Of what is typed: fields that are blobs are none of it. */
+  /** Schema of the text that is typed: without the fields that are blobs. */
   readonly input: JsonSchema | undefined;
   readonly output: JsonSchema | undefined;
   /** The details of declared errors that have such, by the error's name. */

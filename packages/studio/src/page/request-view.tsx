@@ -184,7 +184,7 @@ function settingsOf({ metadata = [], timeoutMs, via, compress }: Partial<KeptReq
   return { metadata: linesOf(metadata), timeoutMs, via, compress };
 }
 
-/** What is remembered of every call: metadata is not, since it may hold secrets. */
+/** The part of a call that is remembered: without metadata, which may hold secrets. */
 function waysOf({ timeoutMs, via, compress }: CallSettings): Pick<KeptRequest, "timeoutMs" | "via" | "compress"> {
   return {
     ...(timeoutMs !== undefined && { timeoutMs }),

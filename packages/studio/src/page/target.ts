@@ -22,7 +22,7 @@ export class Target extends Observed {
   network: string;
   readonly samples: { readonly at: number; readonly sample: NetworkSample }[] = [];
   readonly caller: Caller;
-  /** Whom to ask what it serves. */
+  /** The session that is asked which services it has. */
   readonly reflection: Caller;
   /** Whether that is the server itself. */
   readonly describesItself: boolean;

@@ -4,7 +4,7 @@ import { ReceivedBlob } from "@quicrpc/core/blobs";
 /** Bytes of a blob that a page holds before it is saved; a longer one is written to the disk as it comes, where the browser can. */
 const MAX_HELD = 256 * 1024 * 1024;
 
-/** What a page shows of a blob in place of its bytes. */
+/** Stands for a blob's bytes where a page shows the message. */
 interface ShownBlob {
   readonly bytes: number | undefined;
   readonly type: string;
@@ -22,7 +22,7 @@ export interface Transfer {
   problem: string | undefined;
   /** Ends a download that runs. */
   stop: AbortController | undefined;
-  /** What is downloaded; undefined of what is sent. */
+  /** The downloaded file; undefined of one that is sent. */
   readonly blob: ReceivedBlob | undefined;
 }
 

@@ -8,7 +8,7 @@ import * as FrameType from "../../wire/frame-type.js";
 const MAX_WINDOW = 2 * 1024 * 1024;
 /** A window that is read in less time, in milliseconds, may be what holds the sender back. */
 const QUICKLY = 250;
-/** Of a session's memory, the part that all its streams together may have credit for beyond their first. */
+/** The share of a session's memory that all its streams together may have credit for beyond their first. */
 const EXTRA_SHARE = 1 / 8;
 
 /**

@@ -10,7 +10,7 @@ export interface OnceClaim {
   readonly startable: boolean;
   /** Tells inputs apart; undefined where they cannot be compared. */
   readonly fingerprint: string | undefined;
-  /** Who runs the call: a text that no other claim has. */
+  /** The runner of the call: a text that no other claim has. */
   readonly owner: string;
   /** Milliseconds that the claim holds without being renewed. */
   readonly leaseMs: number;

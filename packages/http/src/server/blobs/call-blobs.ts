@@ -23,7 +23,7 @@ import type { Downloads } from "./downloads.js";
 import type { Upload } from "./upload.js";
 import type { Requester, Uploads } from "./uploads.js";
 
-/** What the calls of one handler share of blobs. */
+/** State of blobs that the calls of one handler share. */
 export interface SharedBlobs {
   readonly uploads: Uploads;
   readonly downloads: Downloads;

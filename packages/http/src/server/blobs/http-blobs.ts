@@ -30,7 +30,7 @@ interface FieldRoute {
   readonly output: BlobField | undefined;
 }
 
-/** What a request for a blob is for. */
+/** Purpose of a request for a blob. */
 export interface BlobTarget extends FieldRoute {
   /** Undefined for the field itself, where uploads begin. */
   readonly id: string | undefined;
@@ -72,7 +72,7 @@ export class HttpBlobs {
     }
   }
 
-  /** What a path is for; undefined where it is of no blob. */
+  /** Returns the purpose of a path; undefined where it is no blob's. */
   match(target: string): BlobTarget | undefined {
     if (this.fields.size === 0) return undefined;
     const { path } = splitTarget(target);

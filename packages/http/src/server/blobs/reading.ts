@@ -1,7 +1,7 @@
 import { Metadata, type RpcError } from "@quicrpc/core";
 import type { BlobReading, BlobReference } from "@quicrpc/core/transport";
 
-/** What a source is read under that has no number in a session. */
+/** Number of a source that has none in a session. */
 export const NO_REFERENCE: BlobReference = [0, null, "", ""];
 
 /** The read of a blob over HTTP. */

@@ -29,7 +29,7 @@ export interface UploadRules {
 
 const NO_STORE = { "cache-control": "no-store" } as const;
 
-/** What a request says of an upload. */
+/** The part of a request that is about its upload. */
 export interface SaidOfUpload {
   readonly isComplete: boolean;
   /** Bytes of the whole upload, where that is said. */

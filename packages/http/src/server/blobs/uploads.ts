@@ -8,9 +8,9 @@ export const MAX_RESOURCES = 16_384;
 
 /** Whose a request is. */
 export interface Requester {
-  /** What a resource is bound to: empty where callers are not told apart, and the id alone says who may have it. */
+  /** The caller that a resource is bound to: empty where callers are not told apart, and the id alone says who may have it. */
   readonly principal: string;
-  /** Whom it counts for: the principal, else the client's address. */
+  /** The principal that it counts for, else the client's address. */
   readonly counted: string;
 }
 

@@ -1,4 +1,4 @@
-//! Who wakes the engine: readiness of the socket, and one timer.
+//! Drivers wake the engine: by readiness of the socket, and by one timer.
 
 use std::rc::Rc;
 use std::time::Instant;

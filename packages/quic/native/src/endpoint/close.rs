@@ -6,7 +6,7 @@ use bytes::Bytes;
 use quinn_proto as qp;
 use quinn_proto::Dir;
 
-use super::Endpoint;
+use super::{Endpoint, canonical};
 use crate::congestion::set_window_open;
 use crate::connection::Phase;
 use crate::error::{Failure, Source};
@@ -28,6 +28,7 @@ impl Endpoint {
             return;
         }
         let announced = connection.announced();
+        let remote = canonical(connection.proto.remote_address());
         let dismissed = connection.incoming.then_some(connection.source);
         connection.phase = Phase::Over;
         set_window_open(&connection.proto, true);
@@ -47,7 +48,10 @@ impl Endpoint {
                 self.let_go(stream);
             }
             if failure.source == Source::Tls {
-                let number = self.number(failure);
+                let number = self.number(Failure {
+                    remote: Some(remote),
+                    ..failure
+                });
                 self.notify(Kind::HandshakeFailed, [number, 0, 0]);
             }
             return;

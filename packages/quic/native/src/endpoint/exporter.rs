@@ -6,7 +6,7 @@ use crate::handle::Session;
 /// The exporter label of WebTransport (draft-ietf-webtrans-http3 §4.8); what the application calls it is within the context.
 const WEB_TRANSPORT_LABEL: &[u8] = b"EXPORTER-WebTransport";
 
-/// What HKDF with SHA-256 can give.
+/// The most bytes that HKDF with SHA-256 can give.
 const MAX_LENGTH: usize = 255 * 32;
 
 impl Endpoint {

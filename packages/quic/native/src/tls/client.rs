@@ -17,7 +17,7 @@ use crate::fields::Fields;
 /// Servers whose tickets one configuration keeps. The endpoint keeps one configuration per server address.
 const REMEMBERED_SERVERS: usize = 4;
 
-/// Whom a client trusts.
+/// Trust of a client.
 pub enum Trust<'a> {
     System,
     /// Only these roots: a PEM bundle.

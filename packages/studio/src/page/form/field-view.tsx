@@ -1,11 +1,22 @@
 import type { ComponentChildren, JSX } from "preact";
+import { useState } from "preact/hooks";
+import { meantChoice } from "../schema/check.js";
 import { exampleOf } from "../schema/example.js";
-import { type Field, type FieldKind, fieldOf, hintOf, isEditable } from "../schema/field.js";
+import {
+  choiceLabels,
+  type Field,
+  type FieldKind,
+  fieldOf,
+  formMembersOf,
+  hintOf,
+  isEditable,
+  newName,
+} from "../schema/field.js";
+import { choicesOf, itemOf, lengthOf, memberOf } from "../schema/schema.js";
 import { BytesField } from "./bytes-field.js";
-import { ChoiceField } from "./choice-field.js";
-import { ArrayField, ObjectField } from "./containers.js";
 import { DateField } from "./date-field.js";
 import { type FieldProps, idOf } from "./form-context.js";
+import { Hidden, Key, MAX_SHOWN, Remove } from "./member-controls.js";
 import { AnyField, BooleanField, ConstantField, EnumField, NumberField, TextField } from "./scalar-fields.js";
 
 /** Values within each other that a form shows; those further in are edited as JSON. */
@@ -90,5 +101,150 @@ export function FieldView({ children, id: given, ...props }: FieldViewProps): JS
       <Control {...props} field={field} aria={aria} />
       {said}
     </div>
+  );
+}
+
+/** An object, a record or a map: the members that are given, and what adds those that are not. */
+function ObjectField({ form, node, path, label, depth, field, aria }: ControlProps): JSX.Element {
+  const { names, required, others } = formMembersOf(field.schema);
+  const given = new Set(node.properties.map(({ name }) => name));
+  const missing = names.filter((name) => !given.has(name));
+  const { length } = node.properties;
+  const add = (name: string): void => {
+    const value = exampleOf(memberOf(field.schema, name), form.root);
+    form.edit(path, { kind: "add", name, value }, idOf([...path, length]));
+  };
+  return (
+    <>
+      {node.properties.slice(0, MAX_SHOWN).map((property, index) => {
+        const { name, value } = property;
+        if (value === undefined) return null;
+        const at = [...path, index];
+        const isOwn = names.includes(name);
+        return (
+          <div class="member" key={index}>
+            {!isOwn && others !== undefined && (
+              <Key form={form} path={at} name={name} problems={form.problemsAt(property.from)} />
+            )}
+            {!isOwn && others === undefined && <p class="problem">{form.problemsAt(property.from).join(" ")}</p>}
+            <FieldView
+              form={form}
+              node={value}
+              schema={memberOf(field.schema, name)}
+              path={at}
+              label={isOwn ? name : others === undefined ? name : `Value of ${name}`}
+              depth={depth + 1}
+            >
+              {!(isOwn && required.includes(name)) && (
+                <Remove form={form} path={at} label={`${label}: ${name}`} focus={aria.id} />
+              )}
+            </FieldView>
+          </div>
+        );
+      })}
+      <Hidden count={length} />
+      <p class="actions" id={aria.id}>
+        {missing.map((name) => (
+          <button key={name} type="button" onClick={() => add(name)}>
+            + {name}
+            {required.includes(name) ? "" : <span class="dim"> optional</span>}
+          </button>
+        ))}
+        {others !== undefined && (
+          <button
+            type="button"
+            aria-label={`Add an entry to ${label}`}
+            onClick={() => add(newName(node, field.schema, form.root))}
+          >
+            Add an entry
+          </button>
+        )}
+      </p>
+    </>
+  );
+}
+
+/** A list, a tuple or a set. */
+function ArrayField({ form, node, path, label, depth, field, aria }: ControlProps): JSX.Element {
+  const { schema } = field;
+  const { least, most } = lengthOf(schema);
+  const { length } = node.items;
+  return (
+    <>
+      {node.items.slice(0, MAX_SHOWN).map((item, index) => (
+        <FieldView
+          key={index}
+          form={form}
+          node={item}
+          schema={itemOf(schema, index)}
+          path={[...path, index]}
+          label={`${label} ${index + 1}`}
+          depth={depth + 1}
+        >
+          {length > least && (
+            <Remove form={form} path={[...path, index]} label={`${label} ${index + 1}`} focus={aria.id} />
+          )}
+        </FieldView>
+      ))}
+      <Hidden count={length} />
+      <p class="actions" id={aria.id}>
+        <button
+          type="button"
+          aria-label={`Add to ${label}`}
+          disabled={length >= most}
+          onClick={() =>
+            form.edit(
+              path,
+              { kind: "add", value: exampleOf(itemOf(schema, length), form.root) },
+              idOf([...path, length]),
+            )
+          }
+        >
+          Add
+        </button>
+      </p>
+    </>
+  );
+}
+
+/** A value of one of several schemas. It is of the one that it fits best, or that was chosen last. */
+function ChoiceField({ form, node, path, label, depth, field, aria }: ControlProps): JSX.Element {
+  const [chosen, setChosen] = useState({ index: 0, generation: -1 });
+  const choices = choicesOf(field.schema) ?? [];
+  const index =
+    chosen.generation === form.generation && chosen.index < choices.length
+      ? chosen.index
+      : meantChoice(node, choices, form.root);
+  return (
+    <>
+      <select
+        {...aria}
+        aria-label={`${label} is`}
+        value={index}
+        onChange={(event) => {
+          const next = Number(event.currentTarget.value);
+          setChosen({ index: next, generation: form.generation });
+          form.edit(path, { kind: "replace", value: exampleOf(choices[next], form.root) });
+        }}
+      >
+        {choiceLabels(choices, form.root).map((text, each) => (
+          <option key={each} value={each}>
+            {text}
+          </option>
+        ))}
+      </select>
+      <div class="chosen">
+        <FieldView
+          key={index}
+          form={form}
+          node={node}
+          schema={choices[index]}
+          path={path}
+          label={label}
+          depth={depth + 1}
+          id={`${aria.id}-value`}
+        />
+      </div>
+    </>
   );
 }

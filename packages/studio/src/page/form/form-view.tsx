@@ -86,7 +86,7 @@ function rootOf(text: string): JsonNode | undefined {
   return jsonTree(parser.parse(text), text);
 }
 
-/** What is wrong, by the place where it is. */
+/** The problems of the form, by their place. */
 function problemsOf(root: JsonNode | undefined, schema: JsonSchema): ReadonlyMap<number, readonly string[]> {
   const problems = new Map<number, string[]>();
   if (root === undefined) return problems;
