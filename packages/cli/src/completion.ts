@@ -1,21 +1,45 @@
 import type { RootCommand } from "@bomb.sh/tab";
 import tab from "@bomb.sh/tab/commander";
-import type { Command } from "commander";
+import type { ServiceDescription } from "@quicrpc/services";
+import { Command } from "commander";
+import { BASH_COMPLETION } from "./completion-bash.js";
 import { listServices } from "./described-services.js";
-import { dialTarget } from "./target.js";
+import { dialTarget, type TargetOptions, withTrust } from "./target.js";
 
-/** Commands whose second argument names a method, or a service, of the server that the first names. */
-const OF_METHODS: Readonly<Record<string, string>> = { call: "method", load: "method", describe: "name" };
+/** Arguments that name what the server serves that the first argument names. */
+const OF_SERVER: readonly (readonly [command: string, argument: string, names: "services" | "methods" | "both"])[] = [
+  ["call", "method", "methods"],
+  ["load", "method", "methods"],
+  ["describe", "name", "both"],
+  ["ls", "service", "services"],
+  ["health", "service", "services"],
+];
 /** Milliseconds that a server has to say what it serves while somebody waits for a completion. */
 const PATIENCE_MS = 1500;
 
-/** Adds `completion <shell>`. For a line that a shell asks to complete, `words` of it, the server that it names is asked for its methods. */
+/** Adds `completion <shell>`. For a line that a shell asks to complete, `words` of it, the server that it names is asked what it serves. */
 export async function addCompletion(program: Command, words: readonly string[]): Promise<void> {
   const root = tab(program, { completionCommandName: "completion" });
+  // The script for bash that tab has needs a package beside bash, and evaluates what was typed.
+  program.commands
+    .find((command) => command.name() === "completion")
+    ?.action((shell: string) => {
+      if (shell === "bash") process.stdout.write(BASH_COMPLETION);
+      else root.setup(program.name(), program.name(), shell);
+    });
+  complete(
+    root,
+    "help",
+    "command",
+    program.commands.map((command) => command.name()),
+  );
   const url = words.find((word) => /^[a-z+]+:\S/.test(word));
   if (words[0] !== "complete" || url === undefined) return;
-  const names = await methodsOf(url, words.includes("--dev")).catch(() => []);
-  for (const [command, argument] of Object.entries(OF_METHODS)) complete(root, command, argument, names);
+  const services = await servicesOf(url, words).catch(() => []);
+  const names = services.map(({ name }) => name);
+  const methods = services.flatMap(({ name, methods: all }) => all.map((method) => `${name}/${method.name}`));
+  const lists = { services: names, methods, both: [...names, ...methods] };
+  for (const [command, argument, of] of OF_SERVER) complete(root, command, argument, lists[of]);
 }
 
 function complete(root: RootCommand, command: string, argument: string, names: readonly string[]): void {
@@ -26,11 +50,17 @@ function complete(root: RootCommand, command: string, argument: string, names: r
   };
 }
 
-async function methodsOf(url: string, dev: boolean): Promise<string[]> {
-  const session = await dialTarget(url, { dev, timeout: PATIENCE_MS });
+/** What a server serves that is reached, and trusted, as the line says. */
+async function servicesOf(url: string, words: readonly string[]): Promise<readonly ServiceDescription[]> {
+  const line = withTrust(new Command())
+    .exitOverride()
+    .configureOutput({ writeErr: () => {} });
+  // The words of the line stand behind the first "--".
+  line.parseOptions(words.slice(words.indexOf("--") + 1));
+  const options = { ...line.opts<TargetOptions>(), timeout: PATIENCE_MS };
+  const session = await dialTarget(url, options);
   try {
-    const services = await listServices(session, { timeoutMs: PATIENCE_MS });
-    return services.flatMap(({ name, methods }) => methods.map((method) => `${name}/${method.name}`));
+    return await listServices(session, { timeoutMs: PATIENCE_MS });
   } finally {
     await session.close();
   }

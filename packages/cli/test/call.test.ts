@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
 import { readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -237,6 +237,30 @@ it("SIGINT ends what goes on, with what is known by then", async () => {
   const { code, stdout } = await pinging.outcome;
   expect(code).toBe(0);
   expect(stdout).toMatch(/\nmedian [\d.]+ ms of \d+\n$/);
+});
+
+it.skipIf(process.platform === "win32")("bash completes by its script alone, and evaluates nothing", async () => {
+  const { stdout: script } = await quicrpc(["completion", "bash"]);
+  writeFileSync(join(folder, "completion"), script);
+  writeFileSync(join(folder, "quicrpc"), `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`, { mode: 0o755 });
+  const complete = async (line: string): Promise<string> => {
+    const run = 'source ./completion; COMP_POINT=${#COMP_LINE}; __quicrpc_complete; printf "%s\\n" "${COMPREPLY[@]}"';
+    const env = { ...process.env, PATH: `${folder}:${process.env["PATH"]}`, COMP_LINE: line };
+    const child = spawn("bash", ["--norc", "-c", run], { cwd: folder, env, stdio: ["ignore", "pipe", "inherit"] });
+    let said = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text));
+    await once(child, "close");
+    return said;
+  };
+  expect(await complete("quicrpc des")).toBe("describe\n");
+  expect(await complete(`quicrpc call --timeout 9000 ${urls.tcp} demo.v1.Orders/ec`)).toBe("demo.v1.Orders/echo\n");
+  expect(await complete(`quicrpc ls ${urls.tcp} demo`)).toBe("demo.v1.Orders\n");
+  expect(await complete(`quicrpc describe ${urls.http} demo.v1.Orders/s`)).toBe(
+    "demo.v1.Orders/size\ndemo.v1.Orders/sum\n",
+  );
+  expect(await complete("quicrpc help cer")).toBe("cert\n");
+  await complete("quicrpc call $(touch evaluated) ");
+  expect(existsSync(join(folder, "evaluated"))).toBe(false);
 });
 
 it("ends without a word when nobody reads its output any more", async () => {

@@ -290,7 +290,7 @@ describe("commands that call a server", () => {
     expect(await complete("call", url, "demo.v1.Shop/e")).toContain("demo.v1.Shop/echo");
     expect(await complete("call", "tcp://127.0.0.1:1", "")).not.toContain("demo.v1.Shop/echo");
     for (const shell of ["bash", "zsh", "fish"]) {
-      expect((await quicrpc(["completion", shell])).stdout).toContain("quicrpc complete --");
+      expect((await quicrpc(["completion", shell])).stdout).toContain("quicrpc complete -- ");
     }
   });
 
