@@ -1,4 +1,5 @@
-import { createConnection, createSession, type Session } from "@quicrpc/core";
+import { createConnection, createSession, interceptCaller, type Session } from "@quicrpc/core";
+import { callTimings, timedRouter } from "@quicrpc/core/measure";
 import { createMemoryPair } from "@quicrpc/core/transport";
 import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { expect, it } from "vitest";
@@ -40,21 +41,25 @@ const router = createRouter(methods, {
   },
 });
 
-it("streams outlive their sessions", async () => {
+it.each([
+  ["", router, []],
+  [", and are measured", timedRouter(router, () => {}), [callTimings(() => {})]],
+] as const)("streams outlive their sessions%s", async (_, served, interceptors) => {
   const servers: Session[] = [];
-  const connection = createConnection(
+  const healing = createConnection(
     async () => {
       const [near, far] = createMemoryPair();
-      servers.push(createSession(far, { routers: [router] }));
+      servers.push(createSession(far, { routers: [served] }));
       return createSession(near);
     },
     { backoff: { initialMs: 1 } },
   );
+  const connection = interceptCaller(healing, interceptors);
   const kill = (): void => void servers.at(-1)?.close({ closeCode: 1 });
   /** Until what was written has left, on a session. */
   const underWay = async (): Promise<void> => {
     do await turn();
-    while (connection.session === undefined);
+    while (healing.session === undefined);
   };
   const taken: number[] = [];
   for await (const item of connection.serverStream(methods.count, 10)) {
@@ -89,5 +94,5 @@ it("streams outlive their sessions", async () => {
   await reading;
   expect(back).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
   expect(servers.length).toBeGreaterThan(5);
-  await connection.close();
+  await healing.close();
 });

@@ -26,11 +26,12 @@ export function timedRouter<Context>(
 }
 
 function timed<Context>(
-  { method, handler }: BoundMethod<Context>,
+  { method, handler, resumables }: BoundMethod<Context>,
   onTimings: (timings: ServedTimings, context: CallContext<Context>) => void,
 ): BoundMethod<Context> {
   return {
     method: measuredInput(method),
+    resumables,
     handler: (given: unknown, context) => {
       const entered = performance.now();
       const box = given instanceof Received ? given : undefined;
