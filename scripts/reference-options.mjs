@@ -437,9 +437,9 @@ function typeOf({ node }) {
 
 const faults = [];
 
-/** The name of an option, with its type below it. */
-function nameOf(property) {
-  return `\`${property.name}\`<br>${typeOf(property)}`;
+/** What an option is: its type, then its comment. */
+function described(property, text) {
+  return `${typeOf(property)} · ${cell(text)}`;
 }
 
 /** The rows of a table of options; notes the options whose comments do not say enough. */
@@ -455,11 +455,11 @@ function rowsOf({ of, beside = [], defaults, only }) {
       const constant = constants.get(name);
       if (value !== undefined && Number(value.replaceAll(",", "").split(":")[0]) !== constant)
         faults.push(`${keyOf(of)}: the comment of ${name} says ${value}, and ${defaults} has ${constant}`);
-      return [nameOf(property), shown(name, constant), cell(text)];
+      return [`\`${name}\``, shown(name, constant), described(property, text)];
     }
-    if (!isOptional) return [nameOf(property), "**required**", cell(property.text)];
+    if (!isOptional) return [`\`${name}\``, "**required**", described(property, property.text)];
     if (!/\bdefault\b/i.test(property.text)) faults.push(`${keyOf(of)}: the comment of ${name} states no default`);
-    return [nameOf(property), cell(value ?? ""), cell(text)];
+    return [`\`${name}\``, cell(value ?? ""), described(property, text)];
   });
 }
 
@@ -539,6 +539,8 @@ export function optionsTable(title) {
   if (section === undefined) throw new Error(`the page of options has no section "${title}"`);
   return table(
     HEAD,
-    rowsOf(section).map(([name, ...rest]) => [name.replace(/<br>.*/, ""), ...rest]),
+    rowsOf(section).map((row) =>
+      row.map((text) => text.replace(/^(?:`[^`]*`|\[options\]\([^)]*\)|function|object) · /, "")),
+    ),
   );
 }
