@@ -437,6 +437,11 @@ function typeOf({ node }) {
 
 const faults = [];
 
+/** What an option is: its type, then its comment. */
+function described(property, text) {
+  return `${typeOf(property)} · ${cell(text)}`;
+}
+
 /** The rows of a table of options; notes the options whose comments do not say enough. */
 function rowsOf({ of, beside = [], defaults, only }) {
   const constants = defaults === undefined ? undefined : constantsOf(of[0], defaults);
@@ -450,15 +455,15 @@ function rowsOf({ of, beside = [], defaults, only }) {
       const constant = constants.get(name);
       if (value !== undefined && Number(value.replaceAll(",", "").split(":")[0]) !== constant)
         faults.push(`${keyOf(of)}: the comment of ${name} says ${value}, and ${defaults} has ${constant}`);
-      return [`\`${name}\``, typeOf(property), shown(name, constant), cell(text)];
+      return [`\`${name}\``, shown(name, constant), described(property, text)];
     }
-    if (!isOptional) return [`\`${name}\``, typeOf(property), "**required**", cell(property.text)];
+    if (!isOptional) return [`\`${name}\``, "**required**", described(property, property.text)];
     if (!/\bdefault\b/i.test(property.text)) faults.push(`${keyOf(of)}: the comment of ${name} states no default`);
-    return [`\`${name}\``, typeOf(property), cell(value ?? ""), cell(text)];
+    return [`\`${name}\``, cell(value ?? ""), described(property, text)];
   });
 }
 
-const HEAD = ["| option | type | default | |", "|---|---|---|---|"];
+const HEAD = ["| option | default | |", "|---|---|---|"];
 
 function sectionText(section) {
   const lines = [`### ${section.title}`];
@@ -533,7 +538,9 @@ export function optionsTable(title) {
   const section = byTitle.get(title);
   if (section === undefined) throw new Error(`the page of options has no section "${title}"`);
   return table(
-    ["| option | default | |", "|---|---|---|"],
-    rowsOf(section).map(([name, , value, text]) => [name, value, text]),
+    HEAD,
+    rowsOf(section).map((row) =>
+      row.map((text) => text.replace(/^(?:`[^`]*`|\[options\]\([^)]*\)|function|object) · /, "")),
+    ),
   );
 }

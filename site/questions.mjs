@@ -126,4 +126,73 @@ export const QUESTIONS = [
   { asked: "0-RTT early data", answers: ["/tuning", "/serving"] },
   { asked: "datagrams unreliable", answers: ["/codecs"] },
   { asked: "date serialization superjson", answers: ["/from-trpc", "/codecs"] },
+  {
+    asked: "client hangs when server restarts",
+    answers: ["/connecting", "/durable", "/serving"],
+    like: "grpc/grpc-node#2785",
+  },
+  { asked: "new client for each request", answers: ["/connecting"], like: "grpc/grpc-node#2402" },
+  {
+    asked: "fail immediately when server is down",
+    answers: ["/connecting", "/calls", "/options"],
+    like: "grpc/grpc-node#2570",
+  },
+  {
+    asked: "client ip address behind proxy",
+    answers: ["/deploying", "/serving", "/options"],
+    like: "grpc/grpc-node#1483",
+  },
+  { asked: "int64 is a string", answers: ["/codecs", "/openapi", "/http"], like: "grpc/grpc#7229" },
+  {
+    asked: "missing fields get default values",
+    answers: ["/codecs", "/from-grpc", "/evolution"],
+    like: "grpc/grpc-node#2984",
+  },
+  { asked: "DEADLINE_EXCEEDED", answers: ["/error-codes", "/timeouts"], like: "connectrpc/connect-es#576" },
+  { asked: "add response header trace id", answers: ["/calls"], like: "connectrpc/connect-es#1065" },
+  {
+    asked: "Failed to fetch",
+    answers: ["/http", "/browsers", "/error-codes"],
+    like: "connectrpc/connect-query-es#505",
+  },
+  {
+    asked: "subscriptions don't resubscribe after reconnecting",
+    answers: ["/durable", "/topics"],
+    like: "trpc/trpc#5748",
+  },
+  { asked: "lastEventId", answers: ["/durable", "/http"], like: "trpc/trpc#4122" },
+  { asked: "show connection status indicator", answers: ["/connecting"], like: "trpc/trpc#5871" },
+  { asked: "infer input and output types", answers: ["/from-trpc", "/start", "/calls"], like: "trpc/trpc#2482" },
+  { asked: "disconnect after 5 minutes in background tab", answers: ["/browsers"], like: "socketio/socket.io#4040" },
+  {
+    asked: "no disconnect event in flight mode",
+    answers: ["/timeouts", "/serving", "/connecting"],
+    like: "socketio/socket.io#2088",
+  },
+  {
+    asked: "large message disconnects client",
+    answers: ["/limits", "/serving", "/uploads"],
+    like: "socketio/engine.io#706",
+  },
+  {
+    asked: "queue messages while offline and send after reconnect",
+    answers: ["/durable"],
+    like: "socketio/socket.io#3507",
+  },
+  {
+    asked: "Opening handshake failed",
+    answers: ["/browsers", "/error-codes"],
+    like: "fails-components/webtransport#166",
+  },
+  { asked: "serverCertificateHashes fingerprint", answers: ["/browsers"], like: "fails-components/webtransport#358" },
+  {
+    asked: "WebTransport behind a VPN or proxy, fall back",
+    answers: ["/browsers", "/connecting"],
+    like: "endel/webtransport-nodejs#1",
+  },
+  {
+    asked: "priority of datagrams and streams",
+    answers: ["/calls", "/transports", "/options", "/codecs"],
+    like: "w3c/webtransport#62",
+  },
 ];

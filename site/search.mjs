@@ -42,7 +42,7 @@ export const SEARCH = {
   boostDocument: (id) =>
     /^\/(api|changelog)/.test(id)
       ? 0.1
-      : /^\/(design|one-call|engine|compiled-codecs|performance|benchmarks|conformance|connect-conformance|interop|protocol|glossary|packages|examples)/.test(
+      : /^\/(options|cli|design|one-call|engine|compiled-codecs|performance|benchmarks|conformance|connect-conformance|interop|protocol|glossary|packages|examples)/.test(
             id,
           )
         ? 0.4

@@ -11,6 +11,14 @@ export default defineConfig({
   title: "quicrpc",
   description: "Schema-first RPC for TypeScript on QUIC, in Node and in browsers.",
   lang: "en",
+  // Drawings keep their size on a phone, where one moves over them: their words would be too small.
+  head: [
+    [
+      "style",
+      {},
+      "@media (max-width: 639px) { .vp-doc p:has(> img) { overflow-x: auto } .vp-doc p > img:not([src$='.png']) { max-width: none } }",
+    ],
+  ],
   srcDir: ROOT,
   outDir: `${ROOT}site/dist`,
   cacheDir: `${ROOT}site/.cache`,

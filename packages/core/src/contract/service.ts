@@ -10,9 +10,9 @@ export interface RpcOptions<
   Output extends Payload | undefined,
   Errors extends ErrorSchemas = ErrorSchemas,
 > {
-  /** Schema of the call's input, or `stream(schema)` for items. Default: none, the method takes nothing. */
+  /** Schema of the call's input, or `stream(schema)` for items. Without, the method takes nothing. Default: none. */
   readonly input?: Input;
-  /** Schema of the answer, or `stream(schema)` for items. Default: none, the answer is empty. */
+  /** Schema of the answer, or `stream(schema)` for items. Without, the answer is empty. Default: none. */
   readonly output?: Output;
   /** The call may be made again safely when it is not known whether it ran. Default: as `readOnly`. */
   readonly idempotent?: boolean;
@@ -72,7 +72,7 @@ export interface RpcSchema<
 
 /** Options of `notify`. */
 export interface NotifyOptions<Input extends Schema | undefined> {
-  /** Schema of the message. Default: none, the method takes nothing. */
+  /** Schema of the message. Without, the method takes nothing. Default: none. */
   readonly input?: Input;
   /** Sent as one datagram: it may be lost, and does not wait for what was lost before it. Default: as a call, in order. */
   readonly delivery?: "datagram";
