@@ -1,7 +1,7 @@
 // Calls over loopback against other RPC libraries: `npm run bench -- [--rounds N] [--json]`; with `micro`, the
 // pieces of a call; with `types`, what 500 methods cost to generate and to compile; with
 // `link`, over a simulated bad network; with `profile`, where the CPU time of a call goes; with `fan-out`, messages of topics; with `http`, unary calls in JSON
-// over HTTP; with `blobs`, files and small calls beside them; with `resumable`, streams that outlive their session;
+// over HTTP; with `blobs`, files, and small calls beside them, over QUIC and plain HTTP; with `resumable`, streams that outlive their session;
 // with `start`, from a new process to its first call.
 import { run, setup, step, tool } from "./setup.mjs";
 
@@ -15,7 +15,7 @@ const pieces = {
   profile: ["profile.js"],
   "fan-out": ["fan-out.js"],
   http: ["http-unary.js"],
-  blobs: ["blobs.js"],
+  blobs: ["blobs.js", "blobs-http.js"],
   resumable: ["resumable.js"],
   start: ["cold-start.js"],
 };

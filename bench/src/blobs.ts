@@ -1,4 +1,4 @@
-// Files over QUIC, from disk to disk, and small calls beside them: `npm run bench:blobs -- [megabytes] [rounds]`.
+// Files over QUIC, from disk to disk, and small calls beside them: `npm run bench:blobs -- [megabytes] [rounds] [quic]`.
 import { createReadStream, createWriteStream } from "node:fs";
 import { mkdtemp, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,7 +9,8 @@ import { blobCalls, bytesCodec, createRouter, defineMethod, uncheckedCodec } fro
 import { connect, devCertificate, fileBlob, saveBlob, serve } from "@quicrpc/node";
 
 const MEGABYTE = 1_000_000;
-const [megabytes = 500, rounds = 3] = process.argv.slice(2).map(Number);
+const [megabytes = 500, rounds = 3] = process.argv.slice(2, 4).map(Number);
+if ((process.argv[4] ?? "quic") !== "quic") process.exit();
 const service = { name: "bench.v1.Blobs", id: 4736 };
 const codec = uncheckedCodec<{ file: BlobSource }>() as ReturnType<typeof uncheckedCodec<{ file: BlobSource }>> &
   ReturnType<typeof uncheckedCodec<{ file: ReceivedBlob }>>;

@@ -1,9 +1,11 @@
 // Calls with streams of messages, against real servers, with envelopes made by hand.
+import { once } from "node:events";
 import { connect as connectH2 } from "node:http2";
-import { request } from "node:http";
+import { type IncomingMessage, request } from "node:http";
 import { connect } from "node:net";
+import { buffer } from "node:stream/consumers";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { HTTP2_WAYS, servingInTests } from "./service.js";
 
 const served = servingInTests();
@@ -159,6 +161,55 @@ describe("a stream of requests", () => {
     const { url } = await served();
     const { end } = await post(`${url}sum`, envelope("12345").subarray(0, 7));
     expect(end.error?.code).toBe("invalid_argument");
+  });
+});
+
+/** Requests whose body stalls: each begins one, with a piece of it, and resolves with what came when the answer is over and when all of it is. */
+const STALLING = {
+  "HTTP/1.1": async (port: number, path: string, piece: Buffer) => {
+    const sent = request({ port, host: "127.0.0.1", method: "POST", path, headers: streamType });
+    sent.on("error", () => {});
+    const closed = new Promise((resolve) => sent.on("close", resolve));
+    sent.write(piece);
+    const [answer] = (await once(sent, "response")) as [IncomingMessage];
+    return { answer: await buffer(answer), closed };
+  },
+  "HTTP/2": async (port: number, path: string, piece: Buffer) => {
+    const session = connectH2(`http://127.0.0.1:${port}`);
+    const sent = session.request({ ":method": "POST", ":path": path, ...streamType });
+    const closed = once(sent, "close").then(() => {
+      session.close();
+      return sent.rstCode;
+    });
+    sent.write(piece);
+    return { answer: await buffer(sent), closed };
+  },
+};
+
+describe("a request that stalls, and is answered all the same, is over a second later", () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
+  afterEach(() => void vi.useRealTimers());
+
+  it.each([
+    ["HTTP/1.1", undefined, "pieces", undefined],
+    ["HTTP/1.1", undefined, "one piece", undefined],
+    ["HTTP/2", "requests", "pieces", 0],
+    ["HTTP/2", "requests", "one piece", 0],
+    ["HTTP/2", "streams", "pieces", 0],
+    ["HTTP/2", "streams", "one piece", 0],
+  ] as const)("over %s (%s), by an answer in %s", async (version, way, how, code) => {
+    const { port } = await served({}, way);
+    const path = how === "pieces" ? "/test.v1.Http/chat" : "/test.v1.Http/missing";
+    const { answer, closed } = await STALLING[version](port, path, envelope("{"));
+    if (how === "pieces") expect(read(answer).end.error?.code).toBe("invalid_argument");
+    let isOver = false;
+    void closed.then(() => void (isOver = true));
+    for (let i = 0; !isOver && i < 10_000; i++) {
+      vi.advanceTimersByTime(100);
+      await new Promise(setImmediate);
+    }
+    expect(isOver).toBe(true);
+    if (code !== undefined) expect(await closed).toBe(code);
   });
 });
 

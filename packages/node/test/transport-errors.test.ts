@@ -5,6 +5,7 @@ import { connect, dial, serve } from "@quicrpc/node";
 import { createRouter } from "@quicrpc/core/generated";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { freePort } from "../../../scripts/free-port.mjs";
+import { startProgram } from "../../../test/child-program.js";
 
 async function failure(attempt: Promise<unknown>): Promise<TransportError> {
   const error: unknown = await attempt.then(
@@ -85,4 +86,10 @@ it("what cannot be used as it was given is a TypeError", async () => {
   await expect(dial("gopher://localhost")).rejects.toBeInstanceOf(TypeError);
   const twice = createRouter({}, {});
   await expect(serve({ listen: ["gopher://localhost"], routers: [twice] })).rejects.toBeInstanceOf(TypeError);
+});
+
+it("a UDP port that a sibling of node:cluster has: says that the option workers shares it", async () => {
+  const { child, message } = await startProgram(new URL("cluster-port.ts", import.meta.url), {});
+  child.kill();
+  expect(message).toEqual({ code: "EADDRINUSE", hint: expect.stringContaining("serve({ workers })") });
 });

@@ -45,6 +45,50 @@ describe.each(DRIVERS)("processes, %s driver", (driver) => {
     expect(await run(body, env)).toEqual({ code: 0, signal: null, out: "hello\n" });
   });
 
+  // In a process of its own: what Rust says of a panic goes to its stderr.
+  test("a panic in the engine stays inside, ends the endpoint's sessions, and the process goes on", async () => {
+    const dist = new URL("../dist/", import.meta.url).href;
+    const body = `
+      const { dial } = await import("${dist}dial.js");
+      const { engineOptions } = await import("${dist}bind-options.js");
+      const { Engine } = await import("${dist}engine.js");
+      const { transportNumbers } = await import("${dist}limits.js");
+      const { encodeClientTls } = await import("${dist}tls-options.js");
+      const engine = new Engine(engineOptions({ host: "127.0.0.1", driver: process.env.QUICRPC_DRIVER }));
+      const told = new Promise((resolve) => (engine.onClosed = () => resolve("endpoint closed")));
+      const session = await dial(engine, options);
+      const ended = new Promise((resolve) => session.attach({
+        onStream() {}, onUniStream() {}, onDatagram() {}, onStreamsAvailable() {}, onDrain() {},
+        onClosed: (info, { code, source }) => resolve([code, source].join(" of a ")),
+      }));
+      const stream = session.openStream();
+      const streamEnded = new Promise((resolve) => stream.attach(on({ onClosed: ({ code }) => resolve(code) })));
+      // A duration that limits.ts lets nobody ask for.
+      const settings = transportNumbers().fill(Number.POSITIVE_INFINITY);
+      const tls = encodeClientTls(["x"], { serverCertificateHashes: [{ algorithm: "sha-256", value: new Uint8Array(32) }] });
+      engine.native.connect("127.0.0.1", 9, "localhost", tls, settings, false);
+      console.log(await streamEnded);
+      console.log(await ended);
+      console.log(await told);
+      console.log(stream.write(Buffer.from("into the void")));
+      const again = await connect(options);
+      console.log("another endpoint works");
+      again.close();`;
+    const { code, signal, out } = await run(body, env);
+    const lines = out.split("\n");
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/panicked at .*(time|duration)\.rs/),
+        "ERR_QUIC_INTERNAL",
+        "ERR_QUIC_INTERNAL of a session",
+        "endpoint closed",
+        "true",
+        "another endpoint works",
+      ]),
+    );
+    expect([code, signal]).toEqual([0, null]);
+  });
+
   test("a bound endpoint without sessions does not keep the process", async () => {
     expect(await run(`console.log(Endpoint.bind().driver);`, env)).toEqual({
       code: 0,

@@ -22,7 +22,6 @@ import {
   writeType,
 } from "../protocol/blob-headers.js";
 import { BLOB_ID } from "../protocol/blob-messages.js";
-import { Gathered } from "../protocol/gathered.js";
 import { HttpCall } from "./http-call.js";
 
 /** Bytes of one request: a piece is kept until the server has it, and every `fetch` can send it. */
@@ -34,6 +33,8 @@ interface Piece {
   readonly bytes: Uint8Array;
   /** There are no more. */
   readonly isLast: boolean;
+  /** A request with it got no answer. */
+  wasLost: boolean;
 }
 
 /** Uploads one blob of a call, and goes on after lost connections. */
@@ -102,6 +103,7 @@ export class BlobUpload {
         try {
           sent = await this.#append(offset, bytes, piece.isLast, hex);
         } catch (error) {
+          piece.wasLost = true;
           await this.#wait(error);
         }
         if (sent) break;
@@ -207,18 +209,34 @@ export class BlobUpload {
   }
 }
 
-/** Chunks as pieces of the size of a request; the last says so, and may be empty. */
+/** Chunks as pieces of the size of a request; the last says so, and may be empty. They share one buffer: a piece is to be sent before the next is asked for. */
 async function* piecesOf(chunks: AsyncIterable<Uint8Array>, from: number): AsyncGenerator<Piece, void> {
-  const gathered = new Gathered();
+  let buffer: Uint8Array = new Uint8Array(0);
+  let length = 0;
   let at = from;
-  const take = (length: number, isLast: boolean): Piece => {
-    const piece = { at, bytes: gathered.take(length), isLast };
-    at += length;
-    return piece;
-  };
   for await (const chunk of chunks) {
-    gathered.append(chunk);
-    while (gathered.length >= PIECE_BYTES) yield take(PIECE_BYTES, false);
+    for (let rest = chunk; rest.length > 0; ) {
+      const part = rest.subarray(0, PIECE_BYTES - length);
+      rest = rest.subarray(part.length);
+      buffer = withRoom(buffer, length, part.length);
+      buffer.set(part, length);
+      length += part.length;
+      if (length < PIECE_BYTES) continue;
+      const piece: Piece = { at, bytes: buffer, isLast: false, wasLost: false };
+      yield piece;
+      // What sends it may go on in vain.
+      if (piece.wasLost) buffer = new Uint8Array(PIECE_BYTES);
+      at += length;
+      length = 0;
+    }
   }
-  yield take(gathered.length, true);
+  yield { at, bytes: buffer.subarray(0, length), isLast: true, wasLost: false };
+}
+
+/** A buffer with the first `length` bytes of `buffer`, and room for `more`. */
+function withRoom(buffer: Uint8Array, length: number, more: number): Uint8Array {
+  if (length + more <= buffer.length) return buffer;
+  const larger = new Uint8Array(Math.min(PIECE_BYTES, Math.max(length + more, length * 2)));
+  larger.set(buffer.subarray(0, length));
+  return larger;
 }

@@ -14,6 +14,7 @@ import {
   type NodeReadable,
   type NodeWritable,
   nothing,
+  whenFinished,
 } from "./node-input.js";
 
 /** A stream of a server of `node:http2`, as far as it is used. */
@@ -26,7 +27,6 @@ export interface Http2Stream extends NodeReadable, NodeWritable {
     | undefined;
   readonly rstCode?: number | undefined;
   readonly aborted: boolean;
-  readonly writableFinished: boolean;
   read(): Uint8Array | null;
   unshift(piece: Uint8Array): void;
   respond(fields: Record<string, string | string[] | number>, options?: { readonly endStream?: boolean }): void;
@@ -150,7 +150,13 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
 
   open(head: AnswerHead): AnswerBody {
     if (!this.closed) this.request.respond(this.fieldsOf(head));
-    return new NodeBody(this.request, this.closed);
+    return new NodeBody(this.request, this.closed, () => {
+      if (this.request.readableEnded) return;
+      this.request.resume();
+      whenFinished(this.request, () => {
+        if (!this.closed) this.endRequest();
+      });
+    });
   }
 
   cutOff(error: RpcError): void {
@@ -186,6 +192,7 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
   /** What still comes of a request that was answered before its end is dropped for a while, until its client is told that nobody reads it (RFC 9113 §8.1). */
   private endRequest(): void {
     const stream = this.request;
+    if (this.closed) return;
     stream.resume();
     this.linger = expiries.add(LINGER_MS, () => stream.close(NO_ERROR));
   }

@@ -14,6 +14,7 @@ import {
   type NodeReadable,
   type NodeWritable,
   nothing,
+  whenFinished,
 } from "./node-input.js";
 
 /** A request of `node:http` or `node:http2`, as far as it is used. */
@@ -29,7 +30,7 @@ export interface NodeRequest extends NodeReadable {
     readonly encrypted?: boolean | undefined;
   } | null;
   /** The stream of a request over HTTP/2. */
-  readonly stream?: {
+  readonly stream?: Partial<NodeWritable> & {
     close?(code: number): void;
     destroy?(error: Error): unknown;
     additionalHeaders?(headers: Readonly<Record<string, string | number>>): void;
@@ -44,7 +45,6 @@ export interface NodeRequest extends NodeReadable {
 /** An answer of `node:http` or `node:http2`, as far as it is used. */
 export interface NodeResponse extends NodeWritable {
   readonly writableEnded: boolean;
-  readonly writableFinished: boolean;
   writeHead(status: number, headers: Record<string, string | string[]>): unknown;
   flushHeaders(): void;
   end(body?: Uint8Array | string): unknown;
@@ -140,7 +140,7 @@ export class NodeExchange extends NodeInput implements HttpExchange {
     const fields = fieldsOf(head, this.added);
     if (body !== undefined)
       fields["content-length"] = String(typeof body === "string" ? UTF8.encode(body).length : body.length);
-    if (!request.complete && this.hasBody) {
+    if (this.isIncomplete) {
       if (request.httpVersionMajor === 1) fields["connection"] = "close";
       this.endRequest();
     }
@@ -155,7 +155,13 @@ export class NodeExchange extends NodeInput implements HttpExchange {
       response.writeHead(head.status, fieldsOf(head, this.added));
       response.flushHeaders();
     }
-    return new NodeBody(response, this.closed);
+    return new NodeBody(response, this.closed, () => {
+      const { request } = this;
+      if (!this.isIncomplete) return;
+      request.resume();
+      // Over HTTP/2 Node tells of the end of an answer in this shape when the request has ended too.
+      whenFinished((request.stream as NodeWritable | undefined) ?? response, () => this.endRequest());
+    });
   }
 
   cutOff(error: RpcError): void {
@@ -176,7 +182,9 @@ export class NodeExchange extends NodeInput implements HttpExchange {
     return httpVersionMajor === 1 ? !complete : stream?.aborted === true || (stream?.rstCode ?? NO_ERROR) !== NO_ERROR;
   }
 
-  private get hasBody(): boolean {
+  /** Whether more of the request may come. */
+  private get isIncomplete(): boolean {
+    if (this.request.complete) return false;
     if (this.request.httpVersionMajor > 1) return true;
     return (this.header("content-length") ?? "0") !== "0" || this.header("transfer-encoding") !== undefined;
   }
@@ -184,6 +192,7 @@ export class NodeExchange extends NodeInput implements HttpExchange {
   /** The rest of a request that was answered before its end is dropped for a while, so that its client reads the answer, and then cut off. */
   private endRequest(): void {
     const { request } = this;
+    if (request.destroyed) return;
     request.resume();
     const timer = expiries.add(LINGER_MS, () => {
       // Over HTTP/2 the stream is a client's to end, or to be told that nobody reads it (RFC 9113 §8.1).

@@ -23,6 +23,7 @@ export interface NodeReadable extends NodeEvents {
 /** The body of an answer of Node's servers, as far as it is used. */
 export interface NodeWritable extends NodeEvents {
   write(bytes: Uint8Array): boolean;
+  readonly writableFinished: boolean;
   end(): unknown;
 }
 
@@ -147,6 +148,12 @@ export abstract class NodeInput {
   }
 }
 
+/** Calls `onFinished` once the platform has sent all of an answer. */
+export function whenFinished(answer: NodeWritable, onFinished: () => void): void {
+  if (answer.writableFinished) onFinished();
+  else answer.on("finish", onFinished);
+}
+
 /** Whoever has requests of Node's has Node's timers. */
 declare function setImmediate(callback: () => void): unknown;
 
@@ -204,12 +211,15 @@ export function fieldsOf(
 /** An answer in pieces. */
 export class NodeBody implements AnswerBody {
   private readonly response: NodeWritable;
+  private readonly onEnded: () => void;
   private resume: (() => void) | undefined = undefined;
   private full = false;
   private closed: boolean;
 
-  constructor(response: NodeWritable, closed: boolean) {
+  /** @param onEnded called once all of the answer was given to the platform */
+  constructor(response: NodeWritable, closed: boolean, onEnded: () => void) {
     this.response = response;
+    this.onEnded = onEnded;
     this.closed = closed;
     response.on("drain", () => this.wake());
     response.on("close", () => {
@@ -232,7 +242,9 @@ export class NodeBody implements AnswerBody {
   }
 
   end(): void {
-    if (!this.closed) this.response.end();
+    if (this.closed) return;
+    this.response.end();
+    this.onEnded();
   }
 
   private wake(): void {

@@ -106,12 +106,25 @@ const LISTENED: Readonly<Record<string, string>> = {
 const FOLLOWED =
   "too few sockets of the port are left: stop another process, or give the .socket unit more lines ListenDatagram=, with ReusePort=yes. Each process takes one, and with workers one more than workers";
 
+const CLUSTERED =
+  "node:cluster shares TCP ports alone: leave the workers to serve({ workers }), in the program that would fork them, which shares the UDP port too";
+
+/** Whether this process is a worker of node:cluster, which is loaded for nothing else. */
+function isClustered(): boolean {
+  return (process.getBuiltinModule("node:cluster") as unknown as { readonly isWorker: boolean }).isWorker;
+}
+
 /** OpenSSL's verdicts on a chain of certificates that ends at nobody who is trusted. */
 const UNTRUSTED_CODES = /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/;
+
+function takenHint(url: string): string | undefined {
+  if (url.startsWith("systemd:")) return FOLLOWED;
+  return /^(quic|https):/.test(url) && isClustered() ? CLUSTERED : LISTENED["EADDRINUSE"];
+}
 
 function hintFor(code: string, doing: Attempted["doing"], url: string): string | undefined {
   if (code === MISSING_ENGINE)
     return "use wss:// or tls://, which need no native engine, or HTTP by @quicrpc/http, or install an engine for this platform";
-  if (doing === "listen on") return code === "EADDRINUSE" && url.startsWith("systemd:") ? FOLLOWED : LISTENED[code];
+  if (doing === "listen on") return code === "EADDRINUSE" ? takenHint(url) : LISTENED[code];
   return UNTRUSTED_CODES.test(code) ? UNTRUSTED : DIALLED[code];
 }

@@ -142,7 +142,9 @@ async function takeBody(
   const end = await upload.append(exchange.body, at, { maxBytes, idleMs });
   if (length !== undefined && (said.isComplete ? end !== length : end > length))
     throw new UploadProblem(400, "inconsistent-upload-length");
-  const sha256 = said.sha256 ?? stored.facts.sha256;
-  await stored.note({ ...stored.facts, length: said.isComplete ? end : length, sha256, isComplete: said.isComplete });
+  const { facts } = stored;
+  const now = { ...facts, length: said.isComplete ? end : length, sha256: said.sha256 ?? facts.sha256, isComplete: said.isComplete };
+  if (now.isComplete !== facts.isComplete || now.length !== facts.length || now.sha256 !== facts.sha256)
+    await stored.note(now);
   return end;
 }
