@@ -1,3 +1,4 @@
+import { checkOptions, type OptionNames } from "@quicrpc/core/transport";
 import { Resolver } from "node:dns/promises";
 import type { ResolveTargets, TargetSpec } from "@quicrpc/core/transport";
 
@@ -28,6 +29,8 @@ export interface DnsTargetsOptions {
   readonly resolver?: DnsResolver;
 }
 
+const OPTIONS: OptionNames<DnsTargetsOptions> = { records: true, resolver: true };
+
 /** Targets of `connectPool` that DNS knows. */
 export interface DnsTargets {
   readonly resolve: ResolveTargets;
@@ -37,6 +40,7 @@ export interface DnsTargets {
 
 /** The targets behind a URL such as `quic://orders.example:4433`, or for SRV `quic://_orders._udp.example`, one for each record. */
 export function dnsTargets(url: string | URL, options: DnsTargetsOptions = {}): DnsTargets {
+  checkOptions("dnsTargets()", options, OPTIONS);
   const { records = "address", resolver } = options;
   const base = new URL(url);
   const { hostname } = base;

@@ -1,3 +1,4 @@
+import { checkOptions, type OptionNames } from "@quicrpc/core/transport";
 import { createReadStream } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,6 +14,8 @@ export interface FileUploadOptions {
   readonly maxBytes?: number;
 }
 
+const OPTIONS: OptionNames<FileUploadOptions> = { maxUploads: true, maxBytes: true };
+
 const CHUNK_BYTES = 262_144;
 const MAX_UPLOADS = 1000;
 const MAX_BYTES = 17_179_869_184;
@@ -23,6 +26,7 @@ const [BYTES, FACTS] = [".upload", ".json"];
  * process, and servers that share the folder share its uploads. Give it a folder of its own.
  */
 export function fileUploads(folder: string, options: FileUploadOptions = {}): UploadStore {
+  checkOptions("fileUploads()", options, OPTIONS);
   return new FileUploads(folder, options);
 }
 
