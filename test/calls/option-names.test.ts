@@ -30,7 +30,7 @@ const calls: Record<string, [wrong: string, meant: string, call: (options: never
   "dnsTargets()": ["record", "records", (options) => dnsTargets("quic://a:1", options)],
   "drainOnSignal()": ["signal", "signals", (options) => drainOnSignal(server as never, options)],
   "fileUploads()": ["maxUpload", "maxUploads", (options) => fileUploads("/nowhere", options)],
-  "watchTls()": ["everyMS", "everyMs", (options) => watchTls(server as never, [], options)],
+  "watchTls()": ["everyMS", "everyMs", (options) => watchTls(server, [], options)],
   "fileTopics()": ["files", "file", (options) => fileTopics(options)],
   "metrics()": ["meterprovider", "meterProvider", (options) => metrics(options)],
   "tracing()": ["timing", "timings", (options) => tracing(options)],

@@ -1,8 +1,7 @@
-import { checkOptions, type OptionNames } from "@quicrpc/core/transport";
 import { createHash, createPrivateKey, randomUUID, X509Certificate } from "node:crypto";
 import { link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { UnsharedBytes } from "@quicrpc/core/transport";
+import { checkOptions, type OptionNames, type UnsharedBytes } from "@quicrpc/core/transport";
 import { covers, DEV_HOSTS, readAuthority } from "./dev-authority.js";
 import { cacheDirectory, splitPem } from "./dev-files.js";
 import type { Issuer } from "./make-certificate.js";

@@ -1,6 +1,5 @@
-import { checkOptions, type OptionNames } from "@quicrpc/core/transport";
 import { Resolver } from "node:dns/promises";
-import type { ResolveTargets, TargetSpec } from "@quicrpc/core/transport";
+import { checkOptions, type OptionNames, type ResolveTargets, type TargetSpec } from "@quicrpc/core/transport";
 
 /** Resolver of DNS names; `Resolver` of `node:dns/promises` is one. */
 export interface DnsResolver {

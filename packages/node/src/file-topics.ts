@@ -1,5 +1,4 @@
-import { checkOptions, type OptionNames } from "@quicrpc/core/transport";
-import { MemoryLog } from "@quicrpc/core/transport";
+import { checkOptions, MemoryLog, type OptionNames } from "@quicrpc/core/transport";
 import { createTopics, DEFAULT_TOPIC_LIMITS, type Topics, type TopicsOptions } from "@quicrpc/core/topics";
 import { TopicJournal } from "./topic-journal.js";
 

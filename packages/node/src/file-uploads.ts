@@ -1,10 +1,15 @@
-import { checkOptions, type OptionNames } from "@quicrpc/core/transport";
 import { createReadStream } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { randomUUID } from "node:crypto";
 import { RpcError } from "@quicrpc/core";
-import type { StoredUpload, UploadFacts, UploadStore } from "@quicrpc/core/transport";
+import {
+  checkOptions,
+  type OptionNames,
+  type StoredUpload,
+  type UploadFacts,
+  type UploadStore,
+} from "@quicrpc/core/transport";
 
 /** Bounds of a folder of uploads. */
 export interface FileUploadOptions {
