@@ -1,3 +1,4 @@
+import { checkOptions } from "@quicrpc/core/transport";
 import type { TransportAbilities, TransportProvider } from "@quicrpc/node";
 
 /** Options of `failsTransport`. */
@@ -23,7 +24,9 @@ const ABILITIES: TransportAbilities = {
  * `https://` by `@fails-components/webtransport` in place of this project's own engine, of servers and clients:
  * `serve({ transports: [failsTransport()], listen: ["https://[::]:4433"] })`, `connect(url, { transports: [failsTransport()] })`.
  */
-export function failsTransport({ httpVersion }: FailsTransportOptions = {}): TransportProvider {
+export function failsTransport(options: FailsTransportOptions = {}): TransportProvider {
+  checkOptions("failsTransport()", options, { httpVersion: true });
+  const { httpVersion } = options;
   return {
     name: "@fails-components/webtransport",
     schemes: ["https:"],

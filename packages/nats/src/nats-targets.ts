@@ -1,5 +1,5 @@
 import type { Msg, NatsConnection } from "@nats-io/transport-node";
-import type { ResolveTargets } from "@quicrpc/core/transport";
+import { checkOptions, type OptionNames, type ResolveTargets } from "@quicrpc/core/transport";
 
 /** Options of `natsTargets`. */
 export interface NatsTargetsOptions {
@@ -8,6 +8,8 @@ export interface NatsTargetsOptions {
   /** The most milliseconds that answers are waited for. Default 2000. */
   readonly timeoutMs?: number | undefined;
 }
+
+const OPTIONS: OptionNames<NatsTargetsOptions> = { quietMs: true, timeoutMs: true };
 
 const DEFAULT_QUIET_MS = 300;
 const DEFAULT_TIMEOUT_MS = 2000;
@@ -23,6 +25,7 @@ const MOST_URLS = 16;
  * what it has. `name` is words with dots between them, such as "shop.orders".
  */
 export function natsTargets(nats: NatsConnection, name: string, options: NatsTargetsOptions = {}): ResolveTargets {
+  checkOptions("natsTargets()", options, OPTIONS);
   const { quietMs = DEFAULT_QUIET_MS, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
   const subject = subjectOf(name);
   let before: ReadonlySet<string> = new Set();

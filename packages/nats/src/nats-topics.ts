@@ -1,6 +1,6 @@
 import { connect, type NatsConnection, type NodeConnectionOptions } from "@nats-io/transport-node";
-import type { TopicLog } from "@quicrpc/core/transport";
-import { createTopics, type Topics, type TopicsOptions } from "@quicrpc/core/topics";
+import { checkOptions, type OptionNames, type TopicLog } from "@quicrpc/core/transport";
+import { createTopics, DEFAULT_TOPIC_LIMITS, type Topics, type TopicsOptions } from "@quicrpc/core/topics";
 import type { JetStreamSettings, NatsHistory } from "./jet-stream-log.js";
 import { NatsBus } from "./nats-bus.js";
 
@@ -27,6 +27,18 @@ export interface NatsTopicsOptions extends Omit<TopicsOptions, "bus"> {
   readonly maxUnconfirmedBytes?: number | undefined;
 }
 
+const OPTIONS: OptionNames<NatsTopicsOptions> = {
+  servers: true,
+  connection: true,
+  history: true,
+  prefix: true,
+  timeoutMs: true,
+  maxUnconfirmedBytes: true,
+  limits: DEFAULT_TOPIC_LIMITS,
+  log: true,
+  onError: true,
+};
+
 const DEFAULT_TIMEOUT_MS = 5000;
 const DEFAULT_UNCONFIRMED_BYTES = 16 * 1024 * 1024;
 /** A server that answers no ping for two of these is taken for lost. */
@@ -37,6 +49,7 @@ const PING_INTERVAL_MS = 2000;
  * is tried for ever.
  */
 export async function natsTopics(options: NatsTopicsOptions): Promise<Topics> {
+  checkOptions("natsTopics()", options, OPTIONS);
   const { servers, connection, history, prefix = "", ...rest } = options;
   const { timeoutMs = DEFAULT_TIMEOUT_MS, maxUnconfirmedBytes = DEFAULT_UNCONFIRMED_BYTES, limits, onError } = rest;
   if (prefix !== "" && !/^[\w-]+(\.[\w-]+)*$/.test(prefix)) {

@@ -1,7 +1,7 @@
 import { createHash, createPrivateKey, randomUUID, X509Certificate } from "node:crypto";
 import { link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { UnsharedBytes } from "@quicrpc/core/transport";
+import { checkOptions, type OptionNames, type UnsharedBytes } from "@quicrpc/core/transport";
 import { covers, DEV_HOSTS, readAuthority } from "./dev-authority.js";
 import { cacheDirectory, splitPem } from "./dev-files.js";
 import type { Issuer } from "./make-certificate.js";
@@ -29,6 +29,8 @@ export interface DevCertificateOptions {
   readonly renew?: boolean;
 }
 
+const OPTIONS: OptionNames<DevCertificateOptions> = { hosts: true, directory: true, renew: true };
+
 /** A certificate with less than a day left is made anew, in milliseconds. */
 const RENEW_BEFORE = 24 * 3_600_000;
 
@@ -40,6 +42,7 @@ const MAX_TRIES = 1000;
  * the next call, in this process or another of this user, and made anew a day before it expires. Rejects where it cannot be kept, with what to do.
  */
 export async function devCertificate(options: DevCertificateOptions = {}): Promise<DevCertificate> {
+  checkOptions("devCertificate()", options, OPTIONS);
   const { hosts = DEV_HOSTS, renew = false } = options;
   let directory = options.directory ?? "the user's cache folder";
   try {

@@ -1,5 +1,5 @@
 import { Resolver } from "node:dns/promises";
-import type { ResolveTargets, TargetSpec } from "@quicrpc/core/transport";
+import { checkOptions, type OptionNames, type ResolveTargets, type TargetSpec } from "@quicrpc/core/transport";
 
 /** Resolver of DNS names; `Resolver` of `node:dns/promises` is one. */
 export interface DnsResolver {
@@ -28,6 +28,8 @@ export interface DnsTargetsOptions {
   readonly resolver?: DnsResolver;
 }
 
+const OPTIONS: OptionNames<DnsTargetsOptions> = { records: true, resolver: true };
+
 /** Targets of `connectPool` that DNS knows. */
 export interface DnsTargets {
   readonly resolve: ResolveTargets;
@@ -37,6 +39,7 @@ export interface DnsTargets {
 
 /** The targets behind a URL such as `quic://orders.example:4433`, or for SRV `quic://_orders._udp.example`, one for each record. */
 export function dnsTargets(url: string | URL, options: DnsTargetsOptions = {}): DnsTargets {
+  checkOptions("dnsTargets()", options, OPTIONS);
   const { records = "address", resolver } = options;
   const base = new URL(url);
   const { hostname } = base;

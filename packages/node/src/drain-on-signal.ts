@@ -1,3 +1,4 @@
+import { checkOptions, type OptionNames } from "@quicrpc/core/transport";
 import { checkDrain } from "./paced-drain.js";
 import type { Server, ServerDrainOptions } from "./server.js";
 
@@ -16,6 +17,14 @@ export interface DrainOnSignalOptions extends ServerDrainOptions {
   readonly close?: readonly { close(): unknown }[];
 }
 
+const OPTIONS: OptionNames<DrainOnSignalOptions> = {
+  signals: true,
+  close: true,
+  timeoutMs: true,
+  spreadMs: true,
+  to: true,
+};
+
 /**
  * Ends a server well when the process is asked to end: the first signal drains it, so that the process exits by itself
  * when the calls in progress are over; a second closes it at once. Returns what takes the signals' listeners back.
@@ -24,6 +33,7 @@ export function drainOnSignal(
   server: Pick<Server, "drain" | "close" | "stats">,
   options: DrainOnSignalOptions = {},
 ): () => void {
+  checkOptions("drainOnSignal()", options, OPTIONS);
   const { signals = ["SIGTERM", "SIGINT"], close = [], ...drain } = options;
   checkDrain(drain);
   let drainingSince: number | undefined;

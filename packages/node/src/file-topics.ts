@@ -1,4 +1,4 @@
-import { MemoryLog } from "@quicrpc/core/transport";
+import { checkOptions, MemoryLog, type OptionNames } from "@quicrpc/core/transport";
 import { createTopics, DEFAULT_TOPIC_LIMITS, type Topics, type TopicsOptions } from "@quicrpc/core/topics";
 import { TopicJournal } from "./topic-journal.js";
 
@@ -8,11 +8,15 @@ export interface FileTopicsOptions extends Omit<TopicsOptions, "bus" | "log"> {
   readonly file: string;
 }
 
+const OPTIONS: OptionNames<FileTopicsOptions> = { file: true, limits: DEFAULT_TOPIC_LIMITS, onError: true };
+
 /**
  * Makes the topics of a process whose history a file keeps, as much as `limits` say: it is there when the process was started anew, also after it
  * was killed. A machine that loses its power may lose the last messages. Throws where the file cannot be read or written.
  */
-export function fileTopics({ file, ...options }: FileTopicsOptions): Topics {
+export function fileTopics(given: FileTopicsOptions): Topics {
+  checkOptions("fileTopics()", given, OPTIONS);
+  const { file, ...options } = given;
   const limits = { ...DEFAULT_TOPIC_LIMITS, ...options.limits };
   return createTopics({ ...options, log: new MemoryLog(limits, new TopicJournal(file)) });
 }

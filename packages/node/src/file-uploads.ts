@@ -3,7 +3,13 @@ import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat, writ
 import { join } from "node:path";
 import { randomUUID } from "node:crypto";
 import { RpcError } from "@quicrpc/core";
-import type { StoredUpload, UploadFacts, UploadStore } from "@quicrpc/core/transport";
+import {
+  checkOptions,
+  type OptionNames,
+  type StoredUpload,
+  type UploadFacts,
+  type UploadStore,
+} from "@quicrpc/core/transport";
 
 /** Bounds of a folder of uploads. */
 export interface FileUploadOptions {
@@ -12,6 +18,8 @@ export interface FileUploadOptions {
   /** Bytes of all of them. Default: 16 GiB. */
   readonly maxBytes?: number;
 }
+
+const OPTIONS: OptionNames<FileUploadOptions> = { maxUploads: true, maxBytes: true };
 
 const CHUNK_BYTES = 262_144;
 const MAX_UPLOADS = 1000;
@@ -23,6 +31,7 @@ const [BYTES, FACTS] = [".upload", ".json"];
  * process, and servers that share the folder share its uploads. Give it a folder of its own.
  */
 export function fileUploads(folder: string, options: FileUploadOptions = {}): UploadStore {
+  checkOptions("fileUploads()", options, OPTIONS);
   return new FileUploads(folder, options);
 }
 

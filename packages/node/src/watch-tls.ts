@@ -1,3 +1,4 @@
+import { checkOptions, type OptionNames } from "@quicrpc/core/transport";
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { ServerCertificateOptions } from "@quicrpc/quic";
@@ -24,6 +25,8 @@ export interface WatchTlsOptions {
   readonly onError?: (error: Error) => void;
 }
 
+const OPTIONS: OptionNames<WatchTlsOptions> = { everyMs: true, onUpdate: true, onError: true };
+
 type TlsServer = Pick<Server, "updateTls">;
 
 /**
@@ -36,6 +39,7 @@ export function watchTls(
   files: CertificateFiles | readonly CertificateFiles[],
   options: WatchTlsOptions = {},
 ): () => void {
+  checkOptions("watchTls()", options, OPTIONS);
   const watch = new CertificateWatch(server, [files].flat(), options);
   let timer: NodeJS.Timeout | undefined;
   let over = false;

@@ -1,3 +1,4 @@
+import { checkOptions } from "@quicrpc/core/transport";
 import { type Histogram, type MeterProvider, metrics as api } from "@opentelemetry/api";
 import { type Interceptor, observed } from "@quicrpc/core";
 import { callAttributes, outcomeAttributes } from "./attributes.js";
@@ -15,7 +16,9 @@ const BOUNDARIES = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.
  * Records how long calls take, streams until their end: histograms `rpc.client.call.duration` and
  * `rpc.server.call.duration`, in seconds (OpenTelemetry's RPC conventions).
  */
-export function metrics({ meterProvider = api.getMeterProvider() }: MetricsOptions = {}): Interceptor {
+export function metrics(options: MetricsOptions = {}): Interceptor {
+  checkOptions("metrics()", options, { meterProvider: true });
+  const { meterProvider = api.getMeterProvider() } = options;
   const meter = meterProvider.getMeter("@quicrpc/otel");
   const histogram = (name: string, description: string): Histogram =>
     meter.createHistogram(name, { description, unit: "s", advice: { explicitBucketBoundaries: BOUNDARIES } });

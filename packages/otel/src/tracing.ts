@@ -1,3 +1,4 @@
+import { checkOptions } from "@quicrpc/core/transport";
 import {
   context,
   type Context,
@@ -50,11 +51,9 @@ const getter = {
  * A span for each call, on both sides (OpenTelemetry's RPC conventions), which ends with the call's last message. The caller's
  * span travels in the call's metadata, so that the handler's is its child.
  */
-export function tracing({
-  tracerProvider,
-  propagator = globalPropagator,
-  timings = false,
-}: TracingOptions = {}): Interceptor {
+export function tracing(options: TracingOptions = {}): Interceptor {
+  checkOptions("tracing()", options, { tracerProvider: true, propagator: true, timings: true });
+  const { tracerProvider, propagator = globalPropagator, timings = false } = options;
   const tracer = (tracerProvider ?? trace.getTracerProvider()).getTracer("@quicrpc/otel");
   return async (call, next) => {
     const parent = parentOf(call, propagator);

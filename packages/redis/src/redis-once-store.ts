@@ -1,3 +1,4 @@
+import { checkOptions } from "@quicrpc/core/transport";
 import type { OnceClaim, OnceState, OnceStore } from "@quicrpc/core/once";
 import { CLAIM, RELEASE, RENEW, type Script, SETTLE } from "./scripts.js";
 
@@ -27,7 +28,9 @@ export class RedisOnceStore implements OnceStore {
   private readonly prefix: string;
 
   /** @param client connected, and connecting anew by itself */
-  constructor(client: RedisCommands, { prefix = "quicrpc:once:" }: RedisOnceStoreOptions = {}) {
+  constructor(client: RedisCommands, options: RedisOnceStoreOptions = {}) {
+    checkOptions("RedisOnceStore()", options, { prefix: true });
+    const { prefix = "quicrpc:once:" } = options;
     this.client = client;
     this.prefix = prefix;
   }

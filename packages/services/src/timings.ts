@@ -1,3 +1,4 @@
+import { checkOptions } from "@quicrpc/core/transport";
 import { type Router, RpcError } from "@quicrpc/core";
 import { type ServedTimings, timedRouter } from "@quicrpc/core/measure";
 import { createTimingsRouter } from "./generated/timings.js";
@@ -23,7 +24,9 @@ const MAX_NAME = 64;
  * Serves quicrpc.v1.Timings: where the time went of calls that carry the metadata `call-name`. Whoever knows the name gets them, so callers take names
  * that nobody guesses. Calls without a name are not remembered.
  */
-export function createTimings({ keep = 1000 }: TimingsOptions = {}): Timings {
+export function createTimings(options: TimingsOptions = {}): Timings {
+  checkOptions("createTimings()", options, { keep: true });
+  const { keep = 1000 } = options;
   const known = new Map<string, ServedTimings>();
   return {
     router: createTimingsRouter({

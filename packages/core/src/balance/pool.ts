@@ -1,3 +1,5 @@
+import { checkOptions, type OptionNames } from "../check-options.js";
+import { POOL_OPTIONS } from "./option-names.js";
 import type { TypedCaller } from "../call/base-caller.js";
 import type { Backoff } from "../backoff.js";
 import type { ReadyOptions } from "../connection/ready.js";
@@ -61,6 +63,8 @@ export interface Pool<S extends Session = Session> extends TypedCaller {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+const OPTIONS: OptionNames<PoolOptions> = { ...POOL_OPTIONS, isPermanent: true };
+
 /**
  * A pool of sessions with `targets`, a list or what finds it, each made by `dial`. `dial` must settle in bounded time, and
  * give up when its signal fires. It starts idle: the first call dials, or `connect`. Throws `TypeError` for an empty list.
@@ -70,6 +74,7 @@ export function createPool<S extends Session>(
   dial: (target: string, signal: AbortSignal) => Promise<S>,
   options: PoolOptions = {},
 ): Pool<S> {
+  checkOptions("createPool()", options, OPTIONS);
   const { sessionsPerTarget = 1, subset } = options;
   if (typeof targets !== "function" && targets.length === 0) throw new TypeError("a pool needs a target");
   if (!Number.isInteger(sessionsPerTarget) || sessionsPerTarget < 1) {

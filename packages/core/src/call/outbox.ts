@@ -1,3 +1,4 @@
+import { checkOptions, type OptionNames } from "../check-options.js";
 import { RpcError } from "../errors.js";
 import { createOnceKey } from "./once-key.js";
 
@@ -16,6 +17,8 @@ export interface OutboxOptions<Item> {
   readonly onError?: ((error: RpcError, items: readonly Item[], key: string) => void) | undefined;
 }
 
+const OPTIONS: OptionNames<OutboxOptions<never>> = { send: true, maxItems: true, maxWaiting: true, onError: true };
+
 /** Sends items in their order by calls, one after the other. */
 export interface Outbox<Item> {
   /** Items that no call has answered, those of the call in progress first. */
@@ -33,6 +36,7 @@ export interface Outbox<Item> {
  * So a call that is repeated overtakes none, and a connection that is slow, or lost for a while, has fewer calls to make rather than a queue of them.
  */
 export function createOutbox<Item>(options: OutboxOptions<Item>): Outbox<Item> {
+  checkOptions("createOutbox()", options, OPTIONS);
   const { send, maxItems = 64, maxWaiting = 10_000, onError } = options;
   for (const [name, value] of Object.entries({ maxItems, maxWaiting })) {
     if (!(Number.isSafeInteger(value) && value > 0)) {

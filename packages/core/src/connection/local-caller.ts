@@ -1,3 +1,5 @@
+import { checkOptions, type OptionNames } from "../check-options.js";
+import { SESSION_OPTIONS } from "../session/option-names.js";
 import { interceptRouter } from "../interceptors/intercept-router.js";
 import type { Interceptor } from "../interceptors/interceptor.js";
 import { combineRouters, type Router } from "../server/router.js";
@@ -13,6 +15,9 @@ interface LocalCallerOptions<Context = unknown>
   readonly interceptors?: readonly Interceptor[];
 }
 
+const { routers: _, peer: _peer, credentials: _credentials, metadata: _metadata, ...ofSession } = SESSION_OPTIONS;
+const OPTIONS: OptionNames<LocalCallerOptions> = { ...ofSession, interceptors: true };
+
 /**
  * Calls one's own routers in the same process, such as to render pages on the server, or in tests. Calls go the way of all
  * others, but for the network: they are encoded, validated and intercepted, and fail by the same rules. `connection` is what
@@ -20,8 +25,10 @@ interface LocalCallerOptions<Context = unknown>
  */
 export function createLocalCaller<Context = unknown>(
   routers: readonly Router<Context>[],
-  { interceptors = [], ...options }: LocalCallerOptions<Context> = {},
+  given: LocalCallerOptions<Context> = {},
 ): Session {
+  checkOptions("createLocalCaller()", given, OPTIONS);
+  const { interceptors = [], ...options } = given;
   const [near, far] = createMemoryPair();
   createSession(far, { ...options, routers: [interceptRouter(combineRouters(routers), interceptors)] });
   const { limits, codec } = options;

@@ -1,3 +1,4 @@
+import { checkOptions, type OptionNames } from "../check-options.js";
 import type { MessageCodec } from "../contract/codec.js";
 import { asError, RpcError } from "../errors.js";
 import type { ErrorHook } from "../server/dispatch.js";
@@ -40,8 +41,11 @@ export interface Topics {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+const OPTIONS: OptionNames<TopicsOptions> = { bus: true, log: true, limits: DEFAULT_TOPIC_LIMITS, onError: true };
+
 /** Makes the topics of a process, for the generated functions that take them. */
 export function createTopics(options: TopicsOptions = {}): Topics {
+  checkOptions("createTopics()", options, OPTIONS);
   return new TopicHub(options);
 }
 

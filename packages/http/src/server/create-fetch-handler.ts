@@ -1,3 +1,5 @@
+import { checkOptions } from "@quicrpc/core/transport";
+import { HTTP_SERVICE_OPTIONS } from "./option-names.js";
 import { FetchExchange } from "./fetch-exchange.js";
 import type { HttpServiceOptions } from "./http-options.js";
 import { HttpService } from "./http-service.js";
@@ -25,6 +27,7 @@ const services = new WeakMap<FetchHandler, Service>();
 
 /** Makes a function that serves `routers` over HTTP, by the Connect protocol. Throws `TypeError` when two routers collide. */
 export function createFetchHandler<Context = unknown>(options: HttpServiceOptions<Context>): FetchHandler {
+  checkOptions("createFetchHandler()", options, HTTP_SERVICE_OPTIONS);
   const service = new HttpService(options);
   const handle = (request: Request, info: RequestInfo = {}): Promise<Response> => {
     const exchange = new FetchExchange(request, info.address);

@@ -1,3 +1,4 @@
+import { checkOptions, type OptionNames } from "../../check-options.js";
 import { RpcError } from "../../errors.js";
 import type { OnceClaim, OnceState, OnceStore } from "./once-store.js";
 
@@ -14,6 +15,14 @@ export interface MemoryOnceStoreOptions {
   /** From when on it knows of every call, in milliseconds since the epoch. Default: now. */
   readonly since?: number;
 }
+
+const OPTIONS: OptionNames<MemoryOnceStoreOptions> = {
+  maxEntries: true,
+  maxBytes: true,
+  maxEntriesPerPrincipal: true,
+  maxBytesPerPrincipal: true,
+  since: true,
+};
 
 /** Bytes that an entry takes beside its id and its record, estimated. */
 const ENTRY_BYTES = 320;
@@ -73,6 +82,7 @@ export class MemoryOnceStore implements OnceStore {
   private sweep: IterableIterator<[string, Entry]> | undefined = undefined;
 
   constructor(options: MemoryOnceStoreOptions = {}) {
+    checkOptions("MemoryOnceStore()", options, OPTIONS);
     const { maxEntries = 100_000, maxBytes = 64 * 1024 * 1024 } = options;
     const { maxEntriesPerPrincipal = 10_000, maxBytesPerPrincipal = 8 * 1024 * 1024 } = options;
     this.forgottenUntil = options.since ?? Date.now();
