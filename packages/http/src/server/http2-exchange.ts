@@ -27,7 +27,7 @@ export interface Http2Stream extends NodeReadable, NodeWritable {
   readonly aborted: boolean;
   readonly writableFinished: boolean;
   /** Its state in HTTP/2. */
-  readonly state: { readonly state?: number };
+  readonly state: { readonly state?: number | undefined };
   read(bytes: number): Uint8Array | null;
   unshift(piece: Uint8Array): void;
   respond(fields: Record<string, string | string[] | number>, options?: { readonly endStream?: boolean }): void;
