@@ -123,12 +123,16 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
     const stream = this.request;
     const length = Number(this.header("content-length"));
     if (!(length <= MAX_ARRIVED)) return undefined;
+    if (length === 0) {
+      this.isTaken = true;
+      return NOTHING;
+    }
     // A stream hands nothing over before it is read.
     stream.read(0);
     await endOfTurn();
     if (stream.destroyed || stream.readableEnded) return undefined;
     // Exactly so much: who reads on finds the stream's end, and Node destroys a stream whose both ends it has seen before its write is done.
-    const body = length === 0 ? NOTHING : stream.read(length);
+    const body = stream.read(length);
     if (body === null) return undefined;
     if (body.length < length) {
       // Another reads on from its beginning, and finds that it was cut off.
