@@ -271,6 +271,22 @@ describe.each(HTTP2_WAYS)("a message over HTTP/2 by %s", (way) => {
   });
 
   it.each([
+    ["with its head", true],
+    ["after it", false],
+  ])("that is empty is answered, whether its stream ends %s", async (_, endStream) => {
+    const server = await serveHttp({}, way);
+    const session = connectH2(new URL(server.url).origin);
+    const fields = { ...ECHO, ":path": "/test.v1.Http/nothing", "content-length": 0 };
+    const stream = session.request(fields, { endStream });
+    if (!endStream) stream.end();
+    const pieces: Buffer[] = [];
+    for await (const piece of stream) pieces.push(piece as Buffer);
+    expect(String(Buffer.concat(pieces))).toBe("{}");
+    session.close();
+    await server.close();
+  });
+
+  it.each([
     ["shorter", TEXT.length + 1],
     ["longer", TEXT.length - 1],
   ])("that is %s than its length ends its stream", async (_, length) => {

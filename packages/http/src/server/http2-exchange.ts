@@ -1,7 +1,6 @@
 import type { RpcError } from "@quicrpc/core";
-import { expiries } from "@quicrpc/core/transport";
+import { expiries, type Expiry, type Link, LinkedSet } from "@quicrpc/core/transport";
 import type { ByteBody } from "../protocol/body.js";
-import { Gathered } from "../protocol/gathered.js";
 import { type AnswerBody, type AnswerHead, type HttpExchange, splitAbsolute } from "./exchange.js";
 import {
   endOfTurn,
@@ -27,7 +26,10 @@ export interface Http2Stream extends NodeReadable, NodeWritable {
     | undefined;
   readonly rstCode?: number | undefined;
   readonly aborted: boolean;
-  read(): Uint8Array | null;
+  readonly writableFinished: boolean;
+  /** Its state in HTTP/2. */
+  readonly state: { readonly state?: number | undefined };
+  read(bytes: number): Uint8Array | null;
   unshift(piece: Uint8Array): void;
   respond(fields: Record<string, string | string[] | number>, options?: { readonly endStream?: boolean }): void;
   end(body?: Uint8Array | string): unknown;
@@ -39,6 +41,9 @@ export interface Http2Stream extends NodeReadable, NodeWritable {
 const UTF8 = new TextEncoder();
 /** HTTP/2's code for a stream that is ended without an error. */
 const NO_ERROR = 0;
+/** The state of a stream of which the client has sent the end, as of nghttp2. */
+const HALF_CLOSED_REMOTE = 6;
+const NOTHING = new Uint8Array(0);
 /** Bytes of a body up to which it is worth a look whether all of it is there. */
 const MAX_ARRIVED = 16_384;
 
@@ -65,8 +70,12 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
   private readonly named: string | undefined;
   /** Fields of the answer that the server which carries the stream adds. */
   private readonly carried: Readonly<Record<string, string>> | undefined;
-  /** Ends a stream whose client has its answer and goes on sending. */
-  private linger: ReturnType<typeof expiries.add> | undefined = undefined;
+  /** All of the body was taken; nobody has looked whether the stream ends with it. */
+  private isTaken = false;
+  /** Among the streams that were answered before their end was seen. */
+  private place: Link<Http2Exchange> | undefined = undefined;
+  /** The turn of `lingering` in which it was answered. */
+  answeredIn = 0;
   private closed = false;
 
   constructor(stream: Http2Stream, fields: NodeHeaders, carried: Readonly<Record<string, string>> | undefined) {
@@ -115,24 +124,24 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
     const stream = this.request;
     const length = Number(this.header("content-length"));
     if (!(length <= MAX_ARRIVED)) return undefined;
-    // A stream hands nothing over before it is read.
-    const gathered = new Gathered();
-    const take = (): boolean => {
-      for (let piece = stream.read(); piece !== null; piece = stream.read()) gathered.append(piece);
-      return gathered.length === length;
-    };
-    if (!take()) {
-      await endOfTurn();
-      if (stream.destroyed || stream.readableEnded) return undefined;
-      if (!take()) {
-        // Another reads on from its beginning.
-        if (gathered.length > 0) stream.unshift(gathered.take(gathered.length));
-        return undefined;
-      }
+    if (length === 0) {
+      this.isTaken = true;
+      return NOTHING;
     }
-    // Of what follows there can be no more than the stream's end: Node resets a stream that sends more than its length.
-    stream.resume();
-    return gathered.take(length);
+    // A stream hands nothing over before it is read.
+    stream.read(0);
+    await endOfTurn();
+    if (stream.destroyed || stream.readableEnded) return undefined;
+    // Exactly so much: who reads on finds the stream's end, and Node destroys a stream whose both ends it has seen before its write is done.
+    const body = stream.read(length);
+    if (body === null) return undefined;
+    if (body.length < length) {
+      // Another reads on from its beginning, and finds that it was cut off.
+      stream.unshift(body);
+      return undefined;
+    }
+    this.isTaken = true;
+    return body;
   }
 
   respond(head: AnswerHead, body?: Uint8Array | string): void {
@@ -153,9 +162,7 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
     return new NodeBody(this.request, this.closed, () => {
       if (this.request.readableEnded) return;
       this.request.resume();
-      whenFinished(this.request, () => {
-        if (!this.closed) this.endRequest();
-      });
+      whenFinished(this.request, () => this.endRequest());
     });
   }
 
@@ -170,11 +177,11 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
 
   /** The stream is over. */
   close(): void {
-    const { onGone, onEnd, linger, request } = this;
+    const { onGone, onEnd, place, request } = this;
     this.closed = true;
     this.onGone = undefined;
     this.onEnd = undefined;
-    if (linger !== undefined) expiries.remove(linger);
+    if (place !== undefined) lingering.remove(place);
     // One that was reset before its head counts as finished.
     if (this.wasCutOff || !request.writableFinished) onGone?.();
     onEnd?.();
@@ -189,11 +196,53 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
     return { ":status": head.status, ...fieldsOf(head, this.added), ...this.carried };
   }
 
-  /** What still comes of a request that was answered before its end is dropped for a while, until its client is told that nobody reads it (RFC 9113 §8.1). */
+  /** The client is told that nobody reads what it still sends (RFC 9113 §8.1). */
+  endLate(): void {
+    this.place = undefined;
+    if (this.request.state.state !== HALF_CLOSED_REMOTE) this.request.close(NO_ERROR);
+  }
+
+  /** What still comes of a request that was answered before its end is dropped for a while. */
   private endRequest(): void {
-    const stream = this.request;
     if (this.closed) return;
-    stream.resume();
-    this.linger = expiries.add(LINGER_MS, () => stream.close(NO_ERROR));
+    // Of one that was taken no more comes: Node resets a stream that sends more than its length.
+    if (!this.isTaken) this.request.resume();
+    this.place = lingering.add(this);
   }
 }
+
+/** Streams that were answered before their end was seen, for `LINGER_MS` to twice that: one timer is for all of them, while there are any. */
+class Lingering {
+  private readonly streams: LinkedSet<Http2Exchange> = new LinkedSet();
+  private count = 0;
+  private turn = 0;
+  private timer: Expiry | undefined = undefined;
+
+  add(exchange: Http2Exchange): Link<Http2Exchange> {
+    exchange.answeredIn = this.turn;
+    if (this.count++ === 0) this.wait();
+    return this.streams.add(exchange);
+  }
+
+  remove(place: Link<Http2Exchange>): void {
+    this.streams.remove(place);
+    if (--this.count === 0 && this.timer !== undefined) expiries.remove(this.timer);
+  }
+
+  private wait(): void {
+    this.timer = expiries.add(LINGER_MS, () => this.endThoseOfLastTurn());
+  }
+
+  private endThoseOfLastTurn(): void {
+    for (const place of this.streams) {
+      const { value } = place;
+      if (value.answeredIn === this.turn) break;
+      this.remove(place);
+      value.endLate();
+    }
+    this.turn++;
+    if (this.count > 0) this.wait();
+  }
+}
+
+const lingering = new Lingering();

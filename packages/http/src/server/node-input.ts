@@ -15,7 +15,7 @@ export interface NodeReadable extends NodeEvents {
   readonly destroyed: boolean;
   // oxlint-disable-next-line typescript/no-explicit-any -- as of node:events
   off(event: string, listener: (...args: any[]) => void): unknown;
-  read?(): Uint8Array | null;
+  read?(bytes?: number): Uint8Array | null;
   pause(): unknown;
   resume(): unknown;
 }
