@@ -2,7 +2,7 @@ import { createRouter, defaultServiceId, defineMethod, uncheckedCodec } from "@q
 import type { ReceivedBlob } from "@quicrpc/core/blobs";
 import { devCertificate, dial, serve } from "@quicrpc/node";
 import { expect, onTestFinished, test } from "vitest";
-import { sendAll } from "../src/call.js";
+import { sendAll } from "../src/call-run.js";
 import { findMethod } from "../src/find-method.js";
 import { useProject } from "./project.js";
 
