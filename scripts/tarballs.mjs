@@ -26,7 +26,7 @@ const LIMITS = {
   "@quicrpc/redis": 15,
   "@quicrpc/testing": 39,
   "@quicrpc/studio": 320,
-  quicrpc: 195,
+  quicrpc: 225,
   "create-quicrpc": 5,
 };
 const ENGINE_LIMIT = 2000;

@@ -48,7 +48,7 @@ test("bars have a place and a length, and fit", () => {
   expect(drawn).toEqual([
     `  a      ${"█".repeat(20).padEnd(40)}     50.000 ms`,
     `  bcd    ${`${" ".repeat(20)}█`.padEnd(40)}      0.001 ms`,
-    `  e      ${`${" ".repeat(39)}█`}    100.000 ms`,
+    `  e      ${" ".repeat(39)}█    100.000 ms`,
     `  f      ${" ".repeat(40)}  unknown`,
     `  total  ${" ".repeat(40)}    100.000 ms`,
   ]);

@@ -75,11 +75,7 @@ export class GivenInput {
 }
 
 /** Converts a list of items. Throws `RpcError` where there is no list. */
-export function itemsOf(
-  method: FoundMethod["method"],
-  json: unknown,
-  toInput: FoundMethod["toInput"],
-): readonly unknown[] {
+function itemsOf(method: FoundMethod["method"], json: unknown, toInput: FoundMethod["toInput"]): readonly unknown[] {
   if (Array.isArray(json)) return json.map(toInput);
   throw new RpcError("invalid_argument", `${method.name} takes a stream: give a list of its items, as in '[1,2,3]'`);
 }

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import type { AnyMethod, Via } from "@quicrpc/core/generated";
 import { type CallOptions, printable, type Session } from "@quicrpc/core";
@@ -61,7 +61,7 @@ export function loadCommand(): Command {
       .option("-r, --rate <n>", "begin so many calls a second, whether or not those before are over", parseCount)
       .option("-d, --duration <s>", "seconds", parseSeconds, 10)
       .option("-n, --calls <n>", "end after so many calls", parseCount)
-      .option("--report <file>", "write a page with plots")
+      .option("--report <file>", "write a page with plots", parseWritable)
       .option("--warm-up <s>", "seconds that do not count, before", parseSeconds, 1)
       .addOption(new Option("--via <way>", "how calls travel").choices(["auto", "lane", "stream"]).default("auto")),
   )
@@ -271,6 +271,16 @@ function parseLines(file: string): readonly unknown[] {
     return lines.map((line) => JSON.parse(line) as unknown);
   } catch (error) {
     throw new InvalidArgumentError(`It takes a file with JSON in each line: ${(error as Error).message}.`);
+  }
+}
+
+/** An argument that is a file to write: what cannot be written is said before the load, whose results would be lost. */
+function parseWritable(file: string): string {
+  try {
+    closeSync(openSync(file, "a"));
+    return file;
+  } catch (error) {
+    throw new InvalidArgumentError(`It takes a file that can be written: ${(error as Error).message}.`);
   }
 }
 

@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 import { readFileSync } from "node:fs";
 import * as nodeModule from "node:module";
-import { nearest } from "@quicrpc/core/generated";
 import { Command, CommanderError } from "commander";
 import { breakingCommand } from "./breaking.js";
 import { callCommand } from "./call.js";
@@ -20,6 +19,7 @@ import { mockCommand } from "./mock/command.js";
 import { pingCommand } from "./ping.js";
 import { renameCommand } from "./rename.js";
 import { studioCommand } from "./studio.js";
+import { unknownCommand } from "./unknown-command.js";
 
 const USAGE = 2;
 
@@ -72,11 +72,10 @@ function helpCommand(): Command {
   return new Command("help")
     .description("show the help of a command")
     .argument("[command]", "the command")
-    .action((name: string | undefined, _options: unknown, command: Command) => {
+    .action((name: string | undefined) => {
       const named = name === undefined ? program : program.commands.find((each) => each.name() === name);
-      if (named !== undefined) return named.outputHelp();
-      const near = nearest(name as string, [...program.commands.map((each) => each.name())]);
-      command.error(`error: unknown command '${name}'${near === undefined ? "" : `\n(Did you mean ${near}?)`}`);
+      if (named === undefined) unknownCommand(program, name as string);
+      named.outputHelp();
     });
 }
 

@@ -221,7 +221,8 @@ async function onRequest(): Promise<NonNullable<DialOptions["compression"]>> {
   return { algorithms: nodeCompressions(), minBytes: Infinity };
 }
 
-function readPem(file: string): Buffer {
+/** Reads the file of --ca. Throws `TypeError`. */
+export function readPem(file: string): Buffer {
   try {
     return readFileSync(file);
   } catch (error) {
@@ -230,7 +231,10 @@ function readPem(file: string): Buffer {
 }
 
 /** Returns the remedy of an error, in the words of the command line where it has its own. */
-export function helpFor(error: unknown, { credentialsFrom, header }: TargetOptions): string | undefined {
+export function helpFor(
+  error: unknown,
+  { credentialsFrom, header }: Pick<TargetOptions, "credentialsFrom" | "header">,
+): string | undefined {
   const { code, hint } = (error ?? {}) as { readonly code?: unknown; readonly hint?: unknown };
   const isKnown = credentialsFrom !== undefined || header !== undefined;
   if (code === "unauthenticated" && !isKnown)
@@ -265,7 +269,8 @@ function messageFor({ message }: Error): string {
   );
 }
 
-function report(error: Error, options: TargetOptions): void {
+/** Prints an error, with what to do about it. */
+export function report(error: Error, options: Pick<TargetOptions, "json" | "credentialsFrom" | "header">): void {
   const { json = false } = options;
   const { code } = error as { code?: unknown };
   const hint = helpFor(error, options);

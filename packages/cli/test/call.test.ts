@@ -200,6 +200,14 @@ it("an answer's file is opened before the call, and keeps what it has when that 
   expect(await readFile(answer, "utf8")).toBe("1\n2\n");
 });
 
+it("a report that cannot be written is wrong usage, before anything is called", async () => {
+  const report = join(folder, "none", "load.html");
+  expect(await quicrpc(["load", urls.tcp, "demo.v1.Orders/echo", "1", "--report", report])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("It takes a file that can be written: ENOENT"),
+  });
+});
+
 it("-v shows what the server has measured, for scripts too", async () => {
   const { stderr } = await call("echo", '{"big":1}', "-v");
   expect(stderr).toMatch(/server: validation +█+ .*\n {2}server: its turn +█+ .*\n {2}server: handler +█/);

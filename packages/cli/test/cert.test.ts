@@ -29,7 +29,8 @@ describe("quicrpc cert", () => {
     const shown = JSON.parse(stdout) as { hash: string; file: string };
     expect(shown).toMatchObject({ subject: "quicrpc development", issuer: "itself", daysLeft: 13 });
     expect(quicrpc("--hash").stdout).toBe(`${shown.hash}\n`);
-    expect(quicrpc().stdout).toContain(`sha-256     ${shown.hash}\n`);
+    expect(quicrpc("hash").stdout).toBe(`${shown.hash}\n`);
+    for (const args of [[], ["show"]]) expect(quicrpc(...args).stdout).toContain(`sha-256     ${shown.hash}\n`);
     const { hash } = JSON.parse(quicrpc("rotate", "--json").stdout) as { hash: string };
     expect(hash).not.toBe(shown.hash);
     expect(quicrpc("--hash").stdout).toBe(`${hash}\n`);
@@ -67,6 +68,7 @@ describe("quicrpc cert", () => {
 
   it("refuses options that it does not know", () => {
     expect(quicrpc("trust", "--nonsense").status).toBe(2);
+    expect(quicrpc("rotat")).toMatchObject({ status: 2, stderr: expect.stringContaining("(Did you mean rotate?)") });
   });
 });
 

@@ -2,12 +2,17 @@ import type { DevAuthority, DevCertificate } from "@quicrpc/node";
 import { Command } from "commander";
 import { colorsFor } from "../report.js";
 import { EXIT, printJson } from "../target.js";
+import { unknownCommand } from "../unknown-command.js";
 import { change, nssStore, NSS_TOOLS, type StoreOutcome, storesOf } from "./stores.js";
 
 interface CertOptions {
   readonly directory?: string;
   readonly host?: readonly string[];
   readonly json?: boolean;
+}
+
+interface ShowOptions extends CertOptions {
+  readonly hash?: boolean;
 }
 
 interface TrustOptions extends CertOptions {
@@ -18,7 +23,7 @@ interface TrustOptions extends CertOptions {
 const EXAMPLES = `
 Examples:
   $ quicrpc cert                  which certificate servers for development have, and for how long
-  $ quicrpc cert --hash           its hash, for serverCertificateHashes
+  $ quicrpc cert hash             its hash, for serverCertificateHashes
   $ quicrpc cert rotate           another one; servers that run keep the old one until they are started again
   $ quicrpc cert trust            browsers of this user trust it, WebSockets and HTTP included
   $ quicrpc cert trust --dry-run  the commands that would do so
@@ -32,7 +37,24 @@ export function certCommand(): Command {
     .description("Show the certificate for development of this user, renew it, or have browsers trust it.")
     .option("--hash", "print the hash alone, in hex")
     .addHelpText("after", EXAMPLES)
-    .action(async (options: CertOptions & { readonly hash?: boolean }) => show(await certificate(options), options));
+    .usage("[options] [command]")
+    .argument("[command]")
+    .action(async (unknown: string | undefined, options: ShowOptions, own: Command) => {
+      if (unknown !== undefined) unknownCommand(own, unknown);
+      await show(await certificate(options), options);
+    });
+  const shown = withFolder(new Command("show"))
+    .description("Show it.")
+    .action(async (_: CertOptions, own: Command) => {
+      const options = own.optsWithGlobals<ShowOptions>();
+      await show(await certificate(options), options);
+    });
+  const hash = withFolder(new Command("hash"))
+    .description("Print its hash alone, in hex.")
+    .action(async (_: CertOptions, own: Command) => {
+      const options = own.optsWithGlobals<CertOptions>();
+      await show(await certificate(options), { ...options, hash: true });
+    });
   const rotate = withFolder(new Command("rotate"))
     .description("Make another certificate, with another hash.")
     .action(async (_: CertOptions, own: Command) => {
@@ -59,7 +81,7 @@ export function certCommand(): Command {
       else if (options.json === true) printJson({ authority: null, stores: [] });
       else process.stdout.write("There is no authority for development: nothing is trusted.\n");
     });
-  for (const each of [rotate, trust, untrust]) command.addCommand(each);
+  for (const each of [shown, hash, rotate, trust, untrust]) command.addCommand(each);
   return command;
 }
 
@@ -73,7 +95,7 @@ function withFolder(command: Command): Command {
 function withStores(command: Command): Command {
   return withFolder(command)
     .option("--nss <folder>", "this database of NSS alone, such as a profile of Firefox; repeatable", append)
-    .option("--dry-run", "run nothing, and print the commands");
+    .option("--dry-run", "run no command of a browser, and print them; the authority is made");
 }
 
 function append(given: string, before: readonly string[] = []): string[] {
@@ -96,7 +118,7 @@ async function certificate(options: CertOptions, renew = false): Promise<DevCert
   });
 }
 
-async function show(made: DevCertificate, options: CertOptions & { readonly hash?: boolean }): Promise<void> {
+async function show(made: DevCertificate, options: ShowOptions): Promise<void> {
   const told = await describe(made);
   if (options.json === true) printJson(told);
   else if (options.hash === true) process.stdout.write(`${told.hash}\n`);

@@ -1,6 +1,5 @@
 import { Command } from "commander";
-import { colorsFor } from "../report.js";
-import { parseCount } from "../target.js";
+import { EXIT, parseCount, report } from "../target.js";
 import { ended, held } from "../ended.js";
 import type { DevOptions } from "./session.js";
 
@@ -72,10 +71,10 @@ async function dev(
     session = new DevSession(process.cwd(), program, words, { ...options, port, network: described, json });
     await session.start();
     await held(end);
-    return 0;
+    return EXIT.ok;
   } catch (error) {
-    process.stderr.write(`${colorsFor(process.stderr, process.env).red("error")} ${(error as Error).message}\n`);
-    return 1;
+    report(error as Error, { json });
+    return EXIT.failed;
   } finally {
     await session?.end();
   }

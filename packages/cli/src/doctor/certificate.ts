@@ -7,7 +7,7 @@ const DAY_MS = 86_400_000;
 
 /** Result of a TLS handshake over TCP. */
 export interface Handshake {
-  readonly certificate: Pick<PeerCertificate, "valid_from" | "valid_to" | "subjectaltname">;
+  readonly certificate: Pick<PeerCertificate, "valid_from" | "valid_to" | "subjectaltname" | "fingerprint256">;
   /** Why the certificate is not trusted; undefined where it is. */
   readonly untrusted: string | undefined;
   readonly alpn: string | undefined;
@@ -57,12 +57,14 @@ function chainOf(certificate: PeerCertificate): string[] {
   return names;
 }
 
-/** Judges a certificate. One that is pinned by its hash need not be of an authority, nor be for the name. */
-export function judgeCertificate(seen: Handshake, host: string, isPinned: boolean, now: number): Finding[] {
+/** Judges a certificate. Where hashes are trusted, in hex, it has to be one of theirs, and need not be of an authority, nor be for the name. */
+export function judgeCertificate(seen: Handshake, host: string, pins: readonly string[], now: number): Finding[] {
   const { certificate, untrusted, chain } = seen;
   const [from, to] = [Date.parse(certificate.valid_from), Date.parse(certificate.valid_to)];
   const days = Math.floor((to - now) / DAY_MS);
   const names = certificate.subjectaltname ?? "no names";
+  const hash = certificate.fingerprint256.replaceAll(":", "").toLowerCase();
+  const isPinned = pins.length > 0;
   const findings: Finding[] = [];
   if (now < from) {
     findings.push(
@@ -76,7 +78,17 @@ export function judgeCertificate(seen: Handshake, host: string, isPinned: boolea
     findings.push(note("expiry", `expires in ${days} days`, "renew it; watchTls() has a server take the new one"));
   } else findings.push(ok("expiry", `valid for ${days} days more`));
   const shown = chain.join(" ← ");
-  if (isPinned) findings.push(ok("certificate", `${shown}, trusted by its hash`));
+  if (isPinned && !pins.includes(hash)) {
+    findings.push(
+      problem(
+        "certificate",
+        `${shown} has the SHA-256 ${hash}, which is not what --dev or --hash trust`,
+        "start the server again where its certificate was renewed, or trust this one: --hash",
+      ),
+    );
+  } else if (isPinned) findings.push(ok("certificate", `${shown}, trusted by its hash`));
+  // Its time is told of above.
+  else if (/EXPIRED|NOT_YET_VALID/.test(untrusted ?? "")) findings.push(note("certificate", `${shown}; for ${names}`));
   else if (untrusted === undefined) findings.push(ok("certificate", `${shown}; for ${names}`));
   else if (/altname/i.test(untrusted)) {
     findings.push(

@@ -31,7 +31,12 @@ ${TARGET_HELP} 1 as well where there is a problem.`,
       const findings = await examineMachine();
       if (url !== undefined) {
         const { examineServer } = await import("./server.js");
-        findings.push(...(await examineServer(url, options)));
+        try {
+          findings.push(...(await examineServer(url, options)));
+        } catch (error) {
+          if (!(error instanceof TypeError)) throw error;
+          command.error(`error: ${error.message}`);
+        }
       }
       if (options.json === true) printJson(findings);
       else process.stdout.write(findings.map(lineOf).join(""));

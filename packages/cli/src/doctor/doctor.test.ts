@@ -76,6 +76,7 @@ describe("the doctor judges", () => {
       valid_from: "Jan  1 00:00:00 2026 GMT",
       valid_to: "Feb  1 00:00:00 2026 GMT",
       subjectaltname: "DNS:a.example",
+      fingerprint256: "AB:01",
     },
     untrusted: undefined,
     alpn: undefined,
@@ -89,15 +90,27 @@ describe("the doctor judges", () => {
     ["2026-01-25", "note"],
     ["2026-02-03", "problem"],
   ])("a certificate's time on %s: %s", (day, status) => {
-    expect(statuses(judgeCertificate(seen, "a.example", false, at(day)))["expiry"]).toBe(status);
+    expect(statuses(judgeCertificate(seen, "a.example", [], at(day)))["expiry"]).toBe(status);
   });
 
   it("a certificate for another name, and one without its chain", () => {
     const now = at("2026-01-02");
-    const other = judgeCertificate({ ...seen, untrusted: "ERR_TLS_CERT_ALTNAME_INVALID" }, "b.example", false, now);
+    const other = judgeCertificate({ ...seen, untrusted: "ERR_TLS_CERT_ALTNAME_INVALID" }, "b.example", [], now);
     expect(find(other, "certificate")?.text).toBe("is for DNS:a.example, not for b.example");
     const alone = { ...seen, chain: ["a.example"], untrusted: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" };
-    expect(find(judgeCertificate(alone, "a.example", false, now), "certificate")?.fix).toContain("the whole chain");
+    expect(find(judgeCertificate(alone, "a.example", [], now), "certificate")?.fix).toContain("the whole chain");
+  });
+
+  it("a certificate by its hash, and one that is only too old", () => {
+    const now = at("2026-01-02");
+    const own = { ...seen, untrusted: "DEPTH_ZERO_SELF_SIGNED_CERT" };
+    expect(find(judgeCertificate(own, "b.example", ["00", "ab01"], now), "certificate")?.status).toBe("ok");
+    expect(find(judgeCertificate(own, "b.example", ["00"], now), "certificate")).toMatchObject({
+      status: "problem",
+      text: "a.example ← root has the SHA-256 ab01, which is not what --dev or --hash trust",
+    });
+    const old = judgeCertificate({ ...seen, untrusted: "CERT_HAS_EXPIRED" }, "a.example", [], at("2026-02-03"));
+    expect(statuses(old)).toMatchObject({ expiry: "problem", certificate: "note" });
   });
 
   it("clocks and versions of Node", () => {

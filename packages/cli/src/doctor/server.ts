@@ -1,7 +1,6 @@
-import { readFileSync } from "node:fs";
 import { lookup } from "node:dns/promises";
 import { RpcError, type Session } from "@quicrpc/core";
-import { dialTarget, helpFor, type TargetOptions } from "../target.js";
+import { dialTarget, helpFor, readPem, type TargetOptions, trustedHashes } from "../target.js";
 import { type Handshake, handshake, judgeCertificate } from "./certificate.js";
 import { examineClock } from "./clock.js";
 import { type Finding, messageOf, note, ok, problem } from "./finding.js";
@@ -25,7 +24,7 @@ interface Attempt {
   readonly mtu: number | undefined;
 }
 
-/** Checks the way to a server, and the server's side as far as it is seen from here. */
+/** Checks the way to a server, and the server's side as far as it is seen from here. Rejects with `TypeError` for what cannot be used as it was given. */
 export async function examineServer(text: string, options: TargetOptions): Promise<Finding[]> {
   const url = new URL(text);
   if (!UDP.has(url.protocol) && !["wss:", "tls:"].includes(url.protocol)) return oneTransport(text, options);
@@ -38,12 +37,16 @@ export async function examineServer(text: string, options: TargetOptions): Promi
   const seen = await handshake(host, port, ["quicrpc/1", "h2", "http/1.1"], caOf(options), options.timeout).catch(
     messageOf,
   );
-  findings.push(...judgeTcp(seen, host, port, options), ...(await examineClock(seen, host, port, options.timeout)));
+  findings.push(
+    ...judgeTcp(seen, host, port, await trustedHashes(options)),
+    ...(await examineClock(seen, host, port, options.timeout)),
+  );
   const attempts: Attempt[] = [];
   for (const scheme of [url.protocol, ...SCHEMES.filter((each) => each !== url.protocol)]) {
     attempts.push(await attempt(text.replace(url.protocol, scheme), options));
   }
   const [asked, ...others] = attempts as [Attempt, ...Attempt[]];
+  if (asked.error instanceof TypeError) throw asked.error;
   findings.push(judgeAsked(asked), ...others.map(judgeOther), ...judgeUdp(attempts, seen), ...judgeMtu(attempts));
   if (asked.error === undefined) findings.push(await judgeBalance(text, options));
   return findings;
@@ -51,6 +54,7 @@ export async function examineServer(text: string, options: TargetOptions): Promi
 
 async function oneTransport(text: string, options: TargetOptions): Promise<Finding[]> {
   const made = await attempt(text, options);
+  if (made.error instanceof TypeError) throw made.error;
   return [judgeAsked(made), ...(made.error === undefined ? [await judgeBalance(text, options)] : [])];
 }
 
@@ -60,10 +64,10 @@ async function addressesOf(host: string): Promise<string[]> {
 }
 
 function caOf({ ca }: TargetOptions): Buffer | undefined {
-  return ca === undefined ? undefined : readFileSync(ca);
+  return ca === undefined ? undefined : readPem(ca);
 }
 
-function judgeTcp(seen: Handshake | string, host: string, port: number, { dev, hash }: TargetOptions): Finding[] {
+function judgeTcp(seen: Handshake | string, host: string, port: number, pins: readonly string[]): Finding[] {
   if (typeof seen === "string") {
     return [
       note("tcp", `nobody answers with TLS at TCP port ${port} (${seen}): the certificate is seen by QUIC alone`),
@@ -73,7 +77,7 @@ function judgeTcp(seen: Handshake | string, host: string, port: number, { dev, h
     "alpn",
     seen.alpn === undefined ? "no protocol is agreed on over TCP" : `${seen.alpn} is agreed on over TCP`,
   );
-  return [alpn, ...judgeCertificate(seen, host, dev === true || hash !== undefined, Date.now())];
+  return [alpn, ...judgeCertificate(seen, host, pins, Date.now())];
 }
 
 async function attempt(url: string, options: TargetOptions): Promise<Attempt> {

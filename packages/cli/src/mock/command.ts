@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { Command, InvalidArgumentError } from "commander";
 import { reachable } from "../dev/addresses.js";
 import { colorsFor, formatDiagnostics } from "../report.js";
-import { parseCount, printJson } from "../target.js";
+import { EXIT, parseCount, printJson, report } from "../target.js";
 import { ended } from "../ended.js";
 import type { MockOptions } from "./handlers.js";
 
@@ -80,8 +80,8 @@ async function mock(
     await end;
     return 0;
   } catch (error) {
-    process.stderr.write(`${colors.red("error")} ${(error as Error).message}\n`);
-    return 1;
+    report(error as Error, { json });
+    return error instanceof TypeError ? EXIT.usage : EXIT.failed;
   }
 }
 

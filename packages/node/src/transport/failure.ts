@@ -31,8 +31,10 @@ export function transportError(error: unknown, { doing, url }: Attempted, signal
   if (signal?.aborted === true && error === signal.reason) return error;
   const { code: given, message } =
     error instanceof Error ? (error as NodeJS.ErrnoException) : { code: undefined, message: String(error) };
+  // What OpenSSL says is in the message between numbers of its own.
+  const { reason } = (error ?? {}) as { readonly reason?: unknown };
   const code = typeof given === "string" ? given : ("ERR_TRANSPORT" satisfies keyof NodeErrorCodes);
-  const text = `cannot ${doing} ${url}: ${message}`;
+  const text = `cannot ${doing} ${url}: ${code.startsWith("ERR_SSL_") && typeof reason === "string" ? reason : message}`;
   const { status } = (error ?? {}) as { readonly status?: unknown };
   const hint = hintFor(code, doing, url) ?? (typeof status === "number" ? ANSWERED[status] : undefined);
   return new TransportError({ code, url, message: text, hint, cause: error });
@@ -75,6 +77,7 @@ const DIALLED: Readonly<Record<string, string>> = {
   ERR_QUIC_CERTIFICATE_REJECTED: CLIENT_CERTIFICATE,
   ERR_QUIC_ALPN_MISMATCH: OTHER_PROTOCOL,
   ERR_TLS_ALPN: OTHER_PROTOCOL,
+  ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: OTHER_PROTOCOL,
   EPROTO: OTHER_PROTOCOL,
 };
 
