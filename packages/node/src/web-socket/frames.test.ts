@@ -193,7 +193,7 @@ describe("frames of a WebSocket", () => {
           const masked = new Uint8Array(data.length + shift).subarray(shift);
           masked.set(data);
           applyMask(masked, mask, offset);
-          expect([...masked]).toEqual([...data].map((byte, i) => byte ^ Number(mask[(offset + i) % 4])));
+          expect([...masked]).toEqual([...data].map((byte, i) => byte ^ Number(mask.at((offset + i) % 4))));
         },
       ),
     );
