@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { mkdtempSync } from "node:fs";
-import { createServer as createHttpServer } from "node:http";
+import { createServer as createHttpServer, type IncomingMessage } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import { type AddressInfo, connect, createServer, type ListenOptions, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -13,6 +13,7 @@ import {
   type DirectSession,
   messagePortTransport,
   PageGuard,
+  WEBSOCKET_PROTOCOL,
   webSocketTransport,
   webStreamTransport,
   type WebTransportSession,
@@ -22,7 +23,10 @@ import { devCertificate, nodeStreamTransport } from "@quicrpc/node";
 import type { Listener } from "@quicrpc/node/transport";
 import { Endpoint, type QuicSession } from "@quicrpc/quic";
 import { expect } from "vitest";
-import { WebSocket, WebSocketServer } from "ws";
+import { WebSocket } from "ws";
+import { dialWebSocket } from "../../packages/node/src/dial/web-socket.js";
+import { acceptHandshake } from "../../packages/node/src/web-socket/handshake.js";
+import { webSocketOn } from "../../packages/node/src/web-socket/transport.js";
 
 /** Both ends of a transport session on which nobody has said anything yet. */
 interface Joined<S extends DirectSession = DirectSession> {
@@ -121,18 +125,25 @@ async function joinSockets(
   };
 }
 
+/** A server of Node's. Its client is that of pages over `ws:`, on the ws package, and Node's own over `wss:`. */
 export function joinWebSocket(scheme: "ws" | "wss"): Join {
   return async () => {
-    const http = scheme === "ws" ? createHttpServer() : createHttpsServer(await devCertificate());
+    const { cert, key, hash } = await devCertificate();
+    const http = scheme === "ws" ? createHttpServer() : createHttpsServer({ cert, key });
     await once(http.listen(0, HOST), "listening");
-    const accepted = once(new WebSocketServer({ server: http }), "connection") as Promise<[WebSocket]>;
+    const accepted = once(http, "upgrade") as Promise<[IncomingMessage]>;
     const { port } = http.address() as AddressInfo;
-    const socket = new WebSocket(`${scheme}://${HOST}:${port}/`, { rejectUnauthorized: false });
-    // Before it opens: messages may come at once.
-    const client = webSocketTransport(socket, "client");
-    const [server] = await accepted;
+    const url = new URL(`${scheme}://${HOST}:${port}/`);
+    const client =
+      scheme === "wss"
+        ? dialWebSocket(url, { serverCertificateHashes: [hash] })
+        : // Before it opens: messages may come at once.
+          webSocketTransport(new WebSocket(url, WEBSOCKET_PROTOCOL), "client");
+    const [request] = await accepted;
+    acceptHandshake(request);
+    const server = webSocketOn(request.socket, undefined, {});
     http.close();
-    return { client, server: webSocketTransport(server, "server"), release: nothing };
+    return { client: await client, server, release: nothing };
   };
 }
 

@@ -5,6 +5,7 @@ import type { ByteStreamHandler } from "../../packages/core/src/transport/byte-s
 import { CreditedStream } from "../../packages/core/src/transport/credited-stream.js";
 import { byteStreamTransport, receiveGreeting } from "@quicrpc/core/transport";
 import { parseProxyHeader } from "../../packages/node/src/listen/proxy-protocol.js";
+import { FrameError, FrameReader } from "../../packages/node/src/web-socket/frames.js";
 import { settle } from "../../packages/core/test/raw-peer.js";
 import type { Target } from "./fuzz.js";
 import type { Random } from "./mutate.js";
@@ -205,6 +206,53 @@ const credited: Target = {
   },
 };
 
+/** Returns what a client or server reads of WebSocket frames that arrive in these parts. */
+function framesOf(parts: readonly Uint8Array[], masked: boolean): { text: string; bytes: number } {
+  const events: string[] = [];
+  let bytes = 0;
+  const reader = new FrameReader(
+    {
+      onPiece(piece) {
+        bytes += piece.length;
+        events.push(Buffer.from(piece).toString("hex"));
+      },
+      onPing: (payload) => void events.push(` ping ${Buffer.from(payload).toString("hex")} `),
+      onClose: (code, reason) => void events.push(` close ${code} ${reason} `),
+    },
+    masked,
+    100,
+  );
+  for (const part of parts) {
+    try {
+      if (reader.read(part.slice()) !== part.length) throw new Error("bytes are left");
+    } catch (error) {
+      if (!(error instanceof FrameError)) throw error;
+      events.push(` error ${error.code} ${error.message} `);
+    }
+  }
+  return { text: events.join(""), bytes };
+}
+
+const webSocketFrames: Target = {
+  name: "web-socket-frames",
+  corpus: [
+    "82 03 010203 89 01 07 82 00",
+    "02 02 0102 00 01 03 8a 00 80 01 04 88 04 03e8 6f6b",
+    "82 83 01020304 050607 89 80 01020304 88 82 01020304 02ea",
+    "82 7e 007e ".concat("41".repeat(126)),
+    "82 7f 0000000000010000",
+    "81 01 41",
+  ].map(bytesOf),
+  async run(input, random) {
+    const masked = random.below(2) === 0;
+    const whole = framesOf([input], masked);
+    const split = framesOf(pieces(input, random), masked);
+    if (whole.text !== split.text) throw new Error(`${whole.text} as a whole, and ${split.text} in pieces`);
+    if (whole.bytes > input.length) throw new Error(`${whole.bytes} bytes arrived`);
+    return 0;
+  },
+};
+
 const HELLO = "4003000001";
 const sessionFrames = [
   "0a 00 00",
@@ -249,4 +297,4 @@ const soleSession: Target = {
   },
 };
 
-export const transportTargets: readonly Target[] = [proxy, greeting, proof, credited, soleSession];
+export const transportTargets: readonly Target[] = [proxy, greeting, proof, credited, webSocketFrames, soleSession];

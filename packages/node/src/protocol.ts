@@ -6,6 +6,3 @@ export const WEB_TRANSPORT_PROTOCOL = "quicrpc.v1";
 
 /** The UDP port where none is given. */
 export const DEFAULT_PORT = 4433;
-
-/** Bytes of a WebSocket message; a larger one ends its session (docs/protocol.md §8). */
-export const MAX_WEBSOCKET_MESSAGE: number = 1024 * 1024;

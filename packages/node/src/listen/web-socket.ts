@@ -1,12 +1,10 @@
 import type { IncomingMessage } from "node:http";
-import { WEBSOCKET_PROTOCOL, webSocketTransport } from "@quicrpc/core/transport";
-import { type WebSocket, WebSocketServer } from "ws";
 import { headersOf, pathOf } from "../peer.js";
-import { MAX_WEBSOCKET_MESSAGE } from "../protocol.js";
+import { acceptHandshake, handshakeRefusal } from "../web-socket/handshake.js";
+import { webSocketOn } from "../web-socket/transport.js";
 import { type Arrival, type ListenSettings, placed } from "./listener.js";
 import { holdReads } from "./held-reads.js";
 import type { Guest } from "./socket-server.js";
-import { exporterOf } from "../stream/node-stream.js";
 import { certificateRefusal, verifiedCertificate } from "./client-certificate.js";
 
 /** Makes arrivals of a server's requests to upgrade to WebSocket. */
@@ -14,13 +12,6 @@ export class WebSocketUpgrades {
   private readonly path: string;
   private readonly plainHost: string | undefined;
   private readonly settings: ListenSettings;
-  private readonly server: WebSocketServer = new WebSocketServer({
-    noServer: true,
-    clientTracking: false,
-    perMessageDeflate: false,
-    maxPayload: MAX_WEBSOCKET_MESSAGE,
-    handleProtocols: (offered) => (offered.has(WEBSOCKET_PROTOCOL) ? WEBSOCKET_PROTOCOL : false),
-  });
 
   /** @param plainHost of the listener's URL, where that is without TLS */
   constructor(path: string, plainHost: string | undefined, settings: ListenSettings) {
@@ -30,13 +21,14 @@ export class WebSocketUpgrades {
   }
 
   /** The HTTP status that refuses a request; undefined where it may pass. */
-  refusal({ url, headers }: IncomingMessage): number | undefined {
+  refusal(request: IncomingMessage): number | undefined {
+    const { url, headers } = request;
     if (pathOf(url) !== this.path) return 404;
     const { plainHost } = this;
-    const status = this.settings.pages.refusal({ origin: headers.origin, authority: headers.host, plainHost });
-    if (status !== undefined) return status;
-    const offered = headers["sec-websocket-protocol"]?.split(",").map((name) => name.trim()) ?? [];
-    return offered.includes(WEBSOCKET_PROTOCOL) ? undefined : 400;
+    return (
+      this.settings.pages.refusal({ origin: headers.origin, authority: headers.host, plainHost }) ??
+      handshakeRefusal(request)
+    );
   }
 
   /** @param listener its URL */
@@ -47,14 +39,16 @@ export class WebSocketUpgrades {
     listener: string,
     onArrival: (arrival: Arrival) => void,
   ): void {
-    this.server.handleUpgrade(request, request.socket, head, (socket) =>
-      onArrival(arrivalOf(socket, request, guest, listener, this.settings)),
-    );
+    const { socket } = request;
+    socket.setTimeout(0);
+    socket.setNoDelay(true);
+    if (head.length > 0) socket.unshift(head);
+    acceptHandshake(request);
+    onArrival(arrivalOf(request, guest, listener, this.settings));
   }
 }
 
 function arrivalOf(
-  ws: WebSocket,
   request: IncomingMessage,
   { visit, remoteAddress }: Guest,
   listener: string,
@@ -65,8 +59,11 @@ function arrivalOf(
   const fields = rawHeaders.flatMap((name, at): [string, string][] =>
     at % 2 === 0 ? [[name.toLowerCase(), rawHeaders[at + 1] as string]] : [],
   );
-  const options = { ...placed(visit, settings.limits, () => session), ...exporterOf(socket) };
-  const session = webSocketTransport(ws, "server", options);
+  const session = webSocketOn(
+    socket,
+    undefined,
+    placed(visit, settings.limits, () => session),
+  );
   return {
     visit,
     refusal: certificateRefusal(socket, settings),

@@ -12,6 +12,7 @@ import { MAX_HEADER_FIELDS } from "./limits.js";
 import { placeOf, type Guest, Guests, socketListener, startServer } from "./socket-server.js";
 import { ServerTls } from "./tls-settings.js";
 import { tellRefusal } from "../refusals.js";
+import { VERSION_FIELDS } from "../web-socket/handshake.js";
 import { WebSocketUpgrades } from "./web-socket.js";
 
 /** Seconds for which clients remember that HTTP/3 is served too. */
@@ -144,5 +145,6 @@ function refuse(
   visit.refuse();
   const reason = `${url}: status ${status} ${STATUS_CODES[status]}`;
   tellRefusal(() => ({ stage: "request", listener, remoteAddress, reason }));
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+  const versions = status === 426 ? VERSION_FIELDS : "";
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${versions}Connection: close\r\nContent-Length: 0\r\n\r\n`);
 }

@@ -64,7 +64,19 @@ function isTls(socket: unknown): socket is TLSSocket {
   return typeof (socket as Partial<TLSSocket> | undefined)?.exportKeyingMaterial === "function";
 }
 
-class NodeByteStream implements ByteStream {
+/** Node streams as a byte stream, for a layer above them. */
+export interface NodeBytes extends ByteStream {
+  /** As `write`, of `length` bytes that `put` writes into a buffer before this returns. */
+  writeFrom(length: number, put: (into: Uint8Array) => void): boolean;
+  /** Takes back the end of a chunk that is being delivered, after a pause: it is delivered again. */
+  unread(bytes: Uint8Array): void;
+}
+
+export function nodeByteStream(streams: NodeStreams): NodeBytes {
+  return new NodeByteStream(streams);
+}
+
+class NodeByteStream implements NodeBytes {
   private readonly readable: Readable;
   private readonly writable: Writable;
   private handler: ByteStreamHandler | undefined = undefined;
@@ -92,23 +104,35 @@ class NodeByteStream implements ByteStream {
     if (over !== undefined) queueMicrotask(() => handler.onClosed(over.error));
   }
 
+  /** Sends a copy: the caller's buffer is written again while this one waits. */
   write(bytes: Uint8Array): boolean {
+    return this.writeFrom(bytes.length, (into) => into.set(bytes));
+  }
+
+  writeFrom(length: number, put: (into: Uint8Array) => void): boolean {
     if (this.over !== undefined) return true;
-    if (this.send(bytes) || this.writable.writableLength <= HIGH_WATER) return true;
+    if (this.send(length, put) || this.writable.writableLength <= HIGH_WATER) return true;
     this.drainWanted = true;
     return false;
   }
 
-  /** Sends a copy: the caller's buffer is written again while this one waits. */
-  private send(bytes: Uint8Array): boolean {
+  private send(length: number, put: (into: Uint8Array) => void): boolean {
     const { writable } = this;
     // Only a socket is done with the bytes when it calls back: other streams may have handed them on.
-    if (bytes.length < MIN_REUSED_BYTES || !(writable instanceof Socket)) return writable.write(Buffer.from(bytes));
-    const buffer = takeBuffer(bytes.length);
-    buffer.set(bytes);
-    return writable.write(buffer.subarray(0, bytes.length), (error) => {
+    if (length < MIN_REUSED_BYTES || !(writable instanceof Socket)) {
+      const buffer = Buffer.allocUnsafe(length);
+      put(buffer);
+      return writable.write(buffer);
+    }
+    const buffer = takeBuffer(length);
+    put(buffer);
+    return writable.write(buffer.subarray(0, length), (error) => {
       if (!error) giveBuffer(buffer);
     });
+  }
+
+  unread(bytes: Uint8Array): void {
+    this.readable.unshift(bytes);
   }
 
   pendingBytes(): number {

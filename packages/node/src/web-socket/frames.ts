@@ -1,0 +1,286 @@
+/*
+ * A frame (RFC 6455 §5.2):
+ *   FIN 1 bit | RSV 3 bits | opcode 4 bits | MASK 1 bit | length 7 bits | length of 16 or 64 bits where those 7 are 126 or 127 |
+ *   key of 4 bytes where MASK is set | payload
+ */
+
+const FIN = 0x80;
+const RESERVED = 0x70;
+const OPCODE = 0x0f;
+const CONTROL = 0x08;
+const MASK = 0x80;
+const SHORT = 0x7f;
+const LENGTH_OF_16_BITS = 126;
+const LENGTH_OF_64_BITS = 127;
+const KEY_BYTES = 4;
+/** Of its payload, and what the payload of a control frame may have. */
+const LONGEST_SHORT = 125;
+
+/** What a frame is. */
+export const Opcode = { continuation: 0x0, text: 0x1, binary: 0x2, close: 0x8, ping: 0x9, pong: 0xa } as const;
+
+/** Why a WebSocket is closed (RFC 6455 §7.4.1). */
+export const CloseCode = {
+  normal: 1000,
+  protocolError: 1002,
+  unsupportedData: 1003,
+  /** A close frame had no code. */
+  none: 1005,
+  /** The connection ended without a close frame. */
+  abnormal: 1006,
+  invalidText: 1007,
+  tooBig: 1009,
+} as const;
+
+/** The longest head of a frame, in bytes. */
+export const MAX_HEAD_BYTES = 14;
+
+/** The bytes of the head of a frame with a payload of `length` bytes. */
+export function headBytes(length: number, masked: boolean): number {
+  const extended = length <= LONGEST_SHORT ? 0 : length <= 0xffff ? 2 : 8;
+  return 2 + extended + (masked ? KEY_BYTES : 0);
+}
+
+/** A key for a frame, in the order of its bytes. */
+export type MaskKey = Uint8Array;
+
+/** Writes a whole frame at the start of `into`, which has room for `headBytes` and the payload, and which the payload is no part of. */
+export function putFrame(into: Uint8Array, opcode: number, payload: Uint8Array, key: MaskKey | undefined): void {
+  const { length } = payload;
+  const masked = key === undefined ? 0 : MASK;
+  into[0] = FIN | opcode;
+  let at = 2;
+  if (length <= LONGEST_SHORT) {
+    into[1] = masked | length;
+  } else if (length <= 0xffff) {
+    into[1] = masked | LENGTH_OF_16_BITS;
+    into[2] = length >>> 8;
+    into[3] = length;
+    at = 4;
+  } else {
+    into[1] = masked | LENGTH_OF_64_BITS;
+    into.fill(0, 2, 6);
+    into[6] = length >>> 24;
+    into[7] = length >>> 16;
+    into[8] = length >>> 8;
+    into[9] = length;
+    at = 10;
+  }
+  if (key !== undefined) {
+    into.set(key, at);
+    at += KEY_BYTES;
+  }
+  into.set(payload, at);
+  if (key !== undefined) applyMask(into.subarray(at, at + length), key, 0);
+}
+
+/** From here on words are masked at a time. */
+const MANY_BYTES = 64;
+
+/** Masks or unmasks bytes in place, of which `offset` have gone before with the same key. */
+export function applyMask(bytes: Uint8Array, key: MaskKey, offset: number): void {
+  if (key.every((byte) => byte === 0)) return;
+  const { length } = bytes;
+  let at = 0;
+  const byte = (i: number): number => key[(offset + i) & 3] as number;
+  if (length >= MANY_BYTES) {
+    while (((bytes.byteOffset + at) & 3) !== 0) {
+      bytes[at] = (bytes[at] as number) ^ byte(at);
+      at++;
+    }
+    const words = new Int32Array(bytes.buffer, bytes.byteOffset + at, (length - at) >>> 2);
+    // In the machine's own order.
+    const word = new Int32Array(Uint8Array.of(byte(at), byte(at + 1), byte(at + 2), byte(at + 3)).buffer)[0] as number;
+    for (let i = 0; i < words.length; i++) words[i] = (words[i] as number) ^ word;
+    at += words.length * 4;
+  }
+  for (; at < length; at++) bytes[at] = (bytes[at] as number) ^ byte(at);
+}
+
+/** Receives what a `FrameReader` reads. */
+export interface FrameReaderHandler {
+  /** A piece of a binary message: of the chunk that was read, without its mask. */
+  onPiece(piece: Uint8Array): void;
+  onPing(payload: Uint8Array): void;
+  /** The peer closes; nothing after it is read. `code` is `CloseCode.none` where it gave none. */
+  onClose(code: number, reason: string): void;
+}
+
+/** What the peer sent is against the protocol: the WebSocket is to be closed with this code. */
+export class FrameError extends Error {
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.name = "FrameError";
+    this.code = code;
+  }
+}
+
+/**
+ * Reads frames from bytes that are cut anywhere. It holds at most the head of a frame, or a control frame: pieces of messages go
+ * on as they come.
+ */
+export class FrameReader {
+  /** While true, `read` stops ahead of the next frame or piece. */
+  stopped = false;
+  private readonly handler: FrameReaderHandler;
+  private readonly masked: boolean;
+  private readonly maxMessage: number;
+  private readonly head: Uint8Array = new Uint8Array(MAX_HEAD_BYTES);
+  private headLength = 0;
+  private headWanted = 2;
+  /** Of the frame whose head has been read; undefined between frames. */
+  private opcode: number | undefined = undefined;
+  private payloadLength = 0;
+  private payloadRead = 0;
+  private control: Uint8Array = NOTHING;
+  /** Bytes of the message that has begun and not ended; undefined between messages. */
+  private messageBytes: number | undefined = undefined;
+  private over = false;
+
+  /**
+   * @param masked whether the peer is the client, which masks
+   * @param maxMessage bytes of a message at most
+   */
+  constructor(handler: FrameReaderHandler, masked: boolean, maxMessage: number) {
+    this.handler = handler;
+    this.masked = masked;
+    this.maxMessage = maxMessage;
+  }
+
+  /**
+   * Reads a chunk, which is unmasked in place, and returns how many bytes of it were read: fewer than all where it was stopped.
+   * Throws `FrameError`; after that, and after a close, everything is passed over.
+   */
+  read(chunk: Uint8Array): number {
+    let at = 0;
+    while (at < chunk.length && !this.stopped) {
+      if (this.over) return chunk.length;
+      at = this.opcode === undefined ? this.readHead(chunk, at) : this.readPayload(chunk, at);
+    }
+    return at;
+  }
+
+  private readHead(chunk: Uint8Array, from: number): number {
+    let at = from;
+    while (this.headLength < this.headWanted && at < chunk.length) this.head[this.headLength++] = chunk[at++] as number;
+    if (this.headLength < this.headWanted) return at;
+    if (this.headWanted === 2) this.headWanted = this.checkStart();
+    if (this.headLength === this.headWanted) this.begin();
+    return at;
+  }
+
+  /** Looks at the first two bytes, and returns the length of the head. */
+  private checkStart(): number {
+    const [first = 0, second = 0] = this.head;
+    const opcode = first & OPCODE;
+    const short = second & SHORT;
+    if ((first & RESERVED) !== 0) this.fail("bits are set that no extension was agreed on for");
+    if (((second & MASK) !== 0) !== this.masked)
+      this.fail(this.masked ? "a frame of the client's is not masked" : "a frame of the server's is masked");
+    if ((opcode & CONTROL) !== 0) {
+      if (opcode > Opcode.pong) this.fail(`there is no frame of kind ${opcode}`);
+      if ((first & FIN) === 0) this.fail("a control frame is in fragments");
+      if (short > LONGEST_SHORT) this.fail("a control frame is longer than 125 bytes");
+    } else if (opcode === Opcode.text) {
+      this.fail("messages are binary", CloseCode.unsupportedData);
+    } else if (opcode > Opcode.binary) {
+      this.fail(`there is no frame of kind ${opcode}`);
+    } else if ((opcode === Opcode.continuation) !== (this.messageBytes !== undefined)) {
+      this.fail(opcode === Opcode.binary ? "a message begins within another" : "a fragment belongs to no message");
+    }
+    const extended = short === LENGTH_OF_16_BITS ? 2 : short === LENGTH_OF_64_BITS ? 8 : 0;
+    return 2 + extended + (this.masked ? KEY_BYTES : 0);
+  }
+
+  /** The head is there: begins its payload. */
+  private begin(): void {
+    const opcode = (this.head[0] as number) & OPCODE;
+    const length = this.declaredLength();
+    this.headLength = 0;
+    this.headWanted = 2;
+    this.payloadLength = length;
+    this.payloadRead = 0;
+    this.opcode = opcode;
+    if ((opcode & CONTROL) !== 0) {
+      this.control = length === 0 ? NOTHING : new Uint8Array(length);
+    } else {
+      this.messageBytes = (this.messageBytes ?? 0) + length;
+      if (this.messageBytes > this.maxMessage)
+        this.fail(`a message is longer than ${this.maxMessage} bytes`, CloseCode.tooBig);
+    }
+    if (length === 0) this.end();
+  }
+
+  private declaredLength(): number {
+    const { head } = this;
+    const short = (head[1] as number) & SHORT;
+    if (short <= LONGEST_SHORT) return short;
+    const view = new DataView(head.buffer);
+    const length = short === LENGTH_OF_16_BITS ? view.getUint16(2) : 2 ** 32 * view.getUint32(2) + view.getUint32(6);
+    if (length <= (short === LENGTH_OF_16_BITS ? LONGEST_SHORT : 0xffff))
+      this.fail("a length has more bytes than it needs");
+    return length;
+  }
+
+  private readPayload(chunk: Uint8Array, at: number): number {
+    const end = Math.min(chunk.length, at + this.payloadLength - this.payloadRead);
+    const piece = chunk.subarray(at, end);
+    const isControl = ((this.opcode as number) & CONTROL) !== 0;
+    if (this.masked) applyMask(piece, this.key(), this.payloadRead);
+    if (isControl) this.control.set(piece, this.payloadRead);
+    this.payloadRead += piece.length;
+    if (this.payloadRead === this.payloadLength) this.end();
+    if (!isControl) this.handler.onPiece(piece);
+    return end;
+  }
+
+  private key(): MaskKey {
+    const at = headBytes(this.payloadLength, false);
+    return this.head.subarray(at, at + KEY_BYTES);
+  }
+
+  /** The frame's payload is there. */
+  private end(): void {
+    const { opcode, control } = this;
+    this.opcode = undefined;
+    this.control = NOTHING;
+    if (opcode === Opcode.ping) this.handler.onPing(control);
+    else if (opcode === Opcode.close) this.close(control);
+    else if (opcode !== Opcode.pong && ((this.head[0] as number) & FIN) !== 0) this.messageBytes = undefined;
+  }
+
+  private close(payload: Uint8Array): void {
+    if (payload.length === 0) {
+      this.over = true;
+      this.handler.onClose(CloseCode.none, "");
+      return;
+    }
+    if (payload.length === 1) this.fail("a close frame has half a code");
+    const code = (payload[0] as number) * 256 + (payload[1] as number);
+    if (!isSendable(code)) this.fail(`a close frame has the code ${code}`);
+    let reason = "";
+    try {
+      reason = utf8.decode(payload.subarray(2));
+    } catch {
+      this.fail("the reason of a close frame is no UTF-8", CloseCode.invalidText);
+    }
+    this.over = true;
+    this.handler.onClose(code, reason);
+  }
+
+  private fail(message: string, code: number = CloseCode.protocolError): never {
+    this.over = true;
+    throw new FrameError(code, message);
+  }
+}
+
+const NOTHING: Uint8Array = new Uint8Array(0);
+const utf8: TextDecoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Whether a close frame may have the code: some stand for what happened without one (RFC 6455 §7.4, and the registry that it began). */
+function isSendable(code: number): boolean {
+  if (code >= 3000) return code < 5000;
+  return (code >= 1000 && code <= 1003) || (code >= 1007 && code <= 1014);
+}

@@ -1,0 +1,198 @@
+import { randomFillSync } from "node:crypto";
+import type { Duplex } from "node:stream";
+import { DEFAULT_LIMITS } from "@quicrpc/core";
+import {
+  byteStreamTransport,
+  type ByteStream,
+  type ByteStreamHandler,
+  type ByteStreamOptions,
+  type DirectSession,
+  type Role,
+} from "@quicrpc/core/transport";
+import { exporterOf, nodeByteStream, type NodeBytes } from "../stream/node-stream.js";
+import {
+  CloseCode,
+  FrameError,
+  FrameReader,
+  headBytes,
+  type MaskKey,
+  MAX_HEAD_BYTES,
+  Opcode,
+  putFrame,
+} from "./frames.js";
+
+/** Bytes of a message at most; a longer one ends its session (docs/protocol.md §8). */
+const MAX_RECEIVED_MESSAGE = 1024 * 1024;
+
+/** Bytes of a message that is sent: many peers hold a whole one in memory before they see any of it. With its head it fits a buffer of 256 KiB. */
+const MAX_SENT_MESSAGE = 256 * 1024 - MAX_HEAD_BYTES;
+
+/** How a client masks what it sends: "zero" is for connections within TLS. */
+export type Masking = "random" | "zero";
+
+/**
+ * A transport over a WebSocket whose handshake is done: frames of binary messages on the socket itself (RFC 6455 §5), of which pieces are
+ * delivered as they come.
+ * @param masking of a client; undefined for a server
+ */
+export function webSocketOn(socket: Duplex, masking: Masking | undefined, options: ByteStreamOptions): DirectSession {
+  const role: Role = masking === undefined ? "server" : "client";
+  const closeTimeoutMs = options.closeTimeoutMs ?? DEFAULT_LIMITS.maxCloseMs;
+  const bytes = new WebSocketByteStream(socket, masking, closeTimeoutMs);
+  return byteStreamTransport(bytes, role, { ...exporterOf(socket), ...options });
+}
+
+class WebSocketByteStream implements ByteStream, ByteStreamHandler {
+  private readonly bytes: NodeBytes;
+  private readonly masking: Masking | undefined;
+  private readonly closeTimeoutMs: number;
+  private readonly reader: FrameReader;
+  private handler: ByteStreamHandler | undefined = undefined;
+  /** There is no room to send, until `onDrain`. */
+  private full = false;
+  /** The payload of the last ping that was not answered, while there is none. */
+  private ping: Uint8Array | undefined = undefined;
+  /** This side's close frame has left. */
+  private ended = false;
+  /** How the peer ended the WebSocket, or what it did wrong. */
+  private reason: { error: Error | undefined } | undefined = undefined;
+  private timer: ReturnType<typeof setTimeout> | undefined = undefined;
+
+  constructor(socket: Duplex, masking: Masking | undefined, closeTimeoutMs: number) {
+    this.bytes = nodeByteStream({ readable: socket, writable: socket });
+    this.masking = masking;
+    this.closeTimeoutMs = closeTimeoutMs;
+    this.reader = new FrameReader(
+      {
+        onPiece: (piece) => this.handler?.onData(piece),
+        onPing: (payload) => this.onPing(payload),
+        onClose: (code, reason) => this.onCloseFrame(code, reason),
+      },
+      masking === undefined,
+      MAX_RECEIVED_MESSAGE,
+    );
+  }
+
+  attach(handler: ByteStreamHandler): void {
+    this.handler = handler;
+    this.bytes.attach(this);
+  }
+
+  write(bytes: Uint8Array): boolean {
+    if (this.ended) return true;
+    for (let at = 0; at < bytes.length; at += MAX_SENT_MESSAGE)
+      this.frame(Opcode.binary, bytes.subarray(at, at + MAX_SENT_MESSAGE));
+    return !this.full;
+  }
+
+  pendingBytes(): number {
+    return this.bytes.pendingBytes();
+  }
+
+  /** A WebSocket has no half-close: the peer answers the close frame, which comes after what was sent, with its own. */
+  end(): void {
+    this.close(CloseCode.normal, "");
+  }
+
+  destroy(): void {
+    clearTimeout(this.timer);
+    this.bytes.destroy();
+  }
+
+  pause(): void {
+    this.reader.stopped = true;
+    this.bytes.pause();
+  }
+
+  resume(): void {
+    this.reader.stopped = false;
+    this.bytes.resume();
+  }
+
+  onData(chunk: Uint8Array): void {
+    try {
+      const read = this.reader.read(chunk);
+      if (read < chunk.length) this.bytes.unread(chunk.subarray(read));
+    } catch (error) {
+      if (!(error instanceof FrameError)) throw error;
+      this.reason = { error: new Error(`the peer broke the WebSocket protocol: ${error.message}`) };
+      this.close(error.code, error.message);
+      this.leave();
+    }
+  }
+
+  onDrain(): void {
+    const { ping } = this;
+    this.full = false;
+    this.ping = undefined;
+    if (ping !== undefined) this.onPing(ping);
+    this.handler?.onDrain();
+  }
+
+  /** Without a close frame, or after it. */
+  onEnd(): void {
+    if (this.reason === undefined) this.onClosed(undefined);
+  }
+
+  onClosed(error: Error | undefined): void {
+    clearTimeout(this.timer);
+    this.reason ??= { error: error ?? closedWith(CloseCode.abnormal, "") };
+    this.handler?.onClosed(this.reason.error);
+    this.handler = undefined;
+  }
+
+  /** Of pings that come while the peer reads no answers, the last is answered (RFC 6455 §5.5.3). */
+  private onPing(payload: Uint8Array): void {
+    if (this.ended) return;
+    if (this.full) this.ping = payload;
+    else this.frame(Opcode.pong, payload);
+  }
+
+  private onCloseFrame(code: number, reason: string): void {
+    this.reason = { error: code === CloseCode.normal ? undefined : closedWith(code, reason) };
+    this.close(code === CloseCode.none ? CloseCode.normal : code, "");
+    this.leave();
+  }
+
+  private close(code: number, reason: string): void {
+    if (this.ended) return;
+    this.ended = true;
+    const text = Buffer.from(reason);
+    this.frame(Opcode.close, Buffer.concat([Uint8Array.of(code >>> 8, code & 0xff), text]));
+  }
+
+  /** Both have closed, or the peer is not to be waited for: a server ends the connection first (RFC 6455 §7.1.1). */
+  private leave(): void {
+    if (this.masking === undefined) this.bytes.end();
+    this.timer ??= setTimeout(() => this.bytes.destroy(), this.closeTimeoutMs);
+  }
+
+  private frame(opcode: number, payload: Uint8Array): void {
+    const key = this.masking === undefined ? undefined : this.masking === "zero" ? ZERO_KEY : randomKey();
+    const length = headBytes(payload.length, key !== undefined) + payload.length;
+    this.full = !this.bytes.writeFrom(length, (into) => putFrame(into, opcode, payload, key));
+  }
+}
+
+function closedWith(code: number, reason: string): Error {
+  return new Error(`the WebSocket closed with code ${code}${reason === "" ? "" : `: ${reason}`}`);
+}
+
+/**
+ * Masks keep scripts of pages from writing what an old proxy takes for HTTP (RFC 6455 §10.3): within TLS no proxy sees them, this is no
+ * page, and masking in JavaScript takes half of the time of a large message.
+ */
+const ZERO_KEY: MaskKey = new Uint8Array(4);
+
+/** Random bytes for keys, of which `keysAt` have been used. */
+const keys: Uint8Array = new Uint8Array(4096);
+let keysAt = keys.length;
+
+function randomKey(): MaskKey {
+  if (keysAt === keys.length) {
+    randomFillSync(keys);
+    keysAt = 0;
+  }
+  keysAt += ZERO_KEY.length;
+  return keys.slice(keysAt - ZERO_KEY.length, keysAt);
+}
