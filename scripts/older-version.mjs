@@ -1,11 +1,13 @@
 // Packages of an older commit, built once and kept in .cache/older: for comparing this version with it.
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bundleForNode } from "./bundles.mjs";
 import { root, step, tool } from "./setup.mjs";
 
 const cache = join(root, ".cache/older");
+/** The packages that are built, each after those that it imports; others are left out. */
+const COMPARED = ["core", "quic", "http", "node"];
 
 export function git(...args) {
   return execFileSync("git", args, { cwd: root, encoding: "utf8", maxBuffer: 1 << 30 }).trim();
@@ -28,18 +30,32 @@ export async function olderVersion(commit) {
   const scope = join(folder, "node_modules/@quicrpc");
   mkdirSync(scope, { recursive: true });
   for (const name of readdirSync(join(folder, "packages"))) {
+    if (!COMPARED.includes(name)) {
+      rmSync(join(folder, "packages", name), { recursive: true });
+      continue;
+    }
     rmSync(join(folder, "packages", name, "test"), { recursive: true, force: true });
     symlinkSync(join(folder, "packages", name), join(scope, name), "junction");
     const nested = join(root, "packages", name, "node_modules");
     if (existsSync(nested)) symlinkSync(nested, join(folder, "packages", name, "node_modules"), "junction");
   }
+  reuseEngine(folder);
   const advice = "The older version does not build.";
   await step("engine of the older version", ["packages/quic/scripts/build-native.mjs"], { cwd: folder, advice });
-  const known = ["core", "quic", "http", "node"].map((name) => `packages/${name}`);
-  const packages = known.filter((name) => existsSync(join(folder, name)));
+  const packages = COMPARED.map((name) => `packages/${name}`).filter((name) => existsSync(join(folder, name)));
   const tsc = tool.tsc.map((part) => join(root, part));
   await step("build of the older version", [...tsc, "-b", ...packages], { cwd: folder, advice });
   await bundleForNode(join(folder, "packages"));
   writeFileSync(done, "");
   return folder;
+}
+
+/** Copies this checkout's engine, with the note of what it was built from: where its sources are those of the older version, nothing is built. */
+function reuseEngine(folder) {
+  for (const part of ["prebuilds", "native/target"]) {
+    const ours = join(root, "packages/quic", part);
+    if (!existsSync(ours)) continue;
+    const filter = (path) => path === ours || /\.(node|stamp)$/.test(path);
+    cpSync(ours, join(folder, "packages/quic", part), { recursive: true, filter });
+  }
 }

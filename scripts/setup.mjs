@@ -48,13 +48,13 @@ if (process.env.npm_lifecycle_event !== undefined) {
   setInterval(() => process.ppid !== parent && stop("SIGTERM", 143), 250).unref();
 }
 
-/** Waits for a command to end, which `timeout` milliseconds may hasten. Output is shown as it comes, or kept for the caller with `capture`. */
+/** Waits for a command to end, which `timeout` milliseconds may hasten. Output is shown as it comes, all of it as messages with `messages`, or kept for the caller with `capture`. */
 export function run(
   args,
-  { cwd = root, env, capture = false, command = process.execPath, shell = false, timeout } = {},
+  { cwd = root, env, capture = false, messages = false, command = process.execPath, shell = false, timeout } = {},
 ) {
   return new Promise((resolve) => {
-    const stdio = capture ? ["ignore", "pipe", "pipe"] : "inherit";
+    const stdio = capture ? ["ignore", "pipe", "pipe"] : ["inherit", messages ? 2 : "inherit", "inherit"];
     const child = spawn(command, args, { cwd, stdio, shell, timeout, env: { ...process.env, ...env } });
     let output = "";
     child.stdout?.setEncoding("utf8").on("data", (text) => (output += text));
@@ -102,7 +102,7 @@ export async function setup({ engineOptional = false } = {}) {
   await installPackages();
   keepCachesHere();
   if (engine) {
-    const { code } = await run([BUILD_ENGINE]);
+    const { code } = await run([BUILD_ENGINE], { messages: true });
     if (code !== 0) process.exit(code);
   }
   mendOutput(join(root, "packages"));

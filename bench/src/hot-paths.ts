@@ -35,7 +35,7 @@ const router = createBenchRouter({
   pipe: (chunks) => chunks,
 });
 
-/** Both ends are in this process: joined by memory, and by QUIC where the engine is built. */
+/** Both ends are in this process: joined by memory, by TLS, and by QUIC where the engine is built. */
 export async function hotPaths(): Promise<HotPath[]> {
   const [here, there] = createMemoryPair();
   createSession(there, { routers: [router] });
@@ -46,7 +46,8 @@ export async function hotPaths(): Promise<HotPath[]> {
     call(session, "stream"),
     notify(session),
     items(session),
-    ...(await overQuic()),
+    ...(await over("quic", "QUIC", ["lane", "stream"])),
+    ...(await over("tls", "TLS", ["lane"])),
   ];
 }
 
@@ -113,15 +114,17 @@ function items(session: Session): HotPath {
   };
 }
 
-async function overQuic(): Promise<HotPath[]> {
+async function over(scheme: "quic" | "tls", name: string, ways: readonly ("lane" | "stream")[]): Promise<HotPath[]> {
   const tls = await devCertificate();
   try {
-    const { address } = await serve({ host: "127.0.0.1", port: 0, tls, routers: [router] });
-    const { session } = await connect(`quic://127.0.0.1:${address.port}`, { serverCertificateHashes: [tls.hash] });
+    // It rests while others have their turns.
+    const transport = { idleTimeoutMs: 0 };
+    const { urls } = await serve({ listen: `${scheme}://127.0.0.1:0`, tls, transport, routers: [router] });
+    const { session } = await connect(urls[0] ?? "", { serverCertificateHashes: [tls.hash], transport });
     if (session === undefined) throw new Error("the session was lost");
-    return [call(session, "lane", ", over QUIC"), call(session, "stream", ", over QUIC")];
+    return ways.map((via) => call(session, via, `, over ${name}`));
   } catch (error) {
-    console.log(`without calls over QUIC: ${String(error)}`);
+    console.log(`without calls over ${name}: ${String(error)}`);
     return [];
   }
 }
