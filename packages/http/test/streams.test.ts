@@ -202,13 +202,13 @@ describe("a request that stalls, and is answered all the same, is over a second 
     const path = how === "pieces" ? "/test.v1.Http/chat" : "/test.v1.Http/missing";
     const { answer, closed } = await STALLING[version](port, path, envelope("{"));
     if (how === "pieces") expect(read(answer).end.error?.code).toBe("invalid_argument");
-    let isOver = false;
-    void closed.then(() => void (isOver = true));
-    for (let i = 0; !isOver && i < 10_000; i++) {
+    const state = { isOver: false };
+    void closed.then(() => (state.isOver = true));
+    for (let i = 0; !state.isOver && i < 10_000; i++) {
       vi.advanceTimersByTime(100);
       await new Promise(setImmediate);
     }
-    expect(isOver).toBe(true);
+    expect(state.isOver).toBe(true);
     if (code !== undefined) expect(await closed).toBe(code);
   });
 });

@@ -28,10 +28,10 @@ it.each(forms)("calls over HTTP are measured, and messages stay as they are, in 
 });
 
 it.each(forms)("the upload of blobs is a part of its call, and measured, in %s", async (_, options) => {
-  const { url, fetch, close } = await serveBlobs("fetch", {
+  const server = await serveBlobs("fetch", {
     put: async ({ file }) => `${(await file.bytes()).length}`,
   });
-  onTestFinished(close);
+  onTestFinished(() => server.close());
   const told: CallTimings[] = [];
   const requests: string[] = [];
   const progress: number[] = [];
@@ -39,9 +39,9 @@ it.each(forms)("the upload of blobs is a part of its call, and measured, in %s",
     ...options,
     fetch: (to, init) => {
       requests.push(`${init.method} ${new Headers(init.headers).get("x-tenant")}`);
-      return fetch(to, init);
+      return server.fetch(to, init);
     },
-  }).caller(new URL(url).origin);
+  }).caller(new URL(server.url).origin);
   const tenant: Interceptor = (call, next) => {
     call.metadata.set("x-tenant", "north");
     return next(call);
@@ -52,7 +52,7 @@ it.each(forms)("the upload of blobs is a part of its call, and measured, in %s",
   expect(await client.put({ note: "", file })).toBe("200000");
   expect(requests).toEqual(["POST north", "PATCH north", "POST north"]);
   expect(progress.at(-1)).toBe(200_000);
-  const { waitMs, uploadMs, uploadBytes, encodeMs, answerMs, decodeMs, totalMs } = told[0] as CallTimings;
+  const { waitMs, uploadMs, uploadBytes, encodeMs, answerMs, decodeMs, totalMs } = told[0] ?? expect.unreachable();
   expect(uploadBytes).toBe(200_000);
   // When plain JSON is encoded and decoded is not known.
   const known = options.codec === undefined ? [encodeMs, answerMs, decodeMs] : [];

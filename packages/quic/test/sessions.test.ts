@@ -370,14 +370,16 @@ describe.each(DRIVERS)("sessions, %s driver", (driver) => {
       }
     });
 
-    test.each([
+    test.each<[options: object, named: string]>([
       [{ port: 0 }, "port"],
       [{ alpn: [] }, "alpn"],
       [{ handshakeTimeoutMs: Number.NaN }, "handshakeTimeoutMs"],
       [{ transport: { idleTimeoutMs: -1 } }, "idleTimeoutMs"],
       // Rust makes no duration of these.
       ...(["idleTimeoutMs", "keepAliveIntervalMs", "initialRttMs", "maxAckDelayMs"] as const).flatMap((name) =>
-        [Number.NaN, Number.POSITIVE_INFINITY, 1e300].map((ms) => [{ transport: { [name]: ms } }, name] as const),
+        [Number.NaN, Number.POSITIVE_INFINITY, 1e300].map(
+          (ms) => [{ transport: { [name]: ms } }, name] as [object, string],
+        ),
       ),
       [{ tls: { serverCertificateHashes: [] } }, "serverCertificateHashes"],
       [{ tls: { ca: "nonsense" } }, "ca"],

@@ -79,7 +79,7 @@ describe("Expiries", () => {
       clearTimeout: ((timer: object) => void timers.delete(timer)) as never,
     };
     const fire = (): void => {
-      for (const [timer, run] of [...timers]) {
+      for (const [timer, run] of Array.from(timers)) {
         timers.delete(timer);
         run();
       }

@@ -26,6 +26,9 @@ import { HttpCall } from "./http-call.js";
 
 /** Bytes of one request: a piece is kept until the server has it, and every `fetch` can send it. */
 const PIECE_BYTES = 2_097_152;
+/** Those that a request has in the end where each is answered soon: what proxies take, as a rule, and progress still moves. */
+const MOST_PIECE_BYTES = 8_388_608;
+const SOON_MS = 250;
 
 /** Bytes that were read of the source. */
 interface Piece {
@@ -213,19 +216,22 @@ export class BlobUpload {
 async function* piecesOf(chunks: AsyncIterable<Uint8Array>, from: number): AsyncGenerator<Piece, void> {
   let buffer: Uint8Array = new Uint8Array(0);
   let length = 0;
+  let size = PIECE_BYTES;
   let at = from;
   for await (const chunk of chunks) {
     for (let rest = chunk; rest.length > 0; ) {
-      const part = rest.subarray(0, PIECE_BYTES - length);
+      const part = rest.subarray(0, size - length);
       rest = rest.subarray(part.length);
-      buffer = withRoom(buffer, length, part.length);
+      buffer = withRoom(buffer, length, part.length, size);
       buffer.set(part, length);
       length += part.length;
-      if (length < PIECE_BYTES) continue;
+      if (length < size) continue;
       const piece: Piece = { at, bytes: buffer, isLast: false, wasLost: false };
+      const began = performance.now();
       yield piece;
+      if (performance.now() - began < SOON_MS) size = Math.min(size * 2, MOST_PIECE_BYTES);
       // What sends it may go on in vain.
-      if (piece.wasLost) buffer = new Uint8Array(PIECE_BYTES);
+      if (piece.wasLost) buffer = new Uint8Array(size);
       at += length;
       length = 0;
     }
@@ -233,10 +239,10 @@ async function* piecesOf(chunks: AsyncIterable<Uint8Array>, from: number): Async
   yield { at, bytes: buffer.subarray(0, length), isLast: true, wasLost: false };
 }
 
-/** A buffer with the first `length` bytes of `buffer`, and room for `more`. */
-function withRoom(buffer: Uint8Array, length: number, more: number): Uint8Array {
+/** A buffer with the first `length` bytes of `buffer`, and room for `more`, of at most `size` bytes. */
+function withRoom(buffer: Uint8Array, length: number, more: number, size: number): Uint8Array {
   if (length + more <= buffer.length) return buffer;
-  const larger = new Uint8Array(Math.min(PIECE_BYTES, Math.max(length + more, length * 2)));
+  const larger = new Uint8Array(Math.min(size, Math.max(length + more, length * 2)));
   larger.set(buffer.subarray(0, length));
   return larger;
 }

@@ -143,7 +143,12 @@ async function takeBody(
   if (length !== undefined && (said.isComplete ? end !== length : end > length))
     throw new UploadProblem(400, "inconsistent-upload-length");
   const { facts } = stored;
-  const now = { ...facts, length: said.isComplete ? end : length, sha256: said.sha256 ?? facts.sha256, isComplete: said.isComplete };
+  const now = {
+    ...facts,
+    length: said.isComplete ? end : length,
+    sha256: said.sha256 ?? facts.sha256,
+    isComplete: said.isComplete,
+  };
   if (now.isComplete !== facts.isComplete || now.length !== facts.length || now.sha256 !== facts.sha256)
     await stored.note(now);
   return end;
