@@ -31,7 +31,7 @@ const connection = await connect(server.urls[0], { serverCertificateHashes: [tls
 const studio = await serveStudio({ connection, target: "quic://localhost:4433" });
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
 try {
-  await take("studio", { colorScheme: "light", viewport: { width: 1200, height: 640 } }, "Network");
+  await take("studio", { colorScheme: "light", viewport: { width: 1280, height: 720 } }, "Network");
   await take("studio-narrow", { colorScheme: "dark", viewport: { width: 390, height: 844 } }, "Timing");
 } finally {
   await browser.close();
@@ -48,7 +48,7 @@ async function take(name, options, tab) {
   await page.getByRole("button", { name: "Call" }).click();
   await page.locator(".status.ok").waitFor();
   await page.getByRole("tab", { name: tab }).click();
-  await page.locator("h2").last().scrollIntoViewIfNeeded();
+  await page.locator(".answer").evaluate((answer) => answer.scrollIntoView());
   await page.screenshot({ path: join(root, `docs/pictures/${name}.png`) });
   await page.close();
 }

@@ -4,6 +4,7 @@ import {
   createLocalCaller,
   createSession,
   type Router,
+  rpcError,
   type Session,
 } from "@quicrpc/core";
 import { createMemoryPair } from "@quicrpc/core/transport";
@@ -163,4 +164,51 @@ it("passes blobs on, both ways, as their receivers read them", async () => {
   const { note, file } = answer as { note: string; file: ReceivedBlob };
   expect([note, file.name, file.type, file.length]).toEqual(["n", "turned a", "x/y", 3]);
   expect(await file.bytes()).toEqual(Uint8Array.of(3, 2, 1));
+});
+
+it("passes on the names of declared errors, with their details", async () => {
+  const failing = {
+    unary: defineMethod(service, "unary", "unary", {
+      id: 1,
+      output: value,
+      errors: {
+        EMPTY: { code: "failed_precondition", details: zodCodec(z.object({ left: z.bigint(), at: z.date() })) },
+        GONE: { code: "not_found" },
+      },
+    }),
+    items: defineMethod(service, "server_stream", "items", {
+      id: 2,
+      output: value,
+      errors: { CUT: { code: "data_loss", details: zodCodec(z.string()) } },
+    }),
+  };
+  let turn = 0;
+  const details = { left: 2n ** 60n, at: new Date(0) };
+  const failingRouter = createRouter(failing, {
+    unary() {
+      if (turn++ % 2 === 1) throw rpcError(failing.unary, "GONE", undefined, { message: "gone" });
+      throw rpcError(failing.unary, "EMPTY", details, { message: "none left" });
+    },
+    *items() {
+      yield 1;
+      throw rpcError(failing.items, "CUT", "here");
+    },
+  });
+  const session = await forwarded([failingRouter, createReflection([failingRouter])]);
+  const { services } = await createReflectionClient(session).list();
+  const far = services.find(({ name }) => name === "demo.v1.Far") as ServiceDescription;
+  const [items, unary] = far.methods.map((method) => describedMethod(far, method));
+  const empty = { code: "failed_precondition", reason: "EMPTY", message: "none left", details };
+  for (const expected of [empty, { code: "not_found", reason: "GONE", details: undefined }, empty])
+    await expect(session.start(unary as typeof failing.unary, undefined)).rejects.toMatchObject(expected);
+  const received: unknown[] = [];
+  const reading = (async () => {
+    for await (const item of session.start(items as typeof failing.items, undefined)) received.push(item);
+  })();
+  await expect(reading).rejects.toMatchObject({
+    code: "data_loss",
+    reason: "CUT",
+    details: "here",
+  });
+  expect(received).toEqual([1]);
 });

@@ -2,6 +2,7 @@ import {
   type CallContext,
   type CallOptions,
   type Caller,
+  type Code,
   createLocalCaller,
   interceptCaller,
   Metadata,
@@ -10,7 +11,14 @@ import {
 } from "@quicrpc/core";
 import { type CallTimings, callTimings } from "@quicrpc/core/measure";
 import { ReceivedBlob } from "@quicrpc/core/blobs";
-import type { AnyMethod, BlobFields, MessageCodec, StreamSource } from "@quicrpc/core/generated";
+import {
+  type AnyMethod,
+  type BlobFields,
+  type ErrorDescriptor,
+  type MessageCodec,
+  type StreamSource,
+  uncheckedCodec,
+} from "@quicrpc/core/generated";
 import { combineRouters } from "@quicrpc/core/transport";
 import { createReflectionClient, describedMethod, reflectionMethods } from "@quicrpc/services";
 import { CALL_COMPRESS, CALL_NAME, CALL_VIA, watchCarrier } from "./carrier.js";
@@ -28,8 +36,9 @@ const REFLECT_MS = 5000;
  */
 export async function forwardingRouter(target: Caller, onTimings: OnTimings, reflection?: Router): Promise<Router> {
   const forward = (method: AnyMethod): Router["methods"][number] => {
-    const passed = passing(method);
-    return { method: passed, handler: forwarder(target, passed, onTimings) };
+    const errors = new PassedErrors();
+    const passed = { ...passing(method), errors: errors.known };
+    return { method: passed, handler: forwarder(target, passed, onTimings, errors) };
   };
   const asked = reflection === undefined ? target : createLocalCaller([reflection]);
   const described = await describedMethods(asked).catch(() => []);
@@ -52,6 +61,32 @@ async function describedMethods(reflection: Caller): Promise<AnyMethod[]> {
   return all.slice(0, MAX_METHODS);
 }
 
+/** Names of errors that a method is known to fail with at most. */
+const MAX_ERRORS = 100;
+
+const unchecked = uncheckedCodec<unknown>();
+/** Details of an error, where it has any, as they came. */
+const details: MessageCodec<unknown> = {
+  encode: (value, out) => {
+    if (value !== undefined) unchecked.encode(value, out);
+  },
+  decode: (bytes, start, end) => unchecked.decode(bytes, start, end),
+};
+
+/** The errors of a method, which are known once they have come: of a declared one alone the name is sent. */
+class PassedErrors {
+  readonly known: Record<string, ErrorDescriptor<Code, unknown, unknown>> = Object.create(null) as never;
+  private count = 0;
+
+  /** The error as the target's, to be thrown by a handler. */
+  passed(error: unknown): RpcError {
+    const { code, reason } = RpcError.from(error);
+    if (reason !== undefined && !Object.hasOwn(this.known, reason) && this.count++ < MAX_ERRORS)
+      this.known[reason] = { code, details };
+    return RpcError.forward(RpcError.from(error));
+  }
+}
+
 /** The method with its messages as they are on the wire. Whether a call takes effect once is between the page and the target. */
 function passing(method: AnyMethod): AnyMethod {
   const side = (codec: MessageCodec<unknown> | undefined): MessageCodec<unknown> | undefined =>
@@ -72,25 +107,28 @@ const message: MessageCodec<unknown> = {
   decode: (bytes, start, end) => bytes.slice(start, end),
 };
 
-function forwarder(target: Caller, method: AnyMethod, onTimings: OnTimings) {
+function forwarder(target: Caller, method: AnyMethod, onTimings: OnTimings, errors: PassedErrors) {
   return (input: unknown, context: CallContext): unknown => {
     const { caller, options } = forwarded(target, context, onTimings);
     switch (method.kind) {
       case "unary": {
         const { input: taken, output: given } = method.blobs?.fields ?? {};
-        return passedOn(caller.start(method, resent(input, taken), options).then((answer) => resent(answer, given)));
+        return passedOn(
+          caller.start(method, resent(input, taken), options).then((answer) => resent(answer, given)),
+          errors,
+        );
       }
       case "client_stream":
-        return passedOn(caller.start(method, input as StreamSource<unknown>, options));
+        return passedOn(caller.start(method, input as StreamSource<unknown>, options), errors);
       case "notify":
         return caller.start(method, input, options);
       case "server_stream":
-        return streamed(caller.start(method, input, options));
+        return streamed(caller.start(method, input, options), errors);
       case "duplex": {
         const { readable, writable } = caller.start(method, undefined, options);
         // A failure on the way is also the call's, and told there.
         (input as ReadableStream<unknown>).pipeTo(writable).catch(() => {});
-        return streamed(readable);
+        return streamed(readable, errors);
       }
     }
   };
@@ -143,19 +181,19 @@ function forwarded(target: Caller, context: CallContext, onTimings: OnTimings): 
   };
 }
 
-async function passedOn(answer: Promise<unknown>): Promise<unknown> {
+async function passedOn(answer: Promise<unknown>, errors: PassedErrors): Promise<unknown> {
   try {
     return await answer;
   } catch (error) {
-    throw RpcError.forward(RpcError.from(error));
+    throw errors.passed(error);
   }
 }
 
-async function* streamed(items: AsyncIterable<unknown>): AsyncGenerator {
+async function* streamed(items: AsyncIterable<unknown>, errors: PassedErrors): AsyncGenerator {
   try {
     yield* items;
   } catch (error) {
-    throw RpcError.forward(RpcError.from(error));
+    throw errors.passed(error);
   }
 }
 

@@ -66,19 +66,22 @@ function Outcome({ call }: { readonly call: RunningCall }): JSX.Element {
   const canPause = status === "running" && method.streamsOutput;
   const turn = useCallback(() => (call.paused ? call.resume() : call.pause()), [call]);
   useShortcut("pause", canPause ? turn : undefined);
-  const parts = [
-    status === "failed" ? (error?.code ?? "failed") : status,
+  const counts = [
     ...(totalMs === undefined ? [] : [`${totalMs.toFixed(1)} ms`]),
     ...(method.streamsOutput ? [`${messages.received} received`] : []),
     ...(messages.forgotten > 0 ? [`the last ${messages.length} are kept`] : []),
     ...(method.streamsInput ? [`${sent} sent`] : []),
     ...(outbox.held > 0 ? [`${outbox.held} held back by the server`] : []),
-    ...(paused ? ["paused: the sender waits once its credit is used up"] : []),
   ];
   return (
     <div class={`outcome ${status}`}>
-      <p role="status" class={`status ${status}`}>
-        {parts.join(" · ")}
+      <p class={`status ${status}`}>
+        {/* What is read out: counts change too often for that. */}
+        <span role="status">
+          {status === "failed" ? (error?.code ?? "failed") : status}
+          {paused && ", paused: the sender waits once its credit is used up"}
+        </span>
+        {counts.map((each) => ` · ${each}`)}
       </p>
       {canPause && (
         <button type="button" onClick={turn}>

@@ -1,5 +1,7 @@
 import {
   autocompletion,
+  closeBrackets,
+  closeBracketsKeymap,
   type CompletionContext,
   type CompletionResult,
   completionKeymap,
@@ -96,6 +98,8 @@ function changeOf(before: string, after: string): { from: number; to: number; in
 function jsonExtensions(schema: JsonSchema | undefined): Extension[] {
   return [
     json(),
+    closeBrackets(),
+    keymap.of(closeBracketsKeymap),
     syntaxHighlighting(classHighlighter),
     linter((checked) => problemsOf(checked, schema), { delay: 250 }),
     autocompletion({ override: [(context) => completions(context, schema)], icons: false }),

@@ -70,7 +70,7 @@ function requestsOfFile(text: string): readonly KeptRequest[] {
   try {
     given = JSON.parse(text);
   } catch (error) {
-    throw new TypeError(`The file is no JSON: ${(error as Error).message}`);
+    throw new TypeError(`The file is no JSON: ${(error as Error).message}`, { cause: error });
   }
   if (!isObject(given) || given["quicrpcStudio"] !== 1 || !Array.isArray(given["requests"]))
     throw new TypeError('The file is not of the studio\'s requests: those have "quicrpcStudio": 1 and "requests".');

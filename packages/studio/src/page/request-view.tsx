@@ -55,7 +55,7 @@ export function RequestView({ method, target, nonce, given, onKept, served }: Re
     if (method.takes === "nothing") return undefined;
     if (method.takes === "bytes")
       return file === undefined ? new TextEncoder().encode(text) : new Uint8Array(await file.arrayBuffer());
-    const json: unknown = JSON.parse(text);
+    const json = parsed(text);
     return method.input === undefined ? json : valueOf(json, method.input);
   };
   const start = async (): Promise<void> => {
@@ -178,6 +178,14 @@ export function RequestView({ method, target, nonce, given, onKept, served }: Re
       <CallView call={call} target={target} />
     </div>
   );
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new TypeError(`The message is no JSON: ${(error as Error).message}`, { cause: error });
+  }
 }
 
 function settingsOf({ metadata = [], timeoutMs, via, compress }: Partial<KeptRequest> = {}): CallSettings {

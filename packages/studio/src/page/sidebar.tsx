@@ -39,7 +39,7 @@ export function Sidebar({ services, current, onOpen }: SidebarProps): JSX.Elemen
   }, []);
   useShortcut("search", toSearch);
   const step = (by: number): void => {
-    const methods = found.flatMap((service) => service.methods);
+    const methods = services.flatMap((service) => service.methods);
     const at = methods.findIndex((each) => each === current);
     const method = methods[at === -1 ? 0 : at + by];
     if (method !== undefined) location.hash = hashOf({ service: method.service, method: method.name });

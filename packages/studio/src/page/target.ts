@@ -14,8 +14,6 @@ const MAX_SAMPLES = 600;
 export class Target extends Observed {
   /** Its URL; "" until it is known. */
   url: string;
-  /** The URL of methods over HTTP; undefined where the server may have none. */
-  readonly httpUrl: string | undefined;
   /** How the server is trusted, for calls that are copied. */
   readonly trust: Trust;
   /** Whose network is measured. */
@@ -28,6 +26,7 @@ export class Target extends Observed {
   readonly describesItself: boolean;
   /** Another process carries the calls. They are named, for the timings that it tells of them. */
   readonly isCarried: boolean;
+  private readonly isHttp: boolean;
   /** Options that a call may have. */
   readonly can: { readonly via: boolean; readonly compress: boolean };
   /** Called when what the server serves is described anew. */
@@ -51,10 +50,15 @@ export class Target extends Observed {
     this.isCarried = route === "process";
     this.can = { via: route !== "http", compress: route === "process" };
     this.url = url;
-    this.httpUrl = route === "http" ? url : undefined;
+    this.isHttp = route === "http";
     this.trust = trust;
     this.network = network;
     this.caller = caller;
+  }
+
+  /** The URL of methods over HTTP; undefined where the server may have none. */
+  get httpUrl(): string | undefined {
+    return this.isHttp || this.url.startsWith("http:") ? this.url : undefined;
   }
 
   /** Opens the way that a page was made for. Rejects where there is none. */

@@ -76,7 +76,7 @@ function barsOf(
   }
   add("Wire, back", half, "wire");
   add("Decoding", decodeMs, "own");
-  if (itemsMs !== undefined) add("Messages", itemsMs, "items");
+  if (itemsMs !== undefined) add("Messages", itemsMs, "messages");
   return bars;
 }
 
