@@ -22,6 +22,8 @@ const ROUND_SECONDS = 0.4;
  * that did nothing, and the caches are cold.
  */
 const RUN_IN = 0.25;
+/** A run of this time and more has no run before it. */
+const LONG_SECONDS = 1;
 /** A median of fewer says little. */
 const MIN_ROUNDS = 3;
 
@@ -30,6 +32,8 @@ interface Entry {
   readonly pair: ProcessPair;
   readonly measured: Measurement[];
   amount: number;
+  /** Whether a run is so long that what it is at its beginning hardly counts. */
+  long: boolean;
   failed?: string;
 }
 
@@ -44,7 +48,7 @@ export async function compare(workload: Workload, peers: readonly Peer[], option
       progress(`${workload.name}: starting ${peer.name}`);
       try {
         const pair = await ProcessPair.start(peer, workload, options);
-        if (pair !== undefined) entries.push({ peer, pair, measured: [], amount: workload.amount });
+        if (pair !== undefined) entries.push({ peer, pair, measured: [], amount: workload.amount, long: false });
       } catch (error) {
         rows.push({ ...head, contestant: peer.name, rounds: 0, failed: messageOf(error) });
       }
@@ -58,7 +62,9 @@ export async function compare(workload: Workload, peers: readonly Peer[], option
       progress(`${workload.name}: round ${round + 1}`);
       for (const entry of entries) {
         await guarded(entry, async () => {
-          await entry.pair.measure(workload.task, workload.fixed ? entry.amount : Math.ceil(entry.amount * RUN_IN));
+          if (!entry.long) {
+            await entry.pair.measure(workload.task, workload.fixed ? entry.amount : Math.ceil(entry.amount * RUN_IN));
+          }
           entry.measured.push(await entry.pair.measure(workload.task, entry.amount));
         });
       }
@@ -81,6 +87,7 @@ async function warmUp({ task, amount, fixed }: Workload, entry: Entry, atLeast: 
   for (let seconds = 0; seconds < atLeast; ) {
     const measurement = await entry.pair.measure(task, entry.amount);
     seconds += measurement.seconds;
+    entry.long = measurement.seconds > LONG_SECONDS;
     if (fixed) continue;
     const possible = Math.ceil((measurement.amount / measurement.seconds) * ROUND_SECONDS);
     entry.amount = Math.max(sample, Math.min(amount, possible));

@@ -26,6 +26,14 @@ const foreign: readonly Foreign[] = [
     binary: "peer",
   },
   {
+    name: "gRPC in Rust (tonic)",
+    folder: "tonic",
+    needs: [["cargo", "--version"]],
+    advice: "install Rust 1.88 or later",
+    build: (output) => ["cargo", "build", "--release", "--locked", "-j1", "--target-dir", output],
+    binary: "release/quicrpc-bench-tonic",
+  },
+  {
     name: "Cap'n Proto over QUIC (Rust, quinn)",
     folder: "capnp",
     needs: [

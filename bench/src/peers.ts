@@ -25,7 +25,7 @@ function nodePeer(name: string, node: string = process.execPath): readonly strin
 }
 
 /** Large messages, streams and single calls: what a fallback from QUIC is asked about. */
-const FALLBACKS: ReadonlySet<Task["do"]> = new Set(["multiply", "echo", "items", "upload", "pipe"]);
+const FALLBACKS: ReadonlySet<Task["do"]> = new Set(["multiply", "echo", "items", "upload", "pipe", "paced", "beside"]);
 const ofFallbacks = (task: Task): boolean => FALLBACKS.has(task.do) || (task.do === "connect" && !task.resume);
 
 /** The workloads that contestants take part in that differ from another in little. */
@@ -42,16 +42,16 @@ export const nodePeers: readonly Peer[] = contestantNames.map((name) => {
   return { name, command: nodePeer(name), ...(joins && { joins }) };
 });
 
-const NEAREST = ["quicrpc", "@grpc", "over TLS", "gRPC in Go", "Cap'n Proto"];
+const NEAREST = ["quicrpc", "@grpc", "over TLS", "gRPC in", "Cap'n Proto"];
 
 /** Whether a contestant is of a quick run: quicrpc's modes, and the nearest. */
 export function isQuick(name: string): boolean {
   return NEAREST.some((text) => name.includes(text)) && !/webtransport/i.test(name);
 }
 
-/** Contestants on bad networks: TCP and QUIC, on this Node. */
+/** Contestants on bad networks: all but what differs from another in little, on this Node. */
 export function isFar(name: string): boolean {
-  return (isQuick(name) || name.startsWith("capnweb")) && !name.includes("(Node");
+  return !/webtransport|codecs by zod|over TCP|\(Node/i.test(name);
 }
 
 /** Whether `name` has one of the texts; without texts it does. */

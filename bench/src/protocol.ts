@@ -21,6 +21,10 @@ export type Task =
   | { readonly do: "upload"; readonly chunk: number }
   /** One duplex stream of MB, in chunks of so many bytes that come back: each way so many, at once. */
   | { readonly do: "pipe"; readonly chunk: number }
+  /** A small call every so many milliseconds, whether or not those before are answered. */
+  | { readonly do: "paced"; readonly everyMs: number }
+  /** An upload of MB, in chunks of so many bytes, and such calls on the same connection until it is over: the latencies are theirs. */
+  | { readonly do: "beside"; readonly everyMs: number; readonly chunk: number }
   /** New connections one after the other, each until an empty call is answered; `resume`: with an earlier one's ticket. */
   | { readonly do: "connect"; readonly resume: boolean }
   /** New connections that are kept, each after an empty call was answered. */

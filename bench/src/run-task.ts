@@ -18,6 +18,8 @@ export function canDo(task: Task, client: Client): boolean {
     case "upload":
     case "pipe":
       return client[task.do] !== undefined;
+    case "beside":
+      return client.upload !== undefined;
     default:
       return true;
   }
@@ -32,10 +34,7 @@ export async function runTask(
 ): Promise<Outcome> {
   switch (task.do) {
     case "multiply":
-      return calls(clients, task.inFlight, amount, async (client, index) => {
-        const a = index & 0xff;
-        if ((await client.multiply(a, 3)) !== a * 3) throw new Error("a wrong product");
-      });
+      return calls(clients, task.inFlight, amount, multiply);
     case "empty":
       return calls(clients, task.inFlight, amount, (client) => client.empty());
     case "wait":
@@ -60,12 +59,15 @@ export async function runTask(
     case "items":
       return bulk(async () => expectAll("items", amount, (await clients[0]?.items?.(amount)) ?? 0));
     case "upload":
-    case "pipe": {
-      const count = Math.ceil((amount * 1e6) / task.chunk);
-      const chunk = new Uint8Array(task.chunk);
-      return bulk(async () =>
-        expectAll("bytes", count * chunk.length, (await clients[0]?.[task.do]?.(chunk, count)) ?? 0),
-      );
+    case "pipe":
+      return bulk(() => upload(task.do, clients, amount, task.chunk));
+    case "paced":
+      return paced(clients, task.everyMs, (begun) => begun < amount);
+    case "beside": {
+      let over = false;
+      const moved = bulk(() => upload("upload", clients, amount, task.chunk)).finally(() => (over = true));
+      const [{ seconds }, calls] = await Promise.all([moved, paced(clients, task.everyMs, () => !over)]);
+      return { ...calls, seconds };
     }
     case "connect":
       return connect(amount, open);
@@ -98,6 +100,48 @@ async function calls(
     await Promise.all(clients.flatMap((client) => Array.from({ length: inFlight }, () => worker(client))));
   });
   return { seconds, errors, latency: quantiles(durations) };
+}
+
+async function multiply(client: Client, index: number): Promise<void> {
+  const a = index & 0xff;
+  if ((await client.multiply(a, 3)) !== a * 3) throw new Error("a wrong product");
+}
+
+/** Calls at a steady pace: a slow answer does not hold up the next. */
+async function paced(clients: readonly Client[], everyMs: number, more: (begun: number) => boolean): Promise<Outcome> {
+  const [client] = clients;
+  if (client === undefined) throw new Error("there is no connection");
+  const durations: number[] = [];
+  const begun: Promise<void>[] = [];
+  let errors = 0;
+  const one = async (index: number): Promise<void> => {
+    const started = performance.now();
+    try {
+      await multiply(client, index);
+    } catch (error) {
+      if (errors++ === 0) console.error(error);
+    }
+    durations.push(performance.now() - started);
+  };
+  const seconds = await timed(async () => {
+    while (more(begun.length)) {
+      begun.push(one(begun.length));
+      await new Promise((resolve) => setTimeout(resolve, everyMs));
+    }
+    await Promise.all(begun);
+  });
+  return { seconds, errors, latency: quantiles(durations) };
+}
+
+async function upload(
+  way: "upload" | "pipe",
+  clients: readonly Client[],
+  megabytes: number,
+  size: number,
+): Promise<void> {
+  const count = Math.ceil((megabytes * 1e6) / size);
+  const chunk = new Uint8Array(size);
+  expectAll("bytes", count * size, (await clients[0]?.[way]?.(chunk, count)) ?? 0);
 }
 
 async function bulk(run: () => Promise<void>): Promise<Outcome> {

@@ -57,6 +57,13 @@ export const workloads: readonly Workload[] = [
   workload("server stream of small items", 200_000, { do: "items" }, { unit: "items", quick: true }),
   workload("200 MB one way", 200, upload, { unit: "MB", quick: true }),
   workload("100 MB both ways at once", 100, { do: "pipe", chunk: 64_000 }, { unit: "MB" }),
+  workload("a call every 2 ms, nothing else", 500, { do: "paced", everyMs: 2 }, fixed),
+  workload(
+    "a call every 2 ms beside 1 GB one way",
+    1_000,
+    { do: "beside", everyMs: 2, chunk: 64_000 },
+    { unit: "MB", fixed: true },
+  ),
   workload("connect to first reply", 100, { do: "connect", resume: false }, { unit: "connections" }),
   workload("connect to first reply, resumed", 100, { do: "connect", resume: true }, { unit: "connections" }),
 ];

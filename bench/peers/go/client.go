@@ -25,6 +25,7 @@ type task struct {
 	Bytes    int
 	Chunk    int
 	Resume   bool
+	EveryMs  int
 }
 
 type latency struct {
@@ -62,7 +63,7 @@ func newClient(target, cert string) (*client, error) {
 }
 
 func (c *client) can(wanted *task) bool {
-	return wanted.Do != "notify" && !wanted.Resume
+	return wanted.Do != "notify" && wanted.Do != "pipe" && wanted.Do != "message" && !wanted.Resume
 }
 
 func (c *client) prepare(wanted *task, connections int) error {
@@ -91,9 +92,7 @@ func (c *client) run(wanted *task, amount int) (outcome, error) {
 	switch wanted.Do {
 	case "multiply":
 		return c.calls(wanted, amount, func(on connection, index int) error {
-			a := int32(index & 0xff)
-			out, err := on.Multiply(background, &benchv1.Factors{A: a, B: 3})
-			return expect(err, func() bool { return out.Pro == a*3 })
+			return on.multiply(index)
 		}), nil
 	case "empty":
 		return c.calls(wanted, amount, func(on connection, _ int) error {
@@ -115,6 +114,10 @@ func (c *client) run(wanted *task, amount int) (outcome, error) {
 		return timed(func() error { return c.items(amount) })
 	case "upload":
 		return timed(func() error { return c.upload(make([]byte, wanted.Chunk), amount) })
+	case "paced":
+		return c.paced(wanted.EveryMs, func(begun int) bool { return begun < amount }), nil
+	case "beside":
+		return c.beside(wanted, amount)
 	case "connect":
 		return c.connects(amount)
 	case "idle":
@@ -148,6 +151,54 @@ func (c *client) calls(wanted *task, amount int, call func(on connection, index 
 	}
 	workers.Wait()
 	return outcome{time.Since(started).Seconds(), int(failed.Load()), quantiles(slices.Concat(took...))}
+}
+
+func (on connection) multiply(index int) error {
+	a := int32(index & 0xff)
+	out, err := on.Multiply(background, &benchv1.Factors{A: a, B: 3})
+	return expect(err, func() bool { return out.Pro == a*3 })
+}
+
+// paced makes a call every so many ms, whether or not those before are answered.
+func (c *client) paced(everyMs int, more func(begun int) bool) outcome {
+	var calls sync.WaitGroup
+	var lock sync.Mutex
+	var took []float64
+	failed := 0
+	ticks := time.NewTicker(time.Duration(everyMs) * time.Millisecond)
+	defer ticks.Stop()
+	started := time.Now()
+	for begun := 0; more(begun); begun++ {
+		calls.Go(func() {
+			began := time.Now()
+			err := c.open[0].multiply(begun)
+			lock.Lock()
+			defer lock.Unlock()
+			took = append(took, time.Since(began).Seconds()*1000)
+			if err != nil {
+				failed++
+			}
+		})
+		<-ticks.C
+	}
+	calls.Wait()
+	return outcome{time.Since(started).Seconds(), failed, quantiles(took)}
+}
+
+// beside makes such calls while an upload runs, whose time it is.
+func (c *client) beside(wanted *task, megabytes int) (outcome, error) {
+	var moved outcome
+	var err error
+	var over atomic.Bool
+	var transfer sync.WaitGroup
+	transfer.Go(func() {
+		moved, err = timed(func() error { return c.upload(make([]byte, wanted.Chunk), megabytes) })
+		over.Store(true)
+	})
+	done := c.paced(wanted.EveryMs, func(int) bool { return !over.Load() })
+	transfer.Wait()
+	done.Seconds = moved.Seconds
+	return done, err
 }
 
 func (c *client) items(amount int) error {

@@ -1,7 +1,8 @@
 import { type AddressInfo, connect as connectTcp, createServer as createTcpServer, type Socket } from "node:net";
 import { connect as connectTls, type ConnectionOptions, createServer as createTlsServer } from "node:tls";
 import { Packr } from "msgpackr";
-import { service, type Contestant } from "../contestant.js";
+import type { Duplex } from "node:stream";
+import { type Client, service, type Contestant } from "../contestant.js";
 
 /**
  * A floor that nothing on TCP can be much cheaper than: msgpackr payloads behind a length, an id and a method, written by hand;
@@ -10,14 +11,9 @@ import { service, type Contestant } from "../contestant.js";
 function floor(secure: boolean): Contestant {
   return {
     async serve(host, { cert, key }) {
-      const onSocket = (socket: Socket): void => {
-        const out = new Output(socket);
-        socket.on("error", () => {});
-        readFrames(socket, (method, id, payload) => answer(out, method, id, payload));
-      };
       const server = secure
-        ? createTlsServer({ cert, key, minVersion: "TLSv1.3", noDelay: true }, onSocket)
-        : createTcpServer({ noDelay: true }, onSocket);
+        ? createTlsServer({ cert, key, minVersion: "TLSv1.3", noDelay: true }, serveFloor)
+        : createTcpServer({ noDelay: true }, serveFloor);
       await new Promise<void>((resolve) => server.listen(0, host, resolve));
       return (server.address() as AddressInfo).port;
     },
@@ -43,10 +39,22 @@ function resumingTls(): NonNullable<Contestant["resume"]> {
   };
 }
 
-async function opened(socket: Socket, event: "connect" | "secureConnect"): Promise<FloorClient> {
+/** Answers the frames of a connection. */
+export function serveFloor(socket: Duplex): void {
+  const out = new Output(socket);
+  socket.on("error", () => {});
+  readFrames(socket, (method, id, payload) => answer(out, method, id, payload));
+}
+
+/** Calls by frames over a connection that is open. */
+export function floorClient(socket: Duplex): Client {
+  return new FloorClient(socket);
+}
+
+async function opened(socket: Socket, event: "connect" | "secureConnect"): Promise<Client> {
   socket.setNoDelay(true);
   await new Promise<void>((resolve, reject) => socket.once(event, resolve).once("error", reject));
-  return new FloorClient(socket);
+  return floorClient(socket);
 }
 
 export const tlsFloor: Contestant = floor(true);
@@ -91,14 +99,14 @@ function answer(out: Output, method: number, id: number, payload: Buffer): void 
   }
 }
 
-class FloorClient {
+class FloorClient implements Client {
   private readonly out: Output;
-  private readonly socket: Socket;
+  private readonly socket: Duplex;
   private readonly pending: ((payload: Buffer) => void)[] = [];
   private readonly free: number[] = [];
   private received = 0;
 
-  constructor(socket: Socket) {
+  constructor(socket: Duplex) {
     this.socket = socket;
     this.out = new Output(socket);
     readFrames(socket, (method, id, payload) => {
@@ -174,7 +182,7 @@ class FloorClient {
 class Output {
   private buffer = Buffer.allocUnsafe(64 * 1024);
   private length = 0;
-  private readonly socket: Socket;
+  private readonly socket: Duplex;
   private readonly flush = (): void => {
     this.socket.write(this.buffer.subarray(0, this.length));
     // The socket may still hold the bytes: they are not written again.
@@ -183,7 +191,7 @@ class Output {
     this.length = 0;
   };
 
-  constructor(socket: Socket) {
+  constructor(socket: Duplex) {
     this.socket = socket;
   }
 
@@ -202,7 +210,7 @@ class Output {
   }
 }
 
-function readFrames(socket: Socket, onFrame: (method: number, id: number, payload: Buffer) => void): void {
+function readFrames(socket: Duplex, onFrame: (method: number, id: number, payload: Buffer) => void): void {
   let parts: Buffer[] = [];
   let length = 0;
   let wanted = HEADER;

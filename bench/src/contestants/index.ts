@@ -15,9 +15,11 @@ const contestants: Readonly<Record<string, () => Promise<Contestant>>> = {
   "@grpc/grpc-js": async () => (await import("./grpc.js")).grpcJs,
   "connect-node (HTTP/2)": async () => (await import("./connect.js")).connectNode,
   "tRPC (WebSocket)": async () => (await import("./trpc.js")).trpc,
+  "oRPC (WebSocket)": async () => (await import("./orpc.js")).orpc,
   "capnweb (WebSocket)": async () => (await import("./capnweb.js")).capnweb,
   "socket.io acks": async () => (await import("./socket-io.js")).socketIo,
   "floor: msgpackr over TLS": async () => (await import("./floor.js")).tlsFloor,
+  "floor: msgpackr over WebSocket": async () => (await import("./floor-websocket.js")).webSocketFloor,
   "floor: msgpackr over TCP": async () => (await import("./floor.js")).tcpFloor,
 };
 

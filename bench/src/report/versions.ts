@@ -5,6 +5,7 @@ const PACKAGES = [
   "@grpc/grpc-js",
   "@connectrpc/connect-node",
   "@trpc/server",
+  "@orpc/server",
   "capnweb",
   "socket.io",
   "ws",
@@ -17,12 +18,15 @@ export function versions(): Record<string, string> {
   const require = createRequire(import.meta.url);
   const go = text("../../peers/go/go.mod");
   const cargo = text("../../peers/capnp/Cargo.lock");
-  const crate = (name: string): string => new RegExp(`name = "${name}"\\nversion = "(.*)"`).exec(cargo)?.[1] ?? "?";
+  const tonic = text("../../peers/tonic/Cargo.lock");
+  const crate = (name: string, locked = cargo): string =>
+    new RegExp(`name = "${name}"\\nversion = "(.*)"`).exec(locked)?.[1] ?? "?";
   return {
     ...Object.fromEntries(PACKAGES.map((name) => [name, npmVersion(require, name)])),
     "grpc-go": /google\.golang\.org\/grpc v(\S+)/.exec(go)?.[1] ?? "?",
     "capnp-rpc": crate("capnp-rpc"),
     quinn: crate("quinn"),
+    tonic: crate("tonic", tonic),
   };
 }
 

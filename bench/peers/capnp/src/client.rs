@@ -1,15 +1,15 @@
 use crate::bench_capnp::bench::{self, sink};
-use crate::task::{Latency, Outcome, Task};
-use crate::{ALPN, Failure, network};
+use crate::{ALPN, network};
 use capnp_rpc::{RpcSystem, rpc_twoparty_capnp::Side};
 use quinn::crypto::rustls::QuicClientConfig;
+use quicrpc_bench_peer as peer;
+use quicrpc_bench_peer::{Failure, Outcome, Task, timed};
 use quinn::rustls;
 use rustls_pki_types::{CertificateDer, pem::PemObject};
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Instant;
 
 pub struct Client {
     endpoint: quinn::Endpoint,
@@ -40,14 +40,6 @@ impl Client {
         Ok(Client { endpoint, address, open: RefCell::default() })
     }
 
-    pub async fn prepare(&self, task: &Task, connections: usize) -> Result<(), Failure> {
-        while !matches!(task, Task::Connect { .. } | Task::Idle) && self.open.borrow().len() < connections {
-            let one = self.connect().await?;
-            self.open.borrow_mut().push(one);
-        }
-        Ok(())
-    }
-
     /// Waits for the reply to the first call: only that makes the server see the stream.
     async fn connect(&self) -> Result<Connection, Failure> {
         let quic = self.endpoint.connect(self.address, "localhost")?.await?;
@@ -59,74 +51,53 @@ impl Client {
         Ok(Connection { quic, bench })
     }
 
-    pub async fn run(&self, task: &Task, amount: usize) -> Result<Outcome, Failure> {
-        match *task {
-            Task::Multiply { in_flight } => self.calls(in_flight, amount, multiply).await,
-            Task::Empty { in_flight } => self.calls(in_flight, amount, empty).await,
-            Task::Wait { in_flight, ms } => self.calls(in_flight, amount, move |bench, _| wait(bench, ms)).await,
-            Task::Echo { in_flight, bytes } => {
-                let data: Rc<[u8]> = vec![7; bytes].into();
-                self.calls(in_flight, amount, move |bench, _| echo(bench, data.clone())).await
-            }
-            Task::Items => timed(items(self.first(), amount)).await,
-            Task::Upload { chunk } => timed(upload(self.first(), chunk, amount)).await,
-            Task::Connect { .. } => self.connects(amount).await,
-            Task::Idle => {
-                let all = self.open.borrow().len() + amount;
-                timed(self.prepare(&Task::Items, all)).await
-            }
-            Task::Notify => Err("there are no notifications".into()),
-        }
-    }
-
     fn first(&self) -> bench::Client {
         self.open.borrow()[0].bench.clone()
     }
 
-    async fn calls<F, Call>(&self, in_flight: usize, amount: usize, call: F) -> Result<Outcome, Failure>
-    where
-        F: Fn(bench::Client, usize) -> Call + 'static,
-        Call: Future<Output = Result<(), capnp::Error>>,
-    {
-        let (call, left, errors) = (Rc::new(call), Rc::new(Cell::new(amount)), Rc::new(Cell::new(0)));
-        let took = Rc::new(RefCell::new(Vec::with_capacity(amount)));
-        let open = self.open.borrow().clone();
-        let workers = open.iter().flat_map(|connection| std::iter::repeat_n(connection.bench.clone(), in_flight));
-        let started = Instant::now();
-        let workers: Vec<_> = workers
-            .map(|bench| {
-                let (call, left, errors, took) = (call.clone(), left.clone(), errors.clone(), took.clone());
-                tokio::task::spawn_local(async move {
-                    while left.get() > 0 {
-                        left.set(left.get() - 1);
-                        let began = Instant::now();
-                        if let Err(error) = call(bench.clone(), left.get()).await {
-                            if errors.replace(errors.get() + 1) == 0 {
-                                eprintln!("{error}");
-                            }
-                        }
-                        took.borrow_mut().push(began.elapsed().as_secs_f64() * 1000.0);
-                    }
-                })
-            })
-            .collect();
-        for worker in workers {
-            worker.await?;
-        }
-        let seconds = started.elapsed().as_secs_f64();
-        Ok(Outcome { seconds, errors: errors.get(), latency: Latency::of(took.take()) })
+    fn all(&self) -> Vec<bench::Client> {
+        self.open.borrow().iter().map(|connection| connection.bench.clone()).collect()
+    }
+}
+
+impl peer::Client for Client {
+    fn can(&self, task: &Task) -> bool {
+        !matches!(task, Task::Notify | Task::Pipe { .. } | Task::Message { .. } | Task::Connect { resume: true })
     }
 
-    /// Without the time that closing takes.
-    async fn connects(&self, amount: usize) -> Result<Outcome, Failure> {
-        let mut took = Vec::new();
-        for _ in 0..amount {
-            let began = Instant::now();
-            let connection = self.connect().await?;
-            took.push(began.elapsed().as_secs_f64() * 1000.0);
-            connection.quic.close(0u8.into(), b"");
+    async fn prepare(&self, task: &Task, connections: usize) -> Result<(), Failure> {
+        while !matches!(task, Task::Connect { .. } | Task::Idle) && self.open.borrow().len() < connections {
+            let one = self.connect().await?;
+            self.open.borrow_mut().push(one);
         }
-        Ok(Outcome { seconds: took.iter().sum::<f64>() / 1000.0, errors: 0, latency: Latency::of(took) })
+        Ok(())
+    }
+
+    async fn run(&self, task: &Task, amount: usize) -> Result<Outcome, Failure> {
+        let all = self.all();
+        match *task {
+            Task::Multiply { in_flight } => peer::calls(&all, in_flight, amount, multiply).await,
+            Task::Empty { in_flight } => peer::calls(&all, in_flight, amount, empty).await,
+            Task::Wait { in_flight, ms } => peer::calls(&all, in_flight, amount, move |bench, _| wait(bench, ms)).await,
+            Task::Echo { in_flight, bytes } => {
+                let data: Rc<[u8]> = vec![7; bytes].into();
+                peer::calls(&all, in_flight, amount, move |bench, _| echo(bench, data.clone())).await
+            }
+            Task::Paced { every_ms } => {
+                peer::paced(every_ms, |begun| begun < amount, |index| multiply(self.first(), index)).await
+            }
+            Task::Beside { every_ms, chunk } => {
+                let transfer = upload(self.first(), chunk, amount);
+                peer::beside(every_ms, transfer, |index| multiply(self.first(), index)).await
+            }
+            Task::Items => timed(items(self.first(), amount)).await,
+            Task::Upload { chunk } => timed(upload(self.first(), chunk, amount)).await,
+            Task::Connect { .. } => {
+                peer::connects(amount, async || self.connect().await, |one| one.quic.close(0u8.into(), b"")).await
+            }
+            Task::Idle => timed(self.prepare(&Task::Items, all.len() + amount)).await,
+            Task::Notify | Task::Pipe { .. } | Task::Message { .. } => Err("it cannot".into()),
+        }
     }
 }
 
@@ -193,10 +164,4 @@ async fn upload(bench: bench::Client, chunk: usize, megabytes: usize) -> Result<
 
 fn expect(holds: bool) -> Result<(), capnp::Error> {
     if holds { Ok(()) } else { Err(capnp::Error::failed("a wrong answer".into())) }
-}
-
-async fn timed(run: impl Future<Output = Result<(), Failure>>) -> Result<Outcome, Failure> {
-    let started = Instant::now();
-    run.await?;
-    Ok(Outcome { seconds: started.elapsed().as_secs_f64(), errors: 0, latency: None })
 }

@@ -1,6 +1,7 @@
 use crate::bench_capnp::bench::{self, upload};
-use crate::{ALPN, Failure, network};
+use crate::{ALPN, network};
 use capnp_rpc::{RpcSystem, new_client, rpc_twoparty_capnp::Side};
+use quicrpc_bench_peer::Failure;
 use quinn::crypto::rustls::QuicServerConfig;
 use quinn::rustls;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};

@@ -21,14 +21,12 @@ pub enum Task {
     Notify,
     Items,
     Upload { chunk: usize },
+    Pipe { chunk: usize },
+    Paced { every_ms: u64 },
+    Beside { every_ms: u64, chunk: usize },
+    Message { in_flight: usize },
     Connect { resume: bool },
     Idle,
-}
-
-impl Task {
-    pub fn possible(&self) -> bool {
-        !matches!(self, Task::Notify | Task::Connect { resume: true })
-    }
 }
 
 pub struct Outcome {
@@ -46,7 +44,7 @@ pub struct Latency {
 }
 
 impl Latency {
-    pub fn of(mut took: Vec<f64>) -> Option<Latency> {
+    pub(crate) fn of(mut took: Vec<f64>) -> Option<Latency> {
         took.sort_by(f64::total_cmp);
         let at = |share: f64| took.get(((took.len() as f64 * share) as usize).min(took.len() - 1)).copied();
         if took.is_empty() { None } else { Some(Latency { p50: at(0.5)?, p95: at(0.95)?, p99: at(0.99)? }) }
