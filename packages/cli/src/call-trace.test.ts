@@ -1,7 +1,16 @@
 import { expect, test } from "vitest";
 import { barsOf, waterfall } from "./call-trace.js";
 
-const timings = { waitMs: 10, uploadMs: undefined, uploadBytes: undefined, encodeMs: 2, answerMs: 50, decodeMs: 8, itemsMs: 30, totalMs: 100 };
+const timings = {
+  waitMs: 10,
+  uploadMs: undefined,
+  uploadBytes: undefined,
+  encodeMs: 2,
+  answerMs: 50,
+  decodeMs: 8,
+  itemsMs: 30,
+  totalMs: 100,
+};
 
 test("the parts of a call follow one another", () => {
   expect(barsOf(timings, undefined, undefined)).toEqual([

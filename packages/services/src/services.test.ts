@@ -1,7 +1,6 @@
 import { createSession, type Router, type Session } from "@quicrpc/core";
-import { createMemoryPair } from "@quicrpc/core/transport";
+import { createMemoryPair, pack } from "@quicrpc/core/transport";
 import { createRouter, defineMethod } from "@quicrpc/core/generated";
-import { pack } from "@quicrpc/core/transport";
 import { describe, expect, it } from "vitest";
 import { createHealthClient, createReflectionClient, reflectionMethods } from "./index.js";
 import { createHealth, watchHealth } from "./health.js";
