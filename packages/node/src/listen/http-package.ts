@@ -72,7 +72,9 @@ export async function httpListener<Context>(
   settings: HttpSettings<Context>,
 ): Promise<HttpListener> {
   const { createFetchHandler, toNodeHandler } = await load();
-  return toNodeHandler(createFetchHandler({ ...settings, ...given }));
+  // Which requests arrive is the listeners' matter.
+  const { http3: _, ...options } = given;
+  return toNodeHandler(createFetchHandler({ ...settings, ...options }));
 }
 
 async function load(): Promise<HttpPackage> {

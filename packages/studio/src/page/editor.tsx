@@ -16,7 +16,7 @@ import { classHighlighter } from "@lezer/highlight";
 import type { JsonSchema } from "@quicrpc/services";
 import { toBase64 } from "@quicrpc/core/transport";
 import type { JSX } from "preact";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { MAX_FILE, tooLarge } from "./form/bytes-field.js";
 import { misfitsOf } from "./schema/check.js";
 import { proposalsAt } from "./schema/complete.js";
@@ -47,7 +47,8 @@ export function JsonEditor(props: JsonEditorProps): JSX.Element {
   const latest = useRef(props);
   latest.current = props;
 
-  useEffect(() => {
+  // Ahead of the first picture: the key that leads to it finds it.
+  useLayoutEffect(() => {
     const made = new EditorView({
       parent: place.current as HTMLDivElement,
       state: EditorState.create({
