@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BehaviourServer } from "./behaviour-server.js";
+import { type Browser, BROWSERS } from "./browsers.js";
 import { bundle } from "./bundle.js";
-import { Chromium, executablePath } from "./chromium.js";
-import { Firefox, firefoxPath } from "./firefox.js";
 import { Site } from "./site.js";
 
 const CLIENT = `
@@ -22,33 +21,6 @@ const CLIENT = `
     }
   };
 `;
-
-/** A browser that opens pages of a site. */
-interface Opened {
-  evaluate(expression: string): Promise<unknown>;
-  close(): Promise<unknown>;
-}
-interface Browser {
-  open(url: string): Promise<Opened>;
-  close(): Promise<unknown>;
-}
-
-const BROWSERS: readonly [name: string, path: string | undefined, launch: (path: string) => Promise<Browser>][] = [
-  ["Chromium", executablePath, launchChromium],
-  ["Firefox", firefoxPath, (path) => Firefox.launch(path)],
-];
-
-async function launchChromium(): Promise<Browser> {
-  const chromium = await Chromium.launch();
-  return {
-    async open(url) {
-      const page = await chromium.browser.newPage();
-      await page.goto(url);
-      return page;
-    },
-    close: () => chromium.close(),
-  };
-}
 
 describe.each(BROWSERS)("the policies of a page in %s", (_, path, launch) => {
   describe.skipIf(path === undefined)("let connect", () => {

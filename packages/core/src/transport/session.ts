@@ -20,6 +20,8 @@ export interface WebTransportSession extends KeyingMaterialExporter {
   readonly closed: Promise<CloseInfo | undefined | void>;
   close(info?: CloseInfo): void;
   createBidirectionalStream(): Promise<WebTransportStream>;
+  /** Used for empty streams alone, which tell when the peer has acknowledged what was sent before them. */
+  createUnidirectionalStream?(): Promise<WritableStream>;
   readonly incomingBidirectionalStreams: ReadableStream<WebTransportStream>;
   /** Used where the application has not locked it. */
   readonly datagrams?: WebTransportDatagrams | undefined;

@@ -1,5 +1,6 @@
 import { asError } from "../errors.js";
 import { closeError } from "./close-codes.js";
+import { type PacedAborts, pacedAborts } from "./paced-aborts.js";
 import type {
   CloseInfo,
   DirectSession,
@@ -23,8 +24,9 @@ function webSession(session: WebTransportSession): DirectSession {
   const streams = new Set<WebStream>();
   let ended = false;
   const maker = streamMaker(() => session.createBidirectionalStream());
+  const aborts = pacedAborts(session);
   const add = (opening: Promise<WebTransportStream>, wanted?: WantedStream): DirectStream => {
-    const stream = webStream(opening, wanted, () => streams.delete(stream));
+    const stream = webStream(opening, wanted, aborts, () => streams.delete(stream));
     streams.add(stream);
     return stream;
   };
@@ -49,6 +51,7 @@ function webSession(session: WebTransportSession): DirectSession {
         for (const stream of streams) stream.sessionClosed(error);
         streams.clear();
         maker.end();
+        aborts.end();
         handler.onClosed(info, error);
       };
       // Taken at once: where the application reads the streams already, this throws.
@@ -90,11 +93,13 @@ interface Opened {
  * One WHATWG stream pair behind the direct interface.
  *
  * @param wanted the stream's place among those that are to be made
+ * @param aborts sends its reset and its stop-sending
  * @param onDone called when both sides are over
  */
 function webStream(
   opening: Promise<WebTransportStream>,
   wanted: WantedStream | undefined,
+  aborts: PacedAborts,
   onDone: () => void,
 ): WebStream {
   let opened: Opened | undefined;
@@ -113,7 +118,7 @@ function webStream(
   const doneIfBoth = (): void => {
     if (sending || receiving || over) return;
     over = true;
-    // Given up before it was made. Chromium ends a connection that has a thousand resets under way.
+    // Given up before it was made.
     if (wanted !== undefined && isReset && isStopped) wanted.dropped = true;
     onDone();
   };
@@ -122,6 +127,9 @@ function webStream(
     if (opened === undefined) opening.then(() => act(action), nothing);
     else action(opened)?.catch(nothing);
   };
+  /** Acts as `act` does, where the action sends a reset or a stop-sending. */
+  const abort = (action: (opened: Opened) => Promise<unknown>): void =>
+    act((made) => aborts.send(() => void action(made).catch(nothing)));
   const isHeld = (): boolean => paused && receiving;
   const receive = async ({ reader }: Opened, to: DirectStreamHandler): Promise<void> => {
     for (;;) {
@@ -189,13 +197,14 @@ function webStream(
       if (isReset || (!sending && opened !== undefined)) return;
       sending = false;
       isReset = true;
-      act(({ writer }) => writer.abort(streamError(code)));
+      abort(({ writer }) => writer.abort(streamError(code)));
       doneIfBoth();
     },
     stopSending(code) {
-      receiving = false;
       isStopped = true;
-      act(({ reader }) => reader.cancel(streamError(code)));
+      // One that has ended is not stopped any more.
+      if (receiving) abort(({ reader }) => reader.cancel(streamError(code)));
+      receiving = false;
       wake();
       doneIfBoth();
     },

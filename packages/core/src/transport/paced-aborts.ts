@@ -1,0 +1,75 @@
+import { Fifo } from "../fifo.js";
+import type { WebTransportSession } from "./session.js";
+
+/**
+ * Aborts that may have been sent and not acknowledged. Chromium keeps resets and stop-sendings until then, and ends a connection that has more
+ * than 1,000 frames of that kind, of which some are its own.
+ */
+const MAX_UNACKNOWLEDGED = 400;
+/** Aborts after which it is found out whether they were acknowledged. */
+const PROBED_AFTER = 100;
+/** Milliseconds after which aborts count as acknowledged where the peer allows no probe, and where it does not answer one. */
+const REFUSED_MS = 250;
+const UNANSWERED_MS = 10_000;
+
+/** Sends the resets and stop-sendings of a session's streams, not too many at once. */
+export interface PacedAborts {
+  /** Calls `abort`, which sends one frame at most: now, or when enough of those before it were acknowledged. */
+  send(abort: () => void): void;
+  /** The session has ended: what waits is not sent. */
+  end(): void;
+}
+
+/**
+ * Paces the aborts of a W3C session. The promises of `abort` and `cancel` fulfil at once; that of a stream's `close` fulfils when the peer has
+ * acknowledged the stream, and with it what was sent before. So an empty unidirectional stream follows each so many aborts.
+ */
+export function pacedAborts(session: WebTransportSession): PacedAborts {
+  const waiting = new Fifo<() => void>();
+  let unacknowledged = 0;
+  let isProbing = false;
+  let ended = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+
+  const sendWaiting = (): void => {
+    while (waiting.length > 0 && unacknowledged < MAX_UNACKNOWLEDGED) {
+      unacknowledged++;
+      waiting.shift()?.();
+    }
+    if (isProbing || unacknowledged < PROBED_AFTER) return;
+    isProbing = true;
+    const sent = unacknowledged;
+    void probe().then(() => {
+      clearTimeout(timer);
+      isProbing = false;
+      unacknowledged -= sent;
+      if (!ended) sendWaiting();
+    });
+  };
+  const passed = (ms: number): Promise<void> =>
+    new Promise((resolve) => {
+      if (!ended) timer = setTimeout(resolve, ms);
+    });
+  const probe = async (): Promise<void> => {
+    const stream = await session.createUnidirectionalStream?.().catch(() => undefined);
+    if (stream === undefined) return passed(REFUSED_MS);
+    // A peer that refuses it tells as much.
+    return Promise.race([stream.close().catch(() => {}), passed(UNANSWERED_MS)]);
+  };
+  return {
+    send(abort) {
+      // No browser's.
+      if (session.createUnidirectionalStream === undefined) {
+        abort();
+        return;
+      }
+      waiting.push(abort);
+      sendWaiting();
+    },
+    end() {
+      ended = true;
+      waiting.clear();
+      clearTimeout(timer);
+    },
+  };
+}
