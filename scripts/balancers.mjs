@@ -1,16 +1,18 @@
 // Runs docs/balancers/*.conf and .cfg: two servers behind nginx and behind HAProxy, where they are installed, and calls through each: `npm run balancers`.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { get } from "node:https";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { freePort } from "./free-port.mjs";
 import { fail, root, setup } from "./setup.mjs";
 
 await setup();
 const HOST = "127.0.0.1";
+/** Debian's packages of what is to be tried. */
+const PACKAGES = { nginx: "nginx libnginx-mod-stream", haproxy: "haproxy" };
 const { createRouter, defineMethod, uncheckedCodec } = await import("@quicrpc/core/generated");
 const { connect, devCertificate, serve } = await import("@quicrpc/node");
 
@@ -68,18 +70,33 @@ for (const [name, [both, index]] of Object.entries(servers)) {
   Object.assign(values, { [`${name}_a`]: a, [`${name}_b`]: b });
 }
 
-/** Starts a balancer with a file of docs/balancers. Undefined where it is not installed. */
+/** What a balancer does not do, in words for whoever runs this. */
+class Failure extends Error {}
+
+/** What keeps nginx from running a file of docs/balancers as it is: a module, where that is neither in the program nor installed beside it. */
+function missingModule(template) {
+  const [line, path] = /^load_module (.+);\n/m.exec(template) ?? [];
+  if (line === undefined || existsSync(path)) return { template };
+  const { stderr } = spawnSync("nginx", ["-V"], { encoding: "utf8" });
+  if (/--with-stream(\s|$)/.test(stderr)) return { template: template.replace(line, "") };
+  return {
+    missing: `nginx is installed without ${basename(path)}, which passes TCP and UDP on: apt-get install libnginx-mod-stream`,
+  };
+}
+
+/** Starts a balancer with a file of docs/balancers. Returns what is missing where it cannot. */
 async function start(command, file, args) {
-  if (spawnSync(command, ["-v"]).status !== 0) return undefined;
+  if (spawnSync(command, ["-v"]).status !== 0) return `${command} is not installed: apt-get install ${PACKAGES[command]}`;
   const config = join(folder, file);
-  const template = readFileSync(join(root, "docs/balancers", file), "utf8");
+  const { template, missing } = missingModule(readFileSync(join(root, "docs/balancers", file), "utf8"));
+  if (missing !== undefined) return missing;
   writeFileSync(
     config,
     template.replaceAll(/\{\{(\w+)\}\}/g, (_, name) => values[name] ?? fail(`no ${name} in ${file}`)),
   );
   const child = spawn(command, [...args, config], { stdio: ["ignore", "inherit", "inherit"] });
   await pause(1500);
-  if (child.exitCode !== null) throw new Error(`${command} ended with ${child.exitCode}`);
+  if (child.exitCode !== null) throw new Failure(`${command} ended with exit code ${child.exitCode}: what it said is above`);
   return child;
 }
 
@@ -121,11 +138,12 @@ const balancers = [
   { command: "haproxy", file: "haproxy.cfg", args: ["-db", "-f"], urls: [] },
 ];
 let missing = 0;
+let failure;
 try {
   for (const { command, file, args, urls } of balancers) {
     const child = await start(command, file, args);
-    if (child === undefined) {
-      console.log(`${command} is not installed`);
+    if (typeof child === "string") {
+      console.log(child);
       missing++;
       continue;
     }
@@ -135,19 +153,23 @@ try {
         console.log(`${command}: ${new URL(url).protocol}// ${result}`);
         // Connections over QUIC of one process have one address, and so one server.
         const wanted = url.startsWith("quic:") ? /^[12] .* as they/ : /^2 .* as they/;
-        if (!wanted.test(result)) throw new Error(`${url} behind ${command}: ${result}`);
+        if (!wanted.test(result)) throw new Failure(`${url} behind ${command}: ${result}`);
       }
       const ready = await status("/readyz");
       console.log(`${command}: GET /readyz ${ready}`);
-      if (ready !== 200) throw new Error(`/readyz behind ${command}: ${ready}`);
+      if (ready !== 200) throw new Failure(`/readyz behind ${command}: ${ready}`);
     } finally {
       const gone = once(child, "exit");
       child.kill("SIGTERM");
       await gone;
     }
   }
+} catch (error) {
+  if (!(error instanceof Failure)) throw error;
+  failure = error.message;
 } finally {
   await Promise.all([...direct, ...behind].map((server) => server.close()));
   rmSync(folder, { recursive: true });
 }
+if (failure !== undefined) fail(failure);
 process.exit(missing === balancers.length ? 1 : 0);

@@ -165,6 +165,12 @@ const PARTS = [
         of: ["node/src/drain-on-signal.ts", "DrainOnSignalOptions"],
         beside: [["node/src/server.ts", "ServerDrainOptions"]],
       },
+      {
+        title: "shareUdpPorts",
+        of: ["node/src/workers/shared-ports.ts", "SharedPortOptions"],
+        beside: [["node/src/serve-options.ts", "ServeOptions"]],
+        text: "In a primary of `node:cluster` that [forks its workers itself](scaling.md#workers-that-you-fork-yourself).",
+      },
       { title: "watchTls", of: ["node/src/watch-tls.ts", "WatchTlsOptions"] },
       { title: "devCertificate", of: ["node/src/dev-certificate.ts", "DevCertificateOptions"] },
       { title: "devAuthority", of: ["node/src/dev-authority.ts", "DevAuthorityOptions"] },

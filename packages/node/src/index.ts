@@ -19,6 +19,8 @@ export type { AllowedOrigins, LoadSheddingOptions } from "@quicrpc/core/transpor
 export type { Peer, TransportKind } from "./peer.js";
 export type { TransportAbilities, TransportProvider } from "./transport/provider.js";
 export { serve } from "./serve.js";
+export { shareUdpPorts } from "./share-udp-ports.js";
+export type { SharedPortOptions, SharedPorts } from "./workers/shared-ports.js";
 export type { Server, ServerDrainOptions, ServerStats, WorkerGroup } from "./server.js";
 export type { HttpOptions } from "./listen/http-package.js";
 export type { HttpListener } from "./listen/http-requests.js";

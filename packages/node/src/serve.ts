@@ -44,6 +44,7 @@ import { isMissingEngine, transportError } from "./transport/failure.js";
 import { withKeepAlive } from "./transport/keep-alive.js";
 import { requireListenable } from "./transport/refuse.js";
 import { notifyReady } from "./listen/systemd.js";
+import { SHARED_VARIABLE } from "./workers/messages.js";
 import type { GroupShare } from "./workers/worker.js";
 
 /**
@@ -61,8 +62,11 @@ export async function serve<Context = unknown>(options: ServeOptions<Context>): 
     server.onEnd = note(server.urls.join(", "));
     return server;
   };
-  if (options.workers === undefined) return announce(await start());
-  return announce(await (await import("./workers/serve-workers.js")).serveWorkers(options, start));
+  if (options.workers !== undefined) {
+    return announce(await (await import("./workers/serve-workers.js")).serveWorkers(options, start));
+  }
+  if (process.env[SHARED_VARIABLE] === undefined) return announce(await start());
+  return announce(await (await import("./workers/shared-worker.js")).serveShared(options, start));
 }
 
 /** An arrival whose peer says what its greeting does. */

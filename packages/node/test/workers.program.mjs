@@ -19,7 +19,9 @@ const router = createRouter(methods, {
 });
 
 if (process.env.BROKEN !== undefined) throw new Error("broken");
-const { options, takesFirst } = JSON.parse(process.argv[2]);
+const { options, takesFirst, dies } = JSON.parse(process.argv[2]);
+// Before Node has begun in its worker.
+if (dies) cluster.once("fork", () => process.kill(process.pid, "SIGKILL"));
 if (takesFirst && cluster.isPrimary) {
   // The first port that the system chooses is taken for TCP.
   const bind = PortGroup.bind.bind(PortGroup);

@@ -1,9 +1,10 @@
-import { type ChildProcess, fork } from "node:child_process";
+import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createSocket } from "node:dgram";
 import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { createSession, type Connection, type Session } from "@quicrpc/core";
 import { defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { Endpoint } from "@quicrpc/quic";
@@ -273,8 +274,11 @@ severalWorkers("several workers on one port, steering %s", (chosen) => {
     expect(settled).toBe(false);
   });
 
-  it("end the sessions of one that died as it drained, whose place nobody takes", async () => {
-    const { child, said } = await group({ listen: "quic://127.0.0.1:0", workers: 1 });
+  it.each([
+    ["of the engine's own", {}],
+    ["that a balancer routes by", { connectionIds: { serverId: "0x0102" } }],
+  ])("end the sessions of one that died as it drained, whose place nobody takes: ids %s", async (_, ids) => {
+    const { child, said } = await group({ listen: "quic://127.0.0.1:0", workers: 1, ...ids });
     const [url] = said.urls;
     const busy = await dialled(url);
     const call = busy.unary(slow, 60_000);
@@ -332,6 +336,19 @@ severalWorkers("several workers on one port, steering %s", (chosen) => {
     for (const worker of await Promise.all(calls)) expect(said.pids).toContain(worker);
     expect(await ended).toEqual([0, null]);
     for (const worker of said.pids) expect(() => process.kill(worker, 0)).toThrow("ESRCH");
+  });
+
+  it("end in silence where the process that keeps them is killed as it starts them", async () => {
+    const { cert, key } = certificate;
+    const options = { tls: { cert, key }, workers: 1, listen: "quic://127.0.0.1:0" };
+    const child = spawn(process.execPath, [fileURLToPath(PROGRAM), JSON.stringify({ options, dies: true })], {
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    let errors = "";
+    child.stderr.on("data", (text) => (errors += String(text)));
+    // When its worker, which has inherited the stream, has ended as well.
+    await once(child.stderr, "close");
+    expect([child.signalCode, errors]).toEqual(["SIGKILL", ""]);
   });
 
   it("add up what they hold", async () => {

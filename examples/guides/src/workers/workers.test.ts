@@ -1,4 +1,4 @@
-// The program of docs/scaling.md in a process of its own.
+// The programs of docs/scaling.md in processes of their own.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { availableParallelism } from "node:os";
@@ -29,5 +29,34 @@ it.skipIf(process.platform !== "linux")(
     await using connection = await connect(`quic://127.0.0.1:${port}`, { serverCertificateHashes: [hash] });
     const { tea } = await createOrdersClient(connection).prices();
     expect(pids).toContain(tea);
+  },
+);
+
+it.skipIf(process.platform !== "linux")(
+  "a program that forks its workers itself has them on one port",
+  { timeout: 60_000 },
+  async () => {
+    const port = await freePort();
+    const child = spawn(process.execPath, [await programOn(port, "workers/forked.ts")], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const ended = once(child, "exit");
+    onTestFinished(async () => {
+      child.kill("SIGKILL");
+      await ended;
+    });
+    const pids = new Set<number>();
+    for await (const line of createInterface({ input: child.stdout })) {
+      pids.add(Number(/^worker (\d+)$/.exec(line)?.[1]));
+      if (pids.size === 4) break;
+    }
+    const { hash } = await devCertificate();
+    const seen = new Set<number>();
+    // As many as it takes: by chance one worker gets none of a few.
+    while (seen.size < 4) {
+      await using connection = await connect(`quic://127.0.0.1:${port}`, { serverCertificateHashes: [hash] });
+      seen.add((await createOrdersClient(connection).prices()).tea as number);
+    }
+    expect(seen).toEqual(pids);
   },
 );

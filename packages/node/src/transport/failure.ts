@@ -110,7 +110,7 @@ const FOLLOWED =
   "too few sockets of the port are left: stop another process, or give the .socket unit more lines ListenDatagram=, with ReusePort=yes. Each process takes one, and with workers one more than workers";
 
 const CLUSTERED =
-  "node:cluster shares TCP ports alone: leave the workers to serve({ workers }), in the program that would fork them, which shares the UDP port too";
+  "node:cluster shares TCP ports alone: call shareUdpPorts({ listen }) in the primary before it forks, or leave the workers to serve({ workers })";
 
 /** Whether this process is a worker of node:cluster, which is loaded for nothing else. */
 function isClustered(): boolean {

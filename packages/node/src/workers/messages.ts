@@ -9,6 +9,9 @@ export const WORKER_VARIABLE = "QUICRPC_WORKER";
 /** A worker's first descriptor that is a socket of its group: before it are stdin, stdout, stderr and the channel. */
 export const FIRST_SOCKET = 4;
 
+/** The environment of workers says in this variable which process forked them by itself and shares its UDP ports: its process id. */
+export const SHARED_VARIABLE = "QUICRPC_SHARED_PORTS";
+
 /** Settings that a worker shares with its group. */
 export interface WorkerShare {
   /** Its places: one for each UDP port, in the order of what `serve` listens on. Descriptors are the worker's own. */
@@ -28,9 +31,23 @@ export interface PassedStream {
   readonly address: AddressInfo | string | null;
 }
 
+/** What the workers of a program that forks them itself share. */
+export interface PortShare extends WorkerShare {
+  /** The ports that the primary has bound. */
+  readonly ports: PortDescription;
+}
+
+/** UDP ports as text, by which a primary and its workers find that they mean the same. */
+export interface PortDescription {
+  readonly urls: readonly string[];
+  /** The options of their connection ids. */
+  readonly ids: string;
+}
+
 /** A message of a worker to its primary. */
 export type FromWorker =
   | { readonly quicrpc: "join" }
+  | { readonly quicrpc: "share" }
   | { readonly quicrpc: "ready"; readonly urls: readonly string[] }
   | { readonly quicrpc: "failed"; readonly error: ToldError }
   | { readonly quicrpc: "leaving" }
@@ -42,6 +59,9 @@ export type FromWorker =
 /** A message of the primary to a worker. */
 export type ToWorker =
   | { readonly quicrpc: "joined"; readonly share: WorkerShare }
+  | { readonly quicrpc: "shared"; readonly share: PortShare }
+  /** It can share nothing with this worker. */
+  | { readonly quicrpc: "unshared"; readonly reason: string }
   /** With a connection that the primary has accepted from the socket of this descriptor. */
   | { readonly quicrpc: "connection"; readonly descriptor: number }
   | { readonly quicrpc: "topicDone"; readonly id: number }

@@ -5,6 +5,7 @@ import type { Limits, Session } from "@quicrpc/core";
 import type { GroupMember, PortGroup } from "@quicrpc/quic";
 import { checkDrain } from "../paced-drain.js";
 import type { Server, ServerDrainOptions, ServerStats, WorkerGroup } from "../server.js";
+import { workerExecArgv } from "./exec-argv.js";
 import { FIRST_SOCKET, type ToWorker, WORKER_VARIABLE } from "./messages.js";
 import type { PassedListeners } from "./passed-listeners.js";
 import { NOTHING, Seat, type SeatGroup } from "./seat.js";
@@ -238,11 +239,14 @@ export class PrimaryServer implements Server {
 
   private fork(place: number): Worker {
     const sockets = this.membersOf(place).flatMap(({ descriptor }) => descriptor ?? []);
-    const { stdio } = cluster.settings;
-    cluster.setupPrimary({ stdio: ["inherit", "inherit", "inherit", "ipc", ...sockets] });
+    const { stdio, execArgv = process.execArgv } = cluster.settings;
+    cluster.setupPrimary({
+      stdio: ["inherit", "inherit", "inherit", "ipc", ...sockets],
+      execArgv: [...execArgv, ...workerExecArgv()],
+    });
     const worker = cluster.fork({ [WORKER_VARIABLE]: "1" });
     // Processes that the program forks itself have no business with these.
-    cluster.setupPrimary({ stdio });
+    cluster.setupPrimary({ stdio, execArgv });
     refer(worker, this.referenced);
     topicRelay.attach(worker);
     return worker;

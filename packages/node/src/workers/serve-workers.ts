@@ -2,13 +2,12 @@ import cluster from "node:cluster";
 import { availableParallelism } from "node:os";
 import { errorHook } from "@quicrpc/core/transport";
 import { DEFAULT_LIMITS } from "@quicrpc/core";
-import { PortGroup } from "@quicrpc/quic";
 import { retryTaken } from "../listen/beside.js";
-import { isOverUdp, isPassed, type ProvidedTarget, targetsOf, urlOf } from "../listen/listen.js";
+import { isOverUdp, isPassed, type ProvidedTarget, targetsOf } from "../listen/listen.js";
 import type { Server } from "../server.js";
 import type { ServeOptions } from "../serve-options.js";
-import { transportError } from "../transport/failure.js";
-import { notifyReady, passedSockets, warnOfBlocking } from "../listen/systemd.js";
+import { notifyReady, passedSockets } from "../listen/systemd.js";
+import { bindPorts, keepWorkers } from "./ports.js";
 import { PassedListeners } from "./passed-listeners.js";
 import { PrimaryServer } from "./primary.js";
 import { type GroupShare, isWorker, serveAsWorker } from "./worker.js";
@@ -21,8 +20,6 @@ const STUCK_MS = 30_000;
 const LEAST_STUCK_MS = 3000;
 const MOST_STUCK_MS = 2 ** 31 - 1;
 
-let begun = false;
-
 /**
  * Serves by several processes that run this same program: in the first one this starts and keeps them, and in each of them
  * it serves by `start`.
@@ -32,8 +29,7 @@ export async function serveWorkers<Context>(
   start: (share: GroupShare) => Promise<Server>,
 ): Promise<Server> {
   const size = sizeOf(options.workers);
-  if (begun) throw new TypeError("serve() with the option workers can be called once in a process");
-  begun = true;
+  const again = keepWorkers("serve() with the option workers");
   if (isWorker) return serveAsWorker(start);
   if (cluster.isWorker) {
     throw new TypeError(
@@ -45,7 +41,6 @@ export async function serveWorkers<Context>(
     throw new TypeError(`the option workerStuckMs is from ${LEAST_STUCK_MS} to ${MOST_STUCK_MS}, not ${stuckMs}`);
   }
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  const again = (): void => void (begun = false);
   try {
     const targets = targetsOf(options);
     return await retryTaken(targets.some(isAnyPort), async () => {
@@ -72,30 +67,4 @@ function sizeOf(workers: ServeOptions["workers"]): number {
   const size = workers === "auto" ? availableParallelism() : workers;
   if (Number.isInteger(size) && Number(size) >= 1 && Number(size) <= MOST_WORKERS) return Number(size);
   throw new TypeError(`the option workers is "auto" or an integer from 1 to ${MOST_WORKERS}, not ${String(workers)}`);
-}
-
-/** Binds the UDP ports, or takes sockets of those that were passed: a place for each worker. */
-function bindPorts<Context>(
-  { connectionIds }: ServeOptions<Context>,
-  targets: readonly ProvidedTarget[],
-  places: number,
-): readonly PortGroup[] {
-  const ports: PortGroup[] = [];
-  const ids = connectionIds === undefined ? {} : { connectionIds };
-  for (const target of targets) {
-    if (!isOverUdp(target)) continue;
-    const { host, port, datagramDescriptors: descriptors } = target;
-    try {
-      if (descriptors === undefined) {
-        ports.push(PortGroup.bind({ port, places, ...(host !== undefined && { host }), ...ids }));
-      } else {
-        warnOfBlocking(descriptors);
-        ports.push(PortGroup.inherit({ descriptors, places, ...ids }));
-      }
-    } catch (error) {
-      for (const bound of ports) bound.close();
-      throw transportError(error, { doing: "listen on", url: urlOf(target) });
-    }
-  }
-  return ports;
 }

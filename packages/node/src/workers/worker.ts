@@ -6,7 +6,15 @@ import type { GroupMember } from "@quicrpc/quic";
 import type { Server } from "../server.js";
 import type { HandedConnections } from "../listen/handed-connections.js";
 import type { PassedSocket } from "../listen/systemd.js";
-import { type FromWorker, type PassedStream, type ToldError, type ToWorker, WORKER_VARIABLE } from "./messages.js";
+import { forgetWorkerExecArgv } from "./exec-argv.js";
+import {
+  type FromWorker,
+  type PassedStream,
+  type ToldError,
+  type ToWorker,
+  WORKER_VARIABLE,
+  type WorkerShare,
+} from "./messages.js";
 
 /** Sockets and keys that the workers of one group share. */
 export interface GroupShare {
@@ -26,16 +34,16 @@ const STATS_MS = 1000;
 export const isWorker: boolean = cluster.isWorker && process.env[WORKER_VARIABLE] !== undefined;
 // No process that this one starts takes itself for a worker.
 delete process.env[WORKER_VARIABLE];
+if (isWorker) forgetWorkerExecArgv();
 
 /** Serves in this worker, until the primary says otherwise. Where that fails the primary receives the error, and ends this process. */
 export async function serveAsWorker(start: (share: GroupShare) => Promise<Server>): Promise<Server> {
   try {
     const share = await join();
     const server = await start(share);
-    followEnd(server);
+    followEnd(server, (ending) => void end(ending));
     obey(server);
-    // When the program has its server, and has said what signals do.
-    setImmediate(() => tell({ quicrpc: "ready", urls: server.urls }));
+    tellReady(server);
     report(server);
     return server;
   } catch (error) {
@@ -48,16 +56,19 @@ export async function serveAsWorker(start: (share: GroupShare) => Promise<Server
 async function join(): Promise<GroupShare> {
   tell({ quicrpc: "join" });
   for (;;) {
-    const [message] = (await once(process, "message")) as [ToWorker];
-    if (message?.quicrpc !== "joined") continue;
-    const { members, ticketKey, passed, streams } = message.share;
-    return {
-      members,
-      ticketKey: new Uint8Array(Buffer.from(ticketKey, "base64")),
-      passed,
-      handed: (descriptor) => handedBy(streams, descriptor),
-    };
+    const [message] = (await once(process, "message")) as [ToWorker | null];
+    if (message?.quicrpc === "joined") return groupShare(message.share);
   }
+}
+
+/** A share as this worker uses it. */
+export function groupShare({ members, ticketKey, passed, streams }: WorkerShare): GroupShare {
+  return {
+    members,
+    ticketKey: new Uint8Array(Buffer.from(ticketKey, "base64")),
+    passed,
+    handed: (descriptor) => handedBy(streams, descriptor),
+  };
 }
 
 /** Connections that the primary accepts from the socket that has this descriptor there. */
@@ -78,8 +89,13 @@ function handedBy(streams: readonly PassedStream[], descriptor: number): HandedC
   };
 }
 
-/** Tells the primary when the server begins to end, whoever ends it, and when it is over: this process ends then, unless it has more to do. */
-function followEnd(server: Server): void {
+/** Tells the primary that this worker serves: when the program has its server, and has said what signals do. */
+export function tellReady(server: Server): void {
+  setImmediate(() => tell({ quicrpc: "ready", urls: server.urls }));
+}
+
+/** Tells the primary when the server begins to end, whoever ends it, and calls `ends` with its end. */
+export function followEnd(server: Server, ends: (ending: ReturnType<Server["close"]>) => void): void {
   const drain = server.drain.bind(server);
   const close = server.close.bind(server);
   let leaving = false;
@@ -87,7 +103,7 @@ function followEnd(server: Server): void {
     if (!leaving) {
       leaving = true;
       tell({ quicrpc: "leaving" });
-      void end(ending);
+      ends(ending);
     }
     return ending;
   };
@@ -108,6 +124,7 @@ function obey(server: Server): void {
   });
 }
 
+/** This process ends when its server is over, unless it has more to do. */
 async function end(ending: ReturnType<Server["close"]>): Promise<void> {
   const { unacknowledged } = await ending;
   tell({ quicrpc: "over", unacknowledged });
@@ -119,7 +136,7 @@ function report(server: Server): void {
   setInterval(() => tell({ quicrpc: "stats", stats: server.stats() }), STATS_MS).unref();
 }
 
-function tell(message: FromWorker): void {
+export function tell(message: FromWorker): void {
   // Without a primary the process is about to end.
   if (process.connected) process.send?.(message, undefined, undefined, () => {});
 }

@@ -1,0 +1,40 @@
+import { PortGroup } from "@quicrpc/quic";
+import { isOverUdp, type ProvidedTarget, urlOf } from "../listen/listen.js";
+import { warnOfBlocking } from "../listen/systemd.js";
+import type { ServeOptions } from "../serve-options.js";
+import { transportError } from "../transport/failure.js";
+
+let kept = false;
+
+/** Says that this process has the ports of workers from now on, until what this returns is called. Throws `TypeError` where it has some. */
+export function keepWorkers(caller: string): () => void {
+  if (kept) throw new TypeError(`${caller} can be called once in a process`);
+  kept = true;
+  return () => void (kept = false);
+}
+
+/** Binds the UDP ports, or takes sockets of those that were passed: a place for each worker. */
+export function bindPorts(
+  { connectionIds }: Pick<ServeOptions, "connectionIds">,
+  targets: readonly ProvidedTarget[],
+  places: number,
+): readonly PortGroup[] {
+  const ports: PortGroup[] = [];
+  const ids = connectionIds === undefined ? {} : { connectionIds };
+  for (const target of targets) {
+    if (!isOverUdp(target)) continue;
+    const { host, port, datagramDescriptors: descriptors } = target;
+    try {
+      if (descriptors === undefined) {
+        ports.push(PortGroup.bind({ port, places, ...(host !== undefined && { host }), ...ids }));
+      } else {
+        warnOfBlocking(descriptors);
+        ports.push(PortGroup.inherit({ descriptors, places, ...ids }));
+      }
+    } catch (error) {
+      for (const bound of ports) bound.close();
+      throw transportError(error, { doing: "listen on", url: urlOf(target) });
+    }
+  }
+  return ports;
+}

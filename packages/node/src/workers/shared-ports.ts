@@ -1,0 +1,203 @@
+import cluster, { type Worker } from "node:cluster";
+import { randomBytes } from "node:crypto";
+import { availableParallelism } from "node:os";
+import { checkOptions, type OptionNames } from "@quicrpc/core/transport";
+import type { ConnectionIdOptions, PortGroup } from "@quicrpc/quic";
+import { isOverUdp, isPassed, type ProvidedTarget, targetsOf, urlOf } from "../listen/listen.js";
+import type { ServeOptions } from "../serve-options.js";
+import { type FromWorker, type PortDescription, SHARED_VARIABLE, type ToWorker } from "./messages.js";
+import { bindPorts, keepWorkers } from "./ports.js";
+import { topicRelay } from "./topic-relay.js";
+import { send } from "./worker-process.js";
+
+const MOST_PLACES = 128;
+const LEAST_PLACES = 8;
+const TICKET_KEY_BYTES = 32;
+
+/** Options of `shareUdpPorts`: what `serve` has in each worker, and how many there may be. */
+export interface SharedPortOptions extends Pick<
+  ServeOptions,
+  "connectionIds" | "host" | "listen" | "port" | "transports"
+> {
+  /**
+   * Workers that may live at the same time, from 1 to 128: also those that are about to end as their successors begin. Default: two for each core, and at
+   * least 8.
+   */
+  readonly places?: number;
+}
+
+/** UDP ports that a primary of node:cluster shares with its workers. */
+export interface SharedPorts {
+  /** The UDP ports' numbers, in the order of `listen`. */
+  readonly ports: readonly number[];
+  /** Shares them no more. Workers that serve go on until they end. */
+  close(): void;
+}
+
+/** Names of all options, which `shareUdpPorts` checks. */
+const OPTIONS: OptionNames<SharedPortOptions> = {
+  connectionIds: { config: true, key: true, nonceBytes: true, serverId: true },
+  host: true,
+  listen: true,
+  places: true,
+  port: true,
+  transports: true,
+};
+
+/** The UDP ports among a server's targets, as both sides describe them. */
+export function describePorts(
+  targets: readonly ProvidedTarget[],
+  connectionIds: ConnectionIdOptions | undefined,
+): PortDescription {
+  const { serverId, key, nonceBytes, config } = connectionIds ?? {};
+  const bytes = (value: Uint8Array | string): string =>
+    typeof value === "string" ? value.toLowerCase().replace(/^0x/, "") : Buffer.from(value).toString("hex");
+  return {
+    urls: targets.filter(isOverUdp).map(urlOf),
+    ids: JSON.stringify([serverId && bytes(serverId), key && bytes(key), nonceBytes, config]),
+  };
+}
+
+/** Binds the ports, and shares them with the workers that this process forks from now on. */
+export function sharePorts(options: SharedPortOptions): SharedPorts {
+  checkOptions("shareUdpPorts()", options, OPTIONS);
+  const { places = Math.min(MOST_PLACES, Math.max(LEAST_PLACES, 2 * availableParallelism())), connectionIds } = options;
+  if (!cluster.isPrimary) throw new TypeError("shareUdpPorts() is for the primary of node:cluster, before it forks");
+  if (!Number.isInteger(places) || places < 1 || places > MOST_PLACES) {
+    throw new TypeError(`the option places is an integer from 1 to ${MOST_PLACES}, not ${String(places)}`);
+  }
+  const targets = targetsOf(options);
+  if (targets.some(isPassed)) {
+    throw new TypeError("shareUdpPorts() takes no systemd: sockets, which serve({ workers }) shares");
+  }
+  const described = describePorts(targets, connectionIds);
+  if (described.urls.length === 0) {
+    throw new TypeError("shareUdpPorts() is for quic:// and https://: node:cluster shares TCP ports by itself");
+  }
+  const forget = keepWorkers("shareUdpPorts()");
+  try {
+    return new PortKeeper(bindPorts(options, targets, places), places, described, forget);
+  } catch (error) {
+    forget();
+    throw error;
+  }
+}
+
+/** A worker's place, from its first call of `serve` until its process has ended. */
+interface Holder {
+  readonly place: number;
+  serves: boolean;
+}
+
+/** Gives each worker a place of the ports, and has packets go where somebody serves. */
+class PortKeeper implements SharedPorts {
+  readonly ports: readonly number[];
+  private readonly groups: readonly PortGroup[];
+  private readonly places: number;
+  private readonly described: PortDescription;
+  private readonly forget: () => void;
+  // No ticket outlives the group.
+  private readonly ticketKey: string = randomBytes(TICKET_KEY_BYTES).toString("base64");
+  private readonly holders: Map<Worker, Holder> = new Map();
+  /** What workers inherit beside the program's own descriptors: every socket, since who forks them does not know their places. */
+  private readonly inherited: readonly number[];
+  private readonly before: { readonly stdio: typeof cluster.settings.stdio };
+  /** The number of a worker's first descriptor that is a socket of the ports. */
+  private readonly first: number;
+  private readonly hear = (worker: Worker, message: FromWorker | null): void => this.receive(worker, message);
+  private readonly lose = (worker: Worker): void => this.release(worker);
+  private readonly leave = (worker: Worker): void => this.serves(worker, false);
+  private readonly meet = (worker: Worker): void => topicRelay.attach(worker);
+
+  constructor(groups: readonly PortGroup[], places: number, described: PortDescription, forget: () => void) {
+    this.groups = groups;
+    this.places = places;
+    this.described = described;
+    this.forget = forget;
+    this.ports = groups.map(({ port }) => port);
+    this.inherited = groups.flatMap(({ members }) => members.flatMap(({ descriptor }) => descriptor ?? []));
+    const { stdio, silent = false } = cluster.settings;
+    this.before = { stdio };
+    const usual = Array.isArray(stdio) ? stdio : [...Array.from({ length: 3 }, () => (silent ? "pipe" : "inherit")), "ipc"];
+    this.first = usual.length;
+    cluster.setupPrimary({ stdio: [...usual, ...this.inherited] });
+    process.env[SHARED_VARIABLE] = String(process.pid);
+    cluster.on("fork", this.meet);
+    cluster.on("message", this.hear);
+    cluster.on("disconnect", this.leave);
+    cluster.on("exit", this.lose);
+    this.steer();
+  }
+
+  close(): void {
+    if (process.env[SHARED_VARIABLE] === undefined) return;
+    delete process.env[SHARED_VARIABLE];
+    cluster.setupPrimary(this.before);
+    cluster.off("fork", this.meet);
+    cluster.off("message", this.hear);
+    cluster.off("disconnect", this.leave);
+    cluster.off("exit", this.lose);
+    for (const group of this.groups) group.close();
+    this.forget();
+  }
+
+  private receive(worker: Worker, message: FromWorker | null): void {
+    if (message?.quicrpc === "share") send(worker, this.answer(worker));
+    if (message?.quicrpc === "ready" || message?.quicrpc === "leaving") this.serves(worker, message.quicrpc === "ready");
+  }
+
+  private answer(worker: Worker): ToWorker {
+    // Its processes' list of streams is typed as that of the usual five.
+    const { length } = worker.process.stdio as readonly unknown[];
+    if (length < this.first + this.inherited.length) return unshared(REPLACED);
+    const { place } = this.holders.get(worker) ?? this.seat(worker);
+    if (place === undefined) return unshared(full(this.places));
+    let next = this.first;
+    const members = this.groups.flatMap((group) => {
+      // The worker has all sockets of the group, one after the other, under numbers of its own.
+      const own = group.members.map((member) => (member.relay === undefined ? { ...member, descriptor: next++ } : member));
+      return own[place] ?? [];
+    });
+    const { ticketKey, described } = this;
+    return { quicrpc: "shared", share: { members, ticketKey, ports: described, passed: undefined, streams: [] } };
+  }
+
+  /** Gives a worker the first place that is free, if there is one. */
+  private seat(worker: Worker): { readonly place: number | undefined } {
+    const taken = new Set(Array.from(this.holders.values(), ({ place }) => place));
+    const place = Array.from({ length: this.places }, (_, at) => at).find((at) => !taken.has(at));
+    if (place !== undefined) this.holders.set(worker, { place, serves: false });
+    return { place };
+  }
+
+  private serves(worker: Worker, serves: boolean): void {
+    const holder = this.holders.get(worker);
+    if (holder === undefined) return;
+    holder.serves = serves;
+    this.steer();
+  }
+
+  private release(worker: Worker): void {
+    if (this.holders.delete(worker)) this.steer();
+  }
+
+  /** New clients go to those who serve; where nobody does they wait for the next one. Sessions of workers that are gone are ended by another. */
+  private steer(): void {
+    const held = Array.from(this.holders.values());
+    const serving = held.filter(({ serves }) => serves).map(({ place }) => place);
+    const taken = new Set(held.map(({ place }) => place));
+    const empty = Array.from({ length: this.places }, (_, place) => place).filter((place) => !taken.has(place));
+    for (const group of this.groups) group.accept(serving.length > 0 ? serving : [empty[0] ?? 0], empty);
+  }
+}
+
+const REPLACED =
+  "the sockets were not passed to this worker: cluster.setupPrimary({ stdio }) goes before shareUdpPorts(), not after it";
+
+function full(places: number): string {
+  return `${places} workers have the ports already: give shareUdpPorts() more places`;
+}
+
+function unshared(reason: string): ToWorker {
+  return { quicrpc: "unshared", reason };
+}

@@ -1,0 +1,50 @@
+import cluster from "node:cluster";
+import { once } from "node:events";
+import { targetsOf } from "../listen/listen.js";
+import type { Server } from "../server.js";
+import type { ServeOptions } from "../serve-options.js";
+import { type PortShare, SHARED_VARIABLE, type ToWorker } from "./messages.js";
+import { describePorts } from "./shared-ports.js";
+import { followEnd, type GroupShare, groupShare, tell, tellReady } from "./worker.js";
+
+/** Whether this process is a worker that a program has forked by node:cluster itself, and shares UDP ports with (`shareUdpPorts`). */
+export const sharesPorts: boolean = cluster.isWorker && process.env[SHARED_VARIABLE] === String(process.ppid);
+
+let serving = false;
+
+/** Serves by `start`, on the UDP ports that the primary shares where they are those of the options. */
+export async function serveShared<Context>(
+  options: ServeOptions<Context>,
+  start: (share?: GroupShare) => Promise<Server>,
+): Promise<Server> {
+  const own = describePorts(targetsOf(options), options.connectionIds);
+  if (!sharesPorts || own.urls.length === 0) return start();
+  const share = await askForShare();
+  const { urls, ids } = share.ports;
+  if (!own.urls.some((url) => urls.includes(url))) return start();
+  if (own.urls.join() !== urls.join() || own.ids !== ids) {
+    throw new TypeError(
+      `the primary shares ${urls.join(", ")} (shareUdpPorts), and this worker serves ${own.urls.join(", ")}: give both the same \`listen\` and \`connectionIds\``,
+    );
+  }
+  if (serving) throw new TypeError("the ports that the primary shares are for one serve() at a time in each worker");
+  serving = true;
+  try {
+    const server = await start(groupShare(share));
+    followEnd(server, (ending) => void ending.then(() => (serving = false)));
+    tellReady(server);
+    return server;
+  } catch (error) {
+    serving = false;
+    throw error;
+  }
+}
+
+async function askForShare(): Promise<PortShare> {
+  tell({ quicrpc: "share" });
+  for (;;) {
+    const [message] = (await once(process, "message")) as [ToWorker | null];
+    if (message?.quicrpc === "shared") return message.share;
+    if (message?.quicrpc === "unshared") throw new TypeError(`the primary shares no port: ${message.reason}`);
+  }
+}
