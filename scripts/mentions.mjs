@@ -1,4 +1,5 @@
-// npm run check:mentions: files that comments and pages mention exist, and commands that pages tell readers to run, with their options.
+// npm run check:mentions: files that comments and pages mention exist, commands that pages tell readers to run, with their options, and tests that hold
+// what pages promise, in tables with a column "Held by": by their titles, in quotes, and their numbers.
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,6 +17,10 @@ const ends = new Set(tracked.flatMap((path) => path.split("/").map((_, at, parts
 const FILE = /(?<![\w./@<-])(?:\.{1,2}\/)*([\w.-]+(?:\/[\w.-]+)*\.(?:ts|tsx|mts|mjs|rs|md|yml))(?![\w/*-])/g;
 /** Files of a user's project. */
 const THEIRS = /^(?:vite\.config|(?:greeter|chat)\.service|generated\/greeter|_shared(?:\.codecs)?)\.ts$|^\./;
+const tests = tracked
+  .filter((path) => /(^|\/)test\/.*\.ts$|\.test\.ts$/.test(path))
+  .map((path) => readFileSync(join(root, path), "utf8"))
+  .join("\n");
 const faults = [];
 for (const path of tracked) {
   const page = path.endsWith(".md");
@@ -28,7 +33,14 @@ for (const path of tracked) {
   // The list of changes, and what commands say of files of their users.
   if (path === "CHANGELOG.md" || path === "docs/cli.md" || /\/(generated|vendor)\//.test(path)) continue;
   const lines = readFileSync(join(root, path), "utf8").split("\n");
+  let promises = false;
   for (const [at, line] of lines.entries()) {
+    promises = line.startsWith("|") && (promises || /\| Held by \|$/.test(line));
+    if (page && promises) {
+      const heldBy = line.split("|").at(-2) ?? "";
+      for (const [test, title] of heldBy.matchAll(/"([^"]+)"|\bC\d+\b/g))
+        if (!tests.includes(title ?? `"${test} `)) faults.push(`${path}:${at + 1}: there is no test ${test}`);
+    }
     const said = page ? line : (/(?:^|\s)(?:\/\/[/!]?|\/?\*\*?)\s(.*)$/.exec(line)?.[1] ?? "");
     if (page) faults.push(...commandFaults(line).map((fault) => `${path}:${at + 1}: ${fault}`));
     for (const [, name] of said.replaceAll(/\w+:\/\/\S+/g, "").matchAll(FILE)) {

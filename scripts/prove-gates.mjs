@@ -294,6 +294,12 @@ const seeds = [
     expect: /README\.md:\d+: quicrpc gen has no --seeded\n.*there is no npm run seeded/,
   },
   {
+    what: "a promise that no test holds",
+    gate: "check:mentions",
+    files: { "docs/once.md": (text) => text.replace('"joins the one that runs"', '"joins what was seeded", C999') },
+    expect: /docs\/once\.md:\d+: there is no test "joins what was seeded"\n.*there is no test C999/,
+  },
+  {
     what: "a page with code of no file",
     gate: "snippets:check",
     files: { "docs/calls.md": (text) => `${text}\n\`\`\`ts\nawait seeded();\n\`\`\`\n` },

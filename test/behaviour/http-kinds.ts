@@ -41,7 +41,7 @@ const EXCEPTIONS_OF_FETCH: Reasons = [
     /^C7 |^C28 (duplex: (the sending|aborted while))|^C32 client stream and duplex|^C13 |^C25 C28 |^C72 .*: duplex$|^C5[26] (too many|calls of every)/,
     "Node's `fetch` sends the head of a request with its first item",
   ],
-  [/^C62 by .*|^C71 /, "bytes that wait in the sockets of the system are its own to bound"],
+  [/^C62 by .*|^C71 (items|bytes) /, "bytes that wait in the sockets of the system are its own to bound"],
 ];
 
 /** Those of HTTP/2 alone. */

@@ -99,6 +99,9 @@ describe.skipIf(executablePath === undefined)("blobs in the studio", () => {
     await page.getByRole("button", { name: "Call" }).click();
     await page.getByText('"same":true').or(page.getByText('"same": true')).first().waitFor();
     await page.getByText("2500000 of 2500000 bytes").waitFor();
+    await page.getByRole("tab", { name: "Timing" }).click();
+    const sent = page.getByRole("row", { name: "Files, 2500000 bytes" }).first();
+    expect(await sent.innerText()).toMatch(/\d ms$/);
     expect(await seriousFindings(page)).toEqual([]);
     expect(problems).toEqual([]);
     await page.close();

@@ -1,8 +1,12 @@
 // The client against the server: over HTTP/1.1 and HTTP/2, and in this process, in MessagePack and in JSON.
 import { isRpcErrorOf, type Metadata, RpcError } from "@quicrpc/core";
 import { gzip, http2Fetch, type HttpOptions, type HttpTransport, httpTransport, plainJson } from "@quicrpc/http";
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { connect } from "node:http2";
+import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { heap } from "../../../test/behaviour/heap.js";
 import { createHttpClient, type HttpClient, httpMethods } from "./generated/http.js";
 import { type Http2Way, type Running, serveHttp } from "./service.js";
 
@@ -59,6 +63,17 @@ describe.each([
     expect(await client.upload([Uint8Array.of(1, 2, 3)])).toBe(3);
     await client.note({ text: "a" });
     await server.until(({ notes }) => notes.includes("a"));
+  });
+
+  it("what was sent of a long stream of bytes is held no longer", async () => {
+    const before = heap();
+    let held = 0;
+    async function* pieces(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+      for (let i = 0; i < 256; i++) yield new Uint8Array(65_536);
+      held = heap() - before;
+    }
+    expect(await client.upload(pieces())).toBe(256 * 65_536);
+    expect(held).toBeLessThan(4 * 1024 * 1024);
   });
 
   it("a ping is answered by a server of this library, while it takes calls, and by nothing else", async () => {
@@ -136,4 +151,18 @@ describe.each([
     for await (const { i } of client.endless()) if (i === 3) break;
     await server.until(({ aborted }) => aborted.length === 3);
   });
+});
+
+it("a redirect fails calls of every kind, and says so", async () => {
+  const elsewhere = createServer((_, answer) => answer.writeHead(308, { location: "http://localhost:1/" }).end());
+  await once(elsewhere.listen(0, "127.0.0.1"), "listening");
+  const { port } = elsewhere.address() as AddressInfo;
+  const client = createHttpClient(httpTransport().caller(`http://127.0.0.1:${port}`));
+  for (const call of [
+    client.echo({ text: "a" }),
+    client.sum([1]),
+    client.items({ n: 1 })[Symbol.asyncIterator]().next(),
+  ])
+    expect(await failure(call)).toMatchObject({ code: "unknown", message: expect.stringContaining(" redirects to ") });
+  elsewhere.close();
 });

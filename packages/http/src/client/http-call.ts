@@ -110,7 +110,12 @@ export class HttpCall {
     const { credentials, fetch = globalThis.fetch } = client.options;
     const token = typeof credentials === "function" ? await credentials() : credentials;
     if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
-    const init: FetchInit = { ...request, headers, signal: this.#controller.signal, redirect: "manual" };
+    const { signal } = this.#controller;
+    const init: FetchInit =
+      request.duplex === undefined
+        ? { ...request, headers, signal, redirect: "manual" }
+        : // Node's `fetch` keeps all of a body that it might send again, unless it may do neither of what asks for that.
+          { ...request, headers, signal, redirect: "error", window: null };
     try {
       return await fetch(`${client.base}${fullName(this.method)}${suffix}`, init);
     } catch (error) {
@@ -164,6 +169,10 @@ function unreached(error: unknown, peer: string): RpcError {
   const { message, cause } = error instanceof Error ? error : { message: String(error), cause: undefined };
   const { code, message: because } = (cause ?? {}) as { readonly code?: unknown; readonly message?: unknown };
   const why = typeof because === "string" && because !== "" ? because : typeof code === "string" ? code : message;
+  if (/redirect/i.test(why)) {
+    const hint = "connect to that URL: redirects are not followed";
+    return new RpcError("unknown", `${peer} redirects to another URL`, { cause: error, hint });
+  }
   return new RpcError("unavailable", `no answer by HTTP from ${peer}: ${why}`, {
     cause: error,
     refused: UNSENT.test(String(code)),

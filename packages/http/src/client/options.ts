@@ -12,9 +12,11 @@ export interface FetchInit {
   readonly headers: Headers;
   readonly body?: UnsharedBytes | ReadableStream<Uint8Array>;
   readonly signal: AbortSignal;
-  /** Redirects are not followed: a POST request would become a GET request. */
-  readonly redirect: "manual";
+  /** Redirects are not followed: a POST request would become a GET request. One that streams its body fails with them. */
+  readonly redirect: "manual" | "error";
   readonly duplex?: "half";
+  /** Of a request that streams its body: with `redirect: "error"` Node keeps no copy of all that was sent. */
+  readonly window?: null;
 }
 
 /**

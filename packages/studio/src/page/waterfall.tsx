@@ -54,7 +54,7 @@ function barsOf(
   rttMs: number | undefined,
   served: Partial<ServedTimings> | undefined,
 ): readonly Bar[] {
-  const { waitMs, encodeMs, answerMs, decodeMs, itemsMs } = timings;
+  const { waitMs, uploadMs, uploadBytes, encodeMs, answerMs, decodeMs, itemsMs, totalMs = Infinity } = timings;
   const bars: Bar[] = [];
   let from = 0;
   const add = (name: string, ms: number | undefined, kind: string): void => {
@@ -62,7 +62,13 @@ function barsOf(
     from += ms ?? 0;
   };
   add("Waiting for a session", waitMs, "wait");
+  // Over HTTP files are sent before the request; in a session while the answer is waited for, of which that is a part.
+  const inTurn = [waitMs, uploadMs, encodeMs, answerMs].reduce<number>((sum, ms) => sum + (ms ?? 0), 0);
+  const uploadFirst = inTurn <= totalMs;
+  const upload = `Files, ${uploadBytes} bytes`;
+  if (uploadMs !== undefined && uploadFirst) add(upload, uploadMs, "wire");
   add("Encoding", encodeMs, "own");
+  if (uploadMs !== undefined && !uploadFirst) bars.push({ name: upload, from, ms: uploadMs, kind: "wire" });
   const { wireMs, serverMs, restMs } = partsOf(answerMs, rttMs, served);
   const half = wireMs === undefined ? undefined : wireMs / 2;
   // Its queue, and what of the answer no side has measured, are one: durations of two clocks leave no more.
