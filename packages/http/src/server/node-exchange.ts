@@ -123,9 +123,9 @@ export class NodeExchange extends NodeInput implements HttpExchange {
   }
 
   arrival(): Promise<void> | undefined {
-    const { httpVersionMajor, read } = this.request;
+    const { request } = this;
     // A stream of HTTP/2 gives nothing before it is read.
-    return httpVersionMajor === 1 && read !== undefined ? endOfTurn() : undefined;
+    return request.httpVersionMajor === 1 && request.read !== undefined ? endOfTurn() : undefined;
   }
 
   arrivedBody(): Uint8Array | undefined {
