@@ -1,5 +1,5 @@
 // npm run frameworks: examples/frameworks with what is no part of the repository's own installation, from the packed tarballs: Bun, Deno,
-// workerd, which runs Cloudflare Workers, and Next.js serve and are called over HTTP; Expo exports a bundle for React Native. Needs the
+// workerd, which runs Cloudflare Workers, Next.js and Angular serve and are called over HTTP; Expo exports a bundle for React Native. Needs the
 // network and some minutes.
 //   npm run frameworks -- Bun     the rows with "Bun" in their names
 import { cpSync, writeFileSync } from "node:fs";
@@ -68,6 +68,13 @@ async function callNext(url) {
   return missing === undefined ? call(url) : `${missing} is missing in ${page}`;
 }
 
+/** The page has what was fetched for its queries, an answer and a stream. */
+async function callAngular(url) {
+  const page = await (await fetch(url)).text();
+  const missing = ["<p>Hello, Ada!</p>", "<li>3</li><li>2</li><li>1</li>"].find((text) => !page.includes(text));
+  return missing === undefined ? call(url) : `${missing} is missing in ${page}`;
+}
+
 const copyOf = (example) => (folder) => cpSync(join(examples, example), folder, { recursive: true });
 const next = {
   name: "Next.js",
@@ -96,8 +103,22 @@ function fillExpo(folder) {
   cpSync(join(examples, "src/greeter.service.ts"), join(folder, "greeter.service.ts"));
 }
 
+/** Angular's compiler checks the templates too. */
+const angular = {
+  name: "Angular",
+  commands: ["quicrpc gen", "ngc -p tsconfig.json"],
+  serve: "node dist/server.js",
+  call: callAngular,
+};
+
+function fillAngular(folder) {
+  copyOf("angular")(folder);
+  for (const file of ["greeter.service.ts", "greeter.ts"]) cpSync(join(examples, "src", file), join(folder, file));
+}
+
 await tryRows([
   { fill, rows },
   { fill: copyOf("next"), rows: [next] },
+  { fill: fillAngular, rows: [angular] },
   { fill: fillExpo, rows: [expo], before: EXPO_DAY },
 ]);

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { createInterface } from "node:readline";
 import { pack } from "./pack.mjs";
 import { fail, npm, run, setup } from "./setup.mjs";
@@ -80,10 +80,11 @@ async function faultOfCommands(folder, { commands = [], env, expect = /^/, fails
 async function faultOfCalls(folder, { serve, url, env, call }) {
   if (serve === undefined) return undefined;
   const [command, ...args] = serve.split(" ");
-  const child = spawn(join(folder, "node_modules/.bin", command), args, {
+  const path = [join(folder, "node_modules/.bin"), process.env.PATH].join(delimiter);
+  const child = spawn(command, args, {
     cwd: folder,
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, NO_COLOR: "1", ...env },
+    env: { ...process.env, PATH: path, NO_COLOR: "1", ...env },
   });
   let said = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (said += text));

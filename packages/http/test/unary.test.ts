@@ -2,13 +2,15 @@
 import { type Interceptor, RpcError } from "@quicrpc/core";
 import { once } from "node:events";
 import { createServer } from "node:http";
+import { type ClientHttp2Session, connect as connectH2 } from "node:http2";
 import type { AddressInfo } from "node:net";
+import { text as readText } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { createRouter, defineMethod } from "@quicrpc/core/generated";
 import { createFetchHandler, type HttpServiceOptions, toNodeHandler } from "@quicrpc/http";
 import { readStruct } from "../src/protocol/struct.js";
-import { servingInTests } from "./service.js";
+import { HTTP2_WAYS, servingInTests } from "./service.js";
 
 const served = servingInTests();
 
@@ -16,6 +18,21 @@ const json = { "content-type": "application/json" };
 
 function post(url: string, body: string | Uint8Array, headers: Record<string, string> = {}): Promise<Response> {
   return fetch(url, { method: "POST", body: body as BodyInit, headers: { ...json, ...headers } });
+}
+
+/** The length that an answer says, and its text: by fetch, or by a session of HTTP/2. */
+async function answerTo(session: ClientHttp2Session | undefined, url: string, body: string): Promise<[number, string]> {
+  if (session === undefined) {
+    const answer = await post(url, body);
+    return [Number(answer.headers.get("content-length")), await answer.text()];
+  }
+  const stream = session.request({ ":method": "POST", ":path": new URL(url).pathname, ...json });
+  stream.end(body);
+  const [[head], text] = (await Promise.all([once(stream, "response"), readText(stream)])) as [
+    [Record<string, string>],
+    string,
+  ];
+  return [Number(head["content-length"]), text];
 }
 
 describe("a unary call", () => {
@@ -32,6 +49,24 @@ describe("a unary call", () => {
     const given = { at: "2026-01-31T12:00:00.000Z", data: "AAH/", big: "9007199254740993" };
     const answer = await post(`${url}kinds`, JSON.stringify(given));
     expect(await answer.json()).toEqual(given);
+  });
+
+  it.each([undefined, ...HTTP2_WAYS])("is answered with all of its characters, short or long: %s", async (http2) => {
+    const { url } = await served({ compressFrom: Infinity }, http2);
+    const session = http2 && connectH2(new URL(url).origin);
+    for (const text of [
+      "a",
+      "é",
+      "€\u0000\ud83d\ude00",
+      "\ud800",
+      "x".repeat(2000),
+      "é".repeat(900),
+      "€".repeat(2000),
+    ]) {
+      const body = JSON.stringify({ text });
+      expect(await answerTo(session, `${url}echo`, body)).toEqual([Buffer.byteLength(body), body]);
+    }
+    session?.close();
   });
 
   it("of a method without messages takes and gives an empty object", async () => {
@@ -248,6 +283,13 @@ describe("limits", () => {
     // Small when sent, and small enough once it is not.
     const fits = await post(`${url}change`, gzipSync(JSON.stringify({ text: "" })), { "content-encoding": "gzip" });
     expect(fits.status).toBe(200);
+  });
+
+  it("of an answer, which is none of the request", async () => {
+    const body = '{"at":"2026-01-31T12:00:00Z","data":"AAH/","big":7}';
+    const { url } = await served({ limits: { maxFrameBytes: body.length } });
+    const answer = await post(`${url}kinds`, body);
+    expect([answer.status, await answer.json()]).toMatchObject([429, { code: "resource_exhausted" }]);
   });
 
   it("of the time that a body takes", async () => {

@@ -55,7 +55,11 @@ export function codingNamed(
   const found = known.find((coding) => coding.name === lower);
   if (found !== undefined) return found;
   const names = [...known.map((coding) => coding.name), "identity"].join(", ");
-  throw new RpcError("unimplemented", `the compression ${JSON.stringify(name)} is not known here, but ${names}`);
+  const remedy = lower === "zstd" ? ": this side would have to run on Node 22.15, 23.8 or newer" : "";
+  throw new RpcError(
+    "unimplemented",
+    `the compression ${JSON.stringify(name)} is not known here, but ${names}${remedy}`,
+  );
 }
 
 /** Returns the first coding of an `accept-encoding` list that is known; undefined where there is none, or "identity" comes first. */

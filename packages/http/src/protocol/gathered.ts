@@ -1,9 +1,11 @@
+const NOTHING = new Uint8Array(0);
+
 /**
  * Bytes that arrive in pieces of any size, in one buffer that grows by doubling: so a peer that sends a byte at a time makes this side hold
  * no more than one that does not. What was taken stays valid.
  */
 export class Gathered {
-  #buffer: Uint8Array = new Uint8Array(0);
+  #buffer: Uint8Array = NOTHING;
   #start = 0;
   #end = 0;
   /** Whether the buffer was made here; else it is the only piece, which nobody may write to. */

@@ -43,8 +43,10 @@ export interface HttpExchange {
   /** All header fields. */
   readonly headers: Headers;
   readonly body: ByteBody | null;
-  /** Takes the body where all of it came together with the head; undefined where it did not. Without this nobody can say. */
-  arrivedBody?(): Promise<Uint8Array | undefined>;
+  /** Fulfils when a body that came together with the head is there, for `arrivedBody` to take; undefined where nobody can say. */
+  arrival?(): Promise<void> | undefined;
+  /** Takes the body where all of it has arrived; undefined where it has not. */
+  arrivedBody?(): Uint8Array | undefined;
   /**
    * Reads the body to its end. Rejects with what `hold`, which receives the bytes of each piece, throws; `resource_exhausted` for more than
    * `maxBytes`; and where the client is gone.

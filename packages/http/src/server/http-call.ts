@@ -12,6 +12,7 @@ import {
 } from "@quicrpc/core/transport";
 import { detailsJson } from "../json/details-json.js";
 import { unpadded } from "../protocol/base64.js";
+import { tooLarge } from "../protocol/body.js";
 import { acceptedCoding, type ContentCoding, gzip } from "../protocol/compression.js";
 import { connectDetails } from "../protocol/connect-details.js";
 import { type ErrorDetail, type ErrorJson, errorToJson } from "../protocol/error-json.js";
@@ -23,6 +24,7 @@ import { zstd } from "../protocol/zstd.js";
 import type { HttpExchange } from "./exchange.js";
 import type { HeldBytes } from "./held-bytes.js";
 import type { MessageFormat } from "./message-formats.js";
+import { bodyOf, lengthOf, type WholeBody } from "./text-body.js";
 
 /** Compressions that this side knows; of them a client names the one it likes best. */
 export const CODINGS: readonly ContentCoding[] = zstd === undefined ? [gzip] : [gzip, zstd];
@@ -185,6 +187,17 @@ export abstract class HttpCall extends ServedCall {
     // A client reads a message, also of a method that returns nothing.
     if (codec === undefined && this.format.name === "json") return EMPTY_JSON;
     return encodeMessage(codec, value, this.settings.limits.maxFrameBytes);
+  }
+
+  /** The whole encoded answer, as the body of one. Throws for a value that does not fit. */
+  protected encodedBody(value: unknown): WholeBody {
+    const output = this.method?.output;
+    const text = output && this.format.textOf?.(output, value);
+    if (text === undefined) return this.encoded(value);
+    const body = bodyOf(text);
+    const { maxFrameBytes } = this.settings.limits;
+    if (lengthOf(body) > maxFrameBytes) throw tooLarge(maxFrameBytes);
+    return body;
   }
 
   protected override methodName(): string {

@@ -2,6 +2,7 @@ import type { RpcError } from "@quicrpc/core";
 import { expiries, type Expiry, type Link, LinkedSet } from "@quicrpc/core/transport";
 import type { ByteBody } from "../protocol/body.js";
 import { type AnswerBody, type AnswerHead, type HttpExchange, splitAbsolute } from "./exchange.js";
+import { lengthOf } from "./text-body.js";
 import {
   endOfTurn,
   fieldsOf,
@@ -38,12 +39,12 @@ export interface Http2Stream extends NodeReadable, NodeWritable {
   additionalHeaders(fields: Readonly<Record<string, string | number>>): void;
 }
 
-const UTF8 = new TextEncoder();
 /** HTTP/2's code for a stream that is ended without an error. */
 const NO_ERROR = 0;
 /** The state of a stream of which the client has sent the end, as of nghttp2. */
 const HALF_CLOSED_REMOTE = 6;
 const NOTHING = new Uint8Array(0);
+const NOW = Promise.resolve();
 /** Bytes of a body up to which it is worth a look whether all of it is there. */
 const MAX_ARRIVED = 16_384;
 
@@ -70,6 +71,8 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
   private readonly named: string | undefined;
   /** Fields of the answer that the server which carries the stream adds. */
   private readonly carried: Readonly<Record<string, string>> | undefined;
+  /** Bytes of the body that `arrivedBody` takes. */
+  private arriving = 0;
   /** All of the body was taken; nobody has looked whether the stream ends with it. */
   private isTaken = false;
   /** Among the streams that were answered before their end was seen. */
@@ -120,17 +123,21 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
     return this.bodyUntil(this.request);
   }
 
-  async arrivedBody(): Promise<Uint8Array | undefined> {
-    const stream = this.request;
-    const length = Number(this.header("content-length"));
+  arrival(): Promise<void> | undefined {
+    const length = (this.arriving = Number(this.header("content-length")));
     if (!(length <= MAX_ARRIVED)) return undefined;
+    if (length === 0) return NOW;
+    // A stream hands nothing over before it is read.
+    this.request.read(0);
+    return endOfTurn();
+  }
+
+  arrivedBody(): Uint8Array | undefined {
+    const { request: stream, arriving: length } = this;
     if (length === 0) {
       this.isTaken = true;
       return NOTHING;
     }
-    // A stream hands nothing over before it is read.
-    stream.read(0);
-    await endOfTurn();
     if (stream.destroyed || stream.readableEnded) return undefined;
     // Exactly so much: who reads on finds the stream's end, and Node destroys a stream whose both ends it has seen before its write is done.
     const body = stream.read(length);
@@ -149,8 +156,7 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
     this.onGone = undefined;
     if (this.closed) return;
     const fields = this.fieldsOf(head);
-    if (body !== undefined)
-      fields["content-length"] = String(typeof body === "string" ? UTF8.encode(body).length : body.length);
+    if (body !== undefined) fields["content-length"] = String(lengthOf(body));
     if (!stream.readableEnded) this.endRequest();
     const endStream = body === undefined || this.method === "HEAD";
     stream.respond(fields, endStream ? { endStream } : undefined);

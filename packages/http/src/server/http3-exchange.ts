@@ -2,6 +2,7 @@ import { RpcError } from "@quicrpc/core";
 import { type ByteBody, tooLarge } from "../protocol/body.js";
 import { Gathered } from "../protocol/gathered.js";
 import { type AnswerBody, type AnswerHead, fieldsWith, type HttpExchange } from "./exchange.js";
+import { bytesOfBody } from "./text-body.js";
 
 /** A request of plain HTTP/3: `HttpRequest` of `@quicrpc/quic`, as far as it is used. */
 export interface Http3Request {
@@ -58,7 +59,6 @@ const INTERNAL_ERROR = 0x102;
 const REQUEST_CANCELLED = 0x10c;
 
 const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
-const UTF8 = new TextEncoder();
 const NOTHING = new Uint8Array(0);
 
 /** A request over HTTP/3. Its body is not read before somebody wants it, so that QUIC's flow control holds the client back. */
@@ -184,7 +184,7 @@ export class Http3Exchange implements HttpExchange {
   respond(head: AnswerHead, body?: Uint8Array | string): void {
     this.onGone = undefined;
     if (this.closed) return;
-    const bytes = typeof body === "string" ? UTF8.encode(body) : body;
+    const bytes = body === undefined ? undefined : bytesOfBody(body);
     const fields = fieldsOf(head, this.added);
     if (bytes !== undefined) fields.push(["content-length", String(bytes.length)]);
     this.request.respond(head.status, fields, this.method === "HEAD" ? NOTHING : bytes, true);

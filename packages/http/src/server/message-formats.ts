@@ -6,10 +6,19 @@ export interface MessageFormat {
   readonly name: "json" | "msgpack";
   /** The codec of a message; undefined for none. Throws `RpcError` `unimplemented` where the messages have no such form. */
   codecOf(codec: MessageCodec<unknown> | undefined): MessageCodec<unknown> | undefined;
+  /** Writes a message as text, where the format is text. Throws as `encode` of the codec does. */
+  textOf?(codec: MessageCodec<unknown>, value: unknown): string;
 }
 
 const FORMATS: ReadonlyMap<string, MessageFormat> = new Map<string, MessageFormat>([
-  ["json", { name: "json", codecOf: (codec) => codec && jsonCodecOf(codec) }],
+  [
+    "json",
+    {
+      name: "json",
+      codecOf: (codec) => codec && jsonCodecOf(codec),
+      textOf: (codec, value) => jsonCodecOf(codec).write(value),
+    },
+  ],
   ["msgpack", { name: "msgpack", codecOf: (codec) => codec }],
 ]);
 

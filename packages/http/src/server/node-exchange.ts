@@ -3,6 +3,7 @@ import { expiries } from "@quicrpc/core/transport";
 import type { ByteBody } from "../protocol/body.js";
 import { Gathered } from "../protocol/gathered.js";
 import { type AnswerBody, type AnswerHead, type HttpExchange, splitAbsolute } from "./exchange.js";
+import { lengthOf } from "./text-body.js";
 import {
   endOfTurn,
   fieldsOf,
@@ -51,7 +52,7 @@ export interface NodeResponse extends NodeWritable {
   destroy(): unknown;
 }
 
-const UTF8 = new TextEncoder();
+const NOTHING = new Uint8Array(0);
 
 /** HTTP/2's code for a stream that is ended without an error. */
 const NO_ERROR = 0;
@@ -121,15 +122,21 @@ export class NodeExchange extends NodeInput implements HttpExchange {
     return this.bodyUntil(this.response);
   }
 
-  async arrivedBody(): Promise<Uint8Array | undefined> {
+  arrival(): Promise<void> | undefined {
     const { request } = this;
     // A stream of HTTP/2 gives nothing before it is read.
-    if (request.httpVersionMajor !== 1 || request.read === undefined) return undefined;
-    await endOfTurn();
+    return request.httpVersionMajor === 1 && request.read !== undefined ? endOfTurn() : undefined;
+  }
+
+  arrivedBody(): Uint8Array | undefined {
+    const { request } = this;
     if (!request.complete || request.destroyed || request.readableEnded) return undefined;
+    const read = (): Uint8Array | null => request.read?.() ?? null;
+    const first = read() ?? NOTHING;
+    if (request.readableLength === 0) return first;
     // From Node 26 on each read gives one piece; before, all that there is.
     const gathered = new Gathered();
-    for (let piece = request.read(); piece !== null; piece = request.read()) gathered.append(piece);
+    for (let piece: Uint8Array | null = first; piece !== null; piece = read()) gathered.append(piece);
     return gathered.take(gathered.length);
   }
 
@@ -138,8 +145,7 @@ export class NodeExchange extends NodeInput implements HttpExchange {
     this.onGone = undefined;
     if (this.closed) return;
     const fields = fieldsOf(head, this.added);
-    if (body !== undefined)
-      fields["content-length"] = String(typeof body === "string" ? UTF8.encode(body).length : body.length);
+    if (body !== undefined) fields["content-length"] = String(lengthOf(body));
     if (this.isIncomplete) {
       if (request.httpVersionMajor === 1) fields["connection"] = "close";
       this.endRequest();

@@ -12,6 +12,7 @@ interface NodeEvents {
 /** The body of a request of Node's servers, as far as it is used. */
 export interface NodeReadable extends NodeEvents {
   readonly readableEnded: boolean;
+  readonly readableLength?: number | undefined;
   readonly destroyed: boolean;
   // oxlint-disable-next-line typescript/no-explicit-any -- as of node:events
   off(event: string, listener: (...args: any[]) => void): unknown;

@@ -58,7 +58,13 @@ export class RequestReader {
     try {
       const isPlain =
         framing === "unary" && query === undefined && this.exchange.header("content-encoding") === undefined;
-      return (isPlain ? await this.arrived() : undefined) ?? (await this.arriving(framing, query));
+      const arrival = isPlain ? this.exchange.arrival?.() : undefined;
+      if (arrival !== undefined) {
+        await arrival;
+        const body = this.arrived();
+        if (body !== undefined) return body;
+      }
+      return await this.arriving(framing, query);
     } finally {
       this.readers.remove(place);
       this.held.release();
@@ -66,9 +72,9 @@ export class RequestReader {
   }
 
   /** Takes a body that came together with its head: it needs neither a timer nor anybody who waits. */
-  private async arrived(): Promise<Uint8Array | undefined> {
-    const body = await this.exchange.arrivedBody?.();
+  private arrived(): Uint8Array | undefined {
     if (this.ended !== undefined) throw this.ended;
+    const body = this.exchange.arrivedBody?.();
     if (body === undefined) return undefined;
     if (body.length > this.limits.maxBytes) throw tooLarge(this.limits.maxBytes);
     this.hold(body.length);

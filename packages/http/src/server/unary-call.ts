@@ -6,6 +6,7 @@ import { jsonBytes } from "../protocol/error-json.js";
 import { REFUSED_HEADER, TRAILER_PREFIX, writeHeaders } from "../protocol/headers.js";
 import { isGet } from "./exchange.js";
 import { HttpCall } from "./http-call.js";
+import { bytesOfBody, lengthOf, type WholeBody } from "./text-body.js";
 
 /** A call whose request and answer are one message each, without envelopes. */
 export class UnaryCall extends HttpCall {
@@ -25,8 +26,8 @@ export class UnaryCall extends HttpCall {
   sendMetadata(): void {}
 
   protected sendResult(value: unknown): void {
-    const body = this.encoded(value);
-    this.unsent.hold(body.length);
+    const body = this.encodedBody(value);
+    this.unsent.hold(lengthOf(body));
     this.answer(200, contentType({ codec: this.format.name, stream: false }), body, this.metadata());
   }
 
@@ -55,7 +56,7 @@ export class UnaryCall extends HttpCall {
   private answer(
     status: number,
     type: string,
-    body: Uint8Array,
+    body: WholeBody,
     metadata: Headers | undefined,
     refused: boolean = false,
   ): void {
@@ -67,14 +68,14 @@ export class UnaryCall extends HttpCall {
       const { cacheControl } = this.shared;
       if (cacheControl !== undefined && metadata?.has("cache-control") !== true) fields["cache-control"] = cacheControl;
     }
-    const coding = this.codingFor(body.length);
+    const coding = this.codingFor(lengthOf(body));
     if (coding === undefined) {
       exchange.respond({ status, fields, metadata }, body);
       return;
     }
     fields["content-encoding"] = coding.name;
     fields["vary"] = "accept-encoding";
-    coding.compress(body).then(
+    coding.compress(bytesOfBody(body)).then(
       (compressed) => exchange.respond({ status, fields, metadata }, compressed),
       (error: unknown) => {
         this.tellHook(error);

@@ -60,8 +60,6 @@ export class HttpRequests {
   /** Undefined until there is one. */
   listener: HttpListener | undefined = undefined;
   private readonly isReady: () => boolean;
-  /** The clients of connections that have made a request. */
-  private readonly known: WeakMap<Guest, Caller> = new WeakMap();
   private readonly http3: boolean;
 
   /**
@@ -86,13 +84,13 @@ export class HttpRequests {
   /** Answers a request of a connection, which counts as a session from its first request on. */
   take(origin: RequestOrigin, request: AnyRequest, response: AnyResponse, settings: ListenSettings): void {
     const { guest, alternative } = origin;
-    if (alternative !== undefined && !this.known.has(guest)) response.setHeader("alt-svc", alternative);
+    if (alternative !== undefined && callerOf(guest) === undefined) response.setHeader("alt-svc", alternative);
     const own = this.ownAnswer(origin, request.url, settings);
     if (own !== undefined) {
       answer(response, ...own);
       return;
     }
-    noteCaller(request, this.known.get(guest));
+    noteCaller(request, callerOf(guest));
     this.listener?.(request as IncomingMessage, response as ServerResponse);
   }
 
@@ -104,7 +102,7 @@ export class HttpRequests {
     settings: ListenSettings,
   ): void {
     const { guest, alternative } = origin;
-    const added = alternative === undefined || this.known.has(guest) ? undefined : { "alt-svc": alternative };
+    const added = alternative === undefined || callerOf(guest) !== undefined ? undefined : { "alt-svc": alternative };
     const own = this.ownAnswer(origin, headers[":path"], settings);
     if (own !== undefined) {
       const [status, text] = own;
@@ -115,7 +113,7 @@ export class HttpRequests {
       stream.resume();
       return;
     }
-    noteCaller(stream, this.known.get(guest));
+    noteCaller(stream, callerOf(guest));
     this.listener?.http2?.(stream, headers, added);
   }
 
@@ -180,23 +178,26 @@ export class HttpRequests {
   }
 
   private hasRoom({ guest, socket, listener }: RequestOrigin): boolean {
-    if (this.known.has(guest)) return true;
+    if (callerOf(guest) !== undefined) return true;
     if (!guest.visit.greeted()) return false;
     const { remoteAddress } = guest;
-    this.known.set(guest, { remoteAddress, listener, certificate: () => verifiedCertificate(socket) });
+    noteCaller(guest, { remoteAddress, listener, certificate: () => verifiedCertificate(socket) });
     return true;
   }
 }
 
-/** A request's caller is the request's own: a WeakMap of all requests would be looked through in each collection of garbage. */
+/**
+ * A request has its caller, and so has a connection that has made a request: a WeakMap of all would be looked through in each collection of
+ * garbage.
+ */
 const CALLER = Symbol("quicrpc.caller");
 
-function noteCaller(request: object, caller: Caller | undefined): void {
-  (request as { [CALLER]?: Caller | undefined })[CALLER] = caller;
+function noteCaller(of: object, caller: Caller | undefined): void {
+  (of as { [CALLER]?: Caller | undefined })[CALLER] = caller;
 }
 
-function callerOf(request: unknown): Caller | undefined {
-  return (request as { readonly [CALLER]?: Caller } | undefined)?.[CALLER];
+function callerOf(of: unknown): Caller | undefined {
+  return (of as { readonly [CALLER]?: Caller } | undefined)?.[CALLER];
 }
 
 /** Status and text of an answer. */

@@ -1,0 +1,1 @@
+export default { include: "greeter.service.ts", out: "generated" };
