@@ -21,7 +21,8 @@ async function bundlePackage(folder) {
   if (entries.length === 0) return;
   const bundle = await rolldown({
     cwd: folder,
-    input: Object.fromEntries(entries.map((entry) => [nameOf(entry.node), entry.default])),
+    // Of an entry that development builds have in another form, with options checked by name, Node always has that one.
+    input: Object.fromEntries(entries.map((entry) => [nameOf(entry.node), entry.development ?? entry.default])),
     platform: "node",
     // Other packages are modules of their own, which applications share.
     external: (id) => !/^[./]/.test(id),

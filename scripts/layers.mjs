@@ -16,7 +16,7 @@ export const packages = {
   query: { name: "@quicrpc/query", imports: ["core"], anywhere: true },
   testing: { name: "@quicrpc/testing", imports: ["core"] },
   codegen: { name: "@quicrpc/codegen", imports: ["core", "http"] },
-  vite: { name: "@quicrpc/vite", imports: ["codegen", "node"] },
+  vite: { name: "@quicrpc/vite", imports: ["codegen", "core", "node"] },
   studio: { name: "@quicrpc/studio", imports: ["browser", "core", "http", "services"] },
   cli: {
     name: "quicrpc",
@@ -30,6 +30,9 @@ export const packages = {
 export const layered = "packages/core/src";
 export const entries = [
   "index",
+  "development",
+  "development-generated",
+  "development-transports",
   "generated",
   "transports",
   "topic",

@@ -1,23 +1,99 @@
 // Functions of programs refuse options that they do not know, and name the one that was meant.
-import { createLocalCaller } from "@quicrpc/core";
+import { generate } from "@quicrpc/codegen";
+import {
+  authentication,
+  authorize,
+  catchUp,
+  concurrencyLimit,
+  createClientSession,
+  createConnection,
+  createLocalCaller,
+  createSession,
+  createStreamSession,
+  retry,
+} from "@quicrpc/core";
+import { blob } from "@quicrpc/core/blobs";
+import { defineMethod, serveTopics, zodCodec } from "@quicrpc/core/generated";
+import { tapFrames } from "@quicrpc/core/measure";
 import { createOutbox, MemoryOnceStore } from "@quicrpc/core/once";
 import { createPool } from "@quicrpc/core/pool";
-import { createTopics } from "@quicrpc/core/topics";
+import { createTopics, topic } from "@quicrpc/core/topics";
+import {
+  byteStreamTransport,
+  createMemoryPair,
+  messagePortTransport,
+  webSocketTransport,
+  webStreamTransport,
+} from "@quicrpc/core/transport";
 import { failsTransport } from "@quicrpc/fails-components";
-import { createFetchHandler } from "@quicrpc/http";
+import { createFetchHandler, docsPage, httpTransport } from "@quicrpc/http";
+import { mcp } from "@quicrpc/mcp";
+import { serveToolsOverStdio } from "@quicrpc/mcp/stdio";
 import { natsTargets, natsTopics } from "@quicrpc/nats";
-import { devCertificate, dnsTargets, drainOnSignal, fileUploads, watchTls } from "@quicrpc/node";
+import {
+  devAuthority,
+  devCertificate,
+  dnsTargets,
+  drainOnSignal,
+  fileBlob,
+  fileUploads,
+  nodeStreamTransport,
+  saveBlob,
+  watchTls,
+} from "@quicrpc/node";
 import { fileTopics } from "@quicrpc/node/topics";
 import { metrics, tracing } from "@quicrpc/otel";
 import { RedisOnceStore } from "@quicrpc/redis";
 import { createTimings } from "@quicrpc/services";
+import { studio } from "@quicrpc/studio";
+import { createSessionPair, openNetwork, openTcpLink, openUdpLink, recordCalls } from "@quicrpc/testing";
+import { quicrpc } from "@quicrpc/vite";
 import { expect, it } from "vitest";
+import { z } from "zod";
+// Node has no entry of its own here: pages in development have this one.
+import { createQueries } from "../../packages/query/dist/development.js";
 
+const transport = () => createMemoryPair()[0];
 const server = { updateTls: () => {}, drain: async () => ({}), close: async () => {}, stats: () => ({}) };
 
 /** What each is called by, with a name that is wrong by a letter, and the name that was meant. */
 const calls: Record<string, [wrong: string, meant: string, call: (options: never) => unknown]> = {
   "createLocalCaller()": ["interceptor", "interceptors", (options) => createLocalCaller([], options)],
+  "createSession()": ["router", "routers", (options) => createSession(transport(), options)],
+  "createClientSession()": ["token", "credentials", (options) => createClientSession(transport(), options)],
+  "createStreamSession()": ["peers", "peer", (options) => createStreamSession({} as never, options)],
+  "createConnection()": ["retry", "reconnect", (options) => createConnection(fails, options)],
+  "retry()": ["maxAttempt", "maxAttempts", (options) => retry(options)],
+  "concurrencyLimit()": ["maxQueue", "maxQueued", (options) => concurrencyLimit(options)],
+  "authentication()": ["verifi", "verify", (options) => authentication(options)],
+  "authorize()": ["scopeOf", "scopesOf", (options) => authorize(options)],
+  "catchUp()": ["maxBuffer", "maxBuffered", (options) => catchUp(() => [], [], options)],
+  "zodCodec()": ["maxNode", "maxNodes", (options) => zodCodec(z.string(), options)],
+  "defineMethod()": ["readonly", "readOnly", (options) => defineMethod({ name: "a", id: 1 }, "unary", "a", options)],
+  "serveTopics()": ["rooms", "room", (options) => serveTopics({}, { room: "room" }, createTopics(), options)],
+  "topic()": ["histori", "history", (options) => topic("room", z.string(), options)],
+  "blob()": ["maxByte", "maxBytes", (options) => blob(options)],
+  "tapFrames()": ["prefixes", "prefix", (options) => tapFrames(transport(), () => {}, options)],
+  "byteStreamTransport()": ["maxHeld", "maxHeldBytes", (options) => byteStreamTransport({} as never, "client", options)],
+  "messagePortTransport()": ["closeTimeout", "closeTimeoutMs", (options) => messagePortTransport({} as never, "client", options)],
+  "webSocketTransport()": ["closeTimeout", "closeTimeoutMs", (options) => webSocketTransport({} as never, "client", options)],
+  "webStreamTransport()": ["closeTimeout", "closeTimeoutMs", (options) => webStreamTransport({} as never, "client", options)],
+  "httpTransport()": ["header", "headers", (options) => httpTransport(options)],
+  "docsPage()": ["titel", "title", (options) => docsPage(options)],
+  "mcp()": ["instruction", "instructions", (options) => mcp(options)],
+  "serveToolsOverStdio()": ["maxResult", "maxResultBytes", (options) => serveToolsOverStdio(createLocalCaller([]), options)],
+  "studio()": ["titel", "title", (options) => studio(options)],
+  "generate()": ["file", "files", (options) => generate(options)],
+  "quicrpc()": ["generates", "generate", (options) => quicrpc(options)],
+  "createQueries()": ["scop", "scope", (options) => createQueries({}, createLocalCaller([]), options)],
+  "recordCalls()": ["maxlength", "maxLength", (options) => recordCalls(options)],
+  "createSessionPair()": ["servers", "server", (options) => createSessionPair(options)],
+  "openNetwork()": ["outage", "outages", (options) => openNetwork(options)],
+  "openTcpLink()": ["sead", "seed", (options) => openTcpLink(options)],
+  "openUdpLink()": ["targets", "target", (options) => openUdpLink(options)],
+  "devAuthority()": ["host", "hosts", (options) => devAuthority(options)],
+  "fileBlob()": ["names", "name", (options) => fileBlob("/nowhere", options)],
+  "saveBlob()": ["resumes", "resume", (options) => saveBlob({} as never, "/nowhere", options)],
   "createPool()": ["sessionPerTarget", "sessionsPerTarget", (options) => createPool(["a"], fails, options)],
   "createTopics()": ["limit", "limits", (options) => createTopics(options)],
   "createOutbox()": ["maxItem", "maxItems", (options: object) => createOutbox({ send: fails, ...options })],
@@ -46,4 +122,11 @@ it.each(Object.entries(calls))("%s", async (where, [wrong, meant, call]) => {
   const options = { [wrong]: 1 } as never;
   const message = `${where} has no option ${wrong}: did you mean ${meant}?`;
   await expect(async () => call(options)).rejects.toThrow(message);
+});
+
+it("nodeStreamTransport() and what else is over a byte stream", () => {
+  const streams = { readable: process.stdin, writable: process.stdout };
+  expect(() => nodeStreamTransport(streams, "client", { closeTimeout: 1 } as object)).toThrow(
+    "byteStreamTransport() has no option closeTimeout: did you mean closeTimeoutMs?",
+  );
 });

@@ -54,3 +54,24 @@ it("what Node loads of a package is of one set of files, whichever entry it has 
     expect(new Set(bundled.map(([, has]) => has)).size, `${folder}: ${JSON.stringify(bundled)}`).toBeLessThanOrEqual(1);
   }
 });
+
+it("development builds have every name of the other entry", async () => {
+  const found: string[] = [];
+  for (const folder of await readdir(join(root, "packages"))) {
+    const { exports = {} } = JSON.parse(await read("packages", folder, "package.json")) as {
+      exports?: Record<string, string | { default?: string; development?: string }>;
+    };
+    for (const [path, entry] of Object.entries(exports)) {
+      if (typeof entry === "string" || entry.development === undefined) continue;
+      const [development, plain] = await Promise.all(
+        [entry.development, entry.default as string].map(async (file) => {
+          const names: object = (await import(join(root, "packages", folder, file))) as object;
+          return Object.keys(names).toSorted();
+        }),
+      );
+      expect(development, `${folder} ${path}`).toEqual(plain);
+      found.push(`${folder} ${path}`);
+    }
+  }
+  expect(found).toEqual(["browser .", "core .", "core ./generated", "core ./transport", "http .", "query ."]);
+});

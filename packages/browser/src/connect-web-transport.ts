@@ -1,5 +1,11 @@
-import { type ClientSessionOptions, type Credentials, publicUrl, withCredentials } from "@quicrpc/core/transport";
-import { createClientSession, type Session } from "@quicrpc/core";
+import {
+  type ClientSessionOptions,
+  createClientSession,
+  type Credentials,
+  publicUrl,
+  withCredentials,
+} from "@quicrpc/core/transport";
+import type { Session } from "@quicrpc/core";
 import { type BrowserConnection, heal, type HealingOptions, pageUrl, type Way } from "./heal.js";
 import { inTime } from "./in-time.js";
 import type { BrowserTransport, CertificateHash, TransportInUse } from "./transport.js";

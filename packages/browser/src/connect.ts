@@ -1,5 +1,5 @@
-import { createClientSession, type Session, type SessionOptions } from "@quicrpc/core";
-import { type Credentials, withCredentials } from "@quicrpc/core/transport";
+import type { Session, SessionOptions } from "@quicrpc/core";
+import { createClientSession, type Credentials, withCredentials } from "@quicrpc/core/transport";
 import { type DialOptions, waysTo } from "./dial.js";
 import { type BrowserConnection, heal, type HealingOptions } from "./heal.js";
 import { Ladder } from "./ladder.js";

@@ -1,11 +1,12 @@
 import {
   type Backoff,
   createCallerSession,
+  createSession,
   type Credentials,
   publicUrl,
   withCredentials,
 } from "@quicrpc/core/transport";
-import { createSession, type Session, type SessionOptions } from "@quicrpc/core";
+import type { Session, SessionOptions } from "@quicrpc/core";
 import { DEFAULT_TIMEOUT_MS, pageUrl } from "./heal.js";
 import { type Candidate, type OpenOptions, openFirst } from "./open.js";
 import {

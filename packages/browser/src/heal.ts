@@ -1,5 +1,10 @@
-import type { Awaitable, ClientSessionOptions, ConnectionOptions } from "@quicrpc/core/transport";
-import { type Connection, createConnection, type Session, TransportError } from "@quicrpc/core";
+import {
+  type Awaitable,
+  type ClientSessionOptions,
+  type ConnectionOptions,
+  createConnection,
+} from "@quicrpc/core/transport";
+import { type Connection, type Session, TransportError } from "@quicrpc/core";
 import { PageLife } from "./page.js";
 import type { BrowserTransport, Reached, TransportInUse } from "./transport.js";
 import { FORBIDDEN } from "./unreached.js";

@@ -50,7 +50,7 @@ function complete(root: RootCommand, command: string, argument: string, names: r
   };
 }
 
-/** What a server serves that is reached, and trusted, as the line says. */
+/** Asks the server that the command line names, with the trust that its options give, for its services. */
 async function servicesOf(url: string, words: readonly string[]): Promise<readonly ServiceDescription[]> {
   const line = withTrust(new Command())
     .exitOverride()

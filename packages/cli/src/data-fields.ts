@@ -112,7 +112,7 @@ function itemOf(schema: JsonSchema | undefined, root: JsonSchema | undefined): J
   return list?.["x-quicrpc-type"] === "map" ? undefined : (list?.["items"] as JsonSchema | undefined);
 }
 
-/** What a schema is made of, without references and choices. */
+/** Lists the schemas that a value may have: `schema` itself, or what its references and choices lead to. */
 function choicesOf(schema: JsonSchema, root: JsonSchema | undefined, depth = 0): readonly JsonSchema[] {
   if (depth > MAX_DEPTH) return [];
   const { $ref } = schema;

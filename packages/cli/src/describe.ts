@@ -66,7 +66,7 @@ function methodText(method: Described["methods"][number], colors: Colors): strin
   return `${comment}  ${colors.bold(printable(name))}(${input}): ${output}${colors.dim(rulesOf(method))}\n`;
 }
 
-/** What callers may rely on. */
+/** Lists the properties of a method that callers may rely on. */
 function rulesOf({ idempotent, readOnly, once, resumable }: MethodDescription): string {
   const rules = [
     ...(readOnly === true ? ["read-only"] : idempotent ? ["idempotent"] : []),

@@ -37,7 +37,7 @@ export function parseInputArgument(text: string): InputArgument {
   }
 }
 
-/** What a call is given on the command line: an argument, and fields. */
+/** The input of a call on the command line: an argument, and fields. */
 export class GivenInput {
   private readonly argument: InputArgument | undefined;
   private readonly fields: readonly DataField[];

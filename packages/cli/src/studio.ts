@@ -105,12 +105,12 @@ async function followSchemas(
   onMade: (reflection: Router) => void,
 ): Promise<SourceWatcher> {
   const { loadProjectServices, reflectionOf } = await import("./project-services.js");
-  const { isReason } = await import("@quicrpc/codegen");
+  const { affectsOutput } = await import("@quicrpc/codegen");
   const { watchSources } = await import("./watch.js");
   let last = first;
   return watchSources(
     last.root,
-    ({ event, path }) => isReason(event, path, last),
+    ({ event, path }) => affectsOutput(event, path, last),
     async () => {
       const { services, diagnostics, run } = await loadProjectServices(files, process.cwd());
       // What cannot be read has no sources: those of before go on to be watched.

@@ -120,7 +120,7 @@ export function callOptions({ timeout }: TargetOptions, signal: AbortSignal): Ca
   return { timeoutMs: timeout, signal };
 }
 
-/** What SIGINT and SIGTERM do while a command works: they abort a signal, once. */
+/** Aborts a signal at the first SIGINT or SIGTERM while a command works. */
 class Interrupt {
   /** As shells have it for a process that a signal has ended. */
   exitCode = 0;
@@ -245,7 +245,7 @@ export function helpFor(
   return error instanceof RpcError && Object.hasOwn(HELP, error.code) ? HELP[error.code] : undefined;
 }
 
-/** What to do about errors that do not say so themselves. */
+/** Remedies for errors that name none themselves. */
 const HELP: Readonly<Record<string, string>> = {
   deadline_exceeded: "--timeout <ms> gives it more time",
   invalid_argument: "quicrpc describe <url> <service/method> shows what it takes",

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { relative } from "node:path";
-import { isReason, type SchemaRun } from "@quicrpc/codegen";
+import { affectsOutput, type SchemaRun } from "@quicrpc/codegen";
 import { watch } from "chokidar";
 import { ended, held } from "./ended.js";
 
@@ -76,7 +76,7 @@ export async function watchProject(cwd: string, generate: () => Promise<{ readon
   const { root } = last;
   const watcher = await watchSources(
     root,
-    ({ event, path }) => isReason(event, path, last),
+    ({ event, path }) => affectsOutput(event, path, last),
     async () => {
       last = (await generate()).run;
     },

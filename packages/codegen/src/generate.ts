@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
+import { checkOptions, type OptionNames } from "@quicrpc/core/transport";
 import { checkServices } from "./check-services.js";
 import type { Diagnostic } from "./diagnostics.js";
 import type { FileModel } from "./model.js";
@@ -66,6 +67,24 @@ export interface GenerateOptions {
   readonly complete?: boolean;
 }
 
+const OPTIONS: OptionNames<GenerateOptions> = {
+  asyncapi: true,
+  complete: true,
+  cwd: true,
+  docs: true,
+  explain: true,
+  files: true,
+  ids: true,
+  importExtension: true,
+  info: { title: true, version: true },
+  links: true,
+  lock: true,
+  only: true,
+  openapi: true,
+  out: true,
+  target: true,
+};
+
 /** One generated file. */
 export interface GeneratedFile {
   /** Where it goes: an absolute path. */
@@ -96,6 +115,7 @@ export const SNAPSHOT_FILE = "quicrpc.schema.json";
 
 /** Makes the generated files for schema modules. Nothing is written: see `writeGenerated`. */
 export async function generate(options: GenerateOptions): Promise<GenerateResult> {
+  checkOptions("generate()", options, OPTIONS);
   const { cwd = process.cwd(), complete = false, target = "both", explain = true, links = true } = options;
   const diagnostics: Diagnostic[] = [];
   const report = (diagnostic: Diagnostic): void => void diagnostics.push(diagnostic);

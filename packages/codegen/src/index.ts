@@ -28,5 +28,5 @@ export { writeGenerated } from "./write.js";
 export type { Config } from "./project/config.js";
 export { findSchemaFiles } from "./project/files.js";
 export { findProject, lockOf, type Project } from "./project/project.js";
-export { isReason } from "./project/reason.js";
+export { affectsOutput } from "./project/affects-output.js";
 export { type ProjectOptions, runProject, type SchemaRun } from "./project/run-project.js";

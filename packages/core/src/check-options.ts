@@ -23,6 +23,23 @@ export function checkOptions<Options extends object>(
   throw new TypeError(`${where} takes a list of routers: routers: [createOrdersRouter(handlers)]`);
 }
 
+/**
+ * Returns `call` as a function that first checks the options which are its argument number `at`, counted from 0: for the entries of
+ * development builds, whose functions are those of pages but for this check.
+ */
+export function checked<Call extends (...given: never[]) => unknown, const At extends number>(
+  where: string,
+  call: Call,
+  at: At,
+  names: OptionNames<NonNullable<Parameters<Call>[At]>>,
+): Call {
+  const withCheck = (...given: Parameters<Call>): unknown => {
+    if (given[at] !== undefined) checkOptions(where, given[at] as NonNullable<Parameters<Call>[At]>, names);
+    return call(...(given as never[]));
+  };
+  return withCheck as Call;
+}
+
 /** Checks the members of `given`, whose own name and a dot is `path`, and of what is inside. */
 function checkNames(where: string, path: string, given: object, names: object, all: object): void {
   for (const [name, value] of Object.entries(given)) {

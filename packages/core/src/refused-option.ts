@@ -10,7 +10,7 @@ interface AbleTransport {
   readonly abilities: object;
 }
 
-/** What options of a client's session need, whatever the platform. */
+/** Needs of the options of a client's session, whatever the platform. */
 export const SESSION_NEEDS: readonly OptionNeed[] = [
   [
     "proof",

@@ -1,6 +1,7 @@
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import { RpcError } from "@quicrpc/core";
 import type { Caller } from "@quicrpc/core/generated";
+import { checkOptions } from "@quicrpc/core/transport";
 import {
   type ExtensionAnswer,
   type ExtensionHost,
@@ -12,7 +13,7 @@ import { toolsOfRouter } from "./router-tools.js";
 import { RunningCalls, SESSION_FIELD } from "./running-calls.js";
 import type { Tool } from "./tool.js";
 import { isObject } from "./tool-schema.js";
-import { createToolServer, type ToolServerInfo } from "./tool-server.js";
+import { createToolServer, TOOL_SERVER_OPTIONS, type ToolServerInfo } from "./tool-server.js";
 
 /** Options of `mcp`. */
 export interface McpOptions extends Omit<Partial<ToolServerInfo>, "name" | "version"> {
@@ -28,7 +29,9 @@ export interface McpOptions extends Omit<Partial<ToolServerInfo>, "name" | "vers
  * Serves the methods that are marked in their schema's `meta.mcp` as tools, over streamable HTTP: for `extensions` of
  * `createFetchHandler`. Each call of a tool is a call over HTTP to the same handler, with the headers of the client's request.
  */
-export function mcp({ path = "/mcp", ...info }: McpOptions = {}): HttpExtension {
+export function mcp(options: McpOptions = {}): HttpExtension {
+  checkOptions("mcp()", options, { ...TOOL_SERVER_OPTIONS, path: true });
+  const { path = "/mcp", ...info } = options;
   return { path, start: (host) => serveTools({ name: "quicrpc", version: "0.0.0", ...info }, host) };
 }
 

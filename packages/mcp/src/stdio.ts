@@ -1,8 +1,9 @@
 import { type ServeStdioOptions, serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { CallOptions } from "@quicrpc/core";
 import type { Caller } from "@quicrpc/core/generated";
+import { checkOptions, type OptionNames } from "@quicrpc/core/transport";
 import { reflectedTools } from "./reflected-tools.js";
-import { createToolServer, type ToolServerInfo } from "./tool-server.js";
+import { createToolServer, TOOL_SERVER_OPTIONS, type ToolServerInfo } from "./tool-server.js";
 
 /** Options of `serveToolsOverStdio`. */
 export interface StdioOptions extends ToolServerInfo {
@@ -16,6 +17,14 @@ export interface StdioOptions extends ToolServerInfo {
   readonly onError?: (error: Error) => void;
 }
 
+const OPTIONS: OptionNames<StdioOptions> = {
+  ...TOOL_SERVER_OPTIONS,
+  maxResultBytes: true,
+  onError: true,
+  reflection: true,
+  transport: true,
+};
+
 const DEFAULT_RESULT_BYTES = 4 * 1024 * 1024;
 
 /**
@@ -24,8 +33,10 @@ const DEFAULT_RESULT_BYTES = 4 * 1024 * 1024;
  */
 export async function serveToolsOverStdio(
   caller: Caller,
-  { reflection, maxResultBytes = DEFAULT_RESULT_BYTES, transport, onError, ...info }: StdioOptions,
+  options: StdioOptions,
 ): Promise<{ readonly tools: readonly string[]; close(): Promise<void> }> {
+  checkOptions("serveToolsOverStdio()", options, OPTIONS);
+  const { reflection, maxResultBytes = DEFAULT_RESULT_BYTES, transport, onError, ...info } = options;
   const tools = await reflectedTools(caller, reflection);
   const serving = serveStdio(() => createToolServer(info, tools, { caller, maxBytes: maxResultBytes }), {
     ...(transport !== undefined && { transport }),

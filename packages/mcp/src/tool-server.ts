@@ -1,4 +1,5 @@
 import { ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/server";
+import type { OptionNames } from "@quicrpc/core/transport";
 import { callTool, type ToolCalls } from "./call-tool.js";
 import type { Tool } from "./tool.js";
 
@@ -13,6 +14,14 @@ export interface ToolServerInfo {
   /** How the tools are used together, for the model. Default: none. */
   readonly instructions?: string;
 }
+
+/** Names of the options that say how a server of tools calls itself. */
+export const TOOL_SERVER_OPTIONS: OptionNames<ToolServerInfo> = {
+  instructions: true,
+  name: true,
+  title: true,
+  version: true,
+};
 
 /** Makes the server of one request, or of one connection: it lists `tools`, and calls them. */
 export function createToolServer(

@@ -5,6 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { randomUUID } from "node:crypto";
 import { RpcError } from "@quicrpc/core";
 import type { DescribedBlob, ReadBlobOptions, ReceivedBlob } from "@quicrpc/core/blobs";
+import { checkOptions, type OptionNames } from "@quicrpc/core/transport";
 import { type PartOptions, savePart } from "./blob-parts.js";
 
 /** Bytes of one read of a file. */
@@ -22,10 +23,18 @@ export interface SaveBlobOptions extends Omit<ReadBlobOptions, "after"> {
   readonly resume?: boolean | PartOptions;
 }
 
+const FILE_BLOB: OptionNames<FileBlobOptions> = { id: true, name: true, onProgress: true, type: true };
+const SAVE_BLOB: OptionNames<SaveBlobOptions> = {
+  onProgress: true,
+  resume: { maxAgeMs: true, maxPartBytes: true, maxParts: true },
+  signal: true,
+};
+
 /**
  * A file as a blob to send, by its path. It is read as its receiver takes it, and fails where it is changed meanwhile. Rejects where there is no such file.
  */
 export async function fileBlob(path: string, options: FileBlobOptions = {}): Promise<DescribedBlob> {
+  checkOptions("fileBlob()", options, FILE_BLOB);
   const { size: length, mtimeMs } = await stat(path);
   const requireUnchanged = async (): Promise<void> => {
     const now = await stat(path);
@@ -48,8 +57,10 @@ export async function fileBlob(path: string, options: FileBlobOptions = {}): Pro
 export async function saveBlob(
   blob: ReceivedBlob,
   path: string,
-  { resume = false, ...options }: SaveBlobOptions = {},
+  given: SaveBlobOptions = {},
 ): Promise<void> {
+  checkOptions("saveBlob()", given, SAVE_BLOB);
+  const { resume = false, ...options } = given;
   if (resume !== false) return savePart(blob, path, options, resume === true ? {} : resume);
   const partial = `${path}.${randomUUID()}.part`;
   // Opened before the transfer: a stream that opens it by itself may do so after its failure, and leave the file behind.

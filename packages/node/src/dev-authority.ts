@@ -2,6 +2,7 @@ import { createPrivateKey, randomUUID, X509Certificate } from "node:crypto";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { hostname, userInfo } from "node:os";
 import { join } from "node:path";
+import { checkOptions } from "@quicrpc/core/transport";
 import { cacheDirectory, splitPem } from "./dev-files.js";
 
 /** An authority of this user's, for development, that browsers may be told to trust. */
@@ -42,6 +43,7 @@ interface KeptAuthority extends DevAuthority {
  * has its certificates signed by it. Its key is in the folder, and its certificate names the hosts that it is good for.
  */
 export async function devAuthority(options: DevAuthorityOptions = {}): Promise<DevAuthority> {
+  checkOptions("devAuthority()", options, { directory: true, hosts: true });
   const { directory = cacheDirectory() } = options;
   const hosts = [...new Set([...DEV_HOSTS, ...(options.hosts ?? [])])];
   const kept = await readAuthority(directory);
@@ -61,6 +63,7 @@ export async function devAuthority(options: DevAuthorityOptions = {}): Promise<D
 export async function keptDevAuthority(
   options: Pick<DevAuthorityOptions, "directory"> = {},
 ): Promise<DevAuthority | undefined> {
+  checkOptions("keptDevAuthority()", options, { directory: true });
   const kept = await readKept(options.directory ?? cacheDirectory());
   return kept && shown(kept);
 }

@@ -2,6 +2,7 @@ import {
   checkOptions,
   combineRouters,
   createCallerSession,
+  createSession,
   type Credentials,
   type OptionNames,
   publicUrl,
@@ -9,7 +10,7 @@ import {
   SESSION_OPTIONS,
   withCredentials,
 } from "@quicrpc/core/transport";
-import { createSession, interceptCaller, type Interceptor, type Session, type SessionOptions } from "@quicrpc/core";
+import { interceptCaller, type Interceptor, type Session, type SessionOptions } from "@quicrpc/core";
 import { DEFAULT_TRANSPORT, type QuicSession, type TransportOptions } from "@quicrpc/quic";
 import { inTurn } from "./dial/turns.js";
 import { heldWhileEarly } from "./early-data.js";

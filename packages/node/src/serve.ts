@@ -5,6 +5,7 @@ import {
   checkOptions,
   type CloseOptions,
   combineRouters,
+  createSession,
   errorHook,
   type ErrorHook,
   guarded,
@@ -15,7 +16,6 @@ import {
   type Unacknowledged,
 } from "@quicrpc/core/transport";
 import {
-  createSession,
   DEFAULT_LIMITS,
   interceptRouter,
   type Limits,

@@ -5,6 +5,15 @@ import { invalidOption, QuicError } from "./errors.js";
 import type { HttpRequest } from "./http-request.js";
 import { DEFAULT_WEB_TRANSPORT_SESSIONS, type ListenTransportOptions, transportNumbers } from "./limits.js";
 import { unwrap } from "./native.js";
+import {
+  BIND_OPTIONS,
+  checkOptions,
+  CONNECT_OPTIONS,
+  LISTEN_OPTIONS,
+  REBIND_OPTIONS,
+  SERVER_TLS_OPTIONS,
+  WEB_TRANSPORT_OPTIONS,
+} from "./option-names.js";
 import { type CloseInfo, encodeReason, type QuicSession, type SocketAddress } from "./session.js";
 import { type EndpointStats, endpointStats } from "./stats.js";
 import { encodeServerTls, type ServerTlsOptions } from "./tls-options.js";
@@ -80,6 +89,7 @@ export class Endpoint {
 
   /** Binds the socket. Throws `QuicError` with the system's code, such as `EADDRINUSE`. */
   static bind(options: BindOptions = {}): Endpoint {
+    checkOptions("Endpoint.bind()", options, BIND_OPTIONS);
     const engine = new Engine(engineOptions(options));
     engine.onError = options.onError;
     return new Endpoint(engine);
@@ -106,6 +116,7 @@ export class Endpoint {
     if (this.#listening) {
       throw new QuicError({ source: "usage", code: "ERR_QUIC_LISTENING", message: "the endpoint already listens" });
     }
+    checkOptions("Endpoint.listen()", options, LISTEN_OPTIONS);
     const { alpn = [], webTransport, onHttpRequest } = options;
     if (onHttpRequest !== undefined && webTransport === undefined) {
       throw invalidOption("onHttpRequest needs webTransport, with which HTTP/3 is spoken");
@@ -136,6 +147,7 @@ export class Endpoint {
     if (!this.#listening) {
       throw new QuicError({ source: "usage", code: "ERR_QUIC_NOT_LISTENING", message: "the endpoint does not listen" });
     }
+    checkOptions("Endpoint.updateTls()", options, SERVER_TLS_OPTIONS);
     unwrap(this.#engine.native.updateTls(encodeServerTls(this.#alpn, options)));
   }
 
@@ -149,12 +161,14 @@ export class Endpoint {
       const message = "a listening endpoint cannot rebind: QUIC lets only clients change their address";
       throw new QuicError({ source: "usage", code: "ERR_QUIC_LISTENING", message });
     }
+    checkOptions("Endpoint.rebind()", options, REBIND_OPTIONS);
     this.#engine.rebind(addressOf(options.host), portOf(options.port));
   }
 
   /** Dials from this endpoint's socket. Every address of the host is tried. */
   async connect(options: ConnectOptions): Promise<QuicSession> {
     this.#assertOpen();
+    checkOptions("connect()", options, CONNECT_OPTIONS);
     return dial(this.#engine, options);
   }
 
@@ -164,6 +178,7 @@ export class Endpoint {
    */
   async connectWebTransport(url: string | URL, options: WebTransportConnectOptions = {}): Promise<WebTransportSession> {
     this.#assertOpen();
+    checkOptions("connectWebTransport()", options, WEB_TRANSPORT_OPTIONS);
     return dialWebTransport(this.#engine, url, options);
   }
 

@@ -4,6 +4,7 @@ import { addressOf, flagOf, type GroupMember, portOf, type SteeredMember } from 
 import { type ConnectionIdOptions, packConnectionIds } from "./connection-ids.js";
 import { invalidOption, QuicError } from "./errors.js";
 import { loadNative, unwrap } from "./native.js";
+import { checkOptions, INHERITED_PORT_OPTIONS, PORT_GROUP_OPTIONS } from "./option-names.js";
 
 /** Options of `PortGroup.bind`. */
 export interface PortGroupOptions {
@@ -63,7 +64,9 @@ export class PortGroup {
   }
 
   /** Binds the port. Throws `QuicError` with the system's code, such as `EADDRINUSE`, and `ERR_QUIC_INVALID_OPTION` where the kernel shall steer and cannot. */
-  static bind({ host, port, places, connectionIds, steering }: PortGroupOptions): PortGroup {
+  static bind(options: PortGroupOptions): PortGroup {
+    checkOptions("PortGroup.bind()", options, PORT_GROUP_OPTIONS);
+    const { host, port, places, connectionIds, steering } = options;
     const ids = packConnectionIds(connectionIds);
     const native = loadNative();
     const address = new TextEncoder().encode(addressOf(host));
@@ -98,7 +101,9 @@ export class PortGroup {
    * follows the other. New clients go where they went before until `accept` is called. Linux only. Throws `QuicError`: `EADDRINUSE` where
    * other processes have so many places that too few are left.
    */
-  static inherit({ descriptors: given, places = 1, connectionIds }: InheritedPortOptions): PortGroup {
+  static inherit(options: InheritedPortOptions): PortGroup {
+    checkOptions("PortGroup.inherit()", options, INHERITED_PORT_OPTIONS);
+    const { descriptors: given, places = 1, connectionIds } = options;
     const ids = packConnectionIds(connectionIds);
     const descriptors = [...given];
     if (descriptors.some((descriptor) => taken.has(descriptor))) {

@@ -1,6 +1,7 @@
 import { connectWebTransport } from "./connect.js";
 import { Datagrams } from "./datagrams.js";
 import { QuicError, WebTransportError } from "./errors.js";
+import { WEB_TRANSPORT_OPTIONS } from "./option-names.js";
 import type { CloseInfo } from "./session.js";
 import type { QuicStream } from "./stream.js";
 import type { WebTransportStats } from "./stats.js";
@@ -40,7 +41,10 @@ export class WebTransport {
   /** Throws `SyntaxError` for a URL that is none, or not https, or has a fragment. */
   constructor(url: string | URL, options: WebTransportOptions = {}) {
     checkUrl(url);
-    const { serverCertificateHashes, requireUnreliable: _, congestionControl: __, signal, ...rest } = options;
+    const { serverCertificateHashes, signal } = options;
+    // As browsers do, passes over members that it does not know.
+    const known = Object.entries(options).filter(([name]) => Object.hasOwn(WEB_TRANSPORT_OPTIONS, name));
+    const rest: WebTransportConnectOptions = Object.fromEntries(known);
     const tls = { ...rest.tls, ...(serverCertificateHashes !== undefined && { serverCertificateHashes }) };
     const giveUp = signal === undefined ? this.#giveUp.signal : AbortSignal.any([signal, this.#giveUp.signal]);
     this.#session = connectWebTransport(url, { ...rest, tls, signal: giveUp, datagrams: this.datagrams }).then(

@@ -1,4 +1,5 @@
 import { RpcError } from "@quicrpc/core";
+import { checkOptions } from "@quicrpc/core/transport";
 import type { HttpExtension } from "@quicrpc/http";
 import { originsOf, type PageFile, type PageRoute, pageDocument, pageFile } from "./assets.js";
 
@@ -20,7 +21,9 @@ export interface StudioOptions {
  * `@quicrpc/services`, which tells it what there is. It is given to whom `authenticate` takes for a caller of
  * `quicrpc.v1.Reflection/describe`. Whoever has it may make every call that they could make without it, and no more.
  */
-export function studio({ path = "/studio", title = "Services", connect }: StudioOptions = {}): HttpExtension {
+export function studio(options: StudioOptions = {}): HttpExtension {
+  checkOptions("studio()", options, { connect: true, path: true, title: true });
+  const { path = "/studio", title = "Services", connect } = options;
   return {
     path,
     start: ({ prefix }) => {

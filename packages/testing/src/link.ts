@@ -1,5 +1,6 @@
 import { isIPv6 } from "node:net";
-import type { Conditions } from "./conditions.js";
+import type { OptionNames } from "@quicrpc/core/transport";
+import { type Conditions, FAIR } from "./conditions.js";
 
 /** Where a link leads, and by which network. */
 export interface LinkOptions {
@@ -12,6 +13,14 @@ export interface LinkOptions {
   /** How the network is at first. Default: fair. */
   readonly conditions?: Partial<Conditions>;
 }
+
+/** Names of the options of a link. */
+export const LINK_OPTIONS: OptionNames<LinkOptions> = {
+  conditions: FAIR,
+  listen: { host: true, port: true },
+  seed: true,
+  target: { host: true, port: true },
+};
 
 /** The way to one port of a server: packets that clients send to its port arrive at the server's, or do not, as its conditions say. */
 export interface Link {

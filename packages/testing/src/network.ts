@@ -1,5 +1,6 @@
+import { checkOptions, type OptionNames } from "@quicrpc/core/transport";
 import type { Conditions } from "./conditions.js";
-import type { Link, LinkOptions } from "./link.js";
+import { type Link, LINK_OPTIONS, type LinkOptions } from "./link.js";
 import { openTcpLink } from "./tcp-link.js";
 import { openUdpLink } from "./udp-link.js";
 
@@ -21,11 +22,15 @@ export interface NetworkOptions extends LinkOptions {
   readonly outages?: Outages | undefined;
 }
 
+const OPTIONS: OptionNames<NetworkOptions> = { ...LINK_OPTIONS, outages: { everyMs: true, offlineMs: true } };
+
 /**
  * Passes on what clients send to one port, by UDP and by TCP, to the server's port of the same number for both, over a network that a test makes bad.
  * Rejects where the port is taken.
  */
-export async function openNetwork({ outages, ...options }: NetworkOptions): Promise<Link> {
+export async function openNetwork(given: NetworkOptions): Promise<Link> {
+  checkOptions("openNetwork()", given, OPTIONS);
+  const { outages, ...options } = given;
   if (outages !== undefined && !(outages.offlineMs > 0 && outages.offlineMs < (outages.everyMs ?? OUTAGES_EVERY_MS))) {
     throw new TypeError("outages have an offlineMs above 0 and below their everyMs");
   }

@@ -6,7 +6,7 @@ import {
   observed,
   RpcError,
 } from "@quicrpc/core";
-import { fullName } from "@quicrpc/core/transport";
+import { checkOptions, fullName } from "@quicrpc/core/transport";
 import { type Json, toJson } from "./recorded-values.js";
 import type { Field, RecordedCall, Step } from "./recording.js";
 
@@ -31,7 +31,9 @@ export interface CallRecorder {
  * Records what calls carry, as their caller sees it: `interceptCaller(connection, [recorder.interceptor])`, over any kind of session. Calls whose messages
  * have blobs are refused.
  */
-export function recordCalls({ maxLength = 16 * 1024 * 1024 }: RecordOptions = {}): CallRecorder {
+export function recordCalls(options: RecordOptions = {}): CallRecorder {
+  checkOptions("recordCalls()", options, { maxLength: true });
+  const { maxLength = 16 * 1024 * 1024 } = options;
   const calls: RecordedCall[] = [];
   let length = 0;
   const hasRoom: HasRoom = (json) => (length += JSON.stringify(json).length) <= maxLength;

@@ -1,5 +1,5 @@
 import { createSession, type Session, type SessionOptions } from "@quicrpc/core";
-import { createMemoryPair } from "@quicrpc/core/transport";
+import { checkOptions, createMemoryPair, SESSION_OPTIONS } from "@quicrpc/core/transport";
 
 /** Both ends of one session. */
 export interface SessionPair {
@@ -22,6 +22,7 @@ export interface SessionPairOptions<Context = unknown> {
  * fake timers, which no I/O is in the way of.
  */
 export function createSessionPair<Context = unknown>(options: SessionPairOptions<Context>): SessionPair {
+  checkOptions("createSessionPair()", options, { server: SESSION_OPTIONS, client: SESSION_OPTIONS });
   const [near, far] = createMemoryPair();
   const server = createSession(far, options.server);
   const client = createSession(near, { peer: "this process", ...options.client });

@@ -1,9 +1,10 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { checkOptions } from "@quicrpc/core/transport";
 import { completeConditions, type Conditions } from "./conditions.js";
 import { DelayLine } from "./delay-line.js";
 import { Direction } from "./direction.js";
-import { damaged, type Link, type LinkOptions, listenOf, MAX_CLIENTS, targetOf } from "./link.js";
+import { damaged, type Link, LINK_OPTIONS, type LinkOptions, listenOf, MAX_CLIENTS, targetOf } from "./link.js";
 import { randomNumbers } from "./random.js";
 
 /** Bytes of a packet of TCP on most networks. */
@@ -11,6 +12,7 @@ const SEGMENT = 1448;
 
 /** Passes the bytes of TCP connections on to a server's port and back, over a network that a test makes bad. */
 export async function openTcpLink(options: LinkOptions): Promise<Link> {
+  checkOptions("openTcpLink()", options, LINK_OPTIONS);
   const link = new TcpLink(options);
   await link.open();
   return link;

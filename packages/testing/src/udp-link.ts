@@ -1,11 +1,13 @@
 import { createSocket, type RemoteInfo, type Socket } from "node:dgram";
 import { once } from "node:events";
+import { checkOptions } from "@quicrpc/core/transport";
 import { completeConditions, type Conditions } from "./conditions.js";
 import { DelayLine } from "./delay-line.js";
 import { Direction } from "./direction.js";
 import {
   damaged,
   type Link,
+  LINK_OPTIONS,
   type LinkOptions,
   listenOf,
   MAX_CLIENTS,
@@ -17,6 +19,7 @@ import { randomNumbers } from "./random.js";
 
 /** Passes the packets of UDP on to a server's port and back, over a network that a test makes bad. */
 export async function openUdpLink(options: LinkOptions): Promise<Link> {
+  checkOptions("openUdpLink()", options, LINK_OPTIONS);
   const link = new UdpLink(options);
   await link.open();
   return link;

@@ -1,4 +1,5 @@
-import { isReason, removeStale, runProject, type SchemaRun, writeGenerated } from "@quicrpc/codegen";
+import { affectsOutput, removeStale, runProject, type SchemaRun, writeGenerated } from "@quicrpc/codegen";
+import { checkOptions, type OptionNames } from "@quicrpc/core/transport";
 import type { Plugin, ViteDevServer } from "vite";
 import { certificateModule, type CertificateOptions, VIRTUAL } from "./certificate.js";
 import { errorOf, PLUGIN } from "./overlay.js";
@@ -13,6 +14,12 @@ export interface QuicrpcOptions {
   readonly certificate?: CertificateOptions;
 }
 
+const OPTIONS: OptionNames<QuicrpcOptions> = {
+  certificate: { directory: true, hosts: true },
+  config: true,
+  generate: true,
+};
+
 /** Changes within this time are one: editors write a file in several steps, and git writes many files. */
 const SETTLE_MS = 50;
 const RESOLVED = `\0${VIRTUAL}`;
@@ -21,7 +28,9 @@ const RESOLVED = `\0${VIRTUAL}`;
  * Generates code from schemas before Vite builds or serves, and again whenever one changes; a mistake is shown in the page, at its line. Gives
  * pages the hash of the development certificate, as `serverCertificateHashes` of "virtual:quicrpc".
  */
-export function quicrpc({ config, generate = true, certificate = {} }: QuicrpcOptions = {}): Plugin {
+export function quicrpc(options: QuicrpcOptions = {}): Plugin {
+  checkOptions("quicrpc()", options, OPTIONS);
+  const { config, generate = true, certificate = {} } = options;
   let root = process.cwd();
   let isDevelopment = false;
   const run = async (): Promise<SchemaRun> => {
@@ -96,7 +105,7 @@ async function keepGenerated(
   };
   await start();
   watcher.on("all", (event, path) => {
-    if (last !== undefined && isReason(event, path, last)) settle();
+    if (last !== undefined && affectsOutput(event, path, last)) settle();
   });
   watcher.on("close", () => {
     isClosed = true;

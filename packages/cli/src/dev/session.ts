@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from "node:fs";
 import { relative } from "node:path";
-import { isReason, removeStale, runProject, type SchemaRun, writeGenerated } from "@quicrpc/codegen";
+import { affectsOutput, removeStale, runProject, type SchemaRun, writeGenerated } from "@quicrpc/codegen";
 import { devCertificate } from "@quicrpc/node";
 import { type DescribedNetwork, parseNetwork } from "@quicrpc/testing";
 import { colorsFor, formatDiagnostics } from "../report.js";
@@ -71,14 +71,14 @@ export class DevSession {
 
   private matters(change: Change): boolean {
     const { last, program } = this;
-    if (last === undefined || isReason(change.event, change.path, last)) return true;
+    if (last === undefined || affectsOutput(change.event, change.path, last)) return true;
     if (last.files.some((file) => file.path === change.path)) return false;
     // What the program has not loaded, such as a page, is none of its business; where it does not tell what it has, all is.
     return program === undefined || program.files.size === 0 || program.files.has(realPath(change.path));
   }
 
   private async change(changes: readonly Change[]): Promise<void> {
-    if (this.last === undefined || changes.some(({ event, path }) => isReason(event, path, this.last as SchemaRun))) {
+    if (this.last === undefined || changes.some(({ event, path }) => affectsOutput(event, path, this.last as SchemaRun))) {
       this.last = await this.generate();
       // The server of the last good schema goes on meanwhile.
       if (this.last.diagnostics.length > 0) return;

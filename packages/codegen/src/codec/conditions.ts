@@ -13,12 +13,12 @@ export type PatternName = (regex: RegExp, format: string) => string;
 /** Conditions that must all hold. */
 type Condition = readonly string[];
 
-/** Statements that give up where the value `name` is a misfit, beside what its reader and writer see to. */
+/** Statements that leave the value `name` to its shape where it is a misfit, by checks that its reader and writer do not make themselves. */
 export function refuseMisfit(node: CodecNode, name: string, patternName: PatternName): Layout[] {
   return refuse(misfitConditions(node, name, patternName));
 }
 
-/** Statements that give up where the size of a container is out of bounds. */
+/** Statements that leave a container to its shape where its size is out of bounds. */
 export function refuseSize(checks: readonly CheckNode[], size: string): Layout[] {
   return refuse(sizeConditions(checks, size));
 }

@@ -22,6 +22,7 @@ interface PassedOn {
 
 const known = new WeakMap<SourceFile, ModuleNames>();
 
+/** The names of a module, which are looked for once. */
 export function namesOf(file: SourceFile): ModuleNames {
   const names = known.get(file) ?? findNames(file);
   known.set(file, names);

@@ -74,12 +74,12 @@ export class Target<S extends Session> implements PoolTarget<S> {
     return this.ejectedUntil === undefined ? "ready" : "ejected";
   }
 
-  /** Not dialled yet. */
+  /** Whether none of its sessions has been dialled yet. */
   get idle(): boolean {
     return this.states.every(({ status }) => status === "idle");
   }
 
-  /** It was tried, and takes no calls now. */
+  /** Whether it was dialled, and takes no calls now. */
   get failing(): boolean {
     return this.slots.every((slot) => slot.failing);
   }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { checkOptions } from "../check-options.js";
 import { BLOB, type BlobRules } from "./blob-code.js";
 
 /** Options of `blob`. */
@@ -23,7 +24,9 @@ export type BlobSchema = z.ZodTuple<Reference> | z.ZodTuple<[...Reference, z.Zod
  * Declares a field that is a blob: a file or another sequence of bytes, of any length, beside the other fields of an input or output. It travels on a stream
  * of its own when its receiver reads it. The field is one of the object that is the whole message, and may be `optional`.
  */
-export function blob({ maxBytes, digest, resumable }: BlobOptions = {}): BlobSchema {
+export function blob(options: BlobOptions = {}): BlobSchema {
+  checkOptions("blob()", options, { digest: true, maxBytes: true, resumable: true });
+  const { maxBytes, digest, resumable } = options;
   if (maxBytes !== undefined && !(Number.isSafeInteger(maxBytes) && maxBytes > 0)) {
     throw new TypeError(`blob({ maxBytes }) takes a positive integer, not ${String(maxBytes)}`);
   }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { checkOptions } from "../check-options.js";
 import type { MethodMeta } from "./meta.js";
 import type { Schema, StreamSchema } from "./schema.js";
 import { rpc, type RpcSchema } from "./service.js";
@@ -65,7 +66,9 @@ export function topic<
   message: Message,
   options?: Options,
 ): TopicSchema<Pattern, Message, Options extends { readonly history: true } ? true : false> {
-  const { priority, meta, history = false }: TopicSchemaOptions = options ?? {};
+  const given: TopicSchemaOptions = options ?? {};
+  checkOptions("topic()", given, { history: true, meta: true, priority: true });
+  const { priority, meta, history = false } = given;
   checkPattern(pattern);
   const parameter = (): z.ZodString => z.string().min(1).max(MAX_PARAMETER_LENGTH);
   const parameters = Object.fromEntries(

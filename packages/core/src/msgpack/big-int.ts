@@ -3,7 +3,7 @@
  * square.
  */
 export const MAX_BIGINT_DIGITS = 2500;
-/** Bytes that such a bigint takes in two's complement. */
+/** Bytes of a bigint of `MAX_BIGINT_DIGITS` in two's complement, and a few more. */
 const MAX_BIGINT_BYTES = 1040;
 
 /** Throws `RangeError` for a bigint of too many digits. */
@@ -21,6 +21,7 @@ export function bigIntOf(bytes: Uint8Array): bigint {
   return BigInt.asIntN(bytes.length * 8, BigInt(hex));
 }
 
+/** The error of a bigint that is larger than codecs take. */
 export function tooManyDigits(): RangeError {
   return new RangeError(`a bigint has more than ${MAX_BIGINT_DIGITS} digits`);
 }

@@ -7,7 +7,11 @@ export interface RecordsFormat {
   unpack(bytes: Uint8Array, start: number, end: number): unknown;
 }
 
-/** @param structures keys of records that both sides know; others are written with their records */
+/**
+ * Makes the format.
+ *
+ * @param structures keys of records that both sides know; others are written with their records
+ */
 export function recordsFormat(structures: readonly (readonly string[])[]): RecordsFormat {
   const recordsPackr = new Packr({
     // Not as `structures`: only what was loaded is safe from a message that defines another in its place.

@@ -6,7 +6,7 @@ import type { ErrorHook } from "./dispatch.js";
 import { printable } from "./log-error.js";
 import type { MethodTable } from "./router.js";
 
-/** Tells the error hook of answers that the peer could not read: once of each method in a session. */
+/** Reports answers that the peer could not read to the error hook: for each method once in a session. */
 export class MisfitNotices {
   private readonly table: MethodTable<never>;
   private readonly onError: ErrorHook;

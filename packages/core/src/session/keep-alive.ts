@@ -11,7 +11,7 @@ export interface KeepAliveOptions {
 const DEFAULT_INTERVAL_MS = 15_000;
 const DEFAULT_TIMEOUT_MS = 20_000;
 
-/** Pings a silent peer, and gives it up when it stays silent. One timer, however busy the session is. */
+/** Pings a silent peer, and reports it as lost when it stays silent. Has one timer, however busy the session is. */
 export class KeepAlive {
   private readonly channel: Channel;
   private readonly intervalMs: number;

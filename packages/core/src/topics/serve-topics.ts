@@ -1,3 +1,4 @@
+import { checkOptions, type OptionNames } from "../check-options.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import type { MessageCodec } from "../contract/codec.js";
 import { topicMethodNames } from "../contract/service.js";
@@ -64,6 +65,8 @@ export interface ServedTopics<Context = unknown> {
 type AnyTopic = Topic<object, object, unknown>;
 type AnyTopicOptions = TopicOptions<Readonly<Record<string, unknown>>>;
 
+const TOPIC: OptionNames<AnyTopicOptions> = { authorize: true, slow: true };
+
 /** Makes the topics of a service. `patterns` and `options` are by the topics' names. Generated code calls it. */
 export function serveTopics<Served extends ServedTopics<never>>(
   methods: Readonly<Record<string, AnyMethod>>,
@@ -72,6 +75,7 @@ export function serveTopics<Served extends ServedTopics<never>>(
   options: object,
 ): Served {
   const hub = hubOf(topics);
+  checkOptions("serveTopics()", options, Object.fromEntries(Object.keys(patterns).map((name) => [name, TOPIC])));
   const handlers = new Map<string, BoundMethod>();
   const served: Record<string, AnyTopic> = {};
   for (const [name, pattern] of Object.entries(patterns)) {

@@ -177,7 +177,7 @@ export class TopicHub implements Topics {
     return subscription;
   }
 
-  /** Has those for whom most waits lose it, until there is some room: so that it is looked for rarely. */
+  /** Drops the messages of the subscribers for whom most bytes wait, until a sixteenth of the limit is free: sorting them is rarely needed then. */
   private relieve(): void {
     const { held } = this;
     const most = this.limits.maxHeldBytes * KEPT_SHARE;

@@ -1,3 +1,4 @@
+import { checkOptions } from "../check-options.js";
 import { MemoryBudget } from "../memory-budget.js";
 import type { Frame } from "../wire/frame.js";
 import { FrameReader } from "../wire/reader.js";
@@ -32,8 +33,10 @@ const MAX_FRAME = 4 * 1024 * 1024;
 export function tapFrames(
   session: DirectSession,
   onFrame: (tapped: TappedFrame) => void,
-  { prefix = new Uint8Array(0) }: TapOptions = {},
+  options: TapOptions = {},
 ): DirectSession {
+  checkOptions("tapFrames()", options, { prefix: true });
+  const { prefix = new Uint8Array(0) } = options;
   let streams = 0;
   const tap = <S extends DirectStream>(stream: S, isOpener: boolean): S => {
     const number = streams++;

@@ -16,7 +16,7 @@ export interface Greeting {
 
 /** Options of `receiveGreeting`. */
 export interface GreetingOptions {
-  /** As the session's own. Default: none. */
+  /** Bytes that each stream of calls begins with, as the option `prefix` of the session. Default: none. */
   readonly prefix?: Uint8Array;
   /** Limits. `maxGreetingBytes` counts, and `maxHandshakeMs`, of which a client has half. Default: `DEFAULT_LIMITS`. */
   readonly limits?: Partial<Limits>;

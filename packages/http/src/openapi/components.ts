@@ -64,11 +64,12 @@ export class Components {
   }
 }
 
+/** A reference to the schema of this name. */
 export function referenceTo(name: string): { readonly $ref: string } {
   return { $ref: PREFIX + name };
 }
 
-/** `shop.v1.Shop` to `ShopV1Shop`, `get_all` to `GetAll`. */
+/** Converts a name to Pascal case: `shop.v1.Shop` to `ShopV1Shop`, `get_all` to `GetAll`. */
 export function pascal(name: string): string {
   return name
     .split(/[^A-Za-z0-9]+/)

@@ -1,4 +1,5 @@
 import { RpcError } from "@quicrpc/core";
+import { checkOptions } from "@quicrpc/core/transport";
 import type { HttpExtension } from "./extension.js";
 
 /** Options of `docsPage`. */
@@ -27,7 +28,9 @@ const POLICY = [
  * Serves a page for people that shows `/openapi.json` and makes calls: for `extensions` of `createFetchHandler`, beside `openApi`. It is given to
  * whom the document is given to.
  */
-export function docsPage({ script, path = "/docs", title = "Services" }: DocsPageOptions): HttpExtension {
+export function docsPage(options: DocsPageOptions): HttpExtension {
+  checkOptions("docsPage()", options, { path: true, script: true, title: true });
+  const { script, path = "/docs", title = "Services" } = options;
   let text: Promise<string> | undefined;
   return {
     path,

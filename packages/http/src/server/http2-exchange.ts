@@ -208,7 +208,7 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
     if (this.request.state.state !== HALF_CLOSED_REMOTE) this.request.close(NO_ERROR);
   }
 
-  /** What still comes of a request that was answered before its end is dropped for a while. */
+  /** Drops the rest of a request that was answered before its end, for a while. */
   private endRequest(): void {
     if (this.closed) return;
     // Of one that was taken no more comes: Node resets a stream that sends more than its length.

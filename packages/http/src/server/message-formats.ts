@@ -25,7 +25,7 @@ const FORMATS: ReadonlyMap<string, MessageFormat> = new Map<string, MessageForma
 /** JSON, the format of errors where a request names none. */
 export const JSON_FORMAT: MessageFormat = FORMATS.get("json") as MessageFormat;
 
-/** The format of a name; undefined where it is not known. */
+/** The format that content types call `name`; undefined where there is none. */
 export function formatNamed(name: string): MessageFormat | undefined {
   return FORMATS.get(name);
 }

@@ -105,7 +105,7 @@ export class Routes<Context> {
   }
 }
 
-/** What is no answer of a method's is kept by no cache: the same URL is answered otherwise to who asks otherwise, or later. */
+/** Header fields of answers that no method gave. No cache keeps them: another request to the same URL may be answered otherwise. */
 const NOT_KEPT = { "cache-control": "no-store" } as const;
 
 /** The request's match; or that it was answered, or is to be answered with how to call the method. */

@@ -22,7 +22,7 @@ export class UnaryCall extends HttpCall {
     throw new TypeError("the method does not stream its output");
   }
 
-  /** Goes with the result. */
+  /** Does nothing: metadata goes with the result. */
   sendMetadata(): void {}
 
   protected sendResult(value: unknown): void {

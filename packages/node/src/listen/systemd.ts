@@ -88,7 +88,7 @@ function portsOf(name: string, path: string, sockets: readonly PassedSocket[]): 
   });
 }
 
-/** Throws `TypeError` where there are none. */
+/** The sockets that systemd has passed to this process. Throws `TypeError` where there are none. */
 export function passedSockets(): readonly PassedSocket[] {
   const { LISTEN_FDS: count, LISTEN_PID: pid, LISTEN_FDNAMES: names = "" } = process.env;
   if (!count) {
@@ -121,7 +121,10 @@ function rows(protocol: "udp" | "udp6" | "unix"): readonly (readonly string[])[]
   }
 }
 
-/** systemd sets this for the sockets themselves: a second process that starts would have the first one wait for packets in its event loop. */
+/**
+ * Warns where sockets that this process shares with the next one block. systemd sets the mode for the sockets themselves, so that a second process
+ * which starts would have the first one wait for packets in its event loop.
+ */
 export function warnOfBlocking(descriptors: readonly number[]): void {
   if (descriptors.length < 2) return;
   const isBlocking = (descriptor: number): boolean => {

@@ -6,7 +6,7 @@ import type { TransportAbilities, TransportProvider } from "./provider.js";
 
 type DialOption = keyof Omit<TransportDialOptions, "credentials">;
 
-/** What options of a client need of its transport, beside those of every platform. */
+/** Needs of the options that only clients in Node have. */
 const DIAL_NEEDS: readonly (readonly [DialOption | "routers", keyof TransportAbilities, string])[] = [
   ["routers", "sessions", "lets the client call, and nobody else"],
   ["headers", "headers", "has no header fields"],

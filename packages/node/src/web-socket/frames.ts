@@ -13,10 +13,10 @@ const SHORT = 0x7f;
 const LENGTH_OF_16_BITS = 126;
 const LENGTH_OF_64_BITS = 127;
 const KEY_BYTES = 4;
-/** Of its payload, and what the payload of a control frame may have. */
+/** Longest payload whose length the 7 bits have, and longest payload of a control frame. */
 const LONGEST_SHORT = 125;
 
-/** What a frame is. */
+/** Kinds of frames. */
 export const Opcode = { continuation: 0x0, text: 0x1, binary: 0x2, close: 0x8, ping: 0x9, pong: 0xa } as const;
 
 /** Why a WebSocket is closed (RFC 6455 §7.4.1). */
@@ -106,7 +106,7 @@ export interface FrameReaderHandler {
   onClose(code: number, reason: string): void;
 }
 
-/** What the peer sent is against the protocol: the WebSocket is to be closed with this code. */
+/** The error of bytes that are against the protocol: the WebSocket is to be closed with its code. */
 export class FrameError extends Error {
   readonly code: number;
 
@@ -130,7 +130,7 @@ export class FrameReader {
   private readonly head: Uint8Array = new Uint8Array(MAX_HEAD_BYTES);
   private headLength = 0;
   private headWanted = 2;
-  /** Of the frame whose head has been read; undefined between frames. */
+  /** The kind of the frame whose head has been read; undefined between frames. */
   private opcode: number | undefined = undefined;
   private payloadLength = 0;
   private payloadRead = 0;

@@ -31,7 +31,7 @@ export function handshakeRefusal({ method, headers }: IncomingMessage): 400 | 40
   return list(headers["sec-websocket-protocol"]).includes(WEBSOCKET_PROTOCOL) ? undefined : 400;
 }
 
-/** What an answer with status 426 says of the versions that there are (RFC 6455 §4.4). */
+/** Header fields of an answer with status 426: the version that this server speaks (RFC 6455 §4.4). */
 export const VERSION_FIELDS: string = `Upgrade: websocket\r\nSec-WebSocket-Version: ${VERSION}\r\n`;
 
 /** Agrees to a request that was not refused. */
@@ -90,7 +90,7 @@ export function requestWebSocket(
   request.end();
 }
 
-/** What is wrong with an answer of status 101 (RFC 6455 §4.1); undefined where nothing is. */
+/** Says why an answer of status 101 is not taken (RFC 6455 §4.1); undefined where it is. */
 function answerProblem(headers: IncomingMessage["headers"], key: string): string | undefined {
   if (headers.upgrade?.toLowerCase() !== "websocket") return "does not upgrade to one";
   if (headers["sec-websocket-accept"] !== acceptOf(key)) return "does not know the request's key";

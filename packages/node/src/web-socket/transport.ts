@@ -141,7 +141,7 @@ class WebSocketByteStream implements ByteStream, ByteStreamHandler {
     this.handler = undefined;
   }
 
-  /** Of pings that come while the peer reads no answers, the last is answered (RFC 6455 §5.5.3). */
+  /** Answers a ping; of several that come while the peer reads no answers, the last (RFC 6455 §5.5.3). */
   private onPing(payload: Uint8Array): void {
     if (this.ended) return;
     if (this.full) this.ping = payload;

@@ -23,11 +23,11 @@ const AES_BYTES: usize = 16;
 /// Below the 20 bytes of the first connection ids of clients by quinn, which the kernel tells from ids of a group by their length.
 const MOST_BYTES: usize = 19;
 const MOST_HASH_BYTES: usize = 4;
-/// The draft's §5.3.
+/// Fewest bytes of a nonce (the draft's §5.3).
 const LEAST_NONCE_BYTES: usize = 4;
-/// 0b111 says that an id cannot be routed by.
+/// Greatest number of a configuration: 0b111 says that an id cannot be routed by.
 const MOST_CONFIG: u8 = 6;
-/// The draft's first octet: the length in its lower bits.
+/// Position of the configuration's number in the first octet, above the length.
 const CONFIG_SHIFT: u8 = 5;
 
 /// How ids are made, as all servers and balancers of one configuration know it.
@@ -107,6 +107,7 @@ impl Routing {
     }
 }
 
+/// Encrypts a block in place: one of 16 bytes by AES itself, any other in four passes over its halves (the draft's §5.4).
 fn encrypt(cipher: &Aes128, block: &mut [u8]) {
     if let Ok(whole) = <&mut [u8; AES_BYTES]>::try_from(&mut *block) {
         cipher.encrypt_block(whole.into());

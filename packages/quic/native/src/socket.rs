@@ -57,7 +57,7 @@ pub struct Socket {
     sent: bool,
 }
 
-/// The way to a port that another process has, and hands its worker's datagrams on: `relay.rs`.
+/// Connection to the process that has the port and hands datagrams on to its workers: `relay.rs`.
 struct Channel {
     relay: SocketAddr,
     token: Token,

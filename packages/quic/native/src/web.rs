@@ -11,20 +11,23 @@ use crate::h3::{Credit, Fields, Http3, Request};
 use crate::handle::Handle;
 use crate::ids::IdMap;
 
+/// HTTP/3 on one connection.
 pub struct Web {
     pub http3: Http3,
     /// This side's control stream.
     pub control: Option<Handle>,
-    /// By the id of their CONNECT stream.
+    /// The WebTransport sessions, by the id of their CONNECT stream.
     pub sessions: IdMap<u64, Handle>,
-    /// Server: what pages have yet to learn.
+    /// At a server, ends of sessions that pages must not learn of at once.
     pub farewells: Farewells,
-    /// Server: its first request of plain HTTP made the connection count as a session.
+    /// At a server, whether a request of plain HTTP has made the connection count as a session.
     pub serves: bool,
     pub cancels: CancelLimit,
 }
 
+/// A WebTransport session.
 pub struct WebSession {
+    /// The connection that carries it.
     pub connection: Handle,
     /// The id of its CONNECT stream; a client's waits for one while the server's stream limit is reached.
     pub id: Option<u64>,
@@ -34,17 +37,17 @@ pub struct WebSession {
     pub request: Option<Request>,
     /// A server's answer, until JavaScript has read it: subprotocol and header fields.
     pub answer: Option<(Option<String>, Fields)>,
-    /// A client asked for it.
+    /// Whether a client has asked this endpoint for it.
     incoming: bool,
-    /// Server: a page asked for it.
+    /// Whether that client is a page.
     pub of_page: bool,
-    /// Server: its streams reach JavaScript, and it counts.
+    /// At a server, whether it is admitted: its streams reach JavaScript, and it counts.
     pub admitted: bool,
-    /// Streams that wait for that.
+    /// Streams that wait for its admission.
     pub waiting: Vec<Handle>,
-    /// The first bidirectional stream does not wait.
+    /// Whether the first bidirectional stream does not wait for the admission, since it has the client's greeting.
     pub greeting: bool,
-    /// Where the peer limits it.
+    /// Credit that the peer gives for streams and bytes; `None` where it does not limit them.
     pub credit: Option<Box<SessionCredit>>,
 }
 
@@ -74,15 +77,17 @@ impl WebSession {
         self.incoming && !self.admitted
     }
 
+    /// Sets the credit that the peer gives.
     pub fn limit(&mut self, credit: Option<Credit>) {
         self.credit = credit.map(|credit| SessionCredit::new(credit).into());
     }
 
-    /// For its streams to share.
+    /// Returns the credit for bytes, which all streams of the session share.
     pub fn data_credit(&self) -> Option<Rc<DataCredit>> {
         Some(self.credit.as_ref()?.data.clone())
     }
 
+    /// Sets the id, once the CONNECT stream has one.
     pub fn identify(&mut self, id: u64) {
         self.id = Some(id);
         self.headers = [false, true].map(|unidirectional| Http3::stream_header(id, unidirectional).into());

@@ -11,7 +11,7 @@ export interface CallButtonsProps {
   readonly onRun: () => void;
 }
 
-/** What begins a call, sends its messages and ends it. */
+/** Buttons that begin a call, send its messages and end it. */
 export function CallButtons({ call, streamsInput, onRun }: CallButtonsProps): JSX.Element {
   useObserved(call);
   const isRunning = call?.status === "running";

@@ -121,7 +121,7 @@ export function asTypeScript(given: Copyable): string {
 
 interface Expression {
   readonly text: string;
-  /** What it takes of `@quicrpc/node`. */
+  /** Names that it imports from `@quicrpc/node`. */
   readonly names: readonly string[];
 }
 

@@ -2,7 +2,7 @@ import { schemaText } from "@quicrpc/services";
 import type { JSX } from "preact";
 import type { ShownMethod } from "./catalog.js";
 
-/** What a method is: its kind, who may call it, its comment and its types. */
+/** Shows a method: its kind, who may call it, its comment and its types. */
 export function MethodHead({ method }: { readonly method: ShownMethod }): JSX.Element {
   const { name, docs, kind, traits, permission, errors } = method;
   return (

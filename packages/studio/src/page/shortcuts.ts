@@ -1,6 +1,6 @@
 import { useLayoutEffect } from "preact/hooks";
 
-/** What the keyboard does on the page, in the order in which it is listed. Keys without `Mod` are not taken from one who types. */
+/** Shortcuts of the page, in the order in which they are listed. Keys without `Mod` are not taken from one who types. */
 export const SHORTCUTS = {
   run: { key: "Mod+Enter", does: "Call; of a call that takes messages, send one" },
   search: { key: "/", does: "Search methods" },

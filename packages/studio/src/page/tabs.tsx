@@ -9,7 +9,7 @@ export interface TabsProps<Name extends string> {
   readonly names: readonly Name[];
   readonly current: Name;
   readonly onChoose: (name: Name) => void;
-  /** What stands beside a tab's name. */
+  /** Content beside a tab's name. */
   readonly mark?: (name: Name) => ComponentChildren;
 }
 

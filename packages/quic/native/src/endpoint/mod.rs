@@ -52,10 +52,11 @@ pub use early::LastProtocol;
 use early::Tickets;
 use resets::ResetLimit;
 
+/// One UDP socket and its QUIC connections.
 pub struct Endpoint {
     pub socket: Socket,
     proto: qp::Endpoint,
-    /// By quinn's connection handle.
+    /// Connections; the index of each is that of quinn's handle.
     connections: Vec<Option<Box<Connection>>>,
     pub streams: Table<Stream>,
     sessions: Table<WebSession>,
@@ -73,9 +74,9 @@ pub struct Endpoint {
     copies: Copies,
     /// Connections that QUIC has forgotten and whose end JavaScript has yet to hear. See `reap`.
     drained: Vec<(usize, qp::EndpointEvent)>,
-    /// Closing: nothing new begins.
+    /// Whether it is being closed: nothing new begins.
     closing: bool,
-    /// New connections are refused.
+    /// Whether it is being drained: new connections are refused.
     draining: bool,
     failures: HashMap<u32, Failure>,
     next_failure: u32,
@@ -185,7 +186,7 @@ impl Endpoint {
         });
     }
 
-    /// Connections, streams and timers.
+    /// Returns how many connections, streams and timers there are.
     pub fn counts(&self) -> [usize; 3] {
         let connections = self.connections.iter().flatten().count();
         [connections, self.streams.len(), self.timers.len()]
@@ -208,7 +209,7 @@ fn session_is_gone(stream: &Stream, code: qp::VarInt) -> bool {
     stream.session.is_some() && h3::codes::ends_session(code.into_inner())
 }
 
-/// The way back.
+/// Converts a code of the application into the one that the wire has: of a WebTransport stream HTTP/3's, by `to_http3`.
 fn wire_code(stream: &Stream, code: u32) -> qp::VarInt {
     if stream.session.is_none() {
         return code.into();
@@ -216,7 +217,7 @@ fn wire_code(stream: &Stream, code: u32) -> qp::VarInt {
     qp::VarInt::from_u64(h3::codes::to_http3(code)).unwrap_or(qp::VarInt::MAX)
 }
 
-/// IPv4-mapped addresses of a dual-stack socket as plain IPv4.
+/// Returns the address, an IPv4-mapped one of a dual-stack socket as plain IPv4.
 pub fn canonical(address: std::net::SocketAddr) -> std::net::SocketAddr {
     std::net::SocketAddr::new(address.ip().to_canonical(), address.port())
 }

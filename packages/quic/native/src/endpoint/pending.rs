@@ -63,12 +63,12 @@ impl Pending {
         }
     }
 
-    /// It carries nothing at present.
+    /// Notes that it carries nothing from now on.
     pub fn idle_from(&mut self, now: Instant) {
         self.idle = Some(now + BETWEEN_REQUESTS);
     }
 
-    /// Returns whether it was already.
+    /// Has its streams accepted from now on, with whole windows. Returns whether they were before.
     pub fn open(&mut self) -> bool {
         std::mem::replace(&mut self.open, true)
     }
@@ -82,7 +82,7 @@ impl Pending {
         self.open || (self.greeting && dir == Dir::Bi)
     }
 
-    /// A stream has been accepted: ahead of the admission there is one.
+    /// Notes that a stream has been accepted: ahead of the admission there is one.
     pub fn note_stream(&mut self) {
         self.greeting = false;
     }
@@ -187,7 +187,7 @@ impl Endpoint {
         }
     }
 
-    /// The same for those sessions of a connection that wait for it.
+    /// Announces the first stream of each session of a connection that waits for it.
     pub(super) fn announce_first_of_each(&mut self, index: usize) {
         if let Some(Some(connection)) = self.connections.get(index)
             && let Some(web) = &connection.web
@@ -200,6 +200,7 @@ impl Endpoint {
         }
     }
 
+    /// Counts an admitted session of a connection.
     pub(super) fn count_session(&mut self, index: usize) {
         let Some(Some(connection)) = self.connections.get_mut(index) else {
             return;
@@ -212,7 +213,7 @@ impl Endpoint {
         }
     }
 
-    /// Streams of a session that waited for its admission.
+    /// Tells JavaScript of streams of a session that have waited for its admission.
     fn announce_waiting(&mut self, session: Session, streams: Vec<Handle>) {
         for handle in streams {
             if let Some(stream) = self.streams.get_mut(handle)

@@ -11,7 +11,7 @@ use crate::h3::{Fields, Http3, Request, codes};
 use crate::handle::{Handle, Session};
 use crate::web::WebSession;
 
-/// For a server to say that it knows of a session's end: with a repair or two, and its process busy for a moment.
+/// Time that a server has to say that it knows of a session's end, at least: for a repair or two, and a process that is busy for a moment.
 const LEAST_FAREWELL: Duration = Duration::from_secs(1);
 const FAREWELL_ROUND_TRIPS: u32 = 6;
 
@@ -143,7 +143,7 @@ impl Endpoint {
         all.into_iter().filter(belongs).collect()
     }
 
-    /// DRAIN_WEBTRANSPORT_SESSION; on a whole connection GOAWAY as well.
+    /// Sends DRAIN_WEBTRANSPORT_SESSION, and for a whole connection GOAWAY as well.
     pub fn drain_session(&mut self, session: Session) {
         match session {
             Session::WebTransport(session) => self.with_http3(session, |http3, id| http3.drain(id)),
@@ -179,7 +179,7 @@ impl Endpoint {
         Ok(handle)
     }
 
-    /// The QUIC connection below a session.
+    /// Returns the QUIC connection that carries a session.
     pub fn connection_of(&mut self, session: Session) -> Option<&mut Connection> {
         let handle = match session {
             Session::Quic(handle) => handle,

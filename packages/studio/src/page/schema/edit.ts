@@ -1,6 +1,6 @@
 import type { JsonNode } from "./json-tree.js";
 
-/** The way from a text's outermost value to another: of each value on the way, the index of its member or item. */
+/** The path from a text's outermost value to another: the index of a member or item at each level. */
 export type Path = readonly number[];
 
 /** Change of one value of a JSON text. */

@@ -9,7 +9,7 @@ const TYPESCRIPT = /(?<!\.d)\.[cm]?tsx?$/;
 const SOURCE = /\.(?:[cm]?[jt]sx?|json)$/;
 
 /** Whether a change of `path`, by its event of chokidar, may change what the `last` run made. What that run wrote does not, nor what a compiler makes of it. */
-export function isReason(event: string, path: string, last: SchemaRun): boolean {
+export function affectsOutput(event: string, path: string, last: SchemaRun): boolean {
   if (!SOURCE.test(path)) return false;
   if (last.files.some((file) => file.path === path)) return false;
   if (last.diagnostics.length > 0 || SETTING.test(path)) return true;

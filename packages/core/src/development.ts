@@ -1,0 +1,67 @@
+// The entry of development builds and of Node: as `index.ts`, with options checked by name. Bundlers find it by the condition "development".
+import { checked } from "./check-options.js";
+import { CONNECTION_OPTIONS } from "./connection/option-names.js";
+import * as plain from "./index.js";
+import { SESSION_OPTIONS } from "./session/option-names.js";
+
+// What is declared below takes the place of the same name there.
+export * from "./index.js";
+
+const STREAM_SESSION = { limits: SESSION_OPTIONS.limits, prefix: true, peer: true } as const;
+const CLIENT_SESSION = {
+  ...STREAM_SESSION,
+  credentials: true,
+  metadata: true,
+  proof: true,
+  renewCredentials: true,
+  via: true,
+} as const;
+
+export const createSession: typeof plain.createSession = checked(
+  "createSession()",
+  plain.createSession,
+  1,
+  SESSION_OPTIONS,
+);
+export const createClientSession: typeof plain.createClientSession = checked(
+  "createClientSession()",
+  plain.createClientSession,
+  1,
+  CLIENT_SESSION,
+);
+export const createStreamSession: typeof plain.createStreamSession = checked(
+  "createStreamSession()",
+  plain.createStreamSession,
+  1,
+  STREAM_SESSION,
+);
+export const createConnection: typeof plain.createConnection = checked("createConnection()", plain.createConnection, 1, {
+  ...CONNECTION_OPTIONS,
+  improve: true,
+});
+export const retry: typeof plain.retry = checked("retry()", plain.retry, 0, {
+  codes: true,
+  factor: true,
+  initialDelayMs: true,
+  maxAttempts: true,
+  maxDelayMs: true,
+  maxTokens: true,
+  random: true,
+  tokenRatio: true,
+});
+export const concurrencyLimit: typeof plain.concurrencyLimit = checked(
+  "concurrencyLimit()",
+  plain.concurrencyLimit,
+  0,
+  { maxCalls: true, maxQueued: true },
+);
+export const authentication: typeof plain.authentication = checked("authentication()", plain.authentication, 0, {
+  identity: true,
+  isPublic: true,
+  verify: true,
+});
+export const authorize: typeof plain.authorize = checked("authorize()", plain.authorize, 0, {
+  permissionOf: true,
+  scopesOf: true,
+});
+export const catchUp: typeof plain.catchUp = checked("catchUp()", plain.catchUp, 2, { cursor: true, maxBuffered: true });

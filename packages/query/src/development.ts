@@ -1,0 +1,10 @@
+// The entry of development builds: as `index.ts`, with options checked by name. Bundlers find it by the condition "development".
+import { checked } from "@quicrpc/core/transport";
+import * as plain from "./index.js";
+
+// What is declared below takes the place of the same name there.
+export * from "./index.js";
+
+export const createQueries: typeof plain.createQueries = checked("createQueries()", plain.createQueries, 2, {
+  scope: true,
+});
