@@ -11,6 +11,7 @@ import { type RunningStudio, serveStudio } from "@quicrpc/studio/command";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { newRouter, type Seen } from "../../packages/http/test/service.js";
+import { Handlers as Resumable } from "../behaviour/resumable-service.js";
 import { Chromium, executablePath } from "./chromium.js";
 import { seriousFindings, studioPage } from "./studio-page.js";
 
@@ -281,6 +282,28 @@ describe.skipIf(executablePath === undefined)("the studio in a page", () => {
       await own.close();
     }
     await silent.close();
+  });
+
+  it("marks what goes on after the loss of its session, and shows what it holds back of the sender", async () => {
+    const resumable = new Resumable();
+    const own = [resumable.router];
+    const live = await serve({ listen: "tcp://127.0.0.1:0", routers: [...own, createReflection(own)] });
+    await using carried = await connect(live.urls[0] as string);
+    const shown = await serveStudio({ connection: carried, target: live.urls[0] as string });
+    const page = await opened("count", shown.url);
+    await page.getByRole("list", { name: "Kind" }).getByText("resumable", { exact: true }).waitFor();
+    await type(page, 1_000_000_000);
+    await page.getByRole("button", { name: "Call" }).click();
+    await page.getByRole("button", { name: "Pause" }).click();
+    await page.getByRole("tab", { name: "Network" }).click();
+    await page.getByRole("row", { name: "Lanes 1" }).waitFor();
+    await page.getByRole("row", { name: "Calls in lanes 1" }).waitFor();
+    await page.getByRole("row", { name: "Credit to receive in lanes 0 bytes" }).waitFor();
+    await page.getByRole("img", { name: /^Credit and what is held/ }).waitFor();
+    expect(problems).toEqual([]);
+    await page.close();
+    await shown.close();
+    await live.close();
   });
 
   it("is mounted in a server of one's own, where it calls by HTTP", async () => {

@@ -20,6 +20,7 @@ import { pingCommand } from "./ping.js";
 import { renameCommand } from "./rename.js";
 import { studioCommand } from "./studio.js";
 import { unknownCommand } from "./unknown-command.js";
+import { asksForJson, reportUsage } from "./usage-error.js";
 
 const USAGE = 2;
 
@@ -30,12 +31,15 @@ const { version } = JSON.parse(readFileSync(new URL("../package.json", import.me
   version: string;
 };
 
+const json = asksForJson(process.argv.slice(2));
+
 const program = new Command("quicrpc")
   .description("Typed RPC over QUIC: tools for service schemas and running servers.")
   .version(version, "-V, --version", "print the version")
   .helpCommand(false)
   .showSuggestionAfterError(true)
-  .showHelpAfterError("(add --help for usage)")
+  .showHelpAfterError(json ? false : "(add --help for usage)")
+  .configureOutput(json ? { outputError: () => {} } : {})
   .addHelpText(
     "after",
     "\nExamples:\n  $ quicrpc gen src/arith.service.ts --out src/generated\n  $ quicrpc ls quic://localhost:4433 --dev\n  $ quicrpc gen --help",
@@ -89,7 +93,8 @@ try {
   await addCompletion(program, process.argv.slice(2));
   await program.parseAsync();
 } catch (error) {
-  // Commander has printed the message by now; help and version end here too, with exit code 0.
+  // Commander has printed the message by now, but for JSON; help and version end here too, with exit code 0.
   if (!(error instanceof CommanderError)) throw error;
   process.exitCode = error.exitCode === 0 ? 0 : USAGE;
+  if (json && process.exitCode !== 0) reportUsage(error);
 }

@@ -3,6 +3,12 @@ import { relative } from "node:path";
 import type { Diagnostic } from "@quicrpc/codegen";
 import { Command } from "commander";
 import { colorsFor, formatDiagnostics } from "./report.js";
+import { printJson } from "./target.js";
+
+interface RenameOptions {
+  readonly config?: string;
+  readonly json?: boolean;
+}
 
 /** The `rename` command. */
 export function renameCommand(): Command {
@@ -11,6 +17,7 @@ export function renameCommand(): Command {
     .argument("<from>", "its name in the lock: service, or service/method")
     .argument("<to>", "its name in the schema from now on")
     .option("-c, --config <file>", "the configuration (default: the nearest quicrpc.config.ts)")
+    .option("--json", "print { from, to, lock, diagnostics } as JSON")
     .addHelpText(
       "after",
       `
@@ -22,17 +29,17 @@ Rename it in the schema too, then run quicrpc gen. Without this a renamed method
 
 Exit codes: 0 done, 1 it cannot be renamed, 2 wrong usage.`,
     )
-    .action(async (from: string, to: string, options: { readonly config?: string }) => {
-      process.exitCode = await rename(from, to, options.config);
+    .action(async (from: string, to: string, options: RenameOptions) => {
+      process.exitCode = await rename(from, to, options);
     });
 }
 
-async function rename(from: string, to: string, configFile: string | undefined): Promise<number> {
+async function rename(from: string, to: string, { config, json = false }: RenameOptions): Promise<number> {
   const cwd = process.cwd();
   const { findProject, formatLock, lockOf, readLock, renameLocked, writeGenerated } = await import("@quicrpc/codegen");
   const diagnostics: Diagnostic[] = [];
   const report = (diagnostic: Diagnostic): void => void diagnostics.push(diagnostic);
-  const project = await findProject(cwd, configFile);
+  const project = await findProject(cwd, config);
   if ("problem" in project) report(project.problem);
   const path = "problem" in project ? undefined : lockOf(project);
   if (path !== undefined) {
@@ -40,16 +47,19 @@ async function rename(from: string, to: string, configFile: string | undefined):
       const lock = readLock(readFileSync(path, "utf8"), path, report);
       if (lock !== undefined) {
         writeGenerated([{ path, text: formatLock(renameLocked(lock, from, to)), changed: true }]);
-        process.stdout.write(
-          `${from} is ${to} in ${relative(cwd, path)}: rename it in the schema, and run quicrpc gen.\n`,
-        );
+        if (!json) {
+          process.stdout.write(
+            `${from} is ${to} in ${relative(cwd, path)}: rename it in the schema, and run quicrpc gen.\n`,
+          );
+        }
       }
     } catch (error) {
       const message = error instanceof RangeError ? error.message : "There is no lock file yet: run quicrpc gen.";
       report({ file: path, code: "rename", message });
     }
   }
-  if (diagnostics.length === 0) return 0;
-  process.stderr.write(formatDiagnostics(diagnostics, cwd, colorsFor(process.stderr, process.env)));
-  return 1;
+  if (json) printJson({ from, to, ...(path !== undefined && { lock: relative(cwd, path) }), diagnostics });
+  else if (diagnostics.length > 0)
+    process.stderr.write(formatDiagnostics(diagnostics, cwd, colorsFor(process.stderr, process.env)));
+  return diagnostics.length === 0 ? 0 : 1;
 }

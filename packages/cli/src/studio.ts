@@ -79,11 +79,12 @@ ${TARGET_HELP}`,
 }
 
 /** The options by which another command reaches the server as this one does. */
-function trustOf({ dev, hash, ca, credentialsFrom }: TargetOptions): Trust {
+function trustOf({ dev, hash, ca, plainHttp, credentialsFrom }: TargetOptions): Trust {
   return {
     ...(dev === true && { dev }),
     ...(hash !== undefined && { hash: Buffer.from(hash).toString("hex") }),
     ...(ca !== undefined && { ca }),
+    ...(plainHttp === true && { plainHttp }),
     ...(credentialsFrom !== undefined && { credentialsFrom }),
   };
 }

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { type CallOptions, type Connection, printable, RpcError, type Session } from "@quicrpc/core";
 import type { UnsharedBytes } from "@quicrpc/core/transport";
-import type { DevCertificate, DialOptions } from "@quicrpc/node";
+import type { DevCertificate, DialOptions, TransportProvider } from "@quicrpc/node";
 import { type Command, InvalidArgumentError } from "commander";
 import { colorsFor } from "./report.js";
 
@@ -27,6 +27,8 @@ export interface TargetOptions {
   readonly json?: boolean;
   readonly credentialsFrom?: string;
   readonly header?: Readonly<Record<string, string>>;
+  /** An https:// URL is plain HTTP, rather than WebTransport. */
+  readonly plainHttp?: boolean;
   /** The session can compress what calls ask to have compressed. */
   readonly compress?: boolean;
 }
@@ -50,9 +52,10 @@ export function withTrust(command: Command): Command {
     .option("--credentials-from <variable>", "send this environment variable as credentials, such as a token")
     .option(
       "-H, --header <field>",
-      'send a header field, "name: value", with wss:// and https://; repeatable',
+      'send a header field, "name: value", with wss://, https:// and http://; repeatable',
       parseHeader,
-    );
+    )
+    .option("--plain-http", "call an https:// URL by plain HTTP, as behind a proxy that ends TLS");
 }
 
 /**
@@ -159,7 +162,7 @@ export async function dialTarget(url: string, options: TargetOptions, signal?: A
   // Loaded here, since it brings the native engine: help and usage errors need not wait for it.
   const { dial } = await import("@quicrpc/node");
   const session = await dial(url, { ...(await dialOptionsOf(url, options)), ...(signal !== undefined && { signal }) });
-  if (PLAIN_HTTP.test(url)) await answering(session, options.timeout, signal);
+  if (isPlainHttp(url, options)) await answering(session, options.timeout, signal);
   return session;
 }
 
@@ -195,7 +198,12 @@ export async function trustedHashes(options: TargetOptions): Promise<string[]> {
 
 /** Schemes without certificates: what --dev trusts is not asked for there. */
 const WITHOUT_TLS = /^(tcp|ws|unix|http):/i;
-const PLAIN_HTTP = /^http:/i;
+
+function isPlainHttp(url: string, { plainHttp }: TargetOptions): boolean {
+  if (plainHttp === true && !/^https?:/i.test(url))
+    throw new TypeError("--plain-http takes a URL that begins with https:// or http://");
+  return plainHttp === true || /^http:/i.test(url);
+}
 
 async function dialOptionsOf(url: string, options: TargetOptions): Promise<DialOptions> {
   const { ca, timeout, credentialsFrom, header, compress } = options;
@@ -211,8 +219,13 @@ async function dialOptionsOf(url: string, options: TargetOptions): Promise<DialO
     ...(credentials !== undefined && { credentials }),
     ...(header !== undefined && { headers: header }),
     ...(compress === true && { compression: await onRequest() }),
-    ...(PLAIN_HTTP.test(url) && { transports: [(await import("@quicrpc/http")).httpTransport()] }),
+    ...(isPlainHttp(url, options) && { transports: [await httpFor(url)] }),
   };
+}
+
+async function httpFor(url: string): Promise<TransportProvider> {
+  if (/^https:/i.test(url)) return (await import("./plain-http.js")).plainHttp();
+  return (await import("@quicrpc/http")).httpTransport();
 }
 
 /** Compression of the calls that ask for it, and of no others. */
@@ -235,11 +248,11 @@ export function helpFor(
   error: unknown,
   { credentialsFrom, header }: Pick<TargetOptions, "credentialsFrom" | "header">,
 ): string | undefined {
-  const { code, hint } = (error ?? {}) as { readonly code?: unknown; readonly hint?: unknown };
+  const { code, hint, cause } = (error ?? {}) as Readonly<Record<"code" | "hint" | "cause", unknown>>;
   const isKnown = credentialsFrom !== undefined || header !== undefined;
   if (code === "unauthenticated" && !isKnown)
     return "say who you are: put a token into an environment variable, and name that by --credentials-from";
-  if (typeof code === "string" && UNTRUSTED.test(code))
+  if (isUntrusted(error) || isUntrusted(cause) || isUntrusted((cause as Error | undefined)?.cause))
     return "trust the server's certificate: --dev for this machine's development certificate, --ca <file>, or --hash <sha-256>";
   if (typeof hint === "string") return hint;
   return error instanceof RpcError && Object.hasOwn(HELP, error.code) ? HELP[error.code] : undefined;
@@ -252,6 +265,12 @@ const HELP: Readonly<Record<string, string>> = {
   unavailable: "quicrpc doctor <url> looks at the server, and at the way to it",
   unimplemented: "quicrpc ls <url> shows what the server serves",
 };
+
+/** Whether an error says that a certificate is not trusted: that of a session, or below a request that failed. */
+function isUntrusted(error: unknown): boolean {
+  const { code } = (error ?? {}) as { readonly code?: unknown };
+  return typeof code === "string" && UNTRUSTED.test(code);
+}
 
 const UNTRUSTED = /CERTIFICATE_UNTRUSTED$|^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/;
 

@@ -58,19 +58,22 @@ describe("breaking", () => {
     const shop = { name: "shop.v1.Shop", id: 1, tooling: async () => ({ methods: {}, snapshot }) };
     const router = createRouter({ get: defineMethod(shop, "unary", "get", { id: 1 }) }, { get: () => {} });
     const server = await serve({
-      listen: ["tcp://127.0.0.1:0"],
+      listen: ["tcp://127.0.0.1:0", "http://127.0.0.1:0"],
+      http: true,
       routers: [router, createReflection([router])],
       onError: () => {},
     });
     try {
-      const [url] = server.urls as [string];
-      const same = start(["breaking", "--against", url]);
-      expect(await same.says(`against ${url}: no change\n`)).toBe(`against ${url}: no change\n`);
-      write("shop.service.ts", schema(AFTER));
-      const changed = start(["breaking", "--against", url]);
-      const sum = `against ${url}: 2 wire, 1 validation, 1 safe\n`;
-      expect(await changed.says(sum)).toContain("wire        shop.v1.Shop/get output.name   the field is gone");
-      await Promise.all([same.stop(), changed.stop()]);
+      for (const url of server.urls) {
+        write("shop.service.ts", schema(BEFORE));
+        const same = start(["breaking", "--against", url]);
+        expect(await same.says(`against ${url}: no change\n`)).toBe(`against ${url}: no change\n`);
+        write("shop.service.ts", schema(AFTER));
+        const changed = start(["breaking", "--against", url]);
+        const sum = `against ${url}: 2 wire, 1 validation, 1 safe\n`;
+        expect(await changed.says(sum)).toContain("wire        shop.v1.Shop/get output.name   the field is gone");
+        await Promise.all([same.stop(), changed.stop()]);
+      }
     } finally {
       await server.close();
     }

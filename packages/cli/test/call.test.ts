@@ -5,8 +5,9 @@ import { readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { Router } from "@quicrpc/core";
 import { createRouter, defineMethod, uncheckedCodec, bytesCodec } from "@quicrpc/core/generated";
-import { serve, type Server } from "@quicrpc/node";
+import { devCertificate, serve, type Server } from "@quicrpc/node";
 import { createHealth, createReflection, createTimings } from "@quicrpc/services";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 
@@ -37,6 +38,7 @@ vi.setConfig({ testTimeout: 60_000 });
 const folder = mkdtempSync(join(tmpdir(), "quicrpc-"));
 const main = fileURLToPath(new URL("../dist/main.js", import.meta.url));
 let server: Server;
+let routers: readonly Router[];
 let urls: Readonly<Record<"tcp" | "ws" | "unix" | "http", string>>;
 /** Settles when the handler of `wait` is entered, and then when its caller has left. */
 let entered: () => void = () => {};
@@ -64,11 +66,12 @@ beforeAll(async () => {
     },
     size: (bytes) => bytes.length,
   });
-  const routers = [timings.measure(router), createHealth().router, timings.router];
+  const own = [timings.measure(router), createHealth().router, timings.router];
+  routers = [...own, createReflection(own)];
   const socket = join(folder, "socket");
   server = await serve({
     listen: ["tcp://127.0.0.1:0", "ws://127.0.0.1:0/rpc", `unix:${socket}`, "http://127.0.0.1:0"],
-    routers: [...routers, createReflection(routers)],
+    routers,
     http: true,
   });
   const [tcp = "", ws = "", unix = "", http = ""] = server.urls;
@@ -136,10 +139,44 @@ it("a server of plain HTTP that is not there is no session, and what is no schem
   expect(code).toBe(2);
   expect(stderr).toMatch(/^error quik:\/\/ is no transport: did you mean quic:\/\/\?/);
   const pinned = await quicrpc(["ls", urls.tcp, "--hash", "00".repeat(32)]);
-  expect(pinned).toMatchObject({
-    code: 2,
-    stderr: `error --hash cannot travel to ${urls.tcp} by TCP, which has no TLS: leave it out, or connect by another transport\n`,
-  });
+  const why = `--hash cannot travel to ${urls.tcp} by TCP, which has no TLS: leave it out, or connect by another transport`;
+  expect(pinned).toMatchObject({ code: 2, stderr: `error ${why}\n` });
+});
+
+it("plain HTTP behind TLS is called as that, of servers that are trusted as sessions' are", async () => {
+  const { cert, key, hash, file } = await devCertificate({ directory: folder });
+  const behind = await serve({ listen: "wss://127.0.0.1:0", tls: { cert, key }, routers, http: true });
+  const url = (behind.urls[0] ?? "").replace("wss:", "https:").replace(/\/rpc$/, "");
+  const hex = Buffer.from(hash.value).toString("hex");
+  const over = (...args: string[]): Promise<Outcome> => quicrpc([...args, "--plain-http"]);
+  try {
+    for (const trust of [
+      ["--hash", hex],
+      ["--ca", file],
+    ]) {
+      expect(await over("call", url, "demo.v1.Orders/sum", "[1,2,3]", ...trust)).toMatchObject({ stdout: "6\n" });
+      expect((await over("call", url, "demo.v1.Orders/double", "[1,2]", ...trust)).stdout).toBe("2\n4\n");
+      expect((await over("ls", url, "demo.v1.Orders", ...trust)).stdout).toContain("count   server_stream");
+      expect((await over("ping", url, "-n", "1", ...trust)).code).toBe(0);
+    }
+    const other = await over("ls", url, "--hash", "00".repeat(32));
+    expect(other).toMatchObject({ code: 3, stderr: expect.stringContaining("has none of the hashes") });
+    for (const json of [[], ["--json"]]) {
+      const unknown = await over("ls", url, ...json);
+      expect(unknown).toMatchObject({
+        code: 3,
+        stderr: expect.stringContaining("trust the server's certificate: --dev"),
+      });
+    }
+    const session = await over("ls", "quic://127.0.0.1:1");
+    expect(session).toMatchObject({ code: 2, stderr: expect.stringContaining("--plain-http takes a URL") });
+    expect(await over("ls", urls.http, "--ca", file)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`--ca cannot travel to ${urls.http} by HTTP, which has no TLS`),
+    });
+  } finally {
+    await behind.close();
+  }
 });
 
 it("a name that is misspelt is told what was meant, by every command that takes one", async () => {

@@ -57,6 +57,64 @@ process.on("exit", () => console.error(Object.keys(cache).filter((path) => path.
   });
 });
 
+describe("--json", () => {
+  const errorOf = (args: readonly string[]): unknown => {
+    const { code, stdout, stderr } = quicrpc([...args, "--json"]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    return JSON.parse(stderr);
+  };
+
+  test.each([
+    [["gen", "--chekc"], "unknown option '--chekc'", "Did you mean --check?"],
+    [["gne"], "unknown command 'gne'", "Did you mean gen?"],
+    [["call"], "missing required argument 'url'", "add --help for usage"],
+    [["breaking"], "required option '-a, --against <version>' not specified", "add --help for usage"],
+    [["cert", "shwo"], "unknown command 'shwo'", "Did you mean show?"],
+    [
+      ["ls", "quic://a", "--hash", "1"],
+      "option '--hash <sha-256>' argument '1' is invalid. It takes 64 hex digits.",
+      "",
+    ],
+    [["rename", "a"], "missing required argument 'to'", ""],
+    [["init", "-t", "vue"], "option '-t, --template <name>' argument 'vue' is invalid. Allowed choices are node, ", ""],
+    [["dev", "--network", "5g"], '--network: a network is not described by "5g"', ""],
+  ])("wrong usage is one error: %j", (args, message, hint) => {
+    const { error } = errorOf(args) as { readonly error: { readonly message: string; readonly hint: string } };
+    expect(error.message.startsWith(message)).toBe(true);
+    expect(error.hint).toBe(hint === "" ? "add --help for usage" : hint);
+  });
+
+  test("what is behind -- is another command's", () => {
+    expect(quicrpc(["gne", "--", "--json"]).stderr).toContain("error: unknown command 'gne'");
+  });
+
+  test("what cannot be done is JSON, by every command that has it", () => {
+    write("ping.service.ts", BAD);
+    const mock = quicrpc(["mock", "--json"]);
+    expect(mock).toMatchObject({ code: 1, stderr: "" });
+    expect(JSON.parse(mock.stdout)).toMatchObject({ diagnostics: [{ code: "unsupported-type", line: 3 }] });
+    expect(JSON.parse(quicrpc(["rename", "a.v1.A", "a.v1.B", "--json"]).stdout)).toMatchObject({
+      from: "a.v1.A",
+      to: "a.v1.B",
+      diagnostics: [{ code: "rename", message: "There is no lock file yet: run quicrpc gen." }],
+    });
+    write("ping.service.ts", GOOD);
+    quicrpc(["gen"]);
+    const renamed = quicrpc(["rename", "demo.v1.Ping", "demo.v1.Pong", "--json"]);
+    expect(renamed).toMatchObject({ code: 0, stderr: "" });
+    expect(JSON.parse(renamed.stdout)).toEqual({
+      from: "demo.v1.Ping",
+      to: "demo.v1.Pong",
+      lock: "quicrpc.lock.json",
+      diagnostics: [],
+    });
+    write("package.json", "{");
+    const init = quicrpc(["init", "--no-install", "--json"]);
+    expect(init).toMatchObject({ code: 1, stdout: "" });
+    expect(JSON.parse(init.stderr)).toMatchObject({ error: { message: expect.stringContaining("is no JSON") } });
+  });
+});
+
 describe("gen", () => {
   test("writes, then leaves alone what has not changed", () => {
     write("src/ping.service.ts", GOOD);

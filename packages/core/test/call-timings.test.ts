@@ -3,7 +3,7 @@ import { createMemoryPair } from "@quicrpc/core/transport";
 import type { ReceivedBlob } from "@quicrpc/core/blobs";
 import { blobCalls, createRouter, defineMethod, uncheckedCodec, zodCodec } from "@quicrpc/core/generated";
 import { type CallTimings, callTimings, type ServedTimings, sessionStats, timedRouter } from "@quicrpc/core/measure";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { z } from "zod";
 
 const service = { name: "demo.v1.Timed", id: 4711 };
@@ -86,9 +86,72 @@ it("a transport that measures nothing leaves everything unknown but the pings' r
   const [ours, theirs] = createMemoryPair();
   createSession(theirs);
   const session = createSession(ours);
-  expect(Object.values(await sessionStats(session)).every((one) => one === undefined)).toBe(true);
+  const { lanes, laneCalls, streamCalls, heldBytes, ...measured } = await sessionStats(session);
+  expect({ lanes, laneCalls, streamCalls, heldBytes }).toEqual({
+    lanes: 0,
+    laneCalls: 0,
+    streamCalls: 0,
+    heldBytes: 0,
+  });
+  expect(Object.values(measured).every((one) => one === undefined)).toBe(true);
   await session.ping();
-  expect(await sessionStats(session)).toMatchObject({ rttMs: session.rttMs, lostPackets: undefined });
+  expect(await sessionStats(session)).toMatchObject({ rttMs: session.rttMs, lostPackets: undefined, lanes: 1 });
+  expect(await sessionStats({ transport: session.transport })).toMatchObject({
+    lanes: undefined,
+    heldBytes: undefined,
+  });
+});
+
+it("tells a session's lanes, the calls in them and beside them, and the credit of those that stream", async () => {
+  const taken: number[] = [];
+  const chunk = "x".repeat(10_000);
+  const any = uncheckedCodec<unknown>();
+  const calls = {
+    give: defineMethod(service, "server_stream", "give", { id: 1, output: any }),
+    take: defineMethod(service, "client_stream", "take", { id: 2, input: any, output: any }),
+  };
+  const router = createRouter(calls, {
+    *give() {
+      for (;;) yield chunk;
+    },
+    take: async (items) => {
+      // Reads no more than the first.
+      for await (const item of items) {
+        taken.push((item as string).length);
+        await new Promise(() => {});
+      }
+    },
+  });
+  const [ours, theirs] = createMemoryPair();
+  createSession(theirs, { routers: [router] });
+  const session = createSession(ours);
+  const answered = session.serverStream(calls.give, undefined, { via: "lane" });
+  const reader = answered.getReader();
+  await reader.read();
+  await vi.waitUntil(async () => (await sessionStats(session)).receiveCredit === 0);
+  const unread = await sessionStats(session);
+  expect(unread).toMatchObject({ lanes: 1, laneCalls: 1, streamCalls: 0, sendCredit: undefined });
+  expect(unread.heldBytes).toBeGreaterThan(200_000);
+  await reader.cancel();
+  const ending = new AbortController();
+  const source = (async function* () {
+    for (;;) yield chunk;
+  })();
+  const answer = session.clientStream(calls.take, source, { via: "lane", signal: ending.signal });
+  await vi.waitUntil(async () => (await sessionStats(session)).sendCredit === 0);
+  const beside = session.serverStream(calls.give, undefined, { via: "stream" });
+  const other = beside.getReader();
+  await other.read();
+  expect(await sessionStats(session)).toMatchObject({
+    lanes: 1,
+    laneCalls: 1,
+    streamCalls: 1,
+    receiveCredit: undefined,
+  });
+  await other.cancel();
+  expect(taken).toEqual([chunk.length]);
+  ending.abort();
+  await expect(answer).rejects.toMatchObject({ code: "cancelled" });
 });
 
 it("reads what QUIC and what a page's WebTransport tell, and survives a refusal", async () => {

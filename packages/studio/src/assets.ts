@@ -29,6 +29,8 @@ export interface Trust {
   readonly hash?: string;
   /** The file of the roots. */
   readonly ca?: string;
+  /** An https:// URL is called by plain HTTP. */
+  readonly plainHttp?: boolean;
   /** The environment variable that has the credentials, which are told to no page. */
   readonly credentialsFrom?: string;
 }

@@ -2,9 +2,15 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createRequire } from "node:module";
 import { delimiter, join } from "node:path";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
 const MAIN = fileURLToPath(new URL("../main.js", import.meta.url));
+
+/** The streams of a process that is started: what it prints goes to stderr where stdout has JSON. */
+export function outputOf(json: boolean): ("inherit" | number)[] {
+  return ["inherit", json ? 2 : "inherit", "inherit"];
+}
 
 /** A process beside the program: a page's development server, or the studio. */
 export class Beside {
@@ -16,14 +22,14 @@ export class Beside {
   }
 
   /** Starts a command of the project, such as `vite`. */
-  static command([command = "", ...args]: readonly string[], cwd: string): Beside {
+  static command([command = "", ...args]: readonly string[], cwd: string, json: boolean): Beside {
     const path = [join(cwd, "node_modules/.bin"), process.env["PATH"]].join(delimiter);
     const env = { ...process.env, PATH: path };
-    return new Beside(spawn(command, args, { cwd, env, stdio: "inherit", shell: process.platform === "win32" }));
+    return new Beside(spawn(command, args, { cwd, env, stdio: outputOf(json), shell: process.platform === "win32" }));
   }
 
-  /** Starts the studio for a server; undefined where `@quicrpc/studio` is not installed. */
-  static studio(url: string, cwd: string): Beside | undefined {
+  /** Starts the studio for a server; undefined where `@quicrpc/studio` is not installed. `onPage` is called with the page's address. */
+  static studio(url: string, cwd: string, onPage: (page: string) => void): Beside | undefined {
     const isInstalled = [join(cwd, "package.json"), MAIN].some((from) => {
       try {
         return createRequire(from).resolve("@quicrpc/studio/package.json") !== "";
@@ -32,7 +38,12 @@ export class Beside {
       }
     });
     if (!isInstalled) return undefined;
-    return new Beside(spawn(process.execPath, [MAIN, "studio", url, "--dev"], { cwd, stdio: "inherit" }));
+    const child = spawn(process.execPath, [MAIN, "studio", url, "--dev"], {
+      cwd,
+      stdio: ["inherit", "pipe", "inherit"],
+    });
+    createInterface(child.stdout).once("line", onPage);
+    return new Beside(child);
   }
 
   async end(): Promise<void> {

@@ -4,6 +4,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { outputOf } from "./beside.js";
 import { DEV_VARIABLE, type Drain, type Listening } from "./messages.js";
 
 /** Programs that are looked for where none is named. */
@@ -53,9 +54,10 @@ export class Program {
   private isServing = false;
   private isEnding = false;
 
-  constructor(file: string, cwd: string, env: NodeJS.ProcessEnv, events: ProgramEvents) {
+  constructor(file: string, cwd: string, env: NodeJS.ProcessEnv, json: boolean, events: ProgramEvents) {
     this.child = fork(file, {
       cwd,
+      stdio: [...outputOf(json), "ipc"],
       env: { ...process.env, ...env, [DEV_VARIABLE]: String(process.pid), WATCH_REPORT_DEPENDENCIES: "1" },
       execArgv: [...loaderFor(file, cwd), "--enable-source-maps", "--import", PRELOAD.href],
     });

@@ -12,6 +12,7 @@ export type DevEvent =
       readonly hash: string;
       readonly ms: number;
     }
+  | { readonly event: "studio"; readonly url: string }
   | { readonly event: "restarting"; readonly because: readonly string[] }
   | { readonly event: "ended"; readonly code: number | null }
   | { readonly event: "problem"; readonly message: string };
@@ -33,6 +34,9 @@ export function tell(event: DevEvent, json: boolean): void {
       );
       return;
     }
+    case "studio":
+      process.stdout.write(line("studio", colors.cyan(event.url)));
+      return;
     case "restarting":
       process.stdout.write(line("restarting", event.because.join(", ")));
       return;

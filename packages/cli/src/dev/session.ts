@@ -60,7 +60,7 @@ export class DevSession {
       (change) => this.matters(change),
       (changes) => this.change(changes).catch((error: unknown) => this.problem(error)),
     );
-    if (this.command.length > 0) this.besides.push(Beside.command(this.command, this.cwd));
+    if (this.command.length > 0) this.besides.push(Beside.command(this.command, this.cwd, this.options.json));
   }
 
   async end(): Promise<void> {
@@ -108,7 +108,7 @@ export class DevSession {
     const { port, json } = this.options;
     const started = performance.now();
     const env = { PORT: String(this.networks?.programPort ?? port) };
-    this.program = new Program(this.file, this.cwd, env, {
+    this.program = new Program(this.file, this.cwd, env, json, {
       onListening: (urls) => {
         const ms = Math.round(performance.now() - started);
         this.listening(urls, ms).catch((error: unknown) => this.problem(error));
@@ -128,7 +128,9 @@ export class DevSession {
     const [first] = urls;
     if (this.hasListened || first === undefined) return;
     this.hasListened = true;
-    const beside = studio ? Beside.studio(first, this.cwd) : undefined;
+    const beside = studio
+      ? Beside.studio(first, this.cwd, (page) => tell({ event: "studio", url: page }, json))
+      : undefined;
     if (beside !== undefined) this.besides.push(beside);
   }
 

@@ -3,7 +3,7 @@ import { relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Command, Option } from "commander";
 import { colorsFor } from "../report.js";
-import { printJson } from "../target.js";
+import { printJson, report } from "../target.js";
 import { TEMPLATES } from "./templates.js";
 
 const MAIN = fileURLToPath(new URL("../main.js", import.meta.url));
@@ -53,7 +53,7 @@ async function init(
   try {
     result = writeProject(directory, template, version);
   } catch (error) {
-    process.stderr.write(`${colors.red("error")} ${(error as Error).message}\n`);
+    report(error as Error, { json });
     return 1;
   }
   if (json) printJson(result);
@@ -67,9 +67,7 @@ async function init(
   }
   const manager = packageManager();
   if (install && !(run(directory, manager, ["install"], json) && generate(directory, json))) {
-    process.stderr.write(
-      `${colors.red("error")} the files are there, the rest failed: see above, then ${manager} install\n`,
-    );
+    report(new Error(`the files are there, the rest failed: see above, then ${manager} install`), { json });
     return 1;
   }
   if (!json) {

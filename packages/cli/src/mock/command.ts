@@ -24,7 +24,7 @@ export function mockCommand(): Command {
     .option("--errors <percent>", "so many calls fail with unavailable", parsePercent, 0)
     .option("--handlers <module>", "handlers of your own for some methods")
     .option("-c, --config <file>", "the configuration (default: the nearest quicrpc.config.ts)")
-    .option("--json", "print { urls, services } as JSON")
+    .option("--json", "print { urls, services } as JSON, or { diagnostics } of a wrong schema")
     .addHelpText(
       "after",
       `
@@ -54,7 +54,8 @@ async function mock(
     const { loadProjectServices } = await import("../project-services.js");
     const { services, diagnostics } = await loadProjectServices(files, cwd, config);
     if (services === undefined) {
-      process.stderr.write(formatDiagnostics(diagnostics, cwd, colors, "nothing is served"));
+      if (json) printJson({ diagnostics });
+      else process.stderr.write(formatDiagnostics(diagnostics, cwd, colors, "nothing is served"));
       return 1;
     }
     const own = handlers === undefined ? {} : await loadHandlers(resolve(handlers));

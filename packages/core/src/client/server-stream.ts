@@ -27,7 +27,7 @@ export const serverStreamCalls: Calling<"server_stream"> = {
 export class StreamedCall extends Call {
   /** Called at the end, with the error, or undefined after a good one. */
   onOver: ((error: RpcError | undefined) => void) | undefined = undefined;
-  private readonly receiver: ItemReceiver;
+  readonly receiver: ItemReceiver;
 
   constructor(host: CallingHost, method: AnyMethod, options: CallOptions | undefined) {
     super(host, method, options);

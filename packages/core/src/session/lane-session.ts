@@ -38,7 +38,7 @@ export class LaneSession<Transport extends TransportSession>
   departure: Departure | undefined = undefined;
   protected ourLane: Lane | undefined = undefined;
   /** Lanes of this side that have not ended, or only by a close. */
-  protected readonly lanes: Set<Lane> = new Set();
+  readonly lanes: Set<Lane> = new Set();
   /** Notifications on lanes that ended before the peer had received them. */
   #lostOnLanes = 0;
   /** The same when the peer was told that there is nothing more. */

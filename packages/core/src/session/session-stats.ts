@@ -1,4 +1,5 @@
 import type { TransportSession } from "../transport/session.js";
+import { laneStats } from "./lane-stats.js";
 
 /** Measurements of the connection under a session, since its start. What its runtime or transport does not tell is undefined. */
 export interface ConnectionStats {
@@ -18,6 +19,20 @@ export interface ConnectionStats {
   readonly openStreams: number | undefined;
   /** Streams that wait for the peer's limit. */
   readonly waitingStreams: number | undefined;
+  /** Bytes that the peer may send ahead of what is read here, on all streams of QUIC together. */
+  readonly receiveWindow: number | undefined;
+  /** Lanes that this side has opened: streams that many calls share. */
+  readonly lanes: number | undefined;
+  /** Calls of this side in lanes that are not over. */
+  readonly laneCalls: number | undefined;
+  /** Calls of this side with streams of their own that are not over. */
+  readonly streamCalls: number | undefined;
+  /** Bytes of messages that the peer has room for, of all calls that stream to it in lanes. Undefined where none does. */
+  readonly sendCredit: number | undefined;
+  /** Bytes of messages that the peer may send before this side reads more, of all calls that stream from it in lanes. Undefined where none does. */
+  readonly receiveCredit: number | undefined;
+  /** Bytes that the peer makes this side hold, of `limits.maxSessionBytes`: messages that nobody has read, above all. */
+  readonly heldBytes: number | undefined;
 }
 
 const OF_QUIC = [
@@ -33,6 +48,7 @@ const OF_QUIC = [
   "receivedDatagrams",
   "openStreams",
   "waitingStreams",
+  "receiveWindow",
 ] as const;
 
 /** The names of W3C WebTransport §6.11. */
@@ -51,12 +67,14 @@ export interface MeasuredSession {
   readonly rttMs?: number | undefined;
 }
 
-/** Reads what the connection under a session, over whichever transport, has measured. Never rejects. */
-export async function sessionStats({ transport, rttMs }: MeasuredSession): Promise<ConnectionStats> {
+/** Reads what the connection under a session, over whichever transport, has measured, and what the session knows of its lanes. Never rejects. */
+export async function sessionStats(session: MeasuredSession): Promise<ConnectionStats> {
+  const { transport, rttMs } = session;
   const found = await measurements(transport);
-  const stats = Object.fromEntries(OF_QUIC.map((name) => [name, numberOf(found[name])])) as {
-    -readonly [Name in keyof ConnectionStats]: ConnectionStats[Name];
-  };
+  const stats = {
+    ...Object.fromEntries(OF_QUIC.map((name) => [name, numberOf(found[name])])),
+    ...laneStats(session),
+  } as { -readonly [Name in keyof ConnectionStats]: ConnectionStats[Name] };
   for (const [name, own] of Object.entries(OF_WEB)) stats[own] ??= numberOf(found[name]);
   // Before the first answer nothing is measured.
   stats.rttMs = stats.rttMs || rttMs;

@@ -44,7 +44,7 @@ export class StreamSession<Transport extends TransportSession>
   reserved: ReservedMethods | undefined = undefined;
   drainage: Drain | undefined = undefined;
   readonly peer: string | undefined;
-  protected readonly ownStreams: OwnStreams = new OwnStreams(this);
+  readonly ownStreams: OwnStreams = new OwnStreams(this);
   protected ended = false;
   readonly schemas: SchemaHandshake = new SchemaHandshake();
   /** The lane on which the peer said that it goes away. */

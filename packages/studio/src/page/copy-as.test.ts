@@ -58,6 +58,15 @@ it("is copied as the server is trusted", () => {
   expect(asTypeScript({ ...plain, trust: { hash: "ab" } })).toContain('value: Buffer.from("ab", "hex")');
 });
 
+it("of plain HTTP behind TLS, is copied as that", () => {
+  const url = "https://shop.example/api";
+  const over = { ...plain, url, httpUrl: url, trust: { dev: true } };
+  expect(asCommand(over)).toBe("quicrpc call --plain-http --dev https://shop.example/api shop.v1.Orders/get '{}'");
+  expect(asCurl(over)).toContain("curl --insecure https://shop.example/api/shop.v1.Orders/get");
+  expect(asTypeScript(over)).toContain('await connect("https://shop.example/api", { transports: [httpTransport()] })');
+  expect(asTypeScript(over)).not.toContain("devCertificate");
+});
+
 it("in TypeScript, values are what the schema means", () => {
   const properties = {
     at: { type: "string", "x-quicrpc-type": "date" },

@@ -23,7 +23,7 @@ export interface Copyable extends Omit<CallSettings, "metadata"> {
 
 /** The call as a line for a shell, by the quicrpc command. */
 export function asCommand(given: Copyable): string {
-  const { method, url, input, files, metadata, timeoutMs, via, compress, trust = {}, bytesFile } = given;
+  const { method, url, httpUrl, input, files, metadata, timeoutMs, via, compress, trust = {}, bytesFile } = given;
   const { takes, streamsInput } = method;
   const options: string[] = [];
   if ((method.blobs.output ?? []).length > 0) options.push("--out", ".");
@@ -31,6 +31,8 @@ export function asCommand(given: Copyable): string {
   if (timeoutMs !== undefined) options.push("--timeout", String(timeoutMs));
   if (via !== undefined) options.push("--via", via);
   if (compress === true) options.push("--compress");
+  // Without it the command takes https:// for WebTransport.
+  if (httpUrl !== undefined && url.startsWith("https:")) options.push("--plain-http");
   if (trust.dev === true) options.push("--dev");
   if (trust.hash !== undefined) options.push("--hash", trust.hash);
   if (trust.ca !== undefined) options.push("--ca", quoted(trust.ca));
@@ -147,18 +149,19 @@ function connectOptionsOf({
 }: Copyable): Expression & { readonly imports: readonly string[] } {
   const { dev, hash, ca, credentialsFrom } = trust;
   const given: string[] = [];
+  // What `fetch` trusts is not for a program to say.
   if (httpUrl !== undefined) given.push("transports: [httpTransport()]");
-  if (dev === true) given.push("serverCertificateHashes: [(await devCertificate()).hash]");
+  else if (dev === true) given.push("serverCertificateHashes: [(await devCertificate()).hash]");
   else if (hash !== undefined)
     given.push(`serverCertificateHashes: [{ algorithm: "sha-256", value: Buffer.from("${hash}", "hex") }]`);
-  if (ca !== undefined) given.push(`ca: readFileSync(${JSON.stringify(ca)})`);
+  if (ca !== undefined && httpUrl === undefined) given.push(`ca: readFileSync(${JSON.stringify(ca)})`);
   if (credentialsFrom !== undefined) given.push(`credentials: process.env[${JSON.stringify(credentialsFrom)}] ?? ""`);
   if (compress === true) given.push("compression: { algorithms: nodeCompressions(), minBytes: Infinity }");
   return {
     text: given.length === 0 ? "" : `{ ${given.join(", ")} }`,
-    names: dev === true ? ["devCertificate"] : [],
+    names: dev === true && httpUrl === undefined ? ["devCertificate"] : [],
     imports: [
-      ...(ca === undefined ? [] : ['import { readFileSync } from "node:fs";']),
+      ...(ca === undefined || httpUrl !== undefined ? [] : ['import { readFileSync } from "node:fs";']),
       ...(httpUrl === undefined ? [] : ['import { httpTransport } from "@quicrpc/http";']),
     ],
   };

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useObserved } from "./observed.js";
-import { Plot, type PlotLine, rateOf } from "./plot.js";
+import { Plot, type PlotLine, rateOf, statOf } from "./plot.js";
 import type { Target } from "./target.js";
 
 const ROWS = [
@@ -16,6 +16,13 @@ const ROWS = [
   ["receivedDatagrams", "Datagrams received", ""],
   ["openStreams", "Streams open", ""],
   ["waitingStreams", "Streams that wait", ""],
+  ["lanes", "Lanes", ""],
+  ["laneCalls", "Calls in lanes", ""],
+  ["streamCalls", "Calls with streams of their own", ""],
+  ["sendCredit", "Credit to send in lanes", "bytes"],
+  ["receiveCredit", "Credit to receive in lanes", "bytes"],
+  ["receiveWindow", "Receive window of all streams", "bytes"],
+  ["heldBytes", "Held for the server", "bytes"],
 ] as const;
 
 interface PlotOfSession {
@@ -27,8 +34,8 @@ const PLOTS: readonly PlotOfSession[] = [
   {
     label: "Round trip, ms",
     lines: [
-      { name: "smoothed", valueOf: ({ sample: { stats } }) => stats.rttMs },
-      { name: "shortest", valueOf: ({ sample: { stats } }) => stats.minRttMs },
+      { name: "smoothed", valueOf: statOf("rttMs") },
+      { name: "shortest", valueOf: statOf("minRttMs") },
     ],
   },
   {
@@ -47,13 +54,29 @@ const PLOTS: readonly PlotOfSession[] = [
   },
   {
     label: "Congestion window, bytes",
-    lines: [{ name: "window", valueOf: ({ sample: { stats } }) => stats.congestionWindow }],
+    lines: [{ name: "window", valueOf: statOf("congestionWindow") }],
   },
   {
-    label: "Streams",
+    label: "Streams and lanes",
     lines: [
-      { name: "open", valueOf: ({ sample: { stats } }) => stats.openStreams },
-      { name: "that wait", valueOf: ({ sample: { stats } }) => stats.waitingStreams },
+      { name: "open", valueOf: statOf("openStreams") },
+      { name: "that wait", valueOf: statOf("waitingStreams") },
+      { name: "lanes", valueOf: statOf("lanes") },
+    ],
+  },
+  {
+    label: "Calls in progress",
+    lines: [
+      { name: "in lanes", valueOf: statOf("laneCalls") },
+      { name: "on their own", valueOf: statOf("streamCalls") },
+    ],
+  },
+  {
+    label: "Credit and what is held, bytes",
+    lines: [
+      { name: "to send", valueOf: statOf("sendCredit") },
+      { name: "to receive", valueOf: statOf("receiveCredit") },
+      { name: "held", valueOf: statOf("heldBytes") },
     ],
   },
 ];

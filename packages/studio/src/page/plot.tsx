@@ -15,6 +15,11 @@ export interface PlotLine {
   readonly valueOf: (point: Point, before: Point | undefined) => number | null | undefined;
 }
 
+/** What was measured. */
+export function statOf(name: keyof ConnectionStats): PlotLine["valueOf"] {
+  return ({ sample: { stats } }) => stats[name];
+}
+
 /** How fast a counter grows, per second; unknown between two sessions, each of which counts from 0. */
 export function rateOf(name: keyof ConnectionStats): PlotLine["valueOf"] {
   return ({ at, sample }, before) => {

@@ -58,7 +58,7 @@ export class Target extends Observed {
 
   /** The URL of methods over HTTP; undefined where the server may have none. */
   get httpUrl(): string | undefined {
-    return this.isHttp || this.url.startsWith("http:") ? this.url : undefined;
+    return this.isHttp || this.trust.plainHttp === true || this.url.startsWith("http:") ? this.url : undefined;
   }
 
   /** Opens the way that a page was made for. Rejects where there is none. */

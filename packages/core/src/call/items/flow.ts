@@ -14,6 +14,8 @@ export interface ReceiveFlow {
   consumed(bytes: number): void;
   /** The call is over: no more credit may be given, since its id will serve another. */
   end(): void;
+  /** Bytes that the sender has credit for; absent where the stream itself holds it back. */
+  readonly credit?: number;
 }
 
 /** Carries items that have a way of their own to be held back. */
@@ -65,7 +67,8 @@ class StreamReceiveFlow implements ReceiveFlow {
 
 /** Holds this side's items back by credit, and by what the transport has room for. */
 export class SendFlow implements ItemFlow {
-  private credit: number;
+  /** Bytes that the peer has room for; infinite where the stream itself holds this side back. */
+  credit: number;
   private readonly carrier: CallChannel;
   private resume: (() => void) | undefined = undefined;
   private queued = false;

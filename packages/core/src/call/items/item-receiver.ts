@@ -19,7 +19,7 @@ export class ItemReceiver {
   private compression: SessionCompression | undefined = undefined;
   private readonly limits: Limits;
   private readonly queue: ItemQueue<unknown>;
-  private flow: ReceiveFlow | undefined = undefined;
+  flow: ReceiveFlow | undefined = undefined;
   private budget: MemoryBudget | undefined = undefined;
   /** Bytes charged for unread items. */
   private unreadBytes = 0;

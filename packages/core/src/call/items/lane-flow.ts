@@ -17,8 +17,7 @@ const EXTRA_SHARE = 1 / 8;
  */
 export class LaneReceiveFlow implements ReceiveFlow {
   private size = INITIAL_CREDIT;
-  /** Credit that the sender has left. */
-  private window = INITIAL_CREDIT;
+  credit: number = INITIAL_CREDIT;
   private unread = 0;
   private unreported = 0;
   /** Bytes read since the window was last considered, whether all that had come was read at some time since, and when that was. */
@@ -35,8 +34,8 @@ export class LaneReceiveFlow implements ReceiveFlow {
   }
 
   received(bytes: number): void {
-    if (this.window <= 0) throw new ProtocolError("an item was sent without credit");
-    this.window -= bytes;
+    if (this.credit <= 0) throw new ProtocolError("an item was sent without credit");
+    this.credit -= bytes;
     this.unread += bytes;
   }
 
@@ -51,7 +50,7 @@ export class LaneReceiveFlow implements ReceiveFlow {
     const mark = channel.begin(FrameType.Credit, this.id);
     channel.out.varint(granted);
     channel.commit(mark);
-    this.window += granted;
+    this.credit += granted;
     this.unreported = 0;
   }
 

@@ -33,9 +33,14 @@ export class CallTable<T> {
     this.free.push(index);
   }
 
+  /** What is in it. */
+  live(): T[] {
+    return this.entries.filter((entry) => entry !== undefined);
+  }
+
   /** Empties the table and returns what was in it. */
   drain(): T[] {
-    const live = this.entries.filter((entry) => entry !== undefined);
+    const live = this.live();
     this.entries.length = 0;
     this.free.length = 0;
     return live;

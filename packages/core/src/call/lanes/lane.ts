@@ -39,7 +39,8 @@ const GIVEN_UP: OutgoingCall = {
 export class Lane extends PeerLane implements Carrier {
   readonly single = false;
   readonly notifyId: number;
-  private readonly outgoing: CallTable<OutgoingCall>;
+  /** Calls made on it that are not over, by their ids. */
+  readonly outgoing: CallTable<OutgoingCall>;
   private readonly maxCalls: number;
   private readonly maxMetadataBytes: number;
   private givenUp = 0;

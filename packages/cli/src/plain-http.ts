@@ -1,0 +1,44 @@
+import { connect as connectHttp2, type ClientHttp2Session } from "node:http2";
+import { isIP } from "node:net";
+import { connect as connectTls } from "node:tls";
+import { http2Fetch, httpTransport } from "@quicrpc/http";
+import { hostOf, requirePinned, type TransportDialOptions, type TransportProvider } from "@quicrpc/node/transport";
+
+const HTTPS_PORT = 443;
+
+/** Calls an `https://` URL by plain HTTP: by `fetch`, and by HTTP/2 where certificates are trusted that `fetch` cannot be told of. */
+export function plainHttp(): TransportProvider {
+  const plain = httpTransport();
+  return {
+    ...plain,
+    abilities: { ...plain.abilities, tls: true },
+    dial: (url, options) => {
+      if (options.ca === undefined && options.serverCertificateHashes === undefined) return plain.dial(url, options);
+      const fetch = http2Fetch((origin, given = {}) => connectTrusted(new URL(origin), options, given));
+      return httpTransport({ fetch, uploads: "full" }).dial(url, options);
+    },
+  };
+}
+
+function connectTrusted(url: URL, options: TransportDialOptions, given: object): ClientHttp2Session {
+  const { ca, serverCertificateHashes } = options;
+  const host = hostOf(url);
+  const socket = connectTls({
+    host,
+    port: url.port === "" ? HTTPS_PORT : Number(url.port),
+    ALPNProtocols: ["h2"],
+    ...(isIP(host) === 0 && { servername: host }),
+    ...(ca !== undefined && { ca: Buffer.from(ca) }),
+    ...(serverCertificateHashes !== undefined && { rejectUnauthorized: false }),
+  });
+  // Ahead of the session's own listener: nothing is sent to a server that is not trusted.
+  socket.once("secureConnect", () => {
+    try {
+      requirePinned(socket, options);
+    } catch (error) {
+      session.destroy(error as Error);
+    }
+  });
+  const session = connectHttp2(url, { ...given, createConnection: () => socket });
+  return session;
+}
