@@ -14,6 +14,8 @@ class Keeping implements WebTransportSession {
   sent = 0;
   acknowledged = 0;
   allowsProbes = true;
+  /** Streams wait for room that the peer does not give. */
+  isFull = false;
   probes = 0;
   most = 0;
   private readonly unanswered: { readonly sent: number; readonly answer: () => void }[] = [];
@@ -36,6 +38,7 @@ class Keeping implements WebTransportSession {
 
   async createUnidirectionalStream(): Promise<WritableStream> {
     if (!this.allowsProbes) throw new DOMException("Failed to create unidirectional stream.", "NetworkError");
+    if (this.isFull) return new Promise(() => {});
     this.probes++;
     return new WritableStream({
       close: () => new Promise((answer) => this.unanswered.push({ sent: this.sent, answer })),
@@ -128,6 +131,17 @@ it("aborts go on, slowly, where the peer allows no stream that would be acknowle
   expect(keeping.sent).toBe(900);
   await vi.advanceTimersByTimeAsync(1);
   expect(keeping.sent).toBe(1200);
+});
+
+it("aborts go on where the peer gives no room for a stream", async () => {
+  const keeping = new Keeping();
+  keeping.isFull = true;
+  const { streams } = await opened(keeping, 600);
+  giveUp(streams);
+  await vi.advanceTimersByTimeAsync(9_999);
+  expect(keeping.sent).toBe(400);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(keeping.sent).toBe(500);
 });
 
 it("aborts that wait end with their session", async () => {

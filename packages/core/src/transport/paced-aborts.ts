@@ -29,7 +29,7 @@ export function pacedAborts(session: WebTransportSession): PacedAborts {
   let unacknowledged = 0;
   let isProbing = false;
   let ended = false;
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  const timers = new Set<ReturnType<typeof setTimeout>>();
 
   const sendWaiting = (): void => {
     while (waiting.length > 0 && unacknowledged < MAX_UNACKNOWLEDGED) {
@@ -40,7 +40,7 @@ export function pacedAborts(session: WebTransportSession): PacedAborts {
     isProbing = true;
     const sent = unacknowledged;
     void probe().then(() => {
-      clearTimeout(timer);
+      stopWaiting();
       isProbing = false;
       unacknowledged -= sent;
       if (!ended) sendWaiting();
@@ -48,13 +48,17 @@ export function pacedAborts(session: WebTransportSession): PacedAborts {
   };
   const passed = (ms: number): Promise<void> =>
     new Promise((resolve) => {
-      if (!ended) timer = setTimeout(resolve, ms);
+      if (!ended) timers.add(setTimeout(resolve, ms));
     });
-  const probe = async (): Promise<void> => {
+  const stopWaiting = (): void => {
+    timers.forEach(clearTimeout);
+    timers.clear();
+  };
+  const probe = (): Promise<void> => Promise.race([acknowledged(), passed(UNANSWERED_MS)]);
+  const acknowledged = async (): Promise<void> => {
     const stream = await session.createUnidirectionalStream?.().catch(() => undefined);
-    if (stream === undefined) return passed(REFUSED_MS);
     // A peer that refuses it tells as much.
-    return Promise.race([stream.close().catch(() => {}), passed(UNANSWERED_MS)]);
+    await (stream === undefined ? passed(REFUSED_MS) : stream.close().catch(() => {}));
   };
   return {
     send(abort) {
@@ -69,7 +73,7 @@ export function pacedAborts(session: WebTransportSession): PacedAborts {
     end() {
       ended = true;
       waiting.clear();
-      clearTimeout(timer);
+      stopWaiting();
     },
   };
 }
