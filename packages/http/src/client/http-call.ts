@@ -169,7 +169,8 @@ function unreached(error: unknown, peer: string): RpcError {
   const { message, cause } = error instanceof Error ? error : { message: String(error), cause: undefined };
   const { code, message: because } = (cause ?? {}) as { readonly code?: unknown; readonly message?: unknown };
   const why = typeof because === "string" && because !== "" ? because : typeof code === "string" ? code : message;
-  if (/redirect/i.test(why)) {
+  // Failures of the system have codes, and may name a host.
+  if (code === undefined && /redirect/i.test(why)) {
     const hint = "connect to that URL: redirects are not followed";
     return new RpcError("unknown", `${peer} redirects to another URL`, { cause: error, hint });
   }
