@@ -2,26 +2,18 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { RpcError } from "@quicrpc/core";
-import { createRouter, defineMethod, zodCodec } from "@quicrpc/core/generated";
+import { createRouter } from "@quicrpc/core/generated";
 import { createFetchHandler, toNodeHandler } from "@quicrpc/http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { z } from "zod";
+import { httpMethods } from "../../packages/http/test/generated/http.js";
 import { type Browser, BROWSERS } from "./browsers.js";
 
 const PAGE = "<!doctype html><title>A page without a client of this project</title>";
 
-const methods = {
-  count: defineMethod({ name: "test.v1.Events", id: 4741 }, "server_stream", "count", {
-    id: 1,
-    input: zodCodec(z.object({ upTo: z.int() })),
-    output: zodCodec(z.object({ i: z.int() })),
-    cursor: "i",
-    readOnly: true,
-  }),
-};
+const { follow } = httpMethods;
 
 /** Everything that an `EventSource` of the path tells, until it is closed: by the page at the event `last`, or by the server. */
-const follow = (path: string, last: string | null): string =>
+const eventsOf = (path: string, last: string | null): string =>
   `new Promise((resolve) => {
     const seen = [];
     const source = new EventSource(${JSON.stringify(path)});
@@ -45,8 +37,8 @@ const follow = (path: string, last: string | null): string =>
     });
   })`;
 
-const countTo = (upTo: number): string =>
-  `/test.v1.Events/count?message=${encodeURIComponent(JSON.stringify({ upTo }))}`;
+const upTo = (last: number): string =>
+  `/test.v1.Http/follow?message=${encodeURIComponent(JSON.stringify({ upTo: last }))}`;
 
 describe.each(BROWSERS)("the EventSource of %s", (_, path, launch) => {
   describe.skipIf(path === undefined)("and a stream over HTTP", () => {
@@ -59,8 +51,8 @@ describe.each(BROWSERS)("the EventSource of %s", (_, path, launch) => {
     let resumed: (string | undefined)[];
 
     beforeAll(async () => {
-      const router = createRouter(methods, {
-        async *count({ upTo }, { resumeFrom }) {
+      const router = createRouter({ follow }, {
+        async *follow({ upTo }, { resumeFrom }) {
           resumed.push(resumeFrom);
           for (let i = Number(resumeFrom ?? 0) + 1; i <= upTo; i++) {
             const seen = new Promise<void>((resolve) => {
@@ -104,10 +96,12 @@ describe.each(BROWSERS)("the EventSource of %s", (_, path, launch) => {
 
     it("has each item, with its cursor as the id, and the end", async () => {
       after = () => {};
-      expect(await seen(follow(countTo(2), "end"))).toEqual(["open", '1 {"i":1}', '2 {"i":2}', "end"]);
+      expect(await seen(eventsOf(upTo(2), "end"))).toEqual(["open", '1 {"i":1}', '2 {"i":2}', "end"]);
     });
 
-    it("goes on after the last item when the connection breaks, or the server goes away", { timeout: 60_000 }, async () => {
+    it("goes on after the last item when the connection breaks, or the server goes away", {
+      timeout: 60_000,
+    }, async () => {
       const breaks = new Map<number, () => void>([
         [2, () => server.closeAllConnections()],
         [3, () => throwUnavailable()],
@@ -117,7 +111,7 @@ describe.each(BROWSERS)("the EventSource of %s", (_, path, launch) => {
         breaks.delete(i);
         happens?.();
       };
-      const events = await seen(follow(countTo(4), "end"));
+      const events = await seen(eventsOf(upTo(4), "end"));
       expect(events).toEqual([
         "open",
         '1 {"i":1}',
@@ -134,7 +128,7 @@ describe.each(BROWSERS)("the EventSource of %s", (_, path, launch) => {
 
     it("does not begin anew after the end, where the page does not close it", { timeout: 60_000 }, async () => {
       after = () => {};
-      expect(await seen(follow(countTo(1), null))).toEqual(["open", '1 {"i":1}', "end"]);
+      expect(await seen(eventsOf(upTo(1), null))).toEqual(["open", '1 {"i":1}', "end"]);
       expect(resumed).toEqual([undefined]);
     });
   });
