@@ -86,7 +86,8 @@ function missingModule(template) {
 
 /** Starts a balancer with a file of docs/balancers. Returns what is missing where it cannot. */
 async function start(command, file, args) {
-  if (spawnSync(command, ["-v"]).status !== 0) return `${command} is not installed: apt-get install ${PACKAGES[command]}`;
+  if (spawnSync(command, ["-v"]).status !== 0)
+    return `${command} is not installed: apt-get install ${PACKAGES[command]}`;
   const config = join(folder, file);
   const { template, missing } = missingModule(readFileSync(join(root, "docs/balancers", file), "utf8"));
   if (missing !== undefined) return missing;
@@ -96,7 +97,8 @@ async function start(command, file, args) {
   );
   const child = spawn(command, [...args, config], { stdio: ["ignore", "inherit", "inherit"] });
   await pause(1500);
-  if (child.exitCode !== null) throw new Failure(`${command} ended with exit code ${child.exitCode}: what it said is above`);
+  if (child.exitCode !== null)
+    throw new Failure(`${command} ended with exit code ${child.exitCode}: what it said is above`);
   return child;
 }
 

@@ -168,7 +168,6 @@ const PARTS = [
       {
         title: "shareUdpPorts",
         of: ["node/src/workers/shared-ports.ts", "SharedPortOptions"],
-        beside: [["node/src/serve-options.ts", "ServeOptions"]],
         text: "In a primary of `node:cluster` that [forks its workers itself](scaling.md#workers-that-you-fork-yourself).",
       },
       { title: "watchTls", of: ["node/src/watch-tls.ts", "WatchTlsOptions"] },

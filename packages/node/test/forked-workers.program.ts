@@ -31,8 +31,8 @@ async function keep(): Promise<void> {
   const pids = new Set<number>();
   const fork = (): void => {
     const worker = cluster.fork();
-    worker.on("message", (told: { readonly pid?: number; readonly failed?: string }) => {
-      if (told.failed !== undefined) process.send?.(told);
+    worker.on("message", (told: { readonly pid?: number; readonly left?: number; readonly failed?: string }) => {
+      if (told.failed !== undefined || told.left !== undefined) process.send?.(told);
       if (told.pid === undefined) return;
       pids.add(told.pid);
       if (pids.size === size) process.send?.({ ports, pids: [...pids] });
@@ -49,7 +49,10 @@ async function work(): Promise<void> {
   const rooms = serveRooms(workerTopics(), undefined, false);
   const router = createRouter(methods, {
     pid: () => process.pid,
-    drain: () => void server.drain(),
+    drain: () => {
+      void server.drain();
+      process.send?.({ left: process.pid });
+    },
     crash: () => void process.kill(process.pid, "SIGKILL"),
     slow: () => new Promise<never>(() => {}),
   });

@@ -91,5 +91,8 @@ it("what cannot be used as it was given is a TypeError", async () => {
 it("a UDP port that a sibling of node:cluster has: says what shares it", async () => {
   const { child, message } = await startProgram(new URL("cluster-port.ts", import.meta.url), {});
   child.kill();
-  expect(message).toEqual({ code: "EADDRINUSE", hint: expect.stringMatching(/shareUdpPorts.* or .*serve\(\{ workers \}\)/) });
+  expect(message).toEqual({
+    code: "EADDRINUSE",
+    hint: expect.stringMatching(/shareUdpPorts.* or .*serve\(\{ workers \}\)/),
+  });
 });

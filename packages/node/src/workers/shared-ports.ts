@@ -15,10 +15,8 @@ const LEAST_PLACES = 8;
 const TICKET_KEY_BYTES = 32;
 
 /** Options of `shareUdpPorts`: what `serve` has in each worker, and how many there may be. */
-export interface SharedPortOptions extends Pick<
-  ServeOptions,
-  "connectionIds" | "host" | "listen" | "port" | "transports"
-> {
+export interface SharedPortOptions
+  extends Pick<ServeOptions, "connectionIds" | "host" | "listen" | "port" | "transports"> {
   /**
    * Workers that may live at the same time, from 1 to 128: also those that are about to end as their successors begin. Default: two for each core, and at
    * least 8.
@@ -118,7 +116,9 @@ class PortKeeper implements SharedPorts {
     this.inherited = groups.flatMap(({ members }) => members.flatMap(({ descriptor }) => descriptor ?? []));
     const { stdio, silent = false } = cluster.settings;
     this.before = { stdio };
-    const usual = Array.isArray(stdio) ? stdio : [...Array.from({ length: 3 }, () => (silent ? "pipe" : "inherit")), "ipc"];
+    const usual = Array.isArray(stdio)
+      ? stdio
+      : [...Array.from({ length: 3 }, () => (silent ? "pipe" : "inherit")), "ipc"];
     this.first = usual.length;
     cluster.setupPrimary({ stdio: [...usual, ...this.inherited] });
     process.env[SHARED_VARIABLE] = String(process.pid);
@@ -143,7 +143,8 @@ class PortKeeper implements SharedPorts {
 
   private receive(worker: Worker, message: FromWorker | null): void {
     if (message?.quicrpc === "share") send(worker, this.answer(worker));
-    if (message?.quicrpc === "ready" || message?.quicrpc === "leaving") this.serves(worker, message.quicrpc === "ready");
+    if (message?.quicrpc === "ready" || message?.quicrpc === "leaving")
+      this.serves(worker, message.quicrpc === "ready");
   }
 
   private answer(worker: Worker): ToWorker {
@@ -155,7 +156,9 @@ class PortKeeper implements SharedPorts {
     let next = this.first;
     const members = this.groups.flatMap((group) => {
       // The worker has all sockets of the group, one after the other, under numbers of its own.
-      const own = group.members.map((member) => (member.relay === undefined ? { ...member, descriptor: next++ } : member));
+      const own = group.members.map((member) =>
+        member.relay === undefined ? { ...member, descriptor: next++ } : member,
+      );
       return own[place] ?? [];
     });
     const { ticketKey, described } = this;
