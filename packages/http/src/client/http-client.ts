@@ -35,6 +35,8 @@ export class HttpClient implements ForeignClient {
   readonly limits: CallerLimits;
   readonly codec: HttpCodec;
   readonly options: HttpOptions;
+  /** Compressions of messages, the one for messages that are sent first. */
+  readonly codings: readonly ContentCoding[];
   /** Calls in progress, and streams that wait to go on. */
   readonly calls: Members<Pick<HttpCall, "fail">> = new Members();
   #isClosed = false;
@@ -49,6 +51,7 @@ export class HttpClient implements ForeignClient {
     this.limits = { ...CALLER_LIMITS, ...options.limits };
     this.codec = options.codec ?? messagePack;
     this.options = options;
+    this.codings = options.compression?.algorithms.filter((each) => each !== undefined) ?? [];
     this.closed = new Promise((resolve) => {
       this.#onClosed = resolve;
     });
@@ -116,8 +119,7 @@ export class HttpClient implements ForeignClient {
 
   /** Returns the coding of a message of so many bytes; undefined where it is sent as it is. */
   codingFor(bytes: number, wanted: boolean | undefined): ContentCoding | undefined {
-    const { algorithms = [], minBytes = MIN_BYTES } = this.options.compression ?? {};
-    return (wanted ?? bytes >= minBytes) ? algorithms[0] : undefined;
+    return (wanted ?? bytes >= (this.options.compression?.minBytes ?? MIN_BYTES)) ? this.codings[0] : undefined;
   }
 
   /** Makes a call, at once. Returns what takes it back. */

@@ -40,10 +40,12 @@ export interface HttpOptions {
   /** Header fields of each request. Default: none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
-   * Compresses messages that are sent, as by `{ algorithms: [gzip] }`, from `minBytes` (1024) on, and asks for such streams. Answers of one message `fetch` itself decompresses.
-   * Default: none.
+   * Compresses messages that are sent, as by `{ algorithms: [zstd, gzip] }`, from `minBytes` (1024) on, by the first of them, and asks for streams in any. One that the runtime
+   * lacks is passed over. Answers of one message `fetch` itself decompresses. Default: none.
    */
-  readonly compression?: { readonly algorithms: readonly ContentCoding[]; readonly minBytes?: number } | undefined;
+  readonly compression?:
+    | { readonly algorithms: readonly (ContentCoding | undefined)[]; readonly minBytes?: number }
+    | undefined;
   /** `maxFrameBytes` is the largest message, and `maxMetadataBytes` the most of metadata. Default: `DEFAULT_LIMITS`. */
   readonly limits?: Partial<Limits> | undefined;
 }

@@ -108,7 +108,7 @@ export class ReceivedItems implements AsyncIterableIterator<unknown, undefined> 
   private async expanded({ flags, bytes }: Envelope): Promise<Uint8Array> {
     if ((flags & FLAG_COMPRESSED) === 0 || bytes.length === 0) return bytes;
     const { client } = this.call;
-    const coding = client.options.compression?.algorithms.find(({ name }) => name === this.coding);
+    const coding = client.codings.find(({ name }) => name === this.coding);
     if (coding === undefined) {
       throw this.call.unreadable(
         new Error(`a message is compressed, and ${JSON.stringify(this.coding)} was not asked for`),

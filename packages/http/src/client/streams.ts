@@ -63,16 +63,16 @@ function startDuplex(call: HttpCall, items: ReceivedItems, upload: Upload, outco
 }
 
 async function send(call: HttpCall, body: Uint8Array | ReadableStream<Uint8Array>): Promise<Response> {
-  const { codec, options } = call.client;
+  const { codec, codings } = call.client;
   const from = call.options?.from;
-  const names = options.compression?.algorithms.map(({ name }) => name);
+  const names = codings.map(({ name }) => name);
   const isStream = body instanceof ReadableStream;
   const response = await call.send(
     { method: "POST", ...(isStream ? { body, duplex: "half" } : { body: body as UnsharedBytes }) },
     {
       "content-type": contentType({ codec: codec.name, stream: true }),
-      "connect-content-encoding": names?.[0],
-      "connect-accept-encoding": names?.join(", "),
+      "connect-content-encoding": names[0],
+      "connect-accept-encoding": names.length === 0 ? undefined : names.join(", "),
       [FROM_HEADER]: from === undefined ? undefined : writeCursor(from),
     },
   );

@@ -55,7 +55,7 @@ export function codingNamed(
   const found = known.find((coding) => coding.name === lower);
   if (found !== undefined) return found;
   const names = [...known.map((coding) => coding.name), "identity"].join(", ");
-  const remedy = lower === "zstd" ? ": this side would have to run on Node 22.15, 23.8 or newer" : "";
+  const remedy = lower === "zstd" ? ": for it the server has to run on Node 22.15, 23.8 or newer" : "";
   throw new RpcError(
     "unimplemented",
     `the compression ${JSON.stringify(name)} is not known here, but ${names}${remedy}`,

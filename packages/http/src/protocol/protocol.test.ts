@@ -341,6 +341,11 @@ describe("zstd", () => {
     expect(zstd !== undefined).toBe("createZstdCompress" in zlib);
   });
 
+  it("is refused where the runtime lacks it, with what has it", () => {
+    expect(() => codingNamed("zstd", [gzip])).toThrow(/"zstd" is not known here, but gzip, identity: .*Node 22\.15/);
+    expect(() => codingNamed("br", [gzip])).toThrow(/"br" is not known here, but gzip, identity$/);
+  });
+
   it.each([
     "28b52ffda0e09304005400001007070100fbff39c00202001007039f0407",
     "28b52ffd200529000068656c6c6f",
