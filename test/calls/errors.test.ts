@@ -22,6 +22,7 @@ const methods = {
   items: defineMethod(service, "server_stream", "items", { id: 3, input: number, output: number }),
   sum: defineMethod(service, "client_stream", "sum", { id: 4, input: number, output: number }),
   note: defineMethod(service, "notify", "note", { id: 5, input: number }),
+  talk: defineMethod(service, "duplex", "talk", { id: 6, input: number, output: number }),
 };
 const router = createRouter(methods, {
   fail: () => {
@@ -36,6 +37,10 @@ const router = createRouter(methods, {
     throw new RpcError("not_found", "there is none");
   },
   note: () => {},
+  async *talk(numbers) {
+    for await (const n of numbers) yield n;
+    throw new RpcError("not_found", "there are no more");
+  },
 });
 
 const opened: { close(): Promise<unknown> }[] = [];
@@ -104,6 +109,18 @@ describe.each(Object.entries(CALLERS))("an error of %s", (_name, make) => {
       for await (const item of caller.serverStream(methods.items, 7)) expect(item).toBe(7);
     });
     expect(error).toMatchObject({ code: "not_found", method: "test.v1.Failing/items", peer: "memory://server" });
+    expect(error.stack).toContain("readsTheItems");
+  });
+
+  it("does so where a conversation fails", async () => {
+    const { readable, writable } = make().duplex(methods.talk);
+    const error = await failureOf(async function readsTheItems() {
+      const writer = writable.getWriter();
+      await writer.write(7);
+      await writer.close();
+      for await (const item of readable) expect(item).toBe(7);
+    });
+    expect(error).toMatchObject({ code: "not_found", method: "test.v1.Failing/talk", peer: "memory://server" });
     expect(error.stack).toContain("readsTheItems");
   });
 
@@ -276,7 +293,7 @@ describe("unimplemented", () => {
     const unknown = await failureOf(() => caller.unary(other, undefined));
     expect(unknown.message).toContain("(there are test.v1.Failing, quicrpc.v1.Reflection)");
     const method = await failureOf(() => caller.unary(newer, undefined));
-    expect(method.message).toContain("(there are fail, never, items, sum, note)");
+    expect(method.message).toContain("(there are fail, never, items, sum, note, talk)");
   });
 });
 

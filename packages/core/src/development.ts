@@ -35,10 +35,15 @@ export const createStreamSession: typeof plain.createStreamSession = checked(
   1,
   STREAM_SESSION,
 );
-export const createConnection: typeof plain.createConnection = checked("createConnection()", plain.createConnection, 1, {
-  ...CONNECTION_OPTIONS,
-  improve: true,
-});
+export const createConnection: typeof plain.createConnection = checked(
+  "createConnection()",
+  plain.createConnection,
+  1,
+  {
+    ...CONNECTION_OPTIONS,
+    improve: true,
+  },
+);
 export const retry: typeof plain.retry = checked("retry()", plain.retry, 0, {
   codes: true,
   factor: true,
@@ -64,4 +69,7 @@ export const authorize: typeof plain.authorize = checked("authorize()", plain.au
   permissionOf: true,
   scopesOf: true,
 });
-export const catchUp: typeof plain.catchUp = checked("catchUp()", plain.catchUp, 2, { cursor: true, maxBuffered: true });
+export const catchUp: typeof plain.catchUp = checked("catchUp()", plain.catchUp, 2, {
+  cursor: true,
+  maxBuffered: true,
+});

@@ -1,4 +1,9 @@
 // The entry of those who bring a transport, or a way to connect or to serve of their own.
+// For those who check options themselves, among options of their own: here names are not checked.
+export { createConnection } from "./connection/connection.js";
+export { createClientSession } from "./session/create-client-session.js";
+export { createSession } from "./session/create-session.js";
+
 export type { ResolveTargets, TargetSpec } from "./balance/discovery.js";
 export type { BlobHost, OffersBlobs } from "./blobs/blob-calls.js";
 export { quotaOf } from "./blobs/blob-quota.js";
@@ -63,10 +68,6 @@ export { runNotification } from "./server/notification.js";
 export { type Awaitable, combineRouters } from "./server/router.js";
 export type { ClientSessionOptions } from "./session/create-client-session.js";
 export { createCallerSession, type ForeignClient } from "./session/caller-session.js";
-// For those who check options themselves, among options of their own: here names are not checked.
-export { createConnection } from "./connection/connection.js";
-export { createClientSession } from "./session/create-client-session.js";
-export { createSession } from "./session/create-session.js";
 export { type Credentials, type OwnCredentials, withCredentials } from "./session/credentials.js";
 export { SESSION_OPTIONS } from "./session/option-names.js";
 export type { DemandOptions, RenewalOptions, RenewedConnection, RenewedGreeting } from "./session/server-renewal.js";

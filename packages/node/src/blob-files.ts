@@ -54,11 +54,7 @@ export async function fileBlob(path: string, options: FileBlobOptions = {}): Pro
  * Writes a blob to `path`, as fast as the disk takes it. The file appears when it is whole: until then it has another name beside it, and a
  * failure leaves nothing behind, unless `resume` says so.
  */
-export async function saveBlob(
-  blob: ReceivedBlob,
-  path: string,
-  given: SaveBlobOptions = {},
-): Promise<void> {
+export async function saveBlob(blob: ReceivedBlob, path: string, given: SaveBlobOptions = {}): Promise<void> {
   checkOptions("saveBlob()", given, SAVE_BLOB);
   const { resume = false, ...options } = given;
   if (resume !== false) return savePart(blob, path, options, resume === true ? {} : resume);

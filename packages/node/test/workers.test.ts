@@ -1,7 +1,8 @@
 import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createSocket } from "node:dgram";
-import { readFile } from "node:fs/promises";
+import { link, mkdtemp, readFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -124,6 +125,17 @@ severalWorkers("several workers on one port, steering %s", (chosen) => {
     }
     expect(new Set(served.values())).toEqual(new Set(said.pids));
     for (const [session, worker] of served) expect(await session.unary(pid, undefined)).toBe(worker);
+  });
+
+  it("replace the socket file of a process that was killed", async () => {
+    const path = join(await mkdtemp(join(tmpdir(), "quicrpc-workers-")), "left");
+    // A file of another name stays when its server closes, and nobody listens there.
+    const killed = createServer().listen(`${path}.first`);
+    await once(killed, "listening");
+    await link(`${path}.first`, path);
+    await new Promise((closed) => killed.close(closed));
+    const { said } = await group({ listen: `unix:${path}`, workers: 8 });
+    expect(said.pids).toContain(await (await dialled(`unix:${path}`)).unary(pid, undefined));
   });
 
   it("offer WebSocket on the port of the same number", async () => {

@@ -78,7 +78,10 @@ export class DevSession {
   }
 
   private async change(changes: readonly Change[]): Promise<void> {
-    if (this.last === undefined || changes.some(({ event, path }) => affectsOutput(event, path, this.last as SchemaRun))) {
+    if (
+      this.last === undefined ||
+      changes.some(({ event, path }) => affectsOutput(event, path, this.last as SchemaRun))
+    ) {
       this.last = await this.generate();
       // The server of the last good schema goes on meanwhile.
       if (this.last.diagnostics.length > 0) return;

@@ -1,9 +1,10 @@
-import { lstat, unlink } from "node:fs/promises";
-import { connect, createServer, type Server, type Socket } from "node:net";
+import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import type { TransportKind } from "../peer.js";
 import { ALPN } from "../protocol.js";
 import { nodeStreamTransport } from "../stream/node-stream.js";
+import { isWorker } from "../workers/worker.js";
+import { removeAbandoned } from "./abandoned-socket.js";
 import { type Arrival, type Listener, type ListenSettings, type ListenTarget, placed } from "./listener.js";
 import { Door, doorLimits } from "./door.js";
 import { holdReads } from "./held-reads.js";
@@ -39,7 +40,8 @@ export async function listenUnix(
   settings: ListenSettings,
   onArrival: (arrival: Arrival) => void,
 ): Promise<Listener> {
-  if (target.descriptor === undefined && (await isAbandoned(target.path))) await unlink(target.path);
+  // The primary of workers has removed it: what a worker finds may be another's.
+  if (target.descriptor === undefined && !isWorker) await removeAbandoned(target.path);
   return accept("unix", createServer(), "connection", target, settings, onArrival);
 }
 
@@ -92,18 +94,4 @@ async function accept(
   return socketListener(server, guests, target, (authority) =>
     kind === "unix" ? `unix:${path}` : `${kind}://${authority}`,
   );
-}
-
-/** Whether there is a socket file behind which nobody listens. */
-async function isAbandoned(path: string): Promise<boolean> {
-  const found = await lstat(path).catch(() => undefined);
-  if (found === undefined || !found.isSocket()) return false;
-  return new Promise((resolve) => {
-    const socket = connect(path);
-    socket.once("connect", () => {
-      socket.destroy();
-      resolve(false);
-    });
-    socket.once("error", (error: NodeJS.ErrnoException) => resolve(error.code === "ECONNREFUSED"));
-  });
 }

@@ -13,7 +13,7 @@ import { topicRelay } from "./topic-relay.js";
 import { refer } from "./worker-process.js";
 
 const TICKET_KEY_BYTES = 32;
-/** A worker that is stuck is looked for so many times within the time that it may be. */
+/** How often stuck workers are looked for, within the time after which one counts as stuck. */
 const CHECKS = 5;
 
 /** The server of a primary: it serves nothing itself, but keeps a worker in each place of the group. */
@@ -106,7 +106,7 @@ export class PrimaryServer implements Server {
     return this.ending;
   }
 
-  /** Each worker's own program renews its certificates. */
+  /** Does nothing: each worker's own program renews its certificates. */
   updateTls(): void {}
 
   ref(): void {

@@ -43,6 +43,7 @@ export async function serveWorkers<Context>(
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   try {
     const targets = targetsOf(options);
+    await removeAbandonedFiles(targets);
     return await retryTaken(targets.some(isAnyPort), async () => {
       const ports = bindPorts(options, targets, size + 1);
       const passed = targets.some(isPassed) ? new PassedListeners(passedSockets()) : undefined;
@@ -61,6 +62,14 @@ export async function serveWorkers<Context>(
 /** Whether the system chooses a UDP port, of whose number the TCP port beside it may be taken. */
 function isAnyPort(target: ProvidedTarget): boolean {
   return target.port === 0 && isOverUdp(target) && !isPassed(target);
+}
+
+/** Removes socket files that a process has left which was killed: once for all workers, of which the first may have made another by then. */
+async function removeAbandonedFiles(targets: readonly ProvidedTarget[]): Promise<void> {
+  const files = targets.filter((target) => target.scheme === "unix:" && !isPassed(target));
+  if (files.length === 0) return;
+  const { removeAbandoned } = await import("../listen/abandoned-socket.js");
+  for (const { path } of files) await removeAbandoned(path);
 }
 
 function sizeOf(workers: ServeOptions["workers"]): number {

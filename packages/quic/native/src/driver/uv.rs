@@ -12,14 +12,15 @@ use crate::ffi::uv::{Handle, Idle, Loop, Poll, UV_READABLE, UV_WRITABLE};
 use crate::reactor::Reactor;
 use crate::socket::Socket;
 
+/// Has an endpoint run on the loop of Node's thread.
 pub struct UvDriver {
     uv_loop: Loop,
     poll: Poll,
     alarm: Alarm,
-    /// Runs until it is dropped.
+    /// Called before each time that the loop polls, until it is dropped.
     _prepare: Handle,
     busy_poll: BusyPoll,
-    /// Started while the loop stays awake.
+    /// Keeps the loop from sleeping while it is started.
     idle: Idle,
     armed: Option<Instant>,
     writable: bool,

@@ -1,4 +1,4 @@
-//! Records and received bytes into a batch for JavaScript.
+//! Puts records and received bytes into a batch for JavaScript.
 
 use quinn_proto::ReadError;
 
