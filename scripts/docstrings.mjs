@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Node, Project, SyntaxKind } from "ts-morph";
 
-const ROOT = fileURLToPath(new URL("../", import.meta.url));
+export const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const strictly = { target: 99, module: 199, moduleResolution: 99, strict: true, exactOptionalPropertyTypes: true };
 
 /** What programs import, by name, with the path of its source: `@quicrpc/core` is `packages/core/src/index.ts`. */
@@ -32,6 +32,13 @@ const project = new Project({
 /** Returns a source file, by its path below `packages`. */
 export function sourceOf(path) {
   return project.addSourceFileAtPath(`${ROOT}packages/${path}`);
+}
+
+/** Every source of the packages but tests. */
+export function allSources() {
+  return project
+    .addSourceFilesAtPaths(`${ROOT}packages/*/src/**/*.ts`)
+    .filter((file) => !/\.test\.ts$/.test(file.getFilePath()));
 }
 
 /** Returns a comment on one line: links to pages are links, and what only editors understand is gone. */

@@ -258,6 +258,16 @@ const seeds = [
     expect: /the comment of seeded states no default[^]*docs\/options\.md is not what the code says/,
   },
   {
+    what: "defaults of options that are not what their comments say, where the option is read and in a constant that completes it",
+    gate: "reference:check",
+    files: {
+      "packages/core/src/interceptors/retry.ts": (text) => text.replace("initialDelayMs = 50", "initialDelayMs = 51"),
+      "packages/core/src/server/once/once-service.ts": (text) => text.replace("leaseMs: 10_000", "leaseMs: 10_001"),
+    },
+    expect:
+      /RetryOptions\.initialDelayMs: the comment says 50, and packages\/core\/src\/interceptors\/retry\.ts[^]*OnceOptions\.leaseMs: the comment says 10,000/,
+  },
+  {
     what: "a code of an error that nobody has declared",
     gate: "reference:check",
     files: {

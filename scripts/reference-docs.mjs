@@ -1,11 +1,12 @@
 // npm run reference:docs: writes docs/options.md and docs/error-codes.md from the code, and the table of options between such comments in any page:
 //   <!-- options of createOutbox: npm run reference:docs -->
 //   <!-- end of options -->
-// npm run reference:check fails where they say something else, where an option has no comment that says enough, and where an error code is not declared.
+// npm run reference:check fails where they say something else, where an option has no comment that says enough or one whose default is not the code's, and where an
+// error code is not declared.
 import { readdirSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { errorsPage } from "./reference-errors.mjs";
-import { optionsPage, optionsTable } from "./reference-options.mjs";
+import { defaultFaults, optionsPage, optionsTable } from "./reference-options.mjs";
 
 const PLACE = /(<!-- options of ([^:\n]+): npm run reference:docs -->\n).*?(<!-- end of options -->)/gs;
 const checks = process.argv.includes("--check");
@@ -35,6 +36,7 @@ for (const page of names) {
   });
   await put(page, text, before);
 }
+faults.push(...defaultFaults());
 if (faults.length > 0) {
   console.error(faults.join("\n"));
   process.exit(1);

@@ -2,6 +2,7 @@
 import { Node } from "ts-morph";
 import { cell, constantsOf, entries, propertiesOf, sourceOf } from "./docstrings.mjs";
 import { shown, table } from "./docs.mjs";
+import { wrongDefaults } from "./defaults.mjs";
 
 /** Interfaces whose options every session has: other sections list what they have beside these. */
 const SESSION = ["core/src/session/options.ts", "SessionOptions"];
@@ -548,4 +549,18 @@ export function optionsTable(title) {
       row.map((text) => text.replace(/^(?:`[^`]*`|\[options\]\([^)]*\)|function|object) · /, "")),
     ),
   );
+}
+
+/** Lines for the options whose comments state another default than the code has. Reads all sources, which changes the order of options in tables: they are written before. */
+export function defaultFaults() {
+  const found = new Map();
+  for (const { of, defaults, only } of sections) {
+    if (defaults !== undefined) continue;
+    for (const { name, node, text, isOptional } of propertiesOf(...of)) {
+      const { value } = splitDefault(text);
+      if (isOptional && value !== undefined && !found.has(node) && only?.includes(name) !== false)
+        found.set(node, { option: `${of[1]}.${name}`, value });
+    }
+  }
+  return wrongDefaults(Array.from(found, ([node, rest]) => ({ node, ...rest })));
 }

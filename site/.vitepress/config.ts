@@ -39,6 +39,10 @@ export default defineConfig({
         state.md.options.html = state.env.relativePath.startsWith("api/");
         state.src = state.src.replaceAll(/^<!--.*-->$/gm, "");
       });
+      // Indented code looks as fenced code does, and is moved over where a line is wider than the page.
+      markdown.core.ruler.push("indented code", ({ tokens }) => {
+        for (const token of tokens) if (token.type === "code_block") token.type = "fence";
+      });
       // Pages link to files, as they do where the repository is shown; the site has them at other paths.
       markdown.core.ruler.push("links to files", ({ tokens, env }) => {
         const from = fileOf(env.relativePath);
