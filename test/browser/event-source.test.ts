@@ -51,21 +51,24 @@ describe.each(BROWSERS)("the EventSource of %s", (_, path, launch) => {
     let resumed: (string | undefined)[];
 
     beforeAll(async () => {
-      const router = createRouter({ follow }, {
-        async *follow({ upTo }, { resumeFrom }) {
-          resumed.push(resumeFrom);
-          for (let i = Number(resumeFrom ?? 0) + 1; i <= upTo; i++) {
-            const seen = new Promise<void>((resolve) => {
-              tellSeen = (id) => {
-                if (id === String(i)) resolve();
-              };
-            });
-            yield { i };
-            await seen;
-            after(i);
-          }
+      const router = createRouter(
+        { follow },
+        {
+          async *follow({ upTo }, { resumeFrom }) {
+            resumed.push(resumeFrom);
+            for (let i = Number(resumeFrom ?? 0) + 1; i <= upTo; i++) {
+              const seen = new Promise<void>((resolve) => {
+                tellSeen = (id) => {
+                  if (id === String(i)) resolve();
+                };
+              });
+              yield { i };
+              await seen;
+              after(i);
+            }
+          },
         },
-      });
+      );
       const handle = toNodeHandler(createFetchHandler({ routers: [router] }));
       server = createServer((request, response) => {
         const { pathname, search } = new URL(request.url ?? "", "http://localhost");

@@ -59,7 +59,10 @@ class Keeping implements WebTransportSession {
 }
 
 /** Streams that are open, in `limited`. */
-async function opened(keeping: WebTransportSession, count: number): Promise<{ streams: DirectStream[]; ends: string[] }> {
+async function opened(
+  keeping: WebTransportSession,
+  count: number,
+): Promise<{ streams: DirectStream[]; ends: string[] }> {
   const ends: string[] = [];
   const session: DirectSession = directSession(keeping);
   session.attach({ onStream: () => {}, onClosed: (_, error) => void ends.push(String(error?.message)) });

@@ -1,4 +1,3 @@
-import { Fifo } from "../fifo.js";
 import type { WebTransportSession } from "./session.js";
 
 /**
@@ -25,16 +24,18 @@ export interface PacedAborts {
  * acknowledged the stream, and with it what was sent before. So an empty unidirectional stream follows each so many aborts.
  */
 export function pacedAborts(session: WebTransportSession): PacedAborts {
-  const waiting = new Fifo<() => void>();
+  const waiting = new Set<() => void>();
   let unacknowledged = 0;
   let isProbing = false;
   let ended = false;
   const timers = new Set<ReturnType<typeof setTimeout>>();
 
   const sendWaiting = (): void => {
-    while (waiting.length > 0 && unacknowledged < MAX_UNACKNOWLEDGED) {
+    for (const abort of waiting) {
+      if (unacknowledged === MAX_UNACKNOWLEDGED) break;
+      waiting.delete(abort);
       unacknowledged++;
-      waiting.shift()?.();
+      abort();
     }
     if (isProbing || unacknowledged < PROBED_AFTER) return;
     isProbing = true;
@@ -67,7 +68,7 @@ export function pacedAborts(session: WebTransportSession): PacedAborts {
         abort();
         return;
       }
-      waiting.push(abort);
+      waiting.add(abort);
       sendWaiting();
     },
     end() {
