@@ -73,11 +73,11 @@ for (const [name, [both, index]] of Object.entries(servers)) {
 /** What a balancer does not do, in words for whoever runs this. */
 class Failure extends Error {}
 
-/** What keeps nginx from running a file of docs/balancers as it is: a module, where that is neither in the program nor installed beside it. */
-function missingModule(template) {
+/** A file of docs/balancers as this machine's program takes it: nginx has its module for TCP and UDP within it, in a file beside it, or not at all. */
+function configured(command, template) {
   const [line, path] = /^load_module (.+);\n/m.exec(template) ?? [];
   if (line === undefined || existsSync(path)) return { template };
-  const { stderr } = spawnSync("nginx", ["-V"], { encoding: "utf8" });
+  const { stderr } = spawnSync(command, ["-V"], { encoding: "utf8" });
   if (/--with-stream(\s|$)/.test(stderr)) return { template: template.replace(line, "") };
   return {
     missing: `nginx is installed without ${basename(path)}, which passes TCP and UDP on: apt-get install libnginx-mod-stream`,
@@ -89,7 +89,7 @@ async function start(command, file, args) {
   if (spawnSync(command, ["-v"]).status !== 0)
     return `${command} is not installed: apt-get install ${PACKAGES[command]}`;
   const config = join(folder, file);
-  const { template, missing } = missingModule(readFileSync(join(root, "docs/balancers", file), "utf8"));
+  const { template, missing } = configured(command, readFileSync(join(root, "docs/balancers", file), "utf8"));
   if (missing !== undefined) return missing;
   writeFileSync(
     config,
