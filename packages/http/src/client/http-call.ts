@@ -169,11 +169,9 @@ function unreached(error: unknown, peer: string): RpcError {
   const { message, cause } = error instanceof Error ? error : { message: String(error), cause: undefined };
   const { code, message: because } = (cause ?? {}) as { readonly code?: unknown; readonly message?: unknown };
   const why = typeof because === "string" && because !== "" ? because : typeof code === "string" ? code : message;
-  // Failures of the system have codes, and may name a host.
-  if (code === undefined && /redirect/i.test(why)) {
-    const hint = "connect to that URL: redirects are not followed";
-    return new RpcError("unknown", `${peer} redirects to another URL`, { cause: error, hint });
-  }
+  // What Node says of one that streams its body.
+  if (why === "unexpected redirect")
+    return new RpcError("unknown", `${peer} redirects to another URL`, { cause: error });
   return new RpcError("unavailable", `no answer by HTTP from ${peer}: ${why}`, {
     cause: error,
     refused: UNSENT.test(String(code)),

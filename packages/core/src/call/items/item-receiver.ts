@@ -26,11 +26,14 @@ export class ItemReceiver {
   private abandoned = false;
   private ended = false;
 
-  /** @param onAbandoned the application wants no more items */
-  constructor(limits: Limits, onAbandoned: () => void) {
+  /**
+   * @param onAbandoned the application wants no more items
+   * @param ofAttempt the items are those of an attempt
+   */
+  constructor(limits: Limits, onAbandoned: () => void, ofAttempt?: boolean) {
     this.limits = limits;
-    this.queue = itemQueue({
-      onTaken: (size, held) => {
+    const owner = {
+      onTaken: (size: number, held: number) => {
         this.release(held);
         this.flow?.consumed(size);
       },
@@ -38,7 +41,8 @@ export class ItemReceiver {
         this.abandoned = true;
         onAbandoned();
       },
-    });
+    };
+    this.queue = itemQueue(owner, ofAttempt);
   }
 
   get stream(): ItemStream<unknown> {

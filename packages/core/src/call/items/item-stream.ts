@@ -33,12 +33,12 @@ export class ItemStream<Item> extends ReadableStream<Item> implements AnswerMeta
 
   /** The callee's metadata, at hand with its first item; until then, and on the callee's own side, empty. */
   get responseMetadata(): Metadata {
-    return this.#queue.answer?.responseMetadata ?? new Metadata();
+    return this.#queue.responseMetadata;
   }
 
   /** The callee's trailers, at hand once the stream has ended; until then, and on the callee's own side, empty. */
   get trailers(): Metadata {
-    return this.#queue.answer?.trailers ?? new Metadata();
+    return this.#queue.trailers;
   }
 
   /** The cursor of the last item that was taken, in streams whose items have one: the option `from` of a call that goes on after it. */
@@ -108,7 +108,8 @@ export interface FedItems {
 }
 
 /** Items that have arrived and were not read yet, with one consumer: an iterator or the stream's reader. */
-export interface ItemQueue<Item> {
+export interface ItemQueue<Item> extends AsyncIterable<Item>, AnswerMetadata {
+  /** Of an attempt the queue itself: the platform's stream costs more to make than the rest of one. */
   readonly stream: ItemStream<Item>;
   answer: AnswerMetadata | undefined;
   /** The cursor of the last item that was taken. */
@@ -127,7 +128,7 @@ export interface ItemQueue<Item> {
   /** As of a stream's source: nobody wants the items. */
   cancel(): void;
   /** Gives the items to an iterator, until it has been told of the end or is left; `lock` keeps readers out meanwhile. */
-  iterate(lock: ReadableStreamDefaultReader<Item>, preventCancel?: boolean): ItemIterator<Item>;
+  iterate(lock: Pick<ReadableStreamDefaultReader<Item>, "releaseLock">, preventCancel?: boolean): ItemIterator<Item>;
 }
 
 /** Makes an `ItemQueue`. */
@@ -138,7 +139,7 @@ function over(): { value: undefined; done: true } {
 }
 
 // Of closures, not a class: pages have it, and names of members are not shortened.
-export function itemQueue<Item>(firstOwner: ItemStreamOwner): ItemQueue<Item> {
+export function itemQueue<Item>(firstOwner: ItemStreamOwner, ofAttempt = false): ItemQueue<Item> {
   let owner = firstOwner;
   const held = new Fifo<Held<Item>>();
   let ending: { readonly error: Error | undefined } | undefined;
@@ -172,6 +173,13 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner): ItemQueue<Item> {
 
   const queue: Omit<ItemQueue<Item>, "stream"> = {
     answer: undefined,
+    get responseMetadata() {
+      return queue.answer?.responseMetadata ?? new Metadata();
+    },
+    get trailers() {
+      return queue.answer?.trailers ?? new Metadata();
+    },
+    [Symbol.asyncIterator]: () => queue.iterate({ releaseLock() {} }),
     cursor: undefined,
     push(item, size, bytes = 0) {
       if (fed !== undefined) {
@@ -273,7 +281,9 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner): ItemQueue<Item> {
       return iterator;
     },
   };
-  const whole: ItemQueue<Item> = Object.assign(queue, { stream: new ItemStream(queue as ItemQueue<Item>) });
+  const made: unknown = queue;
+  const stream = ofAttempt ? (made as ItemStream<Item>) : new ItemStream(made as ItemQueue<Item>);
+  const whole: ItemQueue<Item> = Object.assign(queue, { stream });
   const resume = ((next) => {
     owner = next;
     return whole;

@@ -6,7 +6,7 @@ import {
   type FedItems,
   type ItemQueue,
   itemQueue,
-  ItemStream,
+  type ItemStream,
   type NewItemQueue,
 } from "./item-stream.js";
 
@@ -47,8 +47,8 @@ export class LateItems<Item> {
   follow(items: AsyncIterable<Item>, answer: AnswerMetadata): void {
     const queue = this.#queue;
     queue.answer = answer;
-    if (items instanceof ItemStream) {
-      items.feed({
+    if ("feed" in items) {
+      (items as ItemStream<Item>).feed({
         start: (source) => {
           this.#fed = source;
         },
