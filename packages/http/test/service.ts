@@ -1,9 +1,9 @@
 import { type Router, RpcError, rpcError } from "@quicrpc/core";
 import { createServer as createHttp, type RequestListener } from "node:http";
-import { createServer as createH2c, type Http2Server } from "node:http2";
+import { createServer as createH2c } from "node:http2";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import { createFetchHandler, type HttpServiceOptions, type NodeHandler, toNodeHandler } from "@quicrpc/http";
+import { createFetchHandler, type HttpServiceOptions, toNodeHandler } from "@quicrpc/http";
 import { closedAfterEach } from "../../../test/open.js";
 import { createHttpRouter, httpMethods } from "./generated/http.js";
 
@@ -115,8 +115,20 @@ export interface Running {
 export const HTTP2_WAYS = ["requests", "streams"] as const;
 export type Http2Way = (typeof HTTP2_WAYS)[number];
 
-/** Serves the methods by `node:http`, or by HTTP/2 without TLS. */
-export async function serveHttp(options: Partial<HttpServiceOptions> = {}, http2?: Http2Way): Promise<Running> {
+/** The answer of Node's to a request, as far as tests look at it. */
+export interface AnswerOfNode {
+  write(...given: unknown[]): boolean;
+}
+
+/**
+ * Serves the methods by `node:http`, or by HTTP/2 without TLS.
+ * @param onAnswer receives what each request is answered by
+ */
+export async function serveHttp(
+  options: Partial<HttpServiceOptions> = {},
+  http2?: Http2Way,
+  onAnswer: (answer: AnswerOfNode) => void = () => {},
+): Promise<Running> {
   const seen: Seen = { aborted: [], notes: [], waiting: 0, given: 0, onChange: undefined };
   const errors: string[] = [];
   const handler = createFetchHandler({
@@ -125,7 +137,19 @@ export async function serveHttp(options: Partial<HttpServiceOptions> = {}, http2
     ...options,
   });
   const listener = toNodeHandler(handler);
-  const server = http2 === undefined ? createHttp(listener as RequestListener) : serverOfHttp2(http2, listener);
+  const onRequest: RequestListener = (request, response) => {
+    onAnswer(response as AnswerOfNode);
+    listener(request, response);
+  };
+  const server =
+    http2 === "streams"
+      ? createH2c().on("stream", (stream, headers) => {
+          onAnswer(stream as AnswerOfNode);
+          listener.http2(stream, headers);
+        })
+      : http2 === undefined
+        ? createHttp(onRequest)
+        : createH2c(onRequest as never);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
@@ -148,11 +172,6 @@ export async function serveHttp(options: Partial<HttpServiceOptions> = {}, http2
       await new Promise((resolve) => server.close(resolve));
     },
   };
-}
-
-function serverOfHttp2(way: Http2Way, listener: NodeHandler): Http2Server {
-  if (way === "requests") return createH2c(listener as never);
-  return createH2c().on("stream", (stream, headers) => listener.http2(stream, headers));
 }
 
 /** Returns `serveHttp` whose servers end after each test. */

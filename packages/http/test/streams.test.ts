@@ -6,7 +6,7 @@ import { connect } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { HTTP2_WAYS, servingInTests } from "./service.js";
+import { type AnswerOfNode, HTTP2_WAYS, type Http2Way, servingInTests } from "./service.js";
 
 const served = servingInTests();
 
@@ -50,6 +50,17 @@ async function post(url: string, body: Uint8Array, headers: Record<string, strin
   return read(new Uint8Array(await answer.arrayBuffer()));
 }
 
+/** Calls `items` by fetch, or over HTTP/2. */
+async function itemsOf(url: string, http2: Http2Way | undefined, body: Uint8Array): Promise<Read> {
+  if (http2 === undefined) return post(`${url}items`, body);
+  const session = connectH2(new URL(url).origin);
+  const stream = session.request({ ":method": "POST", ":path": "/test.v1.Http/items", ...streamType });
+  stream.end(body);
+  const answer = read(await buffer(stream));
+  session.close();
+  return answer;
+}
+
 describe("a stream of answers", () => {
   it("ends with a message of its own", async () => {
     const { url } = await served();
@@ -68,6 +79,19 @@ describe("a stream of answers", () => {
     const headers = { "connect-accept-encoding": "gzip", "connect-content-encoding": "gzip" };
     const { items } = await post(`${url}items`, envelope(gzipSync('{"n":2,"size":5000}'), 1), headers);
     expect(items).toMatchObject([{ i: 0 }, { i: 1 }]);
+  });
+
+  it.each([undefined, ...HTTP2_WAYS])("is written at once where its items are, in few writes: %s", async (http2) => {
+    let writes = 0;
+    const count = (answer: AnswerOfNode): void => {
+      const write = answer.write.bind(answer);
+      answer.write = (...given) => (writes++, write(...given));
+    };
+    const { url } = await served({}, http2, count);
+    expect((await itemsOf(url, http2, envelope('{"n":1000}'))).items).toEqual(
+      Array.from({ length: 1000 }, (_, i) => ({ i })),
+    );
+    expect(writes).toBeLessThan(10);
   });
 
   it("goes no faster than its client reads, and ends when that is gone", async () => {

@@ -33,7 +33,7 @@ export class EventCall extends StreamedCall {
 
   protected sendMessage(json: Uint8Array): void {
     const cursor = this.positions?.last;
-    this.answerFlow.write(eventOf(cursor === undefined ? "data: " : `id: ${cursor}\ndata: `, json));
+    this.answerFlow.write(eventOf(cursor === undefined ? DATA : encoder.encode(`id: ${cursor}\ndata: `), json));
   }
 
   protected ending(error: RpcError | undefined): Uint8Array {
@@ -44,7 +44,7 @@ export class EventCall extends StreamedCall {
     const json = jsonBytes(this.errorJson(error));
     // Without an id of its own: a browser that comes back goes on after the last item.
     const goesOn = error.code === "unavailable" && this.positions !== undefined;
-    return goesOn ? eventOf("event: error\ndata: ", json) : lastEvent("error", json);
+    return goesOn ? eventOf(encoder.encode("event: error\ndata: "), json) : lastEvent("error", json);
   }
 
   protected sendEnding(event: Uint8Array): void {
@@ -59,12 +59,11 @@ function isEventId(id: string): boolean {
 }
 
 function lastEvent(event: string, json: Uint8Array): Uint8Array {
-  return eventOf(`event: ${event}\nid: ${LAST_EVENT_ID}\ndata: `, json);
+  return eventOf(encoder.encode(`event: ${event}\nid: ${LAST_EVENT_ID}\ndata: `), json);
 }
 
 /** JSON has no line breaks of its own. */
-function eventOf(head: string, json: Uint8Array): Uint8Array {
-  const start = encoder.encode(head);
+function eventOf(start: Uint8Array, json: Uint8Array): Uint8Array {
   const event = new Uint8Array(start.length + json.length + 2);
   event.set(start);
   event.set(json, start.length);
@@ -73,4 +72,5 @@ function eventOf(head: string, json: Uint8Array): Uint8Array {
 }
 
 const encoder = new TextEncoder();
+const DATA = encoder.encode("data: ");
 const LINE_FEED = 0x0a;

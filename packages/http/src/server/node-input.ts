@@ -209,12 +209,22 @@ export function fieldsOf(
   return all;
 }
 
-/** An answer in pieces. */
+/** Bytes of small pieces that are written as one. */
+const MAX_GATHERED = 16_384;
+
+/**
+ * An answer in pieces. Of a turn the first is written at once, and the others as one: each write that waits in a stream of Node's makes an
+ * error with a trace when the client resets it, so that thousands of small ones would keep everybody else waiting.
+ */
 export class NodeBody implements AnswerBody {
   private readonly response: NodeWritable;
   private readonly onEnded: () => void;
   private resume: (() => void) | undefined = undefined;
   private full = false;
+  /** Pieces after the first of this turn. */
+  private readonly gathered: Gathered = new Gathered();
+  /** A piece was written in this turn. */
+  private hasWritten = false;
   private closed: boolean;
 
   /** @param onEnded called once all of the answer was given to the platform */
@@ -234,7 +244,16 @@ export class NodeBody implements AnswerBody {
   }
 
   write(bytes: Uint8Array): void {
-    if (!this.closed) this.full = !this.response.write(bytes);
+    if (this.closed) return;
+    this.gathered.append(bytes);
+    if (!this.hasWritten) {
+      this.hasWritten = true;
+      void endOfTurn().then(() => {
+        this.hasWritten = false;
+        this.flush();
+      });
+    } else if (this.gathered.length < MAX_GATHERED) return;
+    this.flush();
   }
 
   whenReady(resume: () => void): void {
@@ -244,8 +263,15 @@ export class NodeBody implements AnswerBody {
 
   end(): void {
     if (this.closed) return;
+    this.flush();
     this.response.end();
     this.onEnded();
+  }
+
+  private flush(): void {
+    const { length } = this.gathered;
+    // After its end nothing is left.
+    if (length > 0 && !this.closed) this.full = !this.response.write(this.gathered.take(length));
   }
 
   private wake(): void {

@@ -14,6 +14,7 @@ import { ServerTls } from "./tls-settings.js";
 import { tellRefusal } from "../refusals.js";
 import { VERSION_FIELDS } from "../web-socket/handshake.js";
 import { WebSocketUpgrades } from "./web-socket.js";
+import { WithoutUpgrade } from "./without-upgrade.js";
 
 /** Seconds for which clients remember that HTTP/3 is served too. */
 const ALTERNATIVE_SECONDS = 86_400;
@@ -104,7 +105,10 @@ const listen = async (
   // Any page can have a name of its own resolve to this machine, which only TLS rules out.
   const isRebound = ({ headers: { origin, host: authority } }: AnyRequest): boolean =>
     settings.pages.isRebound({ origin, authority, plainHost: host ?? "" });
-  server.on("request", (request, response) => onRequest(request.socket, request, response));
+  const take = (request: IncomingMessage, response: ServerResponse): void =>
+    onRequest(request.socket, request, response);
+  server.on("request", take);
+  const plain = offer.http && new WithoutUpgrade(take);
   server.on("upgrade", (request, _, head) => {
     const guest = guests.of(request.socket);
     if (guest === undefined) {
@@ -113,8 +117,11 @@ const listen = async (
     }
     const acceptor = acceptors.find((acceptor) => acceptor.asks(request));
     const refusing = acceptor ?? webSockets;
-    const status = refusalOfFields(request) ?? (refusing === undefined ? 400 : refusing.refusal(request));
-    if (status !== undefined) refuse(request, guest, status, guests.url);
+    const refusal = refusalOfFields(request);
+    const offersOther = acceptor === undefined && !/\bwebsocket\b/i.test(request.headers.upgrade ?? "");
+    const status = refusal ?? (refusing === undefined ? 400 : refusing.refusal(request));
+    if (plain !== undefined && offersOther && refusal === undefined) plain.take(request, request.socket, head);
+    else if (status !== undefined) refuse(request, guest, status, guests.url);
     else if (acceptor !== undefined) acceptor.takeUpgrade(request, head, guest);
     else webSockets?.take(request, head, guest, guests.url, onArrival);
   });
@@ -126,6 +133,7 @@ const listen = async (
     stop: () => {
       for (const acceptor of acceptors) acceptor.stop();
       http2?.stop();
+      plain?.stop();
       listener.stop();
     },
     ...(secureServer !== undefined && { updateTls: (settings) => tls?.update(secureServer, settings) }),

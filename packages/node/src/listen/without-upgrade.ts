@@ -1,0 +1,41 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { MAX_HEADER_FIELDS } from "./limits.js";
+
+/** Fields that offer another protocol for a connection, such as HTTP/2 without TLS. */
+const OFFERS: ReadonlySet<string> = new Set(["upgrade", "http2-settings", "connection"]);
+
+/**
+ * Answers requests that offer a protocol which nobody here speaks as if they did not (RFC 9110 §7.8), by a server without one: that of the
+ * listener has stopped reading them.
+ */
+export class WithoutUpgrade {
+  private readonly server: Server;
+
+  constructor(onRequest: (request: IncomingMessage, response: ServerResponse) => void) {
+    this.server = createServer(onRequest);
+    this.server.maxHeadersCount = MAX_HEADER_FIELDS + 1;
+    // What servers of HTTP wait for to look after their time limits.
+    this.server.emit("listening");
+  }
+
+  /** @param head what came of the connection after the request's head */
+  take(request: IncomingMessage, socket: Socket, head: Uint8Array): void {
+    socket.unshift(Buffer.concat([Buffer.from(headOf(request), "latin1"), head]));
+    this.server.emit("connection", socket);
+  }
+
+  stop(): void {
+    this.server.close();
+  }
+}
+
+function headOf({ method = "GET", url = "/", httpVersion, headers, rawHeaders }: IncomingMessage): string {
+  const lines = [`${method} ${url} HTTP/${httpVersion}`];
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const [name = "", value = ""] = rawHeaders.slice(at, at + 2);
+    if (!OFFERS.has(name.toLowerCase())) lines.push(`${name}: ${value}`);
+  }
+  if (/\bclose\b/i.test(headers.connection ?? "")) lines.push("Connection: close");
+  return `${lines.join("\r\n")}\r\n\r\n`;
+}
