@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer, type RequestListener, type Server as HttpServer } from "node:http";
 import { type AddressInfo, connect as connectTcp } from "node:net";
 import type { Connection } from "@quicrpc/core";
+import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { createFetchHandler, toNodeHandler } from "@quicrpc/http";
 import { connect, devCertificate, serve, type Server } from "@quicrpc/node";
 import { createReflection, createTimings } from "@quicrpc/services";
@@ -11,7 +12,6 @@ import { type RunningStudio, serveStudio } from "@quicrpc/studio/command";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { newRouter, type Seen } from "../../packages/http/test/service.js";
-import { Handlers as Resumable } from "../behaviour/resumable-service.js";
 import { Chromium, executablePath } from "./chromium.js";
 import { seriousFindings, studioPage } from "./studio-page.js";
 
@@ -35,6 +35,13 @@ afterAll(async () => {
   await connection?.close();
   await server?.close();
 });
+
+/** A line, and after `going` lines without end. */
+async function* lines(going: Promise<void>): AsyncGenerator<string> {
+  yield "1";
+  await going;
+  for (let number = 2; ; number++) yield `${number} ${"x".repeat(1000)}`;
+}
 
 /** For what a busy machine makes wait. */
 const PATIENT = { timeout: 10_000 } as const;
@@ -285,20 +292,24 @@ describe.skipIf(executablePath === undefined)("the studio in a page", () => {
   });
 
   it("marks what goes on after the loss of its session, and shows what it holds back of the sender", async () => {
-    const resumable = new Resumable();
-    const own = [resumable.router];
+    const given = { id: 1, output: uncheckedCodec<string>(), resumable: true, idempotent: true } as const;
+    const tail = defineMethod({ name: "test.v1.Log", id: 4722 }, "server_stream", "tail", given);
+    let go = (): void => {};
+    const going = new Promise<void>((resolve) => (go = resolve));
+    const own = [createRouter({ tail }, { tail: () => lines(going) })];
     const live = await serve({ listen: "tcp://127.0.0.1:0", routers: [...own, createReflection(own)] });
     await using carried = await connect(live.urls[0] as string);
     const shown = await serveStudio({ connection: carried, target: live.urls[0] as string });
-    const page = await opened("count", shown.url);
+    const page = await opened("tail", shown.url);
     await page.getByRole("list", { name: "Kind" }).getByText("resumable", { exact: true }).waitFor();
-    await type(page, 1_000_000_000);
     await page.getByRole("button", { name: "Call" }).click();
+    await page.locator(".row.received").waitFor();
     await page.getByRole("button", { name: "Pause" }).click();
+    go();
     await page.getByRole("tab", { name: "Network" }).click();
-    await page.getByRole("row", { name: "Lanes 1" }).waitFor();
-    await page.getByRole("row", { name: "Calls in lanes 1" }).waitFor();
-    await page.getByRole("row", { name: "Credit to receive in lanes 0 bytes" }).waitFor();
+    await page.getByRole("row", { name: /^Lanes 1$/ }).waitFor();
+    await page.getByRole("row", { name: /^Calls in lanes 1$/ }).waitFor();
+    await page.getByRole("row", { name: /^Credit to receive in lanes 0 bytes$/ }).waitFor();
     await page.getByRole("img", { name: /^Credit and what is held/ }).waitFor();
     expect(problems).toEqual([]);
     await page.close();

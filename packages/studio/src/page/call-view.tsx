@@ -43,7 +43,7 @@ export function CallView({
         id="answer-part"
         class="pane-body"
         role="tabpanel"
-        tabIndex={-1}
+        tabIndex={0}
         aria-labelledby={`answer-part-${tab}`}
         ref={part}
       >

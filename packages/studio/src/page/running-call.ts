@@ -9,6 +9,8 @@ import { Outbox } from "./outbox.js";
 import { download, save, type Transfer, upload, withoutBlobs } from "./transfers.js";
 
 const ASK_MS = 5000;
+/** Milliseconds that items are taken for before the page has its turn. */
+const TURN_MS = 8;
 
 /** One call as a person wants it made. */
 export interface CallRequest {
@@ -164,8 +166,14 @@ export class RunningCall extends Observed {
   }
 
   private async takeAll(items: AsyncIterable<unknown>): Promise<void> {
+    let turn = performance.now();
     for await (const item of items) {
       this.take(item);
+      // Items that are at hand leave no time to draw, nor for clicks.
+      if (performance.now() - turn > TURN_MS) {
+        await nextTurn();
+        turn = performance.now();
+      }
       if (this.paused) {
         await new Promise<void>((resolve) => {
           this.goOn = resolve;
@@ -228,6 +236,18 @@ export class RunningCall extends Observed {
     this.outbox.close();
     this.changed();
   }
+}
+
+/** Resolves when what the page has to do meanwhile is done. */
+function nextTurn(): Promise<void> {
+  const { port1, port2 } = new MessageChannel();
+  return new Promise((resolve) => {
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(undefined);
+  });
 }
 
 function shown(metadata: Metadata): readonly (readonly [string, string])[] {
