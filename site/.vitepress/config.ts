@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { slug } from "github-slugger";
 import { type DefaultTheme, defineConfig } from "vitepress";
 import { REPOSITORY, ROOT, siteLink, sitePages, titleOf } from "../pages.mjs";
@@ -7,18 +9,21 @@ import { SECTIONS } from "../sections.mjs";
 const pages = sitePages();
 checkSections();
 
+/** Drawings up to this width are scaled to a phone's. Wider ones keep their size there, and one moves over them: their words would be too small. */
+const FITS_A_PHONE = 480;
+const STYLE = `
+.vp-doc thead:not(:has(th:not(:empty))) { display: none }
+@media (max-width: 639px) {
+  .vp-doc th, .vp-doc td { padding: 6px 8px; font-size: 13px; line-height: 20px }
+  .vp-doc p:has(> img.wide) { overflow-x: auto }
+  .vp-doc p > img.wide { max-width: none }
+}`;
+
 export default defineConfig({
   title: "quicrpc",
   description: "Schema-first RPC for TypeScript on QUIC, in Node and in browsers.",
   lang: "en",
-  // Drawings keep their size on a phone, where one moves over them: their words would be too small.
-  head: [
-    [
-      "style",
-      {},
-      "@media (max-width: 639px) { .vp-doc p:has(> img) { overflow-x: auto } .vp-doc p > img:not([src$='.png']) { max-width: none } }",
-    ],
-  ],
+  head: [["style", {}, STYLE]],
   srcDir: ROOT,
   outDir: `${ROOT}site/dist`,
   cacheDir: `${ROOT}site/.cache`,
@@ -50,6 +55,7 @@ export default defineConfig({
           const name = token.type === "link_open" ? "href" : "src";
           const link = token.attrGet(name);
           if (link === null || token.type === "link_close" || /^(?:[a-z]+:|#|\/)/.test(link)) continue;
+          if (token.type === "image" && isWide(`${ROOT}${dirname(from)}/${link}`)) token.attrSet("class", "wide");
           const target = token.type === "image" ? undefined : siteLink(pages, from, link);
           if (target !== undefined) token.attrSet(name, target);
         }
@@ -78,6 +84,12 @@ export default defineConfig({
     socialLinks: [{ icon: "github", link: REPOSITORY }],
   },
 });
+
+/** Whether a picture is a drawing that cannot be read at the width of a phone. */
+function isWide(file: string): boolean {
+  const width = file.endsWith(".svg") ? / width="([\d.]+)"/.exec(readFileSync(file, "utf8"))?.[1] : undefined;
+  return Number(width ?? 0) > FITS_A_PHONE;
+}
 
 function itemsUnder(folder: string): DefaultTheme.SidebarItem[] {
   return Object.entries(pages)

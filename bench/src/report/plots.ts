@@ -15,11 +15,11 @@ interface Chart {
   readonly bars: readonly Bar[];
 }
 
-const WIDTH = 920;
-const NAMES = 410;
+/** Narrow enough to be read on a phone; a name stands above its bar, and its value behind. */
+const WIDTH = 460;
 const VALUES = 90;
-const ROW = 24;
-const TOP = 52;
+const ROW = 34;
+const TOP = 50;
 
 /** The charts of a report, by file name. */
 export function plots({
@@ -67,22 +67,22 @@ function barChart({ title, unit, better, bars }: Chart): string {
   const sorted = [...bars].sort((a, b) => (better === "longer" ? b.value - a.value : a.value - b.value));
   const most = Math.max(...sorted.map(({ value }) => value));
   const height = TOP + sorted.length * ROW + 8;
-  const room = WIDTH - NAMES - VALUES;
+  const room = WIDTH - VALUES;
   const lines = sorted.map(({ name, value }, index) => {
     const y = TOP + index * ROW;
     const length = Math.max(1, (value / most) * room);
     const kind = name.startsWith("quicrpc") ? "own" : "other";
     return [
-      `<text class="name ${kind}" x="${NAMES - 8}" y="${y + 15}" text-anchor="end">${escape(name)}</text>`,
-      `<rect class="${kind}" x="${NAMES}" y="${y + 3}" width="${length.toFixed(1)}" height="${ROW - 7}" rx="2"/>`,
-      `<text class="value" x="${(NAMES + length + 6).toFixed(1)}" y="${y + 15}">${digits(value)}</text>`,
+      `<text class="name ${kind}" x="0" y="${y + 14}">${escape(name)}</text>`,
+      `<rect class="${kind}" x="0" y="${y + 19}" width="${length.toFixed(1)}" height="10" rx="2"/>`,
+      `<text class="value" x="${(length + 6).toFixed(1)}" y="${y + 29}">${digits(value)}</text>`,
     ].join("");
   });
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img">
 <title>${escape(title)}</title>
 <style>
 text { font: 13px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; fill: #24292f; }
-.title { font-weight: 600; font-size: 15px; }
+.title { font-weight: 600; }
 .unit, .value { fill: #57606a; }
 .name.own { font-weight: 600; }
 rect.own { fill: #0969da; }
@@ -94,8 +94,8 @@ rect.other { fill: #afb8c1; }
   rect.other { fill: #545d68; }
 }
 </style>
-<text class="title" x="8" y="20">${escape(title)}</text>
-<text class="unit" x="8" y="39">${escape(unit)}; ${better} is better</text>
+<text class="title" x="0" y="18">${escape(title)}</text>
+<text class="unit" x="0" y="37">${escape(unit)}; ${better} is better</text>
 ${lines.join("\n")}
 </svg>
 `;

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createSession } from "@quicrpc/core";
 import { nodeStreamTransport, serve } from "@quicrpc/node";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { connectAnyhow, connectByLine, follow } from "./connecting.js";
+import { connectAnyhow, connectByLine, connectBySignedUrls, follow } from "./connecting.js";
 import { createNotesClient, createNotesRouter } from "./generated/notes.js";
 import { createNotes } from "./notes.js";
 
@@ -21,6 +21,22 @@ it("a connection takes the fallback where the first URL fails, and tells its sta
   await following;
   expect(log.mock.calls.flat()).toEqual(["ready", "closed"]);
   vi.restoreAllMocks();
+});
+
+it("each session has a URL of its own", async () => {
+  const server = await serve({ listen: "tcp://127.0.0.1:0", routers });
+  onTestFinished(async () => void (await server.close()));
+  let asked = 0;
+  const connection = await connectBySignedUrls(async () => {
+    asked += 1;
+    return server.urls[0] ?? "";
+  });
+  onTestFinished(async () => void (await connection.close()));
+  const first = connection.session;
+  for (const session of server.sessions) await session.close();
+  await first?.closed;
+  expect(await createNotesClient(connection).list({})).toBeDefined();
+  expect(asked).toBe(2);
 });
 
 it("a transport of one's own carries calls", async () => {

@@ -1,6 +1,6 @@
 // Connections: see docs/connecting.md.
 import type { Duplex } from "node:stream";
-import type { Connection, Session } from "@quicrpc/core";
+import { type Connection, createConnection, type Session } from "@quicrpc/core";
 import type { Pool } from "@quicrpc/core/pool";
 import { type FailsSession, failsTransport } from "@quicrpc/fails-components";
 import { connect, connectPool, dial, nodeStreamTransport, type Server, type TransportProvider } from "@quicrpc/node";
@@ -19,6 +19,14 @@ export async function connectOverWebSocket(): Promise<Connection> {
   // #region web-socket
   const connection = await connect("wss://example.org/rpc");
   // #endregion web-socket
+  return connection;
+}
+
+export async function connectBySignedUrls(signedUrl: () => Promise<string>): Promise<Connection> {
+  // #region each-url
+  const connection = createConnection(async (signal) => dial(await signedUrl(), { signal }));
+  // #endregion each-url
+  await connection.ready();
   return connection;
 }
 

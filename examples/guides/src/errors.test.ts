@@ -1,6 +1,6 @@
 import { createCaller, RpcError } from "@quicrpc/core";
 import { expect, it } from "vitest";
-import { save, textOf } from "./errors.js";
+import { fieldErrors, save, textOf } from "./errors.js";
 import { createNotesClient } from "./generated/notes.js";
 import { localNotes } from "./local.js";
 
@@ -19,4 +19,13 @@ it("saves again what was refused, and nothing else", async () => {
   );
   await expect(save(notes, "milk")).rejects.toThrow("lost");
   expect(calls).toBe(2);
+});
+
+it("has the validation errors of a form, by field", async () => {
+  const error = await localNotes()
+    .save({ text: "" })
+    .catch((thrown: unknown) => thrown);
+  expect(fieldErrors(error)).toEqual(new Map([["text", "a note needs a text"]]));
+  expect((error as RpcError).message).toBe("a note needs a text at text");
+  expect(fieldErrors(new Error("something else"))).toEqual(new Map());
 });

@@ -26,3 +26,13 @@ export async function save(notes: NotesClient, text: string): Promise<Note> {
   }
 }
 // #endregion codes
+
+// #region fields
+/** What to show beside the fields of a form, by their paths: "address.city". */
+export function fieldErrors(error: unknown): Map<string, string> {
+  if (!(error instanceof RpcError) || error.code !== "invalid_argument" || !Array.isArray(error.details))
+    return new Map();
+  const issues = error.details as { path: (string | number)[]; message: string }[];
+  return new Map(issues.map(({ path, message }) => [path.join("."), message]));
+}
+// #endregion fields
