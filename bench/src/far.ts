@@ -1,5 +1,6 @@
 import type { CertificateFiles } from "./certificate.js";
 import { ADDRESS, Link, type LinkSettings } from "./link.js";
+import { type Quartiles, quartiles } from "./median.js";
 import type { Peer } from "./peers.js";
 import { type Prefix, ProcessPair } from "./process-pair.js";
 import { messageOf, progress } from "./progress.js";
@@ -13,6 +14,7 @@ export interface FarRow {
   readonly contestant: string;
   readonly rounds: number;
   readonly meanMs?: number;
+  readonly quartilesMs?: Quartiles;
   readonly p95Ms?: number;
   readonly droppedPercent?: number;
   /** Percent of all calls. */
@@ -124,10 +126,12 @@ async function overLink(
         errors += one.errors;
       }
       const { ab, ba } = over.traffic();
+      const [low, high] = quartiles(times);
       rows.push({
         ...head,
         rounds: times.length,
         meanMs: round(times.reduce((sum, time) => sum + time, 0) / times.length, 1),
+        quartilesMs: [round(low, 1), round(high, 1)],
         p95Ms: round(times.sort((a, b) => a - b)[Math.floor(times.length * 0.95)] ?? Number.NaN, 1),
         droppedPercent: round((100 * (ab.dropped + ba.dropped)) / (ab.seen + ba.seen), 2),
         errors: round((100 * errors) / (times.length * amount), 2),

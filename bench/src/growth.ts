@@ -51,8 +51,8 @@ export async function growth(peers: readonly Peer[], certificate: CertificateFil
   return rows;
 }
 
-const THOUSANDS = new Set(["quicrpc", FLOOR]);
-const SESSIONS = new Set([...THOUSANDS, "quicrpc, WebTransport", GRPC_JS, GRPC_GO, CAPNP]);
+const THOUSANDS = new Set(["quicrpc"]);
+const SESSIONS = new Set([...THOUSANDS, "quicrpc, WebTransport", "quicrpc, tls://", FLOOR, GRPC_JS, GRPC_GO, CAPNP]);
 
 function counts(least: number): number[] {
   return TIMES.map((times) => times * least);
@@ -75,6 +75,7 @@ async function measure(
     cores: [0, 1],
     fixed: true,
     quick: false,
+    everyone: false,
   };
   let pair: ProcessPair | undefined;
   try {

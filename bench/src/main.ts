@@ -30,11 +30,11 @@ if (values.help) {
   console.log(`Compares quicrpc with other RPC libraries over loopback, TLS 1.3 everywhere but over plain TCP.
 
   --quick             the most telling workloads and contestants, 3 rounds: under 3 minutes
-  --full              everything, memory, growth, bad networks and the pieces as well, also on Node 26: under 40 minutes
-  --write-docs        with --full: writes docs/benchmarks.md, its plots and results, and README.md's numbers
+  --full              everything, memory, growth, bad networks and the pieces as well, also on Node 26: under 20 minutes
+  --write-docs        with --full: writes docs/benchmarks.md, its plots, tables and results, and README.md's numbers
   --from FILE         writes the page again from such results, without a run
   --rounds N          rounds per workload, medians are reported (default 11)
-  --only TEXT         workloads whose name has TEXT; may be repeated
+  --only TEXT         workloads whose name has TEXT, and with --full "growth"; may be repeated
   --against TEXT      contestants whose name has TEXT; may be repeated
   --node PATH|MAJOR   quicrpc and the floor on another Node as well; may be repeated
   --json              for scripts

@@ -42,6 +42,11 @@ export const nodePeers: readonly Peer[] = contestantNames.map((name) => {
   return { name, command: nodePeer(name), ...(joins && { joins }) };
 });
 
+/** Whether a contestant is one of quicrpc's modes or comes next to it, on this Node. */
+export function isNearest(name: string): boolean {
+  return isQuick(name) && !name.includes("(Node");
+}
+
 const NEAREST = ["quicrpc", "@grpc", "over TLS", "gRPC in", "Cap'n Proto"];
 
 /** Whether a contestant is of a quick run: quicrpc's modes, and the nearest. */

@@ -1,5 +1,5 @@
 import { cpus, release, type } from "node:os";
-import { median } from "./median.js";
+import { median, type Quartiles, quartiles } from "./median.js";
 import type { Latency } from "./protocol.js";
 import type { Measurement } from "./process-pair.js";
 
@@ -10,9 +10,13 @@ export interface Row {
   readonly unit: string;
   readonly rounds: number;
   readonly perSecond?: number;
+  /** Of that rate, over the rounds. */
+  readonly perSecondQuartiles?: Quartiles;
   /** Microseconds for each, of user and system. */
   readonly clientCpu?: number;
   readonly serverCpu?: number;
+  /** Of the CPU time of both, over the rounds. */
+  readonly cpuQuartiles?: Quartiles;
   /** Latencies of single calls, in ms. */
   readonly latency?: Latency;
   /** MB (2²⁰ bytes), at most. */
@@ -26,13 +30,20 @@ export interface Row {
 export function rowOf(head: Pick<Row, "workload" | "contestant" | "unit">, measured: readonly Measurement[]): Row {
   const of = (digits: number, pick: (one: Measurement) => number): number => round(median(measured.map(pick)), digits);
   const total = (pick: (one: Measurement) => number): number => measured.reduce((sum, one) => sum + pick(one), 0);
+  const between = (digits: number, pick: (one: Measurement) => number): Quartiles => {
+    const [low, high] = quartiles(measured.map(pick));
+    return [round(low, digits), round(high, digits)];
+  };
+  const perSecond = ({ amount, seconds }: Measurement): number => amount / seconds;
   const latency = (quantile: keyof Latency): number => of(3, (one) => one.latency?.[quantile] ?? 0);
   return {
     ...head,
     rounds: measured.length,
-    perSecond: of(0, ({ amount, seconds }) => amount / seconds),
+    perSecond: of(0, perSecond),
+    perSecondQuartiles: between(0, perSecond),
     clientCpu: of(2, ({ clientCpu }) => clientCpu),
     serverCpu: of(2, ({ serverCpu }) => serverCpu),
+    cpuQuartiles: between(2, ({ clientCpu, serverCpu }) => clientCpu + serverCpu),
     ...(measured[0]?.latency && { latency: { p50: latency("p50"), p95: latency("p95"), p99: latency("p99") } }),
     clientPeak: Math.round(Math.max(...measured.map(({ peakMegabytes }) => peakMegabytes))),
     serverPeak: Math.round(Math.max(...measured.map(({ serverPeakMegabytes }) => serverPeakMegabytes))),

@@ -11,6 +11,8 @@ interface Goal {
 }
 
 const OWN = "quicrpc";
+const ALONE = "a call every 2 ms, nothing else";
+const BESIDE = "a call every 2 ms beside 1 GB one way";
 
 function goalsOf({ rows, far, growth, types }: Results): Goal[] {
   const row = (workload: string, contestant = OWN) =>
@@ -18,6 +20,7 @@ function goalsOf({ rows, far, growth, types }: Results): Goal[] {
   const rate = (workload: string, contestant?: string): number | undefined => row(workload, contestant)?.perSecond;
   const times = (workload: string, against: string): number | undefined =>
     ratio(rate(workload), rate(workload, against));
+  const p50 = (workload: string, contestant?: string): number | undefined => row(workload, contestant)?.latency?.p50;
   const distant = (link: string, workload: string, contestant = OWN) =>
     far.find((one) => one.link === link && one.workload === workload && one.contestant === contestant);
   const idle = growth.find(
@@ -69,12 +72,32 @@ function goalsOf({ rows, far, growth, types }: Results): Goal[] {
     least("server stream, against grpc-js", 8, "x", times("server stream of small items", GRPC_JS)),
     least("server stream, against Cap'n Proto over QUIC", 3, "x", times("server stream of small items", CAPNP)),
     least("200 MB one way, against the TLS floor", 0.9, "x", times("200 MB one way", FLOOR)),
+    most("connect to first reply, time against the TLS floor's", 0.5, "x", ratio(p50(connect), p50(connect, FLOOR))),
     most(
-      "connect to first reply, time against the TLS floor's",
-      0.5,
+      "connect to first reply, time against Cap'n Proto over QUIC",
+      1.2,
       "x",
-      ratio(row(connect)?.latency?.p50, row(connect, FLOOR)?.latency?.p50),
+      ratio(p50(connect), p50(connect, CAPNP)),
     ),
+    most(
+      "connect to first reply, 99th percentile against its median",
+      3,
+      "x",
+      ratio(row(connect)?.latency?.p99, p50(connect)),
+    ),
+    most(
+      "connect over WebTransport, time against QUIC's",
+      1.2,
+      "x",
+      ratio(p50(connect, "quicrpc, WebTransport"), p50(connect)),
+    ),
+    most(
+      "a call beside 1 GB on its session, 99th percentile against alone",
+      2,
+      "x",
+      ratio(row(BESIDE)?.latency?.p99, row(ALONE)?.latency?.p99),
+    ),
+    most("memory of a client with 512 calls in flight", 80, "MB", row("512 in flight")?.clientPeak),
     least(
       "0-RTT over 16 ms saves",
       15,

@@ -1,10 +1,13 @@
 import type { FarRow } from "../far.js";
+import type { Quartiles } from "../median.js";
 import type { Row } from "../rows.js";
 import type { Results } from "./results.js";
 
 interface Bar {
   readonly name: string;
   readonly value: number;
+  /** The half of the rounds in the middle, as a line across the bar's end. */
+  readonly quartiles?: Quartiles | undefined;
 }
 
 interface Chart {
@@ -28,7 +31,11 @@ export function plots({
 }: Results): { readonly file: string; readonly title: string; readonly svg: string }[] {
   const rates = (file: string, workload: string, title: string): Chart => {
     const chosen = rows.filter((row) => row.workload === workload && row.perSecond !== undefined);
-    const bars = chosen.map(({ contestant, perSecond = 0 }) => ({ name: contestant, value: perSecond }));
+    const bars = chosen.map(({ contestant, perSecond = 0, perSecondQuartiles }) => ({
+      name: contestant,
+      value: perSecond,
+      quartiles: perSecondQuartiles,
+    }));
     return { file, title, unit: `${chosen[0]?.unit ?? ""} per second`, better: "longer", bars };
   };
   const charts: Chart[] = [
@@ -48,14 +55,19 @@ export function plots({
       title: "500 calls, 128 in flight, 16 ms round trip, 3% of packets lost",
       unit: "ms, mean",
       better: "shorter",
-      bars: far.filter(isLossy).map(({ contestant, meanMs = 0 }) => ({ name: contestant, value: meanMs })),
+      bars: far.filter(isLossy).map(({ contestant, meanMs = 0, quartilesMs }) => ({
+        name: contestant,
+        value: meanMs,
+        quartiles: quartilesMs,
+      })),
     },
   ];
   return charts.filter(({ bars }) => bars.length > 0).map((chart) => ({ ...chart, svg: barChart(chart) }));
 }
 
-function cpuBar({ contestant, clientCpu, serverCpu }: Row): Bar[] {
-  return clientCpu === undefined || serverCpu === undefined ? [] : [{ name: contestant, value: clientCpu + serverCpu }];
+function cpuBar({ contestant, clientCpu, serverCpu, cpuQuartiles }: Row): Bar[] {
+  if (clientCpu === undefined || serverCpu === undefined) return [];
+  return [{ name: contestant, value: clientCpu + serverCpu, quartiles: cpuQuartiles }];
 }
 
 function isLossy({ link, workload, meanMs }: FarRow): boolean {
@@ -65,17 +77,19 @@ function isLossy({ link, workload, meanMs }: FarRow): boolean {
 /** Horizontal bars, the best first; quicrpc's stand out. Readable on light and dark pages. */
 function barChart({ title, unit, better, bars }: Chart): string {
   const sorted = [...bars].sort((a, b) => (better === "longer" ? b.value - a.value : a.value - b.value));
-  const most = Math.max(...sorted.map(({ value }) => value));
+  const most = Math.max(...sorted.map(({ value, quartiles: [, high] = [value, value] }) => Math.max(value, high)));
   const height = TOP + sorted.length * ROW + 8;
   const room = WIDTH - VALUES;
-  const lines = sorted.map(({ name, value }, index) => {
+  const lines = sorted.map(({ name, value, quartiles: [low, high] = [value, value] }, index) => {
     const y = TOP + index * ROW;
-    const length = Math.max(1, (value / most) * room);
+    const to = (amount: number): number => Math.max(1, (amount / most) * room);
+    const length = to(value);
     const kind = name.startsWith("quicrpc") ? "own" : "other";
     return [
       `<text class="name ${kind}" x="0" y="${y + 14}">${escape(name)}</text>`,
       `<rect class="${kind}" x="0" y="${y + 19}" width="${length.toFixed(1)}" height="10" rx="2"/>`,
-      `<text class="value" x="${(length + 6).toFixed(1)}" y="${y + 29}">${digits(value)}</text>`,
+      ...(high > low ? [errorBar(to(low), to(high), y + 24)] : []),
+      `<text class="value" x="${(Math.max(length, to(high)) + 6).toFixed(1)}" y="${y + 29}">${digits(value)}</text>`,
     ].join("");
   });
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img">
@@ -87,11 +101,13 @@ text { font: 13px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-seri
 .name.own { font-weight: 600; }
 rect.own { fill: #0969da; }
 rect.other { fill: #afb8c1; }
+path { stroke: #24292f; stroke-width: 1.5; fill: none; }
 @media (prefers-color-scheme: dark) {
   text { fill: #e6edf3; }
   .unit, .value { fill: #9198a1; }
   rect.own { fill: #4493f8; }
   rect.other { fill: #545d68; }
+  path { stroke: #e6edf3; }
 }
 </style>
 <text class="title" x="0" y="18">${escape(title)}</text>
@@ -99,6 +115,12 @@ rect.other { fill: #afb8c1; }
 ${lines.join("\n")}
 </svg>
 `;
+}
+
+/** A line between two ends. */
+function errorBar(from: number, to: number, y: number): string {
+  const end = (x: number): string => `M${x.toFixed(1)} ${y - 4}v8`;
+  return `<path d="${end(from)}${end(to)}M${from.toFixed(1)} ${y}H${to.toFixed(1)}"/>`;
 }
 
 function digits(value: number): string {

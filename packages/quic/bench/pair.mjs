@@ -25,9 +25,10 @@ export async function identity() {
   };
 }
 
-/** Starts `file` with `serve`, which answers with `serving`. */
-export async function startServer(file, { cert, key }, args = []) {
-  const child = spawn(process.execPath, [...process.execArgv, file, "serve", ...args], {
+/** Starts `file` with `serve`, which answers with `serving`. `prefix` is a command that runs it. */
+export async function startServer(file, { cert, key }, args = [], prefix = []) {
+  const [command, ...rest] = [...prefix, process.execPath, ...process.execArgv, file, "serve", ...args];
+  const child = spawn(command, rest, {
     stdio: ["ignore", "inherit", "inherit", "ipc"],
     env: { ...process.env, BENCH_TLS: JSON.stringify({ cert, key }) },
   });

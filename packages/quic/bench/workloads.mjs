@@ -4,7 +4,7 @@ import { on } from "./pair.mjs";
 const SMALL = 32;
 const CHUNK = new Uint8Array(65_536).fill(1);
 const CHUNKS = 16_000;
-const GIGABYTES = (CHUNKS * CHUNK.length) / 1e9;
+export const GIGABYTES = (CHUNKS * CHUNK.length) / 1e9;
 
 /** A server's side: echoes; a stream whose first byte is 1 is only counted, and answered with the count. */
 export function answer(session) {

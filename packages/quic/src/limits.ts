@@ -16,7 +16,10 @@ export interface TransportOptions {
   maxUniStreams?: number;
   /** Streams at which the growth of `maxStreams` and `maxUniStreams` ends. Default: 4096, or `maxStreams` where that is given: it is fixed then. */
   maxStreamsCeiling?: number;
-  /** Bytes a peer may send on one stream ahead of what is read (RFC 9000 §4.1). It does not grow. */
+  /**
+   * Bytes a peer may send on one stream ahead of what is read (RFC 9000 §4.1). 0: 4 MiB, and from this machine itself 1 MiB, so that calls do not wait
+   * behind what a stream has filled the socket with; that grows to 4 MiB while it is used up within two round trips. Any other value stays as it is.
+   */
   streamReceiveWindow?: number;
   /**
    * Bytes a peer may send on the whole session ahead of what is read, at first. It doubles while it is used up within two
@@ -90,8 +93,8 @@ export const DEFAULT_TRANSPORT: Readonly<Required<ListenTransportOptions>> = {
   // With 100 bidirectional ones and a few of this side's these fill tables of 128 places; more would double them.
   maxUniStreams: 8,
   maxStreamsCeiling: 4096,
-  streamReceiveWindow: 4 * 1024 * 1024,
-  // Half as much again as one stream, so that a stream that nobody reads leaves room for others.
+  streamReceiveWindow: 0,
+  // Half as much again as one stream has (4 MiB), so that a stream that nobody reads leaves room for others.
   receiveWindow: 6 * 1024 * 1024,
   receiveWindowCeiling: 24 * 1024 * 1024,
   sendWindow: 8 * 1024 * 1024,
@@ -137,7 +140,7 @@ const RANGES: Readonly<Record<Exclude<keyof ListenTransportOptions, keyof typeof
     maxStreams: [0, 2 ** 20],
     maxUniStreams: [0, 2 ** 20],
     maxStreamsCeiling: [0, 2 ** 20],
-    streamReceiveWindow: [1024, 2 ** 40],
+    streamReceiveWindow: [0, 2 ** 40],
     receiveWindow: [1024, 2 ** 40],
     receiveWindowCeiling: [1024, 2 ** 40],
     sendWindow: [1024, 2 ** 40],

@@ -106,6 +106,45 @@ describe.each(DRIVERS)("windows, %s driver", (driver) => {
     }
   });
 
+  test("1 MiB of a stream between processes of one machine is under way, and more where the path has a delay", async () => {
+    const waiting: number[] = [];
+    const server = await world.serve((session) => {
+      const answer = (stream: QuicStream): void => {
+        stream.write(new Uint8Array(4 * MIB));
+        waiting.push(stream.pendingBytes());
+      };
+      session.attach(
+        onSessionEvents({ onStream: (stream) => stream.attach(onStreamEvents({ onData: () => answer(stream) })) }),
+      );
+    });
+    const path = await delayedPath(server.address.port, 10);
+    try {
+      const endpoint = world.bind();
+      const dial = (transport = {}, port = server.address.port): Promise<QuicSession> =>
+        world.dial(server, { port, transport }, endpoint);
+      let received = 0;
+      const open = async (session: Promise<QuicSession>): Promise<QuicStream> => {
+        const stream = (await session).openStream();
+        stream.attach(onStreamEvents({ onData: (chunk) => void (received += chunk.length) }));
+        return stream;
+      };
+      /** Asks for 4 MiB and reads them. Returns how many the peer could not send at once. */
+      const ask = async (stream: QuicStream): Promise<number | undefined> => {
+        received = 0;
+        stream.write(bytes("!"));
+        await vi.waitFor(() => expect(received).toBe(4 * MIB), 10_000);
+        return waiting.at(-1);
+      };
+      expect(await ask(await open(dial()))).toBe(3 * MIB);
+      expect(await ask(await open(dial({ streamReceiveWindow: 2 * MIB })))).toBe(2 * MIB);
+      const far = await open(dial({}, path.port));
+      expect(await ask(far)).toBe(3 * MIB);
+      await vi.waitFor(async () => expect(await ask(far)).toBeLessThan(2 * MIB), 15_000);
+    } finally {
+      path.close();
+    }
+  });
+
   test("a reader that never reads: both processes stay within their windows, the writer stops, and goes on later", async () => {
     const { cert, key, hash } = await certificate();
     const [window, sendWindow, streams] = [32 * MIB, 16 * MIB, 4];

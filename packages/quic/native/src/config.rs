@@ -21,6 +21,12 @@ const LOOPBACK_PAYLOAD: u16 = 8952;
 /// Assumed at first. A lost first packet, of a server that is about to listen, is sent again after three of them.
 const LOOPBACK_RTT: Duration = Duration::from_millis(50);
 
+/// Bytes that a peer may send on one stream ahead of what is read, where no setting says. A peer on this machine starts with less and
+/// gets as much where the path needs it: between processes of one machine nearly all of them would wait in the socket, and calls behind
+/// them.
+const STREAM_WINDOW: u64 = 4 * 1024 * 1024;
+const STREAM_WINDOW_HERE: u64 = 1024 * 1024;
+
 /// Where a peer is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remote {
@@ -64,6 +70,8 @@ pub struct PerConnection {
     pub stream_ceiling: u64,
     pub receive_window: u64,
     pub receive_window_ceiling: u64,
+    /// Of one stream; 0: by where the peer is.
+    pub stream_receive_window: u64,
     /// Sessions of one connection when it speaks WebTransport over HTTP/3; 0: it does not.
     pub web_transport_sessions: usize,
     /// Takes requests of plain HTTP/3.
@@ -71,6 +79,17 @@ pub struct PerConnection {
     pub redundancy: Redundancy,
     /// Zero: none.
     pub idle_timeout: Duration,
+}
+
+impl PerConnection {
+    /// The window of a stream, and how far it may grow.
+    pub fn stream_window(&self, remote: Remote) -> [u64; 2] {
+        match (self.stream_receive_window, remote) {
+            (0, Remote::ThisMachine) => [STREAM_WINDOW_HERE, STREAM_WINDOW],
+            (0, Remote::Elsewhere) => [STREAM_WINDOW; 2],
+            (given, _) => [given; 2],
+        }
+    }
 }
 
 impl Settings {
@@ -81,6 +100,7 @@ impl Settings {
             stream_ceiling: self.max_streams_ceiling as u64,
             receive_window: self.receive_window as u64,
             receive_window_ceiling: self.receive_window_ceiling as u64,
+            stream_receive_window: self.stream_receive_window as u64,
             web_transport_sessions: self.web_transport_sessions as usize,
             plain_requests: self.plain_requests != 0.0,
             redundancy: match self.redundancy as u32 {
@@ -129,6 +149,7 @@ impl Settings {
             .then(|| IdleTimeout::try_from(millis(self.idle_timeout_ms)))
             .transpose()
             .map_err(|_| Failure::option("idleTimeoutMs is too large"))?;
+        let [stream_window, _] = self.per_connection().stream_window(remote);
         transport
             .max_idle_timeout(idle)
             .keep_alive_interval((self.keep_alive_interval_ms > 0.0).then(|| millis(self.keep_alive_interval_ms)))
@@ -136,7 +157,7 @@ impl Settings {
             .max_concurrent_uni_streams(varint(self.max_uni_streams, "maxUniStreams")?)
             .datagram_receive_buffer_size((self.datagram_buffer > 0.0).then_some(self.datagram_buffer as usize))
             .datagram_send_buffer_size(self.datagram_buffer as usize)
-            .stream_receive_window(varint(self.stream_receive_window, "streamReceiveWindow")?)
+            .stream_receive_window(varint(stream_window as f64, "streamReceiveWindow")?)
             .receive_window(varint(self.receive_window, "receiveWindow")?)
             .send_window(self.send_window as u64)
             .reset_stream_at(true);

@@ -1,4 +1,4 @@
-//! The receive window of a connection, which grows as far as its path and its reader need.
+//! The receive window of a connection, or of its streams, which grows as far as its path and its reader need.
 
 use std::time::{Duration, Instant};
 

@@ -428,6 +428,7 @@ impl Connection {
     #[must_use]
     pub fn recv_stream(&mut self, id: StreamId) -> RecvStream<'_> {
         assert!(id.dir() == Dir::Bi || id.initiator() != self.side.side());
+        self.streams.make_place(id);
         RecvStream {
             id,
             state: &mut self.streams,
@@ -439,6 +440,7 @@ impl Connection {
     #[must_use]
     pub fn send_stream(&mut self, id: StreamId) -> SendStream<'_> {
         assert!(id.dir() == Dir::Bi || id.initiator() == self.side.side());
+        self.streams.make_place(id);
         SendStream {
             id,
             state: &mut self.streams,
@@ -1453,6 +1455,15 @@ impl Connection {
     /// See [`TransportConfig::send_window()`]
     pub fn set_send_window(&mut self, send_window: u64) {
         self.streams.set_send_window(send_window);
+    }
+
+    /// Widen what the peer may send on each stream ahead of what is read
+    ///
+    /// Streams that are open are told when more of them has been read. A smaller window than now changes nothing.
+    /// See [`TransportConfig::stream_receive_window()`]
+    pub fn widen_stream_receive_window(&mut self, stream_receive_window: VarInt) {
+        self.streams
+            .widen_stream_receive_window(stream_receive_window);
     }
 
     /// See [`TransportConfig::receive_window()`]

@@ -79,6 +79,8 @@ pub struct StreamsState {
     /// Maximum number of remotely-initiated streams that may be opened over the lifetime of the
     /// connection so far, per direction
     pub(super) max_remote: [u64; 2],
+    /// Lowest remotely-initiated stream index that has no place in `send` and `recv` yet
+    next_remote_place: [u64; 2],
     /// Value of `max_remote` most recently transmitted to the peer in a `MAX_STREAMS` frame
     sent_max_remote: [u64; 2],
     /// Number of streams that we've given the peer permission to open and which aren't fully closed
@@ -127,8 +129,10 @@ pub struct StreamsState {
     ///
     /// Note this may be less than `buffered_data` if the user has set a new value.
     pub(super) send_window: u64,
-    /// Configured upper bound for how much unacked data the peer can send us per stream
+    /// Upper bound for how much unread data the peer can send us per stream
     pub(super) stream_receive_window: u64,
+    /// What the peer may send on a stream at first, as our transport parameters say
+    pub(super) initial_stream_receive_window: u64,
 
     // Pertinent state from the TransportParameters supplied by the peer
     initial_max_stream_data_uni: VarInt,
@@ -154,7 +158,7 @@ impl StreamsState {
         receive_window: VarInt,
         stream_receive_window: VarInt,
     ) -> Self {
-        let mut this = Self {
+        Self {
             side,
             send: FxHashMap::default(),
             recv: FxHashMap::default(),
@@ -162,6 +166,7 @@ impl StreamsState {
             next: [0, 0],
             max: [0, 0],
             max_remote: [max_remote_bi.into(), max_remote_uni.into()],
+            next_remote_place: [0, 0],
             sent_max_remote: [max_remote_bi.into(), max_remote_uni.into()],
             allocated_remote_count: [max_remote_bi.into(), max_remote_uni.into()],
             max_concurrent_remote_count: [max_remote_bi.into(), max_remote_uni.into()],
@@ -182,21 +187,14 @@ impl StreamsState {
             buffered_data: 0,
             send_window,
             stream_receive_window: stream_receive_window.into(),
+            initial_stream_receive_window: stream_receive_window.into(),
             initial_max_stream_data_uni: 0u32.into(),
             initial_max_stream_data_bidi_local: 0u32.into(),
             initial_max_stream_data_bidi_remote: 0u32.into(),
             peer_takes_reset_at: false,
             receive_window_shrink_debt: 0,
             data_blocked_limit: None,
-        };
-
-        for dir in Dir::iter() {
-            for i in 0..this.max_remote[dir as usize] {
-                this.insert(true, StreamId::new(!side, dir, i));
-            }
         }
-
-        this
     }
 
     pub(crate) fn set_params(&mut self, params: &TransportParameters) {
@@ -215,17 +213,29 @@ impl StreamsState {
         }
     }
 
-    /// Ensure we have space for at least a full flow control window of remotely-initiated streams
-    /// to be open, and notify the peer if the window has moved
+    /// Ensure that a full flow control window of remotely-initiated streams may be open, and
+    /// notify the peer if the window has moved
     fn ensure_remote_streams(&mut self, dir: Dir) {
         let new_count = self.max_concurrent_remote_count[dir as usize]
             .saturating_sub(self.allocated_remote_count[dir as usize]);
-        for i in 0..new_count {
-            let id = StreamId::new(!self.side, dir, self.max_remote[dir as usize] + i);
-            self.insert(true, id);
-        }
         self.allocated_remote_count[dir as usize] += new_count;
         self.max_remote[dir as usize] += new_count;
+    }
+
+    /// Give a remotely-initiated stream, and those before it, a place if they have none yet
+    ///
+    /// Streams that the peer may open take no memory until it, or the application, touches them.
+    pub(crate) fn make_place(&mut self, id: StreamId) {
+        if id.initiator() == self.side {
+            return;
+        }
+        let dir = id.dir();
+        let end = self.max_remote[dir as usize].min(id.index() + 1);
+        while self.next_remote_place[dir as usize] < end {
+            let index = self.next_remote_place[dir as usize];
+            self.next_remote_place[dir as usize] += 1;
+            self.insert(true, StreamId::new(!self.side, dir, index));
+        }
     }
 
     pub(crate) fn zero_rtt_rejected(&mut self) {
@@ -273,7 +283,7 @@ impl StreamsState {
         let rs = match self
             .recv
             .get_mut(&id)
-            .map(get_or_insert_recv(self.stream_receive_window))
+            .map(get_or_insert_recv(self.initial_stream_receive_window))
         {
             Some(rs) => rs,
             None => {
@@ -326,7 +336,7 @@ impl StreamsState {
         let rs = match self
             .recv
             .get_mut(&id)
-            .map(get_or_insert_recv(self.stream_receive_window))
+            .map(get_or_insert_recv(self.initial_stream_receive_window))
         {
             Some(stream) => stream,
             None => {
@@ -384,7 +394,7 @@ impl StreamsState {
         let Some(rs) = self
             .recv
             .get_mut(&reset.id)
-            .map(get_or_insert_recv(self.stream_receive_window))
+            .map(get_or_insert_recv(self.initial_stream_receive_window))
         else {
             return Ok(ShouldTransmit(false));
         };
@@ -406,6 +416,7 @@ impl StreamsState {
     /// Process incoming `STOP_SENDING` frame
     #[allow(unreachable_pub)] // fuzzing only
     pub fn received_stop_sending(&mut self, id: StreamId, error_code: VarInt) {
+        self.make_place(id);
         let max_send_data = self.max_send_data(id);
         let stream = match self
             .send
@@ -966,6 +977,7 @@ impl StreamsState {
             if id.index() >= limit {
                 return Err(TransportError::STREAM_LIMIT_ERROR(""));
             }
+            self.make_place(id);
         }
         Ok(())
     }
@@ -987,6 +999,14 @@ impl StreamsState {
 
     pub(crate) fn set_send_window(&mut self, send_window: u64) {
         self.send_window = send_window;
+    }
+
+    /// Widen what the peer may send on each stream ahead of what is read
+    ///
+    /// A stream is announced it when more of it has been read.
+    pub(crate) fn widen_stream_receive_window(&mut self, stream_receive_window: VarInt) {
+        // What was announced cannot be taken back
+        self.stream_receive_window = self.stream_receive_window.max(stream_receive_window.into());
     }
 
     /// Set the receive_window and returns whether the receive_window has been
@@ -1069,7 +1089,7 @@ impl StreamsState {
     }
 
     pub(super) fn stream_recv_freed(&mut self, id: StreamId, recv: StreamRecv) {
-        self.free_recv.push(recv.free(self.stream_receive_window));
+        self.free_recv.push(recv.free(self.initial_stream_receive_window));
         self.stream_freed(id, StreamHalf::Recv);
     }
 
@@ -2138,7 +2158,7 @@ mod tests {
         for _ in 0..2 {
             client.set_max_concurrent(Dir::Uni, 200u32.into());
             client.set_max_concurrent(Dir::Bi, 201u32.into());
-            assert_eq!(client.recv.len(), 200 + 201);
+            assert_eq!(client.allocated_remote_count, [201, 200]);
             assert_eq!(client.max_remote[Dir::Uni as usize], 200);
             assert_eq!(client.max_remote[Dir::Bi as usize], 201);
         }
@@ -2379,5 +2399,67 @@ mod tests {
             "next_remote is now {}",
             server.next_remote[Dir::Bi as usize]
         );
+    }
+
+    #[test]
+    fn streams_that_the_peer_has_not_touched_take_no_place() {
+        let mut server = make(Side::Server);
+        assert_eq!((server.send.len(), server.recv.len()), (0, 0));
+        assert_eq!(server.max_remote, [128, 128]);
+
+        // A later stream opens those before it (RFC 9000 section 3.2).
+        let third = StreamId::new(Side::Client, Dir::Bi, 2);
+        let frame = frame::Stream {
+            id: third,
+            offset: 0,
+            fin: false,
+            data: Bytes::from_static(&[0; 8]),
+        };
+        let _ = server.received(frame, 8).unwrap();
+        assert_eq!((server.send.len(), server.recv.len()), (3, 3));
+        server.received_stop_sending(StreamId::new(Side::Client, Dir::Bi, 3), 0u32.into());
+        assert_eq!((server.send.len(), server.recv.len()), (4, 4));
+
+        // Beyond the limit there is none.
+        server.received_stop_sending(
+            StreamId::new(Side::Client, Dir::Bi, 1 << 40),
+            0u32.into(),
+        );
+        assert_eq!((server.send.len(), server.recv.len()), (128, 128));
+        server.set_max_concurrent(Dir::Bi, 256u32.into());
+        assert_eq!(server.max_remote[Dir::Bi as usize], 256);
+        assert_eq!(server.recv.len(), 128);
+    }
+
+    #[test]
+    fn a_wider_stream_window_is_announced_when_more_is_read() {
+        let mut server = make(Side::Server);
+        let id = StreamId::new(Side::Client, Dir::Uni, 0);
+        let read = |server: &mut StreamsState, offset: u64| {
+            let frame = frame::Stream {
+                id,
+                offset,
+                fin: false,
+                data: Bytes::from_static(&[0; 2048]),
+            };
+            let _ = server.received(frame, 2048).unwrap();
+            let mut pending = Retransmits::default();
+            let mut stream = RecvStream {
+                id,
+                state: server,
+                pending: &mut pending,
+            };
+            let mut chunks = stream.read(true).unwrap();
+            while let Ok(Some(_)) = chunks.next(usize::MAX) {}
+            let _ = chunks.finalize();
+            pending.max_stream_data.contains(&id)
+        };
+        assert!(!read(&mut server, 0));
+        server.widen_stream_receive_window((2 * 1024 * 1024u32).into());
+        assert!(read(&mut server, 2048));
+        let mut recv = server.recv.get_mut(&id).unwrap().take().unwrap();
+        let recv = recv.as_open_recv_mut().unwrap();
+        let (announced, _) = recv.max_stream_data(server.stream_receive_window);
+        assert_eq!(announced, 4096 + 2 * 1024 * 1024);
     }
 }
