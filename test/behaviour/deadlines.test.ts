@@ -83,7 +83,7 @@ describeCalls("deadlines", (on) => {
 describeCalls(
   "many deadlines",
   ({ wait, alive }) => {
-    it("C35 10,000 simultaneous expiries leave no timers", async () => {
+    it("C35 10,000 simultaneous expiries leave no timers", { timeout: 60_000 }, async () => {
       const before = timers();
       const calls = Array.from({ length: 10_000 }, (_, i) => failure(wait(String(i), { timeoutMs: 300 })));
       for (const error of await Promise.all(calls)) expect(error.code).toBe("deadline_exceeded");

@@ -193,6 +193,7 @@ export function webFace(transport: DirectSession): WebTransportSession {
     closed: session.closed,
     close: (info) => session.close(info),
     createBidirectionalStream: () => session.createBidirectionalStream(),
+    createUnidirectionalStream: () => session.createUnidirectionalStream(),
     incomingBidirectionalStreams: session.incomingBidirectionalStreams,
   };
 }
