@@ -9,6 +9,7 @@ export const QUESTIONS = [
   { asked: "nginx proxy", answers: ["/deploying"], like: "kubernetes/ingress-nginx#4622" },
   { asked: "more than one core", answers: ["/scaling"] },
   { asked: "cluster workers", answers: ["/scaling"] },
+  { asked: "cluster.fork EADDRINUSE", answers: ["/scaling"] },
   { asked: "upload file progress", answers: ["/uploads"], like: "trpc/trpc#1937" },
   { asked: "maximum message size", answers: ["/limits", "/uploads"], like: "connectrpc/conformance#1018" },
   { asked: "how large may a message be", answers: ["/limits", "/uploads"] },

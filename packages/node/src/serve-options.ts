@@ -76,7 +76,8 @@ export interface ServeOptions<Context = unknown>
   /**
    * Serves by so many processes, "auto" by one for each core: each runs this same program, and in it this call serves. The process
    * that was started serves nothing itself: it keeps the others, and its `Server` is for all of them. Limits are each process's
-   * own. On Linux the kernel hands packets to the workers, elsewhere the process that keeps them does. Default: this process alone.
+   * own. On Linux the kernel hands packets to the workers, elsewhere the process that keeps them does. A program that forks workers itself, by node:cluster, has
+   * `shareUdpPorts` instead. Default: this process alone.
    */
   readonly workers?: number | "auto";
   /**

@@ -2,7 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createSession, type Session } from "@quicrpc/core";
 import { defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
-import { devCertificate, dial, type SharedPortOptions, shareUdpPorts } from "@quicrpc/node";
+import { devCertificate, dial, serve, type SharedPortOptions, shareUdpPorts } from "@quicrpc/node";
 import { Endpoint } from "@quicrpc/quic";
 import { beforeAll, describe, expect, it } from "vitest";
 import { startProgram } from "../../../test/child-program.js";
@@ -182,6 +182,18 @@ it.each<[SharedPortOptions, string]>([
   [{ listne: LISTEN } as SharedPortOptions, "listne"],
 ])("what cannot be shared is said: %s", async (options, text) => {
   await expect(shareUdpPorts(options)).rejects.toThrow(text);
+});
+
+it("a process shares ports or has serve({ workers }), and once", async () => {
+  const shared = await shareUdpPorts({ listen: LISTEN });
+  await expect(shareUdpPorts({ listen: LISTEN })).rejects.toThrow("once in a process");
+  const { cert, key } = certificate;
+  const served = serve({ workers: 1, listen: LISTEN, tls: { cert, key }, routers: [] });
+  await expect(served).rejects.toThrow("exclude each other");
+  shared.close();
+  const again = await shareUdpPorts({ listen: `quic://127.0.0.1:${shared.ports[0]}` });
+  expect(again.ports).toEqual(shared.ports);
+  again.close();
 });
 
 /** Subscribes; what is published from then on arrives. */

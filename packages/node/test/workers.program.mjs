@@ -11,10 +11,12 @@ const methods = {
   pid: defineMethod(service, "unary", "pid", { id: 1, output: any }),
   slow: defineMethod(service, "unary", "slow", { id: 2, input: any, output: any }),
   crash: defineMethod(service, "notify", "crash", { id: 3 }),
+  inherited: defineMethod(service, "unary", "inherited", { id: 4, output: any }),
 };
 const router = createRouter(methods, {
   pid: () => process.pid,
   slow: (ms) => new Promise((resolve) => setTimeout(() => resolve(process.pid), ms)),
+  inherited: () => [process.execArgv, process.env.QUICRPC_WORKER ?? null],
   crash: () => process.kill(process.pid, "SIGKILL"),
 });
 

@@ -22,6 +22,7 @@ const number = uncheckedCodec<number>();
 const pid = defineMethod(service, "unary", "pid", { id: 1, output: number });
 const slow = defineMethod(service, "unary", "slow", { id: 2, idempotent: true, input: number, output: number });
 const crash = defineMethod(service, "notify", "crash", { id: 3 });
+const inherited = defineMethod(service, "unary", "inherited", { id: 4, output: uncheckedCodec<unknown>() });
 
 interface Said {
   readonly urls: readonly [string, ...string[]];
@@ -361,6 +362,12 @@ severalWorkers("several workers on one port, steering %s", (chosen) => {
     // When its worker, which has inherited the stream, has ended as well.
     await once(child.stderr, "close");
     expect([child.signalCode, errors]).toEqual(["SIGKILL", ""]);
+  });
+
+  it("hand on nothing of what makes them workers to processes that they start", async () => {
+    const { said } = await group({ listen: "quic://127.0.0.1:0", workers: 1 });
+    const session = await dialled(said.urls[0]);
+    expect(await session.unary(inherited, undefined)).toEqual([process.execArgv, null]);
   });
 
   it("add up what they hold", async () => {

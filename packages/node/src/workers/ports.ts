@@ -4,13 +4,17 @@ import { warnOfBlocking } from "../listen/systemd.js";
 import type { ServeOptions } from "../serve-options.js";
 import { transportError } from "../transport/failure.js";
 
-let kept = false;
+/** The function that has bound ports for workers. */
+let keeper: string | undefined;
 
 /** Says that this process has the ports of workers from now on, until what this returns is called. Throws `TypeError` where it has some. */
 export function keepWorkers(caller: string): () => void {
-  if (kept) throw new TypeError(`${caller} can be called once in a process`);
-  kept = true;
-  return () => void (kept = false);
+  if (keeper === caller) throw new TypeError(`${caller} can be called once in a process`);
+  if (keeper !== undefined) {
+    throw new TypeError(`${caller} and ${keeper} exclude each other: the workers of a process are those of one`);
+  }
+  keeper = caller;
+  return () => void (keeper = undefined);
 }
 
 /** Binds the UDP ports, or takes sockets of those that were passed: a place for each worker. */
