@@ -1,17 +1,19 @@
 // Functions of programs refuse options that they do not know, and name the one that was meant.
 import { createLocalCaller } from "@quicrpc/core";
+import { blob } from "@quicrpc/core/blobs";
 import { createOutbox, MemoryOnceStore } from "@quicrpc/core/once";
 import { createPool } from "@quicrpc/core/pool";
-import { createTopics } from "@quicrpc/core/topics";
+import { createTopics, topic } from "@quicrpc/core/topics";
 import { failsTransport } from "@quicrpc/fails-components";
 import { createFetchHandler } from "@quicrpc/http";
 import { natsTargets, natsTopics } from "@quicrpc/nats";
-import { devCertificate, dnsTargets, drainOnSignal, fileUploads, watchTls } from "@quicrpc/node";
+import { devCertificate, dnsTargets, drainOnSignal, fileBlob, fileUploads, saveBlob, watchTls } from "@quicrpc/node";
 import { fileTopics } from "@quicrpc/node/topics";
 import { metrics, tracing } from "@quicrpc/otel";
 import { RedisOnceStore } from "@quicrpc/redis";
 import { createTimings } from "@quicrpc/services";
 import { expect, it } from "vitest";
+import { z } from "zod";
 
 const server = { updateTls: () => {}, drain: async () => ({}), close: async () => {}, stats: () => ({}) };
 
@@ -35,6 +37,10 @@ const calls: Record<string, [wrong: string, meant: string, call: (options: never
   "metrics()": ["meterprovider", "meterProvider", (options) => metrics(options)],
   "tracing()": ["timing", "timings", (options) => tracing(options)],
   "RedisOnceStore()": ["prefixes", "prefix", (options) => new RedisOnceStore({} as never, options)],
+  "blob()": ["maxByte", "maxBytes", (options) => blob(options)],
+  "topic()": ["histories", "history", (options) => topic("a", z.string(), options)],
+  "fileBlob()": ["names", "name", (options) => fileBlob("/nowhere", options)],
+  "saveBlob()": ["resumed", "resume", (options) => saveBlob({} as never, "/nowhere/a", options)],
   "createTimings()": ["keeps", "keep", (options) => createTimings(options)],
 };
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { checkOptions, type OptionNames } from "../check-options.js";
 import { BLOB, type BlobRules } from "./blob-code.js";
 
 /** Options of `blob`. */
@@ -14,6 +15,8 @@ export interface BlobOptions {
   readonly resumable?: boolean;
 }
 
+const OPTIONS: OptionNames<BlobOptions> = { maxBytes: true, digest: true, resumable: true };
+
 type Reference = [z.ZodInt, z.ZodNullable<z.ZodInt>, z.ZodString, z.ZodString];
 
 /** The schema of a blob. */
@@ -23,12 +26,16 @@ export type BlobSchema = z.ZodTuple<Reference> | z.ZodTuple<[...Reference, z.Zod
  * Declares a field that is a blob: a file or another sequence of bytes, of any length, beside the other fields of an input or output. It travels on a stream
  * of its own when its receiver reads it. The field is one of the object that is the whole message, and may be `optional`.
  */
-export function blob({ maxBytes, digest, resumable }: BlobOptions = {}): BlobSchema {
+export function blob(options: BlobOptions = {}): BlobSchema {
+  checkOptions("blob()", options, OPTIONS);
+  const { maxBytes, digest, resumable } = options;
   if (maxBytes !== undefined && !(Number.isSafeInteger(maxBytes) && maxBytes > 0)) {
     throw new TypeError(`blob({ maxBytes }) takes a positive integer, not ${String(maxBytes)}`);
   }
   if (digest !== undefined && digest !== "sha-256")
     throw new TypeError(`blob({ digest }) takes "sha-256", not ${String(digest)}`);
+  if (resumable !== undefined && typeof resumable !== "boolean")
+    throw new TypeError(`blob({ resumable }) takes true or false, not ${String(resumable)}`);
   const said: Reference = [z.int().min(0), z.int().min(0).nullable(), z.string().max(255), z.string().max(1024)];
   const reference = resumable === true ? z.tuple([...said, z.string().max(32)]) : z.tuple(said);
   return Object.assign(reference, { [BLOB]: { maxBytes, digest, resumable } satisfies BlobRules });

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { checkOptions, type OptionNames } from "../check-options.js";
 import type { MethodMeta } from "./meta.js";
 import type { Schema, StreamSchema } from "./schema.js";
 import { rpc, type RpcSchema } from "./service.js";
@@ -27,6 +28,8 @@ export interface TopicSchemaOptions {
   /** Metadata of both methods, as of `rpc`. Default: none. */
   readonly meta?: MethodMeta;
 }
+
+const OPTIONS: OptionNames<TopicSchemaOptions> = { priority: true, history: true, meta: true };
 
 /** A family of topics: the two methods that a service has for it. */
 export interface TopicSchema<
@@ -65,7 +68,9 @@ export function topic<
   message: Message,
   options?: Options,
 ): TopicSchema<Pattern, Message, Options extends { readonly history: true } ? true : false> {
-  const { priority, meta, history = false }: TopicSchemaOptions = options ?? {};
+  const given: TopicSchemaOptions = options ?? {};
+  checkOptions("topic()", given, OPTIONS);
+  const { priority, meta, history = false } = given;
   checkPattern(pattern);
   const parameter = (): z.ZodString => z.string().min(1).max(MAX_PARAMETER_LENGTH);
   const parameters = Object.fromEntries(
