@@ -35,7 +35,7 @@ for (const path of tracked) {
   const lines = readFileSync(join(root, path), "utf8").split("\n");
   let promises = false;
   for (const [at, line] of lines.entries()) {
-    promises = line.startsWith("|") && (promises || /\| Held by \|$/.test(line));
+    promises = line.startsWith("|") && (promises || line.endsWith("| Held by |"));
     if (page && promises) {
       const heldBy = line.split("|").at(-2) ?? "";
       for (const [test, title] of heldBy.matchAll(/"([^"]+)"|\bC\d+\b/g))

@@ -2,6 +2,8 @@ import { type CursorOption, itemCursor } from "@quicrpc/core/generated";
 import type { GeneratedKind } from "./model.js";
 import { isZodSchema } from "./types/zod.js";
 
+const NAMES: ReadonlySet<string> = new Set(["field", "predecessor"]);
+
 /** Types of zod schemas that a cursor may have. */
 const CURSOR_TYPES: ReadonlySet<string> = new Set(["string", "number", "bigint", "template_literal", "int"]);
 
@@ -12,9 +14,10 @@ export function cursorProblem(
   output: unknown,
 ): { readonly message: string; readonly help: string } | undefined {
   if (option === undefined) return undefined;
-  if (!isCursorOption(option)) {
+  const unknown = typeof option === "object" ? Object.keys(option ?? {}).find((name) => !NAMES.has(name)) : undefined;
+  if (!isCursorOption(option) || unknown !== undefined) {
     return {
-      message: "The cursor is no field.",
+      message: unknown === undefined ? "The cursor is no field." : `cursor has no option ${unknown}.`,
       help: 'Write cursor: "id", or cursor: { field: "id", predecessor: "before" }.',
     };
   }
@@ -25,8 +28,15 @@ export function cursorProblem(
       help: "Leave cursor out, or make the output a stream.",
     };
   }
-  const { field } = itemCursor(option);
-  if (shapesOf(item).every((shape) => CURSOR_TYPES.has(typeAt(shape, field)))) return undefined;
+  const { field, predecessor } = itemCursor(option);
+  const shapes = shapesOf(item);
+  if (predecessor !== undefined && !shapes.every((shape) => Object.hasOwn(shape, predecessor))) {
+    return {
+      message: `Not every item has a field ${JSON.stringify(predecessor)}.`,
+      help: "Give each item, of a union each of its objects, that field: the cursor of the item before, and nullable or optional for the first.",
+    };
+  }
+  if (shapes.every((shape) => CURSOR_TYPES.has(typeAt(shape, field)))) return undefined;
   return {
     message: `Not every item has a cursor in its field ${JSON.stringify(field)}.`,
     help: "Give each item, of a union each of its objects, that field: text or an integer, and not optional.",

@@ -131,6 +131,14 @@ describe("methods", () => {
     ["a stream that is once", "  ping: rpc({ output: stream(z.string()), once: true }),"],
     ["unknown way to travel", '  ping: rpc({ via: "train" as never }),'],
     ["a cursor that is no field", "  ping: rpc({ output: stream(z.object({ id: z.int() })), cursor: 7 as never }),"],
+    [
+      "a predecessor that items have not",
+      '  ping: rpc({ output: stream(z.object({ id: z.int() })), cursor: { field: "id", predecessor: "before" } }),',
+    ],
+    [
+      "a cursor with an option that it has not",
+      '  ping: rpc({ output: stream(z.object({ id: z.int() })), cursor: { field: "id", predecesor: "id" } as never }),',
+    ],
     ["a resumable call that does not stream", "  ping: rpc({ resumable: true }),"],
     ["a cursor without a stream", '  ping: rpc({ output: z.object({ id: z.int() }), cursor: "id" }),'],
     [

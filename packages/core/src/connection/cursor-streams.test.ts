@@ -87,6 +87,22 @@ async function lose(): Promise<void> {
 }
 
 describe("a stream whose items have cursors", () => {
+  it("says where to go on when its reader leaves: after the last item that it took, whatever has arrived", async () => {
+    const stream = connected().serverStream(methods.follow, undefined);
+    servers.log.append(5);
+    for await (const { id } of stream) {
+      await pass(0);
+      if (id === 2) break;
+    }
+    expect(stream.cursor).toBe("2");
+    const read = connection.serverStream(methods.follow, undefined);
+    const reader = read.getReader();
+    await reader.read();
+    await pass(0);
+    await reader.cancel();
+    expect(read.cursor).toBe("1");
+  });
+
   it("goes on after the last item on the next session", async () => {
     const stream = connected().serverStream(methods.follow, undefined);
     const items = stream.values();

@@ -82,6 +82,6 @@ function describeLoss(error: Error | undefined): RpcError {
   // Nothing of it was processed (RFC 9001 §4.6.2, RFC 9000 §20.1).
   if (code === EARLY_DATA_REJECTED || code === CONNECTION_REFUSED)
     return new RpcError("unavailable", error.message, refusal);
-  const hint = "it may have run: make it again if the method is idempotent";
+  const hint = "it may have run: make it again if idempotent, or by its onceKey";
   return new RpcError("unavailable", `the session was lost: ${error.message}`, { cause: error, hint });
 }

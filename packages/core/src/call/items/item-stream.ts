@@ -242,8 +242,10 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner, ofAttempt = false):
       return undefined;
     },
     cancel() {
-      // Unread items hold nobody back any more.
+      const { cursor } = queue;
+      // Unread items hold nobody back any more, and nobody has had them.
       while (held.length > 0) take();
+      queue.cursor = cursor;
       if (ending === undefined) {
         queue.end(undefined);
         owner.onAbandoned();
