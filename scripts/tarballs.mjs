@@ -13,7 +13,7 @@ const LIMITS = {
   "@quicrpc/core": 1160,
   "@quicrpc/quic": 165,
   "@quicrpc/services": 79,
-  "@quicrpc/node": 345,
+  "@quicrpc/node": 350,
   "@quicrpc/browser": 40,
   "@quicrpc/fails-components": 40,
   "@quicrpc/http": 430,
