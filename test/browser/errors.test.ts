@@ -81,7 +81,7 @@ describe.skipIf(executablePath === undefined)("an error in a page", () => {
     ),
   )("of a %s, %s", async (caller, kind, code, method, line) => {
     const found = await tab.evaluate(`failureOf("${caller}", "${kind}")`);
-    const stack = expect.stringContaining(line as string) as string;
+    const stack = expect.stringContaining(line) as string;
     expect(found).toMatchObject({ code, method: `test.v1.Behaviour/${method}`, peer: server.urls[0], stack });
   });
 });
