@@ -21,7 +21,10 @@ const LEFT = { type: "object", properties: { left: { type: "integer" } }, requir
 const service = {
   name: "demo.v1.Orders",
   id: 322,
-  tooling: async () => ({ methods: { echo: { input: ORDER, output: ORDER }, buy: { errors: { sold_out: LEFT } } }, snapshot: {} }),
+  tooling: async () => ({
+    methods: { echo: { input: ORDER, output: ORDER }, buy: { errors: { sold_out: LEFT } } },
+    snapshot: {},
+  }),
 };
 const any = uncheckedCodec<unknown>();
 const methods = {
@@ -68,7 +71,7 @@ beforeAll(async () => {
     },
     size: (bytes) => bytes.length,
     buy: () => {
-      throw new RpcError("failed_precondition", "none left", { reason: "sold_out", details: { left: 0 } });
+      throw new RpcError("failed_precondition", "none left", { reason: "sold_out" });
     },
   });
   const own = [timings.measure(router), createHealth().router, timings.router];
@@ -133,11 +136,11 @@ describe.each(["tcp", "ws", "unix", "http"] as const)(
       );
       expect(await over("call", "demo.v1.Orders/buy")).toMatchObject({
         code: 1,
-        stderr: 'failed_precondition sold_out none left\n{\n  "left": 0\n}\n',
+        stderr: "failed_precondition sold_out none left\n",
       });
       const json = await over("call", "demo.v1.Orders/buy", "--json");
       expect(JSON.parse(json.stderr)).toEqual({
-        error: { code: "failed_precondition", reason: "sold_out", message: "none left", details: { left: 0 } },
+        error: { code: "failed_precondition", reason: "sold_out", message: "none left" },
       });
     });
 
@@ -192,7 +195,7 @@ it("plain HTTP behind TLS is called as that, of servers that are trusted as sess
     expect(session).toMatchObject({ code: 2, stderr: expect.stringContaining("--plain-http takes a URL") });
     expect(await over("ls", urls.http, "--ca", file)).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining(`--ca cannot travel to ${urls.http} by HTTP, which has no TLS`),
+      stderr: expect.stringMatching(/^error --ca cannot travel to http:\S+ by HTTP, which has no TLS/),
     });
   } finally {
     await behind.close();
@@ -207,7 +210,7 @@ it("a name that is misspelt is told what was meant, by every command that takes 
   ])
     expect(await quicrpc(args)).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining("demo.v1.Orders has no method eco: did you mean echo? it has count, "),
+      stderr: expect.stringContaining("demo.v1.Orders has no method eco: did you mean echo? it has buy, count, "),
     });
   for (const args of [
     ["call", urls.tcp, "Orders/echo", "1"],
