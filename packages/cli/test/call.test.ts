@@ -34,7 +34,10 @@ const methods = {
   double: defineMethod(service, "duplex", "double", { id: 4, input: any, output: any }),
   wait: defineMethod(service, "unary", "wait", { id: 5, output: any }),
   size: defineMethod(service, "unary", "size", { id: 6, input: bytesCodec, output: any }),
-  buy: defineMethod(service, "unary", "buy", { id: 7, errors: { sold_out: { code: "failed_precondition", details: any } } }),
+  buy: defineMethod(service, "unary", "buy", {
+    id: 7,
+    errors: { sold_out: { code: "failed_precondition", details: any } },
+  }),
 };
 
 // Each command is a process of its own.
