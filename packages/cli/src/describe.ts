@@ -63,7 +63,10 @@ function methodText(method: Described["methods"][number], colors: Colors): strin
   const output = kind === "notify" ? "nothing" : side(gives, method.output, streamsOut);
   const lines = [...(docs?.split("\n") ?? []), ...blobLines("input", method), ...blobLines("output", method)];
   const comment = lines.map((line) => `  ${colors.dim(`// ${printable(line)}`)}\n`).join("");
-  return `${comment}  ${colors.bold(printable(name))}(${input}): ${output}${colors.dim(rulesOf(method))}\n`;
+  const thrown = Object.entries(method.errors ?? {}).map(
+    ([error, schema]) => `    throws ${printable(error)} ${schemaText(schema, schema, "    ")}\n`,
+  );
+  return `${comment}  ${colors.bold(printable(name))}(${input}): ${output || "nothing"}${colors.dim(rulesOf(method))}\n${thrown.join("")}`;
 }
 
 /** Lists the properties of a method that callers may rely on. */

@@ -1,3 +1,4 @@
+import { RpcError } from "@quicrpc/core";
 import { createHealthClient, type HealthStatus } from "@quicrpc/services";
 import { Command } from "commander";
 import { colorsFor } from "./report.js";
@@ -28,15 +29,22 @@ export function healthCommand(): Command {
           try {
             for await (const { status } of health.watch(request, { signal })) print(status, options);
           } catch (error) {
-            if (!signal.aborted) throw error;
+            if (!signal.aborted) asUnknown(error);
           }
           return EXIT.ok;
         }
-        const { status } = await health.check(request, callOptions(options, signal));
+        const { status } = await health.check(request, callOptions(options, signal)).catch(asUnknown);
         print(status, options);
         return status === "serving" ? EXIT.ok : EXIT.failed;
       });
     });
+}
+
+/** Throws the error of a check, with what to do where the server knows no service of that name. */
+function asUnknown(error: unknown): never {
+  const { code, message } = RpcError.from(error);
+  if (code !== "not_found") throw error;
+  throw new RpcError(code, message, { hint: "quicrpc ls <url> shows the names of its services" });
 }
 
 function print(status: HealthStatus, { json }: HealthOptions): void {

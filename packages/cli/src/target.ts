@@ -294,13 +294,14 @@ export function report(error: Error, options: Pick<TargetOptions, "json" | "cred
   const { code } = error as { code?: unknown };
   const hint = helpFor(error, options);
   const message = messageFor(error);
-  const details = error instanceof RpcError ? error.details : undefined;
+  const { details, reason } = error instanceof RpcError ? error : {};
   if (json) {
-    process.stderr.write(`${jsonText({ error: { code, message, details, hint } })}\n`);
+    process.stderr.write(`${jsonText({ error: { code, reason, message, details, hint } })}\n`);
     return;
   }
   const colors = colorsFor(process.stderr, process.env);
-  const lines = [`${colors.red(typeof code === "string" ? code : "error")} ${printable(message)}`];
+  const name = reason === undefined ? "" : ` ${colors.bold(printable(reason))}`;
+  const lines = [`${colors.red(typeof code === "string" ? code : "error")}${name} ${printable(message)}`];
   if (details !== undefined) lines.push(jsonText(details, 2));
   if (hint !== undefined) lines.push(`${colors.green("help:")} ${printable(hint)}`);
   process.stderr.write(`${lines.join("\n")}\n`);

@@ -5,7 +5,7 @@ import { readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Router } from "@quicrpc/core";
+import { type Router, RpcError } from "@quicrpc/core";
 import { createRouter, defineMethod, uncheckedCodec, bytesCodec } from "@quicrpc/core/generated";
 import { devCertificate, serve, type Server } from "@quicrpc/node";
 import { createHealth, createReflection, createTimings } from "@quicrpc/services";
@@ -17,10 +17,14 @@ const ORDER = {
   type: "object",
   properties: { at: date, big, item: { type: "string" }, tags: { type: "array", items: { type: "string" } } },
 };
+const LEFT = { type: "object", properties: { left: { type: "integer" } }, required: ["left"] };
 const service = {
   name: "demo.v1.Orders",
   id: 322,
-  tooling: async () => ({ methods: { echo: { input: ORDER, output: ORDER } }, snapshot: {} }),
+  tooling: async () => ({
+    methods: { echo: { input: ORDER, output: ORDER }, buy: { errors: { sold_out: LEFT } } },
+    snapshot: {},
+  }),
 };
 const any = uncheckedCodec<unknown>();
 const methods = {
@@ -30,6 +34,10 @@ const methods = {
   double: defineMethod(service, "duplex", "double", { id: 4, input: any, output: any }),
   wait: defineMethod(service, "unary", "wait", { id: 5, output: any }),
   size: defineMethod(service, "unary", "size", { id: 6, input: bytesCodec, output: any }),
+  buy: defineMethod(service, "unary", "buy", {
+    id: 7,
+    errors: { sold_out: { code: "failed_precondition", details: any } },
+  }),
 };
 
 // Each command is a process of its own.
@@ -65,6 +73,9 @@ beforeAll(async () => {
       return new Promise(() => {});
     },
     size: (bytes) => bytes.length,
+    buy: () => {
+      throw new RpcError("failed_precondition", "none left", { reason: "sold_out" });
+    },
   });
   const own = [timings.measure(router), createHealth().router, timings.router];
   routers = [...own, createReflection(own)];
@@ -122,10 +133,25 @@ describe.each(["tcp", "ws", "unix", "http"] as const)(
       expect((await over("call", "demo.v1.Orders/double", "[1,2]")).stdout).toBe("2\n4\n");
     });
 
+    it("declared errors, by their names", async () => {
+      expect((await over("describe", "demo.v1.Orders/buy")).stdout).toContain(
+        "buy(): nothing\n    throws sold_out {\n      left: integer;\n    }\n",
+      );
+      expect(await over("call", "demo.v1.Orders/buy")).toMatchObject({
+        code: 1,
+        stderr: "failed_precondition sold_out none left\n",
+      });
+      const json = await over("call", "demo.v1.Orders/buy", "--json");
+      expect(JSON.parse(json.stderr)).toEqual({
+        error: { code: "failed_precondition", reason: "sold_out", message: "none left" },
+      });
+    });
+
     it("everything else", async () => {
       expect((await over("ls", "demo.v1.Orders")).stdout).toContain("count   server_stream");
       expect((await over("describe", "demo.v1.Orders/echo")).stdout).toContain("big?: bigint");
       expect((await over("health")).stdout).toBe("serving\n");
+      expect((await over("health", "demo.v1.Odrers")).stderr).toContain("help: quicrpc ls <url> shows the names");
       expect((await over("ping", "-n", "2")).code).toBe(0);
       const load = await over("load", "demo.v1.Orders/echo", '{"big":1}', "-n", "5", "--warm-up", "0", "--json");
       expect(JSON.parse(load.stdout)).toMatchObject({ calls: 5, failed: {} });
@@ -172,7 +198,7 @@ it("plain HTTP behind TLS is called as that, of servers that are trusted as sess
     expect(session).toMatchObject({ code: 2, stderr: expect.stringContaining("--plain-http takes a URL") });
     expect(await over("ls", urls.http, "--ca", file)).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining(`--ca cannot travel to ${urls.http} by HTTP, which has no TLS`),
+      stderr: expect.stringMatching(/^error --ca cannot travel to http:\S+ by HTTP, which has no TLS/),
     });
   } finally {
     await behind.close();
@@ -187,7 +213,7 @@ it("a name that is misspelt is told what was meant, by every command that takes 
   ])
     expect(await quicrpc(args)).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining("demo.v1.Orders has no method eco: did you mean echo? it has count, "),
+      stderr: expect.stringContaining("demo.v1.Orders has no method eco: did you mean echo? it has buy, count, "),
     });
   for (const args of [
     ["call", urls.tcp, "Orders/echo", "1"],

@@ -56,6 +56,15 @@ test("adds what a project lacks, replaces nothing, and says so", () => {
   });
 });
 
+test("says where a project's own tsconfig.json finds no packages of modules", () => {
+  write("package.json", JSON.stringify({ type: "module" }));
+  write("tsconfig.json", '{ "compilerOptions": { "module": "commonjs" } }');
+  expect(init().notes).toEqual([`tsconfig.json resolves no "exports" of packages: set "module": "nodenext" in it`]);
+  expect(read("tsconfig.json")).toContain("commonjs");
+  write("tsconfig.json", '{ "compilerOptions": { "module": "NodeNext" } }');
+  expect(init().notes.join()).not.toContain("tsconfig.json");
+});
+
 test("leaves the sample out where there are schemas", () => {
   write("package.json", JSON.stringify({ type: "module" }));
   write("api/shop.service.ts", "export {};\n");
@@ -69,6 +78,11 @@ test("says what is wrong", () => {
   expect(quicrpc(["init", "--template", "vue"])).toMatchObject({
     code: 2,
     stderr: expect.stringContaining("node, browser, react"),
+  });
+  write("a-file", "");
+  expect(quicrpc(["init", "a-file", "--no-install"])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("a-file is a file: name a folder"),
   });
   write("package.json", "{");
   expect(quicrpc(["init", "--no-install"])).toMatchObject({

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { findSchemaFiles } from "@quicrpc/codegen";
 import { DEFAULT_PATTERN } from "@quicrpc/codegen/config";
@@ -21,6 +21,8 @@ const SAMPLE = /\.(?:tsx?|html|md)$/;
 /** Writes what `directory` lacks of a template. Nothing that exists is replaced. */
 export function writeProject(directory: string, template: string, version: string): InitResult {
   const [added, kept, notes]: [string[], string[], string[]] = [[], [], []];
+  if (existsSync(directory) && !statSync(directory).isDirectory())
+    throw new Error(`${directory} is a file: name a folder, which need not exist`);
   const hasSchemas = existsSync(directory) && findSchemaFiles([DEFAULT_PATTERN], directory, []).files.length > 0;
   const isNew = !existsSync(join(directory, "package.json"));
   for (const [path, text] of templateFiles(template, packageName(directory), version)) {
@@ -40,7 +42,17 @@ export function writeProject(directory: string, template: string, version: strin
   if (!isNew && readManifest(join(directory, "package.json")).type !== "module") {
     notes.push('package.json has no "type": "module": set it, or rename what was written to .mts');
   }
+  if (kept.includes("tsconfig.json") && !resolvesExports(readFileSync(join(directory, "tsconfig.json"), "utf8"))) {
+    notes.push('tsconfig.json resolves no "exports" of packages: set "module": "nodenext" in it');
+  }
   return { directory, template, added, kept, notes };
+}
+
+/** Whether a tsconfig.json finds what packages export, as far as it says so itself. */
+function resolvesExports(text: string): boolean {
+  return /"module(?:Resolution)?"\s*:\s*"(?:node(?:16|18|20|next)|bundler|preserve)"|"(?:extends|references)"\s*:/i.test(
+    text,
+  );
 }
 
 /** Returns the text of a package.json with what it lacks; undefined where it lacks nothing. */
