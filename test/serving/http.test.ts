@@ -7,6 +7,8 @@ import { devCertificate, dial, type Peer, serve, type Server, type ServeOptions 
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import { connect as connectTcp } from "node:net";
+import { text as readText } from "node:stream/consumers";
+import { connect as connectTls } from "node:tls";
 import { connect as connectHttp2, type SecureClientSessionOptions } from "node:http2";
 import { request as httpsRequest } from "node:https";
 import { afterEach, describe, expect, it } from "vitest";
@@ -111,6 +113,18 @@ describe.each(["ws://127.0.0.1:0/rpc", "http://127.0.0.1:0", ...SECURE])("a serv
     expect(peers).toMatchObject([{ transport: "http", path: "/test.v1.Behaviour/nothing", earlyData: false }]);
     expect(peers[0]?.remoteAddress?.host).toBe("127.0.0.1");
     expect(server?.stats()).toMatchObject({ authentications: 0, handlers: 0 });
+  });
+
+  it("serves requests that offer to go on in another protocol, such as HTTP/2, as if they did not", async () => {
+    const { port, protocol } = new URL(await served(listen, { http: true }));
+    const trust = { port: Number(port), host: "127.0.0.1", rejectUnauthorized: false, ALPNProtocols: ["http/1.1"] };
+    const socket = protocol === "http:" ? connectTcp(trust) : connectTls(trust);
+    const head = `POST /test.v1.Behaviour/nothing HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Type: application/json\r\nContent-Length: 2\r\n`;
+    const offer = "Upgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\nConnection: Upgrade, HTTP2-Settings";
+    // The last closes the connection; the others leave it as it is.
+    for (const fields of [offer, "X-A: b", `${offer}, close`]) socket.write(`${head}${fields}\r\n\r\n{}`);
+    const answers = (await readText(socket)).match(/HTTP\/1\.1 \d+|\{\}/g);
+    expect(answers).toEqual(Array.from({ length: 3 }, () => ["HTTP/1.1 200", "{}"]).flat());
   });
 });
 

@@ -138,13 +138,13 @@ export async function serveHttp(
   });
   const listener = toNodeHandler(handler);
   const onRequest: RequestListener = (request, response) => {
-    onAnswer(response as AnswerOfNode);
+    onAnswer(response);
     listener(request, response);
   };
   const server =
     http2 === "streams"
       ? createH2c().on("stream", (stream, headers) => {
-          onAnswer(stream as AnswerOfNode);
+          onAnswer(stream);
           listener.http2(stream, headers);
         })
       : http2 === undefined

@@ -3,7 +3,7 @@ import { type Interceptor, RpcError } from "@quicrpc/core";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { type ClientHttp2Session, connect as connectH2 } from "node:http2";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { text as readText } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
@@ -283,6 +283,14 @@ describe("limits", () => {
     // Small when sent, and small enough once it is not.
     const fits = await post(`${url}change`, gzipSync(JSON.stringify({ text: "" })), { "content-encoding": "gzip" });
     expect(fits.status).toBe(200);
+  });
+
+  it("of a message that says how large it will be: it is refused before it is sent", async () => {
+    const { port } = await served({ limits: { maxFrameBytes: 1000 } });
+    const socket = connect(port, "127.0.0.1");
+    const head = "POST /test.v1.Http/echo HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json";
+    socket.write(`${head}\r\ncontent-length: 1001\r\n\r\n{`);
+    expect(await readText(socket)).toMatch(/^HTTP\/1\.1 429 [^]*"a message is larger than 1000 bytes/);
   });
 
   it("of an answer, which is none of the request", async () => {

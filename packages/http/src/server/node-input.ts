@@ -232,7 +232,8 @@ export class NodeBody implements AnswerBody {
     this.response = response;
     this.onEnded = onEnded;
     this.closed = closed;
-    response.on("drain", () => this.wake());
+    // Whoever reads as fast as it is written to has to let others have their turn.
+    response.on("drain", () => void endOfTurn().then(() => this.wake()));
     response.on("close", () => {
       this.closed = true;
       this.wake();

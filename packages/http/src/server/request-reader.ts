@@ -118,7 +118,9 @@ export class RequestReader {
     return encoding === undefined ? this.bytes() : this.decoded(encoding);
   }
 
-  private bytes(): Promise<Uint8Array> {
+  private async bytes(): Promise<Uint8Array> {
+    // Not read at all where it says that it is too large.
+    if (Number(this.exchange.header("content-length")) > this.limits.maxBytes) throw tooLarge(this.limits.maxBytes);
     return this.exchange.readBody(this.limits.maxBytes, (piece) => this.hold(piece));
   }
 
