@@ -11,8 +11,12 @@ checkSections();
 
 /** Drawings up to this width are scaled to a phone's. Wider ones keep their size there, and one moves over them: their words would be too small. */
 const FITS_A_PHONE = 480;
+/** Drawings wider than this are moved over on a wide screen too. */
+const FITS_A_PAGE = 1000;
 const STYLE = `
 .vp-doc thead:not(:has(th:not(:empty))) { display: none }
+.vp-doc p:has(> img.wider) { overflow-x: auto }
+.vp-doc p > img.wider { max-width: none; width: 900px }
 @media (max-width: 639px) {
   .vp-doc th, .vp-doc td { padding: 6px 8px; font-size: 13px; line-height: 20px }
   .vp-doc p:has(> img.wide) { overflow-x: auto }
@@ -55,7 +59,8 @@ export default defineConfig({
           const name = token.type === "link_open" ? "href" : "src";
           const link = token.attrGet(name);
           if (link === null || token.type === "link_close" || /^(?:[a-z]+:|#|\/)/.test(link)) continue;
-          if (token.type === "image" && isWide(`${ROOT}${dirname(from)}/${link}`)) token.attrSet("class", "wide");
+          const width = token.type === "image" ? widthOf(`${ROOT}${dirname(from)}/${link}`) : 0;
+          if (width > FITS_A_PHONE) token.attrSet("class", width > FITS_A_PAGE ? "wider" : "wide");
           const target = token.type === "image" ? undefined : siteLink(pages, from, link);
           if (target !== undefined) token.attrSet(name, target);
         }
@@ -85,10 +90,10 @@ export default defineConfig({
   },
 });
 
-/** Whether a picture is a drawing that cannot be read at the width of a phone. */
-function isWide(file: string): boolean {
+/** The width of a drawing; 0 for other pictures. */
+function widthOf(file: string): number {
   const width = file.endsWith(".svg") ? / width="([\d.]+)"/.exec(readFileSync(file, "utf8"))?.[1] : undefined;
-  return Number(width ?? 0) > FITS_A_PHONE;
+  return Number(width ?? 0);
 }
 
 function itemsUnder(folder: string): DefaultTheme.SidebarItem[] {
