@@ -32,7 +32,7 @@ export interface FullRun {
 const FAR =
   /^16 ms, (0% lost|3% lost|3% lost in bursts of 3): (500 empty calls x 128|256 echoes|connect)|^16 ms, 20 Mbit/;
 
-/** What a reader asks of, among all contestants or the nearest. The limits of time keep it under 20 minutes. */
+/** What a reader asks of, among all contestants or the nearest. The page says how long it took. */
 export async function fullRun({ peers, certificate, skipped, command, only }: FullRun): Promise<Results> {
   const began = performance.now();
   const chosen = (name: string): boolean => matches(name, only);

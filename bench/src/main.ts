@@ -30,7 +30,7 @@ if (values.help) {
   console.log(`Compares quicrpc with other RPC libraries over loopback, TLS 1.3 everywhere but over plain TCP.
 
   --quick             the most telling workloads and contestants, 3 rounds: under 3 minutes
-  --full              everything, memory, growth, bad networks and the pieces as well, also on Node 26: under 20 minutes
+  --full              everything, memory, growth, bad networks and the pieces as well, also on Node 26
   --write-docs        with --full: writes docs/benchmarks.md, its plots, tables and results, and README.md's numbers
   --from FILE         writes the page again from such results, without a run
   --rounds N          rounds per workload, medians are reported (default 11)

@@ -139,7 +139,8 @@ describe.each(DRIVERS)("windows, %s driver", (driver) => {
       expect(await ask(await open(dial({ streamReceiveWindow: 2 * MIB })))).toBe(2 * MIB);
       const far = await open(dial({}, path.port));
       expect(await ask(far)).toBe(3 * MIB);
-      await vi.waitFor(async () => expect(await ask(far)).toBeLessThan(2 * MIB), 15_000);
+      // At least one doubling, of which an eighth may not be announced yet.
+      await vi.waitFor(async () => expect(await ask(far)).toBeLessThan(2.5 * MIB), 15_000);
     } finally {
       path.close();
     }
