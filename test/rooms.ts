@@ -61,7 +61,7 @@ export const everybody: ServedTopicOptions<unknown> = { authorize: "everybody" }
 /** @param history whether the topics are such that can keep any */
 export function serveRooms(topics: Topics, options = everybody, history = true): Rooms {
   const patterns = { room: "room.{id}", ...(history && { log: "log.{id}" }) };
-  return serveTopics(roomMethods, patterns, topics, { room: options, log: options });
+  return serveTopics(roomMethods, patterns, topics, { room: options, ...(history && { log: options }) });
 }
 
 export function routerOf(rooms: Rooms): Router {
