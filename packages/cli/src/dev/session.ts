@@ -54,12 +54,13 @@ export class DevSession {
     if (network !== undefined) this.networks = await Networks.prepare(network, seed, port);
     this.hash = Buffer.from((await devCertificate()).hash.value).toString("hex");
     this.last = await this.generate();
-    if (this.last.diagnostics.length === 0) this.run();
+    // Ahead of the program: whoever is told that it listens may change a file at once.
     this.watcher = await watchSources(
       this.last.root,
       (change) => this.matters(change),
       (changes) => this.change(changes).catch((error: unknown) => this.problem(error)),
     );
+    if (this.last.diagnostics.length === 0) this.run();
     if (this.command.length > 0) this.besides.push(Beside.command(this.command, this.cwd, this.options.json));
   }
 
