@@ -1,25 +1,34 @@
 /** 2^12 to 2^21 bytes: smaller buffers are cheap, and larger ones too much to hold. */
 const SMALLEST_POWER = 12;
 const LARGEST_POWER = 21;
-/** Calls with a large message on their way at once, of which each has one: 32 MiB are held at most. */
+/** Calls with a large message on their way at once, of which each has one. */
 const OF_EACH_SIZE = 8;
+/** Bytes of all that nobody uses: what a burst of large messages may leave behind in a small container. */
+const MAX_SPARE_BYTES = 12 * 1024 * 1024;
 
 /**
  * Large buffers that nobody uses, of all sessions of this thread; at index i, of 2^i bytes. One allocated for every
  * large message is zeroed each time, and memory outside the heap that comes and goes makes V8 collect the whole heap.
  */
 const spares: readonly Uint8Array[][] = Array.from({ length: LARGEST_POWER + 1 }, () => []);
+let spareBytes = 0;
 
 /** A buffer of at least `bytes`, with anything in it. */
 export function takeBuffer(bytes: number): Uint8Array {
   const power = powerFor(bytes);
   if (power < SMALLEST_POWER || power > LARGEST_POWER) return new Uint8Array(bytes);
-  return spares[power]?.pop() ?? new Uint8Array(2 ** power);
+  return takeSpare(power) ?? new Uint8Array(2 ** power);
 }
 
 /** As `takeBuffer`, where there is one. */
 export function takeSpareBuffer(bytes: number): Uint8Array | undefined {
-  return spares[powerFor(bytes)]?.pop();
+  return takeSpare(powerFor(bytes));
+}
+
+function takeSpare(power: number): Uint8Array | undefined {
+  const spare = spares[power]?.pop();
+  if (spare !== undefined) spareBytes -= spare.length;
+  return spare;
 }
 
 /** Gives a buffer back, for others to take: nobody uses it any more. */
@@ -27,7 +36,9 @@ export function giveBuffer(buffer: Uint8Array): void {
   const power = powerFor(buffer.length);
   const alike = spares[power];
   if (alike === undefined || power < SMALLEST_POWER || buffer.length !== 2 ** power) return;
-  if (alike.length < OF_EACH_SIZE) alike.push(buffer);
+  if (alike.length >= OF_EACH_SIZE || spareBytes + buffer.length > MAX_SPARE_BYTES) return;
+  alike.push(buffer);
+  spareBytes += buffer.length;
 }
 
 /** Returns the exponent of the smallest power of two that holds `bytes`. */
