@@ -11,6 +11,8 @@ it("buffers that nobody uses are held for others, within 12 MiB of all sizes", (
   );
   expect(spares.reduce((sum, { length }) => sum + length, 0)).toBe(12 * MIB);
   // What was taken makes room again.
-  giveBuffer(spares[0] as Uint8Array);
-  expect(takeSpareBuffer(2 * MIB)).toBe(spares[0]);
+  for (const spare of spares.slice(0, 1)) {
+    giveBuffer(spare);
+    expect(takeSpareBuffer(spare.length)).toBe(spare);
+  }
 });
