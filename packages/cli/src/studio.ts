@@ -47,6 +47,8 @@ page's address has a token, and whoever has it may call. It ends with Ctrl-C.
 ${TARGET_HELP}`,
     )
     .action(async (url: string, options: StudioCommandOptions) => {
+      // From here on: a signal that comes while it connects ends it as well.
+      const end = ended();
       const asked = options.schema && (await schemaReflection(options.schema));
       if (asked === null) {
         process.exitCode = EXIT.failed;
@@ -63,7 +65,6 @@ ${TARGET_HELP}`,
           ...(described !== undefined && { reflection: described.reflection }),
           ...(options.port !== undefined && { port: options.port }),
         });
-        const end = ended();
         const watcher =
           described?.run &&
           (await followSchemas(described.run, options.schema ?? [], (made) => studio.describeBy(made)));

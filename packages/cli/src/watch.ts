@@ -1,11 +1,14 @@
 import { once } from "node:events";
 import { relative } from "node:path";
+import { setTimeout as passed } from "node:timers/promises";
 import { affectsOutput, type SchemaRun } from "@quicrpc/codegen";
 import { watch } from "chokidar";
 import { ended, held } from "./ended.js";
 
 /** Changes within this time are one: editors write a file in several steps, and git writes many files. */
 const SETTLE_MS = 50;
+/** The longest that a beginning is waited for: chokidar may say nothing of a folder that goes away while it is read, and watches the rest all the same. */
+const READY_MS = 5000;
 const SOURCE = /\.(?:[cm]?[jt]sx?|json)$/;
 const IGNORED = /(?:^|[\\/])(?:node_modules|dist|\.[^\\/]+)(?:[\\/]|$)/;
 
@@ -60,7 +63,9 @@ export async function watchSources(
     changes.push(change);
     settle();
   });
-  await once(watcher, "ready");
+  const patience = new AbortController();
+  await Promise.race([once(watcher, "ready"), passed(READY_MS, undefined, patience)]);
+  patience.abort();
   return {
     async close() {
       clearTimeout(timer);

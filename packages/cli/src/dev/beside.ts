@@ -5,6 +5,9 @@ import { delimiter, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
+/** Milliseconds that a process has to end after a signal before it is killed. */
+export const KILL_MS = 3000;
+
 const MAIN = fileURLToPath(new URL("../main.js", import.meta.url));
 
 /** The streams of a process that is started: what it prints goes to stderr where stdout has JSON. */
@@ -46,11 +49,14 @@ export class Beside {
     return new Beside(child);
   }
 
+  /** Asks it to end, and kills it where it does not. */
   async end(): Promise<void> {
     const { child } = this;
     if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const exit = once(child, "exit");
     child.kill("SIGTERM");
+    const timer = setTimeout(() => child.kill("SIGKILL"), KILL_MS);
     await exit;
+    clearTimeout(timer);
   }
 }

@@ -69,7 +69,8 @@ async function dev(
   try {
     const end = ended();
     session = new DevSession(process.cwd(), program, words, { ...options, port, network: described, json });
-    await session.start();
+    // A signal ends it while it starts, too.
+    await Promise.race([session.start(), end]);
     await held(end);
     return EXIT.ok;
   } catch (error) {

@@ -4,15 +4,13 @@ import { existsSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { outputOf } from "./beside.js";
+import { KILL_MS, outputOf } from "./beside.js";
 import { DEV_VARIABLE, type Drain, type Listening } from "./messages.js";
 
 /** Programs that are looked for where none is named. */
 const USUAL = ["server", "main", "index", "app"].flatMap((name) =>
   ["src/", ""].flatMap((folder) => ["ts", "mts", "js", "mjs"].map((extension) => `${folder}${name}.${extension}`)),
 );
-/** Milliseconds that a program has to end after its drain, or a signal, before it is killed. */
-const KILL_MS = 3000;
 const PRELOAD = new URL("./preload.js", import.meta.url);
 
 /** Returns the program of the project in `cwd` that serves. Throws where there is none. */

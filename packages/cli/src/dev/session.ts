@@ -40,6 +40,7 @@ export class DevSession {
   private last: SchemaRun | undefined = undefined;
   private hash = "";
   private hasListened = false;
+  private isOver = false;
 
   constructor(cwd: string, program: string | undefined, command: readonly string[], options: DevOptions) {
     this.cwd = cwd;
@@ -55,16 +56,20 @@ export class DevSession {
     this.hash = Buffer.from((await devCertificate()).hash.value).toString("hex");
     this.last = await this.generate();
     // Ahead of the program: whoever is told that it listens may change a file at once.
-    this.watcher = await watchSources(
+    const watcher = await watchSources(
       this.last.root,
       (change) => this.matters(change),
       (changes) => this.change(changes).catch((error: unknown) => this.problem(error)),
     );
+    if (this.isOver) return watcher.close();
+    this.watcher = watcher;
     if (this.last.diagnostics.length === 0) this.run();
     if (this.command.length > 0) this.besides.push(Beside.command(this.command, this.cwd, this.options.json));
   }
 
+  /** Ends what has been started, and what `start` would start after this. */
   async end(): Promise<void> {
+    this.isOver = true;
     await this.watcher?.close();
     await Promise.all([this.program?.end(this.options.drain), ...this.besides.map((beside) => beside.end())]);
     this.networks?.close();
