@@ -82,24 +82,36 @@ async function calls(
   amount: number,
   call: (client: Client, index: number) => Promise<unknown>,
 ): Promise<Outcome> {
-  const durations: number[] = [];
-  let errors = 0;
+  const measured = new MeasuredCalls();
   let left = amount;
   const worker = async (client: Client): Promise<void> => {
-    while (left-- > 0) {
-      const started = performance.now();
-      try {
-        await call(client, left);
-      } catch (error) {
-        if (errors++ === 0) console.error(error);
-      }
-      durations.push(performance.now() - started);
-    }
+    while (left-- > 0) await measured.make(() => call(client, left));
   };
-  const seconds = await timed(async () => {
+  return measured.over(async () => {
     await Promise.all(clients.flatMap((client) => Array.from({ length: inFlight }, () => worker(client))));
   });
-  return { seconds, errors, latency: quantiles(durations) };
+}
+
+/** Calls whose durations are kept; the first that fails is printed. */
+class MeasuredCalls {
+  private readonly durations: number[] = [];
+  private errors = 0;
+
+  async make(call: () => Promise<unknown>): Promise<void> {
+    const started = performance.now();
+    try {
+      await call();
+    } catch (error) {
+      if (this.errors++ === 0) console.error(error);
+    }
+    this.durations.push(performance.now() - started);
+  }
+
+  /** Runs what makes the calls, and says what came of them. */
+  async over(run: () => Promise<void>): Promise<Outcome> {
+    const seconds = await timed(run);
+    return { seconds, errors: this.errors, latency: quantiles(this.durations) };
+  }
 }
 
 async function multiply(client: Client, index: number): Promise<void> {
@@ -111,26 +123,16 @@ async function multiply(client: Client, index: number): Promise<void> {
 async function paced(clients: readonly Client[], everyMs: number, more: (begun: number) => boolean): Promise<Outcome> {
   const [client] = clients;
   if (client === undefined) throw new Error("there is no connection");
-  const durations: number[] = [];
+  const measured = new MeasuredCalls();
   const begun: Promise<void>[] = [];
-  let errors = 0;
-  const one = async (index: number): Promise<void> => {
-    const started = performance.now();
-    try {
-      await multiply(client, index);
-    } catch (error) {
-      if (errors++ === 0) console.error(error);
-    }
-    durations.push(performance.now() - started);
-  };
-  const seconds = await timed(async () => {
+  return measured.over(async () => {
     while (more(begun.length)) {
-      begun.push(one(begun.length));
+      const index = begun.length;
+      begun.push(measured.make(() => multiply(client, index)));
       await new Promise((resolve) => setTimeout(resolve, everyMs));
     }
     await Promise.all(begun);
   });
-  return { seconds, errors, latency: quantiles(durations) };
 }
 
 async function upload(

@@ -2,27 +2,33 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { availableParallelism } from "node:os";
-import { createInterface } from "node:readline";
+import { createInterface, type Interface } from "node:readline";
 import { connect, devCertificate } from "@quicrpc/node";
 import { expect, it, onTestFinished } from "vitest";
 import { freePort } from "../../../../scripts/free-port.mjs";
 import { createOrdersClient } from "../generated/orders.js";
 import { programOn } from "../program.js";
 
+/** Starts a program, which ends by `signal` with the test. Returns the lines that it prints. */
+async function linesOf(port: number, file: string, signal: NodeJS.Signals): Promise<Interface> {
+  const child = spawn(process.execPath, [await programOn(port, `workers/${file}`)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const ended = once(child, "exit");
+  onTestFinished(async () => {
+    child.kill(signal);
+    await ended;
+  });
+  return createInterface({ input: child.stdout });
+}
+
 it.skipIf(process.platform !== "linux")(
   "a server has a worker for each core, all on one port",
   { timeout: 60_000 },
   async () => {
     const port = await freePort();
-    const child = spawn(process.execPath, [await programOn(port, "workers/server.ts")], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    const ended = once(child, "exit");
-    onTestFinished(async () => {
-      child.kill("SIGTERM");
-      await ended;
-    });
-    const [line] = (await once(createInterface({ input: child.stdout }), "line")) as [string];
+    const lines = await linesOf(port, "server.ts", "SIGTERM");
+    const [line] = (await once(lines, "line")) as [string];
     const pids = Array.from(/workers (.*) on/.exec(line)?.[1]?.split(", ") ?? [], Number);
     expect(pids).toHaveLength(availableParallelism());
     const { hash } = await devCertificate();
@@ -37,16 +43,9 @@ it.skipIf(process.platform !== "linux")(
   { timeout: 60_000 },
   async () => {
     const port = await freePort();
-    const child = spawn(process.execPath, [await programOn(port, "workers/forked.ts")], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    const ended = once(child, "exit");
-    onTestFinished(async () => {
-      child.kill("SIGKILL");
-      await ended;
-    });
+    const lines = await linesOf(port, "forked.ts", "SIGKILL");
     const pids = new Set<number>();
-    for await (const line of createInterface({ input: child.stdout })) {
+    for await (const line of lines) {
       pids.add(Number(/^worker (\d+)$/.exec(line)?.[1]));
       if (pids.size === 4) break;
     }
