@@ -18,7 +18,7 @@ pub struct Client {
 }
 
 #[derive(Clone)]
-struct Connection {
+pub struct Connection {
     quic: quinn::Connection,
     bench: bench::Client,
 }
@@ -40,17 +40,6 @@ impl Client {
         Ok(Client { endpoint, address, open: RefCell::default() })
     }
 
-    /// Waits for the reply to the first call: only that makes the server see the stream.
-    async fn connect(&self) -> Result<Connection, Failure> {
-        let quic = self.endpoint.connect(self.address, "localhost")?.await?;
-        let (send, receive) = quic.open_bi().await?;
-        let mut system = RpcSystem::new(network(receive, send, Side::Client), None);
-        let bench: bench::Client = system.bootstrap(Side::Server);
-        tokio::task::spawn_local(system);
-        bench.empty_request().send().promise.await?;
-        Ok(Connection { quic, bench })
-    }
-
     fn first(&self) -> bench::Client {
         self.open.borrow()[0].bench.clone()
     }
@@ -61,16 +50,21 @@ impl Client {
 }
 
 impl peer::Client for Client {
-    fn can(&self, task: &Task) -> bool {
-        !matches!(task, Task::Notify | Task::Pipe { .. } | Task::Message { .. } | Task::Connect { resume: true })
+    type Connection = Connection;
+
+    fn kept(&self) -> &RefCell<Vec<Connection>> {
+        &self.open
     }
 
-    async fn prepare(&self, task: &Task, connections: usize) -> Result<(), Failure> {
-        while !matches!(task, Task::Connect { .. } | Task::Idle) && self.open.borrow().len() < connections {
-            let one = self.connect().await?;
-            self.open.borrow_mut().push(one);
-        }
-        Ok(())
+    /// Waits for the reply to the first call: only that makes the server see the stream.
+    async fn connect(&self) -> Result<Connection, Failure> {
+        let quic = self.endpoint.connect(self.address, "localhost")?.await?;
+        let (send, receive) = quic.open_bi().await?;
+        let mut system = RpcSystem::new(network(receive, send, Side::Client), None);
+        let bench: bench::Client = system.bootstrap(Side::Server);
+        tokio::task::spawn_local(system);
+        bench.empty_request().send().promise.await?;
+        Ok(Connection { quic, bench })
     }
 
     async fn run(&self, task: &Task, amount: usize) -> Result<Outcome, Failure> {
@@ -95,7 +89,7 @@ impl peer::Client for Client {
             Task::Connect { .. } => {
                 peer::connects(amount, async || self.connect().await, |one| one.quic.close(0u8.into(), b"")).await
             }
-            Task::Idle => timed(self.prepare(&Task::Items, all.len() + amount)).await,
+            Task::Idle => timed(self.keep(all.len() + amount)).await,
             Task::Notify | Task::Pipe { .. } | Task::Message { .. } => Err("it cannot".into()),
         }
     }

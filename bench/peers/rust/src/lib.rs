@@ -7,6 +7,7 @@ pub use calls::{beside, calls, connects, paced, timed};
 pub use task::{Latency, Outcome, Task};
 
 use serde_json::{Value, json};
+use std::cell::RefCell;
 use std::error::Error;
 use task::Command;
 use tokio::io::{AsyncBufReadExt, BufReader};
@@ -16,9 +17,30 @@ pub type Failure = Box<dyn Error>;
 
 /// The client of a peer, which keeps its connections.
 pub trait Client {
-    fn can(&self, task: &Task) -> bool;
-    fn prepare(&self, task: &Task, connections: usize) -> impl Future<Output = Result<(), Failure>>;
+    type Connection;
+
+    /// Connections that are kept from one task to the next.
+    fn kept(&self) -> &RefCell<Vec<Self::Connection>>;
+
+    /// Fulfils when the reply to the first call is there.
+    fn connect(&self) -> impl Future<Output = Result<Self::Connection, Failure>>;
+
+    /// Connects until so many are kept.
+    fn keep(&self, connections: usize) -> impl Future<Output = Result<(), Failure>> {
+        async move {
+            while self.kept().borrow().len() < connections {
+                let one = self.connect().await?;
+                self.kept().borrow_mut().push(one);
+            }
+            Ok(())
+        }
+    }
+
     fn run(&self, task: &Task, amount: usize) -> impl Future<Output = Result<Outcome, Failure>>;
+}
+
+fn can(task: &Task) -> bool {
+    !matches!(task, Task::Notify | Task::Pipe { .. } | Task::Message { .. } | Task::Connect { resume: true })
 }
 
 /// Runs the end that the command line says. `serve` takes host, certificate and key, and returns the port; `connect` takes host,
@@ -59,10 +81,12 @@ async fn answer<C: Client>(command: Command, client: Option<&C>) -> Result<Value
     match (command, client) {
         (Command { usage: Some(_), .. }, _) => Ok(json!({ "usage": Usage::now() })),
         (Command { prepare: Some(task), connections, .. }, Some(client)) => {
-            if !client.can(&task) {
+            if !can(&task) {
                 return Ok(json!({ "cannot": true }));
             }
-            client.prepare(&task, connections).await?;
+            if !matches!(task, Task::Connect { .. } | Task::Idle) {
+                client.keep(connections).await?;
+            }
             Ok(json!({ "ready": 0 }))
         }
         (Command { run: Some(task), amount, .. }, Some(client)) => {

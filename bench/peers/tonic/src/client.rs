@@ -24,31 +24,24 @@ impl Client {
         Ok(Client { endpoint, open: RefCell::default() })
     }
 
-    /// Waits for the reply to the first call.
-    async fn connect(&self) -> Result<Connection, Failure> {
-        let mut bench = BenchClient::new(self.endpoint.connect().await?)
-            .max_decoding_message_size(usize::MAX)
-            .max_encoding_message_size(usize::MAX);
-        bench.empty(Nothing {}).await?;
-        Ok(bench)
-    }
-
     fn first(&self) -> Connection {
         self.open.borrow()[0].clone()
     }
 }
 
 impl peer::Client for Client {
-    fn can(&self, task: &Task) -> bool {
-        !matches!(task, Task::Notify | Task::Pipe { .. } | Task::Message { .. } | Task::Connect { resume: true })
+    type Connection = Connection;
+
+    fn kept(&self) -> &RefCell<Vec<Connection>> {
+        &self.open
     }
 
-    async fn prepare(&self, task: &Task, connections: usize) -> Result<(), Failure> {
-        while !matches!(task, Task::Connect { .. } | Task::Idle) && self.open.borrow().len() < connections {
-            let one = self.connect().await?;
-            self.open.borrow_mut().push(one);
-        }
-        Ok(())
+    async fn connect(&self) -> Result<Connection, Failure> {
+        let mut bench = BenchClient::new(self.endpoint.connect().await?)
+            .max_decoding_message_size(usize::MAX)
+            .max_encoding_message_size(usize::MAX);
+        bench.empty(Nothing {}).await?;
+        Ok(bench)
     }
 
     async fn run(&self, task: &Task, amount: usize) -> Result<Outcome, Failure> {
@@ -70,7 +63,7 @@ impl peer::Client for Client {
             Task::Items => timed(items(self.first(), amount)).await,
             Task::Upload { chunk } => timed(upload(self.first(), chunk, amount)).await,
             Task::Connect { .. } => peer::connects(amount, async || self.connect().await, drop).await,
-            Task::Idle => timed(self.prepare(&Task::Items, all.len() + amount)).await,
+            Task::Idle => timed(self.keep(all.len() + amount)).await,
             Task::Notify | Task::Pipe { .. } | Task::Message { .. } => Err("it cannot".into()),
         }
     }
