@@ -136,6 +136,41 @@ describe.each(kinds)("interceptors: $name", (kind) => {
       expect(await failure(writer.closed)).toMatchObject({ code: "aborted" });
     });
 
+    it("a write of an item that does not fit rejects with the call's error, as without interceptors", async () => {
+      for (const caller of [pair.client, client]) {
+        const { readable, writable } = caller.duplex(m.methods.chat, { via });
+        const writer = writable.getWriter();
+        await writer.write("fits");
+        const error = await failure(writer.write(5 as unknown as string));
+        expect(error).toMatchObject({ code: "invalid_argument", method: "test.v1.Behaviour.renamed/chat" });
+        expect(await failure(collect(readable))).toBe(error);
+        expect(await failure(writer.closed)).toBe(error);
+      }
+    });
+
+    it("a write settles once an interceptor has answered it, or wants no more", async () => {
+      const answering: Interceptor = async (call) => {
+        const outputs = (async function* () {
+          for await (const item of call.inputs ?? []) {
+            yield item;
+            if (item === "last") break;
+          }
+          yield "over";
+        })();
+        return { responseMetadata: call.metadata, trailers: call.metadata, output: undefined, outputs };
+      };
+      const { readable, writable } = interceptCaller(pair.client, [answering]).duplex(m.methods.chat, { via });
+      const writer = writable.getWriter();
+      const reader = readable[Symbol.asyncIterator]();
+      for (const item of ["first", "second", "last"]) {
+        await writer.write(item);
+        expect(await reader.next()).toEqual({ done: false, value: item });
+      }
+      await writer.write("dropped");
+      expect(await reader.next()).toEqual({ done: false, value: "over" });
+      expect(await reader.next()).toMatchObject({ done: true });
+    });
+
     it("may answer or refuse by themselves: nothing is sent, and sources are left", async () => {
       const refusing = interceptCaller(pair.client, [
         () => Promise.reject(new RpcError("permission_denied", "not here")),

@@ -9,7 +9,7 @@ import { callFailure, RpcError } from "../errors.js";
 import { Metadata } from "../metadata.js";
 import { compose, type InterceptedAnswer, type InterceptedCall, type Interceptor, type Next } from "./interceptor.js";
 import { makeCall } from "./make-call.js";
-import { observed } from "./observed.js";
+import { type AnswerObserver, observed } from "./observed.js";
 import { SourceItems } from "./source-items.js";
 import { WritableItems } from "./writable-items.js";
 
@@ -42,10 +42,12 @@ export function interceptCaller<C extends Caller>(caller: C, interceptors: reado
 class InterceptedCaller extends BaseCaller {
   private readonly next: Next;
   private readonly caller: Caller;
+  private readonly interceptors: readonly Interceptor[];
 
   constructor(caller: Caller, interceptors: readonly Interceptor[]) {
     super();
     this.caller = caller;
+    this.interceptors = interceptors;
     this.next = compose(interceptors, (call) => makeCall(caller, call));
   }
 
@@ -63,7 +65,8 @@ class InterceptedCaller extends BaseCaller {
         return this.clientStreamCall(method, input, options);
       case "server_stream": {
         const abort = new LinkedAbort(options?.signal);
-        return this.stream(callOf(method, { ...options, signal: abort.signal }, { input }), abort, nothing);
+        const call = callOf(method, { ...options, signal: abort.signal }, { input });
+        return this.stream(call, abort, this.next, { onItem: nothing, onOver: nothing });
       }
       case "duplex":
         return this.duplexCall(method, options);
@@ -71,7 +74,7 @@ class InterceptedCaller extends BaseCaller {
   }
 
   private async answer(call: InterceptedCall): Promise<unknown> {
-    const { output } = await this.run(call);
+    const { output } = await this.run(call, this.next);
     return output;
   }
 
@@ -94,8 +97,11 @@ class InterceptedCaller extends BaseCaller {
     const abort = new LinkedAbort(options?.signal);
     const inputs = new WritableItems((error) => abort.fire(error));
     const call = callOf(method, { ...options, signal: abort.signal }, { inputs });
-    const readable = this.stream(call, abort, (error) => {
-      inputs.end(error ?? new RpcError("cancelled", "the call is over"));
+    // Only what sends an item knows whether it fits, so this call's writes are told by its own innermost step.
+    const next = compose(this.interceptors, (made) => makeCall(this.caller, made, (error) => inputs.refuse(error)));
+    const readable = this.stream(call, abort, next, {
+      onItem: () => inputs.passedOn(),
+      onOver: (error) => inputs.end(error ?? new RpcError("cancelled", "the call is over")),
     });
     return { readable, writable: inputs.writable };
   }
@@ -103,7 +109,8 @@ class InterceptedCaller extends BaseCaller {
   private stream(
     call: InterceptedCall,
     abort: LinkedAbort,
-    onOver: (error: RpcError | undefined) => void,
+    next: Next,
+    { onItem, onOver }: Required<AnswerObserver>,
   ): ItemStream<unknown> {
     const end = (error: RpcError | undefined): void => {
       abort.unlink();
@@ -112,9 +119,9 @@ class InterceptedCaller extends BaseCaller {
       onOver(error);
     };
     const late = new LateItems<unknown>(() => abort.fire(new RpcError("cancelled", "the caller wants no more items")));
-    this.run(call).then(
+    this.run(call, next).then(
       (given) => {
-        const answer = observed(given, { onOver: end });
+        const answer = observed(given, { onItem, onOver: end });
         late.follow(answer.outputs ?? new SourceItems([]), answer);
       },
       (error: unknown) => {
@@ -125,9 +132,9 @@ class InterceptedCaller extends BaseCaller {
     return late.stream;
   }
 
-  private async run(call: InterceptedCall): Promise<InterceptedAnswer> {
+  private async run(call: InterceptedCall, next: Next): Promise<InterceptedAnswer> {
     try {
-      return await this.next(call);
+      return await next(call);
     } catch (error) {
       throw callFailure(RpcError.from(error), fullName(call.method));
     }

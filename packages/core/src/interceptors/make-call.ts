@@ -4,8 +4,15 @@ import type { ItemStream } from "../call/items/item-stream.js";
 import { Metadata } from "../metadata.js";
 import type { InterceptedAnswer, InterceptedCall } from "./interceptor.js";
 
-/** Makes an intercepted call on `caller`. */
-export async function makeCall(caller: Caller, call: InterceptedCall): Promise<InterceptedAnswer> {
+/**
+ * Makes an intercepted call on `caller`.
+ * @param onRefused called with the error of an item of a duplex call that could not be sent
+ */
+export async function makeCall(
+  caller: Caller,
+  call: InterceptedCall,
+  onRefused?: (error: unknown) => void,
+): Promise<InterceptedAnswer> {
   const { method, input, inputs = [] } = call;
   const heard = new Heard();
   switch (method.kind) {
@@ -22,7 +29,7 @@ export async function makeCall(caller: Caller, call: InterceptedCall): Promise<I
       return answerOf(caller.start(method, input, own(call)));
     case "duplex": {
       const { readable, writable } = caller.start(method, undefined, own(call));
-      void pour(inputs as AsyncIterable<unknown>, writable);
+      void pour(inputs as AsyncIterable<unknown>, writable, onRefused);
       return answerOf(readable);
     }
   }
@@ -71,7 +78,11 @@ function answerOf(stream: ItemStream<unknown>): InterceptedAnswer {
 }
 
 /** Writes all items; leaves their producer when the call is over. Never rejects. */
-async function pour(items: AsyncIterable<unknown>, writable: WritableStream<unknown>): Promise<void> {
+async function pour(
+  items: AsyncIterable<unknown>,
+  writable: WritableStream<unknown>,
+  onRefused: ((error: unknown) => void) | undefined,
+): Promise<void> {
   const writer = writable.getWriter();
   const iterator = items[Symbol.asyncIterator]();
   const leave = (): void => {
@@ -83,7 +94,12 @@ async function pour(items: AsyncIterable<unknown>, writable: WritableStream<unkn
       await writer.ready;
       const { done, value } = await iterator.next();
       if (done === true) break;
-      await writer.write(value);
+      try {
+        await writer.write(value);
+      } catch (error) {
+        onRefused?.(error);
+        throw error;
+      }
     }
     await writer.close();
   } catch (error) {

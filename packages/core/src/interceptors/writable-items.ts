@@ -1,11 +1,21 @@
-import { deferred } from "../deferred.js";
+import { type Deferred, deferred } from "../deferred.js";
 import { RpcError } from "../errors.js";
 
-/** Turns what is written to a stream into an async iterable. A write waits until its item is taken. */
+/** One item of a writer, and its write, which waits. */
+interface Written {
+  readonly item: unknown;
+  readonly passed: Deferred<void>;
+  taken: boolean;
+}
+
+/**
+ * Turns what is written to a stream into an async iterable. A write waits until its item has been passed on: its consumer asks for
+ * the next or leaves, or the call answers.
+ */
 export class WritableItems implements AsyncIterable<unknown> {
   readonly writable: WritableStream<unknown>;
   private controller!: WritableStreamDefaultController;
-  private written: { item: unknown; onTaken: () => void } | undefined;
+  private written: Written | undefined = undefined;
   private ended = false;
   private wake: (() => void) | undefined = undefined;
 
@@ -23,16 +33,29 @@ export class WritableItems implements AsyncIterable<unknown> {
         signal.addEventListener("abort", () => queueMicrotask(abort));
       },
       write: (item) => {
-        const { promise, resolve } = deferred<void>();
-        this.written = { item, onTaken: () => resolve() };
+        // Nobody wants more.
+        if (this.ended) return undefined;
+        const passed = deferred<void>();
+        this.written = { item, passed, taken: false };
         this.wake?.();
-        return promise;
+        return passed.promise;
       },
       close: () => {
         this.ended = true;
         this.wake?.();
       },
     });
+  }
+
+  /** What was taken has been passed on: the next may be written. */
+  passedOn(): void {
+    if (this.written?.taken === true) this.settle();
+  }
+
+  /** What was taken could not be sent: its write fails. */
+  refuse(error: unknown): void {
+    this.written?.passed.reject(error);
+    this.written = undefined;
   }
 
   /** The call is over: writes fail from now on. */
@@ -44,15 +67,16 @@ export class WritableItems implements AsyncIterable<unknown> {
   [Symbol.asyncIterator](): AsyncIterator<unknown> {
     return {
       next: async () => {
+        this.passedOn();
         while (this.written === undefined && !this.ended) {
           await new Promise<void>((resolve) => {
             this.wake = resolve;
           });
         }
         const { written } = this;
-        this.written = undefined;
-        written?.onTaken();
-        return written === undefined ? { done: true, value: undefined } : { done: false, value: written.item };
+        if (written === undefined) return { done: true, value: undefined };
+        written.taken = true;
+        return { done: false, value: written.item };
       },
       return: async () => {
         this.leave();
@@ -63,8 +87,12 @@ export class WritableItems implements AsyncIterable<unknown> {
 
   private leave(): void {
     this.ended = true;
-    this.written?.onTaken();
-    this.written = undefined;
+    this.settle();
     this.wake?.();
+  }
+
+  private settle(): void {
+    this.written?.passed.resolve();
+    this.written = undefined;
   }
 }
