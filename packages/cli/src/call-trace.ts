@@ -1,18 +1,19 @@
 import { randomUUID } from "node:crypto";
 import { type Metadata, printable, type Session } from "@quicrpc/core";
 import type { AnyMethod } from "@quicrpc/core/generated";
-import { type CallTimings, type ConnectionStats, sessionStats } from "@quicrpc/core/measure";
+import {
+  type CallPart,
+  type CallPartName,
+  callParts,
+  type CallTimings,
+  type ConnectionStats,
+  type ServedTimings,
+  sessionStats,
+} from "@quicrpc/core/measure";
 import { colorsFor } from "./report.js";
 import { jsonText } from "./target.js";
 
-/** Durations that a server has measured of a call, in milliseconds. */
-interface ServedTimings {
-  readonly decodeMs?: number;
-  readonly queueMs?: number;
-  readonly handlerMs?: number;
-}
-
-/** One part of a call's time, in milliseconds from its beginning. */
+/** One line of a waterfall, in milliseconds from the beginning of a call. */
 export interface Bar {
   readonly name: string;
   readonly from: number;
@@ -76,13 +77,13 @@ export class CallTrace {
       const isLast = index === attempts.length - 1;
       if (attempts.length > 1) this.line(this.colors.dim(`attempt ${index + 1}`));
       // The server knows the last call of a name.
-      const bars = barsOf(timings, stats.rttMs, isLast ? served : undefined);
+      const bars = barsOf(callParts(timings, stats.rttMs, isLast ? served : undefined), timings.uploadBytes);
       for (const text of waterfall(bars, timings.totalMs)) this.line(text);
     });
     this.line(this.colors.dim(networkText(stats)));
   }
 
-  private async served(): Promise<ServedTimings | undefined> {
+  private async served(): Promise<Partial<ServedTimings> | undefined> {
     if (this.timingsOf === undefined) return undefined;
     try {
       const { session, callName: name } = this;
@@ -90,7 +91,7 @@ export class CallTrace {
         this.timingsOf as AnyMethod<"unary">,
         { name },
         { timeoutMs: ASK_MS },
-      )) as ServedTimings;
+      )) as Partial<ServedTimings>;
     } catch {
       // It has not measured this call.
       return undefined;
@@ -115,36 +116,28 @@ export class CallTrace {
   }
 }
 
-/** Returns where the time of a call went: a bar for each part, in order. */
-export function barsOf(timings: CallTimings, rttMs: number | undefined, served: ServedTimings | undefined): Bar[] {
-  const { waitMs, uploadMs, uploadBytes, encodeMs, answerMs, decodeMs, itemsMs, totalMs } = timings;
-  const wire = rttMs === undefined || answerMs === undefined ? undefined : Math.min(rttMs, answerMs);
-  // Over HTTP blobs are sent before the request; in a session while the answer is waited for, of which that is a part.
-  const inTurn = [waitMs, uploadMs, encodeMs, answerMs].reduce<number>((sum, ms) => sum + (ms ?? 0), 0);
-  const uploadFirst = inTurn <= totalMs;
-  const beforeEncode = (waitMs ?? 0) + (uploadFirst ? (uploadMs ?? 0) : 0);
-  const afterEncode = beforeEncode + (encodeMs ?? 0);
-  const afterAnswer = afterEncode + (answerMs ?? 0);
-  const server = afterEncode + (wire ?? 0) / 2;
-  const afterValidation = server + (served?.decodeMs ?? 0);
-  const rest = answerMs === undefined || wire === undefined ? answerMs : answerMs - wire;
-  return [
-    { name: "waiting for its turn", from: 0, ms: waitMs },
-    ...(uploadMs === undefined
-      ? []
-      : [{ name: `${uploadBytes} bytes of blobs`, from: uploadFirst ? (waitMs ?? 0) : afterEncode, ms: uploadMs }]),
-    { name: "encoding", from: beforeEncode, ms: encodeMs },
-    { name: "wire, both ways", from: afterEncode, ms: wire },
-    ...(served === undefined
-      ? [{ name: wire === undefined ? "wire and server" : "server", from: server, ms: rest }]
-      : [
-          { name: "server: validation", from: server, ms: served.decodeMs },
-          { name: "server: its turn", from: afterValidation, ms: served.queueMs },
-          { name: "server: handler", from: afterValidation + (served.queueMs ?? 0), ms: served.handlerMs },
-        ]),
-    { name: "decoding", from: afterAnswer, ms: decodeMs },
-    ...(itemsMs === undefined ? [] : [{ name: "items", from: afterAnswer + (decodeMs ?? 0), ms: itemsMs }]),
-  ];
+const LABELS: Readonly<Record<CallPartName, string>> = {
+  wait: "waiting for its turn",
+  upload: "blobs",
+  encode: "encoding",
+  between: "queues and systems between",
+  wireThere: "wire, there",
+  server: "server",
+  wireAndServer: "wire and server",
+  validation: "server: validation",
+  turn: "server: its turn",
+  handler: "server: handler",
+  wireBack: "wire, back",
+  decode: "decoding",
+  items: "items",
+};
+
+/** Returns the bars of a call's parts, in order. */
+function barsOf(parts: readonly CallPart[], uploadBytes: number | undefined): Bar[] {
+  return parts.map(({ name, fromMs, ms }) => {
+    const label = LABELS[name];
+    return { name: name === "upload" ? `${uploadBytes} bytes of ${label}` : label, from: fromMs, ms };
+  });
 }
 
 /** Draws bars below one another, in lines. */

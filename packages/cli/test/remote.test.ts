@@ -199,7 +199,7 @@ describe("commands that call a server", () => {
     expect(stderr).toContain("metadata served-by: eu-1");
     expect(stderr).toContain("trailers cost: 3");
     const timed = await quicrpc(["call", url, "demo.v1.Shop/echo", '{"a":1}', "-v"]);
-    expect(timed.stderr).toMatch(/encoding +█+ +[\d.]+ ms\n {2}wire, both ways +█+ +[\d.]+ ms\n {2}server +█/);
+    expect(timed.stderr).toMatch(/encoding +█+ +[\d.]+ ms\n {2}wire, there +█+ +[\d.]+ ms\n {2}server +█+ +[\d.]+ ms\n {2}wire, back +█/);
     expect(timed.stderr).toMatch(/network: round trip [\d.]+ ms\n$/);
     expect((await quicrpc(["call", url, "demo.v1.Shop/meta", "-m", "nothing"])).code).toBe(2);
   });

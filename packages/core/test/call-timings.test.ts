@@ -190,6 +190,7 @@ it("a method with blobs is measured on both sides, and its blobs arrive", async 
   const { waitMs, uploadMs, uploadBytes, encodeMs, answerMs, decodeMs } = told[0] as CallTimings;
   expect([waitMs, uploadMs, encodeMs, answerMs, decodeMs].every((ms) => ms !== undefined && ms >= 0)).toBe(true);
   expect(uploadBytes).toBe(5);
+  expect(told[0]?.uploadedFirst).toBe(false);
   expect(uploadMs).toBeLessThanOrEqual(answerMs as number);
   expect(served[0]?.queueMs).toBeGreaterThanOrEqual(0);
 });

@@ -54,6 +54,7 @@ it.each(forms)("the upload of blobs is a part of its call, and measured, in %s",
   expect(progress.at(-1)).toBe(200_000);
   const { waitMs, uploadMs, uploadBytes, encodeMs, answerMs, decodeMs, totalMs } = told[0] ?? expect.unreachable();
   expect(uploadBytes).toBe(200_000);
+  expect(told[0]?.uploadedFirst).toBe(true);
   // When plain JSON is encoded and decoded is not known.
   const known = options.codec === undefined ? [encodeMs, answerMs, decodeMs] : [];
   const parts = [waitMs, uploadMs, ...known].map((ms) => ms as number);
@@ -64,5 +65,5 @@ it.each(forms)("the upload of blobs is a part of its call, and measured, in %s",
   await expect(client.put({ note: "", file: { content: "nothing" as never } })).rejects.toMatchObject({
     code: "invalid_argument",
   });
-  expect(told).toEqual([expect.objectContaining({ uploadMs: undefined, uploadBytes: undefined })]);
+  expect(told).toEqual([expect.objectContaining({ uploadMs: undefined, uploadedFirst: undefined })]);
 });

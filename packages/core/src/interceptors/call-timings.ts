@@ -19,6 +19,8 @@ export interface CallTimings {
   readonly uploadMs: number | undefined;
   /** Bytes, rather than milliseconds: how far the request's blobs were sent, with what attempts before had sent of them. Undefined where `uploadMs` is. */
   readonly uploadBytes: number | undefined;
+  /** Whether the request's blobs were sent before it was encoded, as over HTTP. Undefined where `uploadMs` is. */
+  readonly uploadedFirst: boolean | undefined;
   /** Encoding the request. Only of a caller. */
   readonly encodeMs: number | undefined;
   /** From then until the answer, or its first item, had arrived: both ways on the wire, and all that the peer did. Only of a caller. */
@@ -82,6 +84,7 @@ class Marks {
       waitMs: left === Infinity ? undefined : left - this.began,
       uploadMs: between(this.uploading, this.uploaded),
       uploadBytes: sent && [...sent.values()].reduce((sum, bytes) => sum + bytes, 0),
+      uploadedFirst: this.uploading === undefined ? undefined : uploading < encoding,
       encodeMs: between(this.encoding, this.encoded),
       answerMs: between(this.encoded, this.arrived),
       decodeMs: between(this.arrived, this.decoded),
