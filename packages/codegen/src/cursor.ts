@@ -2,8 +2,6 @@ import { type CursorOption, itemCursor } from "@quicrpc/core/generated";
 import type { GeneratedKind } from "./model.js";
 import { isZodSchema } from "./types/zod.js";
 
-const NAMES: ReadonlySet<string> = new Set(["field", "predecessor"]);
-
 /** Types of zod schemas that a cursor may have. */
 const CURSOR_TYPES: ReadonlySet<string> = new Set(["string", "number", "bigint", "template_literal", "int"]);
 
@@ -14,10 +12,9 @@ export function cursorProblem(
   output: unknown,
 ): { readonly message: string; readonly help: string } | undefined {
   if (option === undefined) return undefined;
-  const unknown = typeof option === "object" ? Object.keys(option ?? {}).find((name) => !NAMES.has(name)) : undefined;
-  if (!isCursorOption(option) || unknown !== undefined) {
+  if (!isCursorOption(option)) {
     return {
-      message: unknown === undefined ? "The cursor is no field." : `cursor has no option ${unknown}.`,
+      message: "The cursor is no field.",
       help: 'Write cursor: "id", or cursor: { field: "id", predecessor: "before" }.',
     };
   }

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, isAbsolute } from "node:path";
 import { fileURLToPath } from "node:url";
+import { nearest } from "@quicrpc/core/generated";
 import * as z from "zod";
 import { type Diagnostic, placeAt } from "./diagnostics.js";
 import { ts } from "./source/compiler.js";
@@ -86,27 +87,6 @@ function errorHelp(message: string): Pick<Diagnostic, "help"> {
     return { help: meant === undefined ? "Check its spelling, and that it is exported." : `Did you mean z.${meant}?` };
   }
   return /^\w+ is not defined/.test(message) ? { help: "Import it, or check its spelling." } : {};
-}
-
-/** The name among `names` that `name` is a slip of. */
-function nearest(name: string, names: readonly string[]): string | undefined {
-  const near = names.map((each) => [each, distance(name.toLowerCase(), each.toLowerCase())] as const);
-  const [best] = near.sort(([, a], [, b]) => a - b);
-  return best !== undefined && best[1] <= Math.max(1, name.length / 2) ? best[0] : undefined;
-}
-
-/** How many letters to change, add or leave out (Levenshtein). */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const changed = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(changed, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
 }
 
 /** The frame of the stack that is nearest to the throw and in the user's own code. */

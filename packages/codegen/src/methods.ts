@@ -1,7 +1,7 @@
 import type { Code } from "@quicrpc/core";
 import { blobProblem } from "./blobs.js";
 import { cursorProblem } from "./cursor.js";
-import { isBytesSchema, isCode, isStreamSchema, nearest, type Payload } from "@quicrpc/core/generated";
+import { isBytesSchema, isCode, isStreamSchema, type Payload } from "@quicrpc/core/generated";
 import { type Expression, type SourceNode, ts } from "./source/compiler.js";
 import type { Diagnostic } from "./diagnostics.js";
 import type { FoundMethod } from "./discover.js";
@@ -9,6 +9,7 @@ import type { GeneratedKind } from "./model.js";
 import { pascalCase } from "./names.js";
 import { literalProperties } from "./source/object-literal.js";
 import type { SchemaSource } from "./source/source-file.js";
+import { unknownOption } from "./unknown-option.js";
 
 /** A method whose shape can be generated, with the schemas of its messages. */
 export interface MethodShape {
@@ -65,17 +66,12 @@ export function shapeOfMethod(
     report({ code, message, help, path: option, node: method.options.get(option)?.node ?? method.node });
   };
 
-  const allowed = options["type"] === "notify" ? NOTIFY_OPTIONS : RPC_OPTIONS;
-  const unknown = Object.keys(options).find(
-    (option) => !allowed.includes(option) && option !== "type" && option !== "output",
-  );
-  if (unknown !== undefined) {
-    const known =
-      allowed.length === 1 ? `The option here is ${allowed[0]}.` : `The options here are ${allowed.join(", ")}.`;
-    const near = nearest(unknown, allowed);
-    const meant = near === undefined ? "" : `Did you mean ${near}? `;
-    return problem(unknown, "unknown-option", `${unknown} is not an option.`, `${meant}${known}`);
-  }
+  const isNotify = options["type"] === "notify";
+  const { type: _type, ...written } = options;
+  // An output of a notification has an error of its own.
+  const { output: _output, ...ofNotify } = written;
+  const unknown = isNotify ? unknownOption(ofNotify, NOTIFY_OPTIONS) : unknownOption(written, RPC_OPTIONS);
+  if (unknown !== undefined) return problem(unknown.name, "unknown-option", unknown.message, unknown.help);
   for (const { option, words, code, help } of WORDS) {
     const word = options[option];
     if (word === undefined || words.includes(word)) continue;
@@ -86,7 +82,7 @@ export function shapeOfMethod(
     const help = "Write an object of text, numbers, booleans, null, lists and objects.";
     return problem("meta", "invalid-meta", "What is said of a method is plain JSON.", help);
   }
-  if (options["type"] === "notify") {
+  if (isNotify) {
     if (output !== undefined) {
       return problem(
         "output",
@@ -103,6 +99,11 @@ export function shapeOfMethod(
     return { kind: "notify", input: part(method, "input", input, "Input"), output: undefined, errors: [] };
   }
 
+  const misspelt = unknownInside(method, source);
+  if (misspelt !== undefined) {
+    report(misspelt);
+    return undefined;
+  }
   const errors = errorsOf(method, source);
   const wrong = errors.find(({ code }) => !isCode(code));
   if (wrong !== undefined) {
@@ -155,8 +156,9 @@ const RPC_OPTIONS: readonly string[] = [
   "errors",
   "meta",
 ];
-// An output of a notification has an error of its own.
 const NOTIFY_OPTIONS: readonly string[] = ["input", "delivery", "priority", "via", "meta"];
+const CURSOR_OPTIONS: readonly string[] = ["field", "predecessor"];
+const ERROR_OPTIONS: readonly string[] = ["code", "details"];
 /** Options that take one of a few words. */
 const WORDS: readonly {
   readonly option: string;
@@ -201,6 +203,37 @@ function part(
   const [item] = written && ts.isCallExpression(written) ? written.arguments : [];
   const { item: schema } = payload as { readonly item: unknown };
   return { ...base, schema, keys: [option, "item"], written: item };
+}
+
+/** The first unknown option of the objects that are options themselves: the cursor, and each error. */
+function unknownInside(method: FoundMethod, source: SchemaSource): MethodProblem | undefined {
+  const { cursor, errors = {} } = method.schema as { readonly cursor?: unknown; readonly errors?: object };
+  const errorOptions = Object.entries(errors).map(([name, given]: [string, unknown]) => ({
+    path: ["errors", name],
+    given,
+    known: ERROR_OPTIONS,
+  }));
+  for (const { path, given, known } of [{ path: ["cursor"], given: cursor, known: CURSOR_OPTIONS }, ...errorOptions]) {
+    const unknown = typeof given === "object" && given !== null ? unknownOption(given, known) : undefined;
+    if (unknown === undefined) continue;
+    const { name, message, help } = unknown;
+    const full = [...path, name];
+    return { code: "unknown-option", message, help, path: full.join("."), node: nodeAt(method, source, full) };
+  }
+  return undefined;
+}
+
+/** The node of the option at `path`, or of the innermost one around it that the source shows. */
+function nodeAt({ options, node }: FoundMethod, source: SchemaSource, path: readonly string[]): SourceNode | undefined {
+  let inside = [...options.values()];
+  let found = node;
+  for (const name of path) {
+    const property = inside.findLast((each) => each.name === name);
+    if (property === undefined) break;
+    found = property.node;
+    inside = literalProperties(source, property.value);
+  }
+  return found;
 }
 
 function errorsOf({ schema, options, node }: FoundMethod, source: SchemaSource): ErrorShape[] {

@@ -154,9 +154,19 @@ describe("methods", () => {
       "unknown code of an error",
       '  ping: rpc({\n    errors: {\n      GONE: { code: "missing" as never },\n    },\n  }),',
     ],
+    [
+      "a misspelt property of an error",
+      '  ping: rpc({\n    errors: {\n      GONE: z.object({ at: z.string() }),\n      FULL: { cod: "not_found" },\n    },\n  }),',
+    ],
+    ["an error that is a code alone", '  ping: rpc({ errors: { GONE: "not_found" as never } }),'],
     ["unknown option", "  ping: rpc({ inptu: z.object({ a: z.int() }) } as object),"],
   ])("%s", async (_, text) => {
     expect(await methods(text)).toMatchSnapshot();
+  });
+  test("an error with a property that it has not, in a constant", async () => {
+    const errors = 'const errors = {\n  GONE: { code: "not_found", message: "gone" },\n};\n';
+    const bad = 'export const Bad = service("test.v1.Bad", { ping: rpc({ errors: errors as object }) });\n';
+    expect(await diagnose(`${IMPORTS}${errors}${bad}`)).toMatchSnapshot();
   });
 });
 

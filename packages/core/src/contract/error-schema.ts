@@ -26,15 +26,16 @@ export type DeclaredErrors<Errors extends ErrorSchemas> = {
       >;
 };
 
-/** All errors in one form. */
+/** Returns all errors in one form. What is no error, and what it does not know of one, is kept for the generator to complain of. */
 export function normalErrors<Errors extends ErrorSchemas>(errors: Errors): DeclaredErrors<Errors> {
   const declared = Object.entries(errors).map(([name, error]): [string, DeclaredError] => {
-    if (isSchema(error)) return [name, { code: DEFAULT_CODE, details: error }];
+    if (!isPlain(error)) return [name, { code: DEFAULT_CODE, details: error }];
     return [name, { ...error, code: error.code ?? DEFAULT_CODE, details: error.details }];
   });
   return Object.fromEntries(declared) as unknown as DeclaredErrors<Errors>;
 }
 
-function isSchema(error: ErrorSchema): error is Schema {
-  return "_zod" in error;
+/** Whether an error says its code and details in an object; otherwise it is the schema of the details. */
+function isPlain(error: ErrorSchema): error is Exclude<ErrorSchema, Schema> {
+  return typeof error === "object" && error !== null && Object.getPrototypeOf(error) === Object.prototype;
 }

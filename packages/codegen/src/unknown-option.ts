@@ -1,0 +1,18 @@
+import { nearest } from "@quicrpc/core/generated";
+
+/** An option that a schema gives and nothing knows. */
+export interface UnknownOption {
+  readonly name: string;
+  readonly message: string;
+  readonly help: string;
+}
+
+/** Returns the first option of `given` that is none of `known`, with what may have been meant; undefined where all are known. */
+export function unknownOption(given: object, known: readonly string[]): UnknownOption | undefined {
+  const name = Object.keys(given).find((option) => !known.includes(option));
+  if (name === undefined) return undefined;
+  const near = nearest(name, known);
+  const meant = near === undefined ? "" : `Did you mean ${near}? `;
+  const all = known.length === 1 ? `The option here is ${known[0]}.` : `The options here are ${known.join(", ")}.`;
+  return { name, message: `${name} is not an option.`, help: `${meant}${all}` };
+}
