@@ -1,13 +1,12 @@
 import { existsSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { type CallOptions, type Connection, createConnection, printable, RpcError, type Session } from "@quicrpc/core";
+import { type CallOptions, type Connection, createConnection, RpcError, type Session } from "@quicrpc/core";
 import { createBlobId, type DescribedBlob, ReceivedBlob } from "@quicrpc/core/blobs";
 import type { AnyMethod, BlobFields } from "@quicrpc/core/generated";
 import { BlobProgress } from "./blob-progress.js";
 import type { FoundMethod } from "./find-method.js";
-import { colorsFor } from "./report.js";
-import { printJson } from "./target.js";
+import { printJson, printNotice } from "./target.js";
 
 type Caller = Pick<Session, "start">;
 type Message = Readonly<Record<string, unknown>>;
@@ -28,6 +27,8 @@ interface BlobCall {
   readonly uploadId: string | undefined;
   /** Cancels the call. */
   readonly signal: AbortSignal;
+  /** What it says beside the answer is JSON too. */
+  readonly json: boolean;
 }
 
 /**
@@ -35,7 +36,7 @@ interface BlobCall {
  * gone on with. Rejects with `RpcError`.
  */
 export async function callBlobs(call: BlobCall): Promise<void> {
-  const { session, dialAnew, intercepted, options, places, signal } = call;
+  const { session, dialAnew, intercepted, options, places, signal, json } = call;
   const { method, toOutput } = call.found;
   const { input: sent = [], output: answered = [] } = method.blobs?.fields ?? {};
   const targets = targetsOf(places, answered);
@@ -49,13 +50,13 @@ export async function callBlobs(call: BlobCall): Promise<void> {
         return next;
       })
     : undefined;
-  const uploads = new Uploads(sent, call.uploadId, progress);
+  const uploads = new Uploads(sent, call.uploadId, progress, json);
   try {
     const input = await uploads.given(call.input);
     const caller = intercepted(connection ?? session);
     const answer: unknown = await caller.start(method as AnyMethod<"unary">, input, options);
     uploads.done();
-    await takeAnswer(answer, answered, targets, progress, { toOutput, signal });
+    await takeAnswer(answer, answered, targets, progress, { toOutput, signal, json });
   } catch (error) {
     progress.end();
     uploads.advise();
@@ -70,13 +71,20 @@ class Uploads {
   private readonly fields: NonNullable<BlobFields["input"]>;
   private readonly upload: string | undefined;
   private readonly progress: BlobProgress;
+  private readonly json: boolean;
   private readonly ids = new Map<string, string>();
   private moved = false;
 
-  constructor(fields: NonNullable<BlobFields["input"]>, id: string | undefined, progress: BlobProgress) {
+  constructor(
+    fields: NonNullable<BlobFields["input"]>,
+    id: string | undefined,
+    progress: BlobProgress,
+    json: boolean,
+  ) {
     this.fields = fields;
     this.upload = id;
     this.progress = progress;
+    this.json = json;
   }
 
   /** `input` with the blobs that its fields name. */
@@ -104,9 +112,7 @@ class Uploads {
   advise(): void {
     const [id, ...more] = this.ids.values();
     if (!this.moved || id === undefined || more.length > 0) return;
-    process.stderr.write(
-      `${colorsFor(process.stderr, process.env).green("help:")} the same with --upload-id ${id} goes on with the upload\n`,
-    );
+    printNotice({ help: `the same with --upload-id ${id} goes on with the upload` }, this.json);
   }
 
   private async blobOf(field: string, value: unknown, id: string | undefined): Promise<DescribedBlob> {
@@ -158,7 +164,7 @@ async function takeAnswer(
   fields: NonNullable<BlobFields["output"]>,
   { files, folder }: Targets,
   progress: BlobProgress,
-  { toOutput, signal }: Pick<FoundMethod, "toOutput"> & Pick<BlobCall, "signal">,
+  { toOutput, signal, json }: Pick<FoundMethod, "toOutput"> & Pick<BlobCall, "signal" | "json">,
 ): Promise<void> {
   const shown: Record<string, unknown> = { ...(answer as Message | undefined) };
   const left: string[] = [];
@@ -189,8 +195,7 @@ async function takeAnswer(
   }
   if (!toStdout && answer !== undefined) printJson(toOutput(shown));
   if (left.length > 0) {
-    const names = printable(left.join(" and "));
-    process.stderr.write(`The answer's ${names} was not taken: --out says where to.\n`);
+    printNotice({ notice: `The answer's ${left.join(" and ")} was not taken: --out says where to.` }, json);
   }
 }
 

@@ -104,7 +104,7 @@ ${TARGET_HELP}`,
         command: Command,
       ) => {
         process.exitCode = await withSession(url, options, async (session, signal) => {
-          const found = await findMethod(session, service, method, callOptions(options, signal));
+          const found = await findMethod(session, service, method, callOptions(options, signal), options.json);
           const trace = options.verbose === true ? traceOf(url, session, found, options) : undefined;
           const given = new GivenInput(argument, options.dataField);
           const places = options.out ?? [];
@@ -127,6 +127,7 @@ ${TARGET_HELP}`,
                 places,
                 uploadId: options.uploadId,
                 signal,
+                json: options.json === true,
               });
             }
           } finally {

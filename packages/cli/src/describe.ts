@@ -19,7 +19,7 @@ export function describeCommand(): Command {
     )
     .action(async (url: string, name: string | undefined, options: TargetOptions) => {
       process.exitCode = await withSession(url, options, async (session, signal) => {
-        const described = await describe(session, name, callOptions(options, signal));
+        const described = await describe(session, name, callOptions(options, signal), options.json);
         if (options.json === true)
           printJson(described.map(({ service, methods }) => ({ name: service.name, methods })));
         else process.stdout.write(described.map(format).join("\n"));
@@ -33,9 +33,14 @@ interface Described {
   readonly methods: readonly (MethodDescription & Partial<MethodDetails>)[];
 }
 
-async function describe(session: Session, name: string | undefined, options: CallOptions): Promise<Described[]> {
+async function describe(
+  session: Session,
+  name: string | undefined,
+  options: CallOptions,
+  json: boolean | undefined,
+): Promise<Described[]> {
   const [serviceName, methodName] = name?.split("/") ?? [];
-  const described = await describedServices(session, options);
+  const described = await describedServices(session, options, json);
   const services = serviceName === undefined ? described.services : [findService(described, serviceName)];
   return Promise.all(
     services.map(async (service) => {

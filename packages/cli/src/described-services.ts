@@ -1,8 +1,9 @@
 import { relative } from "node:path";
 import type { SchemaRun } from "@quicrpc/codegen";
-import { type Caller, type CallOptions, createLocalCaller, printable, type Router, RpcError } from "@quicrpc/core";
+import { type Caller, type CallOptions, createLocalCaller, type Router, RpcError } from "@quicrpc/core";
 import { nearest } from "@quicrpc/core/generated";
 import { createReflectionClient, type MethodDetails, type ServiceDescription } from "@quicrpc/services";
+import { printNotice } from "./target.js";
 
 /** Services of a server, and the caller that describes their methods. */
 export interface DescribedServices {
@@ -17,12 +18,16 @@ export interface DescribedServices {
  * Returns what a server serves, by its reflection; where it has none, what the schemas of the project have that the command is run in, and says so on
  * stderr. Rejects with `RpcError` where there are none either.
  */
-export async function describedServices(server: Caller, options: CallOptions): Promise<DescribedServices> {
+export async function describedServices(
+  server: Caller,
+  options: CallOptions,
+  json: boolean = false,
+): Promise<DescribedServices> {
   try {
     return { services: await listServices(server, options), reflection: server, by: "the server" };
   } catch (error) {
     if (!isWithoutReflection(error)) throw error;
-    const reflection = createLocalCaller([(await projectReflection(error)).reflection]);
+    const reflection = createLocalCaller([(await projectReflection(error, json)).reflection]);
     return { services: await listServices(reflection, options), reflection, by: "this project" };
   }
 }
@@ -34,7 +39,7 @@ export interface ProjectReflection {
 }
 
 /** Returns reflection of the project that the command is run in, and says on stderr of which schemas. Rejects with `error`, and advice, where it has no services, or wrong schemas. */
-export async function projectReflection(error: RpcError): Promise<ProjectReflection> {
+export async function projectReflection(error: RpcError, json: boolean): Promise<ProjectReflection> {
   const { loadProjectServices, reflectionOf } = await import("./project-services.js");
   const cwd = process.cwd();
   const { services = [], diagnostics = [], run } = await loadProjectServices([], cwd);
@@ -48,9 +53,8 @@ export async function projectReflection(error: RpcError): Promise<ProjectReflect
   const files = [...new Set(all)];
   const shown = files.slice(0, MAX_SHOWN).join(", ");
   const more = files.length > MAX_SHOWN ? ` and ${files.length - MAX_SHOWN} more` : "";
-  process.stderr.write(
-    `The server has no reflection: services are those of this project's schemas, ${printable(shown)}${more}.\n`,
-  );
+  const notice = `The server has no reflection: services are those of this project's schemas, ${shown}${more}.`;
+  printNotice({ notice }, json);
   return { reflection: reflectionOf(services), run };
 }
 

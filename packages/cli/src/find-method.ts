@@ -23,8 +23,9 @@ export async function findMethod(
   serviceName: string,
   name: string,
   options: CallOptions,
+  json: boolean | undefined,
 ): Promise<FoundMethod> {
-  const described = await describedServices(session, options);
+  const described = await describedServices(session, options, json);
   const service = findService(described, serviceName);
   const method = service.methods.find((one) => one.name === name);
   if (method === undefined) throw missing(serviceName, "method", name, service.methods);

@@ -1,6 +1,7 @@
-import { RpcError } from "@quicrpc/core";
+import { type Caller, type CallOptions, RpcError } from "@quicrpc/core";
 import { createHealthClient, type HealthStatus } from "@quicrpc/services";
 import { Command } from "commander";
+import { listServices, missing } from "./described-services.js";
 import { colorsFor } from "./report.js";
 import { callOptions, EXIT, printJson, TARGET_HELP, type TargetOptions, withSession, withTarget } from "./target.js";
 
@@ -24,27 +25,37 @@ export function healthCommand(): Command {
     .action(async (url: string, service: string | undefined, options: HealthOptions) => {
       process.exitCode = await withSession(url, options, async (session, signal) => {
         const health = createHealthClient(session);
-        const request = { service: service ?? "" };
-        if (options.watch === true) {
-          try {
-            for await (const { status } of health.watch(request, { signal })) print(status, options);
-          } catch (error) {
-            if (!signal.aborted) asUnknown(error);
-          }
-          return EXIT.ok;
+        const own = callOptions(options, signal);
+        // Also before a watch, which would wait for a misspelt name.
+        const status = await statusOf(session, service, own);
+        if (options.watch !== true) {
+          print(status, options);
+          return status === "serving" ? EXIT.ok : EXIT.failed;
         }
-        const { status } = await health.check(request, callOptions(options, signal)).catch(asUnknown);
-        print(status, options);
-        return status === "serving" ? EXIT.ok : EXIT.failed;
+        try {
+          for await (const change of health.watch({ service: service ?? "" }, { signal })) print(change.status, options);
+        } catch (error) {
+          if (!signal.aborted) throw error;
+        }
+        return EXIT.ok;
       });
     });
 }
 
-/** Throws the error of a check, with what to do where the server knows no service of that name. */
-function asUnknown(error: unknown): never {
-  const { code, message } = RpcError.from(error);
-  if (code !== "not_found") throw error;
-  throw new RpcError(code, message, { hint: "quicrpc ls <url> shows the names of its services" });
+/** Asks for a status. Rejects with the names whose health the server knows, where that is none of them. */
+async function statusOf(caller: Caller, service: string = "", options: CallOptions): Promise<HealthStatus> {
+  const health = createHealthClient(caller);
+  try {
+    return (await health.check({ service }, options)).status;
+  } catch (error) {
+    if (RpcError.from(error).code !== "not_found") throw error;
+    const served = await listServices(caller, options).catch(() => []);
+    const checked = await Promise.allSettled(served.map(({ name }) => health.check({ service: name }, options)));
+    const known = served.filter((_, index) => checked[index]?.status === "fulfilled");
+    const { message } =
+      known.length === 0 ? RpcError.from(error) : missing("the server's health service", "service", service, known);
+    throw new RpcError("not_found", message, { hint: "without a name it is the health of the server as a whole" });
+  }
 }
 
 function print(status: HealthStatus, { json }: HealthOptions): void {

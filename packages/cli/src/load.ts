@@ -89,7 +89,7 @@ ${TARGET_HELP}`,
       ) => {
         process.exitCode = await withSessions(url, options, options.connections, async (sessions, signal) => {
           const [first] = sessions;
-          const found = await findMethod(first, service, name, callOptions(options, signal));
+          const found = await findMethod(first, service, name, callOptions(options, signal), options.json);
           const { method } = found;
           const inputs =
             options.generate === true

@@ -16,7 +16,7 @@ export function lsCommand(): Command {
     .addHelpText("after", `\nExamples:\n  $ quicrpc ls quic://localhost:4433 --dev\n${TARGET_HELP}`)
     .action(async (url: string, service: string | undefined, options: TargetOptions) => {
       process.exitCode = await withSession(url, options, async (session, signal) => {
-        const described = await describedServices(session, callOptions(options, signal));
+        const described = await describedServices(session, callOptions(options, signal), options.json);
         const shown = service === undefined ? described.services : [findService(described, service)];
         if (options.json === true) printJson(shown);
         else process.stdout.write(shown.map(format).join("\n"));

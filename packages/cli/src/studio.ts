@@ -137,7 +137,7 @@ async function missingReflection(server: Caller, timeoutMs: number): Promise<Pro
     // Of other failures the page tells, which asks again.
     if (!isWithoutReflection(error)) return undefined;
     try {
-      return await projectReflection(error);
+      return await projectReflection(error, false);
     } catch (advice) {
       const { message, hint = "" } = RpcError.from(advice);
       process.stderr.write(

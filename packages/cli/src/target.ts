@@ -307,6 +307,13 @@ export function report(error: Error, options: Pick<TargetOptions, "json" | "cred
   process.stderr.write(`${lines.join("\n")}\n`);
 }
 
+/** Says on stderr what somebody has to know beside an answer: a notice, or a help to go on. With --json it is a line of JSON, as errors are. */
+export function printNotice(said: { readonly notice: string } | { readonly help: string }, json: boolean): void {
+  if (json) process.stderr.write(`${jsonText(said)}\n`);
+  else if ("notice" in said) process.stderr.write(`${printable(said.notice)}\n`);
+  else process.stderr.write(`${colorsFor(process.stderr, process.env).green("help:")} ${printable(said.help)}\n`);
+}
+
 /** Converts values that JSON has no form for: bytes to base64, big integers and dates to strings, maps to objects, sets to arrays. */
 function toJson(_key: string, value: unknown): unknown {
   if (typeof value === "bigint") return value.toString();

@@ -168,6 +168,9 @@ describe("blobs of a call", () => {
     expect(nowhere).toMatchObject({ code: 1, stderr: expect.stringContaining("nowhere/one.jpg cannot be written") });
     const left = await call("get", {});
     expect(left).toMatchObject({ code: 0, stderr: "The answer's file was not taken: --out says where to.\n" });
+    expect(JSON.parse((await call("get", { key: "a" }, ["--json"])).stderr)).toEqual({
+      notice: "The answer's file was not taken: --out says where to.",
+    });
     expect(JSON.parse(left.stdout)).toMatchObject({ file: { bytes: 600_000, name: "photo.jpg" } });
   });
 

@@ -31,6 +31,7 @@ test.each(["node", "browser", "react", "monorepo", "next"])(
     const before = read("My App/package.json");
     const again = init("My App", "--template", template);
     expect(again.added).toEqual([]);
+    expect(again.notes).toEqual(["nothing was changed: the project has all that the template adds"]);
     expect(read("My App/package.json")).toBe(before);
   },
 );

@@ -102,6 +102,7 @@ test("call, ls and describe use the project's own schemas where the server has n
   const listed = await ls.says("say ");
   expect(listed).toContain("chat   duplex");
   expect(listed).not.toContain("Reflection");
+  await start(["ls", url, "--json"]).says(`${JSON.stringify({ notice: note.trimEnd() })}\n`);
   const described = start(["describe", url, `${name}/get`]);
   await described.says(note);
   expect(await described.says("at: Date")).toContain("get({");

@@ -434,7 +434,11 @@ describe("commands that call a server", () => {
       stdout: '{"status":"not_serving"}\n',
       stderr: "",
     });
-    expect((await quicrpc(["health", url, "demo.v1.None"])).stderr).toContain("not_found");
+    const known = "not_found the server's health service has no service demo.v1.Shpo: did you mean demo.v1.Shop? it has demo.v1.Shop";
+    for (const more of [[], ["--watch"]]) {
+      const { code, stdout, stderr } = await quicrpc(["health", url, "demo.v1.Shpo", ...more]);
+      expect({ code, stdout, said: stderr.split("\n")[0] }).toEqual({ code: 1, stdout: "", said: known });
+    }
   });
 
   it("ping measures", async () => {

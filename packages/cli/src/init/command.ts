@@ -58,9 +58,10 @@ async function init(
   }
   if (json) printJson(result);
   else {
+    const isChanged = result.added.length > 0;
     const lines = [
       ...result.added.map((what) => `${colors.green("added")} ${what}\n`),
-      ...result.kept.map((what) => `${colors.dim("kept")}  ${what}\n`),
+      ...(isChanged ? result.kept : []).map((what) => `${colors.dim("kept")}  ${what}\n`),
       ...result.notes.map((what) => `${colors.yellow("note")}  ${what}\n`),
     ];
     process.stdout.write(lines.join(""));

@@ -25,6 +25,7 @@ export function writeProject(directory: string, template: string, version: strin
     throw new Error(`${directory} is a file: name a folder, which need not exist`);
   const hasSchemas = existsSync(directory) && findSchemaFiles([DEFAULT_PATTERN], directory, []).files.length > 0;
   const isNew = !existsSync(join(directory, "package.json"));
+  let leftOut = false;
   for (const [path, text] of templateFiles(template, packageName(directory), version)) {
     const target = join(directory, path);
     if (isManifest(path)) {
@@ -33,12 +34,15 @@ export function writeProject(directory: string, template: string, version: strin
       write(target, path === "package.json" && isNew ? named(merged, packageName(directory)) : merged);
     } else if (existsSync(target)) {
       kept.push(path);
-    } else if (!hasSchemas || !SAMPLE.test(path)) {
+    } else if (hasSchemas && SAMPLE.test(path)) {
+      leftOut = true;
+    } else {
       write(target, text);
       added.push(path);
     }
   }
-  if (hasSchemas) notes.push("the project has schemas of its own: the template's sample was left out");
+  if (leftOut) notes.push("the project has schemas of its own: the template's sample was left out");
+  if (added.length === 0) notes.push("nothing was changed: the project has all that the template adds");
   if (!isNew && readManifest(join(directory, "package.json")).type !== "module") {
     notes.push('package.json has no "type": "module": set it, or rename what was written to .mts');
   }
