@@ -298,6 +298,12 @@ const seeds = [
     expect: /seeded\.ts:1: there is no wire\/no-such-file\.ts/,
   },
   {
+    what: "a doc comment without its subject, in words of this house",
+    gate: "check:mentions",
+    files: { [`${CORE}/seeded.ts`]: "/** What looks after it. */\nexport const seeded: number = 1;\n" },
+    expect: /seeded\.ts:1: a doc comment begins with "What".*\n.*write "handles" for "looks after"/,
+  },
+  {
     what: "a page that tells of an option that the command has not",
     gate: "check:mentions",
     files: { "README.md": (text) => `${text}\nRun \`npx quicrpc gen --seeded\`, or \`npm run seeded\`.\n` },

@@ -245,7 +245,7 @@ async function inside(folder) {
     async function crash(which) {
       const before = await connection.unary(where, undefined);
       process.kill(which(before), "SIGKILL");
-      // Workers outlive their primary by a moment, and answer meanwhile. Where nothing changes the whole is given up in time.
+      // Workers outlive their primary by a moment, and answer meanwhile. Where nothing changes the whole is ended in time.
       let after = before;
       while (which(after) === which(before)) after = await connection.unary(where, undefined).catch(() => before);
       return { before, after };

@@ -32,7 +32,7 @@ import { webSocketOn } from "../../packages/node/src/web-socket/transport.js";
 interface Joined<S extends DirectSession = DirectSession> {
   readonly client: S;
   readonly server: S;
-  /** Lets go of what made them, after both have ended. */
+  /** Releases what made them, after both have ended. */
   readonly release: () => Promise<void>;
 }
 

@@ -57,7 +57,7 @@ export interface FallbackOptions {
   readonly rememberMs?: number;
 }
 
-/** How a page finds its server. */
+/** Options by which a page finds its server. */
 export interface ReachOptions {
   /**
    * Hashes of the certificates to trust (W3C WebTransport §9.4): ECDSA P-256, valid now, for at most 14 days. Default: none, the browser's roots are

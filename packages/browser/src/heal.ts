@@ -12,7 +12,7 @@ import { FORBIDDEN } from "./unreached.js";
 /** Milliseconds for an attempt, and for all of them until the first session is ready. */
 export const DEFAULT_TIMEOUT_MS = 10_000;
 
-/** How a page connects, whatever the transport. */
+/** Options of a page's connection, whatever the transport. */
 export interface HealingOptions extends Omit<ConnectionOptions, "isPermanent"> {
   /** Milliseconds for each attempt, and for all that is tried until the first session is ready. Default 10,000. */
   readonly timeoutMs?: number;
@@ -26,7 +26,7 @@ export interface BrowserConnection extends Connection<Session<BrowserTransport>>
   readonly transport: TransportInUse | undefined;
 }
 
-/** How one connection reaches its server. */
+/** A way in which one connection reaches its server. */
 export interface Way<R extends Reached = Reached> {
   /** Transport of the latest session. */
   readonly inUse: TransportInUse | undefined;

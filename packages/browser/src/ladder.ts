@@ -161,13 +161,13 @@ export class Ladder implements Way {
     this.inUse = { kind, reason: reason ?? before, ...(retryAt !== undefined && { retryAt }) };
   }
 
-  /** Until the next attempt is due, or `hurry` is called. Rejects when the signal fires. */
+  /** Waits until the next attempt is due, or `hurry` is called. Rejects when the signal fires. */
   async #wait(ms: number, signal: AbortSignal): Promise<void> {
     this.#tell(undefined, Date.now() + ms);
     await this.#pause(ms, signal).finally(() => this.#tell(undefined));
   }
 
-  /** Until so many milliseconds are over, or `hurry` is called. Rejects when the signal fires. */
+  /** Waits until so many milliseconds are over, or `hurry` is called. Rejects when the signal fires. */
   async #pause(ms: number, signal: AbortSignal): Promise<void> {
     let end!: () => void;
     const over = new Promise<void>((resolve) => {

@@ -4,7 +4,7 @@ type Store = Pick<Storage, "getItem" | "setItem" | "removeItem">;
 export interface Known {
   /** Why the first ways are not tried before the others. */
   readonly reason: string;
-  /** How many they are. */
+  /** Number of the first ways that are passed over. */
   readonly ways: number;
 }
 

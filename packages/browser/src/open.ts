@@ -15,7 +15,7 @@ export interface Candidate<T> {
   open(signal: AbortSignal): Promise<T>;
 }
 
-/** How a server is reached. */
+/** Options of reaching a server. */
 export interface OpenOptions<T> {
   /** The best first: each is tried when those before it have failed or are late. */
   readonly candidates: readonly Candidate<T>[];

@@ -32,7 +32,7 @@ export class PageLife {
     await this.#back;
   }
 
-  /** Until the connection is closed. `onNetwork` is called when there is a network again. */
+  /** Follows the connection until it is closed. `onNetwork` is called when there is a network again. */
   follow(connection: Followed, onNetwork: () => void): void {
     const check = (): void => void this.#check(connection);
     const listeners: Record<string, () => void> = {

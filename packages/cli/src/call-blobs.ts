@@ -27,7 +27,7 @@ interface BlobCall {
   readonly uploadId: string | undefined;
   /** Cancels the call. */
   readonly signal: AbortSignal;
-  /** What it says beside the answer is JSON too. */
+  /** Whether notices beside the answer are JSON too. */
   readonly json: boolean;
 }
 
@@ -75,12 +75,7 @@ class Uploads {
   private readonly ids = new Map<string, string>();
   private moved = false;
 
-  constructor(
-    fields: NonNullable<BlobFields["input"]>,
-    id: string | undefined,
-    progress: BlobProgress,
-    json: boolean,
-  ) {
+  constructor(fields: NonNullable<BlobFields["input"]>, id: string | undefined, progress: BlobProgress, json: boolean) {
     this.fields = fields;
     this.upload = id;
     this.progress = progress;

@@ -33,7 +33,8 @@ export function healthCommand(): Command {
           return status === "serving" ? EXIT.ok : EXIT.failed;
         }
         try {
-          for await (const change of health.watch({ service: service ?? "" }, { signal })) print(change.status, options);
+          for await (const change of health.watch({ service: service ?? "" }, { signal }))
+            print(change.status, options);
         } catch (error) {
           if (!signal.aborted) throw error;
         }

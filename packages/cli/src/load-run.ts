@@ -30,7 +30,7 @@ export interface Load {
 
 /** Result of a load. Latencies are in nanoseconds, and count calls that succeeded. */
 export interface Outcome {
-  /** How long it took, in seconds. */
+  /** Duration in seconds. */
   readonly took: number;
   readonly calls: number;
   readonly items: number;
@@ -39,7 +39,7 @@ export interface Outcome {
   readonly failed: ReadonlyMap<string, { count: number; readonly message: string }>;
   /** CPU time of this process, user and system, in microseconds. */
   readonly cpuMicros: number;
-  /** Each second by itself, where that was asked for. */
+  /** Measurements of each second, where that was asked for. */
   readonly seconds: readonly Second[];
 }
 

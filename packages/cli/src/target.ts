@@ -18,7 +18,7 @@ export const EXIT = {
   noSession: 3,
 } as const;
 
-/** How a server is reached and trusted. */
+/** Options by which a server is reached and trusted. */
 export interface TargetOptions {
   readonly ca?: string;
   readonly hash?: UnsharedBytes;
@@ -146,7 +146,7 @@ class Interrupt {
     return this.controller.signal;
   }
 
-  /** From here on signals do what they do by themselves. */
+  /** Lets signals do again what they do by themselves. */
   end(): void {
     for (const end of this.ends.splice(0)) end();
   }

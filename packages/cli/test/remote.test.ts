@@ -199,7 +199,9 @@ describe("commands that call a server", () => {
     expect(stderr).toContain("metadata served-by: eu-1");
     expect(stderr).toContain("trailers cost: 3");
     const timed = await quicrpc(["call", url, "demo.v1.Shop/echo", '{"a":1}', "-v"]);
-    expect(timed.stderr).toMatch(/encoding +█+ +[\d.]+ ms\n {2}wire, there +█+ +[\d.]+ ms\n {2}server +█+ +[\d.]+ ms\n {2}wire, back +█/);
+    expect(timed.stderr).toMatch(
+      /encoding +█+ +[\d.]+ ms\n {2}wire, there +█+ +[\d.]+ ms\n {2}server +█+ +[\d.]+ ms\n {2}wire, back +█/,
+    );
     expect(timed.stderr).toMatch(/network: round trip [\d.]+ ms\n$/);
     expect((await quicrpc(["call", url, "demo.v1.Shop/meta", "-m", "nothing"])).code).toBe(2);
   });
@@ -434,7 +436,8 @@ describe("commands that call a server", () => {
       stdout: '{"status":"not_serving"}\n',
       stderr: "",
     });
-    const known = "not_found the server's health service has no service demo.v1.Shpo: did you mean demo.v1.Shop? it has demo.v1.Shop";
+    const known =
+      "not_found the server's health service has no service demo.v1.Shpo: did you mean demo.v1.Shop? it has demo.v1.Shop";
     for (const more of [[], ["--watch"]]) {
       const { code, stdout, stderr } = await quicrpc(["health", url, "demo.v1.Shpo", ...more]);
       expect({ code, stdout, said: stderr.split("\n")[0] }).toEqual({ code: 1, stdout: "", said: known });

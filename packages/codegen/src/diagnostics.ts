@@ -49,9 +49,9 @@ export interface Diagnostic {
   readonly help?: string;
   /** Absolute path; absent when the mistake is in no file. */
   readonly file?: string;
-  /** From 1. */
+  /** Line, from 1. */
   readonly line?: number;
-  /** From 1. */
+  /** Column, from 1. */
   readonly column?: number;
   /** The offending line, numbered, with the place underlined. */
   readonly frame?: string;

@@ -20,7 +20,7 @@ export type LoadResult =
 export class ModuleLoader {
   readonly #before: ReadonlySet<string> = new Set(Object.keys(moduleCache));
   readonly #options: JitiOptions;
-  /** By directory, since the aliases of imports are those of the nearest tsconfig.json. */
+  /** Loaders by directory, since the aliases of imports are those of the nearest tsconfig.json. */
   readonly #jitis = new Map<string, ReturnType<typeof createJiti>>();
 
   /** `parse` is for whoever reads the modules too: they are parsed once then. */

@@ -235,7 +235,7 @@ export function hintOf(error: unknown): string | undefined {
   return typeof hint === "string" ? hint : undefined;
 }
 
-/** A peer broke the protocol: the stream it happened on is given up. */
+/** A peer broke the protocol: the stream it happened on is aborted. */
 export class ProtocolError extends Error {
   override readonly name = "ProtocolError";
 }

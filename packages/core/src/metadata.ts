@@ -55,7 +55,7 @@ export class Metadata implements Iterable<[key: string, value: MetadataValue]> {
     return init instanceof Metadata ? init : new Metadata(init);
   }
 
-  /** How many values there are. */
+  /** Number of values. */
   get size(): number {
     let size = 0;
     for (const _ of this.#present()) size++;

@@ -61,7 +61,7 @@ export interface FailsServer {
   startServer(): void;
   stopServer(): void;
   createTransportInt(): Promise<void>;
-  /** With `http2only` false, of HTTP/3 too. */
+  /** Replaces the certificate; that of HTTP/3 too where `http2only` is false. */
   updateCert(cert: string, key: string, http2only: boolean): void;
   address(): { readonly host: string; readonly port: number } | null;
   readonly transportInt?: { readonly serverInt?: Http2SecureServer & EventEmitter };

@@ -34,7 +34,7 @@ export interface DialOptions<Context = unknown>
    * session's greeting, and `authenticate` of the server gets them as `Peer.credentials`. Default: none.
    */
   readonly credentials?: Credentials;
-  /** What the server may cost this side at most, beside the defaults (docs/limits.md). Default: `DEFAULT_LIMITS`. */
+  /** Limits of what the server may cost this side, beside the defaults (docs/limits.md). Default: `DEFAULT_LIMITS`. */
   readonly limits?: NonNullable<SessionOptions<Context>["limits"]>;
   /** Around each call made; the first is the outermost. Those around what is served go into `interceptRouter`. Default: none. */
   readonly interceptors?: readonly Interceptor[];

@@ -33,7 +33,7 @@ export async function pacedDrain(
   return Promise.all(all.map((session, index) => drain(session, Math.floor((index * spread) / all.length))));
 }
 
-/** Until so many milliseconds are over, or `ended` fulfils. */
+/** Waits until so many milliseconds are over, or `ended` fulfils. */
 async function pause(ms: number, ended: Promise<unknown>): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const over = new Promise<void>((resolve) => {

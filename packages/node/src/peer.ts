@@ -28,7 +28,7 @@ export interface Peer {
   /** The client's option `metadata`, read with its credentials; empty where it sent none. Nobody has proven it. */
   readonly metadata: Promise<Metadata>;
   /**
-   * What the client has proven by its option `proof`: that it has a key. Undefined where it proves nothing, and over HTTP. Asked for when it is looked at, which
+   * The key that the client has proven to have, by its option `proof`. Undefined where it proves nothing, and over HTTP. Asked for when it is looked at, which
    * takes a round trip; rejects with an `RpcError`, which `authenticate` may pass on, where the proof does not hold or comes too late.
    */
   readonly proof: Promise<Proof | undefined>;

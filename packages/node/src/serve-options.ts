@@ -71,7 +71,7 @@ export interface ServeOptions<Context = unknown>
   readonly connectionIds?: ConnectionIdOptions;
   /** Asks clients for a certificate (mutual TLS): `Peer.certificate`. Default: none are asked for. */
   readonly clientCertificates?: ClientCertificateOptions;
-  /** What is served: the routers that generated code makes of handlers. Two with the same service or method collide, which is a `TypeError`. */
+  /** The routers that generated code makes of handlers. Two with the same service or method collide, which is a `TypeError`. */
   readonly routers: readonly Router<Context>[];
   /**
    * Serves by so many processes, "auto" by one for each core: each runs this same program, and in it this call serves. The process

@@ -8,7 +8,7 @@ import type { Server } from "./server.js";
 export interface CertificateFiles {
   readonly cert: string;
   readonly key: string;
-  /** As `ServerCertificateOptions.names`. */
+  /** Names that the certificate is for, as `ServerCertificateOptions.names`. */
   readonly names?: string[];
 }
 

@@ -28,7 +28,7 @@ export interface UnaryMethod<Input, Output> extends MutationMethod<Input, Output
     options?: QueryCallOptions,
   ): SkippableCallQueryOptions<Output, Token>;
   /**
-   * For `useInfiniteQuery` and its like: a call for each page. `inputOf` returns the input of the page that a parameter is for, such as a
+   * Returns options for `useInfiniteQuery` and its like: a call for each page. `inputOf` returns the input of the page that a parameter is for, such as a
    * cursor.
    */
   infiniteOptions<Param>(

@@ -20,7 +20,7 @@ const KEYED_NONCE_BYTES = 8;
 const MOST_BLOCK_BYTES = 16;
 const HEXADECIMAL = /^(?:0x)?((?:[0-9a-f]{2})+)$/i;
 
-/** As `Routing::parse` of the engine reads it; empty for none. The engine says what is wrong with a length. */
+/** Writes options as `Routing::parse` of the engine reads them; empty for none. The engine says what is wrong with a length. */
 export function packConnectionIds(options: ConnectionIdOptions | undefined): Uint8Array {
   if (options === undefined) return new Uint8Array(0);
   const { serverId, key, config = 0 } = options;

@@ -48,7 +48,7 @@ export interface ListenOptions extends ServerTlsOptions {
   /** Timeouts, windows and limits (docs/limits.md). Default: `DEFAULT_TRANSPORT`. */
   transport?: ListenTransportOptions;
   /**
-   * Who says that a session is one. "manual": the application, by `session.admit()`. Until then it counts as a handshake, its peer
+   * Side that says that a session is one. "manual": the application, by `session.admit()`. Until then it counts as a handshake, its peer
    * may send 64 KiB and open 16 streams in either direction, and nothing of that is read. Default "automatic".
    */
   admission?: "automatic" | "manual";

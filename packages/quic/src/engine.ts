@@ -22,7 +22,7 @@ export interface Dialling {
 interface Slot {
   readonly handle: number;
   session: QuicSession | undefined;
-  /** Until there is a session. */
+  /** The attempt, until there is a session. */
   dialling: Dialling | undefined;
 }
 
@@ -33,7 +33,7 @@ interface Slot {
 export class Engine {
   readonly native: NativeEndpoint;
   address: SocketAddress;
-  /** With the thread driver, what JavaScript did must be flushed by JavaScript. */
+  /** Whether the thread driver runs the endpoint: what JavaScript did must then be flushed by JavaScript. */
   readonly threaded: boolean;
   readonly streams: (QuicStream | undefined)[] = [];
   readonly webTransports: WebTransports = new WebTransports(this);
@@ -382,7 +382,7 @@ export class Engine {
 }
 
 /**
- * As `endpoint_for` of the engine reads it: the descriptor in four bytes, little-endian, and the place in one; or the relay's port in two
+ * Writes a member as `endpoint_for` of the engine reads it: the descriptor in four bytes, little-endian, and the place in one; or the relay's port in two
  * bytes, the place and the token.
  */
 function packMember(member: GroupMember | undefined): Uint8Array {

@@ -14,10 +14,10 @@ export interface PortGroupOptions {
   port?: number;
   /** The number of places, from 1 to 128: one for each worker. */
   places: number;
-  /** As of each endpoint that takes one of the places: a place is found in ids of this form. Default: as the engine likes. */
+  /** Connection ids of each endpoint that takes one of the places: a place is found in ids of this form. Default: as the engine likes. */
   connectionIds?: ConnectionIdOptions;
   /**
-   * Who hands packets to the workers: the kernel, or this process over sockets of the loopback interface, which costs more and works on
+   * Part that hands packets to the workers: the kernel, or this process over sockets of the loopback interface, which costs more and works on
    * every system. Default, or what QUICRPC_STEERING says: "kernel" on Linux, "relay" elsewhere.
    */
   steering?: "kernel" | "relay";
@@ -29,7 +29,7 @@ export interface InheritedPortOptions {
   descriptors: readonly number[];
   /** The number of places to take: the first that no other process has. Default 1. */
   places?: number;
-  /** As of each endpoint that takes one of the places, in every process that has the port. Default: as the engine likes. */
+  /** Connection ids of each endpoint that takes one of the places, in every process that has the port. Default: as the engine likes. */
   connectionIds?: ConnectionIdOptions;
 }
 

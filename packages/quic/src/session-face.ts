@@ -39,7 +39,7 @@ export class SessionFace {
     else this.#reject(error);
   }
 
-  /** Both at once: a session has one handler. */
+  /** Takes streams of both kinds at once: a session has one handler. */
   #accept(): Both {
     if (this.#incoming === undefined) {
       const bidirectional = new Incoming<QuicStream>();

@@ -25,7 +25,7 @@ describe.each(DRIVERS)("limits and stats, %s driver", (driver) => {
     const second = await world.dial(server);
     expect(server.stats().retried).toBe(1);
     await expect(world.dial(server)).rejects.toMatchObject({ code: "ERR_QUIC_REFUSED" });
-    // The share is free again when the server has heard of the end.
+    // The share is free again when the server has received the end.
     second.close();
     await vi.waitFor(() => expect(server.stats().sessions).toBe(1));
     await world.dial(server);

@@ -402,7 +402,7 @@ describe.each(DRIVERS)("streams, %s driver", (driver) => {
     );
     remote.write(bytes("x"));
     remote.stopSending(7);
-    // Who waits for room hears of one end or another.
+    // Each that waits for room is woken by one end or another.
     await told.promise;
     expect(log).toContain("stop 7");
   });
@@ -439,7 +439,7 @@ describe.each(DRIVERS)("streams, %s driver", (driver) => {
     const [client, server] = await world.pair();
     for (let i = 0; i < 4200; i++) {
       const stream = client.openStream();
-      // One that is given up while it waits for the limit never reaches the peer.
+      // One that is aborted while it waits for the limit never reaches the peer.
       if (stream.id < 0) await vi.waitFor(() => expect(stream.id).toBeGreaterThanOrEqual(0), { interval: 1 });
       stream.write(bytes("x"));
       stream.reset(0);

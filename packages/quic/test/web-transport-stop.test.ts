@@ -9,7 +9,7 @@ const HEADER = [...varint(0x41), 0];
 /** The control stream of a server that has sessions (SETTINGS_ENABLE_WEBTRANSPORT). */
 const SERVER_CONTROL = [0, ...frame(4, [8, 1, 0x33, 1, 0xab, 0x60, 0x37, 0x42, 1])];
 
-/** Tells in which order a session hears of its streams: each stream's events are one entry. */
+/** Keeps the order in which a session receives events of its streams: each stream's events are one entry. */
 class Log {
   readonly streams: string[][] = [];
   private readonly waiting = new Set<() => void>();

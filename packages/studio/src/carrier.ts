@@ -15,7 +15,7 @@ export type CarrierEvent =
 
 /** The state of a connection at one time. */
 export interface NetworkSample {
-  /** As `ConnectionState` has it, and why it is not ready. */
+  /** Status as `ConnectionState` has it, and why it is not ready. */
   readonly status: string;
   readonly error?: string | undefined;
   /** Sessions that were ready so far. */

@@ -41,7 +41,7 @@ const NSS: readonly (readonly [browser: string, path: string])[] = [
   ["Firefox", ".var/app/org.mozilla.firefox/.mozilla/firefox/*"],
 ];
 
-/** How the missing tool of Linux is had. */
+/** Packages that have the tool which is missing on Linux. */
 export const NSS_TOOLS = "libnss3-tools (Debian, Ubuntu), nss-tools (Fedora) or nss (Arch)";
 
 /** The stores of this user's browsers. */

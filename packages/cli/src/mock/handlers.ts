@@ -7,7 +7,7 @@ import type { ProjectService } from "../project-services.js";
 import { countFrom, isStream, itemsOf, type Random, seedOf, withBlobs } from "./items.js";
 import { MockError } from "./schema.js";
 
-/** How a mock answers. */
+/** Options of a mock's answers. */
 export interface MockOptions {
   /** The same seed gives the same answers to the same inputs. */
   readonly seed: number;

@@ -12,7 +12,7 @@ export type ImportExtension = "ts" | "js" | "none";
 export class Imports {
   readonly #outFile: string;
   readonly #extension: ImportExtension;
-  /** By specifier, in the order they were asked for. */
+  /** Imported modules by specifier, in the order they were asked for. */
   readonly #modules = new Map<string, Map<string, { readonly as: string; value: boolean }>>();
   readonly #taken: ReadonlySet<string>;
   readonly #roots = new Map<string, string>();

@@ -40,7 +40,7 @@ export function balancer(balance: BalanceName | Balance): Balance {
   }
 }
 
-/** Each in turn; those of more weight come more often, and not in a row. */
+/** Returns a balance that takes each target in turn; those of more weight come more often, and not in a row. */
 function roundRobin(): Balance {
   /** Weight that each target has gathered since it was last chosen. */
   const gathered = new WeakMap<BalancedTarget, number>();

@@ -13,7 +13,7 @@ export interface TargetSpec {
 /** Finds the targets of a pool. Must settle in bounded time. */
 export type ResolveTargets = (signal: AbortSignal) => Promise<readonly (string | TargetSpec)[]>;
 
-/** Each target once, with the first that is said of it. Throws `RangeError` for a weight that is none. */
+/** Returns each target once, with the first that is said of it. Throws `RangeError` for a weight that is none. */
 export function targetSpecs(given: readonly (string | TargetSpec)[]): Required<TargetSpec>[] {
   const specs = new Map<string, Required<TargetSpec>>();
   for (const each of given) {

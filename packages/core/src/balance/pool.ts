@@ -21,7 +21,7 @@ import type { PoolTarget } from "./target.js";
 export interface PoolOptions {
   /** Which target gets the next call. Default "powerOfTwo". */
   readonly balance?: BalanceName | Balance;
-  /** For fleets of many targets: the pool keeps sessions with some of them. Default: with all. Not with `hash`, which needs all. */
+  /** Has the pool keep sessions with some of its targets, for fleets of many. Default: with all. Not with `hash`, which needs all. */
   readonly subset?: SubsetOptions;
   /** Sessions with each target; a call takes the one with the fewest calls. Default 1. */
   readonly sessionsPerTarget?: number;
@@ -67,7 +67,7 @@ const OPTIONS: OptionNames<PoolOptions> = { ...POOL_OPTIONS, isPermanent: true }
 
 /**
  * A pool of sessions with `targets`, a list or what finds it, each made by `dial`. `dial` must settle in bounded time, and
- * give up when its signal fires. It starts idle: the first call dials, or `connect`. Throws `TypeError` for an empty list.
+ * end its attempt when its signal fires. It starts idle: the first call dials, or `connect`. Throws `TypeError` for an empty list.
  */
 export function createPool<S extends Session>(
   targets: readonly (string | TargetSpec)[] | ResolveTargets,

@@ -17,7 +17,7 @@ const ANSWER_MS = 60_000;
 /** One blob that the peer may read. */
 export interface Offer {
   readonly reference: BlobReference;
-  /** Why its source failed; undefined where it has not. */
+  /** Error of its source; undefined where it has not. */
   failure: unknown;
   /** It can be read no more, and a read in progress fails. */
   release(): void;

@@ -44,7 +44,7 @@ export interface Carrier extends CallChannel {
   onNotified?(): void;
   /** Forgets a call that never left. */
   withdraw(id: number): void;
-  /** Gives a call up; nothing of it is delivered any more. */
+  /** Cancels a call; nothing of it is delivered any more. */
   cancel(id: number, code: Code): void;
 }
 
@@ -101,7 +101,7 @@ export function deliver(call: OutgoingCall, frame: Frame): void {
 
 /** A call the peer made that is in progress, as its carrier sees it. */
 export interface IncomingCall {
-  /** The caller gave up, or is gone: nothing can be sent to it any more if `lost`, because what carries its calls has ended if `withSession`. */
+  /** Called when the caller has cancelled, or is gone: nothing can be sent to it any more if `lost`, because what carries its calls has ended if `withSession`. */
   onCancel(code: Code, lost: boolean, withSession: boolean): void;
   onCredit(bytes: number): void;
   onItem(frame: Frame): void;

@@ -145,7 +145,7 @@ export abstract class Call implements OutgoingCall {
     if (onTrailers !== undefined) guarded(onTrailers)(decodeMetadata(head?.trailers));
   }
 
-  /** Gives the call up for an answer that cannot be read. Throws what is an error of the whole carrier. */
+  /** Cancels the call for an answer that cannot be read. Throws what is an error of the whole carrier. */
   protected onUnreadable(error: unknown): void {
     if (error instanceof ProtocolError) throw error;
     this.giveUp(this.host.unreadable(this.method, error));

@@ -3,7 +3,7 @@ import { RpcError } from "../errors.js";
 import { decoding, encoding, type Read, type Write } from "./halves.js";
 
 /**
- * The codec of a message without its shape: what `write` and `read` give up on does not fit, and nothing says why. Only for what
+ * The codec of a message without its shape: what `write` and `read` cannot take does not fit, and nothing says why. Only for what
  * they take whole, as the generator knows.
  *
  * @param name of the message, for its errors

@@ -76,7 +76,7 @@ export function discriminated(key: string, options: readonly (readonly [value: u
   };
 }
 
-/** Both of two shapes, their results merged. */
+/** The shape of values that fit two shapes, whose results are merged. */
 export function intersection(left: Shape, right: Shape): Shape {
   return {
     form: { kind: "intersection", left, right },

@@ -63,7 +63,7 @@ export interface Connection<S extends Session = Session> extends TypedCaller {
 }
 
 /**
- * A connection over the sessions that `dial` makes. `dial` must settle in bounded time, and give up when its signal
+ * A connection over the sessions that `dial` makes. `dial` must settle in bounded time, and end its attempt when its signal
  * fires. It gets the session that drains, where the new one takes its place: what its peer said is `left.departure`. The connection starts
  * idle: the first call dials, or `connect`.
  */

@@ -83,7 +83,7 @@ export class Link<S extends Session> {
     return this.#options.reconnect && !this.#stopped;
   }
 
-  /** So many streams wait to go on. */
+  /** Notes how many streams wait to go on. */
   setResuming(count: number): void {
     this.#resuming = count;
     if (this.state.status !== "closed") this.#watched.set(withResuming(this.state, count));

@@ -3,7 +3,7 @@ export type Loss = { readonly late: false; readonly error: unknown } | { readonl
 
 /** Options of `race`. */
 export interface RaceOptions<T> {
-  /** Each makes the same in another way, the best first. Its signal fires when its result is no longer wanted. */
+  /** Functions that make the same in different ways, the best first. Its signal fires when its result is no longer wanted. */
   readonly ways: readonly ((signal: AbortSignal) => Promise<T>)[];
   /** Milliseconds for which a way has succeeded or the next is begun beside it. */
   readonly afterMs: number;

@@ -18,9 +18,9 @@ interface Awaited<T> {
   readonly connect: () => void;
   /** Defined once it is ready. */
   readonly ready: () => T | undefined;
-  /** Why waiting is pointless, if it is. */
+  /** Returns the error that makes waiting pointless; undefined where it is not. */
   readonly refusal: () => Error | undefined;
-  /** Why it is closed. */
+  /** Returns the error that closed it. */
   readonly why: () => Error | undefined;
 }
 

@@ -11,7 +11,7 @@ export type TrustedAddresses = readonly (string | URL)[] | ((url: string) => boo
 
 /** Why an address that a server names is not followed; docs/error-codes.md is written from the comments. */
 interface RouteErrorCodes {
-  /** What the server that drains names is no URL. */
+  /** The address that a draining server names is no URL. */
   readonly ERR_GOAWAY_ADDRESS: "goaway";
   /**
    * This client was not told to trust the address that the server names.
@@ -52,7 +52,7 @@ export class Route<S extends Session> {
   private lead: string | undefined = undefined;
   /** It is part of a loop: the own address is tried first. */
   private circles = false;
-  /** When the last session was made. */
+  /** Time at which the last session was made. */
   private madeAt: number = Number.NEGATIVE_INFINITY;
   /** The last session whose goaway was followed. */
   private followed: S | undefined = undefined;

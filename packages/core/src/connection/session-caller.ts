@@ -48,7 +48,7 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
   protected abstract readonly heals: boolean;
   /** Whether all sessions are to one process, as far as this side knows. */
   protected abstract readonly isOneProcess: boolean;
-  /** So many streams wait to go on. */
+  /** Called with the number of streams that wait to go on. */
   protected abstract onSuspended(count: number): void;
   /** A call is about to wait. Throws `RpcError` when there is nothing to wait for. */
   protected abstract beforeWait(): void;

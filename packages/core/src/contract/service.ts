@@ -22,7 +22,7 @@ export interface RpcOptions<
    */
   readonly readOnly?: boolean;
   /**
-   * Each call takes effect once: it has a key, by which a call that is made again gets the first one's answer. Of methods whose input
+   * Whether each call takes effect once: it has a key, by which a call that is made again gets the first one's answer. Of methods whose input
    * and output are single messages. Default false.
    */
   readonly once?: boolean;

@@ -10,10 +10,10 @@ import { observed, withOutputs } from "./observed.js";
  * is no object it is not known when it was encoded.
  */
 export interface CallTimings {
-  /** Until the request began to be encoded, or a blob of it to be sent: the wait for a session, and for a place on it. Only of a caller. */
+  /** Time until the request began to be encoded, or a blob of it to be sent: the wait for a session, and for a place on it. Only of a caller. */
   readonly waitMs: number | undefined;
   /**
-   * From the first bytes of the request's blobs that were sent to the last: over HTTP before the request is encoded, in a session meanwhile the answer is
+   * Time from the first bytes of the request's blobs that were sent to the last: over HTTP before the request is encoded, in a session meanwhile the answer is
    * waited for. Only of a caller, and undefined where it sent none.
    */
   readonly uploadMs: number | undefined;
@@ -23,11 +23,11 @@ export interface CallTimings {
   readonly uploadedFirst: boolean | undefined;
   /** Encoding the request. Only of a caller. */
   readonly encodeMs: number | undefined;
-  /** From then until the answer, or its first item, had arrived: both ways on the wire, and all that the peer did. Only of a caller. */
+  /** Time from then until the answer, or its first item, had arrived: both ways on the wire, and all that the peer did. Only of a caller. */
   readonly answerMs: number | undefined;
   /** Decoding and validating the answer, or its first item. Only of a caller. */
   readonly decodeMs: number | undefined;
-  /** From the first item to the last; of a handler that streams, from its return on. Undefined where nothing streams. */
+  /** Time from the first item to the last; of a handler that streams, from its return on. Undefined where nothing streams. */
   readonly itemsMs: number | undefined;
   /** The whole call; of a callee, its handler and the items of it. */
   readonly totalMs: number;

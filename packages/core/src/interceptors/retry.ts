@@ -24,7 +24,7 @@ interface RetryOptions {
   readonly maxTokens?: number;
   /** Tokens that an answer earns: see `maxTokens`. Default 0.1. */
   readonly tokenRatio?: number;
-  /** From 0 to 1, for the jitter. Default: `Math.random`. */
+  /** Returns a number from 0 to 1, for the jitter. Default: `Math.random`. */
   readonly random?: () => number;
 }
 

@@ -8,9 +8,9 @@ import { measuredOutput } from "./measured-output.js";
 export interface ServedTimings {
   /** Decoding and validating the request. */
   readonly decodeMs: number | undefined;
-  /** From then until the handler was entered: the wait for its turn. */
+  /** Time from then until the handler was entered: the wait for its turn. */
   readonly queueMs: number | undefined;
-  /** Until the handler returned, or its promise was settled; of one that streams, until it returned the stream. */
+  /** Time until the handler returned, or its promise was settled; of one that streams, until it returned the stream. */
   readonly handlerMs: number;
 }
 

@@ -47,12 +47,12 @@ export class WritableItems implements AsyncIterable<unknown> {
     });
   }
 
-  /** What was taken has been passed on: the next may be written. */
+  /** Settles the write of the item that was taken: it has been passed on, and the next may be written. */
   passedOn(): void {
     if (this.written?.taken === true) this.settle();
   }
 
-  /** What was taken could not be sent: its write fails. */
+  /** Rejects the write of the item that was taken: it could not be sent. */
   refuse(error: unknown): void {
     this.written?.passed.reject(error);
     this.written = undefined;

@@ -142,7 +142,7 @@ export class Admission {
     };
   }
 
-  /** In a loop, since a call that ends at once makes room for the next. */
+  /** Starts calls that wait, in a loop: one that ends at once makes room for the next. */
   private startWaiting(): void {
     if (this.starting) return;
     this.starting = true;

@@ -96,7 +96,7 @@ export class Authentications<Who, Context> {
     return new RpcError("deadline_exceeded", late + crowd);
   }
 
-  /** So that calls that never settle do not keep others out in silence. */
+  /** Reports calls that do not settle, so that they do not keep others out in silence. */
   private remind(): Expiry {
     const { limits, onError } = this.settings;
     const { maxOutliveMs } = limits;

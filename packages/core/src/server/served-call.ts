@@ -31,7 +31,7 @@ export interface ServedCallSettings {
 export abstract class ServedCall implements ItemTarget {
   /** The last word was sent, or there is nobody to send it to. */
   over = false;
-  /** Called once when the call is given up, before its end. */
+  /** Called once when the call is cancelled, before its end. */
   onGivenUp: (() => void) | undefined = undefined;
   /** Undefined for a call that no handler is entered for. */
   protected readonly context: IncomingContext<unknown> | undefined;
@@ -208,7 +208,7 @@ export abstract class ServedCall implements ItemTarget {
     this.giveUp(error, false);
   }
 
-  /** The caller gave up, or is gone: nothing can be sent to it any more if `lost`. */
+  /** Called when the caller has cancelled, or is gone: nothing can be sent to it any more if `lost`. */
   onCancel(code: Code, lost: boolean): void {
     this.giveUp(untracedError(code, lost ? "the caller is gone" : "the caller gave the call up"), lost);
   }

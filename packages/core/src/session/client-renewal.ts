@@ -19,7 +19,7 @@ export class ClientRenewal {
   /** Rejects where there are none, or too long ones. */
   private readonly ask: () => Promise<RawGreeting | undefined>;
   private timer: ReturnType<typeof setTimeout> | undefined = undefined;
-  /** From the question to the server's answer: there is one renewal at a time. */
+  /** Whether a renewal is between its question and the server's answer: there is one at a time. */
   private underWay = false;
   /** The server has said that it takes them. */
   private possible = false;

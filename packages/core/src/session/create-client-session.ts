@@ -11,7 +11,7 @@ import type { Session } from "./session.js";
 
 /** Options of `createClientSession`; `SessionOptions` explains them. */
 export interface ClientSessionOptions {
-  /** What the peer may cost at most, as of `createSession`. Default: `DEFAULT_LIMITS`. */
+  /** Limits of what the peer may cost, as of `createSession`. Default: `DEFAULT_LIMITS`. */
   readonly limits?: Partial<Limits>;
   /** Bytes that every stream and datagram of calls begins with, as of `createSession`. Default: none. */
   readonly prefix?: Uint8Array;

@@ -3,7 +3,7 @@ import type { StreamedCall } from "../client/server-stream.js";
 import type { TransportSession } from "../transport/session.js";
 import type { LaneSession } from "./lane-session.js";
 
-/** What a session itself knows of its lanes, streams and credit. A session without lanes knows none of it. */
+/** Measurements of a session's lanes, streams and credit, by the session itself. A session without lanes knows none of it. */
 export interface LaneStats {
   readonly lanes: number | undefined;
   readonly laneCalls: number | undefined;

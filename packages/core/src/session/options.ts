@@ -19,7 +19,7 @@ export interface SessionOptions<Context = unknown> extends CarrierOptions {
   readonly connection?: Context;
   /** Takes new credentials of the client while the session goes on. Default: the session keeps what it began with. */
   readonly renewal?: RenewalOptions<Context>;
-  /** What the peer may cost at most, beside the defaults (docs/limits.md). Default: `DEFAULT_LIMITS`. */
+  /** Limits of what the peer may cost, beside the defaults (docs/limits.md). Default: `DEFAULT_LIMITS`. */
   readonly limits?: Partial<Limits>;
   /** Refuses calls under load. Sessions may share one. Default: none. */
   readonly loadShedder?: LoadShedder;

@@ -14,7 +14,7 @@ import { soleLane } from "./sole-lane.js";
 export class SoleSession<Transport extends TransportSession> extends LaneSession<Transport> {
   private readonly stream: SoleStream;
   private readonly keepAlive: KeepAliveOptions | false;
-  /** Until the peer has greeted. */
+  /** Timer that runs until the peer has greeted. */
   private handshake: ReturnType<typeof setTimeout> | undefined = undefined;
   private beat: KeepAlive | undefined = undefined;
 

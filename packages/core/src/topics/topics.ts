@@ -18,7 +18,7 @@ export interface TopicsOptions {
   readonly bus?: TopicBus | undefined;
   /** Keeps topics with history. Default: the bus's, which may keep none, or where there is no bus the memory of this process. */
   readonly log?: TopicLog | undefined;
-  /** What subscribers may cost at most. Default: `DEFAULT_TOPIC_LIMITS`. */
+  /** Limits of what subscribers may cost. Default: `DEFAULT_TOPIC_LIMITS`. */
   readonly limits?: Partial<TopicLimits> | undefined;
   /** Called with errors that nobody else receives: a message of the bus that does not fit its schema. Default: the console. */
   readonly onError?: ErrorHook | undefined;

@@ -25,13 +25,13 @@ const shared: FrameWriter = new FrameWriter(16 * 1024);
 
 /** Receives the events of a channel. After `onFailed` or `onClosed` nothing follows. */
 export interface FrameHandler {
-  /** Throws `ProtocolError` to give the channel up. */
+  /** Throws `ProtocolError` to abort the channel. */
   onFrame(frame: Frame): void;
   /** FIN, after whole frames. */
   onEnd(): void;
   onReset(code: number): void;
   onStopSending(code: number): void;
-  /** This side gave the stream up, because of what the peer sent. */
+  /** Called when this side has aborted the stream, because of what the peer sent. */
   onFailed(error: ProtocolError): void;
   /** The session ended. */
   onClosed(error: Error | undefined): void;
@@ -225,7 +225,7 @@ export class Channel implements DirectStreamHandler, Measured {
     this.waiting.push(resume);
   }
 
-  /** Gives the stream up because of what the peer sent, or does not take. */
+  /** Aborts the stream because of what the peer sent, or does not take. */
   fail(error: ProtocolError, code: number = ResetCode.ProtocolError): void {
     const { handler } = this;
     if (handler === undefined) return;

@@ -1,4 +1,4 @@
-/** Both pieces in one. */
+/** Returns two pieces of bytes as one. */
 export function joined(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(first.length + second.length);
   whole.set(first);

@@ -136,7 +136,7 @@ class MemoryStream implements DirectStream {
   private receiving = true;
   private sending = true;
   private drainWanted = false;
-  /** The peer asked this side to stop, and the handler is to be told. */
+  /** Code by which the peer asked this side to stop, until the handler has been notified. */
   private stopped: number | undefined = undefined;
   private peeking: { look: (bytes: Uint8Array) => boolean; onOver: () => void; seen: Uint8Array } | undefined =
     undefined;

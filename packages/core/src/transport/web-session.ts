@@ -118,7 +118,7 @@ function webStream(
   const doneIfBoth = (): void => {
     if (sending || receiving || over) return;
     over = true;
-    // Given up before it was made.
+    // Aborted before it was made.
     if (wanted !== undefined && isReset && isStopped) wanted.dropped = true;
     onDone();
   };
@@ -180,7 +180,7 @@ function webStream(
       const { length } = copy;
       pending += length;
       act(({ writer }) => {
-        // Only a stream that is being made can have been given up meanwhile.
+        // Only a stream that is being made can have been aborted meanwhile.
         if (isReset) return;
         const taken = (): void => onTaken(length);
         if (length > 0) writer.write(copy).then(taken, taken);

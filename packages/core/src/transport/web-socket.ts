@@ -132,7 +132,7 @@ class SocketByteStream implements ByteStream {
   resume(): void {
     this.#paused = false;
     this.#deliver();
-    // `ws` throws where the socket was given up before it was open.
+    // `ws` throws where the socket was closed before it was open.
     if (!this.#paused && this.#early === undefined) this.#socket.resume?.();
   }
 

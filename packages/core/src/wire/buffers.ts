@@ -20,7 +20,7 @@ export function takeBuffer(bytes: number): Uint8Array {
   return takeSpare(power) ?? new Uint8Array(2 ** power);
 }
 
-/** As `takeBuffer`, where there is one. */
+/** Takes a buffer as `takeBuffer` does; undefined where there is none. */
 export function takeSpareBuffer(bytes: number): Uint8Array | undefined {
   return takeSpare(powerFor(bytes));
 }

@@ -11,7 +11,7 @@
 export const Hello = 0x0;
 /** service (2 bytes), method (varint), [head], payload */
 export const Request = 0x1;
-/** As a request, without an answer; call id 0. */
+/** A request without an answer; its call id is 0. */
 export const Notify = 0x2;
 /** [head], payload */
 export const Response = 0x3;
@@ -21,7 +21,7 @@ export const Error = 0x4;
 export const Item = 0x5;
 /** [head]. The stream of messages ends well. */
 export const End = 0x6;
-/** code (1 byte): the caller gives the call up. */
+/** code (1 byte): the caller cancels the call. */
 export const Cancel = 0x7;
 /** bytes (varint): the receiver of items has room for so many more. Lanes only. */
 export const Credit = 0x8;

@@ -14,7 +14,7 @@ import { writeVarint } from "./varint.js";
  * A receiver passes over an unknown field with an odd key, and refuses the call for one with an even key.
  */
 export interface Head {
-  /** In a request: milliseconds the caller will still wait, as the request leaves. */
+  /** In a request: milliseconds that the caller will still wait, as it leaves. */
   timeoutMs: number | undefined;
   /** In a request on a call's own stream: the name of the codec of its messages, where it is not standard MessagePack. */
   codec: string | undefined;
@@ -24,9 +24,9 @@ export interface Head {
   from: string | undefined;
   /** In a request: the call is an attempt of a resumable one, as `decodeResume` reads it. */
   resume: Uint8Array | undefined;
-  /** From the caller in a request, from the callee in its first answer. */
+  /** Metadata: the caller's in a request, the callee's in its first answer. */
   metadata: RawMetadata | undefined;
-  /** From the callee, with its last word. */
+  /** Metadata of the callee with its last frame. */
   trailers: RawMetadata | undefined;
   /** In an error: no handler ran, so that the call may safely be made again. */
   refused: boolean;

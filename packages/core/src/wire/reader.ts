@@ -49,7 +49,7 @@ export class FrameReader {
     return this.partialLength > 0 || this.toSkip > 0;
   }
 
-  /** Ends the current and every later `push`: for an owner that has given the stream up. */
+  /** Ends the current and every later `push`: for an owner that has aborted the stream. */
   stop(): void {
     this.stopped = true;
     giveBuffer(this.partial);

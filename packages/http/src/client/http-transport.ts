@@ -14,7 +14,7 @@ export interface HttpTransport {
   readonly defaultPort: number;
   /** Requests have header fields; what `fetch` does by itself, such as TLS, is not for this library to say. */
   readonly abilities: { readonly streams: true; readonly headers: true };
-  /** For `transports` of `connect` in Node, and `fallback.http` in pages. Nothing is sent before the first call. */
+  /** Makes a session, for `transports` of `connect` in Node, and `fallback.http` in pages. Nothing is sent before the first call. */
   readonly dial: (url: URL, options?: DialOptions) => Promise<ForeignClient>;
   /**
    * Returns what generated clients take: `createArithClient(httpTransport().caller("https://orders.example"))`. In a page the URL may be

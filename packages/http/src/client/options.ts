@@ -15,7 +15,7 @@ export interface FetchInit {
   /** Redirects are not followed: a POST request would become a GET request. One that streams its body fails with them. */
   readonly redirect: "manual" | "error";
   readonly duplex?: "half";
-  /** Of a request that streams its body: with `redirect: "error"` Node keeps no copy of all that was sent. */
+  /** Set for a request that streams its body: with `redirect: "error"` Node keeps no copy of all that was sent. */
   readonly window?: null;
 }
 

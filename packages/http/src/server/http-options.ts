@@ -45,7 +45,7 @@ export interface HttpServiceOptions<Context = unknown> {
    * `RpcError` that it throws is the answer. The signal fires when nobody waits for it any more. Default: everybody may.
    */
   readonly authenticate?: (peer: HttpPeer, signal: AbortSignal) => Awaitable<Context>;
-  /** In the place of `authenticate`: shared with a server for other transports. Default: none. */
+  /** Authentications that are shared with a server for other transports, in place of `authenticate`. Default: none. */
   readonly authentications?: Pick<Authentications<HttpPeer, Context>, "run">;
   /**
    * Limits as of `serve`; each request is a session by itself, of which `maxSessionBytes` bounds the memory. `maxCalls` is the number of

@@ -391,7 +391,7 @@ function usualReading(
   return { maxBytes, maxDecompressedBytes, timeoutMs, late: () => new RpcError("deadline_exceeded", text) };
 }
 
-/** Whether an error is the answer, and nothing that the application is to be told. */
+/** Whether an error is the answer, and nothing to report to the application. */
 function isSaid(error: unknown): boolean {
   return error instanceof RpcError || error instanceof UploadProblem;
 }

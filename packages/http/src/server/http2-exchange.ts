@@ -202,7 +202,7 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
     return { ":status": head.status, ...fieldsOf(head, this.added), ...this.carried };
   }
 
-  /** The client is told that nobody reads what it still sends (RFC 9113 §8.1). */
+  /** Says to the client that nobody reads what it still sends (RFC 9113 §8.1). */
   endLate(): void {
     this.place = undefined;
     if (this.request.state.state !== HALF_CLOSED_REMOTE) this.request.close(NO_ERROR);

@@ -171,7 +171,7 @@ export function endOfTurn(): Promise<void> {
   return turn;
 }
 
-/** For events whose consequences come by another. */
+/** Does nothing: the listener of events whose consequences come by another. */
 export function nothing(): void {}
 
 function cutOff(): RpcError {

@@ -33,7 +33,7 @@ export interface ListenTarget {
   readonly member?: GroupMember | undefined;
   /** A stream socket that was passed to this process and listens already: its descriptor. In the place of host, port and a Unix socket's path. */
   readonly descriptor?: number | undefined;
-  /** In a worker: what its primary accepts from that socket. */
+  /** Connections that the primary of this worker accepts from that socket. */
   readonly handed?: HandedConnections | undefined;
   /** The sockets of a UDP port that were passed to this process: their descriptors, of which it takes one. In the place of host and port. */
   readonly datagramDescriptors?: readonly number[] | undefined;
@@ -77,7 +77,7 @@ export interface ListenSettings {
 export interface TlsUpdate {
   /** Replace all previous certificates. */
   readonly tls?: ServerCertificateOptions | readonly ServerCertificateOptions[];
-  /** Only where clients were asked for certificates from the start. */
+  /** Options of clients' certificates; only where clients were asked for some from the start. */
   readonly clientCertificates?: ClientCertificateOptions;
 }
 

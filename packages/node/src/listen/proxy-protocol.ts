@@ -32,7 +32,7 @@ export function parseProxyHeader(bytes: Buffer): ProxyHeader {
   return MALFORMED;
 }
 
-/** As far as both go. */
+/** Whether bytes begin with a signature, as far as both go. */
 function beginsWith(bytes: Buffer, signature: Buffer): boolean {
   const length = Math.min(bytes.length, signature.length);
   return bytes.subarray(0, length).equals(signature.subarray(0, length));

@@ -119,7 +119,7 @@ export function placeOf({ host, port, descriptor, handed }: ListenTarget): Liste
 /** Starts a TCP-like server; rejects with the system's error, such as `EADDRINUSE`. */
 export function startServer(server: Server, options: ListeningPlace): Promise<void> {
   if ("takenBy" in options) {
-    // What servers of HTTP wait for to look after their time limits.
+    // Servers of HTTP begin to check their time limits at this event.
     server.emit("listening");
     return Promise.resolve();
   }

@@ -15,7 +15,7 @@ export class WithoutUpgrade {
   constructor(onRequest: (request: IncomingMessage, response: ServerResponse) => void) {
     this.server = createServer(onRequest);
     this.server.maxHeadersCount = MAX_HEADER_FIELDS + 1;
-    // What servers of HTTP wait for to look after their time limits.
+    // Servers of HTTP begin to check their time limits at this event.
     this.server.emit("listening");
   }
 

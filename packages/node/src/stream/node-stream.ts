@@ -59,14 +59,14 @@ export function exporterOf(socket: unknown): Pick<ByteStreamOptions, "exportKeyi
   };
 }
 
-/** By its methods: `node:tls` is loaded by those who use it. */
+/** Whether a socket is TLS's, by its methods: `node:tls` is loaded by those who use it. */
 function isTls(socket: unknown): socket is TLSSocket {
   return typeof (socket as Partial<TLSSocket> | undefined)?.exportKeyingMaterial === "function";
 }
 
 /** Node streams as a byte stream, for a layer above them. */
 export interface NodeBytes extends ByteStream {
-  /** As `write`, of `length` bytes that `put` writes into a buffer before this returns. */
+  /** Writes as `write` does, of `length` bytes that `put` writes into a buffer before this returns. */
   writeFrom(length: number, put: (into: Uint8Array) => void): boolean;
   /** Takes back the end of a chunk that is being delivered, after a pause: it is delivered again. */
   unread(bytes: Uint8Array): void;

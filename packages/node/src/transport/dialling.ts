@@ -17,9 +17,9 @@ export interface TransportDialOptions extends Partial<CertificateOptions> {
   readonly headers?: Readonly<Record<string, string>>;
   /** Credentials for a client that carries calls by a protocol of its own; in a session's greeting they travel without the provider. */
   readonly credentials?: string;
-  /** Milliseconds until the attempt is given up. Default 10,000. */
+  /** Milliseconds until the attempt is aborted. Default 10,000. */
   readonly timeoutMs?: number;
-  /** Aborting gives the attempt up. Default: none. */
+  /** Ends the attempt when it fires. Default: none. */
   readonly signal?: AbortSignal;
   /** Timeouts, windows and stream limits of a QUIC connection. */
   readonly transport?: TransportOptions;
@@ -37,7 +37,7 @@ export interface TransportDialOptions extends Partial<CertificateOptions> {
 const DIAL_TIMEOUT_MS = 10_000;
 
 /**
- * Runs one attempt: `start` gets what settles it, and returns what gives it up when it fails, the time is over or the
+ * Runs one attempt: `start` gets what settles it, and returns what aborts it when it fails, the time is over or the
  * signal fires.
  */
 export function attempt<T>(

@@ -24,7 +24,7 @@ export interface Attempted {
 
 /**
  * The error that the application gets of a failed attempt: a `TransportError` with the failure as its cause. What the
- * application itself gave, or gave up by its signal, stays what it is.
+ * application itself gave, or aborted by its signal, stays what it is.
  */
 export function transportError(error: unknown, { doing, url }: Attempted, signal?: AbortSignal): unknown {
   if (error instanceof TypeError || error instanceof TransportError) return error;

@@ -74,7 +74,7 @@ export function putFrame(into: Uint8Array, opcode: number, payload: Uint8Array, 
   if (key !== undefined) applyMask(into.subarray(at, at + length), key, 0);
 }
 
-/** From here on words are masked at a time. */
+/** Bytes from which on whole words are masked. */
 const MANY_BYTES = 64;
 
 /** Masks or unmasks bytes in place, of which `offset` have gone before with the same key. */

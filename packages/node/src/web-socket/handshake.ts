@@ -45,7 +45,7 @@ export function acceptHandshake({ headers, socket }: IncomingMessage): void {
   );
 }
 
-/** Asks the server at the other end of a connection for a WebSocket; calls `onOpen` when it has agreed. The connection's end gives the request up. */
+/** Asks the server at the other end of a connection for a WebSocket; calls `onOpen` when it has agreed. The connection's end ends the request too. */
 export function requestWebSocket(
   url: URL,
   connection: Socket,

@@ -16,7 +16,7 @@ export const SHARED_VARIABLE = "QUICRPC_SHARED_PORTS";
 export interface WorkerShare {
   /** Its places: one for each UDP port, in the order of what `serve` listens on. Descriptors are the worker's own. */
   readonly members: readonly GroupMember[];
-  /** By which each worker resumes the sessions of all; base64. */
+  /** Key by which each worker resumes the sessions of all; base64. */
   readonly ticketKey: string;
   /** The sockets that systemd has passed to the primary, if `serve` listens on such. */
   readonly passed: readonly PassedSocket[] | undefined;
@@ -31,7 +31,7 @@ export interface PassedStream {
   readonly address: AddressInfo | string | null;
 }
 
-/** What the workers of a program that forks them itself share. */
+/** Parts that the workers share of a program that forks them itself. */
 export interface PortShare extends WorkerShare {
   /** The ports that the primary has bound. */
   readonly ports: PortDescription;

@@ -30,7 +30,7 @@ export class PassedListeners {
   /** Where they listen, once they do. */
   streams: readonly PassedStream[] = [];
   private servers: readonly Server[] = [];
-  /** In turn: the first is next. */
+  /** The workers that take connections in turn: the first is next. */
   private readonly takers: Taker[] = [];
   private readonly waiting: Accepted[] = [];
 

@@ -48,7 +48,7 @@ export class Seat {
   private owner = 0;
   /** Shortens the time that the worker has to end. */
   private hurry: (() => void) | undefined = undefined;
-  /** When the worker last said something. */
+  /** Time of the worker's last message. */
   private heard = 0;
   /** Workers in a row that did not live long. */
   private losses = 0;

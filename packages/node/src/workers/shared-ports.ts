@@ -97,7 +97,7 @@ class PortKeeper implements SharedPorts {
   // No ticket outlives the group.
   private readonly ticketKey: string = randomBytes(TICKET_KEY_BYTES).toString("base64");
   private readonly holders: Map<Worker, Holder> = new Map();
-  /** What workers inherit beside the program's own descriptors: every socket, since who forks them does not know their places. */
+  /** Descriptors that workers inherit beside the program's own: every socket, since who forks them does not know their places. */
   private readonly inherited: readonly number[];
   private readonly before: { readonly stdio: typeof cluster.settings.stdio };
   /** The number of a worker's first descriptor that is a socket of the ports. */

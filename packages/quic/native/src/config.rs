@@ -70,7 +70,7 @@ pub struct PerConnection {
     pub stream_ceiling: u64,
     pub receive_window: u64,
     pub receive_window_ceiling: u64,
-    /// Of one stream; 0: by where the peer is.
+    /// Receive window of one stream, in bytes; 0: by where the peer is.
     pub stream_receive_window: u64,
     /// Sessions of one connection when it speaks WebTransport over HTTP/3; 0: it does not.
     pub web_transport_sessions: usize,
@@ -116,19 +116,19 @@ impl Settings {
         [self.max_streams, self.max_uni_streams].map(|count| count as u64)
     }
 
-    /// For dialled connections with `remote`.
+    /// Returns the configuration of dialled connections with `remote`.
     pub fn transport(&self, remote: Remote) -> Result<Arc<TransportConfig>, Failure> {
         Ok(Arc::new(self.config(remote)?))
     }
 
-    /// For accepted connections with `remote`, until they carry a session.
+    /// Returns the configuration of accepted connections with `remote`, until they carry a session.
     pub fn accepting(&self, remote: Remote) -> Result<Arc<TransportConfig>, Failure> {
         let mut config = self.config(remote)?;
         narrow(&mut config, self.streams(), self.receive_window as u64);
         Ok(Arc::new(config))
     }
 
-    /// For connections with `remote`, whose path may carry larger packets when it is this machine.
+    /// Returns the configuration of connections with `remote`, whose path may carry larger packets when it is this machine.
     fn config(&self, remote: Remote) -> Result<TransportConfig, Failure> {
         let mut transport = TransportConfig::default();
         let mut discovery = MtuDiscoveryConfig::default();

@@ -54,7 +54,7 @@ pub struct Connection {
     pub web: Option<Box<Web>>,
     /// Sessions that were refused a datagram for want of room.
     pub datagrams_wait: Vec<Session>,
-    /// In the endpoint's list of connections with something to transmit or a timer to set.
+    /// Whether it is in the endpoint's list of connections with something to transmit or a timer to set.
     pub dirty: bool,
     pub deadline: Option<Instant>,
     /// The entry of this connection among the endpoint's timers; at or before `deadline`.

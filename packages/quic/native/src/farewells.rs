@@ -37,12 +37,12 @@ impl Farewells {
         self.held.push_back(Farewell { due, session, capsule });
     }
 
-    /// When the next one is due. They are held in this order, since the latest end of a stream only moves forward.
+    /// Time at which the next one is due. They are held in this order, since the latest end of a stream only moves forward.
     pub fn due(&self) -> Option<Instant> {
         self.held.front().map(|farewell| farewell.due)
     }
 
-    /// When all that are held will have left.
+    /// Time at which all that are held will have left.
     pub fn over(&self) -> Option<Instant> {
         self.held.back().map(|farewell| farewell.due)
     }

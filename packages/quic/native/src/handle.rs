@@ -43,7 +43,7 @@ impl Session {
         }
     }
 
-    /// As JavaScript knows it.
+    /// Returns the handle as JavaScript knows it.
     pub fn handle(self) -> Handle {
         match self {
             Session::Quic(handle) => handle,
@@ -123,7 +123,7 @@ impl<T> Table<T> {
         self.entries.len() - self.free.len() - self.held_back.len()
     }
 
-    /// From here to `release`, removed indices are not reused.
+    /// Keeps removed indices from being reused, until `release`.
     pub fn hold(&mut self) {
         self.holding = true;
     }

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use crate::ffi::memory;
 
-/// From a session's end until memory is given back, at least; those that end meanwhile are part of it.
+/// Least time from a session's end until memory is given back; those that end meanwhile are part of it.
 const LEAST_WAIT: Duration = Duration::from_millis(250);
-/// As long as there is little to give back: to find that out takes a millisecond.
+/// Longest time between looks while there is little to give back: a look takes a millisecond.
 const MOST_WAIT: Duration = Duration::from_secs(4);
 /// Bytes that were worth the time.
 const WORTH: u64 = 16 << 20;

@@ -54,7 +54,7 @@ fn place_of(packet: &[u8], places: usize, accepting: &[u8], layout: Layout) -> O
 
 /// Where packets go.
 struct Routes {
-    /// Each place's worker, once it has greeted.
+    /// Addresses of the workers by their places, each once it has greeted.
     workers: Vec<Option<SocketAddr>>,
     /// The places that get new clients.
     accepting: Vec<u8>,
@@ -203,7 +203,7 @@ fn failed(error: io::Error) -> Failure {
     Failure::system(&error, "hand packets to workers")
 }
 
-/// From the port to the workers.
+/// Packets on their way from the port to the workers.
 struct Inbound {
     shared: Arc<Shared>,
     to_workers: UdpSocket,
@@ -256,7 +256,7 @@ impl Inbound {
     }
 }
 
-/// From the workers to the port.
+/// Packets on their way from the workers to the port.
 struct Outbound {
     shared: Arc<Shared>,
     port: Socket,

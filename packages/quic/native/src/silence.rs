@@ -72,7 +72,7 @@ impl Silence {
         self.wait = self.bounds.least;
     }
 
-    /// When the application is to be asked.
+    /// Time at which the application is asked.
     pub fn deadline(&self, rtt: Duration) -> Option<Instant> {
         let wait = if self.unanswered == 0 {
             self.wait

@@ -29,7 +29,7 @@ pub struct Stream {
     /// The code of the peer's STOP_SENDING. It may arrive before the session that the stream belongs to is known.
     pub stop: Option<qp::VarInt>,
     pub paused: bool,
-    /// In the endpoint's queue of readable streams.
+    /// Whether it is in the endpoint's queue of readable streams.
     pub queued: bool,
     /// Small writes of this turn. QUIC gets them as one piece when the turn ends: it keeps every piece until it is
     /// acknowledged, and looks through them from the first for each that goes into a packet. It also keeps a stream in the

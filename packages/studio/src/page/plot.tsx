@@ -15,7 +15,7 @@ export interface PlotLine {
   readonly valueOf: (point: Point, before: Point | undefined) => number | null | undefined;
 }
 
-/** What was measured. */
+/** Draws a measured value as it is. */
 export function statOf(name: keyof ConnectionStats): PlotLine["valueOf"] {
   return ({ sample: { stats } }) => stats[name];
 }

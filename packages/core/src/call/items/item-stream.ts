@@ -101,7 +101,7 @@ export interface ItemSink<Item> {
 
 /** The stream that feeds a sink, as the sink sees it. */
 export interface FedItems {
-  /** To be called for each item when it is consumed, with what came with it. */
+  /** Called for each item when it is consumed, with what came with it. */
   taken(size: number, held: number): void;
   /** Nobody wants more of the items. */
   leave(): void;
@@ -109,7 +109,7 @@ export interface FedItems {
 
 /** Items that have arrived and were not read yet, with one consumer: an iterator or the stream's reader. */
 export interface ItemQueue<Item> extends AsyncIterable<Item>, AnswerMetadata {
-  /** Of an attempt the queue itself: the platform's stream costs more to make than the rest of one. */
+  /** The stream; of an attempt the queue itself, since the platform's stream costs more to make than the rest of one. */
   readonly stream: ItemStream<Item>;
   answer: AnswerMetadata | undefined;
   /** The cursor of the last item that was taken. */
@@ -119,7 +119,7 @@ export interface ItemQueue<Item> extends AsyncIterable<Item>, AnswerMetadata {
   /** Nothing more comes; the error, if any, is thrown once what has arrived is read. */
   end(error: Error | undefined): void;
   whenOver(listener: (error: Error | undefined) => void): void;
-  /** For the next error, or the one that it has ended with and that nobody has been told of. */
+  /** For the next error, or the one that it has ended with and that nobody has received. */
   orElse(goOn: GoOn): void;
   /** Passes on what has arrived and what arrives, in place of any reader. */
   feed(sink: ItemSink<Item>): void;

@@ -92,7 +92,7 @@ export class LateDuplex<Sent, Result> implements DuplexStream<Sent, Result> {
   readonly #writer: Deferred<WritableStreamDefaultWriter<Sent>> = deferred();
   #following: WritableStreamDefaultWriter<Sent> | undefined = undefined;
 
-  /** @param onAbandoned the caller gave up before there was a call to follow */
+  /** @param onAbandoned called when the caller cancels before there is a call to follow */
   constructor(onAbandoned: () => void) {
     const giveUp = (error: RpcError): void => {
       onAbandoned();

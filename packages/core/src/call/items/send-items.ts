@@ -20,7 +20,7 @@ export interface ItemTarget {
   readonly positions?: Positions | undefined;
   /** Where what gives the items is more than its items: it has come to an end, whether or not the call has. May come twice. */
   onSettled?(): void;
-  /** To be called once when the call ends before the items do. */
+  /** Called once when the call ends before the items do. */
   onGivenUp: (() => void) | undefined;
   /** Throws when the item cannot be sent. */
   item(item: unknown): void;

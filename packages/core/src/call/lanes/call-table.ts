@@ -33,7 +33,7 @@ export class CallTable<T> {
     this.free.push(index);
   }
 
-  /** What is in it. */
+  /** All calls in the table. */
   live(): T[] {
     return this.entries.filter((entry) => entry !== undefined);
   }

@@ -19,7 +19,7 @@ const ASK_EVERY = 256;
 const ASK = 2 ** 29;
 const LAST_ASK = ASK + 1;
 
-/** Takes the rest of a call that was given up: its last frame frees the id. */
+/** Takes the rest of a call that was cancelled: its last frame frees the id. */
 const GIVEN_UP: OutgoingCall = {
   onHeaders() {},
   onResponse() {},
@@ -106,7 +106,7 @@ export class Lane extends PeerLane implements Carrier {
     return this.outgoing.size;
   }
 
-  /** Whether no more calls should be opened: it has ended, or calls that were given up hold all its ids. */
+  /** Whether no more calls should be opened: it has ended, or cancelled calls hold all its ids. */
   get spent(): boolean {
     return this.over || (this.givenUp > 0 && this.outgoing.size >= this.maxCalls);
   }

@@ -12,7 +12,7 @@ export interface MemoryOnceStoreOptions {
   readonly maxEntriesPerPrincipal?: number;
   /** Bytes of those. Default: 8 MiB. */
   readonly maxBytesPerPrincipal?: number;
-  /** From when on it knows of every call, in milliseconds since the epoch. Default: now. */
+  /** Time from which on it knows of every call, in milliseconds since the epoch. Default: now. */
   readonly since?: number;
 }
 
@@ -60,7 +60,7 @@ interface Holder {
   /** Bytes of what has ended, and how many digits their number has in binary. */
   endedBytes: number;
   rank: number;
-  /** Until then nothing ends but by being settled, by the monotonic clock. */
+  /** Time until which nothing ends but by being settled, by the monotonic clock. */
   runsUntil: number;
   /** Keys made before this may have been evicted. */
   forgottenUntil: number;

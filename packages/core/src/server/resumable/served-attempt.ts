@@ -15,7 +15,7 @@ import * as FrameType from "../../wire/frame-type.js";
 export interface AttemptHost {
   /** Throws where the piece is none. */
   onPiece(attempt: ServedAttempt, cursor: Cursor): void;
-  /** The caller gave the call up. */
+  /** Called when the caller has cancelled the call. */
   onCancel(attempt: ServedAttempt, code: Code): void;
   /** Its session has ended. */
   onLost(attempt: ServedAttempt): void;
@@ -50,7 +50,7 @@ export class ServedAttempt implements IncomingCall, Pipe {
     gatherFrames(carrier.channel);
   }
 
-  /** From now on what the caller sends arrives. */
+  /** Begins to receive what the caller sends. */
   enter(): void {
     this.carrier.enter(this.id, this);
   }

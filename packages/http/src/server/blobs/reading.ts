@@ -7,7 +7,7 @@ export const NO_REFERENCE: BlobReference = [0, null, "", ""];
 /** The read of a blob over HTTP. */
 export class Reading implements BlobReading {
   readonly trailers: Metadata = new Metadata();
-  /** Why it is over, where it was ended from outside. */
+  /** Error that ended it from outside; undefined where none did. */
   failure: RpcError | undefined = undefined;
   readonly reply: BlobReading["reply"] = { revoke: (error) => this.end(error) };
   private onEnd: (() => void) | undefined = undefined;

@@ -13,7 +13,7 @@ use crate::error::Failure;
 use crate::layout::Settings;
 use crate::tls::{ClientVerifier, Server};
 
-/// A dialled session that began early and does not complete its handshake within this time is given up: an idle timeout may
+/// A dialled session that began early and does not complete its handshake within this time is closed: an idle timeout may
 /// be long, or off.
 pub(super) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -24,7 +24,7 @@ pub(super) struct Admission {
     config: Arc<qp::ServerConfig>,
     pub(super) limits: Limits,
     settings: PerConnection,
-    /// In place of `config`, for peers on this machine.
+    /// The configuration for peers on this machine, in place of `config`.
     nearby: Arc<qp::ServerConfig>,
 }
 
@@ -114,7 +114,7 @@ impl Endpoint {
         self.draining = true;
     }
 
-    /// For handshakes that begin from now on.
+    /// Replaces the certificates for handshakes that begin from now on.
     pub fn update_tls(&mut self, tls: Server) -> Result<(), Failure> {
         let admission = self.admission.as_mut().ok_or_else(Failure::endpoint_closed)?;
         Arc::make_mut(&mut admission.config).crypto = tls.crypto.clone();

@@ -21,7 +21,7 @@ const REMEMBERED_CONFIGURATIONS: usize = 16;
 
 /// TLS and transport configurations, each shared by sessions that were dialled with the same options.
 pub(super) struct Dials {
-    /// By options.
+    /// Configurations of clients, by their options.
     clients: Recent<Vec<u8>, Client>,
     transports: Recent<(Settings, Remote), Arc<qp::TransportConfig>>,
 }

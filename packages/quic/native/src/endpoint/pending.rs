@@ -29,7 +29,7 @@ const DATAGRAM_OVERHEAD: usize = 64;
 pub struct Pending {
     /// It counts among those that carry none.
     counted: bool,
-    /// When it must carry one.
+    /// Time by which it must carry one.
     deadline: Option<Instant>,
     allowed: Duration,
     /// When it is closed if it carries no session and no request by then.
@@ -286,7 +286,7 @@ impl Endpoint {
         self.with_share(source, |share| share.pending -= 1);
     }
 
-    /// When a connection is given up if it carries no session by then. Once it carries one that JavaScript decides about,
+    /// Time at which a connection is closed if it carries no session by then. Once it carries one that JavaScript decides about,
     /// that is JavaScript's to do.
     pub(super) fn pending_deadline(&self, index: usize) -> Option<Instant> {
         let connection = self.connections.get(index)?.as_ref()?;

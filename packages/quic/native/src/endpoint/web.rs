@@ -287,7 +287,7 @@ impl Endpoint {
         self.release_internal(handle);
     }
 
-    /// From here on a stream is the application's, and goes the way of every other.
+    /// Hands a stream over to the application: it goes the way of every other.
     fn adopt_stream(&mut self, index: usize, id: qp::StreamId, session: Handle) {
         if let Some(handle) = self.by_id(index, id)
             && let Some(stream) = self.streams.get_mut(handle)

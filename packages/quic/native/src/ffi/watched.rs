@@ -26,7 +26,7 @@ impl Watched {
         })
     }
 
-    /// To wait with.
+    /// The poller to wait with.
     pub fn poller(&self) -> &Poller {
         &self.poller
     }

@@ -46,7 +46,7 @@ pub enum Action {
         bytes: Vec<u8>,
         end: bool,
     },
-    /// On the control stream, which is the driver's to open.
+    /// Bytes to send on the control stream, which is the driver's to open.
     Control(Vec<u8>),
     /// RESET_STREAM where this side sends, STOP_SENDING where it receives; nothing more is said of the stream.
     Abandon {
@@ -58,7 +58,7 @@ pub enum Action {
         stream: u64,
         code: u64,
     },
-    /// From here on the stream's bytes are the session's.
+    /// Gives the stream's further bytes to the session.
     Adopt {
         stream: u64,
         session: u64,

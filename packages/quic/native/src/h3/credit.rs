@@ -26,7 +26,7 @@ pub const GRANTED: Credit = Credit {
     streams: [MOST_STREAMS; 2],
 };
 
-/// From here on a limit is none: 9 petabytes.
+/// Least value that counts as no limit: 9 petabytes.
 const ENOUGH: u64 = 1 << 53;
 
 impl Credit {

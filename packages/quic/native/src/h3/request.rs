@@ -23,7 +23,7 @@ pub enum Verdict {
     Plain(PlainRequest),
     /// A whole response.
     Answer(Vec<u8>),
-    /// To be reset with this code.
+    /// The request is malformed: its stream is reset with this code.
     Malformed(u64),
 }
 

@@ -34,7 +34,7 @@ pub struct Client {
     pub valid_until: ValidUntil,
 }
 
-/// From `encodeClientTls` in `src/tls-options.ts`: ALPN wire, kind of trust, trust, PEM chain, PEM key.
+/// Reads the configuration as written by `encodeClientTls` in `src/tls-options.ts`: ALPN wire, kind of trust, trust, PEM chain, PEM key.
 pub fn client(wire: &[u8], early_data: bool) -> Result<Client, Failure> {
     let mut fields = Fields::new(wire);
     let alpn = parse_alpn(fields.take());

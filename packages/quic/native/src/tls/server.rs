@@ -30,7 +30,7 @@ pub struct Server {
     pub early_data: bool,
 }
 
-/// From `encodeServerTls` in `src/tls-options.ts`: ALPN wire, flags, authorities of client certificates, ticket keys, and
+/// Reads the configuration as written by `encodeServerTls` in `src/tls-options.ts`: ALPN wire, flags, authorities of client certificates, ticket keys, and
 /// for each certificate its names (one a line), PEM chain and PEM key.
 pub fn server(wire: &[u8]) -> Result<Server, Failure> {
     let mut fields = Fields::new(wire);

@@ -170,7 +170,7 @@ impl Idle {
 }
 
 impl Poll {
-    /// From here on it reports these events.
+    /// Begins to report these events.
     pub fn watch(&self, events: c_int) {
         // SAFETY: an open poll handle; starting again replaces the events.
         unsafe { (self.handle.uv.poll_start)(self.handle.raw, events, self.callback) };
