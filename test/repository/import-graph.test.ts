@@ -5,9 +5,9 @@ import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 
 const packages = fileURLToPath(new URL("../../packages", import.meta.url));
-const IMPORT = /^\s*(?:import|export)\b[^;"'`]*?\bfrom\s*"([^"]+)"|^\s*import\s*"([^"]+)"/gm;
+const IMPORT = /^\s*(?:import|export)\b[^;"'`]*?\bfrom\s*"([^"]+)"|^\s*import\s*"([^"]+)"|\bimport\("([^"]+)"\)/gm;
 
-/** What each module imports at its start, by paths below `packages`. */
+/** The modules that each module imports, at its start or later, by paths below `packages`. */
 function importGraph(): Map<string, readonly string[]> {
   const entries = new Map<string, string>();
   const graph = new Map<string, readonly string[]>();
@@ -30,8 +30,8 @@ function importGraph(): Map<string, readonly string[]> {
       ["ts", "tsx"].some((ending) => existsSync(join(packages, folder, "src", name.replace(/js$/, ending))));
     for (const file of files.filter((name) => name.endsWith(".js") && hasSource(name))) {
       const path = posix.join(folder, "dist", file.replaceAll("\\", "/"));
-      const found = [...readFileSync(join(packages, path), "utf8").matchAll(IMPORT)].map(([, from, alone]) => {
-        const specifier = from ?? alone ?? "";
+      const found = [...readFileSync(join(packages, path), "utf8").matchAll(IMPORT)].map(([, from, alone, later]) => {
+        const specifier = from ?? alone ?? later ?? "";
         return specifier.startsWith(".") ? posix.join(posix.dirname(path), specifier) : entries.get(specifier);
       });
       graph.set(

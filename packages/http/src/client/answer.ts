@@ -13,8 +13,8 @@ export async function requireAnswer(call: HttpCall, response: Response, stream: 
   if (status !== 200 || type.trim() !== contentType({ codec: call.client.codec.name, stream })) {
     throw await failureLater(call, response, stream);
   }
-  const metadata = attempt(call, () => readHeaders(headers));
-  call.heard(metadata, stream ? undefined : attempt(call, () => readHeaders(headers, TRAILER_PREFIX)));
+  const metadata = call.read(() => readHeaders(headers));
+  call.heard(metadata, stream ? undefined : call.read(() => readHeaders(headers, TRAILER_PREFIX)));
 }
 
 /** A page has the code that reads errors when there is one. */
@@ -26,14 +26,5 @@ async function failureLater(call: HttpCall, response: Response, stream: boolean)
     if (error instanceof RpcError) return error;
     const text = `${call.client.peer} answered with HTTP status ${response.status}, and what it says could not be read`;
     return new RpcError("unknown", text, { cause: error });
-  }
-}
-
-/** Runs what reads a part of the answer. */
-export function attempt<T>(call: HttpCall, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw call.unreadable(error);
   }
 }

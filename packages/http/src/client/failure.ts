@@ -7,7 +7,6 @@ import { type ConnectDetail, withConnectDetails } from "../protocol/connect-deta
 import { type ErrorDetail, parseJson, readErrorJson, type ReceivedError } from "../protocol/error-json.js";
 import { readHeaders, REFUSED_HEADER, TRAILER_PREFIX } from "../protocol/headers.js";
 import { readPackedDetail } from "../protocol/packed-detail.js";
-import { attempt } from "./answer.js";
 import type { HttpCall } from "./http-call.js";
 
 const OTHER_SERVER =
@@ -36,9 +35,9 @@ async function failed(call: HttpCall, response: Response): Promise<RpcError> {
   if (received === undefined || (received.code === undefined && received.message === undefined)) {
     return notOurs(call, response, fallback);
   }
-  const trailers = attempt(call, () => readHeaders(headers, TRAILER_PREFIX));
+  const trailers = call.read(() => readHeaders(headers, TRAILER_PREFIX));
   call.heard(
-    attempt(call, () => readHeaders(headers)),
+    call.read(() => readHeaders(headers)),
     trailers,
   );
   return errorOf(call, received, fallback, trailers, headers.has(REFUSED_HEADER));

@@ -135,6 +135,15 @@ export class HttpCall {
     if (trailers !== undefined && onTrailers !== undefined) guarded(onTrailers)(trailers);
   }
 
+  /** Runs `part`, which reads a part of the answer. Throws `RpcError` where that cannot be read. */
+  read<T>(part: () => T): T {
+    try {
+      return part();
+    } catch (error) {
+      throw this.unreadable(error);
+    }
+  }
+
   /** Returns the error of an answer that cannot be read: its sender is to blame, whatever the reader of its parts calls it. */
   unreadable(error: unknown): RpcError {
     const { code, message, details } = RpcError.from(error, "internal");

@@ -3,7 +3,6 @@ import { callFailureOf, fullName } from "@quicrpc/core/transport";
 import { readEndOfStream } from "../protocol/end-of-stream.js";
 import { type Envelope, EnvelopeReader, FLAG_COMPRESSED, FLAG_END } from "../protocol/envelope.js";
 import { readHeaders, requireSmall } from "../protocol/headers.js";
-import { attempt } from "./answer.js";
 import { errorOf } from "./failure.js";
 import type { HttpCall } from "./http-call.js";
 
@@ -80,7 +79,7 @@ export class ReceivedItems implements AsyncIterableIterator<unknown, undefined> 
   private async read(): Promise<Next> {
     this.reader ??= await this.open();
     for (;;) {
-      const envelope = attempt(this.call, () => this.envelopes.next());
+      const envelope = this.call.read(() => this.envelopes.next());
       if (envelope !== undefined) return this.take(envelope, this.reader);
       const { done, value } = await this.reader.read().catch((error: unknown) => {
         throw brokenOff(this.call, error instanceof Error ? error.message : String(error), error);
@@ -101,7 +100,7 @@ export class ReceivedItems implements AsyncIterableIterator<unknown, undefined> 
     const { client, method } = this.call;
     const bytes = await this.expanded(envelope);
     if ((envelope.flags & FLAG_END) !== 0) return this.end(bytes, reader);
-    const value = attempt(this.call, () => client.codec.of(method.output)?.decode(bytes, 0, bytes.length));
+    const value = this.call.read(() => client.codec.of(method.output)?.decode(bytes, 0, bytes.length));
     return { done: false, value };
   }
 
@@ -121,8 +120,8 @@ export class ReceivedItems implements AsyncIterableIterator<unknown, undefined> 
 
   private end(bytes: Uint8Array, reader: Reader): Next {
     const { call } = this;
-    const { error, trailers, refused } = attempt(call, () => readEndOfStream(bytes));
-    attempt(call, () => requireSmall(trailers, call.client.limits.maxMetadataBytes));
+    const { error, trailers, refused } = call.read(() => readEndOfStream(bytes));
+    call.read(() => requireSmall(trailers, call.client.limits.maxMetadataBytes));
     this.trailers = trailers;
     this.isOver = true;
     call.heard(undefined, trailers);

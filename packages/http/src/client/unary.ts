@@ -4,7 +4,7 @@ import { encodeMessage } from "../protocol/message.js";
 import { readBody } from "../protocol/body.js";
 import { contentType } from "../protocol/content-type.js";
 import type { GetQuery } from "../protocol/get-query.js";
-import { attempt, requireAnswer } from "./answer.js";
+import { requireAnswer } from "./answer.js";
 import type { HttpCall } from "./http-call.js";
 
 /** Characters of a URL's query beyond which a call is a POST request all the same: servers and proxies take no more than some 8 KiB of a URL. */
@@ -51,7 +51,7 @@ async function exchange(
   const body = await readBody(response.body, limits.maxFrameBytes).catch((error: unknown) => {
     throw call.unreadable(error);
   });
-  return attempt(call, () => {
+  return call.read(() => {
     if (!UNDONE.test(encoding)) throw new Error(`it is compressed by ${JSON.stringify(encoding)}, which is not known`);
     const output = codecs === undefined ? codec.of(method.output) : codecs.output;
     return output?.decode(body, 0, body.length);
