@@ -3,36 +3,11 @@ import { declaredError } from "../contract/method-errors.js";
 import { type RpcError, untracedError } from "../errors.js";
 import type { Channel } from "../transport/channel.js";
 import { noteEndOfSession } from "../transport/close-codes.js";
-import { expand } from "../transport/compression.js";
-import { type Fault, packDetails, readFault, type ReceivedFault } from "../wire/fault.js";
+import { expand } from "../transport/expand.js";
+import { readFault, type ReceivedFault } from "../wire/fault.js";
 import type { Frame } from "../wire/frame.js";
-import type { HeadFields } from "../wire/head.js";
 import { decodeMetadata } from "../wire/metadata.js";
-import { unpack } from "../msgpack/message.js";
-import { FrameWriter } from "../wire/writer.js";
-
-/**
- * Converts an error into the fault that is sent. Its name is sent only where the method declares it; details that do not fit
- * the declaration go to `onMisfit`, and are sent without the name.
- */
-export function faultOf(
-  error: RpcError,
-  method: AnyMethod | undefined,
-  head: HeadFields | undefined,
-  onMisfit: (error: unknown) => void,
-): Fault {
-  const { code, message, reason } = error;
-  const declared = method === undefined || reason === undefined ? undefined : declaredError(method, reason);
-  if (declared === undefined) return { code, message, head, details: packDetails(error.details) };
-  try {
-    const out = new FrameWriter(256);
-    declared.details?.encode(error.details, out);
-    return { code, message, head: { ...head, reason }, details: out.position === 0 ? undefined : out.written() };
-  } catch (misfit) {
-    onMisfit(new Error(`the details of ${reason} do not fit their schema: ${String(misfit)}`, { cause: misfit }));
-    return { code, message, head, details: packDetails(error.details) };
-  }
-}
+import { unpack } from "../msgpack/unpack.js";
 
 /** Reads an error frame that came on `channel`. */
 export function receiveFault({ compression }: Channel, frame: Frame, maxMetadataBytes: number): ReceivedFault {

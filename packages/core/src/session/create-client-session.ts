@@ -4,7 +4,7 @@ import type { MetadataInit } from "../metadata.js";
 import type { Awaitable } from "../server/router.js";
 import type { Prover } from "../transport/prover.js";
 import type { TransportSession } from "../transport/session.js";
-import { clientSideOf, greetingOf, plainSettings } from "./carrier-settings.js";
+import { clientSideOf, greetingOf, plainSettings } from "./plain-settings.js";
 import { LaneSession } from "./lane-session.js";
 import { takePeerStreams } from "./peer-streams.js";
 import type { Session } from "./session.js";

@@ -1,6 +1,6 @@
 import { completeLimits } from "../limits.js";
 import type { DirectStream, WebTransportSession } from "../transport/session.js";
-import { plainSettings } from "./carrier-settings.js";
+import { plainSettings } from "./plain-settings.js";
 import type { ClientSessionOptions } from "./create-client-session.js";
 import type { PeerStreamsHost } from "./peer-streams.js";
 import type { ClientSession } from "./session.js";

@@ -1,5 +1,5 @@
 import { rejectionAtCaller } from "../../callers-line.js";
-import type { Position } from "../../contract/cursor.js";
+import type { Position } from "../../contract/position.js";
 import { Fifo } from "../../fifo.js";
 import { Metadata } from "../../metadata.js";
 import type { ItemIterator } from "../../platform-types.js";
