@@ -1,4 +1,5 @@
 import { completeLimits } from "../limits.js";
+import { explainFault } from "../call/explain-fault.js";
 import { errorHook } from "../server/error-hook.js";
 import { Serving } from "../server/serving.js";
 import { foreignStreams } from "../transport/foreign-stream.js";
@@ -28,6 +29,7 @@ export function createSession<Context = unknown, Transport extends TransportSess
     settings,
     via,
     peerStreams: takePeerStreams,
+    explain: explainFault,
     peer,
     clientSide: clientSideOf(options, limits),
     serverRenewal: options.renewal && ((host) => new ServerRenewal(host, options.renewal as RenewalOptions<unknown>)),
