@@ -6,4 +6,4 @@ async function main(): Promise<void> {
   console.log(await arith.multiply({ a: 6, b: 7 }));
 }
 
-void main();
+export const done: Promise<void> = main();

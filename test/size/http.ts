@@ -6,4 +6,4 @@ async function main(): Promise<void> {
   console.log(await greeter.greet({ name: "Ada" }));
 }
 
-void main();
+export const done: Promise<void> = main();
