@@ -20,10 +20,7 @@ const ROLES = [
     /call\/items\/(?!lane-flow)|client\/late-/,
   ],
   ["heads and metadata", /wire\/(head|metadata|request)|core\/dist\/metadata/],
-  [
-    "MessagePack: the readers and writers that compiled codecs call",
-    /msgpack\/|codec\//,
-  ],
+  ["MessagePack: the readers and writers that compiled codecs call", /msgpack\/|codec\//],
   ["limits, and the budget of memory", /limits\.js|memory-budget|messages\/payload/],
   [
     "lanes: calls that share one, their frames gathered in one write, greetings, pings, drains, what the peer opens, renewed credentials",

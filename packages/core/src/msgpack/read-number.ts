@@ -1,6 +1,5 @@
 import { misfit } from "./misfit.js";
-import type { Reader } from "./reader.js";
-import { NUMBER_SIZES } from "./reader.js";
+import { NUMBER_SIZES, type Reader } from "./reader.js";
 
 /** A safe integer, in any of the forms of a number. */
 export function readInt(r: Reader, p: number): number {

@@ -1,6 +1,5 @@
 import { misfit } from "./misfit.js";
-import type { Reader } from "./reader.js";
-import { readLength } from "./reader.js";
+import { type Reader, readLength } from "./reader.js";
 
 export function readNil(r: Reader, p: number): null {
   r.position = p + 1;

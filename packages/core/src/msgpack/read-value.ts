@@ -1,8 +1,7 @@
 import { MAX_DEPTH } from "../limits.js";
 import { misfit } from "./misfit.js";
 import { WireMap, safeNumber, tooDeep, withEntry } from "./value.js";
-import type { Reader } from "./reader.js";
-import { isArray, isMap, readArrayHeader, readMapHeader, readString } from "./reader.js";
+import { isArray, isMap, readArrayHeader, type Reader, readMapHeader, readString } from "./reader.js";
 import { readBigInt, readBytes, readDate } from "./read-scalars.js";
 import { readAnyNumber } from "./read-number.js";
 

@@ -19,6 +19,7 @@ export function writeCount(b: Uint8Array, p: number, count: number, first: numbe
   return writeUint32(b, p + 1, count);
 }
 
+/** A number in 4 bytes, big-endian. */
 export function writeUint32(b: Uint8Array, p: number, value: number): number {
   b[p] = value >>> 24;
   b[p + 1] = value >> 16;

@@ -5,10 +5,9 @@ import { readDeparture } from "../wire/departure.js";
 import { FLAG_COMPRESSED, type Frame } from "../wire/frame.js";
 import * as FrameType from "../wire/frame-type.js";
 import * as GoawayStage from "../wire/goaway-stage.js";
-import type { Head } from "../wire/head.js";
+import { type Head, readOptionalHead } from "../wire/head.js";
 import { decodeMetadata } from "../wire/metadata.js";
 import { readRequest } from "../wire/request.js";
-import { readOptionalHead } from "../wire/head.js";
 import { readGoaway } from "../wire/session-frames.js";
 import { readClose } from "../wire/close-frame.js";
 

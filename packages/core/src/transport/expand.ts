@@ -12,6 +12,7 @@ export function expand(
   return compression.expand(bytes, start, end);
 }
 
+/** Makes the error of a message that is compressed as this side cannot read. Throws `ProtocolError` for one of no bytes. */
 export function unknownCompression(bytes: Uint8Array, start: number, end: number): RpcError {
   if (start >= end) throw new ProtocolError("a compressed message of no bytes");
   const number = bytes[start] as number;

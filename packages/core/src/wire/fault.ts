@@ -1,8 +1,7 @@
 import { type Code, codeFromNumber, RpcError } from "../errors.js";
 import { Cursor } from "./cursor.js";
 import { FLAG_COMPRESSED, type Frame } from "./frame.js";
-import type { Head } from "./head.js";
-import { readOptionalHead } from "./head.js";
+import { type Head, readOptionalHead } from "./head.js";
 
 /** An error as it arrived. */
 export interface ReceivedFault {

@@ -2,7 +2,8 @@ import type { Cursor } from "./cursor.js";
 import type { Frame } from "./frame.js";
 import { type RawMetadata, checkMetadata } from "./metadata.js";
 import { ByteWriter } from "./writer.js";
-import { Field, type RawGreeting, fieldsOf, writeField } from "./hello.js";
+import { Field, fieldsOf, type RawGreeting } from "./hello.js";
+import { writeField } from "./head.js";
 
 /** Greeting of a client, as it was read. */
 export interface ReadGreeting extends Omit<RawGreeting, "fields" | "renews"> {

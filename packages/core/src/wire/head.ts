@@ -96,7 +96,8 @@ export function writeHead(out: ByteWriter, head: HeadFields): void {
   writeVarint(out.buffer, start, length);
 }
 
-function writeField(out: ByteWriter, key: number, value: Uint8Array): void {
+/** Appends a field with a key below 64: key (varint), length (varint), value. */
+export function writeField(out: ByteWriter, key: number, value: Uint8Array): void {
   out.byte(key);
   out.varint(value.length);
   out.bytes(value);

@@ -1,10 +1,10 @@
 import { ProtocolError } from "../errors.js";
 import { Cursor } from "./cursor.js";
 import { type Frame, PROTOCOL_VERSION } from "./frame.js";
+import { writeField } from "./head.js";
 import type { RawMetadata } from "./metadata.js";
 import { encodeText } from "./text.js";
-import type { ByteWriter } from "./writer.js";
-import { type FrameWriter } from "./writer.js";
+import type { FrameWriter } from "./writer.js";
 import * as FrameType from "./frame-type.js";
 
 /** First frame of each side on a lane: version (varint), then fields as in a head. */
@@ -32,6 +32,7 @@ export interface RawGreeting {
   readonly fields?: Uint8Array | undefined;
 }
 
+/** Keys of the fields of a hello, and of credentials that are renewed. */
 export const Field = {
   /** numbers (1 byte each) */
   Compressions: 0x1,
@@ -66,13 +67,6 @@ export function writeGreeting(out: FrameWriter, { credentials, metadata, fields 
   if (fields !== undefined) out.bytes(fields);
 }
 
-/** Appends a field with a key below 64: key (varint), length (varint), value. */
-export function writeField(out: ByteWriter, key: number, value: Uint8Array): void {
-  out.byte(key);
-  out.varint(value.length);
-  out.bytes(value);
-}
-
 /** Reads a hello; throws `ProtocolError` where it is none, or one that this side does not understand. */
 export function readHello(frame: Frame): Hello {
   const cursor = fieldsOf(frame);
@@ -92,6 +86,7 @@ export function readHello(frame: Frame): Hello {
   return { codec, compressions, renews, proves };
 }
 
+/** The fields of a hello. Throws `ProtocolError` where the frame is none, or of another version. */
 export function fieldsOf(frame: Frame): Cursor {
   if (frame.type !== FrameType.Hello) throw new ProtocolError("a lane begins with hello");
   const cursor = new Cursor(frame.bytes, frame.start, frame.end);

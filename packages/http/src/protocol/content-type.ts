@@ -5,10 +5,12 @@ export interface ContentType {
   readonly stream: boolean;
 }
 
-export const PREFIX = "application/";
+/** What every content type of the protocol begins with. */
+export const CONTENT_TYPE_PREFIX = "application/";
+/** What follows in those of streams, before the codec. */
 export const STREAM_PREFIX = "connect+";
 
 /** Returns the content type of a body: `application/json`, or of a stream `application/connect+json`. */
 export function contentType({ codec, stream }: ContentType): string {
-  return `${PREFIX}${stream ? STREAM_PREFIX : ""}${codec}`;
+  return `${CONTENT_TYPE_PREFIX}${stream ? STREAM_PREFIX : ""}${codec}`;
 }

@@ -32,7 +32,7 @@ export function readHeaders(headers: Headers, prefix: "" | typeof TRAILER_PREFIX
   for (const [name, value] of headers) {
     if (name.startsWith(TRAILER_PREFIX) !== (prefix !== "")) continue;
     const key = name.slice(prefix.length);
-    if (!OWN.test(key) && keyProblem(key) === undefined) append(metadata, key, value);
+    if (!OWN.test(key) && keyProblem(key) === undefined) appendText(metadata, key, value);
   }
   return metadata;
 }
@@ -48,7 +48,8 @@ export function requireSmall(metadata: Metadata, maxBytes: number): void {
   );
 }
 
-export function append(metadata: Metadata, key: string, value: string): void {
+/** Adds a value as it came: of a binary key base64, or several with commas between. Throws `RpcError` `invalid_argument` for what is not base64. */
+export function appendText(metadata: Metadata, key: string, value: string): void {
   if (!isBinaryKey(key)) {
     metadata.append(key, value);
     return;
@@ -61,6 +62,7 @@ export function append(metadata: Metadata, key: string, value: string): void {
   }
 }
 
+/** Returns `key`. Throws `RpcError` `invalid_argument` where it is a header of HTTP or of the protocol. */
 export function requireKey(key: string): string {
   if (!OWN.test(key) && !key.startsWith(TRAILER_PREFIX)) return key;
   const hint = "name it differently: x-… , for example";
@@ -69,6 +71,7 @@ export function requireKey(key: string): string {
   });
 }
 
+/** A value as a header has it: bytes as base64. Throws `RpcError` `invalid_argument` for text that a header cannot carry. */
 export function textOf(key: string, value: string | Uint8Array): string {
   if (typeof value !== "string") return unpadded(value);
   if (VALUE.test(value)) return value;

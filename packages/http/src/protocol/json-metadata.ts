@@ -1,6 +1,6 @@
 import { Metadata } from "@quicrpc/core";
 import { keyProblem } from "@quicrpc/core/transport";
-import { OWN, append, requireKey, textOf } from "./headers.js";
+import { OWN, appendText, requireKey, textOf } from "./headers.js";
 
 /** Returns metadata as the message at the end of a stream has it: a list of texts for each key. */
 export function metadataToJson(metadata: Metadata): Record<string, string[]> {
@@ -20,7 +20,7 @@ export function metadataFromJson(json: unknown): Metadata {
   for (const [name, values] of Object.entries(json)) {
     const key = name.toLowerCase();
     if (OWN.test(key) || keyProblem(key) !== undefined || !Array.isArray(values)) continue;
-    for (const value of values as unknown[]) if (typeof value === "string") append(metadata, key, value);
+    for (const value of values as unknown[]) if (typeof value === "string") appendText(metadata, key, value);
   }
   return metadata;
 }
