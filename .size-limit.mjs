@@ -1,125 +1,103 @@
 import { readFileSync } from "node:fs";
+import { bundlePage, modulesOf, writeChunks } from "./scripts/pages.mjs";
 
-/** Modules that no client of a page needs. */
-const UNWANTED = /node_modules\/(zod|msgpackr)\/|core\/dist\/(server\/|interceptors\/|balance\/|call\/messages\/json)/;
+/** Modules that no client of a page needs at first. */
+const UNWANTED =
+  /node_modules\/(zod|msgpackr)\/|core\/dist\/(server\/|interceptors\/|balance\/|call\/(messages\/json|explain)|session\/(client-renewal|carrier-settings)|transport\/(web-socket|byte-stream|compression)\.js)/;
 
-/** Modules that explain why a message does not fit. */
-const EXPLANATIONS = /core\/dist\/codec\/(?!bare|compiled|halves|index|shape)/;
+/** Modules that explain why a message does not fit, and that read or write any value. */
+const EXPLANATIONS = /core\/dist\/(codec\/(?!bare|compiled|halves|index|shape)|msgpack\/(read|write)-value)/;
 
 /** Members that minifiers do not shorten: `#` they do. */
 const LONG_MEMBER = /^ {2}private (?!constructor)/m;
 /** Objects of each call, item and frame: V8 makes those with `#` members slower, and their methods too. */
-const HOT = /core\/dist\/(client\/|call\/(outgoing-stream|items\/|lanes\/)|transport\/channel|wire\/)/;
+const HOT = /core\/dist\/(client\/|call\/(outgoing-stream|items\/|lanes\/)|transport\/(channel|gathering)|wire\/)/;
 
 const hasLongMembers = (path) => {
   const source = path.replace("/dist/", "/src/").replace(/\.js$/, ".ts");
   return /\b(core|browser)\/dist\//.test(path) && !HOT.test(path) && LONG_MEMBER.test(readFileSync(source, "utf8"));
 };
 
-/** Fails a bundle that contains what it should not. */
-const without = (...patterns) => ({
-  name: "unwanted",
-  setup({ onEnd }) {
-    onEnd(({ metafile }) => {
-      const inputs = Object.values(metafile?.outputs ?? {}).flatMap((output) => Object.entries(output.inputs));
-      const used = inputs.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([path]) => path);
-      const found = used.filter((path) => patterns.some((pattern) => pattern.test(path)));
-      const long = used.filter(hasLongMembers);
-      return {
-        errors: [
-          ...found.map((path) => ({ text: `the bundle contains ${path}` })),
-          ...long.map((path) => ({ text: `the bundle contains ${path}, whose private members do not begin with #` })),
-        ],
-      };
-    });
-  },
-});
+/** What is wrong with the modules that a page loads at first. */
+function objections(modules, unwanted) {
+  const found = modules.filter((path) => unwanted.some((pattern) => pattern.test(path)));
+  const long = modules.filter(hasLongMembers);
+  return [
+    ...found.map((path) => `the bundle contains ${path}`),
+    ...long.map((path) => `the bundle contains ${path}, whose private members do not begin with #`),
+  ];
+}
 
-/** Leaves out what a page loads when it needs it. */
-const loadedLater = {
-  name: "loaded later",
-  setup({ onResolve }) {
-    onResolve({ filter: /^\./ }, ({ kind, path }) =>
-      kind === "dynamic-import" ? { path, external: true } : undefined,
-    );
-  },
-};
-
-const page = (config) => ({ ...config, format: "esm", target: "es2023", splitting: true });
-const leanPage = (config) => ({ ...page(config), plugins: [loadedLater, without(UNWANTED)] });
-/** The service as `quicrpc gen --no-explain` writes it. */
-const barePage = (config) => ({ ...page(config), plugins: [loadedLater, without(UNWANTED, EXPLANATIONS)] });
-
-/** Pages as esbuild bundles them, minified and compressed by gzip. `npm run size:docs` writes what they come to. */
-export default [
+/**
+ * What pages load at first, unless they say `all`. `bare` has a client as `quicrpc gen --no-explain` writes it. `npm run size:docs` writes what
+ * they come to.
+ */
+const pages = [
   {
+    page: "web-transport",
     name: "`connectWebTransport`: no fallback, nothing is served, MessagePack alone",
-    path: "test/size/web-transport.ts",
-    modifyEsbuildConfig: leanPage,
-    gzip: true,
-    limit: "34.45 kB",
+    limit: "33.3 kB",
   },
   {
+    page: "fallback",
     name: "`connect`: the same, and how it falls back; the fallback itself, serving and other codecs are loaded when they are needed",
-    path: "test/size/fallback.ts",
-    modifyEsbuildConfig: leanPage,
-    gzip: true,
-    limit: "37.05 kB",
+    limit: "36.25 kB",
   },
   {
+    page: "fallback",
     name: "`connect` with all that it loads later",
-    path: "test/size/fallback.ts",
-    modifyEsbuildConfig: page,
-    gzip: true,
-    limit: "64.5 kB",
+    limit: "59.4 kB",
+    all: true,
   },
   {
+    page: "fallback-bare",
     name: "`connect` with a client by `quicrpc gen --no-explain`",
-    path: "test/size/fallback-bare.ts",
-    modifyEsbuildConfig: barePage,
-    gzip: true,
     limit: "33.25 kB",
+    bare: true,
   },
   {
+    page: "one-session",
     name: "`createClientSession(new WebTransport(url))` of `@quicrpc/core`: one session, which does not heal",
-    path: "test/size/one-session.ts",
-    modifyEsbuildConfig: leanPage,
-    gzip: true,
-    limit: "28.95 kB",
+    limit: "28 kB",
   },
   {
+    page: "web-transport-bare",
     name: "`connectWebTransport` with a client by `quicrpc gen --no-explain`",
-    path: "test/size/web-transport-bare.ts",
-    modifyEsbuildConfig: barePage,
-    gzip: true,
-    limit: "30.65 kB",
+    limit: "29.25 kB",
+    bare: true,
   },
   {
+    page: "one-session-bare",
     name: "`createClientSession` with a client by `quicrpc gen --no-explain`",
-    path: "test/size/one-session-bare.ts",
-    modifyEsbuildConfig: barePage,
-    gzip: true,
-    limit: "25.25 kB",
+    limit: "23.85 kB",
+    bare: true,
   },
   {
+    page: "streams-bare",
     name: "`createStreamSession(new WebTransport(url))` of `@quicrpc/core`, and `--no-explain`: a stream for each call",
-    path: "test/size/streams-bare.ts",
-    modifyEsbuildConfig: barePage,
-    gzip: true,
-    limit: "20.1 kB",
+    limit: "18.9 kB",
+    bare: true,
   },
   {
+    page: "streams-unary",
     name: "the same with a service of one unary method",
-    path: "test/size/streams-unary.ts",
-    modifyEsbuildConfig: barePage,
-    gzip: true,
-    limit: "17.4 kB",
+    limit: "16.2 kB",
+    bare: true,
   },
   {
+    page: "http",
     name: "`httpTransport().caller(url)` of `@quicrpc/http`, with a service of one unary method by `quicrpc gen --target http-client --no-explain`",
-    path: "test/size/http.ts",
-    modifyEsbuildConfig: barePage,
-    gzip: true,
-    limit: "9 kB",
+    limit: "10.8 kB",
+    bare: true,
   },
 ];
+
+export default await Promise.all(
+  pages.map(async ({ page, name, limit, bare = false, all = false }) => {
+    const { initial, later } = await bundlePage(`test/size/${page}.ts`);
+    const wrong = objections(modulesOf(initial), bare ? [UNWANTED, EXPLANATIONS] : [UNWANTED]);
+    if (wrong.length > 0) throw new Error(`${page}: ${wrong.join("; ")}`);
+    const path = await writeChunks(all ? `${page}-all` : page, all ? [...initial, ...later] : initial);
+    return { name, path, limit, gzip: true };
+  }),
+);

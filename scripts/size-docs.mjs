@@ -1,9 +1,8 @@
 // Writes the tables of docs/browsers.md: what the pages of .size-limit.mjs come to, and what two of them are made of.
 import { SourceMap } from "node:module";
 import { gzipSync } from "node:zlib";
-import { build } from "esbuild";
-import pages from "../.size-limit.mjs";
 import { table, writePlaces } from "./docs.mjs";
+import { bundlePage } from "./pages.mjs";
 import { npm, run } from "./setup.mjs";
 
 const DOCS = "docs/browsers.md";
@@ -13,29 +12,26 @@ const ROLES = [
   ["schemas that differ between the peers are noticed, and both sides notified", /schema-handshake|misfit-notice/],
   [
     "errors: codes, the caller's line, method, peer, cause and hint; what a reset, a close or a lost session means for a call",
-    /core\/dist\/(errors|callers-line|guarded|transport-error)|\/fault\.js|close-codes|reset-code|client\/failure/,
+    /core\/dist\/(errors|callers-line|late-expl|guarded|transport-error)|\/fault\.js|explain|close-codes|reset-code|client\/failure/,
   ],
   ["deadlines on one timer, signals, parents", /call\/(expiries|watch|abort|at-most|options)\.js/],
   [
     "items as WHATWG streams and iterators, with back pressure, and those of a call that a connection makes later",
-    /call\/items\/(?!lane-flow)|late-call/,
+    /call\/items\/(?!lane-flow)|client\/late-/,
   ],
   ["heads and metadata", /wire\/(head|metadata|request)|core\/dist\/metadata/],
-  [
-    "MessagePack: the readers and writers that compiled codecs call, and any value, which details of errors are",
-    /msgpack\/|codec\//,
-  ],
+  ["MessagePack: the readers and writers that compiled codecs call", /msgpack\/|codec\//],
   ["limits, and the budget of memory", /limits\.js|memory-budget|messages\/payload/],
   [
-    "lanes: calls that share one, greetings, pings, drains, what the peer opens, renewed credentials",
-    /call\/lanes|lane-|session\/(create-client|pings|peer-streams|late-renewal|credentials)|wire\/(hello|departure|session-frames)|stream-sorter|joined/,
+    "lanes: calls that share one, their frames gathered in one write, greetings, pings, drains, what the peer opens, renewed credentials",
+    /call\/lanes|lane-|session\/(create-client|pings|peer-streams|late-renewal|credentials)|wire\/(hello|departure|session-frames|sent-fault)|stream-sorter|joined|gathering/,
   ],
   [
     "frames of any size that arrive in pieces, in buffers that are used again, each within its limit",
     /wire\/|core\/dist\/fifo/,
   ],
   [
-    "a transport: frames gathered in one write, bytes that wait to be sent, the browser's streams, and its limit of streams, at which calls wait",
+    "a transport: bytes that wait to be sent, the browser's streams, its limit of streams, at which calls wait, and of resets, which are paced",
     /core\/dist\/transport\//,
   ],
   [
@@ -57,28 +53,30 @@ const { code, output } = await run(args, { ...how, capture: true });
 if (code !== 0) throw new Error(output);
 const sizes = JSON.parse(output.slice(output.indexOf("[\n")));
 
-/** Compressed bytes of each role in a page: those that the page would lack without it, in proportion to all. */
-async function rolesOf(file) {
-  const page = pages.find(({ path }) => path.endsWith(file));
-  const options = { ...page.modifyEsbuildConfig({ entryPoints: [page.path] }), bundle: true, minify: true };
-  const { outputFiles } = await build({ ...options, outdir: "out", write: false, sourcemap: "external" });
-  const [map, { text }] = outputFiles.toSorted((one, other) => other.path.length - one.path.length);
-  const sources = new SourceMap(JSON.parse(map.text));
-  const rows = new Map(ROLES.map(([role]) => [role, Array.from(text, () => false)]));
-  let line = 0;
-  let column = 0;
-  for (const [at, character] of Array.from(text).entries()) {
-    const { originalSource = "" } = sources.findEntry(line, column);
-    if (originalSource !== "") rows.get(roleOf(originalSource))[at] = true;
-    [line, column] = character === "\n" ? [line + 1, 0] : [line, column + 1];
-  }
-  const whole = gzipSync(text).length;
-  const lacks = [...rows].map(([role, own]) => {
-    const rest = Array.from(text).filter((_, at) => !own[at]);
-    return [role, whole - gzipSync(rest.join("")).length];
+/** Compressed bytes of each role in what a page loads at first: those that the page would lack without it, in proportion to all. */
+async function rolesOf(page) {
+  const { initial } = await bundlePage(`test/size/${page}.ts`);
+  const sized = (texts) => texts.reduce((sum, text) => sum + gzipSync(text).length, 0);
+  const marked = initial.map(({ code, map }) => ({ characters: Array.from(code), roles: rolesIn(code, map) }));
+  const whole = sized(initial.map(({ code }) => code));
+  const lacks = ROLES.map(([role]) => {
+    const rest = marked.map(({ characters, roles }) => characters.filter((_, at) => roles[at] !== role).join(""));
+    return [role, whole - sized(rest)];
   });
   const sum = lacks.reduce((sum, [, bytes]) => sum + bytes, 0);
   return new Map(lacks.map(([role, bytes]) => [role, (bytes * whole) / sum]));
+}
+
+/** The role of each character of a chunk; undefined of those that the bundler wrote. */
+function rolesIn(code, map) {
+  const sources = new SourceMap(map);
+  let line = 0;
+  let column = 0;
+  return Array.from(code, (character) => {
+    const { originalSource = "" } = sources.findEntry(line, column);
+    [line, column] = character === "\n" ? [line + 1, 0] : [line, column + 1];
+    return originalSource === "" ? undefined : roleOf(originalSource);
+  });
 }
 
 function roleOf(source) {
@@ -88,8 +86,8 @@ function roleOf(source) {
   return found[0];
 }
 
-const healing = await rolesOf("/fallback-bare.ts");
-const smallest = await rolesOf("/streams-bare.ts");
+const healing = await rolesOf("fallback-bare");
+const smallest = await rolesOf("streams-bare");
 
 const kB = (bytes) => (bytes / 1000).toFixed(1);
 const tables = {

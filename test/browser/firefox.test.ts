@@ -193,7 +193,9 @@ describe.skipIf(firefoxPath === undefined)("connect in Firefox", () => {
       };
     }`);
     // The server has another service: that its answer is told shows that all of the client runs.
-    await expect(tab.evaluate(`import("/${name}.js")`)).rejects.toThrow("no service demo.v1.Arith is served here");
+    await expect(tab.evaluate(`import("/${name}.js").then(({ done }) => done)`)).rejects.toThrow(
+      "no service demo.v1.Arith is served here",
+    );
   });
 
   it("shows one's drawing to the other on the whiteboard", async () => {

@@ -1,6 +1,6 @@
 import { Metadata, RpcError } from "@quicrpc/core";
 import { gzip } from "../../packages/http/src/protocol/compression.js";
-import { readContentType } from "../../packages/http/src/protocol/content-type.js";
+import { readContentType } from "../../packages/http/src/protocol/read-content-type.js";
 import { readEndOfStream, writeEndOfStream } from "../../packages/http/src/protocol/end-of-stream.js";
 import { EnvelopeReader, writeEnvelope } from "../../packages/http/src/protocol/envelope.js";
 import { readGetQuery, writeGetQuery } from "../../packages/http/src/protocol/get-query.js";

@@ -4,7 +4,7 @@ import { requireModest } from "../../packages/core/src/call/messages/nesting.js"
 import { msgpackRecords } from "../../packages/core/src/call/messages/records-codec.js";
 import { msgpack } from "../../packages/core/src/call/messages/session-codecs.js";
 import { misfit } from "../../packages/core/src/msgpack/misfit.js";
-import { unpackExactly } from "../../packages/core/src/msgpack/message.js";
+import { unpackExactly } from "../../packages/core/src/msgpack/unpack.js";
 import { plain } from "../../packages/core/src/msgpack/value.js";
 import { ByteWriter } from "../../packages/core/src/wire/writer.js";
 import type { Target } from "./fuzz.js";

@@ -1,5 +1,9 @@
 import { createStreamSession } from "@quicrpc/core";
 import { createArithClient } from "./generated/bare/arith.js";
 
-const arith = createArithClient(createStreamSession(new WebTransport("https://example.org:4433/rpc")));
-console.log(await arith.multiply({ a: 6, b: 7 }));
+async function main(): Promise<void> {
+  const arith = createArithClient(createStreamSession(new WebTransport("https://example.org:4433/rpc")));
+  console.log(await arith.multiply({ a: 6, b: 7 }));
+}
+
+export const done: Promise<void> = main();

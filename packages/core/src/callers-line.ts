@@ -1,3 +1,5 @@
+import { whenExplained } from "./late-explanation.js";
+
 /** Frames that this library's own functions may take between a call and the line that made it. */
 const FRAMES_BETWEEN = 30;
 
@@ -20,6 +22,8 @@ export async function rejectionAtCaller(error: Error): Promise<never> {
   // By then the promise of the call follows this one.
   await turn;
   await turn;
+  const explanation = whenExplained(error);
+  if (explanation !== undefined) await explanation;
   const { stackTraceLimit: limit } = platform;
   if (platform.captureStackTrace === undefined || typeof limit !== "number" || limit === 0) throw error;
   try {

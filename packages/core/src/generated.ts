@@ -128,31 +128,21 @@ export { MAX_BIGINT_DIGITS } from "./msgpack/big-int.js";
 export { misfit } from "./msgpack/misfit.js";
 export {
   readArrayHeader,
-  readBigInt,
-  readBoolean,
-  readBytes,
-  readDate,
   type Reader,
-  readInt,
   readFieldsHeader,
   readMapHeader,
-  readNil,
-  readNumber,
   readString,
   skip,
 } from "./msgpack/reader.js";
+export { readBigInt, readBoolean, readBytes, readDate, readNil } from "./msgpack/read-scalars.js";
+export { readInt, readNumber } from "./msgpack/read-number.js";
 export { MAX_DEPTH } from "./limits.js";
 export { readUtf8, useTextPlatform, writeUtf8 } from "./msgpack/text.js";
 export {
   writeArrayHeader,
-  writeBigInt,
-  writeBoolean,
-  writeBytes,
-  writeDate,
-  writeInt,
   writeMapHeader,
-  writeNil,
-  writeNumber,
   writeString,
 } from "./msgpack/write.js";
+export { writeBigInt, writeBoolean, writeBytes, writeDate, writeNil } from "./msgpack/write-scalars.js";
+export { writeInt, writeNumber } from "./msgpack/write-number.js";
 export { nearest } from "./nearest.js";

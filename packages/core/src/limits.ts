@@ -1,3 +1,5 @@
+import { CALLER_LIMITS } from "./caller-limits.js";
+
 /** Every limit of a session, enforced before memory is spent on what exceeds it. */
 export interface Limits {
   /** Bytes of one frame: a message and its few bytes of framing. A call with a larger one fails with `resource_exhausted`. */
@@ -84,20 +86,9 @@ export const MAX_DEPTH = 100;
 /** Characters of a cursor. Not a setting: whoever keeps cursors must know what fits. */
 export const MAX_CURSOR_LENGTH = 1024;
 
-const maxFrameBytes = 4_194_304;
-const maxMetadataBytes = 16_384;
-const maxResumeMs = 300_000;
-const maxTimeoutMs = 2_147_483_647;
-
-/** Limits that a caller goes by who makes no session. */
-export type CallerLimits = Pick<Limits, "maxFrameBytes" | "maxMetadataBytes" | "maxResumeMs" | "maxTimeoutMs">;
-
-/** Their defaults: a page that calls over HTTP alone loads no others. */
-export const CALLER_LIMITS: CallerLimits = { maxFrameBytes, maxMetadataBytes, maxResumeMs, maxTimeoutMs };
-
 /** Default limits. */
 export const DEFAULT_LIMITS: Limits = {
-  maxFrameBytes,
+  ...CALLER_LIMITS,
   maxDecompressedBytes: 4_194_304,
   maxSessionBytes: 33_554_432,
   maxServerBytes: 100_663_296,
@@ -106,24 +97,21 @@ export const DEFAULT_LIMITS: Limits = {
   maxCallsPerLane: 65_536,
   maxStreams: 4096,
   maxErrorMessageBytes: 65_536,
-  maxMetadataBytes,
   maxCloseMs: 1000,
   maxAcknowledgeMs: 5000,
   maxQueuedCalls: 10_000,
   maxQueuedBytes: 67_108_864,
   maxOutliveMs: 10_000,
   maxQueuedMs: 10_000,
-  maxResumeMs,
   maxSuspendedCalls: 4096,
   maxDrainMs: 30_000,
   maxHandshakeMs: 10_000,
   maxGreetingBytes: 16_384,
   maxAuthentications: 256,
   maxBlobBytes: 1_073_741_824,
-  maxRetainedBlobBytes: maxFrameBytes,
+  maxRetainedBlobBytes: CALLER_LIMITS.maxFrameBytes,
   maxPrincipalBlobs: 1024,
   maxPrincipalBlobBytes: 68_719_476_736,
-  maxTimeoutMs,
 };
 
 /**

@@ -107,22 +107,3 @@ export class MemoryBudget {
     return this.held <= this.max && (server === undefined || server.held <= server.max || server.makeRoomFor(this));
   }
 }
-
-/** Another budget of the same server; `close` gives back what it holds where others need it. */
-export function budgetBeside(
-  { server }: MemoryBudget,
-  max: number,
-  setting: string,
-  close: () => void,
-): { budget: MemoryBudget; leave: (() => void) | undefined } {
-  const budget = new MemoryBudget(max, setting, server);
-  return { budget, leave: server?.enter?.(budget, close) };
-}
-
-/** Throws `RpcError`, with `refused`, where `what` cannot hold so many more bytes. Nothing is held. */
-export function requireRoom(budget: MemoryBudget, bytes: number, what: string): void {
-  if (bytes <= budget.room) return;
-  const error = budget.charge(bytes) ? undefined : budget.refusal(what, true);
-  budget.release(bytes);
-  if (error !== undefined) throw error;
-}

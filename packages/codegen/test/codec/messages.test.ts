@@ -3,7 +3,7 @@ import type { RpcError } from "@quicrpc/core";
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { pack } from "../../../core/src/msgpack/message.js";
+import { pack } from "../../../core/src/msgpack/pack.js";
 import { createWorkspace } from "../workspace.js";
 import { type CompiledSample, compileSamples, encode } from "./compile.js";
 import type { SchemaSample } from "./schemas.js";

@@ -1,95 +1,55 @@
 import type { AnyMethod } from "../contract/descriptor.js";
 import { declaredError } from "../contract/method-errors.js";
 import { type RpcError, untracedError } from "../errors.js";
+import { explainLater } from "../late-explanation.js";
 import type { Channel } from "../transport/channel.js";
 import { noteEndOfSession } from "../transport/close-codes.js";
-import { expand } from "../transport/compression.js";
-import { type Fault, packDetails, readFault, type ReceivedFault } from "../wire/fault.js";
+import { expand } from "../transport/expand.js";
+import { readFault, type ReceivedFault } from "../wire/fault.js";
 import type { Frame } from "../wire/frame.js";
-import type { HeadFields } from "../wire/head.js";
 import { decodeMetadata } from "../wire/metadata.js";
-import { unpack } from "../msgpack/message.js";
-import { FrameWriter } from "../wire/writer.js";
-
-/**
- * Converts an error into the fault that is sent. Its name is sent only where the method declares it; details that do not fit
- * the declaration go to `onMisfit`, and are sent without the name.
- */
-export function faultOf(
-  error: RpcError,
-  method: AnyMethod | undefined,
-  head: HeadFields | undefined,
-  onMisfit: (error: unknown) => void,
-): Fault {
-  const { code, message, reason } = error;
-  const declared = method === undefined || reason === undefined ? undefined : declaredError(method, reason);
-  if (declared === undefined) return { code, message, head, details: packDetails(error.details) };
-  try {
-    const out = new FrameWriter(256);
-    declared.details?.encode(error.details, out);
-    return { code, message, head: { ...head, reason }, details: out.position === 0 ? undefined : out.written() };
-  } catch (misfit) {
-    onMisfit(new Error(`the details of ${reason} do not fit their schema: ${String(misfit)}`, { cause: misfit }));
-    return { code, message, head, details: packDetails(error.details) };
-  }
-}
 
 /** Reads an error frame that came on `channel`. */
 export function receiveFault({ compression }: Channel, frame: Frame, maxMetadataBytes: number): ReceivedFault {
   return readFault(frame, maxMetadataBytes, (bytes, start, end) => expand(compression, bytes, start, end));
 }
 
-/** The hint of a failure whose reason stays at the server. */
-const FAILED = "the server's log, or its `onError`, has the reason";
+/** What an error says beside what its frame says by itself. */
+export interface Explanation {
+  readonly message?: string;
+  readonly details?: unknown;
+  readonly hint?: string;
+}
+
+/** Explains a fault whose frame says too little: that it is internal, that something is not served, details that the method does not declare. */
+export type ExplainFault = (fault: ReceivedFault, method: AnyMethod) => Explanation | Promise<Explanation>;
 
 /** The error that a caller gets. Details that do not fit what the method declares are kept, without the name. */
-export function errorOf({ code, message, head, details }: ReceivedFault, method: AnyMethod): RpcError {
+export function errorOf(fault: ReceivedFault, method: AnyMethod, explain: ExplainFault): RpcError {
+  const { code, head } = fault;
   let reason = head?.reason;
   let read: unknown;
+  let unread = fault.details;
   const codec = reason === undefined ? undefined : declaredError(method, reason)?.details;
-  const bytes = details ?? new Uint8Array(0);
-  try {
-    read = codec === undefined ? unpackDetails(bytes) : codec.decode(bytes, 0, bytes.length);
-  } catch {
-    reason = undefined;
-    read = unpackDetails(bytes);
+  if (codec !== undefined) {
+    try {
+      const bytes = unread ?? new Uint8Array(0);
+      read = codec.decode(bytes, 0, bytes.length);
+      unread = undefined;
+    } catch {
+      reason = undefined;
+    }
   }
-  const unserved = code === "unimplemented" ? describeUnserved(message, method) : undefined;
-  const error = untracedError(code, unserved?.message ?? message, {
-    reason,
-    details: read,
-    metadata: decodeMetadata(head?.trailers),
-    refused: head?.refused,
-    hint: unserved?.hint ?? (code === "internal" && message.startsWith("the handler failed") ? FAILED : undefined),
-  });
+  const isPlain = unread === undefined && code !== "unimplemented" && code !== "internal";
+  const given = isPlain ? {} : explain({ ...fault, details: unread }, method);
+  const later = given instanceof Promise ? given : undefined;
+  const { message = fault.message, details = read, hint }: Explanation = given instanceof Promise ? {} : given;
+  const { refused, trailers } = head ?? {};
+  const error = untracedError(code, message, { reason, details, metadata: decodeMetadata(trailers), refused, hint });
+  if (later !== undefined)
+    explainLater(
+      error,
+      later.then((explanation) => Object.assign(error, explanation)),
+    );
   return head?.leaving === true ? noteEndOfSession(error) : error;
-}
-
-/**
- * Completes a peer's answer about a method that it does not serve with the names that only the caller knows; undefined where
- * the answer is about something else.
- */
-function describeUnserved(
-  message: string,
-  { service, id, name }: AnyMethod,
-): { readonly message: string; readonly hint: string } | undefined {
-  const noService = `no service with id ${service.id} `;
-  if (message.startsWith(noService) || message.startsWith("nothing is served here")) {
-    const hint = `give the router of ${service.name} to the peer's option \`routers\`, or call a peer that serves it`;
-    return { message: message.replace(noService, () => `no service ${service.name} `), hint };
-  }
-  const noMethod = `service ${service.name} has no method with id ${id} `;
-  if (!message.startsWith(noMethod)) return undefined;
-  const hint = "the peer was generated from another version of the schema: generate both sides from one";
-  return { message: message.replace(noMethod, () => `service ${service.name} has no method ${name} `), hint };
-}
-
-/** Details that cannot be read are left out. */
-function unpackDetails(details: Uint8Array): unknown {
-  if (details.length === 0) return undefined;
-  try {
-    return unpack(details, 0, details.length);
-  } catch {
-    return undefined;
-  }
 }

@@ -104,7 +104,7 @@ export abstract class Call implements OutgoingCall {
 
   onFault(fault: ReceivedFault): void {
     this.onLastHead(fault.head);
-    const error = errorOf(fault, this.method);
+    const error = errorOf(fault, this.method, this.host.explain);
     if (error.code === "unauthenticated") this.host.onUnauthenticated?.();
     this.onError(error);
   }

@@ -1,5 +1,6 @@
 import type { CallAnswers } from "../call/caller.js";
 import type { Carrier, CarrierSettings } from "../call/carrier.js";
+import type { ExplainFault } from "../call/fault.js";
 import type { CallOptions } from "../call/options.js";
 import type { SchemaHandshake } from "../call/messages/schema-handshake.js";
 import type { AnyMethod, CallingCode, MethodKind } from "../contract/descriptor.js";
@@ -18,6 +19,8 @@ export interface CallingHost {
   readonly peer: string | undefined;
   /** The peer's notice when it began to drain the session. */
   readonly departure?: Departure | undefined;
+  /** Explains what the callee says too little of. */
+  readonly explain: ExplainFault;
   /** Makes the error of a call whose answer could not be read, and tells the callee. */
   unreadable(method: AnyMethod, error: unknown): RpcError;
   /** A call has failed with `unauthenticated`. */

@@ -3,7 +3,8 @@ import { type FedItems, itemQueue, type ItemSink, type ItemStream } from "../cal
 import { Positions } from "../call/items/positions.js";
 import { scheduleAttempt } from "../call/next-attempt.js";
 import type { Attempt, CallOptions } from "../call/options.js";
-import { CURSOR_ERRORS, type ItemCursor, type Position } from "../contract/cursor.js";
+import { CURSOR_ERRORS, type ItemCursor } from "../contract/cursor.js";
+import type { Position } from "../contract/position.js";
 import { type AnyMethod, fullName } from "../contract/descriptor.js";
 import { callFailure, RpcError } from "../errors.js";
 import { Fifo } from "../fifo.js";

@@ -1,7 +1,7 @@
 import type { Carrier } from "../call/carrier.js";
 import { callWritable } from "./call-writable.js";
 import type { Calling } from "./calling.js";
-import { duplexLater } from "./late-call.js";
+import { duplexLater } from "./late-items.js";
 import { OutgoingItems } from "./outgoing-items.js";
 import { StreamedCall } from "./server-stream.js";
 

@@ -2,7 +2,8 @@ import { leave } from "../call/items/item-source.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import type { Calling, CallingHost } from "./calling.js";
-import { duplexLater, itemsLater, type LateCall, promiseLater } from "./late-call.js";
+import { type LateCall, promiseLater } from "./late-call.js";
+import { duplexLater, itemsLater } from "./late-items.js";
 
 // Kinds of the methods of a client that is generated for a `ForeignClient`, such as that of `httpTransport`, alone: its calls are made by
 // that, and the code that makes them on a session stays out of its bundle. Objects, not made by a function: a bundle has those it needs.

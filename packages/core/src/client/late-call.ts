@@ -1,6 +1,3 @@
-import type { DuplexStream } from "../call/caller.js";
-import { LateDuplex, LateItems } from "../call/items/late-stream.js";
-import type { ItemStream, NewItemQueue } from "../call/items/item-stream.js";
 import { rejectionAtCaller } from "../callers-line.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import type { RpcError } from "../errors.js";
@@ -35,30 +32,7 @@ export function promiseLater<Result>(call: LateCall, onFailed?: () => void): Pro
   });
 }
 
-/** The items of a call that is made later. */
-export function itemsLater(call: LateCall, newQueue?: NewItemQueue): ItemStream<unknown> {
-  const late = new LateItems<unknown>(() => takeBack(), newQueue);
-  const takeBack = call.queue({
-    start(make) {
-      const stream = make() as ItemStream<unknown>;
-      late.follow(stream, stream);
-    },
-    fail: (error) => late.fail(lateFailure(call, error)),
-  });
-  return late.stream;
-}
-
-/** Both directions of a call that is made later. */
-export function duplexLater(call: LateCall): DuplexStream<unknown, unknown> {
-  const streams = new LateDuplex<unknown, unknown>(() => takeBack());
-  const takeBack = call.queue({
-    start: (make) => streams.follow(make() as DuplexStream<unknown, unknown>),
-    fail: (error) => streams.fail(lateFailure(call, error)),
-  });
-  return streams;
-}
-
 /** The error that the caller of a call gets that was not made. */
-function lateFailure({ method, peer }: LateCall, error: RpcError): RpcError {
+export function lateFailure({ method, peer }: LateCall, error: RpcError): RpcError {
   return failureOf(error, method, peer);
 }

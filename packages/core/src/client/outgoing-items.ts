@@ -1,12 +1,13 @@
 import type { Carrier } from "../call/carrier.js";
-import { SendFlow } from "../call/items/flow.js";
-import { codecIn, sendMessage } from "../call/messages/payload.js";
+import { SendFlow } from "../call/items/send-flow.js";
+import { codecIn } from "../call/messages/payload.js";
+import { sendMessage } from "../call/messages/send-message.js";
 import { bytePieceOf } from "../call/items/byte-pieces.js";
 import type { ItemTarget } from "../call/items/send-items.js";
 import type { MessageCodec } from "../contract/codec.js";
 import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
-import { gatherFrames } from "../transport/channel.js";
+import { gatherFrames } from "../transport/gathering.js";
 import type { Call } from "./call.js";
 import * as FrameType from "../wire/frame-type.js";
 

@@ -201,7 +201,7 @@ class ResumableCall implements AttemptOwner {
 
   /** The call begins, on its stream. */
   private begin(host: CallingHost): void {
-    const { limits, schemas, peer } = host;
+    const { limits, schemas, peer, explain } = host;
     const settings: CarrierSettings = {
       ...host.settings,
       prefix: NOTHING,
@@ -219,6 +219,7 @@ class ResumableCall implements AttemptOwner {
       settings,
       schemas,
       peer,
+      explain,
       unreadable: (method, error) => host.unreadable(method, error),
       onUnauthenticated: () => host.onUnauthenticated?.(),
       carrierFor,

@@ -10,7 +10,7 @@ import type { Head } from "../wire/head.js";
 import { Call } from "./call.js";
 import type { Calling, CallingHost } from "./calling.js";
 import { failureOf } from "./failure.js";
-import { itemsLater } from "./late-call.js";
+import { itemsLater } from "./late-items.js";
 
 /** Makes calls that stream their answer: request out, items in until end or error. */
 export const serverStreamCalls: Calling<"server_stream"> = {

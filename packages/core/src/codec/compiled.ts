@@ -1,7 +1,8 @@
 // Helpers of compiled codecs, beside the plain readers and writers.
 import { misfit } from "../msgpack/misfit.js";
-import { type Reader, readMapHeader, readPlain, readString, readValue, skip } from "../msgpack/reader.js";
-import { writeValue } from "../msgpack/value.js";
+import { type Reader, readMapHeader, readString, skip } from "../msgpack/reader.js";
+import { readPlain, readValue } from "../msgpack/read-value.js";
+import { writeValue } from "../msgpack/write-value.js";
 import { isPlainObject } from "./record.js";
 import { isObject, Mode, run, type Shape } from "./shape.js";
 

@@ -1,6 +1,8 @@
 import { describe, expect, it, vi } from "vitest";
-import { pack, readWhole } from "../msgpack/message.js";
-import { allowance, readInt, readMapHeader, type Reader } from "../msgpack/reader.js";
+import { readWhole } from "../msgpack/message.js";
+import { pack } from "../msgpack/pack.js";
+import { allowance, readMapHeader, type Reader } from "../msgpack/reader.js";
+import { readInt } from "../msgpack/read-number.js";
 import { Keys } from "./keys.js";
 
 const MISFIT = "a value does not fit its schema";

@@ -1,4 +1,5 @@
-import { keepUndefined, WireMap } from "../msgpack/value.js";
+import { WireMap } from "../msgpack/value.js";
+import { keepUndefined } from "../msgpack/write-value.js";
 import { any } from "./scalars.js";
 import {
   add,

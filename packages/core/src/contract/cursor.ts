@@ -28,29 +28,10 @@ export function itemCursor(option: CursorOption): ItemCursor {
   return typeof option === "string" ? { field: option } : option;
 }
 
-/** The cursor of an item, as its field has it. */
-export type Position = string | number | bigint;
-
-/** Whether `value` is a cursor: text of a bounded length, or an integer. */
-export function isPosition(value: unknown): value is Position {
-  if (typeof value === "string") return value.length > 0 && value.length <= MAX_CURSOR_LENGTH;
-  return Number.isSafeInteger(value) || typeof value === "bigint";
-}
-
 /** Throws `RpcError` `invalid_argument` for what is no cursor. */
 export function requireCursor(from: string): void {
   if (typeof from === "string" && from.length > 0 && from.length <= MAX_CURSOR_LENGTH) return;
   throw new RpcError("invalid_argument", `a cursor is a text of 1 to ${MAX_CURSOR_LENGTH} characters`, {
     refused: true,
   });
-}
-
-/** Throws `RpcError` where no handler of `method` can go on after the cursor `from`. */
-export function requirePositions(
-  method: { readonly name: string; readonly cursor?: ItemCursor | undefined },
-  from: string,
-): void {
-  requireCursor(from);
-  if (method.cursor !== undefined) return;
-  throw new RpcError("unimplemented", `the items of ${method.name} have no cursors here`, { refused: true });
 }

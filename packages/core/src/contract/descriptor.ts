@@ -204,18 +204,3 @@ export function describeMethod<
 export function fullName({ service, name }: AnyMethod): string {
   return `${service.name}/${name}`;
 }
-
-/** Whether the method is a duplex of raw bytes, whose two directions end independently. */
-export function isTunnel({ kind, input, output }: AnyMethod): boolean {
-  return kind === "duplex" && input?.bytes === true && output?.bytes === true;
-}
-
-/** Whether the caller streams its input. */
-export function streamsInput({ kind }: AnyMethod): boolean {
-  return kind === "client_stream" || kind === "duplex";
-}
-
-/** Whether the callee streams its output. */
-export function streamsOutput({ kind }: AnyMethod): boolean {
-  return kind === "server_stream" || kind === "duplex";
-}

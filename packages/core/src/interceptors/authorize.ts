@@ -1,4 +1,5 @@
-import { type AnyMethod, fullName, streamsInput, streamsOutput } from "../contract/descriptor.js";
+import { type AnyMethod, fullName } from "../contract/descriptor.js";
+import { streamsInput, streamsOutput } from "../contract/directions.js";
 import { RpcError } from "../errors.js";
 import type { CallContext } from "../server/context.js";
 import type { Awaitable } from "../server/router.js";

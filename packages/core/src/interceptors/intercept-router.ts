@@ -1,6 +1,6 @@
 import { ItemStream } from "../call/items/item-stream.js";
 import { LateItems } from "../call/items/late-stream.js";
-import { streamsInput, streamsOutput } from "../contract/descriptor.js";
+import { streamsInput, streamsOutput } from "../contract/directions.js";
 import { Metadata } from "../metadata.js";
 import type { CallContext } from "../server/context.js";
 import type { BoundMethod, Router } from "../server/router.js";

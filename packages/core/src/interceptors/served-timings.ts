@@ -1,5 +1,6 @@
 import { Received } from "../call/messages/received.js";
-import { type AnyMethod, streamsInput } from "../contract/descriptor.js";
+import type { AnyMethod } from "../contract/descriptor.js";
+import { streamsInput } from "../contract/directions.js";
 import type { CallContext } from "../server/context.js";
 import type { BoundMethod, Router } from "../server/router.js";
 import { measuredOutput } from "./measured-output.js";

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { MAX_DEPTH } from "../limits.js";
-import { pack, unpack } from "./message.js";
+import { unpack } from "./unpack.js";
+import { pack } from "./pack.js";
 
 const fromHex = (hex: string): Uint8Array => new Uint8Array(Buffer.from(hex.replaceAll(" ", ""), "hex"));
 const nested = (depth: number, inner: unknown): unknown => (depth === 0 ? inner : nested(depth - 1, [inner]));

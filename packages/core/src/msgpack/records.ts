@@ -2,16 +2,9 @@ import { MAX_DEPTH } from "../limits.js";
 import { bigIntOf } from "./big-int.js";
 import { readWhole } from "./message.js";
 import { misfit } from "./misfit.js";
-import {
-  count,
-  isArray,
-  isMap,
-  readArrayHeader,
-  type Reader,
-  readExtensionLength,
-  readMapHeader,
-  readScalar,
-} from "./reader.js";
+import { count, isArray, isMap, readArrayHeader, type Reader, readMapHeader } from "./reader.js";
+import { readExtensionLength } from "./read-scalars.js";
+import { readScalar } from "./read-value.js";
 import { isName, safeNumber, tooDeep } from "./value.js";
 
 /** Types of extensions: those of msgpackr that hold values, not references, functions or classes. */

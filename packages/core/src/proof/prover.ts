@@ -3,7 +3,7 @@ import { codeNumber, RpcError } from "../errors.js";
 import type { ClientSide, Prover, ProvingHost } from "../transport/prover.js";
 import { isOfProof, readOfProof, writeOfProof } from "../wire/credentials.js";
 import type { Frame } from "../wire/frame.js";
-import { proofField, provesField } from "../wire/hello.js";
+import { proofField, provesField } from "../wire/greeting.js";
 import { NONCE_BYTES, writeStatement } from "../wire/proof.js";
 import { algorithmOf, type ProofKeys, rawKey, sign } from "./keys.js";
 import { channelOf, signedBytes } from "./signed-bytes.js";

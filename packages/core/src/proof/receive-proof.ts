@@ -5,7 +5,7 @@ import type { GreetingOptions } from "../transport/greeting.js";
 import type { KeyingMaterialExporter, TransportSession } from "../transport/session.js";
 import { isOfProof, readOfProof, writeOfProof } from "../wire/credentials.js";
 import * as FrameType from "../wire/frame-type.js";
-import { readGreeting } from "../wire/hello.js";
+import { readGreeting } from "../wire/greeting.js";
 import { newNonce, type ProofAlgorithm, type ProofClaim, readProof, type SignedStatement } from "../wire/proof.js";
 import { FrameWriter } from "../wire/writer.js";
 import { isSigned, thumbprintOf } from "./keys.js";

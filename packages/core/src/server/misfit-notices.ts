@@ -1,6 +1,6 @@
 import { type AnyMethod, fullName } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
-import { readMisfitNotice } from "../wire/misfit-notice.js";
+import { readMisfitNotice } from "../wire/read-misfit-notice.js";
 import type { IncomingRequest } from "../wire/request.js";
 import type { ErrorHook } from "./dispatch.js";
 import { printable } from "./log-error.js";

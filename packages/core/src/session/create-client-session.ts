@@ -4,7 +4,8 @@ import type { MetadataInit } from "../metadata.js";
 import type { Awaitable } from "../server/router.js";
 import type { Prover } from "../transport/prover.js";
 import type { TransportSession } from "../transport/session.js";
-import { clientSideOf, greetingOf, plainSettings } from "./carrier-settings.js";
+import { clientSideOf, greetingOf, plainSettings } from "./plain-settings.js";
+import { explainByLoaded } from "./explain-by-loaded.js";
 import { LaneSession } from "./lane-session.js";
 import { takePeerStreams } from "./peer-streams.js";
 import type { Session } from "./session.js";
@@ -44,5 +45,6 @@ export function createClientSession<Transport extends TransportSession>(
     peer,
     clientSide: clientSideOf(said, limits),
     peerStreams: takePeerStreams,
+    explain: explainByLoaded,
   }).open();
 }

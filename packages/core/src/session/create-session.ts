@@ -1,9 +1,11 @@
 import { completeLimits } from "../limits.js";
+import { explainFault } from "../call/explain-fault.js";
 import { errorHook } from "../server/error-hook.js";
 import { Serving } from "../server/serving.js";
 import { foreignStreams } from "../transport/foreign-stream.js";
 import type { TransportSession } from "../transport/session.js";
-import { carrierSettings, clientSideOf } from "./carrier-settings.js";
+import { carrierSettings } from "./carrier-settings.js";
+import { clientSideOf } from "./plain-settings.js";
 import { CarrierChooser } from "./carriers/carrier-chooser.js";
 import { sayDeparture } from "./departure.js";
 import type { SessionOptions } from "./options.js";
@@ -27,6 +29,7 @@ export function createSession<Context = unknown, Transport extends TransportSess
     settings,
     via,
     peerStreams: takePeerStreams,
+    explain: explainFault,
     peer,
     clientSide: clientSideOf(options, limits),
     serverRenewal: options.renewal && ((host) => new ServerRenewal(host, options.renewal as RenewalOptions<unknown>)),

@@ -1,7 +1,8 @@
 import { completeLimits } from "../limits.js";
 import type { DirectStream, WebTransportSession } from "../transport/session.js";
-import { plainSettings } from "./carrier-settings.js";
+import { plainSettings } from "./plain-settings.js";
 import type { ClientSessionOptions } from "./create-client-session.js";
+import { explainByLoaded } from "./explain-by-loaded.js";
 import type { PeerStreamsHost } from "./peer-streams.js";
 import type { ClientSession } from "./session.js";
 import { StreamSession } from "./stream-session.js";
@@ -20,14 +21,19 @@ export function createStreamSession<Transport extends WebTransportSession>(
   }: Omit<ClientSessionOptions, "via" | "credentials" | "metadata" | "proof" | "renewCredentials"> = {},
 ): ClientSession<Transport> {
   const settings = plainSettings(completeLimits(limits), { prefix });
-  return new StreamSession(transport, { settings, peer, peerStreams: loadPeerStreams }).open();
+  return new StreamSession(transport, {
+    settings,
+    peer,
+    peerStreams: loadPeerStreams,
+    explain: explainByLoaded,
+  }).open();
 }
 
 /** The peer of a session that only calls opens few streams: the code that takes them is loaded with the first. */
 function loadPeerStreams(host: PeerStreamsHost): (stream: DirectStream) => void {
   let loading: Promise<(stream: DirectStream) => void> | undefined;
   return (stream) => {
-    loading ??= import("./peer-streams.js").then(({ takePeerStreams }) => takePeerStreams(host));
+    loading ??= import("./loaded-later.js").then(({ takePeerStreams }) => takePeerStreams(host));
     loading.then(
       (take) => take(stream),
       () => {

@@ -25,9 +25,7 @@ export class LateRenewal implements ClientSide {
   onFrame(frame: Frame): void {
     // Its bytes are lent.
     const kept = { ...frame, bytes: frame.bytes.slice() };
-    this.#renewal ??= import("./client-renewal.js").then(
-      ({ ClientRenewal }) => new ClientRenewal(this.#host, this.#ask),
-    );
+    this.#renewal ??= import("./loaded-later.js").then(({ ClientRenewal }) => new ClientRenewal(this.#host, this.#ask));
     this.#withRenewal((renewal) => renewal.onFrame(kept));
   }
 

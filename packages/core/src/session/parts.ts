@@ -1,4 +1,5 @@
 import type { Callee, CarrierSettings } from "../call/carrier.js";
+import type { ExplainFault } from "../call/fault.js";
 import type { PeerLane } from "../call/lanes/peer-lane.js";
 import type { RpcError } from "../errors.js";
 import type { Via } from "../contract/descriptor.js";
@@ -29,6 +30,8 @@ export interface SessionParts {
   readonly sayDeparture?: (options: SessionDrainOptions, lane: () => PeerLane | undefined) => void;
   /** Makes what takes the streams that the peer opens. */
   readonly peerStreams: (host: PeerStreamsHost) => (stream: DirectStream) => void;
+  /** Explains errors of which the peer says too little. */
+  readonly explain: ExplainFault;
   /** Takes the peer's streams of other protocols. */
   readonly onForeign?: ForeignStreams | undefined;
   /** Makes what spreads calls over carriers, where the transport measures. Without it they share one lane. */

@@ -4,7 +4,7 @@ import type { PeerLane } from "../call/lanes/peer-lane.js";
 import type { SoleStream, TransportSession } from "../transport/session.js";
 import type { Frame } from "../wire/frame.js";
 import type { Hello } from "../wire/hello.js";
-import { readClose } from "../wire/session-frames.js";
+import { readClose } from "../wire/close-frame.js";
 import { KeepAlive, type KeepAliveOptions } from "./keep-alive.js";
 import type { SessionParts } from "./parts.js";
 import { LaneSession } from "./lane-session.js";

@@ -50,6 +50,7 @@ export class StreamSession<Transport extends TransportSession>
   /** The lane on which the peer said that it goes away. */
   #leavingOn: PeerLane | undefined = undefined;
   readonly onForeign: SessionParts["onForeign"];
+  readonly explain: SessionParts["explain"];
   readonly #enter: SessionParts["enter"];
   readonly #peerStreams: SessionParts["peerStreams"];
   readonly #onEnd: (end: SessionEnd) => void;
@@ -61,8 +62,9 @@ export class StreamSession<Transport extends TransportSession>
   /** Error of calls after the session was lost. */
   #lost: RpcError | undefined = undefined;
 
-  constructor(transport: Transport, { settings, callee, onForeign, enter, peer, peerStreams }: SessionParts) {
+  constructor(transport: Transport, { settings, callee, onForeign, enter, explain, peer, peerStreams }: SessionParts) {
     super();
+    this.explain = explain;
     this.peer = peer;
     this.#enter = enter;
     this.#peerStreams = peerStreams;

@@ -1,8 +1,8 @@
 import { closeError } from "./close-codes.js";
 import { DEFAULT_LIMITS } from "../limits.js";
-import { closeFrame } from "../wire/session-frames.js";
+import { closeFrame } from "../wire/close-frame.js";
 import { joined } from "./joined.js";
-import { closeReason } from "./reset-codes.js";
+import { closeReason } from "./close-reason.js";
 import type {
   CloseInfo,
   DirectSession,

@@ -1,3 +1,4 @@
+import type { Gathering } from "./gathering.js";
 import { asError, codeNumber, ProtocolError, RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import type { Measured, MemoryBudget } from "../memory-budget.js";
@@ -13,13 +14,6 @@ const MEASURE_AT = 4096;
 
 /** Written bytes that are sent at once, without waiting for the end of the turn. */
 const FLUSH_AT = 64 * 1024;
-
-/** Microtasks that a flush waits for a further frame: a step of an asynchronous source takes about three. */
-const LINGER = 4;
-
-/** A reaction to it costs less than `queueMicrotask` in Node. */
-const settled: Promise<void> = /* @__PURE__ */ Promise.resolve();
-
 /** One buffer serves every channel that sends each frame at once: `write` has taken the bytes when it returns. */
 const shared: FrameWriter = new FrameWriter(16 * 1024);
 
@@ -353,49 +347,4 @@ export class Channel implements DirectStreamHandler, Measured {
     const error = this.budget.refusal("what the peer does not read");
     this.fail(new ProtocolError(error.message, { cause: error }), codeNumber(error.code));
   }
-}
-
-/** Gathers the frames that a channel sends in one turn of the event loop, so that they leave in one write. */
-class Gathering {
-  readonly writer: FrameWriter = new FrameWriter();
-  private readonly channel: Channel;
-  scheduled = false;
-  /** Microtasks still to wait, and what the buffer held at the last. */
-  private patience = 0;
-  private heldBytes = 0;
-  private readonly flushLater = (): void => {
-    if (this.isFilling()) {
-      void settled.then(this.flushLater);
-      return;
-    }
-    this.scheduled = false;
-    this.channel.flushNow();
-  };
-
-  constructor(channel: Channel) {
-    this.channel = channel;
-  }
-
-  /** Sends what is written by the end of the turn. */
-  schedule(): void {
-    this.scheduled = true;
-    this.heldBytes = 0;
-    void settled.then(this.flushLater);
-  }
-
-  /** Whether frames have been added of late. */
-  private isFilling(): boolean {
-    const { position } = this.writer;
-    if (position === 0) return false;
-    if (position !== this.heldBytes) {
-      this.heldBytes = position;
-      this.patience = LINGER;
-    }
-    return this.patience-- > 0;
-  }
-}
-
-/** From now on, frames of one turn of the event loop leave `channel` in one write. */
-export function gatherFrames(channel: Channel): void {
-  if (!channel.gathers) channel.gather(new Gathering(channel));
 }

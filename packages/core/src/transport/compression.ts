@@ -1,5 +1,6 @@
+import { unknownCompression } from "./expand.js";
 import { type Compression, COMPRESSION_NUMBERS, type CompressionOptions } from "../contract/compression.js";
-import { ProtocolError, RpcError } from "../errors.js";
+import { RpcError } from "../errors.js";
 import { FLAG_COMPRESSED } from "../wire/frame.js";
 import type { FrameWriter } from "../wire/writer.js";
 
@@ -63,22 +64,4 @@ export class SessionCompression {
       throw new RpcError("invalid_argument", `the message is not ${algorithm.name} data`, { cause: error });
     }
   }
-}
-
-/** Decompresses for a session that may have no compression. */
-export function expand(
-  compression: SessionCompression | undefined,
-  bytes: Uint8Array,
-  start: number,
-  end: number,
-): Uint8Array {
-  if (compression === undefined) throw unknownCompression(bytes, start, end);
-  return compression.expand(bytes, start, end);
-}
-
-function unknownCompression(bytes: Uint8Array, start: number, end: number): RpcError {
-  if (start >= end) throw new ProtocolError("a compressed message of no bytes");
-  const number = bytes[start] as number;
-  const known = Object.entries(COMPRESSION_NUMBERS).find(([, its]) => its === number)?.[0];
-  return new RpcError("unimplemented", `the compression ${known ?? number} is not known here`);
 }

@@ -5,10 +5,11 @@ import { readDeparture } from "../wire/departure.js";
 import { FLAG_COMPRESSED, type Frame } from "../wire/frame.js";
 import * as FrameType from "../wire/frame-type.js";
 import * as GoawayStage from "../wire/goaway-stage.js";
-import type { Head } from "../wire/head.js";
+import { type Head, readOptionalHead } from "../wire/head.js";
 import { decodeMetadata } from "../wire/metadata.js";
-import { readOptionalHead, readRequest } from "../wire/request.js";
-import { readClose, readGoaway } from "../wire/session-frames.js";
+import { readRequest } from "../wire/request.js";
+import { readGoaway } from "../wire/session-frames.js";
+import { readClose } from "../wire/close-frame.js";
 
 /** A frame in words. */
 export interface FrameDescription {

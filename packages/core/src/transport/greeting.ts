@@ -1,7 +1,7 @@
 import type { RpcError } from "../errors.js";
 import { DEFAULT_LIMITS, type Limits } from "../limits.js";
 import type { Metadata } from "../metadata.js";
-import { type ReadGreeting, readGreeting } from "../wire/hello.js";
+import { type ReadGreeting, readGreeting } from "../wire/greeting.js";
 import { decodeMetadata } from "../wire/metadata.js";
 import { frameAt, lookAtFirstLane } from "./first-lane.js";
 import type { TransportSession } from "./session.js";

@@ -1,4 +1,4 @@
-import { type Code, codeFromNumber, codeNumber } from "../errors.js";
+import { type Code, codeFromNumber } from "../errors.js";
 import * as ResetCode from "./reset-code.js";
 
 /** Describes a reset by the peer to the calls on the stream; `refused` when the peer never read them. */
@@ -13,11 +13,4 @@ export function describeReset(code: number): { code: Code; message: string; refu
     default:
       return { code: codeFromNumber(code), message: `the peer reset the stream (code ${code})` };
   }
-}
-
-/** Returns the reason for closing a session over a byte stream, where a session with streams would reset one of them. */
-export function closeReason(code: number): string {
-  if (code === ResetCode.ProtocolError) return "protocol error";
-  if (code === ResetCode.UnknownKind) return "the peer does not speak quicrpc";
-  return code === codeNumber("resource_exhausted") ? "the peer does not read" : "";
 }

@@ -11,9 +11,6 @@ import {
 import { HeldBytes } from "./held-bytes.js";
 import type { DirectSession } from "./session.js";
 
-/** The subprotocol that both sides of a WebSocket agree on (RFC 6455 §1.9). */
-export const WEBSOCKET_PROTOCOL = "quicrpc.v1";
-
 /** The part of the standard `WebSocket` that is used (WebSockets §3). */
 export interface WebSocketLike {
   binaryType: string;

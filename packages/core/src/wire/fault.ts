@@ -1,29 +1,7 @@
-import { type Code, codeFromNumber, codeNumber, RpcError } from "../errors.js";
-import type { ByteWriter } from "./writer.js";
+import { type Code, codeFromNumber, RpcError } from "../errors.js";
 import { Cursor } from "./cursor.js";
 import { FLAG_COMPRESSED, type Frame } from "./frame.js";
-import { type Head, type HeadFields, writeHead } from "./head.js";
-import { pack } from "../msgpack/message.js";
-import { readOptionalHead } from "./request.js";
-import { encodeText } from "./text.js";
-
-/** The fields of a frame and of an error beside the head's metadata, the message and the details. */
-const MAX_FRAMING = 512;
-
-/** The limits that an error is held to. */
-export interface FaultLimits {
-  readonly maxErrorMessageBytes: number;
-  readonly maxFrameBytes: number;
-}
-
-/** An error as it is sent to the peer. */
-export interface Fault {
-  readonly code: Code;
-  readonly message: string;
-  readonly head: HeadFields | undefined;
-  /** MessagePack. */
-  readonly details: Uint8Array | undefined;
-}
+import { type Head, readOptionalHead } from "./head.js";
 
 /** An error as it arrived. */
 export interface ReceivedFault {
@@ -31,33 +9,6 @@ export interface ReceivedFault {
   readonly message: string;
   readonly head: Head | undefined;
   readonly details: Uint8Array | undefined;
-}
-
-/**
- * Appends the body of an error frame, its head included: [head] | code (1 byte) | message length (varint) | message
- * (UTF-8) | details (msgpack, may be absent). Details too large for the frame are left out. Returns where the code is.
- */
-export function writeFault(out: ByteWriter, { code, message, head, details }: Fault, limits: FaultLimits): number {
-  if (head !== undefined) writeHead(out, head);
-  const start = out.position;
-  out.byte(codeNumber(code));
-  const text = encodeText(message, limits.maxErrorMessageBytes);
-  out.varint(text.length);
-  out.bytes(text);
-  const metadataLength = (head?.metadata?.length ?? 0) + (head?.trailers?.length ?? 0);
-  const room = limits.maxFrameBytes - MAX_FRAMING - metadataLength - text.length;
-  if (details !== undefined && details.length <= room) out.bytes(details);
-  return start;
-}
-
-/** Details as MessagePack; what cannot be carried must not cost the caller the error itself. May run user code (getters). */
-export function packDetails(details: unknown): Uint8Array | undefined {
-  if (details === undefined) return undefined;
-  try {
-    return pack(details);
-  } catch {
-    return undefined;
-  }
 }
 
 /**

@@ -1,7 +1,8 @@
+import type { Cursor } from "./cursor.js";
+import { FLAG_HEAD, type Frame } from "./frame.js";
 import { RpcError } from "../errors.js";
 import { MAX_CURSOR_LENGTH } from "../limits.js";
 import type { ByteWriter } from "./writer.js";
-import type { Cursor } from "./cursor.js";
 import { checkMetadata, type RawMetadata } from "./metadata.js";
 import { encodeText } from "./text.js";
 import { writeVarint } from "./varint.js";
@@ -95,7 +96,8 @@ export function writeHead(out: ByteWriter, head: HeadFields): void {
   writeVarint(out.buffer, start, length);
 }
 
-function writeField(out: ByteWriter, key: number, value: Uint8Array): void {
+/** Appends a field with a key below 64: key (varint), length (varint), value. */
+export function writeField(out: ByteWriter, key: number, value: Uint8Array): void {
   out.byte(key);
   out.varint(value.length);
   out.bytes(value);
@@ -144,4 +146,9 @@ function uint32(value: number): Uint8Array {
 
 function readUint32(cursor: Cursor): number {
   return ((cursor.byte() * 256 + cursor.byte()) * 256 + cursor.byte()) * 256 + cursor.byte();
+}
+
+/** The head of `frame` if it has one; leaves the cursor behind it. Throws as `readHead` does. */
+export function readOptionalHead(frame: Frame, cursor: Cursor, maxMetadataBytes: number): Head | undefined {
+  return (frame.flags & FLAG_HEAD) === 0 ? undefined : readHead(cursor, maxMetadataBytes);
 }

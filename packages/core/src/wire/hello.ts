@@ -1,9 +1,10 @@
 import { ProtocolError } from "../errors.js";
 import { Cursor } from "./cursor.js";
 import { type Frame, PROTOCOL_VERSION } from "./frame.js";
-import { checkMetadata, type RawMetadata } from "./metadata.js";
+import { writeField } from "./head.js";
+import type { RawMetadata } from "./metadata.js";
 import { encodeText } from "./text.js";
-import { ByteWriter, type FrameWriter } from "./writer.js";
+import type { FrameWriter } from "./writer.js";
 import * as FrameType from "./frame-type.js";
 
 /** First frame of each side on a lane: version (varint), then fields as in a head. */
@@ -31,15 +32,8 @@ export interface RawGreeting {
   readonly fields?: Uint8Array | undefined;
 }
 
-/** Greeting of a client, as it was read. */
-export interface ReadGreeting extends Omit<RawGreeting, "fields" | "renews"> {
-  /** The client proves that it has a key, where the server challenges it. */
-  readonly proves?: true | undefined;
-  /** Proof that answers the server's last challenge, with credentials that are renewed. */
-  readonly proof?: Uint8Array | undefined;
-}
-
-const Field = {
+/** Keys of the fields of a hello, and of credentials that are renewed. */
+export const Field = {
   /** numbers (1 byte each) */
   Compressions: 0x1,
   /** UTF-8 */
@@ -73,29 +67,6 @@ export function writeGreeting(out: FrameWriter, { credentials, metadata, fields 
   if (fields !== undefined) out.bytes(fields);
 }
 
-/** Returns the field of a client that proves its key, in its hello. */
-export function provesField(): Uint8Array {
-  return fieldBytes(Field.Proves, new Uint8Array(0));
-}
-
-/** Returns the field of a proof, with credentials that are renewed. */
-export function proofField(proof: Uint8Array): Uint8Array {
-  return fieldBytes(Field.Proof, proof);
-}
-
-function fieldBytes(key: number, value: Uint8Array): Uint8Array {
-  const out = new ByteWriter();
-  writeField(out, key, value);
-  return out.written().slice();
-}
-
-/** Appends a field with a key below 64: key (varint), length (varint), value. */
-export function writeField(out: ByteWriter, key: number, value: Uint8Array): void {
-  out.byte(key);
-  out.varint(value.length);
-  out.bytes(value);
-}
-
 /** Reads a hello; throws `ProtocolError` where it is none, or one that this side does not understand. */
 export function readHello(frame: Frame): Hello {
   const cursor = fieldsOf(frame);
@@ -115,29 +86,8 @@ export function readHello(frame: Frame): Hello {
   return { codec, compressions, renews, proves };
 }
 
-/** Reads the greeting in a lane's first frame. Throws `ProtocolError` as `readHello` does, `RpcError` for metadata that may not be. */
-export function readGreeting(frame: Frame): ReadGreeting {
-  return readGreetingFields(fieldsOf(frame), frame.end);
-}
-
-/** Reads the fields that `writeGreeting` wrote, up to `end`; others are passed over. Throws as `readGreeting` does. */
-export function readGreetingFields(cursor: Cursor, end: number): ReadGreeting {
-  let credentials: string | undefined;
-  let metadata: RawMetadata | undefined;
-  let proves: true | undefined;
-  let proof: Uint8Array | undefined;
-  while (cursor.position < end) {
-    const key = cursor.varint();
-    const value = cursor.nested();
-    if (key === Field.Credentials) credentials ??= value.text();
-    else if (key === Field.Metadata) metadata ??= checkMetadata(value, end);
-    else if (key === Field.Proves) proves = true;
-    else if (key === Field.Proof) proof ??= value.rest();
-  }
-  return { credentials, metadata, proves, proof };
-}
-
-function fieldsOf(frame: Frame): Cursor {
+/** The fields of a hello. Throws `ProtocolError` where the frame is none, or of another version. */
+export function fieldsOf(frame: Frame): Cursor {
   if (frame.type !== FrameType.Hello) throw new ProtocolError("a lane begins with hello");
   const cursor = new Cursor(frame.bytes, frame.start, frame.end);
   const version = cursor.varint();

@@ -1,4 +1,3 @@
-import { Cursor } from "./cursor.js";
 import { encodeText } from "./text.js";
 import type { FrameWriter } from "./writer.js";
 
@@ -6,7 +5,7 @@ import type { FrameWriter } from "./writer.js";
 export const MISFIT_NOTICE = 0;
 
 /** Bytes of a reason. */
-const MAX_REASON_BYTES = 512;
+export const MAX_REASON_BYTES = 512;
 
 /** A caller's word that it could not read an answer. */
 export interface MisfitNotice {
@@ -19,11 +18,4 @@ export function writeMisfitNotice(out: FrameWriter, serviceId: number, { methodI
   out.methodId(serviceId, MISFIT_NOTICE);
   out.varint(methodId);
   out.bytes(encodeText(reason, MAX_REASON_BYTES));
-}
-
-/** Reads what follows the 0. A longer reason is cut. Throws `ProtocolError` when the frame ends too soon. */
-export function readMisfitNotice(cursor: Cursor): MisfitNotice {
-  const methodId = cursor.varint();
-  const { bytes, position, end } = cursor;
-  return { methodId, reason: new Cursor(bytes, position, Math.min(end, position + MAX_REASON_BYTES)).text() };
 }

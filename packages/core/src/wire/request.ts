@@ -1,6 +1,5 @@
 import { Cursor } from "./cursor.js";
-import { FLAG_HEAD, type Frame } from "./frame.js";
-import { type Head, readHead } from "./head.js";
+import type { Frame } from "./frame.js";
 
 /** A request or notification as it arrived; its payload is what the cursor has left. */
 export interface IncomingRequest {
@@ -14,9 +13,4 @@ export function readRequest(frame: Frame): IncomingRequest {
   const at = cursor.take(2);
   const serviceId = ((frame.bytes[at] as number) << 8) | (frame.bytes[at + 1] as number);
   return { serviceId, methodId: cursor.varint(), cursor };
-}
-
-/** The head of `frame` if it has one; leaves the cursor behind it. Throws as `readHead` does. */
-export function readOptionalHead(frame: Frame, cursor: Cursor, maxMetadataBytes: number): Head | undefined {
-  return (frame.flags & FLAG_HEAD) === 0 ? undefined : readHead(cursor, maxMetadataBytes);
 }

@@ -6,12 +6,14 @@ import { DEFAULT_LIMITS } from "../limits.js";
 import { MemoryBudget } from "../memory-budget.js";
 import { isBinaryKey, Metadata } from "../metadata.js";
 import { Cursor } from "./cursor.js";
-import { packDetails, readFault, writeFault } from "./fault.js";
+import { readFault } from "./fault.js";
+import { writeFault } from "./sent-fault.js";
+import { packDetails } from "../call/sent-fault.js";
 import { type Departure, readDeparture } from "./departure.js";
 import { FLAG_COMPRESSED, FLAG_HEAD, type Frame } from "./frame.js";
 import * as GoawayStage from "./goaway-stage.js";
 import * as FrameType from "./frame-type.js";
-import { type Head, type HeadFields, writeHead } from "./head.js";
+import { type Head, type HeadFields, writeHead, readOptionalHead } from "./head.js";
 import {
   type CredentialsNotice,
   isOfProof,
@@ -22,14 +24,18 @@ import {
   writeOfProof,
   writeRenewal,
 } from "./credentials.js";
-import { proofField, provesField, type ReadGreeting, readGreeting, readHello, writeHello } from "./hello.js";
+import { readHello, writeHello } from "./hello.js";
+import { proofField, provesField, type ReadGreeting, readGreeting } from "./greeting.js";
 import { decodeMetadata, encodeMetadata, type RawMetadata } from "./metadata.js";
-import { pack, unpack } from "../msgpack/message.js";
-import { MISFIT_NOTICE, readMisfitNotice, writeMisfitNotice } from "./misfit-notice.js";
+import { unpack } from "../msgpack/unpack.js";
+import { pack } from "../msgpack/pack.js";
+import { MISFIT_NOTICE, writeMisfitNotice } from "./misfit-notice.js";
+import { readMisfitNotice } from "./read-misfit-notice.js";
 import { FrameReader } from "./reader.js";
-import { readOptionalHead, readRequest } from "./request.js";
+import { readRequest } from "./request.js";
 import { readVarint, varintLength, varintLengthFromFirstByte, writeVarint } from "./varint.js";
-import { closeFrame, readClose, readGoaway, readPing } from "./session-frames.js";
+import { readGoaway, readPing } from "./session-frames.js";
+import { closeFrame, readClose } from "./close-frame.js";
 import { writeDeparture } from "./write-departure.js";
 import { FrameWriter } from "./writer.js";
 

@@ -1,5 +1,5 @@
 import { type Departure, FINAL, MAX_ADDRESS_BYTES, TO, WITHIN } from "./departure.js";
-import { writeField } from "./hello.js";
+import { writeField } from "./head.js";
 import { encodeText } from "./text.js";
 import { varintLength, writeVarint } from "./varint.js";
 import type { FrameWriter } from "./writer.js";

@@ -17,8 +17,8 @@ export async function requireAnswer(call: HttpCall, response: Response, stream: 
   call.heard(metadata, stream ? undefined : call.read(() => readHeaders(headers, TRAILER_PREFIX)));
 }
 
-/** A page has the code that reads errors when there is one. */
-async function failureLater(call: HttpCall, response: Response, stream: boolean): Promise<RpcError> {
+/** Returns the error of an answer that is no success, by code that a page loads with the first; a call whose code cannot be loaded fails too. */
+export async function failureLater(call: HttpCall, response: Response, stream: boolean): Promise<RpcError> {
   try {
     const { failureOf } = await import("./failure.js");
     return await failureOf(call, response, stream);

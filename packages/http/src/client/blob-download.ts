@@ -8,6 +8,7 @@ import {
   type ReadBlob,
 } from "@quicrpc/core/transport";
 import { BEGINS_WITH, readDigest, REPR_DIGEST, WANT_REPR_DIGEST } from "../protocol/blob-headers.js";
+import { failureLater } from "./answer.js";
 import { HttpCall } from "./http-call.js";
 
 /** Bytes of a blob as they come. */
@@ -88,12 +89,12 @@ class Download {
     const isFirst = begun === this.#from;
     const response = await this.#ask("GET", begun, isFirst ? this.#sha256 : undefined);
     const { status, headers, body } = response;
-    if (status !== 200 && status !== 206 && status !== 416) throw await this.#failure(response);
+    if (status !== 200 && status !== 206 && status !== 416) throw await failureLater(this.#call, response, false);
     this.canGoOn = headers.get("accept-ranges") === "bytes";
     // What begins at the end has no byte to answer with: all of it says whether the receiver has the same.
     const whole = status === 416 ? await this.#ask("GET", 0, undefined) : response;
     if (status === 416) await body?.cancel();
-    if (whole.status !== 200 && whole.status !== 206) throw await this.#failure(whole);
+    if (whole.status !== 200 && whole.status !== 206) throw await failureLater(this.#call, whole, false);
     yield* this.#chunks(whole, whole.status === 206 ? 0 : begun, isFirst);
   }
 
@@ -137,10 +138,5 @@ class Download {
         [WANT_REPR_DIGEST]: this.#wantsDigest ? "sha-256=1" : undefined,
       },
     );
-  }
-
-  async #failure(response: Response): Promise<RpcError> {
-    const { failureOf } = await import("./failure.js");
-    return failureOf(this.#call, response, false);
   }
 }

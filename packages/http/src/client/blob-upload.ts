@@ -22,6 +22,7 @@ import {
   writeType,
 } from "../protocol/blob-headers.js";
 import { BLOB_ID } from "../protocol/blob-messages.js";
+import { failureLater } from "./answer.js";
 import { HttpCall } from "./http-call.js";
 
 /** Bytes of one request: a piece is kept until the server has it, and every `fetch` can send it. */
@@ -137,7 +138,7 @@ export class BlobUpload {
       this.#id = given;
       return this.#offset();
     }
-    if (response.status !== 201) throw await this.#failure(response);
+    if (response.status !== 201) throw await failureLater(this.#call, response, false);
     const url = response.headers.get("location") ?? "";
     await response.body?.cancel();
     const id = url.slice(url.lastIndexOf("/") + 1);
@@ -154,7 +155,8 @@ export class BlobUpload {
     const sha256 = headers.get(BEGINS_WITH);
     if (status === 404)
       throw new RpcError("not_found", "the server has the upload no more: it has waited for too long");
-    if (status !== 204 || at === undefined || Number.isNaN(at) || sha256 === null) throw await this.#failure(response);
+    if (status !== 204 || at === undefined || Number.isNaN(at) || sha256 === null)
+      throw await failureLater(this.#call, response, false);
     return { at, sha256, isComplete: headers.get(UPLOAD_COMPLETE) === "?1" };
   }
 
@@ -168,7 +170,7 @@ export class BlobUpload {
     });
     if (response.status === 204) return true;
     const isProblem = response.headers.get("content-type") === "application/problem+json";
-    if (!isProblem) throw await this.#failure(response);
+    if (!isProblem) throw await failureLater(this.#call, response, false);
     await response.body?.cancel();
     // Another offset than this side believes; or complete already, by a request whose answer was lost.
     if (response.status === 409)
@@ -204,11 +206,6 @@ export class BlobUpload {
     await this.#losses.wait(error, this.#call.options ?? {});
     this.#losses.onMade();
     if (this.#call.over) throw error;
-  }
-
-  async #failure(response: Response): Promise<RpcError> {
-    const { failureOf } = await import("./failure.js");
-    return failureOf(this.#call, response, false);
   }
 }
 

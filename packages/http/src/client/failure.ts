@@ -2,7 +2,7 @@ import { type Code, type Metadata, RpcError } from "@quicrpc/core";
 import { readBase64 } from "../protocol/base64.js";
 import { readBody } from "../protocol/body.js";
 import { codeOfStatus } from "../protocol/codes.js";
-import { readContentType } from "../protocol/content-type.js";
+import { readContentType } from "../protocol/read-content-type.js";
 import { type ConnectDetail, withConnectDetails } from "../protocol/connect-details.js";
 import { type ErrorDetail, parseJson, readErrorJson, type ReceivedError } from "../protocol/error-json.js";
 import { readHeaders, REFUSED_HEADER, TRAILER_PREFIX } from "../protocol/headers.js";

@@ -14,6 +14,7 @@ import type { ContentCoding } from "../protocol/compression.js";
 import { type HttpCodec, messagePack } from "./codec.js";
 import { HttpCall } from "./http-call.js";
 import type { HttpOptions } from "./options.js";
+import { ping } from "./ping.js";
 import { callUnary } from "./unary.js";
 
 /** Messages of fewer bytes gain little. */
@@ -100,8 +101,7 @@ export class HttpClient implements ForeignClient {
     return this.#notifications.none();
   }
 
-  async ping(): Promise<number> {
-    const { ping } = await import("./ping.js");
+  ping(): Promise<number> {
     return ping(this);
   }
 

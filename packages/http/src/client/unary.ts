@@ -3,7 +3,7 @@ import type { UnsharedBytes } from "@quicrpc/core/transport";
 import { encodeMessage } from "../protocol/message.js";
 import { readBody } from "../protocol/body.js";
 import { contentType } from "../protocol/content-type.js";
-import type { GetQuery } from "../protocol/get-query.js";
+import { writeGetQuery } from "../protocol/get-query.js";
 import { requireAnswer } from "./answer.js";
 import type { HttpCall } from "./http-call.js";
 
@@ -38,7 +38,7 @@ async function exchange(
   const { codec, limits } = client;
   const coding = client.codingFor(message.length, compress);
   const bytes = coding === undefined ? message : await coding.compress(message);
-  const query = byGet ? await queryOf({ codec: codec.name, message: bytes, compression: coding?.name }) : "";
+  const query = byGet ? `?${writeGetQuery({ codec: codec.name, message: bytes, compression: coding?.name })}` : "";
   const isGet = byGet && query.length <= MAX_QUERY;
   const response = isGet
     ? await call.send({ method: "GET" }, {}, query)
@@ -56,10 +56,4 @@ async function exchange(
     const output = codecs === undefined ? codec.of(method.output) : codecs.output;
     return output?.decode(body, 0, body.length);
   });
-}
-
-/** A page has the code of GET requests when it makes one. */
-async function queryOf(query: GetQuery): Promise<string> {
-  const { writeGetQuery } = await import("../protocol/get-query.js");
-  return `?${writeGetQuery(query)}`;
 }

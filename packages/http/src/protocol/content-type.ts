@@ -5,28 +5,12 @@ export interface ContentType {
   readonly stream: boolean;
 }
 
-const PREFIX = "application/";
-const STREAM_PREFIX = "connect+";
+/** What every content type of the protocol begins with. */
+export const CONTENT_TYPE_PREFIX = "application/";
+/** What follows in those of streams, before the codec. */
+export const STREAM_PREFIX = "connect+";
 
 /** Returns the content type of a body: `application/json`, or of a stream `application/connect+json`. */
 export function contentType({ codec, stream }: ContentType): string {
-  return `${PREFIX}${stream ? STREAM_PREFIX : ""}${codec}`;
-}
-
-/**
- * Reads a content type; its parameters are passed over, but for a character set that is not UTF-8. Returns undefined for what is no type of
- * the protocol.
- */
-export function readContentType(value: string | null | undefined): ContentType | undefined {
-  const [type = "", ...parameters] = (value ?? "").toLowerCase().split(";");
-  const name = type.trim();
-  if (!name.startsWith(PREFIX)) return undefined;
-  for (const parameter of parameters) {
-    const [key = "", given = ""] = parameter.split("=");
-    if (key.trim() === "charset" && !/^"?utf-?8"?$/.test(given.trim())) return undefined;
-  }
-  const rest = name.slice(PREFIX.length);
-  const stream = rest.startsWith(STREAM_PREFIX);
-  const codec = stream ? rest.slice(STREAM_PREFIX.length) : rest;
-  return /^[a-z0-9.-]+$/.test(codec) ? { codec, stream } : undefined;
+  return `${CONTENT_TYPE_PREFIX}${stream ? STREAM_PREFIX : ""}${codec}`;
 }

@@ -1,6 +1,7 @@
 import { type Metadata, RpcError } from "@quicrpc/core";
 import { type ErrorJson, jsonBytes, parseJson, readErrorJson, type ReceivedError } from "./error-json.js";
-import { metadataFromJson, metadataToJson, REFUSED_HEADER } from "./headers.js";
+import { REFUSED_HEADER } from "./headers.js";
+import { metadataFromJson, metadataToJson } from "./json-metadata.js";
 
 /** The message at the end of a stream of answers, before it is sent. */
 export interface EndOfStream {

@@ -9,7 +9,7 @@ export const TRAILER_PREFIX = "trailer-";
 export const REFUSED_HEADER = "quicrpc-refused";
 
 /** Headers that belong to HTTP or the protocol, or that browsers set by themselves, and so carry no metadata. */
-const OWN =
+export const OWN: RegExp =
   /^((access-control|connect|quicrpc|sec)-|(accept(-charset|-encoding)?|connection|content-(encoding|length|type)|date|expect|host|http2-settings|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade|vary)$)/;
 
 /** Printable ASCII without a space at either end, which HTTP would strip. */
@@ -32,7 +32,7 @@ export function readHeaders(headers: Headers, prefix: "" | typeof TRAILER_PREFIX
   for (const [name, value] of headers) {
     if (name.startsWith(TRAILER_PREFIX) !== (prefix !== "")) continue;
     const key = name.slice(prefix.length);
-    if (!OWN.test(key) && keyProblem(key) === undefined) append(metadata, key, value);
+    if (!OWN.test(key) && keyProblem(key) === undefined) appendText(metadata, key, value);
   }
   return metadata;
 }
@@ -48,30 +48,8 @@ export function requireSmall(metadata: Metadata, maxBytes: number): void {
   );
 }
 
-/** Returns metadata as the message at the end of a stream has it: a list of texts for each key. */
-export function metadataToJson(metadata: Metadata): Record<string, string[]> {
-  const texts = new Map<string, string[]>();
-  for (const [key, value] of metadata) {
-    const list = texts.get(key) ?? [];
-    list.push(textOf(requireKey(key), value));
-    texts.set(key, list);
-  }
-  return Object.fromEntries(texts);
-}
-
-/** Reads metadata of the message at the end of a stream; what has not its form is passed over, as are reserved keys. */
-export function metadataFromJson(json: unknown): Metadata {
-  const metadata = new Metadata();
-  if (typeof json !== "object" || json === null) return metadata;
-  for (const [name, values] of Object.entries(json)) {
-    const key = name.toLowerCase();
-    if (OWN.test(key) || keyProblem(key) !== undefined || !Array.isArray(values)) continue;
-    for (const value of values as unknown[]) if (typeof value === "string") append(metadata, key, value);
-  }
-  return metadata;
-}
-
-function append(metadata: Metadata, key: string, value: string): void {
+/** Adds a value as it came: of a binary key base64, or several with commas between. Throws `RpcError` `invalid_argument` for what is not base64. */
+export function appendText(metadata: Metadata, key: string, value: string): void {
   if (!isBinaryKey(key)) {
     metadata.append(key, value);
     return;
@@ -84,7 +62,8 @@ function append(metadata: Metadata, key: string, value: string): void {
   }
 }
 
-function requireKey(key: string): string {
+/** Returns `key`. Throws `RpcError` `invalid_argument` where it is a header of HTTP or of the protocol. */
+export function requireKey(key: string): string {
   if (!OWN.test(key) && !key.startsWith(TRAILER_PREFIX)) return key;
   const hint = "name it differently: x-… , for example";
   throw new RpcError("invalid_argument", `metadata cannot be named ${key}: over HTTP that is a header of its own`, {
@@ -92,7 +71,8 @@ function requireKey(key: string): string {
   });
 }
 
-function textOf(key: string, value: string | Uint8Array): string {
+/** A value as a header has it: bytes as base64. Throws `RpcError` `invalid_argument` for text that a header cannot carry. */
+export function textOf(key: string, value: string | Uint8Array): string {
   if (typeof value !== "string") return unpadded(value);
   if (VALUE.test(value)) return value;
   const hint = `send it as bytes, under the name ${key}-bin`;

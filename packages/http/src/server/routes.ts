@@ -1,7 +1,8 @@
 import { RpcError } from "@quicrpc/core";
 import type { AnyMethod, Router } from "@quicrpc/core/generated";
 import { fullName, streamsInput, streamsOutput } from "@quicrpc/core/transport";
-import { type ContentType, contentType, readContentType } from "../protocol/content-type.js";
+import { type ContentType, contentType } from "../protocol/content-type.js";
+import { readContentType } from "../protocol/read-content-type.js";
 import { errorToJson, jsonBytes } from "../protocol/error-json.js";
 import { type HttpExchange, isGet, splitTarget } from "./exchange.js";
 import { EVENT_STREAM, EVENTS_FIELDS, LAST_EVENT_ID } from "./event-call.js";

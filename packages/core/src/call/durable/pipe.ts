@@ -1,9 +1,10 @@
 import type { Channel } from "../../transport/channel.js";
-import { expand, type SessionCompression } from "../../transport/compression.js";
+import type { SessionCompression } from "../../transport/compression.js";
+import { expand } from "../../transport/expand.js";
 import { Cursor } from "../../wire/cursor.js";
 import { FLAG_COMPRESSED, type Frame } from "../../wire/frame.js";
 import { type PieceFields, writePiece } from "../../wire/piece.js";
-import { readOptionalHead } from "../../wire/request.js";
+import { readOptionalHead } from "../../wire/head.js";
 import type { CallChannel } from "../carrier.js";
 import * as FrameType from "../../wire/frame-type.js";
 

@@ -1,6 +1,4 @@
-import { INITIAL_CREDIT } from "../../wire/frame.js";
 import type { CallChannel } from "../carrier.js";
-import type { ItemFlow } from "./send-items.js";
 
 /** Received and unread bytes of items at which a call's own stream is paused, and those at which it goes on. */
 const PAUSE_AT = 256 * 1024;
@@ -62,68 +60,5 @@ class StreamReceiveFlow implements ReceiveFlow {
     if (!this.paused) return;
     this.paused = false;
     this.carrier.channel.resume();
-  }
-}
-
-/** Holds this side's items back by credit, and by what the transport has room for. */
-export class SendFlow implements ItemFlow {
-  /** Bytes that the peer has room for; infinite where the stream itself holds this side back. */
-  credit: number;
-  private readonly carrier: CallChannel;
-  private resume: (() => void) | undefined = undefined;
-  private queued = false;
-  private ended = false;
-
-  constructor(carrier: CallChannel) {
-    this.carrier = carrier;
-    this.credit = carrier.single ? Number.POSITIVE_INFINITY : INITIAL_CREDIT;
-  }
-
-  get ready(): boolean {
-    return this.ended || (this.credit > 0 && this.carrier.channel.writable);
-  }
-
-  spend(bytes: number): void {
-    this.credit -= bytes;
-  }
-
-  grant(bytes: number): void {
-    this.credit += bytes;
-    this.wake();
-  }
-
-  wait(resume: () => void): void {
-    this.resume = resume;
-    if (this.ended) this.end();
-    else this.wake();
-  }
-
-  /** The call is over. */
-  end(): void {
-    this.ended = true;
-    const { resume } = this;
-    this.resume = undefined;
-    resume?.();
-  }
-
-  private wake(): void {
-    if (this.resume === undefined || this.credit <= 0) return;
-    const { resume } = this;
-    if (!this.carrier.channel.writable) {
-      this.queue();
-      return;
-    }
-    this.resume = undefined;
-    resume();
-  }
-
-  /** Waits for the channel, once however often it is asked. */
-  private queue(): void {
-    if (this.queued) return;
-    this.queued = true;
-    this.carrier.channel.whenWritable(() => {
-      this.queued = false;
-      this.wake();
-    });
   }
 }

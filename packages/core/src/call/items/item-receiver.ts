@@ -7,7 +7,7 @@ import type { SessionCompression } from "../../transport/compression.js";
 import { Cursor } from "../../wire/cursor.js";
 import type { Frame } from "../../wire/frame.js";
 import { decodeMetadata, type RawMetadata } from "../../wire/metadata.js";
-import { readOptionalHead } from "../../wire/request.js";
+import { readOptionalHead } from "../../wire/head.js";
 import type { CallChannel } from "../carrier.js";
 import { type FlowCarrier, type ReceiveFlow, receiveFlowOf } from "./flow.js";
 import { type ItemQueue, itemQueue, type ItemStream } from "./item-stream.js";

@@ -1,6 +1,7 @@
 import { rejectionAtCaller } from "../../callers-line.js";
-import type { Position } from "../../contract/cursor.js";
+import type { Position } from "../../contract/position.js";
 import { Fifo } from "../../fifo.js";
+import { whenExplained } from "../../late-explanation.js";
 import { Metadata } from "../../metadata.js";
 import type { ItemIterator } from "../../platform-types.js";
 
@@ -235,7 +236,10 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner, ofAttempt = false):
       } else if (ending === undefined) {
         return new Promise<void>((resolve) => (wakePull = resolve)).then(() => queue.pull(controller));
       } else if (ending.error !== undefined) {
-        controller.error(ending.error);
+        const { error } = ending;
+        const explanation = whenExplained(error)?.then(() => controller.error(error));
+        if (explanation === undefined) controller.error(error);
+        return explanation;
       } else {
         controller.close();
       }

@@ -1,4 +1,5 @@
-import { isPosition, type ItemCursor, type Position } from "../../contract/cursor.js";
+import type { ItemCursor } from "../../contract/cursor.js";
+import { isPosition, type Position } from "../../contract/position.js";
 import { RpcError } from "../../errors.js";
 
 /** Follows the cursors of the items of one call, in order. They are made text only where somebody looks. */

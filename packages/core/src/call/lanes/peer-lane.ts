@@ -1,8 +1,9 @@
 import { codeNumber, ProtocolError, RpcError } from "../../errors.js";
-import { type Channel, type FrameHandler, gatherFrames } from "../../transport/channel.js";
+import type { Channel, FrameHandler } from "../../transport/channel.js";
+import { gatherFrames } from "../../transport/gathering.js";
 import { lostCall } from "../../transport/close-codes.js";
 import { describeReset } from "../../transport/reset-codes.js";
-import { OF_PROOF } from "../../wire/credentials.js";
+import * as CredentialsKind from "../../wire/credentials-kind.js";
 import { Cursor } from "../../wire/cursor.js";
 import type { Frame } from "../../wire/frame.js";
 import { type Hello, readHello, writeHello } from "../../wire/hello.js";
@@ -192,7 +193,8 @@ export class PeerLane implements FrameHandler {
       const { renewal } = this.host;
       if (renewal !== undefined) renewal.onFrame(frame);
       // A proof was read before there was a session; a client that has none passes over a challenge.
-      else if (bytes[start] !== OF_PROOF) throw new ProtocolError("credentials are not renewed in this session");
+      else if (bytes[start] !== CredentialsKind.OfProof)
+        throw new ProtocolError("credentials are not renewed in this session");
     } else if (type === FrameType.Close) {
       if (this.host.onClose === undefined) throw new ProtocolError("a close frame on one of several streams");
       this.host.onClose(frame);

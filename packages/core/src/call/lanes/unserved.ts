@@ -1,6 +1,6 @@
 import { ProtocolError } from "../../errors.js";
 import type { Channel } from "../../transport/channel.js";
-import { type Fault, writeFault } from "../../wire/fault.js";
+import { type Fault, writeFault } from "../../wire/sent-fault.js";
 import { FLAG_HEAD, type Frame } from "../../wire/frame.js";
 import type { LaneCallee } from "../carrier.js";
 import * as FrameType from "../../wire/frame-type.js";

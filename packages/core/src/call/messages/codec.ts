@@ -5,7 +5,8 @@ import { appendBytes } from "../../contract/session-codec.js";
 import { misfitError } from "../../codec/misfit-error.js";
 import { MAX_NODES, requireFewNodes } from "../../codec/nodes.js";
 import { RpcError } from "../../errors.js";
-import { appendValue, unpack, unpackExactly } from "../../msgpack/message.js";
+import { unpack, unpackExactly } from "../../msgpack/unpack.js";
+import { appendValue } from "../../msgpack/pack.js";
 import { revived } from "./revive.js";
 import type { UnsharedBytes } from "../../platform-types.js";
 

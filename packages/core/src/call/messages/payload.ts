@@ -1,10 +1,9 @@
 import type { MessageCodec } from "../../contract/descriptor.js";
 import { type MemoryBudget, VALUE_BYTES } from "../../memory-budget.js";
 import { allowance } from "../../msgpack/reader.js";
-import type { Channel } from "../../transport/channel.js";
-import { expand, type SessionCompression } from "../../transport/compression.js";
-import { FLAG_COMPRESSED, FLAG_HEAD, type Frame } from "../../wire/frame.js";
-import { type HeadFields, writeHead } from "../../wire/head.js";
+import type { SessionCompression } from "../../transport/compression.js";
+import { expand } from "../../transport/expand.js";
+import { FLAG_COMPRESSED, type Frame } from "../../wire/frame.js";
 import { tooLarge } from "../../wire/too-large.js";
 import { FrameWriter } from "../../wire/writer.js";
 import type { SessionFormat } from "./session-format.js";
@@ -102,32 +101,6 @@ export function decodeWithin(
   }
 }
 
-/**
- * Sends one frame with `head`, if any, and the payload of `value`, and FIN after it with `end`. Returns the frame's bytes. When it throws,
- * nothing was sent.
- */
-export function sendMessage(
-  channel: Channel,
-  type: number,
-  id: number,
-  codec: MessageCodec<unknown> | undefined,
-  value: unknown,
-  maxFrameBytes: number,
-  end: boolean,
-  head?: HeadFields,
-  compress?: boolean,
-): number {
-  const mark = channel.begin(head === undefined ? type : type | FLAG_HEAD, id);
-  try {
-    if (head !== undefined) writeHead(channel.out, head);
-    encodePayload(codec, value, channel, mark, maxFrameBytes, compress);
-  } catch (error) {
-    channel.abandon(mark);
-    throw error;
-  }
-  return channel.commit(mark, end);
-}
-
 /** Bytes that the payload of `value` takes, for a message that is not sent yet. Throws as `encodePayload` does. */
 export function payloadSize(codec: MessageCodec<unknown> | undefined, value: unknown, maxFrameBytes: number): number {
   if (codec === undefined) return 0;
@@ -135,11 +108,4 @@ export function payloadSize(codec: MessageCodec<unknown> | undefined, value: unk
   const out = new FrameWriter(1024);
   encodePayload(codec, value, { out, compression: undefined }, 0, maxFrameBytes);
   return out.position;
-}
-
-/** Sends a frame of nothing but `head`, if any, and FIN after it with `end`. */
-export function sendHead(channel: Channel, type: number, id: number, head: HeadFields | undefined, end: boolean): void {
-  const mark = channel.begin(head === undefined ? type : type | FLAG_HEAD, id);
-  if (head !== undefined) writeHead(channel.out, head);
-  channel.commit(mark, end);
 }

@@ -1,6 +1,7 @@
 import { appendBytes, type SessionCodec } from "../../contract/session-codec.js";
 import { RpcError } from "../../errors.js";
-import { pack, unpack } from "../../msgpack/message.js";
+import { unpack } from "../../msgpack/unpack.js";
+import { pack } from "../../msgpack/pack.js";
 
 /** Standard MessagePack (any language reads it): what sessions use unless told otherwise. */
 export const msgpack: SessionCodec = {

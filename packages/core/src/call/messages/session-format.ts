@@ -1,7 +1,8 @@
 import type { MessageCodec, PlainCodec } from "../../contract/codec.js";
 import type { SessionCodec } from "../../contract/session-codec.js";
 import { RpcError } from "../../errors.js";
-import { pack, unpack } from "../../msgpack/message.js";
+import { unpack } from "../../msgpack/unpack.js";
+import { pack } from "../../msgpack/pack.js";
 import { FrameWriter } from "../../wire/writer.js";
 import { json } from "./json.js";
 import { requireModest, requireSendable } from "./nesting.js";

@@ -1,8 +1,9 @@
 import type { AnyMethod } from "../../contract/descriptor.js";
 import { declaredError } from "../../contract/method-errors.js";
 import { type Code, isCode, RpcError } from "../../errors.js";
-import { pack, unpack } from "../../msgpack/message.js";
-import { packDetails } from "../../wire/fault.js";
+import { unpack } from "../../msgpack/unpack.js";
+import { pack } from "../../msgpack/pack.js";
+import { packDetails } from "../../call/sent-fault.js";
 import { FrameWriter } from "../../wire/writer.js";
 
 /** A record begins with what it is of. Of an answer its MessagePack follows, of an error that of its fields. */

@@ -1,4 +1,4 @@
-import { budgetBeside, type MemoryBudget } from "../../memory-budget.js";
+import { MemoryBudget } from "../../memory-budget.js";
 import type { Limits } from "../../limits.js";
 import type { ServerLoad } from "../server-load.js";
 import type { ResumedCall, ResumedCallHost } from "./resumed-call.js";
@@ -97,4 +97,15 @@ export class ResumableCalls implements ResumedCallHost {
 function oldest(group: Group | undefined): ResumedCall | undefined {
   const [first] = group?.calls ?? [];
   return first;
+}
+
+/** Another budget of the same server; `close` gives back what it holds where others need it. */
+function budgetBeside(
+  { server }: MemoryBudget,
+  max: number,
+  setting: string,
+  close: () => void,
+): { budget: MemoryBudget; leave: (() => void) | undefined } {
+  const budget = new MemoryBudget(max, setting, server);
+  return { budget, leave: server?.enter?.(budget, close) };
 }

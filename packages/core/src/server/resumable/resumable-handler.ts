@@ -1,4 +1,5 @@
-import { type AnyMethod, streamsOutput } from "../../contract/descriptor.js";
+import type { AnyMethod } from "../../contract/descriptor.js";
+import { streamsOutput } from "../../contract/directions.js";
 import type { IncomingContext } from "../context.js";
 import type { BoundMethod } from "../router.js";
 

@@ -1,8 +1,10 @@
 import type { AnswerCarrier, RequestHandler } from "../../call/carrier.js";
 import { itemQueue } from "../../call/items/item-stream.js";
-import { fullName, streamsInput, streamsOutput } from "../../contract/descriptor.js";
+import { fullName } from "../../contract/descriptor.js";
+import { streamsInput, streamsOutput } from "../../contract/directions.js";
 import { RpcError } from "../../errors.js";
-import { RESUMABLE_BYTES, requireRoom } from "../../memory-budget.js";
+import { RESUMABLE_BYTES } from "../../memory-budget.js";
+import { requireRoom } from "../require-room.js";
 import type { ChannelSettings } from "../../transport/channel.js";
 import type { Head } from "../../wire/head.js";
 import { decodeResume } from "../../wire/piece.js";

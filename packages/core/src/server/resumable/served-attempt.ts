@@ -1,10 +1,11 @@
 import type { AnswerCarrier, IncomingCall } from "../../call/carrier.js";
 import { flushPieces, pieceCursor, type Pipe, sendPiece } from "../../call/durable/pipe.js";
-import { type ReceiveFlow, receiveFlowOf, SendFlow } from "../../call/items/flow.js";
-import { sendHead } from "../../call/messages/payload.js";
+import { type ReceiveFlow, receiveFlowOf } from "../../call/items/flow.js";
+import { SendFlow } from "../../call/items/send-flow.js";
+import { sendHead } from "../../call/messages/send-message.js";
 import { type AnyMethod, fullName } from "../../contract/descriptor.js";
 import { type Code, RpcError } from "../../errors.js";
-import { gatherFrames } from "../../transport/channel.js";
+import { gatherFrames } from "../../transport/gathering.js";
 import type { Cursor } from "../../wire/cursor.js";
 import type { Frame } from "../../wire/frame.js";
 import type { PieceFields } from "../../wire/piece.js";

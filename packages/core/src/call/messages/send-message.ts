@@ -1,0 +1,38 @@
+import type { MessageCodec } from "../../contract/descriptor.js";
+import type { Channel } from "../../transport/channel.js";
+import { FLAG_HEAD } from "../../wire/frame.js";
+import { type HeadFields, writeHead } from "../../wire/head.js";
+import { encodePayload } from "./payload.js";
+
+/**
+ * Sends one frame with `head`, if any, and the payload of `value`, and FIN after it with `end`. Returns the frame's bytes. When it throws,
+ * nothing was sent.
+ */
+export function sendMessage(
+  channel: Channel,
+  type: number,
+  id: number,
+  codec: MessageCodec<unknown> | undefined,
+  value: unknown,
+  maxFrameBytes: number,
+  end: boolean,
+  head?: HeadFields,
+  compress?: boolean,
+): number {
+  const mark = channel.begin(head === undefined ? type : type | FLAG_HEAD, id);
+  try {
+    if (head !== undefined) writeHead(channel.out, head);
+    encodePayload(codec, value, channel, mark, maxFrameBytes, compress);
+  } catch (error) {
+    channel.abandon(mark);
+    throw error;
+  }
+  return channel.commit(mark, end);
+}
+
+/** Sends a frame of nothing but `head`, if any, and FIN after it with `end`. */
+export function sendHead(channel: Channel, type: number, id: number, head: HeadFields | undefined, end: boolean): void {
+  const mark = channel.begin(head === undefined ? type : type | FLAG_HEAD, id);
+  if (head !== undefined) writeHead(channel.out, head);
+  channel.commit(mark, end);
+}

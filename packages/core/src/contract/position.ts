@@ -1,0 +1,22 @@
+import { RpcError } from "../errors.js";
+import { MAX_CURSOR_LENGTH } from "../limits.js";
+import { type ItemCursor, requireCursor } from "./cursor.js";
+
+/** The cursor of an item, as its field has it. */
+export type Position = string | number | bigint;
+
+/** Whether `value` is a cursor: text of a bounded length, or an integer. */
+export function isPosition(value: unknown): value is Position {
+  if (typeof value === "string") return value.length > 0 && value.length <= MAX_CURSOR_LENGTH;
+  return Number.isSafeInteger(value) || typeof value === "bigint";
+}
+
+/** Throws `RpcError` where no handler of `method` can go on after the cursor `from`. */
+export function requirePositions(
+  method: { readonly name: string; readonly cursor?: ItemCursor | undefined },
+  from: string,
+): void {
+  requireCursor(from);
+  if (method.cursor !== undefined) return;
+  throw new RpcError("unimplemented", `the items of ${method.name} have no cursors here`, { refused: true });
+}

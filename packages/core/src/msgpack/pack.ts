@@ -1,0 +1,32 @@
+import { writeValue } from "./write-value.js";
+
+/** A growing buffer, as payloads are written to. */
+interface Output {
+  buffer: Uint8Array;
+  position: number;
+  reserve(length: number): void;
+}
+
+const FIRST_ROOM = 256;
+
+/** Appends any value as MessagePack. Throws `TypeError` for what cannot be carried. */
+export function appendValue(value: unknown, out: Output): void {
+  out.reserve(FIRST_ROOM);
+  let end = writeValue(out.buffer, out.position, value);
+  if (end > out.buffer.length) {
+    out.reserve(end - out.position);
+    end = writeValue(out.buffer, out.position, value);
+  }
+  out.position = end;
+}
+
+/** `value` as MessagePack, in a buffer of its own. */
+export function pack(value: unknown): Uint8Array {
+  let buffer = new Uint8Array(FIRST_ROOM);
+  let end = writeValue(buffer, 0, value);
+  if (end > buffer.length) {
+    buffer = new Uint8Array(end);
+    end = writeValue(buffer, 0, value);
+  }
+  return buffer.subarray(0, end);
+}

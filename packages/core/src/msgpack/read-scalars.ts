@@ -1,0 +1,64 @@
+import { misfit } from "./misfit.js";
+import { type Reader, readLength } from "./reader.js";
+
+export function readNil(r: Reader, p: number): null {
+  r.position = p + 1;
+  return r.bytes[p] === 0xc0 ? null : misfit();
+}
+
+export function readBoolean(r: Reader, p: number): boolean {
+  const byte = r.bytes[p];
+  r.position = p + 1;
+  return byte === 0xc3 ? true : byte === 0xc2 ? false : misfit();
+}
+
+/** An integer of 64 bits, as senders write a bigint. */
+export function readBigInt(r: Reader, p: number): bigint {
+  const byte = r.bytes[p];
+  r.position = p + 9;
+  if (byte === 0xd3) return r.view.getBigInt64(p + 1);
+  return byte === 0xcf ? r.view.getBigUint64(p + 1) : misfit();
+}
+
+/** A copy. */
+export function readBytes(r: Reader, p: number): Uint8Array {
+  const length = readLength(r, p, (r.bytes[p] as number) - 0xc4);
+  const start = r.position;
+  const stop = start + length;
+  if (stop > r.end) misfit();
+  r.position = stop;
+  // Not bytes.slice: a Buffer's shares its memory.
+  return Uint8Array.prototype.slice.call(r.bytes, start, stop);
+}
+
+/** A valid date of the timestamp extension, in any of its three forms. */
+export function readDate(r: Reader, p: number): Date {
+  const { bytes, view } = r;
+  const form = bytes[p];
+  const long = form === 0xc7;
+  // A timestamp has twelve bytes after 0xc7 and its length, eight after 0xd7, or four after 0xd6.
+  const start = p + (long ? 3 : 2);
+  const end = start + (long ? 12 : form === 0xd7 ? 8 : 4);
+  if ((long ? bytes[p + 1] !== 12 : form !== 0xd7 && form !== 0xd6) || bytes[start - 1] !== 0xff) misfit();
+  r.position = end;
+  let seconds = view.getUint32(end - 4);
+  let nanoseconds = 0;
+  if (long) {
+    nanoseconds = view.getUint32(start);
+    seconds += view.getInt32(start + 4) * 0x100000000;
+  } else if (form === 0xd7) {
+    const high = view.getUint32(start);
+    nanoseconds = high >>> 2;
+    seconds += (high & 3) * 0x100000000;
+  }
+  if (nanoseconds > 999_999_999) misfit();
+  const date = new Date(seconds * 1000 + nanoseconds / 1_000_000);
+  return Number.isNaN(date.getTime()) ? misfit() : date;
+}
+
+/** How many bytes an extension has, whose type is at the reader's position then; `byte` is its first. */
+export function readExtensionLength(r: Reader, p: number, byte: number): number {
+  if (byte < 0xd4) return readLength(r, p, byte - 0xc7);
+  r.position = p + 1;
+  return 1 << (byte - 0xd4);
+}

@@ -1,0 +1,19 @@
+import { atMost } from "../call/at-most.js";
+import type { Explanation } from "../call/fault.js";
+import type { AnyMethod } from "../contract/descriptor.js";
+import { asError } from "../errors.js";
+import type { ReceivedFault } from "../wire/fault.js";
+
+/** Milliseconds that an error waits for the code that explains it. */
+const LOAD_MS = 3000;
+
+/** Explains a fault by code that is loaded with the first that needs it. Where that fails, the error's hint says so. */
+export async function explainByLoaded(fault: ReceivedFault, method: AnyMethod): Promise<Explanation> {
+  let explanation: Explanation = { hint: `what explains it was not loaded within ${LOAD_MS} ms` };
+  const loaded = import("./loaded-later.js").then(
+    ({ explainFault }) => (explanation = explainFault(fault, method)),
+    (error: unknown) => (explanation = { hint: `what explains it cannot be loaded: ${asError(error).message}` }),
+  );
+  await atMost(LOAD_MS, loaded);
+  return explanation;
+}

@@ -1,0 +1,75 @@
+import type { CarrierSettings } from "../call/carrier.js";
+import { RpcError } from "../errors.js";
+import type { Limits } from "../limits.js";
+import { Metadata, type MetadataInit } from "../metadata.js";
+import { MemoryBudget, type ServerBudget } from "../memory-budget.js";
+import type { ClientSide, Prover, ProvingHost } from "../transport/prover.js";
+import type { RawGreeting } from "../wire/hello.js";
+import { encodeMetadata } from "../wire/metadata.js";
+import { LateRenewal } from "./late-renewal.js";
+import type { CarrierOptions } from "./carrier-settings.js";
+
+/** The first bytes of streams, and of this side's first lane. */
+interface Opening {
+  readonly prefix?: Uint8Array | undefined;
+  readonly greeting?: RawGreeting | undefined;
+}
+
+/** How calls are carried in standard MessagePack, without compression. */
+export function plainSettings(
+  limits: Limits,
+  { prefix = new Uint8Array(0), greeting }: Opening,
+  server?: ServerBudget,
+): CarrierSettings {
+  return {
+    format: undefined,
+    greeting,
+    limits,
+    budget: new MemoryBudget(limits.maxSessionBytes, "limits.maxSessionBytes", server),
+    traffic: { sentBytes: 0, extraCredit: 0 },
+    prefix: prefix.slice(),
+    compression: undefined,
+  };
+}
+
+/** Bytes of a greeting beside credentials and metadata, at most. */
+const GREETING_OVERHEAD = 512;
+
+/** Options about what a client says of itself. */
+interface SaidOptions {
+  readonly credentials?: string | undefined;
+  readonly metadata?: MetadataInit | undefined;
+  readonly proof?: Pick<Prover, "fields"> | undefined;
+  readonly renewCredentials?: CarrierOptions["renewCredentials"];
+}
+
+/** Returns what answers the server's questions about the client: its credentials are renewed, its key is proven. Undefined where neither is. */
+export function clientSideOf(
+  { credentials, metadata, proof, renewCredentials: ask }: SaidOptions & Pick<CarrierOptions, "proof">,
+  limits: Limits,
+): ((host: ProvingHost) => ClientSide) | undefined {
+  const renewed = async (host: ProvingHost): Promise<RawGreeting | undefined> => {
+    const credentials = await ask?.();
+    if (credentials === undefined) return undefined;
+    const fields = await proof?.prove(host, credentials);
+    return greetingOf({ credentials, metadata, proof: fields && { fields } }, limits);
+  };
+  const renewal = ask && ((host: ProvingHost) => new LateRenewal(host, () => renewed(host)));
+  return proof === undefined ? renewal : (host) => proof.follow(host, credentials, renewal?.(host));
+}
+
+/** The greeting of a session; undefined where it says nothing. Throws `RpcError` where it is longer than a server takes. */
+export function greetingOf(
+  { credentials, metadata: given, proof, renewCredentials }: SaidOptions,
+  { maxGreetingBytes }: Limits,
+): RawGreeting | undefined {
+  if ((credentials ?? given ?? renewCredentials ?? proof) === undefined) return undefined;
+  const metadata = encodeMetadata(Metadata.from(given), Infinity);
+  const fields = proof?.fields;
+  const bytes = new TextEncoder().encode(credentials).length + (metadata?.length ?? 0) + (fields?.length ?? 0);
+  if (bytes + GREETING_OVERHEAD <= maxGreetingBytes) {
+    return { credentials, metadata, fields, ...(renewCredentials !== undefined && { renews: true }) };
+  }
+  const text = `credentials and metadata of ${bytes} bytes do not fit a greeting of ${maxGreetingBytes} (limits.maxGreetingBytes)`;
+  throw new RpcError("invalid_argument", text);
+}
