@@ -19,4 +19,9 @@ export const FONT: string;
 export function style(rules: (colors: Colors) => string): string;
 
 /** The ground of a drawing. It has one of its own, since some programs show it in other colours than those of the page. */
-export function paper(place: { readonly x?: number; readonly y?: number; readonly width: number; readonly height: number }): string;
+export function paper(place: {
+  readonly x?: number;
+  readonly y?: number;
+  readonly width: number;
+  readonly height: number;
+}): string;

@@ -27,9 +27,7 @@ export function lineChart({ title, subtitle, xLabel, most, lines, bands = [] }) 
     ({ color, low, high }) =>
       `<polygon class="${color}" points="${path(high)} ${path(low).split(" ").toReversed().join(" ")}"/>`,
   );
-  const strokes = lines.map(
-    ({ color, points }) => `<polyline class="${color}" points="${path(points)}"/>`,
-  );
+  const strokes = lines.map(({ color, points }) => `<polyline class="${color}" points="${path(points)}"/>`);
   const legend = [...lines, ...bands].map(
     ({ name, color, points }, i) =>
       `<rect class="${color}${points ? "" : " band"}" x="${16 + i * 136}" y="46" width="12" height="4"/><text x="${34 + i * 136}" y="52">${name}</text>`,

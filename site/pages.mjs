@@ -16,7 +16,7 @@ export function sitePages() {
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "reporting.md",
   };
-  for (const name of markdownIn("docs")) pages[`docs/${name}`] = name;
+  for (const name of markdownIn("docs", true)) pages[`docs/${name}`] = name;
   for (const folder of ["packages", "examples"]) {
     for (const name of readdirSync(`${ROOT}${folder}`)) {
       const file = `${folder}/${name}/README.md`;

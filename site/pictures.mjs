@@ -103,7 +103,14 @@ function settings(colors) {
       taskTextOutsideColor: colors.text,
     },
     htmlLabels: false,
-    flowchart: { htmlLabels: false, useMaxWidth: false, wrappingWidth: 900, rankSpacing: 36, nodeSpacing: 24, padding: 9 },
+    flowchart: {
+      htmlLabels: false,
+      useMaxWidth: false,
+      wrappingWidth: 900,
+      rankSpacing: 36,
+      nodeSpacing: 24,
+      padding: 9,
+    },
     sequence: {
       useMaxWidth: false,
       mirrorActors: false,

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { slug } from "github-slugger";
 import { type DefaultTheme, defineConfig } from "vitepress";
@@ -11,12 +11,10 @@ checkSections();
 
 /** Drawings up to this width are scaled to a phone's. Wider ones keep their size there, and one moves over them: their words would be too small. */
 const FITS_A_PHONE = 480;
-/** Drawings wider than this are moved over on a wide screen too. */
-const FITS_A_PAGE = 1000;
 const STYLE = `
 .vp-doc thead:not(:has(th:not(:empty))) { display: none }
-.vp-doc p:has(> img.wider) { overflow-x: auto }
-.vp-doc p > img.wider { max-width: none; width: 900px }
+.vp-doc img.on-dark, .dark .vp-doc img.on-light { display: none }
+.dark .vp-doc img.on-dark { display: block }
 @media (max-width: 639px) {
   .vp-doc th, .vp-doc td { padding: 6px 8px; font-size: 13px; line-height: 20px }
   .vp-doc p:has(> img.wide) { overflow-x: auto }
@@ -52,6 +50,24 @@ export default defineConfig({
       markdown.core.ruler.push("indented code", ({ tokens }) => {
         for (const token of tokens) if (token.type === "code_block") token.type = "fence";
       });
+      // A picture `x-dark.png` takes the place of `x.png` on a dark page. Where the repository is shown the latter is on both.
+      markdown.core.ruler.push("dark pictures", ({ tokens, env }) => {
+        const folder = `${ROOT}${dirname(fileOf(env.relativePath))}/`;
+        for (const token of tokens) {
+          token.children =
+            token.children?.flatMap((image) => {
+              const dark = image.attrGet("src")?.replace(/\.png$/, "-dark.png");
+              if (image.type !== "image" || !dark?.endsWith("-dark.png") || !existsSync(folder + dark)) return [image];
+              const other = Object.assign(Object.create(Object.getPrototypeOf(image)), image, {
+                attrs: structuredClone(image.attrs),
+              });
+              image.attrJoin("class", "on-light");
+              other.attrJoin("class", "on-dark");
+              other.attrSet("src", dark);
+              return [image, other];
+            }) ?? null;
+        }
+      });
       // Pages link to files, as they do where the repository is shown; the site has them at other paths.
       markdown.core.ruler.push("links to files", ({ tokens, env }) => {
         const from = fileOf(env.relativePath);
@@ -59,8 +75,8 @@ export default defineConfig({
           const name = token.type === "link_open" ? "href" : "src";
           const link = token.attrGet(name);
           if (link === null || token.type === "link_close" || /^(?:[a-z]+:|#|\/)/.test(link)) continue;
-          const width = token.type === "image" ? widthOf(`${ROOT}${dirname(from)}/${link}`) : 0;
-          if (width > FITS_A_PHONE) token.attrSet("class", width > FITS_A_PAGE ? "wider" : "wide");
+          if (token.type === "image" && widthOf(`${ROOT}${dirname(from)}/${link}`) > FITS_A_PHONE)
+            token.attrJoin("class", "wide");
           const target = token.type === "image" ? undefined : siteLink(pages, from, link);
           if (target !== undefined) token.attrSet(name, target);
         }
