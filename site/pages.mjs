@@ -35,6 +35,17 @@ export function titleOf(file) {
   return title.replaceAll("`", "").replaceAll("\\", "");
 }
 
+/** What a page says first, as plain text: a sentence, or some where the first is short. */
+export function summaryOf(file) {
+  const markdown = readFileSync(ROOT + file, "utf8").replaceAll(/^```[^]*?^```$|^<!--.*-->$/gm, "");
+  const text = markdown.split(/\n{2,}/).find((paragraph) => /^(\w|`[^`]|\[|\*\*\w)/.test(paragraph)) ?? "";
+  const plain = text
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")
+    .replaceAll(/\*\*|`/g, "")
+    .replaceAll("\n", " ");
+  return /^.{50,}?[.:](?= |$)/.exec(plain)?.[0].replace(/:$/, ".") ?? plain.replace(/:$/, ".");
+}
+
 /** Where a page's link to another file of the repository leads on the site; undefined for a file that does not exist. */
 export function siteLink(pages, from, link) {
   const [path = "", anchor] = link.split("#");

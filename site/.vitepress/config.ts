@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { slug } from "github-slugger";
-import { type DefaultTheme, defineConfig } from "vitepress";
-import { REPOSITORY, ROOT, siteLink, sitePages, titleOf } from "../pages.mjs";
+import { type DefaultTheme, defineConfig, type MarkdownEnv, type MarkdownRenderer } from "vitepress";
+import { REPOSITORY, ROOT, siteLink, sitePages, summaryOf, titleOf } from "../pages.mjs";
 import { SEARCH } from "../search.mjs";
 import { SECTIONS } from "../sections.mjs";
 
@@ -38,6 +38,13 @@ export default defineConfig({
   rewrites: (file) => pages[file] ?? file,
   cleanUrls: true,
   metaChunk: true,
+  // The index of the search is larger, and is loaded by those who search.
+  vite: { build: { chunkSizeWarningLimit: 3000 } },
+  transformPageData: ({ relativePath }) => {
+    if (relativePath.startsWith("api/") || relativePath === "index.md") return {};
+    const description = summaryOf(fileOf(relativePath));
+    return description === "" ? {} : { description };
+  },
   markdown: {
     anchor: { slugify: (text) => slug(text) },
     config: (markdown) => {
@@ -101,10 +108,17 @@ export default defineConfig({
       { text: "API", collapsed: true, items: itemsUnder("api/") },
     ],
     outline: [2, 3],
-    search: { provider: "local", options: { miniSearch: { searchOptions: SEARCH } } },
+    search: { provider: "local", options: { miniSearch: { searchOptions: SEARCH }, _render: searched } },
     socialLinks: [{ icon: "github", link: REPOSITORY }],
   },
 });
+
+/** What the search reads of a page. What a package exports is a section of it, and members are part of its text. */
+function searched(source: string, env: MarkdownEnv, markdown: MarkdownRenderer): string {
+  const relativePath = pages[env.relativePath] ?? env.relativePath;
+  const html = markdown.render(source, Object.assign(env, { relativePath }));
+  return relativePath.startsWith("api/") ? html.replaceAll(/<h[4-6][^>]*>([^]*?)<\/h[4-6]>/g, "<p>$1</p>") : html;
+}
 
 /** The width of a drawing; 0 for other pictures. */
 function widthOf(file: string): number {
