@@ -24,27 +24,29 @@ const most = ({ loads }) => loads.at(-1);
 const mean = ({ loads }) => loads.reduce((sum, load) => sum + load, 0) / loads.length;
 const pictures = {
   "fleet-load": {
-    title: "Calls per second at each of 100 servers, of which 33 are lost for 20 seconds",
+    title: "Calls per second at each of 100 servers",
+    subtitle: "33 of them are lost for 20 seconds",
     xLabel: "seconds",
     most: 240,
-    lines: [{ name: "mean", color: "#1565c0", points: enough.seconds.map(mean) }],
+    lines: [{ name: "mean", color: "own", points: enough.seconds.map(mean) }],
     bands: [
       {
         name: "from the least to the most",
-        color: "#64b5f6",
+        color: "own",
         low: enough.seconds.map(least),
         high: enough.seconds.map(most),
       },
     ],
   },
   "fleet-retries": {
-    title: "Attempts per second where the 67 servers that are left can answer 8,040",
+    title: "Attempts per second",
+    subtitle: "the 67 servers that are left can answer 8,040",
     xLabel: "seconds",
     most: 80_000,
     lines: [
-      { name: "without budgets", color: "#c62828", points: of(unbounded, "attempts") },
-      { name: "with budgets", color: "#1565c0", points: of(bounded, "attempts") },
-      { name: "calls that clients make", color: "#2e7d32", points: of(bounded, "calls") },
+      { name: "without budgets", color: "bad", points: of(unbounded, "attempts") },
+      { name: "with budgets", color: "own", points: of(bounded, "attempts") },
+      { name: "calls that clients make", color: "arrow", points: of(bounded, "calls") },
     ],
   },
 };

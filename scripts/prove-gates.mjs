@@ -276,6 +276,59 @@ const seeds = [
     expect: /no interface of codes has ERR_QUIC_SEEDED\nnothing fails with ERR_QUIC_HTTP3/,
   },
   {
+    what: "a command's page that is not what the command says",
+    gate: "cli:check",
+    files: { "docs/cli.md": (text) => text.replace("Options:", "Seeds:") },
+    expect: /docs\/cli\.md is not what/,
+  },
+  {
+    what: "a picture that was drawn from another text",
+    gate: "pictures:check",
+    files: { "docs/pictures/lanes.mmd": (text) => text.replace("One lost packet", "A seed") },
+    expect: /npm run pictures draws anew: .*lanes\.svg/,
+  },
+  {
+    what: "a picture of a terminal that prints something else now",
+    gate: "pictures:check",
+    files: { "docs/pictures/terminal-gen.svg": (text) => text.replace("wrote", "seeded") },
+    expect: /npm run pictures:terminal draws anew: .*terminal-gen\.svg/,
+  },
+  {
+    what: "a picture of a studio that shows something else now",
+    gate: "pictures:check",
+    files: { "docs/pictures/studio.txt": (text) => text.replace("Example", "Seed") },
+    expect: /npm run pictures:studio draws anew/,
+  },
+  {
+    what: "links that lead nowhere, and questions that the search does not answer",
+    gate: "docs:build",
+    files: {
+      "docs/glossary.md": (text) =>
+        `${text}\n[a](calls.md#seeded) [b](https://github.com/quicrpc/quicrpc/blob/main/seeded.md) [c](https:///) [d](ftp://seeded)\n`,
+      "site/questions.mjs": (text) =>
+        text.replace(
+          "QUESTIONS = [",
+          'QUESTIONS = [{ asked: "docker", answers: ["/glossary#glossary"] }, { asked: "seed", answers: ["/calls#seed"] },',
+        ),
+    },
+    judge: (output) =>
+      [
+        "/glossary: /calls#seeded",
+        "/glossary.md: /calls.md#seeded",
+        "/glossary: https://github.com/quicrpc/quicrpc/blob/main/seeded.md",
+        "/glossary: https:///",
+        "/glossary: ftp://seeded",
+        '"docker" finds /deploying#docker',
+        '"seed" is answered by /calls#seed, which is no section',
+      ].filter((line) => !output.includes(line)),
+  },
+  {
+    what: "a page that no section of the site lists",
+    gate: "docs:build",
+    files: { "docs/seeded.md": "# A seed\n" },
+    expect: /site\/sections\.mjs has no place for seeded/,
+  },
+  {
     what: "a figure that the kept results do not have",
     gate: "figures:check",
     files: {
@@ -316,10 +369,12 @@ const seeds = [
     expect: /docs\/once\.md:\d+: there is no test "joins what was seeded"\n.*there is no test C999/,
   },
   {
-    what: "a page with code of no file",
+    what: "a page with code of no file, and JSON that is none",
     gate: "snippets:check",
-    files: { "docs/calls.md": (text) => `${text}\n\`\`\`ts\nawait seeded();\n\`\`\`\n` },
-    expect: /docs\/calls\.md:\d+ has code of no file/,
+    files: {
+      "docs/calls.md": (text) => `${text}\n\`\`\`ts\nawait seeded();\n\`\`\`\n\n\`\`\`json\n{ seeded: 1 }\n\`\`\`\n`,
+    },
+    expect: /docs\/calls\.md:\d+ has code of no file[^]*docs\/calls\.md:\d+ has JSON that cannot be read/,
   },
   {
     what: "a page whose code is not that of its file",
@@ -456,7 +511,7 @@ function copyTree() {
       }
     }
   }
-  linkModules("");
+  for (const folder of ["", "site"]) linkModules(folder);
 }
 
 /** Links each installed package, but keeps the links between workspaces inside the copy. */

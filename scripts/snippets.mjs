@@ -2,7 +2,7 @@
 // ```ts file=examples/guides/src/lists.ts#pages
 // With "imports" after that, what the region uses of packages and of generated code is imported above it:
 // ```ts file=examples/guides/src/serving.ts#serve imports
-// npm run snippets:check fails where a page says something else, or has TypeScript or JavaScript that is no file's.
+// npm run snippets:check fails where a page says something else, has TypeScript or JavaScript that is no file's, or JSON that cannot be read.
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -78,13 +78,25 @@ function looseFences(page, text) {
   });
 }
 
+/** Where a page has JSON that is none. */
+function brokenJson(page, text) {
+  return Array.from(text.matchAll(/^( *)```json\n([^]*?)^\1```$/gm)).flatMap(({ 2: json, index }) => {
+    try {
+      JSON.parse(json);
+      return [];
+    } catch (error) {
+      return [`${page}:${text.slice(0, index).split("\n").length} has JSON that cannot be read: ${error.message}`];
+    }
+  });
+}
+
 const stale = [];
 const loose = [];
 const listed = execFileSync("git", ["ls-files", "-z", "-co", "--exclude-standard", "*.md"], { cwd: root });
 for (const page of listed.toString().split("\0")) {
   if (page === "" || page.includes("/vendor/") || !existsSync(join(root, page))) continue;
   const text = readFileSync(join(root, page), "utf8");
-  if (HELD.test(page)) loose.push(...looseFences(page, text));
+  if (HELD.test(page)) loose.push(...looseFences(page, text), ...brokenJson(page, text));
   const written = text.replaceAll(FENCE, (_, indent, language, file, region, withImports = "") => {
     const name = region === undefined ? file : `${file}#${region}`;
     const own = code(file, region);

@@ -16,7 +16,7 @@ export function sitePages() {
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "reporting.md",
   };
-  for (const name of markdownIn("docs")) pages[`docs/${name}`] = name;
+  for (const name of markdownIn("docs", true)) pages[`docs/${name}`] = name;
   for (const folder of ["packages", "examples"]) {
     for (const name of readdirSync(`${ROOT}${folder}`)) {
       const file = `${folder}/${name}/README.md`;
@@ -33,6 +33,17 @@ export function titleOf(file) {
   const title = /^# (.+)$/m.exec(readFileSync(ROOT + file, "utf8"))?.[1];
   if (title === undefined) throw new Error(`${file} has no heading`);
   return title.replaceAll("`", "").replaceAll("\\", "");
+}
+
+/** What a page says first, as plain text: a sentence, or some where the first is short. */
+export function summaryOf(file) {
+  const markdown = readFileSync(ROOT + file, "utf8").replaceAll(/^```[^]*?^```$|^<!--.*-->$/gm, "");
+  const text = markdown.split(/\n{2,}/).find((paragraph) => /^(\w|`[^`]|\[|\*\*\w)/.test(paragraph)) ?? "";
+  const plain = text
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")
+    .replaceAll(/\*\*|`/g, "")
+    .replaceAll("\n", " ");
+  return /^.{50,}?[.:](?= |$)/.exec(plain)?.[0].replace(/:$/, ".") ?? plain.replace(/:$/, ".");
 }
 
 /** Where a page's link to another file of the repository leads on the site; undefined for a file that does not exist. */

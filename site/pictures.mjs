@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DARK, FONT, LIGHT, paper, style } from "../scripts/drawing.mjs";
 import { fail, npm, root, run } from "../scripts/setup.mjs";
 
 const MERMAID = "mermaid@12.3.0";
@@ -14,13 +15,16 @@ const CHROMIUM = [
   "/usr/bin/google-chrome",
 ];
 
-/** Each picture: its text, what it shows in words, and the mark by which its SVG names the text that it was drawn from. */
+const SETTINGS = { light: settings(LIGHT), dark: settings(DARK), mermaid: MERMAID };
+
+/** Each picture: its text, what it shows in words, and the mark by which its SVG names the text and the settings that it was drawn from. */
 const pictures = readdirSync(FOLDER)
   .filter((name) => name.endsWith(".mmd"))
   .map((name) => {
     const source = readFileSync(join(FOLDER, name), "utf8");
     const [, alt, text] = /^---\nalt: (.+)\n---\n([^]+)$/.exec(source) ?? fail(`${name} begins with no "alt:"`);
-    const mark = `<!-- of ${name}, ${createHash("sha256").update(source).digest("hex").slice(0, 16)} -->`;
+    const hash = createHash("sha256").update(source).update(JSON.stringify(SETTINGS)).digest("hex");
+    const mark = `<!-- of ${name}, ${hash.slice(0, 16)} -->`;
     return { alt, text, mark, svg: join(FOLDER, name.replace(/mmd$/, "svg")) };
   });
 const stale = pictures.filter(({ svg, mark }) => !existsSync(svg) || !readFileSync(svg, "utf8").includes(mark));
@@ -45,8 +49,11 @@ async function draw(some) {
     await page.setContent("<!doctype html><body></body>");
     await page.addScriptTag({ path: join(cache, "node_modules/mermaid/dist/mermaid.min.js") });
     for (const { alt, text, mark, svg } of some) {
-      const drawn = await page.evaluate(svgOf, text);
-      writeFileSync(svg, `${framed(drawn, alt)}\n${mark}\n`);
+      const [light, dark] = [
+        await page.evaluate(svgOf, { text, settings: SETTINGS.light }),
+        await page.evaluate(svgOf, { text, settings: SETTINGS.dark }),
+      ];
+      writeFileSync(svg, `${framed(light, dark, alt)}\n${mark}\n`);
       console.log(svg);
     }
   } finally {
@@ -54,26 +61,84 @@ async function draw(some) {
   }
 }
 
-/** Runs in the page. */
-async function svgOf(text) {
-  const { mermaid } = globalThis;
-  mermaid.initialize({
+/** How Mermaid draws in one set of colours. */
+function settings(colors) {
+  return {
     startOnLoad: false,
-    theme: "neutral",
+    theme: "base",
+    look: "classic",
+    fontSize: 13,
+    themeCSS: ".edgeLabel rect { opacity: 1 }",
+    themeVariables: {
+      fontFamily: FONT,
+      fontSize: "13px",
+      dropShadow: "none",
+      background: colors.paper,
+      primaryColor: colors.box,
+      primaryBorderColor: colors.line,
+      textColor: colors.text,
+      primaryTextColor: colors.text,
+      lineColor: colors.arrow,
+      edgeLabelBackground: colors.paper,
+      clusterBkg: colors.group,
+      clusterBorder: colors.line,
+      noteBkgColor: colors.group,
+      noteBorderColor: colors.line,
+      noteTextColor: colors.quiet,
+      actorLineColor: colors.line,
+      signalColor: colors.arrow,
+      signalTextColor: colors.text,
+      titleColor: colors.text,
+      gridColor: colors.line,
+      sectionBkgColor: colors.group,
+      sectionBkgColor2: colors.group,
+      altSectionBkgColor: colors.paper,
+      doneTaskBkgColor: colors.paleOwn,
+      doneTaskBorderColor: colors.own,
+      activeTaskBkgColor: colors.box,
+      activeTaskBorderColor: colors.other,
+      critBkgColor: colors.paleBad,
+      critBorderColor: colors.bad,
+      taskTextDarkColor: colors.text,
+      taskTextOutsideColor: colors.text,
+    },
     htmlLabels: false,
-    flowchart: { htmlLabels: false, useMaxWidth: false, wrappingWidth: 900 },
-    sequence: { useMaxWidth: false },
-    gantt: { useWidth: 800, useMaxWidth: false },
+    flowchart: {
+      htmlLabels: false,
+      useMaxWidth: false,
+      wrappingWidth: 900,
+      rankSpacing: 36,
+      nodeSpacing: 24,
+      padding: 9,
+    },
+    sequence: {
+      useMaxWidth: false,
+      mirrorActors: false,
+      width: 92,
+      actorMargin: 28,
+      diagramMarginX: 8,
+    },
+    gantt: { useWidth: 470, useMaxWidth: false, leftPadding: 110, rightPadding: 20, fontSize: 12, sectionFontSize: 13 },
     state: { useMaxWidth: false },
     deterministicIds: true,
     deterministicIDSeed: "quicrpc",
-  });
+  };
+}
+
+/** Runs in the page. */
+async function svgOf({ text, settings: used }) {
+  const { mermaid } = globalThis;
+  mermaid.initialize(used);
   return (await mermaid.render("picture", text)).svg;
 }
 
-/** A picture on paper of its own, so that it can be read on a dark page; with its words for those who do not see it. */
-function framed(svg, alt) {
-  const [, x, y, width, height] = /viewBox="(\S+) (\S+) (\S+) (\S+)"/.exec(svg).map(Number);
-  const paper = `<title>${alt}</title><rect x="${x}" y="${y}" width="${width}" height="${height}" rx="8" fill="#fff"/>`;
-  return svg.replace(/^<svg[^>]*>/, (tag) => tag + paper).replaceAll(/>\s*<(?=\/?g\b)/g, ">\n<");
+/** A drawing of its text in light colours whose styles are those of the dark one on a dark page; with its words for those who do not see it. */
+function framed(light, dark, alt) {
+  const [, x, y, width, height] = /viewBox="(\S+) (\S+) (\S+) (\S+)"/.exec(light).map(Number);
+  const rules = (svg, { paper: fill }) => `${/<style>([^]*?)<\/style>/.exec(svg)[1]}.paper{fill:${fill};}`;
+  const styles = style((colors) => rules(colors === LIGHT ? light : dark, colors));
+  return light
+    .replace(/<style>[^]*?<\/style>/, "")
+    .replace(/^<svg[^>]*>/, (tag) => `${tag}<title>${alt}</title>${styles}${paper({ x, y, width, height })}`)
+    .replaceAll(/>\s*<(?=\/?g\b)/g, ">\n<");
 }

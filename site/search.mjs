@@ -9,12 +9,13 @@ import { QUESTIONS } from "./questions.mjs";
  * functions as text: they use nothing from around them.
  */
 export const SEARCH = {
-  fuzzy: 0.2,
-  prefix: true,
+  // Another letter makes another word of a short one.
+  fuzzy: (term) => (term.length > 4 ? 0.2 : false),
+  prefix: (term) => term.length > 2,
   boost: { title: 4, text: 2, titles: 1 },
   processTerm: (term) => {
     if (
-      /^(a|an|and|are|be|between|can|do|does|for|how|i|in|is|it|many|may|much|my|of|on|or|the|to|what|when|with|without)$/i.test(
+      /^(a|after|an|and|are|be|between|can|do|does|each|for|how|i|in|is|it|many|may|much|my|of|on|or|the|to|what|when|with|without)$/i.test(
         term,
       )
     ) {
@@ -25,11 +26,15 @@ export const SEARCH = {
     const others = {
       bidirectional: ["duplex"],
       batching: ["batch"],
+      binary: ["bytes"],
       cluster: ["workers"],
       cores: ["core"],
       dos: ["denial"],
+      golang: ["go", "language"],
+      increase: ["large", "max"],
       heartbeat: ["keepalive", "ping"],
       login: ["credentials"],
+      maximum: ["large", "max"],
       offline: ["reconnect"],
       shutdown: ["drain"],
       swagger: ["openapi"],
@@ -42,17 +47,17 @@ export const SEARCH = {
   boostDocument: (id) =>
     /^\/(api|changelog)/.test(id)
       ? 0.1
-      : /^\/(options|cli|design|one-call|engine|compiled-codecs|performance|benchmarks|conformance|connect-conformance|interop|protocol|glossary|packages|examples)/.test(
+      : /^\/(options|cli|design|one-call|engine|compiled-codecs|performance|benchmarks|conformance|connect-conformance|interop|protocol|glossary|contributing|reporting|packages|examples)/.test(
             id,
           )
         ? 0.4
         : 1,
 };
 
-/** How many results one sees without scrolling. */
-const SEEN = 5;
+/** How many results one reads before one asks otherwise. */
+const READ = 3;
 
-/** A line for each question that the search of a built site does not answer among the first results. */
+/** A line for each question that the search of a built site does not answer among the first results, and for each answer that is no section. */
 export async function unanswered(folder) {
   const chunks = join(folder, "assets/chunks");
   const name = readdirSync(chunks).find((file) => file.startsWith("@localSearchIndexroot."));
@@ -60,11 +65,13 @@ export async function unanswered(folder) {
   const { default: index } = await import(pathToFileURL(join(chunks, name)).href);
   const search = MiniSearch.loadJSON(index, { fields: ["title", "titles", "text"], searchOptions: SEARCH });
   return QUESTIONS.flatMap(({ asked, answers }) => {
+    const gone = answers.filter((id) => !search.has(id));
+    if (gone.length > 0) return [`"${asked}" is answered by ${gone.join(" and ")}, which is no section`];
     const found = search
       .search(asked)
-      .slice(0, SEEN)
+      .slice(0, READ)
       .map(({ id }) => id);
-    const answered = found.some((id) => answers.includes(id.split("#")[0]));
+    const answered = found.some((id) => answers.includes(id));
     return answered ? [] : [`"${asked}" finds ${found.join(", ")}, not ${answers.join(" or ")}`];
   });
 }

@@ -38,6 +38,7 @@ export const SECTIONS = [
       "compiled-codecs",
       "performance",
       "benchmarks",
+      "benchmarks/tables",
       "conformance",
       "connect-conformance",
       "interop",

@@ -1,8 +1,8 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { slug } from "github-slugger";
-import { type DefaultTheme, defineConfig } from "vitepress";
-import { REPOSITORY, ROOT, siteLink, sitePages, titleOf } from "../pages.mjs";
+import { type DefaultTheme, defineConfig, type MarkdownEnv, type MarkdownRenderer } from "vitepress";
+import { REPOSITORY, ROOT, siteLink, sitePages, summaryOf, titleOf } from "../pages.mjs";
 import { SEARCH } from "../search.mjs";
 import { SECTIONS } from "../sections.mjs";
 
@@ -11,12 +11,10 @@ checkSections();
 
 /** Drawings up to this width are scaled to a phone's. Wider ones keep their size there, and one moves over them: their words would be too small. */
 const FITS_A_PHONE = 480;
-/** Drawings wider than this are moved over on a wide screen too. */
-const FITS_A_PAGE = 1000;
 const STYLE = `
 .vp-doc thead:not(:has(th:not(:empty))) { display: none }
-.vp-doc p:has(> img.wider) { overflow-x: auto }
-.vp-doc p > img.wider { max-width: none; width: 900px }
+.vp-doc img.on-dark, .dark .vp-doc img.on-light { display: none }
+.dark .vp-doc img.on-dark { display: block }
 @media (max-width: 639px) {
   .vp-doc th, .vp-doc td { padding: 6px 8px; font-size: 13px; line-height: 20px }
   .vp-doc p:has(> img.wide) { overflow-x: auto }
@@ -40,6 +38,13 @@ export default defineConfig({
   rewrites: (file) => pages[file] ?? file,
   cleanUrls: true,
   metaChunk: true,
+  // The index of the search is larger, and is loaded by those who search.
+  vite: { build: { chunkSizeWarningLimit: 3000 } },
+  transformPageData: ({ relativePath }) => {
+    if (relativePath.startsWith("api/") || relativePath === "index.md") return {};
+    const description = summaryOf(fileOf(relativePath));
+    return description === "" ? {} : { description };
+  },
   markdown: {
     anchor: { slugify: (text) => slug(text) },
     config: (markdown) => {
@@ -52,6 +57,24 @@ export default defineConfig({
       markdown.core.ruler.push("indented code", ({ tokens }) => {
         for (const token of tokens) if (token.type === "code_block") token.type = "fence";
       });
+      // A picture `x-dark.png` takes the place of `x.png` on a dark page. Where the repository is shown the latter is on both.
+      markdown.core.ruler.push("dark pictures", ({ tokens, env }) => {
+        const folder = `${ROOT}${dirname(fileOf(env.relativePath))}/`;
+        for (const token of tokens) {
+          token.children =
+            token.children?.flatMap((image) => {
+              const dark = image.attrGet("src")?.replace(/\.png$/, "-dark.png");
+              if (image.type !== "image" || !dark?.endsWith("-dark.png") || !existsSync(folder + dark)) return [image];
+              const other = Object.assign(Object.create(Object.getPrototypeOf(image)), image, {
+                attrs: structuredClone(image.attrs),
+              });
+              image.attrJoin("class", "on-light");
+              other.attrJoin("class", "on-dark");
+              other.attrSet("src", dark);
+              return [image, other];
+            }) ?? null;
+        }
+      });
       // Pages link to files, as they do where the repository is shown; the site has them at other paths.
       markdown.core.ruler.push("links to files", ({ tokens, env }) => {
         const from = fileOf(env.relativePath);
@@ -59,8 +82,8 @@ export default defineConfig({
           const name = token.type === "link_open" ? "href" : "src";
           const link = token.attrGet(name);
           if (link === null || token.type === "link_close" || /^(?:[a-z]+:|#|\/)/.test(link)) continue;
-          const width = token.type === "image" ? widthOf(`${ROOT}${dirname(from)}/${link}`) : 0;
-          if (width > FITS_A_PHONE) token.attrSet("class", width > FITS_A_PAGE ? "wider" : "wide");
+          if (token.type === "image" && widthOf(`${ROOT}${dirname(from)}/${link}`) > FITS_A_PHONE)
+            token.attrJoin("class", "wide");
           const target = token.type === "image" ? undefined : siteLink(pages, from, link);
           if (target !== undefined) token.attrSet(name, target);
         }
@@ -85,10 +108,17 @@ export default defineConfig({
       { text: "API", collapsed: true, items: itemsUnder("api/") },
     ],
     outline: [2, 3],
-    search: { provider: "local", options: { miniSearch: { searchOptions: SEARCH } } },
+    search: { provider: "local", options: { miniSearch: { searchOptions: SEARCH }, _render: searched } },
     socialLinks: [{ icon: "github", link: REPOSITORY }],
   },
 });
+
+/** What the search reads of a page. What a package exports is a section of it, and members are part of its text. */
+function searched(source: string, env: MarkdownEnv, markdown: MarkdownRenderer): string {
+  const relativePath = pages[env.relativePath] ?? env.relativePath;
+  const html = markdown.render(source, Object.assign(env, { relativePath }));
+  return relativePath.startsWith("api/") ? html.replaceAll(/<h[4-6][^>]*>([^]*?)<\/h[4-6]>/g, "<p>$1</p>") : html;
+}
 
 /** The width of a drawing; 0 for other pictures. */
 function widthOf(file: string): number {

@@ -2,6 +2,7 @@ import type { FarRow } from "../far.js";
 import type { Quartiles } from "../median.js";
 import type { Row } from "../rows.js";
 import type { Results } from "./results.js";
+import { FONT, paper, style } from "../../../scripts/drawing.mjs";
 
 interface Bar {
   readonly name: string;
@@ -19,10 +20,11 @@ interface Chart {
 }
 
 /** Narrow enough to be read on a phone; a name stands above its bar, and its value behind. */
-const WIDTH = 460;
-const VALUES = 90;
+const WIDTH = 480;
+const LEFT = 12;
+const VALUES = 110;
 const ROW = 34;
-const TOP = 50;
+const TOP = 56;
 
 /** The charts of a report, by file name. */
 export function plots({
@@ -74,7 +76,7 @@ function isLossy({ link, workload, meanMs }: FarRow): boolean {
   return link === "16 ms, 3% lost" && workload === "500 empty calls x 128" && meanMs !== undefined;
 }
 
-/** Horizontal bars, the best first; quicrpc's stand out. Readable on light and dark pages. */
+/** Horizontal bars, the best first; quicrpc's stand out. */
 function barChart({ title, unit, better, bars }: Chart): string {
   const sorted = [...bars].sort((a, b) => (better === "longer" ? b.value - a.value : a.value - b.value));
   const most = Math.max(...sorted.map(({ value, quartiles: [, high] = [value, value] }) => Math.max(value, high)));
@@ -86,32 +88,30 @@ function barChart({ title, unit, better, bars }: Chart): string {
     const length = to(value);
     const kind = name.startsWith("quicrpc") ? "own" : "other";
     return [
-      `<text class="name ${kind}" x="0" y="${y + 14}">${escape(name)}</text>`,
-      `<rect class="${kind}" x="0" y="${y + 19}" width="${length.toFixed(1)}" height="10" rx="2"/>`,
-      ...(high > low ? [errorBar(to(low), to(high), y + 24)] : []),
-      `<text class="value" x="${(Math.max(length, to(high)) + 6).toFixed(1)}" y="${y + 29}">${digits(value)}</text>`,
+      `<text class="name ${kind}" x="${LEFT}" y="${y + 14}">${escape(name)}</text>`,
+      `<rect class="${kind}" x="${LEFT}" y="${y + 19}" width="${length.toFixed(1)}" height="10" rx="2"/>`,
+      ...(high > low ? [errorBar(LEFT + to(low), LEFT + to(high), y + 24)] : []),
+      `<text class="value" x="${(LEFT + Math.max(length, to(high)) + 6).toFixed(1)}" y="${y + 29}">${digits(value)}</text>`,
     ].join("");
   });
+  const styles = style(
+    (colors) => `
+text { font: 13px ${FONT}; fill: ${colors.text}; }
+.title { font-weight: 600; }
+.unit, .value { fill: ${colors.quiet}; }
+.name.own { font-weight: 600; }
+.paper { fill: ${colors.paper}; }
+rect.own { fill: ${colors.own}; }
+rect.other { fill: ${colors.other}; }
+path { stroke: ${colors.text}; stroke-width: 1.5; fill: none; }
+`,
+  );
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img">
 <title>${escape(title)}</title>
-<style>
-text { font: 13px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; fill: #24292f; }
-.title { font-weight: 600; }
-.unit, .value { fill: #57606a; }
-.name.own { font-weight: 600; }
-rect.own { fill: #0969da; }
-rect.other { fill: #afb8c1; }
-path { stroke: #24292f; stroke-width: 1.5; fill: none; }
-@media (prefers-color-scheme: dark) {
-  text { fill: #e6edf3; }
-  .unit, .value { fill: #9198a1; }
-  rect.own { fill: #4493f8; }
-  rect.other { fill: #545d68; }
-  path { stroke: #e6edf3; }
-}
-</style>
-<text class="title" x="0" y="18">${escape(title)}</text>
-<text class="unit" x="0" y="37">${escape(unit)}; ${better} is better</text>
+${styles}
+${paper({ width: WIDTH, height })}
+<text class="title" x="${LEFT}" y="24">${escape(title)}</text>
+<text class="unit" x="${LEFT}" y="43">${escape(unit)}; ${better} is better</text>
 ${lines.join("\n")}
 </svg>
 `;
