@@ -148,6 +148,7 @@ export function readBytes(r: Reader, p: number): Uint8Array {
   const stop = start + length;
   if (stop > r.end) misfit();
   r.position = stop;
+  count(BYTES_VALUES);
   // Not bytes.slice: a Buffer's shares its memory.
   return Uint8Array.prototype.slice.call(r.bytes, start, stop);
 }
@@ -173,8 +174,14 @@ export function readDate(r: Reader, p: number): Date {
     seconds += (high & 3) * 0x100000000;
   }
   if (nanoseconds > 999_999_999) misfit();
-  const date = new Date(seconds * 1000 + nanoseconds / 1_000_000);
+  const date = dateOf(seconds * 1000 + nanoseconds / 1_000_000);
   return Number.isNaN(date.getTime()) ? misfit() : date;
+}
+
+/** A date of so many milliseconds since the epoch. */
+function dateOf(milliseconds: number): Date {
+  count(DATE_VALUES);
+  return new Date(milliseconds);
 }
 
 /** How many bytes an extension has, whose type is at the reader's position then; `byte` is its first. */
@@ -186,6 +193,10 @@ export function readExtensionLength(r: Reader, p: number, byte: number): number 
 
 /** Values that may still be read, by whoever reads: see `count`. */
 export const allowance: { values: number } = { values: Number.POSITIVE_INFINITY };
+
+/** Values that bytes and a date count beside themselves: the objects of either take more memory than other small values. */
+export const BYTES_VALUES = 5;
+const DATE_VALUES = 3;
 
 /** How many elements follow: at most as many as there are bytes. */
 export function readArrayHeader(r: Reader, p: number): number {
@@ -295,7 +306,7 @@ export function readScalar(r: Reader, p: number, byte: number): unknown {
       return readBigInt(r, p);
     case 0xd4:
       r.position = p + 3;
-      if (r.bytes[p + 1] === 0xff) return new Date(Number.NaN);
+      if (r.bytes[p + 1] === 0xff) return dateOf(Number.NaN);
       return r.bytes[p + 1] === 0 ? undefined : misfit();
     case 0xc7:
     case 0xd6:

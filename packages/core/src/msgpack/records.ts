@@ -3,6 +3,7 @@ import { bigIntOf } from "./big-int.js";
 import { readWhole } from "./message.js";
 import { misfit } from "./misfit.js";
 import {
+  BYTES_VALUES,
   count,
   isArray,
   isMap,
@@ -147,6 +148,7 @@ function readExtension(r: Reader, p: number, byte: number): unknown {
   const stop = start + length;
   if (stop > r.end) misfit();
   r.position = stop;
+  count(BYTES_VALUES);
   // A copy, which a typed array can be made of wherever it began.
   const data = Uint8Array.prototype.slice.call(r.bytes, type === Extension.BigInt ? start : start + 1, stop);
   return type === Extension.BigInt ? bigIntOf(data) : typedArray(r.bytes[start], data.buffer);

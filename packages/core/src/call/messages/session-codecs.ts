@@ -1,6 +1,7 @@
 import { appendBytes, type SessionCodec } from "../../contract/session-codec.js";
 import { RpcError } from "../../errors.js";
 import { pack, unpack } from "../../msgpack/message.js";
+import { BYTES_VALUES, count } from "../../msgpack/reader.js";
 
 /** Standard MessagePack (any language reads it): what sessions use unless told otherwise. */
 export const msgpack: SessionCodec = {
@@ -16,5 +17,8 @@ export const raw: SessionCodec = {
     if (!(value instanceof Uint8Array)) throw new RpcError("invalid_argument", "the codec raw takes Uint8Array only");
     appendBytes(out, value);
   },
-  decode: (bytes, start, end) => bytes.slice(start, end),
+  decode(bytes, start, end) {
+    count(BYTES_VALUES);
+    return bytes.slice(start, end);
+  },
 };
