@@ -36,22 +36,26 @@ export async function runTask(
     case "multiply":
       return calls(clients, task.inFlight, amount, multiply);
     case "empty":
-      return calls(clients, task.inFlight, amount, (client) => client.empty());
+      return calls(clients, task.inFlight, amount, { make: (client) => client.empty() });
     case "wait":
-      return calls(clients, task.inFlight, amount, (client) => client.wait(task.ms));
+      return calls(clients, task.inFlight, amount, { make: (client) => client.wait(task.ms) });
     case "echo": {
       const bytes = new Uint8Array(task.bytes).map((_, i) => i * 7);
-      return calls(clients, task.inFlight, amount, async (client) => {
-        const back = await client.echo(bytes);
-        if (back.length !== task.bytes || back[task.bytes - 1] !== bytes[task.bytes - 1])
-          throw new Error("a wrong echo");
+      return calls(clients, task.inFlight, amount, {
+        make: (client) => client.echo(bytes),
+        check(back) {
+          if (back.length !== task.bytes || back[task.bytes - 1] !== bytes[task.bytes - 1])
+            throw new Error("a wrong echo");
+        },
       });
     }
     case "message": {
       const values = Array.from({ length: 64 }, makers[task.of]);
-      return calls(clients, task.inFlight, amount, async (client, index) => {
-        const back = await client.message?.(task.of, values[index & 63]);
-        if (typeof back !== "object" || back === null) throw new Error("no message came back");
+      return calls(clients, task.inFlight, amount, {
+        make: async (client, index) => client.message?.(task.of, values[index & 63]),
+        check(back) {
+          if (typeof back !== "object" || back === null) throw new Error("no message came back");
+        },
       });
     }
     case "notify":
@@ -76,47 +80,73 @@ export async function runTask(
   }
 }
 
-async function calls(
+/** One call of a task. */
+interface TaskCall<Answer> {
+  make(client: Client, index: number): Promise<Answer>;
+  /** Throws where the answer is wrong. */
+  check?(answer: Answer, index: number): void;
+}
+
+const multiply: TaskCall<number> = {
+  make: (client, index) => client.multiply(index & 0xff, 3),
+  check(product, index) {
+    if (product !== (index & 0xff) * 3) throw new Error("a wrong product");
+  },
+};
+
+async function calls<Answer>(
   clients: readonly Client[],
   inFlight: number,
   amount: number,
-  call: (client: Client, index: number) => Promise<unknown>,
+  call: TaskCall<Answer>,
 ): Promise<Outcome> {
   const measured = new MeasuredCalls();
   let left = amount;
   const worker = async (client: Client): Promise<void> => {
-    while (left-- > 0) await measured.make(() => call(client, left));
+    while (left-- > 0) {
+      const index = left;
+      const started = performance.now();
+      try {
+        const answer = await call.make(client, index);
+        call.check?.(answer, index);
+      } catch (error) {
+        measured.failed(error);
+      }
+      measured.tookSince(started);
+    }
   };
   return measured.over(async () => {
     await Promise.all(clients.flatMap((client) => Array.from({ length: inFlight }, () => worker(client))));
   });
 }
 
-/** Calls whose durations are kept; the first that fails is printed. */
+/** Durations of calls in ms, kept from task to task: what a task allocated for them would count as the memory of its calls. */
+let durations = new Float64Array(4096);
+
+/** Counts and times the calls of one task; the first that fails is printed. */
 class MeasuredCalls {
-  private readonly durations: number[] = [];
+  private count = 0;
   private errors = 0;
 
-  async make(call: () => Promise<unknown>): Promise<void> {
-    const started = performance.now();
-    try {
-      await call();
-    } catch (error) {
-      if (this.errors++ === 0) console.error(error);
+  failed(error: unknown): void {
+    if (this.errors++ === 0) console.error(error);
+  }
+
+  /** A call is over that began then, by `performance.now()`. */
+  tookSince(started: number): void {
+    if (this.count === durations.length) {
+      const larger = new Float64Array(2 * this.count);
+      larger.set(durations);
+      durations = larger;
     }
-    this.durations.push(performance.now() - started);
+    durations[this.count++] = performance.now() - started;
   }
 
   /** Runs what makes the calls, and says what came of them. */
   async over(run: () => Promise<void>): Promise<Outcome> {
     const seconds = await timed(run);
-    return { seconds, errors: this.errors, latency: quantiles(this.durations) };
+    return { seconds, errors: this.errors, latency: quantiles(durations.subarray(0, this.count)) };
   }
-}
-
-async function multiply(client: Client, index: number): Promise<void> {
-  const a = index & 0xff;
-  if ((await client.multiply(a, 3)) !== a * 3) throw new Error("a wrong product");
 }
 
 /** Calls at a steady pace: a slow answer does not hold up the next. */
@@ -125,10 +155,18 @@ async function paced(clients: readonly Client[], everyMs: number, more: (begun: 
   if (client === undefined) throw new Error("there is no connection");
   const measured = new MeasuredCalls();
   const begun: Promise<void>[] = [];
+  const call = async (index: number): Promise<void> => {
+    const started = performance.now();
+    try {
+      multiply.check?.(await multiply.make(client, index), index);
+    } catch (error) {
+      measured.failed(error);
+    }
+    measured.tookSince(started);
+  };
   return measured.over(async () => {
     while (more(begun.length)) {
-      const index = begun.length;
-      begun.push(measured.make(() => multiply(client, index)));
+      begun.push(call(begun.length));
       await new Promise((resolve) => setTimeout(resolve, everyMs));
     }
     await Promise.all(begun);
@@ -156,15 +194,15 @@ function expectAll(what: string, expected: number, done: number): void {
 
 /** Without the time that closing takes. */
 async function connect(amount: number, open: () => Promise<Client>): Promise<Outcome> {
-  const durations: number[] = [];
+  const taken = new Float64Array(amount);
   for (let i = 0; i < amount; i++) {
     const started = performance.now();
     const client = await open();
     await client.empty();
-    durations.push(performance.now() - started);
+    taken[i] = performance.now() - started;
     await client.close();
   }
-  return { seconds: durations.reduce((a, b) => a + b, 0) / 1000, errors: 0, latency: quantiles(durations) };
+  return { seconds: taken.reduce((a, b) => a + b, 0) / 1000, errors: 0, latency: quantiles(taken) };
 }
 
 /** Kept until the process ends. */
@@ -190,9 +228,10 @@ async function timed(run: () => Promise<void>): Promise<number> {
   return (performance.now() - started) / 1000;
 }
 
-function quantiles(durations: readonly number[]): Latency | null {
-  if (durations.length === 0) return null;
-  const sorted = Float64Array.from(durations).sort();
+/** Sorts `taken`. */
+function quantiles(taken: Float64Array): Latency | null {
+  if (taken.length === 0) return null;
+  const sorted = taken.sort();
   const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
   return { p50: at(0.5), p95: at(0.95), p99: at(0.99) };
 }

@@ -144,6 +144,12 @@ describe.each(kinds)("budget: $name", (kind) => {
     expect(refused.message).toContain("limits.maxSessionBytes is 1000000");
     const open = await failure(pair.client.clientStream(budgeted.take, [empty], { via }));
     expect(open).toMatchObject({ code: "resource_exhausted" });
+    // Typed arrays and dates take more than other values.
+    for (const small of [new Uint8Array(1), new Date(1_000_000_000_000)]) {
+      const many = Array.from({ length: 9000 }, () => small);
+      const error = await failure(pair.client.unary(budgeted.later, many, { via }));
+      expect(error).toMatchObject({ code: "resource_exhausted" });
+    }
     // As many bytes of one value pass.
     expect(await pair.client.unary(budgeted.later, "x".repeat(60_000), { via })).toHaveLength(60_000);
   });

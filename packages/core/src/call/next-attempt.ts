@@ -22,9 +22,11 @@ export function scheduleAttempt(failures: number, attempt: () => void, end?: Giv
   });
   const unwatch =
     end &&
-    watch(end.options, end.timeoutMs, (error) => {
-      expiries.remove(expiry);
-      end.giveUp(error);
+    watch(end.options, end.timeoutMs, {
+      giveUp(error) {
+        expiries.remove(expiry);
+        end.giveUp(error);
+      },
     });
   return () => {
     expiries.remove(expiry);

@@ -57,7 +57,7 @@ export abstract class Call implements OutgoingCall {
       return;
     }
     // Before the request is encoded: that runs user code, which may fire the signal.
-    if (options !== undefined) this.unwatch = watch(options, timeoutMs, (error) => this.giveUp(error));
+    if (options !== undefined) this.unwatch = watch(options, timeoutMs, this);
     try {
       const hasItems = this.items !== undefined;
       this.requestBytes = sendRequest(

@@ -13,10 +13,21 @@ import { promiseLater } from "./late-call.js";
 /** Makes unary calls: request out, response or error in. */
 export const unaryCalls: Calling<"unary"> = {
   kind: "unary",
-  start: (host, method, input, options) =>
-    new Promise((resolve) => new AnsweredCall(host, method, options, resolve).start(input)),
+  start(host, method, input, options) {
+    const answer = new Promise(keepResolve);
+    new AnsweredCall(host, method, options, kept).start(input);
+    return answer;
+  },
   startLate: (call) => promiseLater(call),
 };
+
+/** What resolves the promise that was made last. */
+let kept: (answer: unknown) => void;
+
+// One function for all calls: it is called before `new Promise` returns, and one for each call takes as much memory as the promise.
+function keepResolve(resolve: (answer: unknown) => void): void {
+  kept = resolve;
+}
 
 /** A call with one answer: unary, or client streaming. */
 export class AnsweredCall extends Call {

@@ -81,21 +81,33 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
   }
 
   #unaryCall(method: AnyMethod<"unary">, input: unknown, options: CallOptions | undefined): Promise<unknown> {
-    let refusals: Refusals | undefined;
-    const send = (session: C, own: CallOptions | undefined): Promise<unknown> => {
-      const since = startOf(own);
-      return session.start(method, input, own).catch((error: unknown) => {
-        refusals ??= new Refusals();
-        const other = this.#afterRefusal(error, session, method, input, options, refusals);
-        const left = remaining(own, own?.timeoutMs, since);
-        return other === undefined ? this.#later(method, input, left, send, refusals) : send(other, left);
-      });
-    };
     const session = this.#picked(method, input, options);
     if (session instanceof RpcError) return failed(method, this.peer, input, session) as Promise<unknown>;
-    if (session !== undefined) return send(session, options);
-    refusals = new Refusals();
-    return this.#later(method, input, options, send, refusals);
+    if (session !== undefined) return this.#unaryOn(session, method, input, options);
+    const refusals = new Refusals();
+    return this.#later(method, input, options, this.#sendUnary(method, input, refusals), refusals);
+  }
+
+  /** Makes a unary call on a session, and again when it was refused there. What every call keeps until its answer is kept small. */
+  #unaryOn(
+    session: C,
+    method: AnyMethod<"unary">,
+    input: unknown,
+    options: CallOptions | undefined,
+    before?: Refusals,
+  ): Promise<unknown> {
+    const since = startOf(options);
+    return session.start(method, input, options).catch((error: unknown) => {
+      const refusals = before ?? new Refusals();
+      const other = this.#afterRefusal(error, session, method, input, options, refusals);
+      const left = remaining(options, options?.timeoutMs, since);
+      if (other !== undefined) return this.#unaryOn(other, method, input, left, refusals);
+      return this.#later(method, input, left, this.#sendUnary(method, input, refusals), refusals);
+    });
+  }
+
+  #sendUnary(method: AnyMethod<"unary">, input: unknown, refusals: Refusals): Send<C, Promise<unknown>> {
+    return (session, options) => this.#unaryOn(session, method, input, options, refusals);
   }
 
   #streamCall(

@@ -78,9 +78,11 @@ export class WaitingCalls<C extends Caller> {
     this.#calls.add(entry);
     this.#bytes += call.bytes;
     const isDeadline = patience === timeoutMs;
-    const unwatch = watch(call.options, patience, (error) => {
-      const inVain = error.code === "deadline_exceeded";
-      entry.fail(inVain ? noSession(isDeadline ? patience : maxQueuedMs, isDeadline, why()) : error);
+    const unwatch = watch(call.options, patience, {
+      giveUp(error) {
+        const inVain = error.code === "deadline_exceeded";
+        entry.fail(inVain ? noSession(isDeadline ? patience : maxQueuedMs, isDeadline, why()) : error);
+      },
     });
     return leave;
   }

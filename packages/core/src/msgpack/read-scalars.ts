@@ -1,5 +1,8 @@
 import { misfit } from "./misfit.js";
-import { type Reader, readLength } from "./reader.js";
+import { BYTES_VALUES, count, type Reader, readLength } from "./reader.js";
+
+/** Values that a date counts beside itself: its object takes more memory than other small values. */
+const DATE_VALUES = 3;
 
 export function readNil(r: Reader, p: number): null {
   r.position = p + 1;
@@ -27,6 +30,7 @@ export function readBytes(r: Reader, p: number): Uint8Array {
   const stop = start + length;
   if (stop > r.end) misfit();
   r.position = stop;
+  count(BYTES_VALUES);
   // Not bytes.slice: a Buffer's shares its memory.
   return Uint8Array.prototype.slice.call(r.bytes, start, stop);
 }
@@ -52,8 +56,14 @@ export function readDate(r: Reader, p: number): Date {
     seconds += (high & 3) * 0x100000000;
   }
   if (nanoseconds > 999_999_999) misfit();
-  const date = new Date(seconds * 1000 + nanoseconds / 1_000_000);
+  const date = dateOf(seconds * 1000 + nanoseconds / 1_000_000);
   return Number.isNaN(date.getTime()) ? misfit() : date;
+}
+
+/** A date of so many milliseconds since the epoch. */
+export function dateOf(milliseconds: number): Date {
+  count(DATE_VALUES);
+  return new Date(milliseconds);
 }
 
 /** How many bytes an extension has, whose type is at the reader's position then; `byte` is its first. */

@@ -2,7 +2,7 @@ import { MAX_DEPTH } from "../limits.js";
 import { misfit } from "./misfit.js";
 import { WireMap, safeNumber, tooDeep, withEntry } from "./value.js";
 import { isArray, isMap, readArrayHeader, type Reader, readMapHeader, readString } from "./reader.js";
-import { readBigInt, readBytes, readDate } from "./read-scalars.js";
+import { dateOf, readBigInt, readBytes, readDate } from "./read-scalars.js";
 import { readAnyNumber } from "./read-number.js";
 
 /** Any value, losing nothing: maps as `WireMap`, integers of 64 bits as bigints. */
@@ -27,7 +27,7 @@ export function readScalar(r: Reader, p: number, byte: number): unknown {
       return readBigInt(r, p);
     case 0xd4:
       r.position = p + 3;
-      if (r.bytes[p + 1] === 0xff) return new Date(Number.NaN);
+      if (r.bytes[p + 1] === 0xff) return dateOf(Number.NaN);
       return r.bytes[p + 1] === 0 ? undefined : misfit();
     case 0xc7:
     case 0xd6:

@@ -60,6 +60,9 @@ function readText(r: Reader, start: number, length: number): string {
 /** Values that may still be read, by whoever reads: see `count`. */
 export const allowance: { values: number } = { values: Number.POSITIVE_INFINITY };
 
+/** Values that bytes count beside themselves: their objects take more memory than other small values. */
+export const BYTES_VALUES = 5;
+
 /** How many elements follow: at most as many as there are bytes. */
 export function readArrayHeader(r: Reader, p: number): number {
   const byte = r.bytes[p] as number;

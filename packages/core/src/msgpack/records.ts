@@ -2,7 +2,7 @@ import { MAX_DEPTH } from "../limits.js";
 import { bigIntOf } from "./big-int.js";
 import { readWhole } from "./message.js";
 import { misfit } from "./misfit.js";
-import { count, isArray, isMap, readArrayHeader, type Reader, readMapHeader } from "./reader.js";
+import { BYTES_VALUES, count, isArray, isMap, readArrayHeader, type Reader, readMapHeader } from "./reader.js";
 import { readExtensionLength } from "./read-scalars.js";
 import { readScalar } from "./read-value.js";
 import { isName, safeNumber, tooDeep } from "./value.js";
@@ -140,6 +140,7 @@ function readExtension(r: Reader, p: number, byte: number): unknown {
   const stop = start + length;
   if (stop > r.end) misfit();
   r.position = stop;
+  count(BYTES_VALUES);
   // A copy, which a typed array can be made of wherever it began.
   const data = Uint8Array.prototype.slice.call(r.bytes, type === Extension.BigInt ? start : start + 1, stop);
   return type === Extension.BigInt ? bigIntOf(data) : typedArray(r.bytes[start], data.buffer);

@@ -54,7 +54,7 @@ export class HttpCall {
     if (timeoutMs !== undefined) headers.set(TIMEOUT_HEADER, writeTimeout(timeoutMs));
     if (options?.metadata !== undefined) writeHeaders(metadataOf(options, client.limits.maxMetadataBytes), headers);
     this.#headers = headers;
-    this.#unwatch = watchCall(options, timeoutMs, (error) => this.fail(error));
+    this.#unwatch = watchCall(options, timeoutMs, { giveUp: (error) => this.fail(error) });
     client.calls.add(this);
   }
 

@@ -7,6 +7,7 @@ import { MAX_NODES, requireFewNodes } from "../../codec/nodes.js";
 import { RpcError } from "../../errors.js";
 import { unpack, unpackExactly } from "../../msgpack/unpack.js";
 import { appendValue } from "../../msgpack/pack.js";
+import { BYTES_VALUES, count } from "../../msgpack/reader.js";
 import { revived } from "./revive.js";
 import type { UnsharedBytes } from "../../platform-types.js";
 
@@ -95,7 +96,10 @@ export const bytesCodec: MessageCodec<Uint8Array, UnsharedBytes> = {
     if (!(value instanceof Uint8Array)) throw new RpcError("invalid_argument", "raw bytes are given as Uint8Array");
     appendBytes(out, value);
   },
-  decode: (bytes, start, end) => new Uint8Array(bytes.subarray(start, end)),
+  decode(bytes, start, end) {
+    count(BYTES_VALUES);
+    return new Uint8Array(bytes.subarray(start, end));
+  },
 };
 
 function unpackPayload(bytes: Uint8Array, start: number, end: number): unknown {
