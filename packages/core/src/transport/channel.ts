@@ -7,6 +7,7 @@ import { FrameWriter } from "../wire/writer.js";
 import type { SessionCompression } from "./compression.js";
 import type { DirectStream, DirectStreamHandler } from "./session.js";
 import * as ResetCode from "./reset-code.js";
+import { young } from "../young.js";
 
 /** Bytes handed over after which the transport is asked how many of them wait; fewer are the stream's own. */
 const MEASURE_AT = 4096;
@@ -88,7 +89,7 @@ export class Channel implements DirectStreamHandler, Measured {
   /** Bytes handed over since then. */
   private unmeasured = 0;
   private waiting: (() => void)[] | undefined = undefined;
-  private readonly onFrame = (frame: Frame): void => this.handler?.onFrame(frame);
+  private readonly onFrame: (frame: Frame) => void = young((frame) => this.handler?.onFrame(frame));
 
   private constructor(stream: DirectStream, { limits, budget, prefix, compression, traffic }: ChannelSettings) {
     this.traffic = traffic;
@@ -363,14 +364,14 @@ class Gathering {
   /** Microtasks still to wait, and what the buffer held at the last. */
   private patience = 0;
   private heldBytes = 0;
-  private readonly flushLater = (): void => {
+  private readonly flushLater: () => void = young(() => {
     if (this.isFilling()) {
       void settled.then(this.flushLater);
       return;
     }
     this.scheduled = false;
     this.channel.flushNow();
-  };
+  });
 
   constructor(channel: Channel) {
     this.channel = channel;
