@@ -18,7 +18,7 @@ const router = createRouter({ echo }, { echo: (input) => input });
 /** Enough for the heap to grow several times over the young generation's first size. */
 const SESSIONS = 300;
 /** Both ends of a session with a call take some 20 KiB. */
-const MOST_BYTES = 6 * 1024;
+const MOST_BYTES = 10 * 1024;
 
 describe.each(LISTENERS.filter(({ name }) => name === "QUIC" || name === "WebTransport"))(
   "sessions over $name",
