@@ -86,11 +86,12 @@ export function carrierSettings(
 ): CarrierSettings & { readonly formats: FormatTable } {
   const usual = codec === msgpack && codecs.length === 0;
   const formats = usual ? standardFormats : new FormatTable([codec, ...codecs]);
-  const { greeting, budget, traffic, prefix: copied } = plainSettings(
-    limits,
-    { prefix, greeting: greetingOf(said, limits) },
-    server,
-  );
+  const {
+    greeting,
+    budget,
+    traffic,
+    prefix: copied,
+  } = plainSettings(limits, { prefix, greeting: greetingOf(said, limits) }, server);
   return {
     format: formats.find(codec.name),
     formats,
