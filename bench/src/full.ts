@@ -10,6 +10,7 @@ import { growth } from "./growth.js";
 import { linkObstacle } from "./link.js";
 import type { Piece } from "./micro.js";
 import { isNearest, matches, type Peer } from "./peers.js";
+import { planOf } from "./plan.js";
 import { pinned } from "./process-pair.js";
 import { progress } from "./progress.js";
 import { documentOf } from "./report/document.js";
@@ -49,8 +50,8 @@ export async function fullRun({ peers, certificate, skipped, command, only }: Fu
   const grown = chosen("growth") ? await growth(peers, certificate) : [];
   const rows: Row[] = [];
   for (const workload of workloads.filter(({ name }) => chosen(name))) {
-    const [of, budgetMs] = workload.everyone ? [peers, 40_000] : [nearest, 20_000];
-    rows.push(...(await compare(workload, of, { certificate, rounds: 7, warmUpSeconds: 0.5, budgetMs })));
+    const plan = planOf(workload, peers);
+    rows.push(...(await compare(workload, plan.peers, { certificate, ...plan.pace })));
   }
   const results: Results = {
     machine: machine(),

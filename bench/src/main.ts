@@ -5,6 +5,7 @@ import { compare } from "./compare.js";
 import { foreignNames, foreignPeer } from "./foreign.js";
 import { fullRun, readResults, writeDocs } from "./full.js";
 import { isQuick, matches, nodePeers, type Peer, peersOnNode, type Skipped } from "./peers.js";
+import { planOf } from "./plan.js";
 import { pinned } from "./process-pair.js";
 import { FLOOR } from "./report/results.js";
 import { tables } from "./report/tables.js";
@@ -13,7 +14,7 @@ import { workloads } from "./workloads.js";
 
 const { values } = parseArgs({
   options: {
-    rounds: { type: "string", default: "11" },
+    rounds: { type: "string" },
     quick: { type: "boolean", default: false },
     full: { type: "boolean", default: false },
     "write-docs": { type: "boolean", default: false },
@@ -27,14 +28,15 @@ const { values } = parseArgs({
 });
 
 if (values.help) {
-  console.log(`Compares quicrpc with other RPC libraries over loopback, TLS 1.3 everywhere but over plain TCP.
+  console.log(`Compares quicrpc with other RPC libraries over loopback, TLS 1.3 everywhere but over plain TCP. Without options all
+workloads, in less than a quarter of an hour: of every contestant, or of the nearest.
 
   --quick             the most telling workloads and contestants, 3 rounds: under 3 minutes
   --full              everything, memory, growth, bad networks and the pieces as well, also on Node 26
   --write-docs        with --full: writes docs/benchmarks.md, its plots, tables and results, and README.md's numbers
   --from FILE         writes the page again from such results, without a run
-  --rounds N          rounds per workload, medians are reported (default 11)
-  --only TEXT         workloads whose name has TEXT, and with --full "growth"; may be repeated
+  --rounds N          rounds per workload, medians are reported (default 7; 11 with --only or --against)
+  --only TEXT         workloads whose name has TEXT, of every contestant, and with --full "growth"; may be repeated
   --against TEXT      contestants whose name has TEXT; may be repeated
   --node PATH|MAJOR   quicrpc and the floor on another Node as well; may be repeated
   --json              for scripts
@@ -52,8 +54,8 @@ if (values.from !== undefined) {
   process.exit();
 }
 
-const QUICK = { warmUpSeconds: 0.5, budgetMs: 8_000 };
-const THOROUGH = { warmUpSeconds: 1, budgetMs: 60_000 };
+const QUICK = { rounds: 3, warmUpSeconds: 0.5, budgetMs: 8_000 };
+const THOROUGH = { rounds: 11, warmUpSeconds: 1, budgetMs: 60_000 };
 
 const skipped: string[] = [];
 const peers = present();
@@ -85,11 +87,17 @@ function present(): Peer[] {
 }
 
 async function run(): Promise<void> {
-  const rounds = values.quick ? 3 : Number(values.rounds);
-  const options = { certificate, rounds, ...(values.quick ? QUICK : THOROUGH) };
   const chosen = workloads.filter(({ quick, name }) => (!values.quick || quick) && matches(name, values.only));
   const rows: Row[] = [];
-  for (const workload of chosen) rows.push(...(await compare(workload, peers, options)));
+  const chooses = values.quick || values.only !== undefined || values.against !== undefined;
+  for (const workload of chosen) {
+    const { pace, peers: joining } = chooses
+      ? { peers, pace: values.quick ? QUICK : THOROUGH }
+      : planOf(workload, peers);
+    const own = values.rounds === undefined ? {} : { rounds: Number(values.rounds) };
+    rows.push(...(await compare(workload, joining, { certificate, ...pace, ...own })));
+  }
+  const rounds = Math.max(0, ...rows.map((row) => row.rounds));
   if (values.json) {
     console.log(JSON.stringify({ ...machine(), pinned, rounds, rows }, null, 2));
     return;

@@ -42,7 +42,8 @@ export function checked<Call extends (...given: never[]) => unknown, const At ex
 
 /** Checks the members of `given`, whose own name and a dot is `path`, and of what is inside. */
 function checkNames(where: string, path: string, given: object, names: object, all: object): void {
-  for (const [name, value] of Object.entries(given)) {
+  for (const name of Object.keys(given)) {
+    const value: unknown = given[name as keyof typeof given];
     if (value === undefined) continue;
     if (!Object.hasOwn(names, name)) {
       const near = nearest(name, Object.keys(names));

@@ -74,7 +74,7 @@ export async function connect<Context = unknown>(
     interceptors = [],
     ...own
   } = options;
-  const dialOptions = { ...own, timeoutMs };
+  const dialOptions = { timeoutMs, ...own };
   const byUrl: DialOnce = (given) => dialSession(url, { ...dialOptions, signal: given });
   const dial = fallback === undefined ? byUrl : withFallback(byUrl, fallback, dialOptions);
   const onError = errorHook(options.onError);

@@ -99,7 +99,7 @@ export async function dialSession<Context>(url: string | URL, options: DialOptio
     throw transportError(error, { doing: "connect to", url: peer }, options.signal);
   });
   const isTransport = "openStream" in reached || "createBidirectionalStream" in reached;
-  const session = isTransport ? createSession(reached, { ...own, peer }) : createCallerSession(reached);
+  const session = isTransport ? createSession(reached, { peer, ...own }) : createCallerSession(reached);
   await options.proof?.proven(session, options.signal);
   const held = options.earlyData === true ? heldWhileEarly(session as Session<QuicSession>) : session;
   return interceptCaller(held, options.interceptors ?? []);

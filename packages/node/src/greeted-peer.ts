@@ -1,5 +1,5 @@
 import type { Proof } from "@quicrpc/core/proof";
-import { type Limits, RpcError } from "@quicrpc/core";
+import { type Limits, type Metadata, RpcError } from "@quicrpc/core";
 import {
   type Greeting,
   type GreetingOptions,
@@ -7,7 +7,7 @@ import {
   type RenewedGreeting,
   type TransportSession,
 } from "@quicrpc/core/transport";
-import type { Arrival } from "./listen/listener.js";
+import type { Arrival, ArrivingPeer } from "./listen/listener.js";
 import type { Peer } from "./peer.js";
 
 /** Bytes that a transport puts around a greeting, such as the head of a WebSocket message. */
@@ -21,78 +21,158 @@ export interface GreetedPeer {
 }
 
 /** The peer of an arrival, whose greeting is read when somebody asks for it; otherwise it stays unread until the session begins. */
-export function greetedPeer(
-  { transport, peer, visit }: Arrival,
-  limits: Limits,
-  prefix: Uint8Array | undefined,
-): GreetedPeer {
-  let reading: Promise<Greeting> | undefined;
-  let proving: Promise<Proof | undefined> | undefined;
-  let forgotten = false;
-  const options = (): GreetingOptions => ({
-    limits,
-    timeoutMs: Math.min(visit.remainingMs, limits.maxHandshakeMs / 2),
-    ...(prefix !== undefined && { prefix }),
-  });
-  const read = async (): Promise<Greeting> => {
-    if (forgotten) throw tooLate();
-    const greeting = receiveGreeting(transport, options());
-    visit.greet?.(limits.maxGreetingBytes + FRAMING);
-    return greeting;
-  };
-  const prove = async (): Promise<Proof | undefined> => {
-    reading ??= read();
-    await reading;
-    if (forgotten) throw tooLate();
-    const { receiveProof } = await import("@quicrpc/core/proof");
-    const proof = receiveProof(transport, options());
-    visit.greet?.(limits.maxGreetingBytes + FRAMING);
-    return proof;
-  };
-  const fields = {
-    credentials: lazy(() => (reading ??= read()).then(({ credentials }) => credentials)),
-    metadata: lazy(() => (reading ??= read()).then(({ metadata }) => metadata)),
-    proof: lazy(() => (proving ??= prove())),
-  };
-  return {
-    peer: Object.defineProperties(peer as Peer, fields),
-    forget: () => {
-      forgotten = true;
-      reading = undefined;
-      proving = undefined;
-    },
-  };
-}
-
-/** A field that is asked for when somebody looks at it. */
-function lazy(ask: () => Promise<unknown>): PropertyDescriptor {
-  return {
-    enumerable: true,
-    get: () => {
-      const value = ask();
-      // Whoever only looks at the field need not wait for it.
-      value.catch(() => {});
-      return value;
-    },
-  };
+export function greetedPeer(arrival: Arrival, limits: Limits, prefix: Uint8Array | undefined): GreetedPeer {
+  const greeting = new UnreadGreeting(arrival, limits, prefix);
+  return { peer: new PeerWithGreeting(arrival.peer, greeting), forget: () => greeting.forget() };
 }
 
 /** The same peer with the greeting that it renewed, in a session over `transport`. */
-export function renewedPeer(
-  peer: Peer,
-  { credentials, metadata, claim }: RenewedGreeting,
-  over: TransportSession,
-): Peer {
-  const { transport, listener, remoteAddress, headers, path, origin, certificate, earlyData, handshake } = peer;
-  const known = { transport, listener, remoteAddress, headers, path, origin, certificate, earlyData, handshake };
-  let proving: Promise<Proof | undefined> | undefined;
-  const prove = async (): Promise<Proof | undefined> => {
-    if (claim === undefined) return undefined;
-    const { verifyProof } = await import("@quicrpc/core/proof");
-    return verifyProof(claim, credentials, over);
-  };
-  const renewed = { ...known, credentials: Promise.resolve(credentials), metadata: Promise.resolve(metadata) };
-  return Object.defineProperties(renewed as Peer, { proof: lazy(() => (proving ??= prove())) });
+export function renewedPeer(peer: Peer, greeting: RenewedGreeting, over: TransportSession): Peer {
+  return new PeerWithGreeting(peer, new RenewedClaims(greeting, over));
+}
+
+/** What a client says of itself in its greeting. */
+type Claims = Pick<Peer, "credentials" | "metadata" | "proof">;
+
+/**
+ * A peer with what it says of itself. Its members are the class's: V8 keeps the getters of an object of its own among old objects, where each
+ * keeps its session through the collections of young ones.
+ */
+class PeerWithGreeting implements Peer {
+  readonly transport: Peer["transport"];
+  readonly listener: string;
+  readonly remoteAddress: Peer["remoteAddress"];
+  readonly path: string | undefined;
+  readonly origin: string | undefined;
+  readonly earlyData: boolean;
+  readonly #arriving: ArrivingPeer;
+  readonly #claims: Claims;
+
+  constructor(arriving: ArrivingPeer, claims: Claims) {
+    this.transport = arriving.transport;
+    this.listener = arriving.listener;
+    this.remoteAddress = arriving.remoteAddress;
+    this.path = arriving.path;
+    this.origin = arriving.origin;
+    this.earlyData = arriving.earlyData;
+    this.#arriving = arriving;
+    this.#claims = claims;
+  }
+
+  get headers(): Headers {
+    return this.#arriving.headers;
+  }
+
+  get certificate(): Peer["certificate"] {
+    return this.#arriving.certificate;
+  }
+
+  get handshake(): Promise<void> {
+    return this.#arriving.handshake;
+  }
+
+  get credentials(): Promise<string | undefined> {
+    return looked(this.#claims.credentials);
+  }
+
+  get metadata(): Promise<Metadata> {
+    return looked(this.#claims.metadata);
+  }
+
+  get proof(): Promise<Proof | undefined> {
+    return looked(this.#claims.proof);
+  }
+}
+
+/** A greeting, and a proof, that are read when somebody asks for them. */
+class UnreadGreeting implements Claims {
+  readonly #arrival: Arrival;
+  readonly #limits: Limits;
+  readonly #prefix: Uint8Array | undefined;
+  #reading: Promise<Greeting> | undefined = undefined;
+  #proving: Promise<Proof | undefined> | undefined = undefined;
+  #forgotten = false;
+
+  constructor(arrival: Arrival, limits: Limits, prefix: Uint8Array | undefined) {
+    this.#arrival = arrival;
+    this.#limits = limits;
+    this.#prefix = prefix;
+  }
+
+  get credentials(): Promise<string | undefined> {
+    return this.#greeting().then(({ credentials }) => credentials);
+  }
+
+  get metadata(): Promise<Metadata> {
+    return this.#greeting().then(({ metadata }) => metadata);
+  }
+
+  get proof(): Promise<Proof | undefined> {
+    return (this.#proving ??= this.#prove());
+  }
+
+  forget(): void {
+    this.#forgotten = true;
+    this.#reading = undefined;
+    this.#proving = undefined;
+  }
+
+  #greeting(): Promise<Greeting> {
+    return (this.#reading ??= this.#read());
+  }
+
+  async #read(): Promise<Greeting> {
+    if (this.#forgotten) throw tooLate();
+    const greeting = receiveGreeting(this.#arrival.transport, this.#options());
+    this.#arrival.visit.greet?.(this.#limits.maxGreetingBytes + FRAMING);
+    return greeting;
+  }
+
+  async #prove(): Promise<Proof | undefined> {
+    await this.#greeting();
+    if (this.#forgotten) throw tooLate();
+    const { receiveProof } = await import("@quicrpc/core/proof");
+    const proof = receiveProof(this.#arrival.transport, this.#options());
+    this.#arrival.visit.greet?.(this.#limits.maxGreetingBytes + FRAMING);
+    return proof;
+  }
+
+  #options(): GreetingOptions {
+    return {
+      limits: this.#limits,
+      timeoutMs: Math.min(this.#arrival.visit.remainingMs, this.#limits.maxHandshakeMs / 2),
+      ...(this.#prefix !== undefined && { prefix: this.#prefix }),
+    };
+  }
+}
+
+/** A greeting that came in the session, and the proof that is in it. */
+class RenewedClaims implements Claims {
+  readonly credentials: Promise<string | undefined>;
+  readonly metadata: Promise<Metadata>;
+  readonly #prove: () => Promise<Proof | undefined>;
+  #proving: Promise<Proof | undefined> | undefined = undefined;
+
+  constructor({ credentials, metadata, claim }: RenewedGreeting, over: TransportSession) {
+    this.credentials = Promise.resolve(credentials);
+    this.metadata = Promise.resolve(metadata);
+    const prove = async (): Promise<Proof | undefined> => {
+      if (claim === undefined) return undefined;
+      const { verifyProof } = await import("@quicrpc/core/proof");
+      return verifyProof(claim, credentials, over);
+    };
+    this.#prove = prove;
+  }
+
+  get proof(): Promise<Proof | undefined> {
+    return (this.#proving ??= this.#prove());
+  }
+}
+
+/** Whoever only looks at a promise need not wait for it. */
+function looked<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {});
+  return promise;
 }
 
 function tooLate(): RpcError {

@@ -358,11 +358,11 @@ class RpcServer<Context> implements Server {
     const routers = (isEarly(transport) ? this.earlyRouters : undefined) ?? this.sessionOptions.routers;
     const { renewal, follow } = this.credentials.begin(peer, connection, transport);
     const own = {
+      connection,
+      peer: addressOf(peer),
       ...this.sessionOptions,
       ...(routers && { routers }),
       ...(renewal && { renewal }),
-      connection,
-      peer: addressOf(peer),
     };
     const session = createSession(transport, own);
     this.sessions.add(session);

@@ -168,7 +168,7 @@ class Attempts {
       return;
     }
     this.#open.add(handle);
-    setTimeout(() => this.#probePort(handle, address), isLoopback(address) ? ANSWER_HERE_MS : ANSWER_ELSEWHERE_MS);
+    this.#after(isLoopback(address) ? ANSWER_HERE_MS : ANSWER_ELSEWHERE_MS, () => this.#probePort(handle, address));
     this.#watch(handle, address);
     engine.dial(handle, {
       connected: (session) => {
@@ -190,13 +190,20 @@ class Attempts {
   /** Whoever comes back from a restart, or out of reach, finds a fresh packet soon. The first attempt to succeed wins. */
   #watch(handle: number, address: string, before = 0): void {
     const { native } = this.#plan.engine;
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
+    this.#after(SILENT_ATTEMPT_MS, () => {
       if (!this.#open.has(handle)) return;
       const { receivedUdpDatagrams } = sessionStats(native.sessionStats(handle));
       if (receivedUdpDatagrams > before) this.#watch(handle, address, receivedUdpDatagrams);
       else this.#attempt(address);
-    }, SILENT_ATTEMPT_MS);
+    });
+  }
+
+  /** Calls `act` after so many milliseconds, unless the dial is settled by then. */
+  #after(ms: number, act: () => void): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      act();
+    }, ms);
     this.#timers.add(timer);
   }
 

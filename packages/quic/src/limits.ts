@@ -174,7 +174,7 @@ export function transportNumbers(
 ): Float64Array {
   const number = (name: keyof typeof RANGES): number => {
     const value = options[name] ?? DEFAULT_TRANSPORT[name];
-    const [least, greatest] = RANGES[name];
+    const { 0: least, 1: greatest } = RANGES[name];
     if (typeof value !== "number" || !(value >= least && value <= greatest)) {
       throw invalidOption(`transport.${name} must be a number from ${least} to ${greatest}, not ${String(value)}`);
     }
@@ -207,5 +207,11 @@ export function transportNumbers(
     manualAdmission,
     plainRequests,
   };
-  return Float64Array.from(SETTINGS, (name) => settings[name] ?? number(name as keyof typeof RANGES));
+  // Without iterators: each dial comes through here.
+  const numbers = new Float64Array(SETTINGS.length);
+  for (let at = 0; at < numbers.length; at++) {
+    const name = SETTINGS[at] as (typeof SETTINGS)[number];
+    numbers[at] = settings[name] ?? number(name as keyof typeof RANGES);
+  }
+  return numbers;
 }

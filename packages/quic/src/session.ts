@@ -294,7 +294,7 @@ export class QuicSession {
   /** @internal */
   receiveReady(earlyDataAccepted: boolean): void {
     this.#earlyDataAccepted = earlyDataAccepted;
-    this.#handshake?.complete();
+    this.#handshake?.complete(undefined);
     this.#handler?.onReady?.(earlyDataAccepted);
   }
 
@@ -365,12 +365,12 @@ export class QuicSession {
 /** The end of a handshake that is awaited. */
 class Handshake {
   readonly done: Promise<undefined>;
-  complete!: () => void;
+  complete!: (value: undefined) => void;
   fail!: (error: Error) => void;
 
   constructor() {
     this.done = new Promise((resolve, reject) => {
-      this.complete = () => resolve(undefined);
+      this.complete = resolve;
       this.fail = reject;
     });
     // Nobody is obliged to wait for it.

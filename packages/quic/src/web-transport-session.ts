@@ -27,7 +27,7 @@ export class WebTransportSession extends QuicSession implements WebTransportOpen
   readonly reliability = "supports-unreliable" as const;
   #draining: Promise<undefined> | undefined;
   #isDraining = false;
-  #settleDraining: (() => void) | undefined;
+  #settleDraining: ((value: undefined) => void) | undefined;
 
   /** @internal */
   constructor(engine: Engine, handle: number, opening: WebTransportOpening, datagrams?: Datagrams) {
@@ -41,7 +41,7 @@ export class WebTransportSession extends QuicSession implements WebTransportOpen
   /** Fulfils when the peer asks to wind the session up (DRAIN_WEBTRANSPORT_SESSION or GOAWAY); it goes on until closed. */
   get draining(): Promise<undefined> {
     this.#draining ??= new Promise((resolve) => {
-      this.#settleDraining = () => resolve(undefined);
+      this.#settleDraining = resolve;
       if (this.#isDraining) resolve(undefined);
     });
     return this.#draining;
@@ -56,6 +56,6 @@ export class WebTransportSession extends QuicSession implements WebTransportOpen
   /** @internal */
   receiveDraining(): void {
     this.#isDraining = true;
-    this.#settleDraining?.();
+    this.#settleDraining?.(undefined);
   }
 }

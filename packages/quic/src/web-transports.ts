@@ -4,7 +4,7 @@ import type { QuicError } from "./errors.js";
 import { unwrap } from "./native.js";
 import { packHandle } from "./handles.js";
 import { WEB_TRANSPORT } from "./native-layout.js";
-import type { QuicSession } from "./session.js";
+import type { QuicSession, SocketAddress } from "./session.js";
 import {
   checkAnswer,
   decodeFields,
@@ -31,8 +31,8 @@ interface Slot {
   session?: WebTransportSession;
   /** The client's request, until there is a session. */
   ask?: Ask | undefined;
-  /** Signal of a server's request, until there is a session; aborted when the client cancels it. */
-  abort?: AbortController | undefined;
+  /** A server's request, until there is a session. */
+  request?: AskedRequest | undefined;
 }
 
 /** The WebTransport sessions of one endpoint, and the requests for them. */
@@ -81,20 +81,10 @@ export class WebTransports {
     const engine = this.#engine;
     const handle = packHandle(index, generation);
     const [authority, path, protocols, flat] = engine.native.sessionRequest(handle) ?? ["", "", [], []];
-    const abort = new AbortController();
-    const slot: Slot = { handle, abort };
-    this.#slots[index - WEB_TRANSPORT] = slot;
-    const headers = decodeFields(flat);
     const [[host, port, family] = ["", 0, "IPv4"] as const] = engine.native.sessionInfo(handle) ?? [];
-    const request: WebTransportRequest = {
-      authority,
-      path,
-      protocols,
-      headers,
-      origin: headers.get("origin"),
-      remoteAddress: { host, port, family },
-      signal: abort.signal,
-    };
+    const request = new AskedRequest(authority, path, protocols, decodeFields(flat), { host, port, family });
+    const slot: Slot = { handle, request };
+    this.#slots[index - WEB_TRANSPORT] = slot;
     const refuse = (error: unknown): void => {
       if (this.#awaits(slot)) this.#refuse(slot, { status: 500 });
       this.#engine.hookFailed(error);
@@ -126,7 +116,7 @@ export class WebTransports {
     engine.kick();
     const session = new WebTransportSession(engine, slot.handle, { authority, path, headers, protocol });
     slot.session = session;
-    slot.abort = undefined;
+    slot.request = undefined;
     engine.native.acceptSession(slot.handle, protocol, fields);
     engine.accepted(session);
   }
@@ -155,8 +145,51 @@ export class WebTransports {
   }
 }
 
-function end({ session, ask, abort }: Slot, error: QuicError): void {
+function end({ session, ask, request }: Slot, error: QuicError): void {
   if (session !== undefined) session.receiveLost(error);
   else if (ask !== undefined) ask.failed(error);
-  else abort?.abort(error);
+  else request?.left(error);
+}
+
+/** A client's request. Its signal is made when somebody looks at it. */
+class AskedRequest implements WebTransportRequest {
+  readonly authority: string;
+  readonly path: string;
+  readonly protocols: readonly string[];
+  readonly headers: ReadonlyMap<string, string>;
+  readonly remoteAddress: SocketAddress;
+  #abort: AbortController | undefined = undefined;
+  #leftWith: QuicError | undefined = undefined;
+
+  constructor(
+    authority: string,
+    path: string,
+    protocols: readonly string[],
+    headers: ReadonlyMap<string, string>,
+    remoteAddress: SocketAddress,
+  ) {
+    this.authority = authority;
+    this.path = path;
+    this.protocols = protocols;
+    this.headers = headers;
+    this.remoteAddress = remoteAddress;
+  }
+
+  get origin(): string | undefined {
+    return this.headers.get("origin");
+  }
+
+  get signal(): AbortSignal {
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController();
+      if (this.#leftWith !== undefined) this.#abort.abort(this.#leftWith);
+    }
+    return this.#abort.signal;
+  }
+
+  /** The client has left before it was answered. */
+  left(error: QuicError): void {
+    this.#leftWith = error;
+    this.#abort?.abort(error);
+  }
 }

@@ -1,6 +1,7 @@
 import { cut } from "../call/items/byte-pieces.js";
 import type { ItemTarget } from "../call/items/send-items.js";
 import { RpcError } from "../errors.js";
+import { young } from "../young.js";
 
 /** A call that streams its input, as the writer of its items sees it. */
 export interface WrittenCall {
@@ -18,7 +19,7 @@ export interface WrittenCall {
 export function callWritable(call: WrittenCall): WritableStream<unknown> {
   return new WritableStream<unknown>({
     start(controller) {
-      call.onOver = (error) => controller.error(error ?? new RpcError("cancelled", "the call is over"));
+      call.onOver = young((error) => controller.error(error ?? new RpcError("cancelled", "the call is over")));
       // The sink's own `abort` would come only after a write that waits. In a microtask, since Node does not bear a
       // stream that fails while its signal fires.
       const { signal } = controller;

@@ -18,6 +18,7 @@ import { clientStreamCalls } from "./client-stream.js";
 import { duplexCalls } from "./duplex.js";
 import type { LateCall } from "./late-call.js";
 import { serverStreamCalls } from "./server-stream.js";
+import { young } from "../young.js";
 
 const NOTHING = new Uint8Array(0);
 /** The longest time that a callee is asked to keep a call: it keeps none for ever. */
@@ -301,10 +302,10 @@ class ResumableCall implements AttemptOwner {
       },
       end,
     );
-    this.stopWaiting = () => {
+    this.stopWaiting = young(() => {
       this.stopWaiting = undefined;
       stop();
-    };
+    });
   }
 
   /** The next attempt begins the call. */

@@ -1,4 +1,5 @@
 import type { Attempt } from "../call/options.js";
+import { young } from "../young.js";
 
 /** Moves streams from sessions that drain to others, as soon as there are some. */
 export class Moves<C extends object> {
@@ -26,10 +27,10 @@ export class Moves<C extends object> {
     }
     const own = attempts;
     own.add(attempt);
-    attempt.onOver = () => {
+    attempt.onOver = young(() => {
       own.delete(attempt);
       this.#leaving.delete(attempt);
-    };
+    });
     attempt.onMade();
   }
 

@@ -1,4 +1,5 @@
 /** Why a way did not win: it failed, or had not succeeded when the next was begun. */
+import { young } from "../young.js";
 export type Loss = { readonly late: false; readonly error: unknown } | { readonly late: true };
 
 /** Options of `race`. */
@@ -44,10 +45,10 @@ class Race<T> {
   #headStart: ReturnType<typeof setTimeout> | undefined = undefined;
   #over = false;
 
-  readonly #onAbort = (): void => {
+  readonly #onAbort: () => void = young(() => {
     this.#finish(this.#options.signal.reason);
     this.#reject(this.#options.signal.reason);
-  };
+  });
 
   constructor(options: RaceOptions<T>, resolve: (won: Won<T>) => void, reject: (error: unknown) => void) {
     this.#options = options;

@@ -27,6 +27,7 @@ type ConnectionStatus =
 /** `state` with the number of streams that wait to go on. */
 export function withResuming(state: ConnectionState, resuming: number): ConnectionState {
   const { status } = state;
+  if (resuming === (state.resuming ?? 0)) return state;
   if (resuming > 0 && status !== "closed") return { ...state, resuming };
   const without: { resuming?: number } = { ...state };
   delete without.resuming;

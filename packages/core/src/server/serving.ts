@@ -19,6 +19,7 @@ import { Identity } from "./identity.js";
 import type { OnceOptions } from "./once/once-options.js";
 import { MethodTable, type ReservedMethods, type Router } from "./router.js";
 import { ServerLoad } from "./server-load.js";
+import { young } from "../young.js";
 
 /** The session whose peer's calls are served. */
 export interface ServingHost extends TypedCaller {
@@ -44,6 +45,10 @@ export interface ServingOptions<Context> {
   readonly onError?: ErrorHook | undefined;
   readonly peer?: string | undefined;
   readonly onForeignDatagram?: ((bytes: Uint8Array) => void) | undefined;
+}
+
+/** How the calls that are served are carried. */
+export interface ServedFormats {
   readonly formats: FormatTable;
   readonly compression: SessionCompression | undefined;
   readonly prefix: Uint8Array;
@@ -51,15 +56,16 @@ export interface ServingOptions<Context> {
 
 /** Serves the calls of one session's peer. */
 export class Serving<Context> implements Callee {
-  readonly onStream = (channel: Channel, onOver: () => void): FrameHandler =>
-    new IncomingCallStream(channel, this.dispatcher, onOver);
+  readonly onStream: (channel: Channel, onOver: () => void) => FrameHandler = young(
+    (channel, onOver) => new IncomingCallStream(channel, this.dispatcher, onOver),
+  );
   readonly onDatagram: (bytes: Uint8Array) => void;
   private readonly dispatcher: Dispatcher<Context>;
   private readonly admission: Admission;
 
-  constructor(host: ServingHost, options: ServingOptions<Context>) {
+  constructor(host: ServingHost, options: ServingOptions<Context>, { formats, compression, prefix }: ServedFormats) {
     const { budget, limits, schemas } = host;
-    const { formats, compression, loadShedder, load = new ServerLoad(), onForeignDatagram } = options;
+    const { loadShedder, load = new ServerLoad(), onForeignDatagram } = options;
     const onError = errorHook(options.onError, options.peer);
     const once = options.once && { options: options.once, since: Date.now() };
     this.admission = new Admission({
@@ -88,8 +94,8 @@ export class Serving<Context> implements Callee {
     });
     const onForeign =
       onForeignDatagram && guarded(onForeignDatagram, (thrown) => onError(thrown, { method: "onForeignDatagram" }));
-    const datagrams = new DatagramReceiver(this.dispatcher, options.prefix, limits, onForeign);
-    this.onDatagram = (bytes) => datagrams.onDatagram(bytes);
+    const datagrams = new DatagramReceiver(this.dispatcher, prefix, limits, onForeign);
+    this.onDatagram = young((bytes) => datagrams.onDatagram(bytes));
   }
 
   get calls(): number {

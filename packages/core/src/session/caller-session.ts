@@ -10,6 +10,7 @@ import { DEFAULT_LIMITS } from "../limits.js";
 import type { CloseInfo, DirectSession, DirectStream } from "../transport/session.js";
 import type { ClosedSession, CloseOptions, DrainOptions, SessionEnd } from "./options.js";
 import type { Session } from "./session.js";
+import { young } from "../young.js";
 
 /**
  * A client that carries calls by a protocol of its own, such as HTTP, rather than by this library's on a transport. Its `start`
@@ -55,11 +56,11 @@ class CallerSession extends BaseCaller implements Session<DirectSession> {
     this.client = client;
     this.transport = new NoStreams(client);
     this.draining = new Promise((resolve) => {
-      this.stop = (objection) => {
+      this.stop = young((objection) => {
         this.objection ??= objection;
         this.takesCalls = false;
         resolve();
-      };
+      });
     });
     this.closed = client.closed.then((end) => {
       this.stop("the session has ended");

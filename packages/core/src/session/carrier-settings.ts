@@ -60,10 +60,20 @@ export function carrierSettings(
 ): CarrierSettings & { readonly formats: FormatTable } {
   const usual = codec === msgpack && codecs.length === 0;
   const formats = usual ? standardFormats : new FormatTable([codec, ...codecs]);
+  const {
+    greeting,
+    budget,
+    traffic,
+    prefix: copied,
+  } = plainSettings(limits, { prefix, greeting: greetingOf(said, limits) }, server);
   return {
-    ...plainSettings(limits, { prefix, greeting: greetingOf(said, limits) }, server),
     format: formats.find(codec.name),
     formats,
+    greeting,
+    limits,
+    budget,
+    traffic,
+    prefix: copied,
     compression: compression && new SessionCompression(compression, limits.maxDecompressedBytes),
   };
 }

@@ -24,7 +24,7 @@ export function createSession<Context = unknown, Transport extends TransportSess
   const { via, keepAlive = {}, onForeignStream, peer } = options;
   const limits = completeLimits(options.limits);
   const settings = carrierSettings(options, limits, options.load);
-  const { formats, compression, prefix } = settings;
+  const sole = "openStream" in transport ? transport.sole : undefined;
   const parts: SessionParts = {
     settings,
     via,
@@ -34,18 +34,16 @@ export function createSession<Context = unknown, Transport extends TransportSess
     clientSide: clientSideOf(options, limits),
     serverRenewal: options.renewal && ((host) => new ServerRenewal(host, options.renewal as RenewalOptions<unknown>)),
     sayDeparture: (said, lane) => sayDeparture(said, lane, limits),
-    callee: (host) => new Serving(host, { ...options, formats, compression, prefix }),
+    callee: (host) => new Serving(host, options, settings),
     enter: (close) => options.load?.enter(settings.budget, close),
     onForeign:
       onForeignStream &&
       foreignStreams(onForeignStream, (thrown) =>
         errorHook(options.onError, peer)(thrown, { method: "onForeignStream" }),
       ),
+    chooser: sole === undefined ? (host) => new CarrierChooser(host) : undefined,
   };
-  const sole = "openStream" in transport ? transport.sole : undefined;
   const session =
-    sole === undefined
-      ? new LaneSession(transport, { ...parts, chooser: (host) => new CarrierChooser(host) })
-      : new SoleSession(transport, sole, keepAlive, parts);
+    sole === undefined ? new LaneSession(transport, parts) : new SoleSession(transport, sole, keepAlive, parts);
   return session.open();
 }

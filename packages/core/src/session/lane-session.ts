@@ -18,6 +18,7 @@ import type { SessionParts } from "./parts.js";
 import { Pings } from "./pings.js";
 import * as GoawayStage from "../wire/goaway-stage.js";
 import type { Session } from "./session.js";
+import { young } from "../young.js";
 
 /** Bytes of a message from which calls of its method get streams of their own: in a lane the others would wait for it. */
 const BULK_BYTES = 64 * 1024;
@@ -44,11 +45,11 @@ export class LaneSession<Transport extends TransportSession>
   /** The same when the peer was told that there is nothing more. */
   #lostBeforeParting: number | undefined = undefined;
   /** The session's own lane has ended, or one that was before it. */
-  readonly #onLaneOver = (lane: Lane, error: RpcError): void => {
+  readonly #onLaneOver: (lane: Lane, error: RpcError) => void = young((lane, error) => {
     if (this.ourLane !== lane) return;
     this.ourLane = undefined;
     this.pings.fail(error);
-  };
+  });
 
   constructor(transport: Transport, parts: SessionParts) {
     super(transport, parts);
@@ -74,9 +75,9 @@ export class LaneSession<Transport extends TransportSession>
       void this.close({ closeCode: SessionCode.DrainTimeout, reason: "the drain took too long" });
     const timer = setTimeout(expire, Math.min(timeoutMs, this.limits.maxTimeoutMs));
     Drain.of(this).start();
-    const end = await this.closed;
+    const { closeCode, reason, error } = await this.closed;
     clearTimeout(timer);
-    return { ...end, unacknowledged: this.unacknowledged };
+    return { closeCode, reason, error, unacknowledged: this.unacknowledged };
   }
 
   demandCredentials(options?: DemandOptions): void {

@@ -35,5 +35,5 @@ export interface SessionParts {
   /** Takes the peer's streams of other protocols. */
   readonly onForeign?: ForeignStreams | undefined;
   /** Makes what spreads calls over carriers, where the transport measures. Without it they share one lane. */
-  readonly chooser?: (host: CarrierChooserHost) => CarrierChooser;
+  readonly chooser?: ((host: CarrierChooserHost) => CarrierChooser) | undefined;
 }

@@ -118,8 +118,8 @@ export class StreamSession<Transport extends TransportSession>
     this.ended = true;
     this.beforeClose?.();
     this.direct.close(info);
-    const end = await this.closed;
-    return { ...end, unacknowledged: this.unacknowledged };
+    const { closeCode, reason, error } = await this.closed;
+    return { closeCode, reason, error, unacknowledged: this.unacknowledged };
   }
 
   get takesCalls(): boolean {

@@ -8,6 +8,7 @@ import { FrameWriter } from "../wire/writer.js";
 import type { SessionCompression } from "./compression.js";
 import type { DirectStream, DirectStreamHandler } from "./session.js";
 import * as ResetCode from "./reset-code.js";
+import { young } from "../young.js";
 
 /** Bytes handed over after which the transport is asked how many of them wait; fewer are the stream's own. */
 const MEASURE_AT = 4096;
@@ -82,7 +83,7 @@ export class Channel implements DirectStreamHandler, Measured {
   /** Bytes handed over since then. */
   private unmeasured = 0;
   private waiting: (() => void)[] | undefined = undefined;
-  private readonly onFrame = (frame: Frame): void => this.handler?.onFrame(frame);
+  private readonly onFrame: (frame: Frame) => void = young((frame) => this.handler?.onFrame(frame));
 
   private constructor(stream: DirectStream, { limits, budget, prefix, compression, traffic }: ChannelSettings) {
     this.traffic = traffic;

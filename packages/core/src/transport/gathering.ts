@@ -1,4 +1,5 @@
 import { FrameWriter } from "../wire/writer.js";
+import { young } from "../young.js";
 
 /** Microtasks that a flush waits for a further frame: a step of an asynchronous source takes about three. */
 const LINGER = 4;
@@ -22,14 +23,14 @@ export class Gathering {
   /** Microtasks still to wait, and what the buffer held at the last. */
   private patience = 0;
   private heldBytes = 0;
-  private readonly flushLater = (): void => {
+  private readonly flushLater: () => void = young(() => {
     if (this.isFilling()) {
       void settled.then(this.flushLater);
       return;
     }
     this.scheduled = false;
     this.channel.flushNow();
-  };
+  });
 
   constructor(channel: Gathered) {
     this.channel = channel;

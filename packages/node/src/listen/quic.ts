@@ -87,7 +87,7 @@ const listen = async (
             error,
           })),
       },
-      (session) => onArrival({ transport: session, peer: peerOf(session, url), visit: visitOf(session, limits) }),
+      (session) => onArrival({ transport: session, peer: new QuicPeer(session, url), visit: visitOf(session, limits) }),
     );
     passed?.accept();
   } catch (error) {
@@ -136,27 +136,41 @@ function visitOf(session: QuicSession, { maxHandshakeMs }: Limits): Admission {
   };
 }
 
-function peerOf(session: QuicSession, listener: string): ArrivingPeer {
-  const web = session instanceof WebTransportSession ? session : undefined;
-  let headers: Headers | undefined;
-  return {
-    transport: web === undefined ? "quic" : "webtransport",
-    listener,
-    remoteAddress: session.remoteAddress,
-    // Made when they are asked for: Node loads all of `fetch` for the first `Headers`.
-    get headers() {
-      headers ??= headersOf(web?.headers ?? []);
-      return headers;
-    },
-    path: web?.path,
-    origin: web?.headers.get("origin"),
-    // Read when it is asked for.
-    get certificate() {
-      return session.peerCertificate;
-    },
-    earlyData: session.early,
-    get handshake() {
-      return session.ready;
-    },
-  };
+/** Who opened a session. The getters are the class's, as those of `PeerWithGreeting` in greeted-peer.ts. */
+class QuicPeer implements ArrivingPeer {
+  readonly transport: ArrivingPeer["transport"];
+  readonly listener: string;
+  readonly remoteAddress: ArrivingPeer["remoteAddress"];
+  readonly path: string | undefined;
+  readonly origin: string | undefined;
+  readonly earlyData: boolean;
+  readonly #session: QuicSession;
+  #headers: Headers | undefined = undefined;
+
+  constructor(session: QuicSession, listener: string) {
+    const web = session instanceof WebTransportSession ? session : undefined;
+    this.transport = web === undefined ? "quic" : "webtransport";
+    this.listener = listener;
+    this.remoteAddress = session.remoteAddress;
+    this.path = web?.path;
+    this.origin = web?.headers.get("origin");
+    this.earlyData = session.early;
+    this.#session = session;
+  }
+
+  /** Made when they are asked for: Node loads all of `fetch` for the first `Headers`. */
+  get headers(): Headers {
+    const session = this.#session;
+    this.#headers ??= headersOf(session instanceof WebTransportSession ? session.headers : []);
+    return this.#headers;
+  }
+
+  /** Read when it is asked for. */
+  get certificate(): ArrivingPeer["certificate"] {
+    return this.#session.peerCertificate;
+  }
+
+  get handshake(): Promise<void> {
+    return this.#session.ready;
+  }
 }

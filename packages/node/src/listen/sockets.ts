@@ -5,7 +5,14 @@ import { ALPN } from "../protocol.js";
 import { nodeStreamTransport } from "../stream/node-stream.js";
 import { isWorker } from "../workers/worker.js";
 import { removeAbandoned } from "./abandoned-socket.js";
-import { type Arrival, type Listener, type ListenSettings, type ListenTarget, placed } from "./listener.js";
+import {
+  type Arrival,
+  type ArrivingPeer,
+  type Listener,
+  type ListenSettings,
+  type ListenTarget,
+  placed,
+} from "./listener.js";
 import { Door, doorLimits } from "./door.js";
 import { holdReads } from "./held-reads.js";
 import { Guests, placeOf, socketListener, startServer } from "./socket-server.js";
@@ -65,26 +72,11 @@ async function accept(
     visit.hold(holdReads(socket));
     const options = placed(visit, limits, () => session);
     const session = nodeStreamTransport({ readable: socket, writable: socket }, "server", options);
-    let headers: Headers | undefined;
     onArrival({
       visit,
       refusal: certificateRefusal(socket, settings),
       transport: session,
-      peer: {
-        transport: kind,
-        listener: guests.url,
-        remoteAddress,
-        // Few ask for them, and Node loads all of `fetch` with the first.
-        get headers() {
-          headers ??= new Headers();
-          return headers;
-        },
-        path: undefined,
-        origin: undefined,
-        certificate: verifiedCertificate(socket),
-        earlyData: false,
-        handshake: Promise.resolve(),
-      },
+      peer: new SocketPeer(kind, guests.url, remoteAddress, verifiedCertificate(socket)),
     });
   });
   const door = new Door(doorLimits(transport, limits));
@@ -94,4 +86,35 @@ async function accept(
   return socketListener(server, guests, target, (authority) =>
     kind === "unix" ? `unix:${path}` : `${kind}://${authority}`,
   );
+}
+
+/** Who opened a connection. The getters are the class's, as those of `PeerWithGreeting` in greeted-peer.ts. */
+class SocketPeer implements ArrivingPeer {
+  readonly transport: ArrivingPeer["transport"];
+  readonly listener: string;
+  readonly remoteAddress: ArrivingPeer["remoteAddress"];
+  readonly path: undefined = undefined;
+  readonly origin: undefined = undefined;
+  readonly certificate: ArrivingPeer["certificate"];
+  readonly earlyData: boolean = false;
+  readonly handshake: Promise<void> = Promise.resolve();
+  #headers: Headers | undefined = undefined;
+
+  constructor(
+    transport: ArrivingPeer["transport"],
+    listener: string,
+    remoteAddress: ArrivingPeer["remoteAddress"],
+    certificate: ArrivingPeer["certificate"],
+  ) {
+    this.transport = transport;
+    this.listener = listener;
+    this.remoteAddress = remoteAddress;
+    this.certificate = certificate;
+  }
+
+  /** Few ask for them, and Node loads all of `fetch` with the first. */
+  get headers(): Headers {
+    this.#headers ??= new Headers();
+    return this.#headers;
+  }
 }

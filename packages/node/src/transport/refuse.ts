@@ -17,6 +17,7 @@ const DIAL_NEEDS: readonly (readonly [DialOption | "routers", keyof TransportAbi
   ["key", "clientCertificates", "has no certificates of clients"],
   ["earlyData", "earlyData", "has no early data"],
 ];
+const ALL_NEEDS = [...SESSION_NEEDS, ...DIAL_NEEDS];
 
 /** Throws `TypeError` where an option names something that the transport cannot carry, which would be lost in silence. */
 export function requireDialable(
@@ -24,7 +25,7 @@ export function requireDialable(
   url: URL,
   options: Omit<TransportDialOptions, "credentials">,
 ): void {
-  const refused = refusedOption(publicUrl(url), provider, options, [...SESSION_NEEDS, ...DIAL_NEEDS]);
+  const refused = refusedOption(publicUrl(url), provider, options, ALL_NEEDS);
   if (refused !== undefined) throw new TypeError(refused);
 }
 

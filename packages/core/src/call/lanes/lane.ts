@@ -12,6 +12,7 @@ import { oversized } from "../oversized.js";
 import { type LaneHost, notInProgress, PeerLane } from "./peer-lane.js";
 import * as FrameType from "../../wire/frame-type.js";
 import * as StreamKind from "../../wire/stream-kind.js";
+import { young } from "../../young.js";
 
 /** Notifications after which the peer is asked whether it has received those before. */
 const ASK_EVERY = 256;
@@ -94,10 +95,10 @@ export class Lane extends PeerLane implements Carrier {
       this.ping(LAST_ASK);
       this.channel.flushNow();
       this.end(new RpcError("unavailable", "the session was closed"));
-      this.onFinished = (received) => {
+      this.onFinished = young((received) => {
         if (received) this.received = this.notified;
         onFinished();
-      };
+      });
     });
   }
 

@@ -16,6 +16,7 @@ import { type BoundMethod, MethodTable } from "../router.js";
 import { MovingBudget } from "./moving-budget.js";
 import { ResumedCall } from "./resumed-call.js";
 import { ServedAttempt } from "./served-attempt.js";
+import { young } from "../../young.js";
 
 const NO_PREFIX = new Uint8Array(0);
 const UNKNOWN_PRINCIPAL = "whose the call is is not known: give principal: (context) => context.connection.userId";
@@ -75,10 +76,10 @@ export function serveAttempt<Context>(
   }
   context.resuming = true;
   context.reply = { sendMetadata() {}, revoke: (error) => call.revoke(attempt, error) };
-  attempt.onOver = () => {
+  attempt.onOver = young(() => {
     context.over();
     context.abort(new RpcError("cancelled", "the attempt to resume the call is over"));
-  };
+  });
   const decided = attempt.decide();
   void permitted(bound, context)
     .then(

@@ -1,6 +1,7 @@
 import { OutgoingCallStream } from "../../call/outgoing-stream.js";
 import type { CarrierSettings } from "../../call/carrier.js";
 import type { DirectStream } from "../../transport/session.js";
+import { young } from "../../young.js";
 
 /** The session of the streams. */
 export interface StreamsHost {
@@ -22,10 +23,10 @@ export class OwnStreams {
   /** Notifications on those that ended before the peer had received them. */
   #lost = 0;
   readonly #host: StreamsHost;
-  readonly #onOver = (): void => {
+  readonly #onOver: () => void = young(() => {
     this.made--;
     this.#host.onIdle();
-  };
+  });
 
   constructor(host: StreamsHost) {
     this.#host = host;
