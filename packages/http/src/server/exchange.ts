@@ -43,7 +43,10 @@ export interface HttpExchange {
   /** All header fields. */
   readonly headers: Headers;
   readonly body: ByteBody | null;
-  /** Fulfils when a body that came together with the head is there, for `arrivedBody` to take; undefined where nobody can say. */
+  /**
+   * Fulfils when a body that came together with the head may be there, for `arrivedBody` to take. Undefined where nobody can say, and once it is
+   * not worth another look.
+   */
   arrival?(): Promise<void> | undefined;
   /** Takes the body where all of it has arrived; undefined where it has not. */
   arrivedBody?(): Uint8Array | undefined;

@@ -13,7 +13,6 @@ import {
   NodeInput,
   type NodeReadable,
   type NodeWritable,
-  nothing,
   whenFinished,
 } from "./node-input.js";
 
@@ -48,20 +47,6 @@ const NOW = Promise.resolve();
 /** Bytes of a body up to which it is worth a look whether all of it is there. */
 const MAX_ARRIVED = 16_384;
 
-/**
- * A stream's exchange stands in the stream until that is closed: Node's table of streams may keep dead ones alive until a full collection of
- * garbage, and with them whatever they refer to.
- */
-const EXCHANGE = Symbol("quicrpc.exchange");
-type Owner = { [EXCHANGE]: Http2Exchange | undefined };
-
-function onClose(this: unknown): void {
-  const stream = this as Owner;
-  const exchange = stream[EXCHANGE];
-  stream[EXCHANGE] = undefined;
-  exchange?.close();
-}
-
 /** A request that came as a stream of HTTP/2, without Node's objects of HTTP/1.1 around it. */
 export class Http2Exchange extends NodeInput implements HttpExchange {
   onGone: (() => void) | undefined = undefined;
@@ -71,8 +56,8 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
   private readonly named: string | undefined;
   /** Fields of the answer that the server which carries the stream adds. */
   private readonly carried: Readonly<Record<string, string>> | undefined;
-  /** Bytes of the body that `arrivedBody` takes. */
-  private arriving = 0;
+  /** Bytes of the body that `arrivedBody` takes; undefined until somebody waits for it. */
+  private arriving: number | undefined = undefined;
   /** All of the body was taken; nobody has looked whether the stream ends with it. */
   private isTaken = false;
   /** Among the streams that were answered before their end was seen. */
@@ -89,10 +74,7 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
     const absolute = splitAbsolute(given);
     this.target = absolute?.target ?? given;
     this.named = absolute?.authority;
-    (stream as unknown as Owner)[EXCHANGE] = this;
-    stream.on("close", onClose);
-    // Whatever fails, "close" follows.
-    stream.on("error", nothing);
+    this.endsWith(stream);
   }
 
   get isGone(): boolean {
@@ -124,6 +106,7 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
   }
 
   arrival(): Promise<void> | undefined {
+    if (this.arriving !== undefined) return undefined;
     const length = (this.arriving = Number(this.header("content-length")));
     if (!(length <= MAX_ARRIVED)) return undefined;
     if (length === 0) return NOW;
@@ -133,7 +116,7 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
   }
 
   arrivedBody(): Uint8Array | undefined {
-    const { request: stream, arriving: length } = this;
+    const { request: stream, arriving: length = 0 } = this;
     if (length === 0) {
       this.isTaken = true;
       return NOTHING;

@@ -1,7 +1,6 @@
 import type { RpcError } from "@quicrpc/core";
 import { expiries } from "@quicrpc/core/transport";
 import type { ByteBody } from "../protocol/body.js";
-import { Gathered } from "../protocol/gathered.js";
 import { type AnswerBody, type AnswerHead, type HttpExchange, splitAbsolute } from "./exchange.js";
 import { lengthOf } from "./text-body.js";
 import {
@@ -14,7 +13,6 @@ import {
   NodeInput,
   type NodeReadable,
   type NodeWritable,
-  nothing,
   whenFinished,
 } from "./node-input.js";
 
@@ -53,6 +51,7 @@ export interface NodeResponse extends NodeWritable {
 }
 
 const NOTHING = new Uint8Array(0);
+const NOW = Promise.resolve();
 
 /** HTTP/2's code for a stream that is ended without an error. */
 const NO_ERROR = 0;
@@ -72,6 +71,10 @@ export class NodeExchange extends NodeInput implements HttpExchange {
   private readonly response: NodeResponse;
   /** The answer is complete, or the client is gone. */
   private closed = false;
+  /** Number of times that somebody has waited for a body which may have arrived. */
+  private looks = 0;
+  /** All of the body was taken. */
+  private isTaken = false;
 
   constructor(request: NodeRequest, response: NodeResponse) {
     super(request.headers, request);
@@ -81,17 +84,7 @@ export class NodeExchange extends NodeInput implements HttpExchange {
     const absolute = splitAbsolute(given);
     this.target = absolute?.target ?? given;
     this.named = absolute?.authority;
-    response.on("close", () => {
-      this.closed = true;
-      // Over HTTP/2 one that was reset before its head counts as finished.
-      if (!response.writableEnded || !response.writableFinished) this.gone();
-      const { onEnd } = this;
-      this.onEnd = undefined;
-      onEnd?.();
-    });
-    // Whatever fails, "close" follows.
-    response.on("error", nothing);
-    request.on("error", nothing);
+    this.endsWith(response);
   }
 
   get isGone(): boolean {
@@ -125,19 +118,24 @@ export class NodeExchange extends NodeInput implements HttpExchange {
   arrival(): Promise<void> | undefined {
     const { request } = this;
     // A stream of HTTP/2 gives nothing before it is read.
-    return request.httpVersionMajor === 1 && request.read !== undefined ? endOfTurn() : undefined;
+    if (request.httpVersionMajor !== 1 || request.read === undefined) return undefined;
+    this.looks++;
+    // Mostly a body comes in one piece with its head, or in the next one.
+    if (this.looks === 1) return NOW;
+    return this.looks === 2 ? endOfTurn() : undefined;
   }
 
   arrivedBody(): Uint8Array | undefined {
     const { request } = this;
-    if (!request.complete || request.destroyed || request.readableEnded) return undefined;
-    const read = (): Uint8Array | null => request.read?.() ?? null;
-    const first = read() ?? NOTHING;
-    if (request.readableLength === 0) return first;
-    // From Node 26 on each read gives one piece; before, all that there is.
-    const gathered = new Gathered();
-    for (let piece: Uint8Array | null = first; piece !== null; piece = read()) gathered.append(piece);
-    return gathered.take(gathered.length);
+    const { readableLength: length = 0 } = request;
+    if (request.destroyed || request.readableEnded) return undefined;
+    // The server reads the end of a body after its last piece.
+    if (!request.complete && length !== Number(this.header("content-length"))) return undefined;
+    this.isTaken = true;
+    const body = length === 0 ? NOTHING : (request.read?.(length) ?? undefined);
+    // On to its end.
+    request.resume();
+    return body;
   }
 
   respond(head: AnswerHead, body?: Uint8Array | string): void {
@@ -182,6 +180,16 @@ export class NodeExchange extends NodeInput implements HttpExchange {
     if (!this.closed) this.request.stream?.additionalHeaders?.({ ":status": status, ...fields });
   }
 
+  close(): void {
+    const { onGone, onEnd, response } = this;
+    this.closed = true;
+    this.onGone = undefined;
+    this.onEnd = undefined;
+    // Over HTTP/2 one that was reset before its head counts as finished.
+    if (!response.writableEnded || !response.writableFinished) onGone?.();
+    onEnd?.();
+  }
+
   /** Node ends the body of a stream of HTTP/2 that was reset like any other. */
   protected get wasCutOff(): boolean {
     const { httpVersionMajor, complete, stream } = this.request;
@@ -190,7 +198,7 @@ export class NodeExchange extends NodeInput implements HttpExchange {
 
   /** Whether more of the request may come. */
   private get isIncomplete(): boolean {
-    if (this.request.complete) return false;
+    if (this.isTaken || this.request.complete) return false;
     if (this.request.httpVersionMajor > 1) return true;
     return (this.header("content-length") ?? "0") !== "0" || this.header("transfer-encoding") !== undefined;
   }
@@ -208,9 +216,4 @@ export class NodeExchange extends NodeInput implements HttpExchange {
     request.on("close", () => expiries.remove(timer));
   }
 
-  private gone(): void {
-    const { onGone } = this;
-    this.onGone = undefined;
-    onGone?.();
-  }
 }

@@ -41,6 +41,20 @@ export function isLoopbackAddress(address: string | undefined): boolean {
   return LOOPBACK.test(address ?? "");
 }
 
+/**
+ * A platform object's exchange stands in it until it is closed: others may keep a dead one alive until a full collection of garbage, and
+ * with it whatever it refers to.
+ */
+const EXCHANGE = Symbol("quicrpc.exchange");
+type Owner = { [EXCHANGE]: NodeInput | undefined };
+
+function onClose(this: unknown): void {
+  const owner = this as Owner;
+  const exchange = owner[EXCHANGE];
+  owner[EXCHANGE] = undefined;
+  exchange?.close();
+}
+
 /** The body of a request of Node's servers, and its header fields. */
 export abstract class NodeInput {
   added: HttpExchange["added"] = undefined;
@@ -56,6 +70,17 @@ export abstract class NodeInput {
 
   /** Whether a body that has ended is not all of it. */
   protected abstract readonly wasCutOff: boolean;
+
+  /** Called once when the answer is complete, or the client is gone. */
+  abstract close(): void;
+
+  /** @param answer whose end is that of the exchange */
+  protected endsWith(answer: NodeEvents): void {
+    (answer as unknown as Owner)[EXCHANGE] = this;
+    answer.on("close", onClose);
+    // Whatever fails, "close" follows.
+    answer.on("error", nothing);
+  }
 
   header(name: string): string | undefined {
     const value = this.fields[name];
@@ -194,14 +219,18 @@ function headersOf(fields: NodeHeaders): Headers {
   return headers;
 }
 
-/** The fields of an answer, which are its own: a head's may be those of many answers. */
+/**
+ * The fields of an answer, which are its own: a head's may be those of many answers. They are filled in one by one: V8 allocates copies of
+ * literals of which many have outlived a minor collection among old objects.
+ */
 export function fieldsOf(
   { fields, metadata }: AnswerHead,
   added: HttpExchange["added"],
 ): Record<string, string | string[]> {
   const own = fieldsWith(fields, added);
-  if (metadata === undefined) return { ...own };
-  const all: Record<string, string | string[]> = Object.assign(Object.create(null), own);
+  const all: Record<string, string | string[]> = metadata === undefined ? {} : Object.create(null);
+  for (const name in own) all[name] = own[name] as string;
+  if (metadata === undefined) return all;
   for (const [name, value] of metadata) {
     const before = all[name];
     all[name] = before === undefined ? value : [...(typeof before === "string" ? [before] : before), value];

@@ -58,8 +58,9 @@ export class RequestReader {
     try {
       const isPlain =
         framing === "unary" && query === undefined && this.exchange.header("content-encoding") === undefined;
-      const arrival = isPlain ? this.exchange.arrival?.() : undefined;
-      if (arrival !== undefined) {
+      while (isPlain) {
+        const arrival = this.exchange.arrival?.();
+        if (arrival === undefined) break;
         await arrival;
         const body = this.arrived();
         if (body !== undefined) return body;
