@@ -29,7 +29,7 @@ const { values } = parseArgs({
 
 if (values.help) {
   console.log(`Compares quicrpc with other RPC libraries over loopback, TLS 1.3 everywhere but over plain TCP. Without options all
-workloads, in less than a quarter of an hour: of every contestant, or of the nearest.
+workloads, planned for a quarter of an hour: of every contestant, or of the nearest.
 
   --quick             the most telling workloads and contestants, 3 rounds: under 3 minutes
   --full              everything, memory, growth, bad networks and the pieces as well, also on Node 26
