@@ -1,11 +1,11 @@
 // Whatever a client sends gets an answer of the protocol, and leaves nothing behind.
 import { connect as connectH2 } from "node:http2";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { once } from "node:events";
 import { type Interceptor, ServerLoad } from "@quicrpc/core";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createFetchHandler, type HttpExtension, toNodeHandler } from "@quicrpc/http";
 import { HTTP2_WAYS, newRouter, type Seen, serveHttp } from "./service.js";
 
@@ -248,6 +248,75 @@ it.each(HTTP2_WAYS)("a request over HTTP/2 by %s that is late is answered, and i
 
 const TEXT = Buffer.from('{"text":"in pieces"}');
 const ECHO = { ":method": "POST", ":path": "/test.v1.Http/echo", "content-type": "application/json" };
+
+describe("a message over HTTP/1.1", () => {
+  const HEAD = "POST /test.v1.Http/echo HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n";
+  const SAID = Buffer.from(`${HEAD}content-length: ${TEXT.length}\r\n\r\n${String(TEXT)}`);
+  const CHUNKED = Buffer.from(
+    `${HEAD}transfer-encoding: chunked\r\n\r\n9\r\n${String(TEXT.subarray(0, 9))}\r\nb\r\n${String(TEXT.subarray(9))}\r\n0\r\n\r\n`,
+  );
+
+  /** The bodies of answers to requests that follow each other on one connection; it fails where that ends before them. */
+  async function answersTo(pieces: readonly Buffer[], requests: number): Promise<string[]> {
+    let onRequest = (): void => {};
+    const server = await serveHttp({}, undefined, () => onRequest());
+    const socket = connect(server.port, "127.0.0.1");
+    const taken = new Promise<void>((resolve) => (onRequest = resolve));
+    let text = "";
+    const bodies = (): string[] => text.match(/^\{.*?\}/gm) ?? [];
+    const answered = new Promise<void>((resolve, reject) => {
+      socket.on("data", (piece) => {
+        text += String(piece);
+        if (bodies().length === requests) resolve();
+      });
+      socket.on("close", () => reject(new Error(`the connection ended after ${JSON.stringify(text)}`)));
+    });
+    const [first = Buffer.alloc(0), ...others] = pieces;
+    socket.write(first);
+    for (const piece of others) {
+      // The server has the head.
+      await taken;
+      await new Promise<void>((resolve) => socket.write(piece, () => resolve()));
+    }
+    await answered;
+    socket.destroy();
+    await server.close();
+    expect(text).not.toMatch(/connection: close/i);
+    return bodies();
+  }
+
+  it.each([
+    ["of a length that is said", SAID],
+    ["of a length that is not said", CHUNKED],
+  ])("%s may come in pieces", async (_, request) => {
+    const body = request.indexOf("\r\n\r\n") + 4;
+    for (const cut of [body, body + 1, request.length - 1, request.length]) {
+      const pieces = [request.subarray(0, cut), request.subarray(cut)].filter(({ length }) => length > 0);
+      expect(await answersTo(pieces, 1)).toEqual([String(TEXT)]);
+    }
+  });
+
+  it("may be followed by others before it is answered", async () => {
+    expect(await answersTo([Buffer.concat([SAID, CHUNKED, SAID])], 3)).toEqual(Array(3).fill(String(TEXT)));
+    const cut = SAID.length + 20;
+    const all = Buffer.concat([SAID, SAID]);
+    expect(await answersTo([all.subarray(0, cut), all.subarray(cut)], 2)).toEqual(Array(2).fill(String(TEXT)));
+  });
+
+  it("is at its end once it is answered", async () => {
+    let request: IncomingMessage | undefined;
+    const server = await serveHttp({}, undefined, (answer) => (request = (answer as unknown as ServerResponse).req));
+    const answer = await fetch(`${server.url}echo`, {
+      method: "POST",
+      body: TEXT,
+      headers: { "content-type": "application/json" },
+    });
+    await answer.text();
+    await vi.waitUntil(() => request?.destroyed);
+    expect(request?.readableEnded).toBe(true);
+    await server.close();
+  });
+});
 
 describe.each(HTTP2_WAYS)("a message over HTTP/2 by %s", (way) => {
   it.each([

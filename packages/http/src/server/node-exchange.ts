@@ -13,6 +13,7 @@ import {
   NodeInput,
   type NodeReadable,
   type NodeWritable,
+  nothing,
   whenFinished,
 } from "./node-input.js";
 
@@ -131,8 +132,9 @@ export class NodeExchange extends NodeInput implements HttpExchange {
     if (request.destroyed || request.readableEnded) return undefined;
     // The server reads the end of a body after its last piece.
     if (!request.complete && length !== Number(this.header("content-length"))) return undefined;
+    const body = length === 0 ? NOTHING : request.read?.(length);
+    if (body === undefined || body === null) return undefined;
     this.isTaken = true;
-    const body = length === 0 ? NOTHING : (request.read?.(length) ?? undefined);
     // On to its end.
     request.resume();
     return body;
@@ -213,7 +215,7 @@ export class NodeExchange extends NodeInput implements HttpExchange {
       if (request.stream?.close === undefined) request.destroy();
       else request.stream.close(NO_ERROR);
     });
+    request.on("error", nothing);
     request.on("close", () => expiries.remove(timer));
   }
-
 }

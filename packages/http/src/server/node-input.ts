@@ -131,6 +131,7 @@ export abstract class NodeInput {
       input.on("data", onData);
       input.on("end", onEnd);
       input.on("close", onClose);
+      input.on("error", nothing);
       if (input.destroyed && !input.readableEnded) onClose();
     });
   }
@@ -159,6 +160,7 @@ export abstract class NodeInput {
           input.on("end", () => end(() => (this.wasCutOff ? controller.error(cutOff()) : controller.close())));
           const cut = (): void => end(() => controller.error(cutOff()));
           input.on("close", cut);
+          input.on("error", nothing);
           answer.on("close", cut);
           if (input.destroyed && !input.readableEnded) cut();
         },

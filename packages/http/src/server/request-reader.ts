@@ -58,12 +58,12 @@ export class RequestReader {
     try {
       const isPlain =
         framing === "unary" && query === undefined && this.exchange.header("content-encoding") === undefined;
-      while (isPlain) {
-        const arrival = this.exchange.arrival?.();
-        if (arrival === undefined) break;
+      let arrival = isPlain ? this.exchange.arrival?.() : undefined;
+      while (arrival !== undefined) {
         await arrival;
         const body = this.arrived();
         if (body !== undefined) return body;
+        arrival = this.exchange.arrival?.();
       }
       return await this.arriving(framing, query);
     } finally {
