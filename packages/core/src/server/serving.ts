@@ -23,7 +23,6 @@ import { ServerLoad } from "./server-load.js";
 /** The session whose peer's calls are served. */
 export interface ServingHost extends TypedCaller {
   readonly budget: MemoryBudget;
-  readonly limits: Limits;
   readonly schemas: SchemaHandshake;
   /** Methods that the peer may call without a router. */
   readonly reserved: ReservedMethods | undefined;
@@ -35,6 +34,7 @@ export interface ServingHost extends TypedCaller {
 
 /** Options of serving. */
 export interface ServingOptions<Context> {
+  readonly limits: Limits;
   readonly routers?: readonly Router<Context>[] | undefined;
   readonly connection?: Context | undefined;
   readonly loadShedder?: LoadShedder | undefined;
@@ -58,7 +58,8 @@ export class Serving<Context> implements Callee {
   private readonly admission: Admission;
 
   constructor(host: ServingHost, options: ServingOptions<Context>) {
-    const { budget, limits, schemas } = host;
+    const { budget, schemas } = host;
+    const { limits } = options;
     const { formats, compression, loadShedder, load = new ServerLoad(), onForeignDatagram } = options;
     const onError = errorHook(options.onError, options.peer);
     const once = options.once && { options: options.once, since: Date.now() };

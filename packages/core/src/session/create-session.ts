@@ -34,7 +34,7 @@ export function createSession<Context = unknown, Transport extends TransportSess
     clientSide: clientSideOf(options, limits),
     serverRenewal: options.renewal && ((host) => new ServerRenewal(host, options.renewal as RenewalOptions<unknown>)),
     sayDeparture: (said, lane) => sayDeparture(said, lane, limits),
-    callee: (host) => new Serving(host, { ...options, formats, compression, prefix }),
+    callee: (host) => new Serving(host, { ...options, limits, formats, compression, prefix }),
     enter: (close) => options.load?.enter(settings.budget, close),
     onForeign:
       onForeignStream &&
