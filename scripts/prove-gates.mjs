@@ -223,7 +223,7 @@ const seeds = [
     what: "a call that allocates more",
     gate: "bench:guard",
     files: {
-      "packages/core/dist/call/lanes/call-table.js": (text) =>
+      "packages/core/dist/call/lanes/lane.js": (text) =>
         text.replace("add(entry) {", "add(entry) {\n        globalThis.seeded = new Array(64).fill(0.5);"),
     },
     expect: /a call on a lane.*allocates more/,
@@ -232,7 +232,7 @@ const seeds = [
     what: "a call that takes longer",
     gate: "bench:guard",
     files: {
-      "packages/core/dist/call/lanes/call-table.js": (text) =>
+      "packages/core/dist/call/lanes/lane.js": (text) =>
         text.replace("add(entry) {", "add(entry) {\n        for (let i = 0; i < 20_000; i++) globalThis.seeded = i;"),
     },
     expect: /a call on a lane.*takes longer/,

@@ -136,7 +136,7 @@ export {
 } from "./msgpack/reader.js";
 export { readBigInt, readBoolean, readBytes, readDate, readNil } from "./msgpack/read-scalars.js";
 export { readInt, readNumber } from "./msgpack/read-number.js";
-export { MAX_DEPTH } from "./limits.js";
+export { MAX_DEPTH } from "./fixed-limits.js";
 export { readUtf8, useTextPlatform, writeUtf8 } from "./msgpack/text.js";
 export {
   writeArrayHeader,

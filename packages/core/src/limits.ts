@@ -1,4 +1,4 @@
-import { CALLER_LIMITS } from "./caller-limits.js";
+import { CLIENT_LIMITS, completeClientLimits } from "./client-limits.js";
 
 /** Every limit of a session, enforced before memory is spent on what exceeds it. */
 export interface Limits {
@@ -77,60 +77,26 @@ export interface Limits {
   readonly maxTimeoutMs: number;
 }
 
-/**
- * How deep messages may be nested (docs/protocol.md §3). Not a setting of a session: codecs are made before there is one, and
- * what one side writes the other must be able to read.
- */
-export const MAX_DEPTH = 100;
-
-/** Characters of a cursor. Not a setting: whoever keeps cursors must know what fits. */
-export const MAX_CURSOR_LENGTH = 1024;
-
 /** Default limits. */
 export const DEFAULT_LIMITS: Limits = {
-  ...CALLER_LIMITS,
+  ...CLIENT_LIMITS,
   maxDecompressedBytes: 4_194_304,
-  maxSessionBytes: 33_554_432,
   maxServerBytes: 100_663_296,
   maxCalls: 4096,
   maxWaitingCalls: 0,
-  maxCallsPerLane: 65_536,
-  maxStreams: 4096,
-  maxErrorMessageBytes: 65_536,
   maxCloseMs: 1000,
-  maxAcknowledgeMs: 5000,
-  maxQueuedCalls: 10_000,
-  maxQueuedBytes: 67_108_864,
   maxOutliveMs: 10_000,
-  maxQueuedMs: 10_000,
   maxSuspendedCalls: 4096,
-  maxDrainMs: 30_000,
-  maxHandshakeMs: 10_000,
-  maxGreetingBytes: 16_384,
   maxAuthentications: 256,
-  maxBlobBytes: 1_073_741_824,
-  maxRetainedBlobBytes: CALLER_LIMITS.maxFrameBytes,
   maxPrincipalBlobs: 1024,
   maxPrincipalBlobBytes: 68_719_476_736,
 };
 
-/**
- * All limits. An error's message, the metadata and the trailers may share one frame with what frames them: none may be
- * larger than a quarter of `maxFrameBytes`.
- */
+/** All limits. A default grows with the larger limits that were given. */
 export function completeLimits(given?: Partial<Limits>): Limits {
   // One object for all sessions.
   if (given === undefined) return DEFAULT_LIMITS;
-  const limits = { ...DEFAULT_LIMITS, ...given };
-  const quarter = Math.floor(limits.maxFrameBytes / 4);
-  // A limit that was given is kept; a default grows with the larger limits that were given.
-  const maxSessionBytes = given.maxSessionBytes ?? Math.max(limits.maxSessionBytes, limits.maxFrameBytes * 8);
-  const maxServerBytes = given.maxServerBytes ?? Math.max(limits.maxServerBytes, maxSessionBytes * 3);
-  return {
-    ...limits,
-    maxSessionBytes,
-    maxServerBytes,
-    maxErrorMessageBytes: Math.min(limits.maxErrorMessageBytes, quarter),
-    maxMetadataBytes: Math.min(limits.maxMetadataBytes, quarter),
-  };
+  const limits = { ...DEFAULT_LIMITS, ...given, ...completeClientLimits(given) };
+  const maxServerBytes = given.maxServerBytes ?? Math.max(limits.maxServerBytes, limits.maxSessionBytes * 3);
+  return { ...limits, maxServerBytes };
 }

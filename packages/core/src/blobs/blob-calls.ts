@@ -5,7 +5,7 @@ import type { Calling } from "../client/calling.js";
 import { unaryCalls } from "../client/unary.js";
 import type { BlobCode, BlobField, BlobFields } from "../contract/blob-code.js";
 import { RpcError } from "../errors.js";
-import type { Limits } from "../limits.js";
+import type { ClientLimits } from "../client-limits.js";
 import type { MemoryBudget } from "../memory-budget.js";
 import type { CallContext } from "../server/context.js";
 import type { DispatchSettings } from "../server/dispatch.js";
@@ -25,7 +25,7 @@ export interface OffersBlobs extends ReservedMethods {
 
 /** The session, or the request over HTTP, as far as blobs need it. */
 export interface BlobHost extends TypedCaller {
-  readonly limits: Limits;
+  readonly limits: ClientLimits;
   readonly budget: MemoryBudget;
   readonly closed: Promise<unknown>;
   /** Methods that the peer may call without a router. */

@@ -1,6 +1,6 @@
 import { RpcError } from "../errors.js";
 import type { BoundMethod } from "../server/router.js";
-import type { Limits } from "../limits.js";
+import type { ClientLimits } from "../client-limits.js";
 import type { MemoryBudget } from "../memory-budget.js";
 import type { Metadata } from "../metadata.js";
 import { changedBlob, DIGEST_TRAILER, type ReadBlob, readBlob } from "./read-method.js";
@@ -35,7 +35,7 @@ export interface BlobReading {
 
 /** The session whose blobs are offered. */
 interface OfferHost {
-  readonly limits: Limits;
+  readonly limits: ClientLimits;
   readonly budget: MemoryBudget;
   /** Fulfils when the session has ended, and nobody can read what it offers any more. */
   readonly closed: Promise<unknown>;

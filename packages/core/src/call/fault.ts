@@ -42,14 +42,13 @@ export function errorOf(fault: ReceivedFault, method: AnyMethod, explain: Explai
   }
   const isPlain = unread === undefined && code !== "unimplemented" && code !== "internal";
   const given = isPlain ? {} : explain({ ...fault, details: unread }, method);
-  const later = given instanceof Promise ? given : undefined;
-  const { message = fault.message, details = read, hint }: Explanation = given instanceof Promise ? {} : given;
+  const isLater = given instanceof Promise;
+  const { message = fault.message, details = read, hint }: Explanation = isLater ? {} : given;
   const { refused, trailers } = head ?? {};
   const error = untracedError(code, message, { reason, details, metadata: decodeMetadata(trailers), refused, hint });
-  if (later !== undefined)
-    explainLater(
-      error,
-      later.then((explanation) => Object.assign(error, explanation)),
-    );
+  if (isLater) {
+    const completed = given.then((explanation) => Object.assign(error, explanation));
+    explainLater(error, completed);
+  }
   return head?.leaving === true ? noteEndOfSession(error) : error;
 }

@@ -5,14 +5,14 @@ import type { CallOptions } from "../call/options.js";
 import type { SchemaHandshake } from "../call/messages/schema-handshake.js";
 import type { AnyMethod, CallingCode, MethodKind } from "../contract/descriptor.js";
 import type { RpcError } from "../errors.js";
-import type { Limits } from "../limits.js";
+import type { ClientLimits } from "../client-limits.js";
 import type { Datagrams, WebTransportDatagrams } from "../transport/session.js";
 import type { Departure } from "../wire/departure.js";
 import type { LateCall } from "./late-call.js";
 
 /** A session as the calls that it makes see it. */
 export interface CallingHost {
-  readonly limits: Limits;
+  readonly limits: ClientLimits;
   readonly settings: CarrierSettings;
   readonly schemas: SchemaHandshake;
   /** The peer's name in errors, such as its URL. */

@@ -6,7 +6,7 @@ import { bytePieceOf } from "../call/items/byte-pieces.js";
 import type { ItemTarget } from "../call/items/send-items.js";
 import type { MessageCodec } from "../contract/codec.js";
 import { RpcError } from "../errors.js";
-import type { Limits } from "../limits.js";
+import type { ClientLimits } from "../client-limits.js";
 import { gatherFrames } from "../transport/gathering.js";
 import type { Call } from "./call.js";
 import * as FrameType from "../wire/frame-type.js";
@@ -20,12 +20,12 @@ export class OutgoingItems implements ItemTarget {
   private readonly carrier: Carrier;
   private readonly id: number;
   private readonly codec: MessageCodec<unknown> | undefined;
-  private readonly limits: Limits;
+  private readonly limits: ClientLimits;
   private readonly call: Call;
   private readonly compress: boolean | undefined;
 
   /** @param compress whether items are compressed; undefined by their length */
-  constructor(call: Call, carrier: Carrier, id: number, limits: Limits, compress: boolean | undefined) {
+  constructor(call: Call, carrier: Carrier, id: number, limits: ClientLimits, compress: boolean | undefined) {
     const { method } = call;
     this.call = call;
     this.compress = compress;

@@ -3,7 +3,7 @@ import type { CallOptions } from "../call/options.js";
 import { codecIn, encodePayload } from "../call/messages/payload.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
-import type { Limits } from "../limits.js";
+import type { ClientLimits } from "../client-limits.js";
 import { Metadata } from "../metadata.js";
 import { requireCursor } from "../contract/cursor.js";
 import { FLAG_HEAD } from "../wire/frame.js";
@@ -16,7 +16,7 @@ import * as FrameType from "../wire/frame-type.js";
 export function requestHead(
   timeoutMs: number | undefined,
   { metadata: given, from, resume }: CallOptions,
-  limits: Limits,
+  limits: ClientLimits,
 ): HeadFields | undefined {
   if (from !== undefined) requireCursor(from);
   const isPlain = timeoutMs === undefined && from === undefined && resume === undefined;

@@ -7,7 +7,7 @@ import type { CallOptions } from "../call/options.js";
 import { OutgoingCallStream } from "../call/outgoing-stream.js";
 import type { AnyMethod, MethodKind } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
-import type { Limits } from "../limits.js";
+import type { ClientLimits } from "../client-limits.js";
 import { MemoryBudget } from "../memory-budget.js";
 import { isEndOfSession } from "../transport/close-codes.js";
 import type { Cursor } from "../wire/cursor.js";
@@ -63,7 +63,7 @@ class DurableCallStream extends OutgoingCallStream {
 /** Bytes that the resumable calls of a caller hold. */
 const budgets = new WeakMap<BaseCaller, MemoryBudget>();
 
-function budgetOf(caller: BaseCaller, { maxSessionBytes }: Limits): MemoryBudget {
+function budgetOf(caller: BaseCaller, { maxSessionBytes }: ClientLimits): MemoryBudget {
   let budget = budgets.get(caller);
   if (budget === undefined) {
     budget = new MemoryBudget(maxSessionBytes, "limits.maxSessionBytes");

@@ -1,5 +1,6 @@
 import type { TypedCaller } from "../call/base-caller.js";
-import { completeLimits, type Limits } from "../limits.js";
+import { completeClientLimits } from "../client-limits.js";
+import type { Limits } from "../limits.js";
 import type { ItemIterator } from "../platform-types.js";
 import type { ClosedSession, CloseOptions, DrainOptions, SessionEnd } from "../session/options.js";
 import type { Session } from "../session/session.js";
@@ -78,7 +79,7 @@ class HealingConnection<S extends Session> extends SessionCaller<S> implements C
   readonly #link: Link<S>;
 
   constructor(dial: (signal: AbortSignal, left?: S) => Promise<S>, options: ConnectionOptions & ImprovingOptions<S>) {
-    super(completeLimits(options.limits), options.peer);
+    super(completeClientLimits(options.limits), options.peer);
     this.#link = new Link({
       dial,
       backoff: { ...DEFAULT_BACKOFF, ...options.backoff },

@@ -8,7 +8,7 @@ import type { LateCall } from "../client/late-call.js";
 import { itemsLater } from "../client/late-items.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import { hintOf, RpcError } from "../errors.js";
-import type { Limits } from "../limits.js";
+import type { ClientLimits } from "../client-limits.js";
 import { isDenied, isEndOfSession, isRejectedEarly } from "../transport/close-codes.js";
 import { Moves } from "./moves.js";
 import { remaining, WaitingCalls } from "./waiting-calls.js";
@@ -24,11 +24,11 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
   readonly #moves: Moves<C> = new Moves(() => this.takesCalls);
   /** Ends each stream that has lost its session and waits to go on. */
   readonly #suspended: Set<(error: RpcError) => void> = new Set();
-  readonly #limits: Limits;
+  readonly #limits: ClientLimits;
   /** The name of the peer, or of all that may be it, in errors. */
   protected peer: string | undefined;
 
-  constructor(limits: Limits, peer?: string) {
+  constructor(limits: ClientLimits, peer?: string) {
     super();
     this.peer = peer;
     this.#limits = limits;

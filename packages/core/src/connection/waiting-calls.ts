@@ -1,9 +1,8 @@
 import type { Caller } from "../call/caller.js";
-import type { CallOptions } from "../call/options.js";
-import { throwIfAborted, timeoutOf } from "../call/options.js";
+import { type CallOptions, throwIfAborted, timeoutOf } from "../call/options.js";
 import { watch } from "../call/watch.js";
 import { hintOf, RpcError } from "../errors.js";
-import type { Limits } from "../limits.js";
+import type { ClientLimits } from "../client-limits.js";
 
 /** A call that has not been sent. Exactly one of `start` and `fail` is called, once, unless it is taken back. */
 export interface WaitingCall<C extends Caller> {
@@ -28,11 +27,11 @@ interface Entry<C> {
 
 /** Calls that wait for a session, in the order they were made and within bounds. */
 export class WaitingCalls<C extends Caller> {
-  readonly #limits: Limits;
+  readonly #limits: ClientLimits;
   readonly #calls: Set<Entry<C>> = new Set();
   #bytes = 0;
 
-  constructor(limits: Limits) {
+  constructor(limits: ClientLimits) {
     this.#limits = limits;
   }
 

@@ -1,5 +1,5 @@
 import { RpcError } from "../errors.js";
-import { MAX_CURSOR_LENGTH } from "../limits.js";
+import { MAX_CURSOR_LENGTH } from "../fixed-limits.js";
 
 /** Where the items of a stream have their cursors, as a schema says it: the name of the field, or more. */
 export type CursorOption = string | ItemCursor;

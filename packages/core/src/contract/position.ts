@@ -1,5 +1,5 @@
 import { RpcError } from "../errors.js";
-import { MAX_CURSOR_LENGTH } from "../limits.js";
+import { MAX_CURSOR_LENGTH } from "../fixed-limits.js";
 import { type ItemCursor, requireCursor } from "./cursor.js";
 
 /** The cursor of an item, as its field has it. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { MAX_DEPTH } from "../limits.js";
+import { MAX_DEPTH } from "../fixed-limits.js";
 import { unpack } from "./unpack.js";
 import { pack } from "./pack.js";
 

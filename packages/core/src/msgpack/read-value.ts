@@ -1,4 +1,4 @@
-import { MAX_DEPTH } from "../limits.js";
+import { MAX_DEPTH } from "../fixed-limits.js";
 import { misfit } from "./misfit.js";
 import { WireMap, safeNumber, tooDeep, withEntry } from "./value.js";
 import { isArray, isMap, readArrayHeader, type Reader, readMapHeader, readString } from "./reader.js";

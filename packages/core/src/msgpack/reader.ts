@@ -1,4 +1,4 @@
-import { MAX_DEPTH } from "../limits.js";
+import { MAX_DEPTH } from "../fixed-limits.js";
 import { misfit } from "./misfit.js";
 import { readUtf8 } from "./text.js";
 

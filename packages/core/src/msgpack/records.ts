@@ -1,4 +1,4 @@
-import { MAX_DEPTH } from "../limits.js";
+import { MAX_DEPTH } from "../fixed-limits.js";
 import { bigIntOf } from "./big-int.js";
 import { readWhole } from "./message.js";
 import { misfit } from "./misfit.js";

@@ -1,4 +1,4 @@
-import { MAX_DEPTH } from "../limits.js";
+import { MAX_DEPTH } from "../fixed-limits.js";
 
 /** A map as it is on the wire, where keys may be of any type. */
 export class WireMap {

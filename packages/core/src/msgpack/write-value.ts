@@ -1,4 +1,4 @@
-import { MAX_DEPTH } from "../limits.js";
+import { MAX_DEPTH } from "../fixed-limits.js";
 import { writeArrayHeader, writeMapHeader, writeString } from "./write.js";
 import { writeBigInt, writeBoolean, writeBytes, writeDate, writeNil, writeUndefined } from "./write-scalars.js";
 import { writeAnyNumber } from "./write-number.js";

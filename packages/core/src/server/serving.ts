@@ -24,7 +24,6 @@ import { young } from "../young.js";
 /** The session whose peer's calls are served. */
 export interface ServingHost extends TypedCaller {
   readonly budget: MemoryBudget;
-  readonly limits: Limits;
   readonly schemas: SchemaHandshake;
   /** Methods that the peer may call without a router. */
   readonly reserved: ReservedMethods | undefined;
@@ -47,8 +46,9 @@ export interface ServingOptions<Context> {
   readonly onForeignDatagram?: ((bytes: Uint8Array) => void) | undefined;
 }
 
-/** How the calls that are served are carried. */
-export interface ServedFormats {
+/** How the calls that are served are carried, and within which limits. */
+export interface ServingSettings {
+  readonly limits: Limits;
   readonly formats: FormatTable;
   readonly compression: SessionCompression | undefined;
   readonly prefix: Uint8Array;
@@ -63,8 +63,9 @@ export class Serving<Context> implements Callee {
   private readonly dispatcher: Dispatcher<Context>;
   private readonly admission: Admission;
 
-  constructor(host: ServingHost, options: ServingOptions<Context>, { formats, compression, prefix }: ServedFormats) {
-    const { budget, limits, schemas } = host;
+  constructor(host: ServingHost, options: ServingOptions<Context>, settings: ServingSettings) {
+    const { budget, schemas } = host;
+    const { limits, formats, compression, prefix } = settings;
     const { loadShedder, load = new ServerLoad(), onForeignDatagram } = options;
     const onError = errorHook(options.onError, options.peer);
     const once = options.once && { options: options.once, since: Date.now() };

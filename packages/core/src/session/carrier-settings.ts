@@ -57,7 +57,7 @@ export function carrierSettings(
   { codec = msgpack, codecs = [], compression, prefix, ...said }: CarrierOptions,
   limits: Limits,
   server?: ServerBudget,
-): CarrierSettings & { readonly formats: FormatTable } {
+): CarrierSettings & { readonly formats: FormatTable; readonly limits: Limits } {
   const usual = codec === msgpack && codecs.length === 0;
   const formats = usual ? standardFormats : new FormatTable([codec, ...codecs]);
   const {

@@ -1,5 +1,6 @@
 import type { Via } from "../contract/descriptor.js";
-import { completeLimits, type Limits } from "../limits.js";
+import { completeClientLimits } from "../client-limits.js";
+import type { Limits } from "../limits.js";
 import type { MetadataInit } from "../metadata.js";
 import type { Awaitable } from "../server/router.js";
 import type { Prover } from "../transport/prover.js";
@@ -38,7 +39,7 @@ export function createClientSession<Transport extends TransportSession>(
   transport: Transport,
   { limits: given, via, peer, prefix, ...said }: ClientSessionOptions = {},
 ): Session<Transport> {
-  const limits = completeLimits(given);
+  const limits = completeClientLimits(given);
   return new LaneSession(transport, {
     settings: plainSettings(limits, { prefix, greeting: greetingOf(said, limits) }),
     via,

@@ -1,4 +1,4 @@
-import { completeLimits } from "../limits.js";
+import { completeClientLimits } from "../client-limits.js";
 import type { DirectStream, WebTransportSession } from "../transport/session.js";
 import { plainSettings } from "./plain-settings.js";
 import type { ClientSessionOptions } from "./create-client-session.js";
@@ -20,7 +20,7 @@ export function createStreamSession<Transport extends WebTransportSession>(
     peer,
   }: Omit<ClientSessionOptions, "via" | "credentials" | "metadata" | "proof" | "renewCredentials"> = {},
 ): ClientSession<Transport> {
-  const settings = plainSettings(completeLimits(limits), { prefix });
+  const settings = plainSettings(completeClientLimits(limits), { prefix });
   return new StreamSession(transport, {
     settings,
     peer,

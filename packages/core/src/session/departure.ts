@@ -1,5 +1,5 @@
 import type { PeerLane } from "../call/lanes/peer-lane.js";
-import type { Limits } from "../limits.js";
+import type { ClientLimits } from "../client-limits.js";
 import { MAX_ADDRESS_BYTES } from "../wire/departure.js";
 import * as GoawayStage from "../wire/goaway-stage.js";
 import { writeDeparture } from "../wire/write-departure.js";
@@ -9,7 +9,7 @@ import type { SessionDrainOptions } from "./options.js";
 export function sayDeparture(
   { to, final, timeoutMs = Infinity }: SessionDrainOptions,
   lane: () => PeerLane | undefined,
-  { maxTimeoutMs }: Limits,
+  { maxTimeoutMs }: ClientLimits,
 ): void {
   if (to !== undefined && new TextEncoder().encode(to).length > MAX_ADDRESS_BYTES)
     throw new TypeError(`the address of another server has more than ${MAX_ADDRESS_BYTES} bytes`);

@@ -72,7 +72,7 @@ describe("a session that only calls", () => {
     await vi.advanceTimersByTimeAsync(3000);
     expect(await failed).toMatchObject({
       code: "failed_precondition",
-      hint: "what explains it was not loaded within 3000 ms",
+      hint: "what explains it cannot be loaded: no answer within 3000 ms",
     });
   });
 });

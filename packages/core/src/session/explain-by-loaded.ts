@@ -9,11 +9,12 @@ const LOAD_MS = 3000;
 
 /** Explains a fault by code that is loaded with the first that needs it. Where that fails, the error's hint says so. */
 export async function explainByLoaded(fault: ReceivedFault, method: AnyMethod): Promise<Explanation> {
-  let explanation: Explanation = { hint: `what explains it was not loaded within ${LOAD_MS} ms` };
+  let explanation: Explanation | undefined;
+  let reason = `no answer within ${LOAD_MS} ms`;
   const loaded = import("./loaded-later.js").then(
     ({ explainFault }) => (explanation = explainFault(fault, method)),
-    (error: unknown) => (explanation = { hint: `what explains it cannot be loaded: ${asError(error).message}` }),
+    (error: unknown) => (reason = asError(error).message),
   );
   await atMost(LOAD_MS, loaded);
-  return explanation;
+  return explanation ?? { hint: `what explains it cannot be loaded: ${reason}` };
 }

@@ -1,6 +1,6 @@
 import type { CarrierSettings } from "../call/carrier.js";
 import { RpcError } from "../errors.js";
-import type { Limits } from "../limits.js";
+import type { ClientLimits } from "../client-limits.js";
 import { Metadata, type MetadataInit } from "../metadata.js";
 import { MemoryBudget, type ServerBudget } from "../memory-budget.js";
 import type { ClientSide, Prover, ProvingHost } from "../transport/prover.js";
@@ -17,7 +17,7 @@ interface Opening {
 
 /** How calls are carried in standard MessagePack, without compression. */
 export function plainSettings(
-  limits: Limits,
+  limits: ClientLimits,
   { prefix = new Uint8Array(0), greeting }: Opening,
   server?: ServerBudget,
 ): CarrierSettings {
@@ -46,7 +46,7 @@ interface SaidOptions {
 /** Returns what answers the server's questions about the client: its credentials are renewed, its key is proven. Undefined where neither is. */
 export function clientSideOf(
   { credentials, metadata, proof, renewCredentials: ask }: SaidOptions & Pick<CarrierOptions, "proof">,
-  limits: Limits,
+  limits: ClientLimits,
 ): ((host: ProvingHost) => ClientSide) | undefined {
   const renewed = async (host: ProvingHost): Promise<RawGreeting | undefined> => {
     const credentials = await ask?.();
@@ -61,7 +61,7 @@ export function clientSideOf(
 /** The greeting of a session; undefined where it says nothing. Throws `RpcError` where it is longer than a server takes. */
 export function greetingOf(
   { credentials, metadata: given, proof, renewCredentials }: SaidOptions,
-  { maxGreetingBytes }: Limits,
+  { maxGreetingBytes }: ClientLimits,
 ): RawGreeting | undefined {
   if ((credentials ?? given ?? renewCredentials ?? proof) === undefined) return undefined;
   const metadata = encodeMetadata(Metadata.from(given), Infinity);

@@ -8,7 +8,7 @@ import type { Calling, CallingHost } from "../client/calling.js";
 import type { AnyMethod, Via } from "../contract/descriptor.js";
 import { deferred } from "../deferred.js";
 import { codeNumber, RpcError } from "../errors.js";
-import type { Limits } from "../limits.js";
+import type { ClientLimits } from "../client-limits.js";
 import type { MemoryBudget } from "../memory-budget.js";
 import type { ReservedMethods } from "../server/router.js";
 import type { ServingHost } from "../server/serving.js";
@@ -37,7 +37,7 @@ export class StreamSession<Transport extends TransportSession>
   readonly draining: Promise<void>;
   readonly transport: Transport;
   protected readonly direct: DirectSession;
-  readonly limits: Limits;
+  readonly limits: ClientLimits;
   readonly settings: CarrierSettings;
   readonly budget: MemoryBudget;
   callee: Callee;

@@ -1,6 +1,6 @@
 import type { Gathering } from "./gathering.js";
 import { asError, codeNumber, ProtocolError, RpcError } from "../errors.js";
-import type { Limits } from "../limits.js";
+import type { ClientLimits } from "../client-limits.js";
 import type { Measured, MemoryBudget } from "../memory-budget.js";
 import type { Frame } from "../wire/frame.js";
 import { FrameReader } from "../wire/reader.js";
@@ -42,7 +42,7 @@ export interface Traffic {
 
 /** Settings and state that the channels of a session share. */
 export interface ChannelSettings {
-  readonly limits: Limits;
+  readonly limits: ClientLimits;
   /** Bytes that every stream begins with, before its kind. */
   readonly prefix: Uint8Array;
   /** Undefined where nothing is compressed. */
@@ -64,7 +64,7 @@ export class Channel implements DirectStreamHandler, Measured {
   signsOfLife = 0;
   readonly traffic: Traffic;
   private readonly reader: FrameReader;
-  readonly limits: Limits;
+  readonly limits: ClientLimits;
   readonly budget: MemoryBudget;
   private handler: FrameHandler | undefined = undefined;
   private readonly prefix: Uint8Array;

@@ -1,5 +1,5 @@
 import type { CloseInfo, TransportSession } from "./session.js";
-import type { Limits } from "../limits.js";
+import type { ClientLimits } from "../client-limits.js";
 import type { Frame } from "../wire/frame.js";
 import type { FrameWriter } from "../wire/writer.js";
 
@@ -8,7 +8,7 @@ export interface ProvingHost {
   readonly transport: TransportSession;
   /** The server's URL, where it is known. */
   readonly peer: string | undefined;
-  readonly limits: Limits;
+  readonly limits: ClientLimits;
   readonly closed: Promise<unknown>;
   close(info: CloseInfo): unknown;
   /** A lane to send on; undefined when the session has ended. */

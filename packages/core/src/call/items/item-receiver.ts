@@ -1,7 +1,7 @@
 import type { MessageCodec } from "../../contract/descriptor.js";
 import { ProtocolError } from "../../errors.js";
 import { ITEM_BYTES, type MemoryBudget } from "../../memory-budget.js";
-import type { Limits } from "../../limits.js";
+import type { ClientLimits } from "../../client-limits.js";
 import { Metadata } from "../../metadata.js";
 import type { SessionCompression } from "../../transport/compression.js";
 import { Cursor } from "../../wire/cursor.js";
@@ -17,7 +17,7 @@ import { decodedBytes, decodePayload } from "../messages/payload.js";
 export class ItemReceiver {
   private codec: MessageCodec<unknown> | undefined = undefined;
   private compression: SessionCompression | undefined = undefined;
-  private readonly limits: Limits;
+  private readonly limits: ClientLimits;
   private readonly queue: ItemQueue<unknown>;
   flow: ReceiveFlow | undefined = undefined;
   private budget: MemoryBudget | undefined = undefined;
@@ -30,7 +30,7 @@ export class ItemReceiver {
    * @param onAbandoned the application wants no more items
    * @param ofAttempt the items are those of an attempt
    */
-  constructor(limits: Limits, onAbandoned: () => void, ofAttempt?: boolean) {
+  constructor(limits: ClientLimits, onAbandoned: () => void, ofAttempt?: boolean) {
     this.limits = limits;
     const owner = {
       onTaken: (size: number, held: number) => {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { CallTable } from "./call-table.js";
+import { CallTable } from "./lane.js";
 
 describe("CallTable", () => {
   it("behaves as a map with the lowest cost of indexes", () => {

@@ -1,5 +1,5 @@
 import { codeFromNumber, ProtocolError, RpcError } from "../../errors.js";
-import type { Limits } from "../../limits.js";
+import type { ClientLimits } from "../../client-limits.js";
 import type { Channel } from "../../transport/channel.js";
 import { Cursor } from "../../wire/cursor.js";
 import type { Frame } from "../../wire/frame.js";
@@ -17,7 +17,7 @@ export class ServedLane implements LaneCallee, AnswerCarrier {
   peerFormat: SessionFormat | undefined = undefined;
   private readonly calls: (IncomingCall | undefined)[] = [];
   private readonly requests: RequestHandler;
-  private readonly limits: Limits;
+  private readonly limits: ClientLimits;
   private over = false;
 
   constructor(channel: Channel, requests: RequestHandler) {

@@ -1,4 +1,4 @@
-import { MAX_DEPTH } from "../../limits.js";
+import { MAX_DEPTH } from "../../fixed-limits.js";
 import { count } from "../../msgpack/reader.js";
 import { tooDeep } from "./nesting.js";
 

@@ -1,6 +1,6 @@
 import { appendBytes, type SessionCodec } from "../../contract/session-codec.js";
 import { RpcError } from "../../errors.js";
-import { MAX_DEPTH } from "../../limits.js";
+import { MAX_DEPTH } from "../../fixed-limits.js";
 import { MAX_BIGINT_DIGITS, tooManyDigits } from "../../msgpack/big-int.js";
 import { isKept } from "../../msgpack/write-value.js";
 import { fromBase64, toBase64 } from "./base64.js";

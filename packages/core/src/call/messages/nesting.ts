@@ -1,5 +1,5 @@
 import { RpcError } from "../../errors.js";
-import { MAX_DEPTH } from "../../limits.js";
+import { MAX_DEPTH } from "../../fixed-limits.js";
 import { requireModestBigInt } from "../../msgpack/big-int.js";
 
 /** Values in a message that is sent: no frame has room for so many. */
