@@ -1,5 +1,6 @@
 import { channel } from "node:diagnostics_channel";
 import { printable } from "@quicrpc/core";
+import { isDebugged } from "./debug.js";
 
 /** A client that did not get a session from a server of this process, and why. */
 export interface Refusal {
@@ -17,7 +18,7 @@ export interface Refusal {
 const CHANNEL = "quicrpc:refused";
 
 const refused = channel(CHANNEL);
-const debugging = process.env["QUICRPC_DEBUG"]?.split(",").includes("refused") ?? false;
+const debugging = isDebugged("refused");
 
 /** Tells those who listen for refusals, and with `QUICRPC_DEBUG=refused` stderr. Costs nothing where nobody does. */
 export function tellRefusal(refusal: () => Refusal): void {

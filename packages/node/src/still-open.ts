@@ -1,3 +1,5 @@
+import { isDebugged } from "./debug.js";
+
 /** Something that was opened in this process and has not been closed. It keeps the process alive. */
 export interface StillOpen {
   readonly what: "server" | "connection" | "pool" | "session";
@@ -14,7 +16,7 @@ const LISTING_MS = 10_000;
 const HERE = /packages\/(node|core|quic)\/(dist|bundle)\/|@quicrpc\//;
 
 const open = new Set<StillOpen>();
-const debugging = process.env["QUICRPC_DEBUG"]?.split(",").includes("open") ?? false;
+const debugging = isDebugged("open");
 let lister: NodeJS.Timeout | undefined;
 
 /**

@@ -15,7 +15,7 @@ import {
   type ServeOptions,
   type Server,
 } from "@quicrpc/node";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
 import { methods } from "../../../test/behaviour/service.js";
 import { trustOf } from "./trust.js";
@@ -239,6 +239,25 @@ describe("refusals can be seen at the server, with the reason", () => {
     expect(told.listener).toMatch(new RegExp(`^${scheme}://127.0.0.1:${port}`));
   });
 
+  it.each(["tls", "wss"])("of handshakes that a client breaks off, over %s: once, with its address", async (scheme) => {
+    const server = await served({ listen: `${scheme}://127.0.0.1:0` });
+    const url = server.urls[0] as string;
+    const refusals: Refusal[] = [];
+    const onRefusal = (refusal: unknown): void => void refusals.push(refusal as Refusal);
+    subscribe("quicrpc:refused", onRefusal);
+    try {
+      await dial(url).catch(() => {});
+      await vi.waitUntil(() => refusals.length > 0);
+      open.push(await dial(url, trustOf(url, await devCertificate())));
+      expect(refusals).toMatchObject([
+        { stage: "handshake", listener: url, reason: "the connection ended during the TLS handshake" },
+      ]);
+      expect(refusals[0]?.remoteAddress?.host).toBe("127.0.0.1");
+    } finally {
+      unsubscribe("quicrpc:refused", onRefusal);
+    }
+  });
+
   it.each([...engine.map(() => "https"), "ws", "wss"])("of requests for another path, over %s", async (scheme) => {
     const server = await served({ listen: `${scheme}://127.0.0.1:0/rpc` });
     const url = (server.urls[0] as string).replace("/rpc", "/other");
@@ -250,6 +269,17 @@ describe("refusals can be seen at the server, with the reason", () => {
     });
     expect(told.reason).toMatch(/\/other: status 404/);
     expect(told.remoteAddress?.host).toBe("127.0.0.1");
+  });
+
+  it("a name that QUICRPC_DEBUG has not is a warning", async () => {
+    const child = spawn(process.execPath, ["--input-type=module", "-e", 'import "@quicrpc/node"'], {
+      cwd: fileURLToPath(new URL(".", import.meta.url)),
+      env: { ...process.env, QUICRPC_DEBUG: "refused,1" },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    let text = "";
+    for await (const chunk of child.stderr) text += String(chunk);
+    expect(text).toContain("QUICRPC_DEBUG takes open and refused, not 1");
   });
 
   it("QUICRPC_DEBUG=refused writes them to stderr", { timeout: 30_000 }, async () => {

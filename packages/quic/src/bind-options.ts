@@ -109,7 +109,9 @@ export function portOf(port = 0): number {
 export function addressOf(host = ""): string {
   const address = host === "localhost" ? "127.0.0.1" : host;
   if (address === "" || isIP(address) !== 0) return address;
-  throw invalidOption(`host must be an IP address or "localhost", not ${JSON.stringify(host)}`);
+  throw invalidOption(
+    `host must be an IP address ("::" for every address) or "localhost", not ${JSON.stringify(host)}`,
+  );
 }
 
 /** Bun resolves libuv's symbols to stubs that abort, so the engine must not even look for them there. */

@@ -19,15 +19,12 @@ import {
   type OnceSettings,
   OverloadGuard,
   principalOf,
-  requirePositions,
   runNotification,
   streamsInput,
 } from "@quicrpc/core/transport";
 import { statusOf } from "../protocol/codes.js";
 import { errorToJson, jsonBytes } from "../protocol/error-json.js";
-import { FROM_HEADER, readCursor, readEventId } from "../protocol/cursor.js";
 import { readHeaders } from "../protocol/headers.js";
-import { readTimeout, TIMEOUT_HEADER } from "../protocol/timeout.js";
 import { requireVersion, VERSION_HEADER } from "../protocol/version.js";
 import { OpenApiPage } from "./open-api-page.js";
 import { EventCall } from "./event-call.js";
@@ -38,6 +35,7 @@ import { FetchExchange } from "./fetch-exchange.js";
 import { type HttpCall, type HttpCallSettings, HttpRoute } from "./http-call.js";
 import type { HttpPeer, HttpServiceOptions } from "./http-options.js";
 import { PageAccess } from "./page-access.js";
+import { compressionsOf, positionOf, timeoutOf } from "./request-head.js";
 import { type ReadingLimits, RequestReader } from "./request-reader.js";
 import { nobody, RequestSettings } from "./request-settings.js";
 import { RequestsInProgress } from "./requests-in-progress.js";
@@ -274,14 +272,14 @@ export class HttpService<Context> {
     });
     const settings = new RequestSettings(limits, this.errorHookFor(exchange), admission, budget, this.once);
     let served = bound as Match<unknown>["bound"];
-    let route = new HttpRoute(exchange, method, format, acceptedBy(exchange, match), unsent);
+    let route = new HttpRoute(exchange, method, format, compressionsOf(exchange, match), unsent);
     let input: unknown;
     let fingerprint: string | undefined;
     let bytes: number;
     let context: IncomingContext<unknown>;
     try {
       requireVersion(exchange.header(VERSION_HEADER));
-      const timeoutMs = limited(readTimeout(exchange.header(TIMEOUT_HEADER)), limits.maxTimeoutMs);
+      const timeoutMs = timeoutOf(exchange, limits);
       settings.connection = this.authentications && (await this.authenticate(exchange, fullName(method), timeoutMs));
       admission.requireRoom();
       // Before anything is read: throws where messages have no such form.
@@ -312,7 +310,7 @@ export class HttpService<Context> {
       bytes = callBytes(budget, size, decoded);
       const remainingMs = timeoutMs === undefined ? undefined : timeoutMs - (Date.now() - arrived);
       const metadata = (): Metadata => readHeaders(exchange.headers);
-      const from = positionAskedFor(exchange, match);
+      const from = positionOf(exchange, match);
       context = new IncomingContext<unknown>(method, remainingMs, metadata, settings, from);
       if (method.once !== undefined) context.keyedBy(fingerprint);
       if (method.kind !== "notify") call = newCall(framing, route, context, settings, bytes, shared);
@@ -394,35 +392,6 @@ function usualReading(
 /** Whether an error is the answer, and nothing to report to the application. */
 function isSaid(error: unknown): boolean {
   return error instanceof RpcError || error instanceof UploadProblem;
-}
-
-function limited(timeoutMs: number | undefined, maxTimeoutMs: number): number | undefined {
-  return timeoutMs === undefined ? undefined : Math.min(timeoutMs, maxTimeoutMs);
-}
-
-/** The cursor of the item that the caller has had last. Throws `RpcError` where the method's items have none. */
-function positionAskedFor(
-  exchange: HttpExchange,
-  { bound, framing }: Pick<Match<never>, "bound" | "framing">,
-): string | undefined {
-  const { method } = bound;
-  const given = readCursor(exchange.header(FROM_HEADER));
-  // A browser sends the id by itself: of a stream without cursors it says nothing.
-  const eventId = framing === "events" && method.cursor !== undefined ? exchange.header("last-event-id") : undefined;
-  const from = readEventId(eventId) ?? given;
-  if (from !== undefined) requirePositions(method, from);
-  return from;
-}
-
-/** The names of the compressions that the client reads: where it does not say so, that of its request. */
-function acceptedBy(
-  exchange: HttpExchange,
-  { framing, query }: Pick<Match<unknown>, "framing" | "query">,
-): string | undefined {
-  if (framing === "stream") {
-    return exchange.header("connect-accept-encoding") ?? exchange.header("connect-content-encoding");
-  }
-  return exchange.header("accept-encoding") ?? query?.get("compression") ?? exchange.header("content-encoding");
 }
 
 const CALLS = { unary: UnaryCall, stream: StreamCall, events: EventCall } as const;

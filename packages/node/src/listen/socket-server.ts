@@ -25,17 +25,26 @@ export class Guests {
   /** URL of the listener. Empty until it listens: nobody enters before. */
   url = "";
   private readonly door: Door;
+  private readonly isTls: boolean;
   /** Whoever came before that: a cluster's primary may give a worker connections before it says that the worker listens. */
   private readonly early: (() => void)[] = [];
   /** Guests by the socket, or where TLS hides that by the address that it comes from. */
   private readonly guests: Map<Socket | string, Guest> = new Map();
+  /** Guests whose TLS handshake is not over. */
+  private readonly shaking: Set<Guest> = new Set();
 
   /** The listeners that the server has for connections by now get only those that found room. */
   constructor(server: Server, door: Door, proxies: TrustedProxies | undefined) {
     this.door = door;
+    this.isTls = "setSecureContext" in server;
     server.on("tlsClientError", (error: Error, socket: Socket) => {
-      const remoteAddress = remoteAddressOf(socket);
-      tellRefusal(() => ({ stage: "handshake", listener: this.url, remoteAddress, reason: error.message, error }));
+      const guest = this.guests.get(nameOf(socket));
+      // One that has ended has no address left: its connection's end tells of it.
+      if (guest !== undefined) this.refuseHandshake(guest, error.message, error);
+    });
+    server.on("secureConnection", (socket: Socket) => {
+      const guest = this.guests.get(nameOf(socket));
+      if (guest !== undefined) this.shaking.delete(guest);
     });
     divert(server, "connection", (pass, socket: Socket) => {
       // An error in the TLS or HTTP handshake would end the process if nobody listened.
@@ -81,11 +90,14 @@ export class Guests {
     const names = [socket, nameOf(socket)].filter((name) => name !== "");
     const welcome = (guest: Guest): void => {
       for (const name of names) this.guests.set(name, guest);
+      if (this.isTls) this.shaking.add(guest);
       pass();
     };
     this.sockets.add(socket);
     socket.once("close", () => {
       visit.leave();
+      const guest = this.guests.get(socket);
+      if (guest !== undefined) this.refuseHandshake(guest, "the connection ended during the TLS handshake");
       this.sockets.delete(socket);
       for (const name of names) this.guests.delete(name);
     });
@@ -98,6 +110,13 @@ export class Guests {
         socket.destroy();
       else welcome({ visit, remoteAddress: header.source ?? remoteAddress });
     });
+  }
+
+  /** Tells of a guest whose handshake has failed, unless it is over. */
+  private refuseHandshake(guest: Guest, reason: string, error?: Error): void {
+    if (!this.shaking.delete(guest)) return;
+    const { remoteAddress } = guest;
+    tellRefusal(() => ({ stage: "handshake", listener: this.url, remoteAddress, reason, error }));
   }
 }
 

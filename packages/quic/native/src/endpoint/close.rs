@@ -45,7 +45,7 @@ impl Endpoint {
         if !announced {
             self.counters.failed += 1;
             for stream in live {
-                self.let_go(stream);
+                self.release_orphan(stream);
             }
             if failure.source == Source::Tls {
                 let number = self.number(Failure {

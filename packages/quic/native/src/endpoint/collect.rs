@@ -63,7 +63,7 @@ impl Endpoint {
                     }
                 }
                 Kind::Freed => self.free(handle),
-                Kind::StreamClosed => self.let_go(handle),
+                Kind::StreamClosed => self.release_orphan(handle),
                 _ => {}
             }
         }

@@ -23,6 +23,7 @@ mod tests;
 mod transmit;
 mod web;
 mod web_calls;
+mod web_ends;
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::net::IpAddr;

@@ -1,0 +1,37 @@
+import type { Limits } from "@quicrpc/core";
+import { requirePositions } from "@quicrpc/core/transport";
+import { FROM_HEADER, readCursor, readEventId } from "../protocol/cursor.js";
+import { readTimeout, TIMEOUT_HEADER } from "../protocol/timeout.js";
+import type { HttpExchange } from "./exchange.js";
+import type { Match } from "./routes.js";
+
+/** Milliseconds that the caller of a request waits, as far as the server lets it; undefined where it says nothing. Throws `RpcError`. */
+export function timeoutOf(exchange: HttpExchange, { maxTimeoutMs }: Limits): number | undefined {
+  const timeoutMs = readTimeout(exchange.header(TIMEOUT_HEADER));
+  return timeoutMs === undefined ? undefined : Math.min(timeoutMs, maxTimeoutMs);
+}
+
+/** The cursor of the item that the caller has had last. Throws `RpcError` where the method's items have none. */
+export function positionOf(
+  exchange: HttpExchange,
+  { bound, framing }: Pick<Match<never>, "bound" | "framing">,
+): string | undefined {
+  const { method } = bound;
+  const given = readCursor(exchange.header(FROM_HEADER));
+  // A browser sends the id by itself: of a stream without cursors it says nothing.
+  const eventId = framing === "events" && method.cursor !== undefined ? exchange.header("last-event-id") : undefined;
+  const from = readEventId(eventId) ?? given;
+  if (from !== undefined) requirePositions(method, from);
+  return from;
+}
+
+/** The names of the compressions that the client reads: where it does not say so, that of its request. */
+export function compressionsOf(
+  exchange: HttpExchange,
+  { framing, query }: Pick<Match<unknown>, "framing" | "query">,
+): string | undefined {
+  if (framing === "stream") {
+    return exchange.header("connect-accept-encoding") ?? exchange.header("connect-content-encoding");
+  }
+  return exchange.header("accept-encoding") ?? query?.get("compression") ?? exchange.header("content-encoding");
+}

@@ -1,0 +1,15 @@
+/** Names that the environment variable `QUICRPC_DEBUG` takes, with commas between. */
+const KNOWN = ["open", "refused"] as const;
+
+const given = process.env["QUICRPC_DEBUG"]?.split(",").filter((name) => name !== "") ?? [];
+const unknown = given.filter((name) => !KNOWN.some((known) => known === name));
+if (unknown.length > 0) {
+  process.emitWarning(`QUICRPC_DEBUG takes ${KNOWN.join(" and ")}, not ${unknown.join(",")}`, {
+    code: "QUICRPC_DEBUG",
+  });
+}
+
+/** Whether `QUICRPC_DEBUG` has a name. */
+export function isDebugged(name: (typeof KNOWN)[number]): boolean {
+  return given.includes(name);
+}
