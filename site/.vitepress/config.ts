@@ -21,11 +21,16 @@ const STYLE = `
   .vp-doc p > img.wide { max-width: none }
 }`;
 
+const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#3451b2"/><path d="M18 4 8 18h7l-1 10 10-14h-7z" fill="#fff"/></svg>`;
+
 export default defineConfig({
   title: "quicrpc",
   description: "Schema-first RPC for TypeScript on QUIC, in Node and in browsers.",
   lang: "en",
-  head: [["style", {}, STYLE]],
+  head: [
+    ["style", {}, STYLE],
+    ["link", { rel: "icon", href: `data:image/svg+xml,${encodeURIComponent(ICON)}` }],
+  ],
   srcDir: ROOT,
   outDir: `${ROOT}site/dist`,
   cacheDir: `${ROOT}site/.cache`,
@@ -68,6 +73,8 @@ export default defineConfig({
               const other = Object.assign(Object.create(Object.getPrototypeOf(image)), image, {
                 attrs: structuredClone(image.attrs),
               });
+              // Browsers load no lazy picture that is not shown.
+              for (const { attrs } of [image, other]) attrs?.push(["loading", "lazy"]);
               image.attrJoin("class", "on-light");
               other.attrJoin("class", "on-dark");
               other.attrSet("src", dark);
