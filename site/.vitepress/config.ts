@@ -12,6 +12,7 @@ checkSections();
 /** Drawings up to this width are scaled to a phone's. Wider ones keep their size there, and one moves over them: their words would be too small. */
 const FITS_A_PHONE = 480;
 const STYLE = `
+:root { --vp-code-lang-color: var(--vp-c-text-2) }
 .vp-doc thead:not(:has(th:not(:empty))) { display: none }
 .vp-doc img.on-dark, .dark .vp-doc img.on-light { display: none }
 .dark .vp-doc img.on-dark { display: block }
@@ -51,6 +52,8 @@ export default defineConfig({
     return description === "" ? {} : { description };
   },
   markdown: {
+    // Each colour of these can be read on the ground of code.
+    theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
     anchor: { slugify: (text) => slug(text) },
     config: (markdown) => {
       // Pages that people write have no HTML but the comments between which a script writes.
@@ -105,17 +108,26 @@ export default defineConfig({
       { text: "Changes", link: "/changelog" },
     ],
     sidebar: [
+      // Sections that fold lead to a page: without a link their names would be buttons with another button inside.
       ...SECTIONS.map(({ text, pages: names }) => ({
         text,
-        collapsed: text === "Inside",
+        ...(text === "Inside" ? { link: `/${names[0]}`, collapsed: true } : {}),
         items: names.map((name) => ({ text: titleOf(`docs/${name}.md`), link: `/${name}` })),
       })),
-      { text: "Packages", collapsed: true, items: itemsUnder("packages/") },
-      { text: "Examples", collapsed: true, items: itemsUnder("examples/") },
-      { text: "API", collapsed: true, items: itemsUnder("api/") },
+      { text: "Packages", link: "/packages/core", collapsed: true, items: itemsUnder("packages/") },
+      { text: "Examples", link: "/examples/whiteboard", collapsed: true, items: itemsUnder("examples/") },
+      { text: "API", link: "/api/", collapsed: true, items: itemsUnder("api/") },
     ],
     outline: [2, 3],
-    search: { provider: "local", options: { miniSearch: { searchOptions: SEARCH }, _render: searched } },
+    search: {
+      provider: "local",
+      options: {
+        miniSearch: { searchOptions: SEARCH },
+        _render: searched,
+        // The button's own words are its name.
+        translations: { button: { buttonAriaLabel: "" } },
+      },
+    },
     socialLinks: [{ icon: "github", link: REPOSITORY }],
   },
 });
