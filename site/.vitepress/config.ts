@@ -88,12 +88,16 @@ export default defineConfig({
       // Pages link to files, as they do where the repository is shown; the site has them at other paths.
       markdown.core.ruler.push("links to files", ({ tokens, env }) => {
         const from = fileOf(env.relativePath);
-        for (const token of tokens.flatMap(({ children }) => children ?? [])) {
+        const inline = tokens.flatMap(({ children }, at) => (children ?? []).map((token) => ({ token, at })));
+        for (const { token, at } of inline) {
           const name = token.type === "link_open" ? "href" : "src";
           const link = token.attrGet(name);
           if (link === null || token.type === "link_close" || /^(?:[a-z]+:|#|\/)/.test(link)) continue;
-          if (token.type === "image" && widthOf(`${ROOT}${dirname(from)}/${link}`) > FITS_A_PHONE)
+          if (token.type === "image" && widthOf(`${ROOT}${dirname(from)}/${link}`) > FITS_A_PHONE) {
             token.attrJoin("class", "wide");
+            // One moves over it by keys, too.
+            tokens[at - 1]?.attrSet("tabindex", "0");
+          }
           const target = token.type === "image" ? undefined : siteLink(pages, from, link);
           if (target !== undefined) token.attrSet(name, target);
         }
