@@ -128,8 +128,6 @@ export default defineConfig({
       options: {
         miniSearch: { searchOptions: SEARCH },
         _render: searched,
-        // The button's own words are its name.
-        translations: { button: { buttonAriaLabel: "" } },
       },
     },
     socialLinks: [{ icon: "github", link: REPOSITORY }],
