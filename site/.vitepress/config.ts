@@ -12,6 +12,7 @@ checkSections();
 /** Drawings up to this width are scaled to a phone's. Wider ones keep their size there, and one moves over them: their words would be too small. */
 const FITS_A_PHONE = 480;
 const STYLE = `
+:root { --vp-code-lang-color: var(--vp-c-text-2) }
 .vp-doc thead:not(:has(th:not(:empty))) { display: none }
 .vp-doc img.on-dark, .dark .vp-doc img.on-light { display: none }
 .dark .vp-doc img.on-dark { display: block }
@@ -21,11 +22,16 @@ const STYLE = `
   .vp-doc p > img.wide { max-width: none }
 }`;
 
+const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#3451b2"/><path d="M18 4 8 18h7l-1 10 10-14h-7z" fill="#fff"/></svg>`;
+
 export default defineConfig({
   title: "quicrpc",
   description: "Schema-first RPC for TypeScript on QUIC, in Node and in browsers.",
   lang: "en",
-  head: [["style", {}, STYLE]],
+  head: [
+    ["style", {}, STYLE],
+    ["link", { rel: "icon", href: `data:image/svg+xml,${encodeURIComponent(ICON)}` }],
+  ],
   srcDir: ROOT,
   outDir: `${ROOT}site/dist`,
   cacheDir: `${ROOT}site/.cache`,
@@ -46,6 +52,8 @@ export default defineConfig({
     return description === "" ? {} : { description };
   },
   markdown: {
+    // Each colour of these can be read on the ground of code.
+    theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
     anchor: { slugify: (text) => slug(text) },
     config: (markdown) => {
       // Pages that people write have no HTML but the comments between which a script writes.
@@ -68,6 +76,8 @@ export default defineConfig({
               const other = Object.assign(Object.create(Object.getPrototypeOf(image)), image, {
                 attrs: structuredClone(image.attrs),
               });
+              // Browsers load no lazy picture that is not shown.
+              for (const { attrs } of [image, other]) attrs?.push(["loading", "lazy"]);
               image.attrJoin("class", "on-light");
               other.attrJoin("class", "on-dark");
               other.attrSet("src", dark);
@@ -78,12 +88,16 @@ export default defineConfig({
       // Pages link to files, as they do where the repository is shown; the site has them at other paths.
       markdown.core.ruler.push("links to files", ({ tokens, env }) => {
         const from = fileOf(env.relativePath);
-        for (const token of tokens.flatMap(({ children }) => children ?? [])) {
+        const inline = tokens.flatMap(({ children }, at) => (children ?? []).map((token) => ({ token, at })));
+        for (const { token, at } of inline) {
           const name = token.type === "link_open" ? "href" : "src";
           const link = token.attrGet(name);
           if (link === null || token.type === "link_close" || /^(?:[a-z]+:|#|\/)/.test(link)) continue;
-          if (token.type === "image" && widthOf(`${ROOT}${dirname(from)}/${link}`) > FITS_A_PHONE)
+          if (token.type === "image" && widthOf(`${ROOT}${dirname(from)}/${link}`) > FITS_A_PHONE) {
             token.attrJoin("class", "wide");
+            // One moves over it by keys, too.
+            tokens[at - 1]?.attrSet("tabindex", "0");
+          }
           const target = token.type === "image" ? undefined : siteLink(pages, from, link);
           if (target !== undefined) token.attrSet(name, target);
         }
@@ -98,17 +112,24 @@ export default defineConfig({
       { text: "Changes", link: "/changelog" },
     ],
     sidebar: [
+      // Sections that fold lead to a page: without a link their names would be buttons with another button inside.
       ...SECTIONS.map(({ text, pages: names }) => ({
         text,
-        collapsed: text === "Inside",
+        ...(text === "Inside" ? { link: `/${names[0]}`, collapsed: true } : {}),
         items: names.map((name) => ({ text: titleOf(`docs/${name}.md`), link: `/${name}` })),
       })),
-      { text: "Packages", collapsed: true, items: itemsUnder("packages/") },
-      { text: "Examples", collapsed: true, items: itemsUnder("examples/") },
-      { text: "API", collapsed: true, items: itemsUnder("api/") },
+      { text: "Packages", link: "/packages/core", collapsed: true, items: itemsUnder("packages/") },
+      { text: "Examples", link: "/examples/whiteboard", collapsed: true, items: itemsUnder("examples/") },
+      { text: "API", link: "/api/", collapsed: true, items: itemsUnder("api/") },
     ],
     outline: [2, 3],
-    search: { provider: "local", options: { miniSearch: { searchOptions: SEARCH }, _render: searched } },
+    search: {
+      provider: "local",
+      options: {
+        miniSearch: { searchOptions: SEARCH },
+        _render: searched,
+      },
+    },
     socialLinks: [{ icon: "github", link: REPOSITORY }],
   },
 });
