@@ -1,5 +1,6 @@
+import type { X509Certificate } from "node:crypto";
 import type { Proof } from "@quicrpc/core/proof";
-import { type Limits, RpcError } from "@quicrpc/core";
+import { type Limits, type Metadata, RpcError } from "@quicrpc/core";
 import {
   type Greeting,
   type GreetingOptions,
@@ -7,74 +8,133 @@ import {
   type RenewedGreeting,
   type TransportSession,
 } from "@quicrpc/core/transport";
-import type { Arrival } from "./listen/listener.js";
-import type { Peer } from "./peer.js";
+import type { Arrival, ArrivingPeer } from "./listen/listener.js";
+import type { Peer, TransportKind } from "./peer.js";
 
 /** Bytes that a transport puts around a greeting, such as the head of a WebSocket message. */
 const FRAMING = 4096;
 
 /** A peer whose greeting is kept until it has been decided about. */
-export interface GreetedPeer {
+interface PeerInDecision {
   readonly peer: Peer;
   /** Releases the greeting: sessions are many, and what proves who a client is need not stay in memory. */
   readonly forget: () => void;
 }
 
 /** The peer of an arrival, whose greeting is read when somebody asks for it; otherwise it stays unread until the session begins. */
-export function greetedPeer(
-  { transport, peer, visit }: Arrival,
-  limits: Limits,
-  prefix: Uint8Array | undefined,
-): GreetedPeer {
-  let reading: Promise<Greeting> | undefined;
-  let proving: Promise<Proof | undefined> | undefined;
-  let forgotten = false;
-  const options = (): GreetingOptions => ({
-    limits,
-    timeoutMs: Math.min(visit.remainingMs, limits.maxHandshakeMs / 2),
-    ...(prefix !== undefined && { prefix }),
-  });
-  const read = async (): Promise<Greeting> => {
-    if (forgotten) throw tooLate();
-    const greeting = receiveGreeting(transport, options());
-    visit.greet?.(limits.maxGreetingBytes + FRAMING);
-    return greeting;
-  };
-  const prove = async (): Promise<Proof | undefined> => {
-    reading ??= read();
-    await reading;
-    if (forgotten) throw tooLate();
-    const { receiveProof } = await import("@quicrpc/core/proof");
-    const proof = receiveProof(transport, options());
-    visit.greet?.(limits.maxGreetingBytes + FRAMING);
-    return proof;
-  };
-  const fields = {
-    credentials: lazy(() => (reading ??= read()).then(({ credentials }) => credentials)),
-    metadata: lazy(() => (reading ??= read()).then(({ metadata }) => metadata)),
-    proof: lazy(() => (proving ??= prove())),
-  };
-  return {
-    peer: Object.defineProperties(peer as Peer, fields),
-    forget: () => {
-      forgotten = true;
-      reading = undefined;
-      proving = undefined;
-    },
-  };
+export function greetedPeer(arrival: Arrival, limits: Limits, prefix: Uint8Array | undefined): PeerInDecision {
+  const said = new Said(arrival, limits, prefix);
+  return { peer: new GreetedPeer(arrival.peer, said), forget: () => said.forget() };
 }
 
-/** A field that is asked for when somebody looks at it. */
-function lazy(ask: () => Promise<unknown>): PropertyDescriptor {
-  return {
-    enumerable: true,
-    get: () => {
-      const value = ask();
-      // Whoever only looks at the field need not wait for it.
-      value.catch(() => {});
-      return value;
-    },
-  };
+/** What a client says ahead of its session, read when somebody asks for it, until it is forgotten. */
+class Said {
+  #arrival: Pick<Arrival, "transport" | "visit"> | undefined;
+  readonly #limits: Limits;
+  readonly #prefix: Uint8Array | undefined;
+  #reading: Promise<Greeting> | undefined = undefined;
+  #proving: Promise<Proof | undefined> | undefined = undefined;
+
+  constructor(arrival: Arrival, limits: Limits, prefix: Uint8Array | undefined) {
+    this.#arrival = arrival;
+    this.#limits = limits;
+    this.#prefix = prefix;
+  }
+
+  greeting(): Promise<Greeting> {
+    return (this.#reading ??= this.#read());
+  }
+
+  proof(): Promise<Proof | undefined> {
+    return (this.#proving ??= this.#prove());
+  }
+
+  forget(): void {
+    this.#arrival = undefined;
+    this.#reading = undefined;
+    this.#proving = undefined;
+  }
+
+  async #read(): Promise<Greeting> {
+    const { transport, visit } = this.#undecided();
+    const greeting = receiveGreeting(transport, this.#options());
+    visit.greet?.(this.#limits.maxGreetingBytes + FRAMING);
+    return greeting;
+  }
+
+  async #prove(): Promise<Proof | undefined> {
+    await this.greeting();
+    this.#undecided();
+    const { receiveProof } = await import("@quicrpc/core/proof");
+    const { transport, visit } = this.#undecided();
+    const proof = receiveProof(transport, this.#options());
+    visit.greet?.(this.#limits.maxGreetingBytes + FRAMING);
+    return proof;
+  }
+
+  #options(): GreetingOptions {
+    const limits = this.#limits;
+    const timeoutMs = Math.min(this.#undecided().visit.remainingMs, limits.maxHandshakeMs / 2);
+    return { limits, timeoutMs, ...(this.#prefix !== undefined && { prefix: this.#prefix }) };
+  }
+
+  #undecided(): Pick<Arrival, "transport" | "visit"> {
+    if (this.#arrival === undefined) throw tooLate();
+    return this.#arrival;
+  }
+}
+
+// Getters of a class: those of an object of its own take 2 KiB, for as long as the session lasts.
+class GreetedPeer implements Peer {
+  readonly transport: TransportKind;
+  readonly listener: string;
+  readonly remoteAddress: Peer["remoteAddress"];
+  readonly path: string | undefined;
+  readonly origin: string | undefined;
+  readonly earlyData: boolean;
+  readonly #arrived: ArrivingPeer;
+  readonly #said: Said;
+
+  constructor(arrived: ArrivingPeer, said: Said) {
+    this.transport = arrived.transport;
+    this.listener = arrived.listener;
+    this.remoteAddress = arrived.remoteAddress;
+    this.path = arrived.path;
+    this.origin = arrived.origin;
+    this.earlyData = arrived.earlyData;
+    this.#arrived = arrived;
+    this.#said = said;
+  }
+
+  get headers(): Headers {
+    return this.#arrived.headers;
+  }
+
+  get certificate(): X509Certificate | undefined {
+    return this.#arrived.certificate;
+  }
+
+  get handshake(): Promise<void> {
+    return this.#arrived.handshake;
+  }
+
+  get credentials(): Promise<string | undefined> {
+    return looked(this.#said.greeting().then(({ credentials }) => credentials));
+  }
+
+  get metadata(): Promise<Metadata> {
+    return looked(this.#said.greeting().then(({ metadata }) => metadata));
+  }
+
+  get proof(): Promise<Proof | undefined> {
+    return looked(this.#said.proof());
+  }
+}
+
+/** `value`, which whoever only looks at it need not wait for. */
+function looked<T>(value: Promise<T>): Promise<T> {
+  value.catch(() => {});
+  return value;
 }
 
 /** The same peer with the greeting that it renewed, in a session over `transport`. */
@@ -92,7 +152,12 @@ export function renewedPeer(
     return verifyProof(claim, credentials, over);
   };
   const renewed = { ...known, credentials: Promise.resolve(credentials), metadata: Promise.resolve(metadata) };
-  return Object.defineProperties(renewed as Peer, { proof: lazy(() => (proving ??= prove())) });
+  return {
+    ...renewed,
+    get proof() {
+      return looked((proving ??= prove()));
+    },
+  };
 }
 
 function tooLate(): RpcError {

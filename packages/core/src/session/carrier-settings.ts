@@ -86,11 +86,17 @@ export function carrierSettings(
 ): CarrierSettings & { readonly formats: FormatTable } {
   const usual = codec === msgpack && codecs.length === 0;
   const formats = usual ? standardFormats : new FormatTable([codec, ...codecs]);
+  const plain = plainSettings(limits, { prefix, greeting: greetingOf(said, limits) }, server);
+  // Field by field: spread, each would have a shape of its own, which takes more than the object.
   return {
-    ...plainSettings(limits, { prefix, greeting: greetingOf(said, limits) }, server),
     format: formats.find(codec.name),
-    formats,
+    greeting: plain.greeting,
+    limits,
+    budget: plain.budget,
+    traffic: plain.traffic,
+    prefix: plain.prefix,
     compression: compression && new SessionCompression(compression, limits.maxDecompressedBytes),
+    formats,
   };
 }
 

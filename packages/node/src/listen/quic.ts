@@ -11,7 +11,7 @@ import {
 import { secretOf } from "./secret.js";
 import { warnOfBlocking } from "./systemd.js";
 import { tellRefusal } from "../refusals.js";
-import { headersOf, pathOf } from "../peer.js";
+import { headersOf, pathOf, type TransportKind } from "../peer.js";
 import { ALPN, WEB_TRANSPORT_PROTOCOL } from "../protocol.js";
 import type { ListenTransport } from "../transport/provider.js";
 import { type Listen, listenBeside } from "./beside.js";
@@ -87,7 +87,7 @@ const listen = async (
             error,
           })),
       },
-      (session) => onArrival({ transport: session, peer: peerOf(session, url), visit: visitOf(session, limits) }),
+      (session) => onArrival({ transport: session, peer: new QuicPeer(session, url), visit: visitOf(session, limits) }),
     );
     passed?.accept();
   } catch (error) {
@@ -136,27 +136,42 @@ function visitOf(session: QuicSession, { maxHandshakeMs }: Limits): Admission {
   };
 }
 
-function peerOf(session: QuicSession, listener: string): ArrivingPeer {
-  const web = session instanceof WebTransportSession ? session : undefined;
-  let headers: Headers | undefined;
-  return {
-    transport: web === undefined ? "quic" : "webtransport",
-    listener,
-    remoteAddress: session.remoteAddress,
-    // Made when they are asked for: Node loads all of `fetch` for the first `Headers`.
-    get headers() {
-      headers ??= headersOf(web?.headers ?? []);
-      return headers;
-    },
-    path: web?.path,
-    origin: web?.headers.get("origin"),
-    // Read when it is asked for.
-    get certificate() {
-      return session.peerCertificate;
-    },
-    earlyData: session.early,
-    get handshake() {
-      return session.ready;
-    },
-  };
+/** The client of a session. It reads what it can be asked for when it is asked. */
+class QuicPeer implements ArrivingPeer {
+  readonly transport: TransportKind;
+  readonly listener: string;
+  readonly remoteAddress: ArrivingPeer["remoteAddress"];
+  readonly path: string | undefined;
+  readonly origin: string | undefined;
+  readonly earlyData: boolean;
+  readonly #session: QuicSession;
+  #headers: Headers | undefined = undefined;
+
+  constructor(session: QuicSession, listener: string) {
+    const web = webOf(session);
+    this.transport = web === undefined ? "quic" : "webtransport";
+    this.listener = listener;
+    this.remoteAddress = session.remoteAddress;
+    this.path = web?.path;
+    this.origin = web?.headers.get("origin");
+    this.earlyData = session.early;
+    this.#session = session;
+  }
+
+  /** Node loads all of `fetch` for the first `Headers`. */
+  get headers(): Headers {
+    return (this.#headers ??= headersOf(webOf(this.#session)?.headers ?? []));
+  }
+
+  get certificate(): ArrivingPeer["certificate"] {
+    return this.#session.peerCertificate;
+  }
+
+  get handshake(): Promise<void> {
+    return this.#session.ready;
+  }
+}
+
+function webOf(session: QuicSession): WebTransportSession | undefined {
+  return session instanceof WebTransportSession ? session : undefined;
 }
