@@ -84,7 +84,7 @@ class Said {
   }
 }
 
-// Getters of a class: those of an object of its own take 2 KiB, for as long as the session lasts.
+// A class: an object with getters of its own gets a shape of its own from V8, for as long as the session lasts.
 class GreetedPeer implements Peer {
   readonly transport: TransportKind;
   readonly listener: string;
