@@ -14,14 +14,14 @@ import type { Peer } from "./peer.js";
 const FRAMING = 4096;
 
 /** A peer whose greeting is kept until it has been decided about. */
-export interface GreetedPeer {
+interface PeerInDecision {
   readonly peer: Peer;
   /** Releases the greeting: sessions are many, and what proves who a client is need not stay in memory. */
   readonly forget: () => void;
 }
 
 /** The peer of an arrival, whose greeting is read when somebody asks for it; otherwise it stays unread until the session begins. */
-export function greetedPeer(arrival: Arrival, limits: Limits, prefix: Uint8Array | undefined): GreetedPeer {
+export function greetedPeer(arrival: Arrival, limits: Limits, prefix: Uint8Array | undefined): PeerInDecision {
   const greeting = new UnreadGreeting(arrival, limits, prefix);
   return { peer: new PeerWithGreeting(arrival.peer, greeting), forget: () => greeting.forget() };
 }
@@ -86,12 +86,12 @@ class PeerWithGreeting implements Peer {
 
 /** A greeting, and a proof, that are read when somebody asks for them. */
 class UnreadGreeting implements Claims {
-  readonly #arrival: Arrival;
+  /** Undefined once it is forgotten. */
+  #arrival: Pick<Arrival, "transport" | "visit"> | undefined;
   readonly #limits: Limits;
   readonly #prefix: Uint8Array | undefined;
   #reading: Promise<Greeting> | undefined = undefined;
   #proving: Promise<Proof | undefined> | undefined = undefined;
-  #forgotten = false;
 
   constructor(arrival: Arrival, limits: Limits, prefix: Uint8Array | undefined) {
     this.#arrival = arrival;
@@ -112,7 +112,7 @@ class UnreadGreeting implements Claims {
   }
 
   forget(): void {
-    this.#forgotten = true;
+    this.#arrival = undefined;
     this.#reading = undefined;
     this.#proving = undefined;
   }
@@ -122,25 +122,31 @@ class UnreadGreeting implements Claims {
   }
 
   async #read(): Promise<Greeting> {
-    if (this.#forgotten) throw tooLate();
-    const greeting = receiveGreeting(this.#arrival.transport, this.#options());
-    this.#arrival.visit.greet?.(this.#limits.maxGreetingBytes + FRAMING);
+    const { transport, visit } = this.#undecided();
+    const greeting = receiveGreeting(transport, this.#options(visit));
+    visit.greet?.(this.#limits.maxGreetingBytes + FRAMING);
     return greeting;
   }
 
   async #prove(): Promise<Proof | undefined> {
     await this.#greeting();
-    if (this.#forgotten) throw tooLate();
+    this.#undecided();
     const { receiveProof } = await import("@quicrpc/core/proof");
-    const proof = receiveProof(this.#arrival.transport, this.#options());
-    this.#arrival.visit.greet?.(this.#limits.maxGreetingBytes + FRAMING);
+    const { transport, visit } = this.#undecided();
+    const proof = receiveProof(transport, this.#options(visit));
+    visit.greet?.(this.#limits.maxGreetingBytes + FRAMING);
     return proof;
   }
 
-  #options(): GreetingOptions {
+  #undecided(): Pick<Arrival, "transport" | "visit"> {
+    if (this.#arrival === undefined) throw tooLate();
+    return this.#arrival;
+  }
+
+  #options(visit: Arrival["visit"]): GreetingOptions {
     return {
       limits: this.#limits,
-      timeoutMs: Math.min(this.#arrival.visit.remainingMs, this.#limits.maxHandshakeMs / 2),
+      timeoutMs: Math.min(visit.remainingMs, this.#limits.maxHandshakeMs / 2),
       ...(this.#prefix !== undefined && { prefix: this.#prefix }),
     };
   }

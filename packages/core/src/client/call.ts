@@ -56,9 +56,9 @@ export abstract class Call implements OutgoingCall {
       this.onError(RpcError.from(error, "internal"));
       return;
     }
-    // Before the request is encoded: that runs user code, which may fire the signal.
-    if (options !== undefined) this.unwatch = watch(options, timeoutMs, this);
     try {
+      // Before the request is encoded: that runs user code, which may fire the signal.
+      if (options !== undefined) this.unwatch = watch(options, timeoutMs, this);
       const hasItems = this.items !== undefined;
       this.requestBytes = sendRequest(
         host,

@@ -24,7 +24,7 @@ export const unaryCalls: Calling<"unary"> = {
 /** What resolves the promise that was made last. */
 let kept: (answer: unknown) => void;
 
-// One function for all calls: it is called before `new Promise` returns, and one for each call takes as much memory as the promise.
+// One function for all calls, which `new Promise` calls before it returns: one for each call takes as much memory as its promise.
 function keepResolve(resolve: (answer: unknown) => void): void {
   kept = resolve;
 }

@@ -84,8 +84,7 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
     const session = this.#picked(method, input, options);
     if (session instanceof RpcError) return failed(method, this.peer, input, session) as Promise<unknown>;
     if (session !== undefined) return this.#unaryOn(session, method, input, options);
-    const refusals = new Refusals();
-    return this.#later(method, input, options, this.#sendUnary(method, input, refusals), refusals);
+    return this.#unaryLater(method, input, options, new Refusals());
   }
 
   /** Makes a unary call on a session, and again when it was refused there. What every call keeps until its answer is kept small. */
@@ -102,12 +101,18 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
       const other = this.#afterRefusal(error, session, method, input, options, refusals);
       const left = remaining(options, options?.timeoutMs, since);
       if (other !== undefined) return this.#unaryOn(other, method, input, left, refusals);
-      return this.#later(method, input, left, this.#sendUnary(method, input, refusals), refusals);
+      return this.#unaryLater(method, input, left, refusals);
     });
   }
 
-  #sendUnary(method: AnyMethod<"unary">, input: unknown, refusals: Refusals): Send<C, Promise<unknown>> {
-    return (session, options) => this.#unaryOn(session, method, input, options, refusals);
+  #unaryLater(
+    method: AnyMethod<"unary">,
+    input: unknown,
+    options: CallOptions | undefined,
+    refusals: Refusals,
+  ): Promise<unknown> {
+    const send: Send<C, Promise<unknown>> = (session, own) => this.#unaryOn(session, method, input, own, refusals);
+    return this.#later(method, input, options, send, refusals);
   }
 
   #streamCall(

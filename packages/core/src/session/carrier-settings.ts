@@ -60,20 +60,16 @@ export function carrierSettings(
 ): CarrierSettings & { readonly formats: FormatTable; readonly limits: Limits } {
   const usual = codec === msgpack && codecs.length === 0;
   const formats = usual ? standardFormats : new FormatTable([codec, ...codecs]);
-  const {
-    greeting,
-    budget,
-    traffic,
-    prefix: copied,
-  } = plainSettings(limits, { prefix, greeting: greetingOf(said, limits) }, server);
+  const plain = plainSettings(limits, { prefix, greeting: greetingOf(said, limits) }, server);
+  // Field by field: spread, each would have a shape of its own, which takes more than the object.
   return {
     format: formats.find(codec.name),
-    formats,
-    greeting,
+    greeting: plain.greeting,
     limits,
-    budget,
-    traffic,
-    prefix: copied,
+    budget: plain.budget,
+    traffic: plain.traffic,
+    prefix: plain.prefix,
     compression: compression && new SessionCompression(compression, limits.maxDecompressedBytes),
+    formats,
   };
 }

@@ -1,6 +1,8 @@
-import { completeLimits } from "../limits.js";
 import { explainFault } from "../call/explain-fault.js";
+import { completeLimits, type Limits } from "../limits.js";
+import type { MemoryBudget } from "../memory-budget.js";
 import { errorHook } from "../server/error-hook.js";
+import type { ServerLoad } from "../server/server-load.js";
 import { Serving } from "../server/serving.js";
 import { foreignStreams } from "../transport/foreign-stream.js";
 import type { TransportSession } from "../transport/session.js";
@@ -33,9 +35,9 @@ export function createSession<Context = unknown, Transport extends TransportSess
     peer,
     clientSide: clientSideOf(options, limits),
     serverRenewal: options.renewal && ((host) => new ServerRenewal(host, options.renewal as RenewalOptions<unknown>)),
-    sayDeparture: (said, lane) => sayDeparture(said, lane, limits),
+    sayDeparture: departureWithin(limits),
     callee: (host) => new Serving(host, options, settings),
-    enter: (close) => options.load?.enter(settings.budget, close),
+    enter: options.load && entryTo(options.load, settings.budget),
     onForeign:
       onForeignStream &&
       foreignStreams(onForeignStream, (thrown) =>
@@ -46,4 +48,14 @@ export function createSession<Context = unknown, Transport extends TransportSess
   const session =
     sole === undefined ? new LaneSession(transport, parts) : new SoleSession(transport, sole, keepAlive, parts);
   return session.open();
+}
+
+// Functions that a session keeps are made apart, so that it does not keep the options of its making.
+
+function entryTo(load: ServerLoad, budget: MemoryBudget): SessionParts["enter"] {
+  return (close) => load.enter(budget, close);
+}
+
+function departureWithin(limits: Limits): SessionParts["sayDeparture"] {
+  return (said, lane) => sayDeparture(said, lane, limits);
 }

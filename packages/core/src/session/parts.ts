@@ -21,13 +21,13 @@ export interface SessionParts {
   /** Makes what takes the peer's calls. Without it nothing is served. */
   readonly callee?: (host: ServingHost) => Callee;
   /** Tells the server that the session has begun, and how to close it; returns what tells of its end. */
-  readonly enter?: (close: (error: RpcError) => void) => (() => void) | undefined;
+  readonly enter?: ((close: (error: RpcError) => void) => (() => void) | undefined) | undefined;
   /** Makes what answers the server's questions about this side, the client: its credentials are renewed, its key is proven. */
   readonly clientSide?: ((host: ProvingHost) => ClientSide) | undefined;
   /** Makes what takes new credentials of the peer. */
   readonly serverRenewal?: ((host: ServerRenewalHost) => ServerRenewal) | undefined;
   /** Says where this side goes when it drains. */
-  readonly sayDeparture?: (options: SessionDrainOptions, lane: () => PeerLane | undefined) => void;
+  readonly sayDeparture?: ((options: SessionDrainOptions, lane: () => PeerLane | undefined) => void) | undefined;
   /** Makes what takes the streams that the peer opens. */
   readonly peerStreams: (host: PeerStreamsHost) => (stream: DirectStream) => void;
   /** Explains errors of which the peer says too little. */
