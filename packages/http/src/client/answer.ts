@@ -20,7 +20,7 @@ export async function requireAnswer(call: HttpCall, response: Response, stream: 
 /** Returns the error of an answer that is no success, by code that a page loads with the first; a call whose code cannot be loaded fails too. */
 export async function failureLater(call: HttpCall, response: Response, stream: boolean): Promise<RpcError> {
   try {
-    const { failureOf } = await import("./failure.js");
+    const { failureOf } = await call.client.later();
     return await failureOf(call, response, stream);
   } catch (error) {
     if (error instanceof RpcError) return error;

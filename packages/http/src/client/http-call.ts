@@ -1,18 +1,17 @@
 import { type CallOptions, Metadata, RpcError } from "@quicrpc/core";
 import type { AnyMethod } from "@quicrpc/core/generated";
 import {
-  expiries,
-  type Expiry,
   fullName,
   guarded,
   throwIfAborted,
   timeoutOf,
-  watchCall,
+  watchBy,
 } from "@quicrpc/core/transport";
 import { requireSmall, writeHeaders } from "../protocol/headers.js";
 import { TIMEOUT_HEADER, writeTimeout } from "../protocol/timeout.js";
 import { VERSION, VERSION_HEADER } from "../protocol/version.js";
 import type { FetchInit } from "./options.js";
+import { timers } from "./timers.js";
 import type { HttpClient } from "./http-client.js";
 
 /** Milliseconds that the server has to end a call whose deadline has passed. */
@@ -34,7 +33,7 @@ export class HttpCall {
   readonly #headers: Headers;
   readonly #unwatch: (() => void) | undefined;
   /** Ends the request of a call whose deadline has passed. */
-  #expiry: Expiry | undefined = undefined;
+  #lingering: ReturnType<typeof setTimeout> | undefined = undefined;
 
   /** Throws `RpcError` for options that cannot be carried, and where the call is over before it begins. */
   constructor(
@@ -54,7 +53,7 @@ export class HttpCall {
     if (timeoutMs !== undefined) headers.set(TIMEOUT_HEADER, writeTimeout(timeoutMs));
     if (options?.metadata !== undefined) writeHeaders(metadataOf(options, client.limits.maxMetadataBytes), headers);
     this.#headers = headers;
-    this.#unwatch = watchCall(options, timeoutMs, { giveUp: (error) => this.fail(error) });
+    this.#unwatch = watchBy(timers, options, timeoutMs, { giveUp: (error) => this.fail(error) });
     client.calls.add(this);
   }
 
@@ -69,7 +68,7 @@ export class HttpCall {
     this.onFailed(RpcError.from(error, "internal"));
     if (progress === "answered") return;
     const abort = (): void => this.#controller.abort(error);
-    if (this.lingers) this.#expiry = expiries.add(LINGER_MS, abort);
+    if (this.lingers) this.#lingering = timers.add(LINGER_MS, abort);
     else abort();
   }
 
@@ -125,7 +124,7 @@ export class HttpCall {
 
   /** The server has answered all of the request. */
   answered(): void {
-    if (this.#expiry !== undefined) expiries.remove(this.#expiry);
+    if (this.#lingering !== undefined) timers.remove(this.#lingering);
   }
 
   /** The answer's metadata, or its trailers, have come. */

@@ -105,6 +105,11 @@ export class HttpClient implements ForeignClient {
     return ping(this);
   }
 
+  /** Loads what a page does not need whose calls have one message each way and succeed. */
+  later(): Promise<typeof import("./loaded-later.js")> {
+    return import("./loaded-later.js");
+  }
+
   /** A call is over, or a stream waits no longer. */
   settled(call: Pick<HttpCall, "fail">): void {
     this.#notifications.delete(call);
@@ -149,8 +154,8 @@ export class HttpClient implements ForeignClient {
             : import("./blob-call.js").then(({ callWithBlobs }) => callWithBlobs(call, input));
         answer.then(onAnswer, fail).finally(() => call.answered());
       } else {
-        // A page whose services have no streams has none of their code.
-        import("./streams.js").then(({ callStream }) => callStream(call, input, outcome)).catch(fail);
+        const begun = this.later().then(({ callStream }) => callStream(call, input, outcome));
+        begun.catch(fail);
       }
     } catch (error) {
       fail(error);
