@@ -6,7 +6,7 @@ import { cell, commentsBefore, constantsOf, literalOf, oneLine, sourceOf } from 
 import { table } from "./docs.mjs";
 
 const PACKAGES = fileURLToPath(new URL("../packages/", import.meta.url));
-const CODES = ["core/src/errors.ts", "CODES"];
+const CODES = ["core/src/codes.ts", "CODES"];
 const STATUSES = ["http/src/protocol/codes.ts", "STATUSES"];
 const HINTS = "node/src/transport/failure.ts";
 /** Interfaces whose members are codes of errors. */

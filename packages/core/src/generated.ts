@@ -48,7 +48,7 @@ export { type CursorOption, type ItemCursor, itemCursor } from "./contract/curso
 export { isBytesSchema, isStreamSchema, type Payload } from "./contract/schema.js";
 export { isServiceSchema, type MethodSchema, topicOfMethod, type TopicOfMethod } from "./contract/service.js";
 export { defaultServiceId, fnv1a } from "./contract/service-id.js";
-export { isCode } from "./errors.js";
+export { isCode } from "./codes.js";
 export type { CallContext } from "./server/context.js";
 export { type Awaitable, createRouter, type Handlers, type Router } from "./server/router.js";
 export {

@@ -1,4 +1,5 @@
-import { type Code, codeFromNumber, ProtocolError } from "../errors.js";
+import { codeFromNumber } from "../codes.js";
+import { type Code, ProtocolError } from "../errors.js";
 import type { Channel, FrameHandler } from "../transport/channel.js";
 import type { Frame } from "../wire/frame.js";
 import type { AnswerCarrier, IncomingCall, RequestHandler } from "./carrier.js";

@@ -1,4 +1,5 @@
-import { type Code, codeNumber, ProtocolError, RpcError } from "../errors.js";
+import { codeNumber } from "../codes.js";
+import { type Code, ProtocolError, RpcError } from "../errors.js";
 import { Channel, type FrameHandler } from "../transport/channel.js";
 import { lostCall } from "../transport/close-codes.js";
 import { describeReset } from "../transport/reset-codes.js";

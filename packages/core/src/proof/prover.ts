@@ -1,5 +1,6 @@
 import { deferred } from "../deferred.js";
-import { codeNumber, RpcError } from "../errors.js";
+import { codeNumber } from "../codes.js";
+import { RpcError } from "../errors.js";
 import type { ClientSide, Prover, ProvingHost } from "../transport/prover.js";
 import { isOfProof, readOfProof, writeOfProof } from "../wire/credentials.js";
 import type { Frame } from "../wire/frame.js";

@@ -1,5 +1,6 @@
 import type { Gathering } from "./gathering.js";
-import { asError, codeNumber, ProtocolError, RpcError } from "../errors.js";
+import { codeNumber } from "../codes.js";
+import { asError, ProtocolError, RpcError } from "../errors.js";
 import type { ClientLimits } from "../client-limits.js";
 import type { Measured, MemoryBudget } from "../memory-budget.js";
 import type { Frame } from "../wire/frame.js";

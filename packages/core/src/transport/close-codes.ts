@@ -1,4 +1,5 @@
-import { type Code, codeFromNumber, codeNumber, RpcError } from "../errors.js";
+import { codeFromNumber, codeNumber } from "../codes.js";
+import { type Code, RpcError } from "../errors.js";
 import type { CloseInfo } from "./session.js";
 
 /** Codes that this library closes a session with, beside 0 and those of streams (docs/protocol.md §7). */

@@ -1,5 +1,5 @@
 import * as ResetCode from "./reset-code.js";
-import { codeNumber } from "../errors.js";
+import { codeNumber } from "../codes.js";
 
 /** Returns the reason for closing a session over a byte stream, where a session with streams would reset one of them. */
 export function closeReason(code: number): string {

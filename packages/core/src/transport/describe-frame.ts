@@ -1,5 +1,5 @@
 import { DEFAULT_LIMITS } from "../limits.js";
-import { codeFromNumber } from "../errors.js";
+import { codeFromNumber } from "../codes.js";
 import { Cursor } from "../wire/cursor.js";
 import { readDeparture } from "../wire/departure.js";
 import { FLAG_COMPRESSED, type Frame } from "../wire/frame.js";

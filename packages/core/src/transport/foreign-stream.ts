@@ -1,5 +1,5 @@
 import { Fifo } from "../fifo.js";
-import { codeNumber } from "../errors.js";
+import { codeNumber } from "../codes.js";
 import type { DirectStream, DirectStreamHandler } from "./session.js";
 import type { ForeignStreams } from "./stream-sorter.js";
 

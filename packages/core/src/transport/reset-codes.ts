@@ -1,4 +1,5 @@
-import { type Code, codeFromNumber } from "../errors.js";
+import { codeFromNumber } from "../codes.js";
+import type { Code } from "../errors.js";
 import * as ResetCode from "./reset-code.js";
 
 /** Describes a reset by the peer to the calls on the stream; `refused` when the peer never read them. */

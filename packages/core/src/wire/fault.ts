@@ -1,4 +1,5 @@
-import { type Code, codeFromNumber, RpcError } from "../errors.js";
+import { codeFromNumber } from "../codes.js";
+import { type Code, RpcError } from "../errors.js";
 import { Cursor } from "./cursor.js";
 import { FLAG_COMPRESSED, type Frame } from "./frame.js";
 import { type Head, readOptionalHead } from "./head.js";

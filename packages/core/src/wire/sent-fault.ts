@@ -1,4 +1,5 @@
-import { type Code, codeNumber } from "../errors.js";
+import { codeNumber } from "../codes.js";
+import type { Code } from "../errors.js";
 import type { ByteWriter } from "./writer.js";
 import { type HeadFields, writeHead } from "./head.js";
 import { encodeText } from "./text.js";

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { defaultServiceId } from "../contract/service-id.js";
-import { type Code, codeFromNumber, codeNumber, ProtocolError } from "../errors.js";
+import { codeFromNumber, codeNumber } from "../codes.js";
+import { type Code, ProtocolError } from "../errors.js";
 import { DEFAULT_LIMITS } from "../limits.js";
 import { MemoryBudget } from "../memory-budget.js";
 import { isBinaryKey, Metadata } from "../metadata.js";

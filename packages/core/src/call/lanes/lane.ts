@@ -1,4 +1,5 @@
-import { type Code, codeNumber, RpcError } from "../../errors.js";
+import { codeNumber } from "../../codes.js";
+import { type Code, RpcError } from "../../errors.js";
 import { Channel, type FrameHandler } from "../../transport/channel.js";
 import type { DirectStream } from "../../transport/session.js";
 import { Cursor } from "../../wire/cursor.js";

@@ -1,4 +1,5 @@
-import { codeNumber, ProtocolError, RpcError } from "../../errors.js";
+import { codeNumber } from "../../codes.js";
+import { ProtocolError, RpcError } from "../../errors.js";
 import type { Channel, FrameHandler } from "../../transport/channel.js";
 import { gatherFrames } from "../../transport/gathering.js";
 import { lostCall } from "../../transport/close-codes.js";

@@ -1,4 +1,5 @@
-import { codeFromNumber, ProtocolError, RpcError } from "../../errors.js";
+import { codeFromNumber } from "../../codes.js";
+import { ProtocolError, RpcError } from "../../errors.js";
 import type { ClientLimits } from "../../client-limits.js";
 import type { Channel } from "../../transport/channel.js";
 import { Cursor } from "../../wire/cursor.js";

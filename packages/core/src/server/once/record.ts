@@ -1,6 +1,7 @@
 import type { AnyMethod } from "../../contract/descriptor.js";
 import { declaredError } from "../../contract/method-errors.js";
-import { type Code, isCode, RpcError } from "../../errors.js";
+import { isCode } from "../../codes.js";
+import { type Code, RpcError } from "../../errors.js";
 import { unpack } from "../../msgpack/unpack.js";
 import { pack } from "../../msgpack/pack.js";
 import { packDetails } from "../../call/sent-fault.js";
