@@ -36,7 +36,7 @@ export { callWritable, type WrittenCall } from "./client/call-writable.js";
 export { bytePieceOf } from "./call/items/byte-pieces.js";
 export { type ItemTarget, sendItems } from "./call/items/send-items.js";
 export { throwIfAborted, timeoutOf } from "./call/options.js";
-export { type Timers, watchBy } from "./call/watch-by.js";
+export { type Timers, watch as watchCall } from "./call/watch.js";
 export { fullName } from "./contract/descriptor.js";
 export { streamsInput, streamsOutput } from "./contract/directions.js";
 export { guarded } from "./guarded.js";

@@ -22,12 +22,17 @@ export function scheduleAttempt(failures: number, attempt: () => void, end?: Giv
   });
   const unwatch =
     end &&
-    watch(end.options, end.timeoutMs, {
-      giveUp(error) {
-        expiries.remove(expiry);
-        end.giveUp(error);
+    watch(
+      end.options,
+      end.timeoutMs,
+      {
+        giveUp(error) {
+          expiries.remove(expiry);
+          end.giveUp(error);
+        },
       },
-    });
+      expiries,
+    );
   return () => {
     expiries.remove(expiry);
     unwatch?.();

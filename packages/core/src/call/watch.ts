@@ -1,15 +1,55 @@
-import { expiries } from "./expiries.js";
-import type { CallOptions } from "./options.js";
-import { watchBy, type Watched } from "./watch-by.js";
+import { type RpcError, untracedError } from "../errors.js";
+import { onAbort } from "./abort.js";
+import { type CallOptions, cancelled, parentEnded } from "./options.js";
+
+/** What ends by its signals or its time. */
+interface Watched {
+  giveUp(error: RpcError): void;
+}
+
+/** Timers of deadlines. `Timer` is what stands for one of them. */
+export interface Timers<Timer> {
+  /** Calls `onExpired` in `delayMs`. */
+  add(delayMs: number, onExpired: () => void): Timer;
+  remove(timer: Timer): void;
+}
 
 /**
- * Calls `giveUp` of `watched` when one of the call's signals fires or the time is over, whichever comes first, and at most once. Returns
- * what undoes the watch, or undefined when there is nothing to watch.
+ * Calls `giveUp` of `watched` when one of the call's signals fires or the time is over by `timers`, whichever comes first, and at most once.
+ * Returns what undoes the watch, or undefined when there is nothing to watch.
  */
-export function watch(
+export function watch<Timer>(
   options: CallOptions | undefined,
   timeoutMs: number | undefined,
   watched: Watched,
+  timers: Timers<Timer>,
 ): (() => void) | undefined {
-  return watchBy(expiries, options, timeoutMs, watched);
+  const signal = options?.signal;
+  const parent = options?.parent?.signal;
+  if (signal === undefined && parent === undefined && timeoutMs === undefined) return undefined;
+  return watching(signal, parent, timeoutMs, watched, timers);
+}
+
+// Apart, since most calls have nothing to watch: what closures share is allocated where their function begins.
+function watching<Timer>(
+  signal: AbortSignal | undefined,
+  parent: AbortSignal | undefined,
+  timeoutMs: number | undefined,
+  watched: Watched,
+  timers: Timers<Timer>,
+): () => void {
+  const end = (error: RpcError): void => {
+    unwatch();
+    watched.giveUp(error);
+  };
+  const onTime = (): void => end(untracedError("deadline_exceeded", `no answer within ${timeoutMs} ms`));
+  const timer = timeoutMs === undefined ? undefined : timers.add(timeoutMs, onTime);
+  const forget = signal && onAbort(signal, () => end(cancelled(signal)));
+  const forgetParent = parent && onAbort(parent, () => end(parentEnded(parent)));
+  const unwatch = (): void => {
+    if (timer !== undefined) timers.remove(timer);
+    forget?.();
+    forgetParent?.();
+  };
+  return unwatch;
 }

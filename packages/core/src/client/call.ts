@@ -1,4 +1,5 @@
 import type { Carrier, OutgoingCall } from "../call/carrier.js";
+import { expiries } from "../call/expiries.js";
 import { errorOf } from "../call/fault.js";
 import { type CallOptions, throwIfAborted, timeoutOf } from "../call/options.js";
 import { watch } from "../call/watch.js";
@@ -58,7 +59,7 @@ export abstract class Call implements OutgoingCall {
     }
     try {
       // Before the request is encoded: that runs user code, which may fire the signal.
-      if (options !== undefined) this.unwatch = watch(options, timeoutMs, this);
+      if (options !== undefined) this.unwatch = watch(options, timeoutMs, this, expiries);
       const hasItems = this.items !== undefined;
       this.requestBytes = sendRequest(
         host,

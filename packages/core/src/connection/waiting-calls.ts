@@ -1,4 +1,5 @@
 import type { Caller } from "../call/caller.js";
+import { expiries } from "../call/expiries.js";
 import { type CallOptions, throwIfAborted, timeoutOf } from "../call/options.js";
 import { watch } from "../call/watch.js";
 import { hintOf, RpcError } from "../errors.js";
@@ -77,12 +78,17 @@ export class WaitingCalls<C extends Caller> {
     this.#calls.add(entry);
     this.#bytes += call.bytes;
     const isDeadline = patience === timeoutMs;
-    const unwatch = watch(call.options, patience, {
-      giveUp(error) {
-        const inVain = error.code === "deadline_exceeded";
-        entry.fail(inVain ? noSession(isDeadline ? patience : maxQueuedMs, isDeadline, why()) : error);
+    const unwatch = watch(
+      call.options,
+      patience,
+      {
+        giveUp(error) {
+          const inVain = error.code === "deadline_exceeded";
+          entry.fail(inVain ? noSession(isDeadline ? patience : maxQueuedMs, isDeadline, why()) : error);
+        },
       },
-    });
+      expiries,
+    );
     return leave;
   }
 

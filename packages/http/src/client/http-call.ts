@@ -1,12 +1,6 @@
 import { type CallOptions, Metadata, RpcError } from "@quicrpc/core";
 import type { AnyMethod } from "@quicrpc/core/generated";
-import {
-  fullName,
-  guarded,
-  throwIfAborted,
-  timeoutOf,
-  watchBy,
-} from "@quicrpc/core/transport";
+import { fullName, guarded, throwIfAborted, timeoutOf, watchCall } from "@quicrpc/core/transport";
 import { requireSmall, writeHeaders } from "../protocol/headers.js";
 import { TIMEOUT_HEADER, writeTimeout } from "../protocol/timeout.js";
 import { VERSION, VERSION_HEADER } from "../protocol/version.js";
@@ -16,6 +10,9 @@ import type { HttpClient } from "./http-client.js";
 
 /** Milliseconds that the server has to end a call whose deadline has passed. */
 const LINGER_MS = 1000;
+
+/** A request, without the fields that are the same for all. Default of `redirect`: "manual". */
+type HttpRequest = Omit<FetchInit, "headers" | "signal" | "redirect"> & Partial<Pick<FetchInit, "redirect">>;
 
 /** One call over HTTP, from its request to its end; what is made of its answer its kind knows. */
 export class HttpCall {
@@ -53,7 +50,7 @@ export class HttpCall {
     if (timeoutMs !== undefined) headers.set(TIMEOUT_HEADER, writeTimeout(timeoutMs));
     if (options?.metadata !== undefined) writeHeaders(metadataOf(options, client.limits.maxMetadataBytes), headers);
     this.#headers = headers;
-    this.#unwatch = watchBy(timers, options, timeoutMs, { giveUp: (error) => this.fail(error) });
+    this.#unwatch = watchCall(options, timeoutMs, { giveUp: (error) => this.fail(error) }, timers);
     client.calls.add(this);
   }
 
@@ -83,7 +80,7 @@ export class HttpCall {
 
   /** Sends the request, and returns the head of its answer. Throws `RpcError` where there is none. */
   send(
-    request: Pick<FetchInit, "method" | "body" | "duplex">,
+    request: HttpRequest,
     headers: Readonly<Record<string, string | undefined>>,
     query: string = "",
   ): Promise<Response> {
@@ -99,24 +96,20 @@ export class HttpCall {
     return this.#fetch(request, withFields(new Headers(this.#headers), headers), path);
   }
 
-  async #fetch(
-    request: Pick<FetchInit, "method" | "body" | "duplex">,
-    headers: Headers,
-    suffix: string,
-  ): Promise<Response> {
+  async #fetch(request: HttpRequest, headers: Headers, suffix: string): Promise<Response> {
     const { client } = this;
     // Not as a method: the platform's `fetch` does not run as one of another object.
     const { credentials, fetch = globalThis.fetch } = client.options;
     const token = typeof credentials === "function" ? await credentials() : credentials;
     if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
     const { signal } = this.#controller;
-    const init: FetchInit =
-      request.duplex === undefined
-        ? { ...request, headers, signal, redirect: "manual" }
-        : // Node's `fetch` keeps all of a body that it might send again, unless it may do neither of what asks for that.
-          { ...request, headers, signal, redirect: "error", window: null };
     try {
-      return await fetch(`${client.base}${fullName(this.method)}${suffix}`, init);
+      return await fetch(`${client.base}${fullName(this.method)}${suffix}`, {
+        redirect: "manual",
+        ...request,
+        headers,
+        signal,
+      });
     } catch (error) {
       throw unreached(error, client.peer);
     }

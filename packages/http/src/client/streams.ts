@@ -68,7 +68,10 @@ async function send(call: HttpCall, body: Uint8Array | ReadableStream<Uint8Array
   const names = codings.map(({ name }) => name);
   const isStream = body instanceof ReadableStream;
   const response = await call.send(
-    { method: "POST", ...(isStream ? { body, duplex: "half" } : { body: body as UnsharedBytes }) },
+    // Node's `fetch` keeps all of a body that it might send again, unless it may do neither of what asks for that.
+    isStream
+      ? { method: "POST", body, duplex: "half", redirect: "error", window: null }
+      : { method: "POST", body: body as UnsharedBytes },
     {
       "content-type": contentType({ codec: codec.name, stream: true }),
       "connect-content-encoding": names[0],
