@@ -87,7 +87,7 @@ const pages = [
   {
     page: "http",
     name: "`httpTransport().caller(url)` of `@quicrpc/http`, with a service of one unary method by `quicrpc gen --target http-client --no-explain`",
-    limit: "10.25 kB",
+    limit: "9 kB",
     bare: true,
   },
 ];

@@ -12,7 +12,7 @@ const ROLES = [
   ["schemas that differ between the peers are noticed, and both sides notified", /schema-handshake|misfit-notice/],
   [
     "errors: codes, the caller's line, method, peer, cause and hint; what a reset, a close or a lost session means for a call",
-    /core\/dist\/(errors|callers-line|late-expl|guarded|transport-error)|\/fault\.js|explain|close-codes|reset-code|client\/failure/,
+    /core\/dist\/(errors|codes|callers-line|late-expl|guarded|transport-error)|\/fault\.js|explain|close-codes|reset-code|client\/failure/,
   ],
   ["deadlines on one timer, signals, parents", /call\/(expiries|watch|abort|at-most|options)\.js/],
   [
