@@ -13,6 +13,7 @@ import {
 import type { ContentCoding } from "../protocol/compression.js";
 import { type HttpCodec, messagePack } from "./codec.js";
 import { HttpCall } from "./http-call.js";
+import type * as LoadedLater from "./loaded-later.js";
 import type { HttpOptions } from "./options.js";
 import { ping } from "./ping.js";
 import { callUnary } from "./unary.js";
@@ -106,7 +107,7 @@ export class HttpClient implements ForeignClient {
   }
 
   /** Loads what a page does not need whose calls have one message each way and succeed. */
-  later(): Promise<typeof import("./loaded-later.js")> {
+  later(): Promise<typeof LoadedLater> {
     return import("./loaded-later.js");
   }
 
