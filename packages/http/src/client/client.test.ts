@@ -2,7 +2,7 @@
 import { createCaller, type CallOptions, Metadata, RpcError } from "@quicrpc/core";
 import { defineMethod, zodCodec } from "@quicrpc/core/generated";
 import { pack, unpack } from "@quicrpc/core/transport";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { z } from "zod";
 import { connectDetails } from "../protocol/connect-details.js";
 import { gzip } from "../protocol/compression.js";
@@ -247,6 +247,17 @@ describe("a unary call", () => {
       "cancelled",
     ]);
   });
+});
+
+it("a deadline beyond the longest delay of a timer is not over at once", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  let answer!: (response: Response) => void;
+  const caller = callerOf(() => new Promise((resolve) => (answer = resolve)), { limits: { maxTimeoutMs: 2 ** 40 } });
+  const answered = caller.unary(echo, { text: "" }, { timeoutMs: 2 ** 40 }).catch((error: unknown) => error);
+  await vi.advanceTimersByTimeAsync(1000);
+  answer(answerOf({ text: "a" }));
+  expect(await answered).toEqual({ text: "a" });
 });
 
 describe("a call that nobody answers", () => {
