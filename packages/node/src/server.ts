@@ -18,8 +18,9 @@ export interface ServerStats {
 /** Options of a server's drain. */
 export interface ServerDrainOptions extends DrainOptions, Pick<SessionDrainOptions, "to"> {
   /**
-   * Milliseconds over which the sessions are notified, one after the other, so that not all clients go elsewhere at once. Calls are taken on those that
-   * have not been told. At most `timeoutMs`. Default: as many as there are sessions, and at most a quarter of `timeoutMs`.
+   * Milliseconds over which the sessions are notified, one after the other, so that not all clients go elsewhere at
+   * once. Until a session is notified, calls are taken on it. At most `timeoutMs`. Default: as many as there are
+   * sessions, and at most a quarter of `timeoutMs`.
    */
   readonly spreadMs?: number;
 }
