@@ -6,7 +6,9 @@ import type { Server } from "./server.js";
 
 /** Where a certificate chain and its private key are kept, PEM. */
 export interface CertificateFiles {
+  /** Path of the certificate chain: the leaf first, then intermediates. */
   readonly cert: string;
+  /** Path of the private key. */
   readonly key: string;
   /** As `ServerCertificateOptions.names`. */
   readonly names?: string[];

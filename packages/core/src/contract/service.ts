@@ -175,6 +175,12 @@ export function notify<const Input extends Schema | undefined = undefined>(
  * Declares a service.
  *
  * @param name dotted and versioned by convention: `"shop.v1.Orders"`. It names the service to the peer.
+ *
+ * @example
+ * export const Greeter = service("hello.v1.Greeter", {
+ *   greet: rpc({ input: z.object({ name: z.string() }), output: z.object({ text: z.string() }) }),
+ *   countdown: rpc({ input: z.object({ from: z.int() }), output: stream(z.object({ left: z.int() })) }),
+ * });
  */
 export function service<const Name extends string, const Declared extends Members>(
   name: Name,
