@@ -356,7 +356,7 @@ export const QUESTIONS = [
     answers: ["/browsers#one-connection-for-all-tabs"],
     like: "fails-components/webtransport#243",
   },
-  { asked: "namespaces", answers: ["/from-socket-io#coming-from-socket-io"], like: "socketio/socket.io#4399" },
+  { asked: "namespaces", answers: ["/from-socket-io#coming-from-socketio"], like: "socketio/socket.io#4399" },
   { asked: "promise pipelining", answers: ["/calls#what-a-call-cannot-do"], like: "capnproto/capnproto#918" },
   {
     asked: "pass a callback function",
@@ -371,12 +371,12 @@ export const QUESTIONS = [
   { asked: "rxjs observable", answers: ["/streams#with-rxjs"], like: "grpc/grpc-web#382" },
   {
     asked: "sveltekit",
-    answers: ["/http#serve", "/http#in-next-js-and-other-frameworks"],
+    answers: ["/http#serve", "/http#in-nextjs-and-other-frameworks"],
     like: "connectrpc/examples-es#674",
   },
   {
     asked: "nestjs",
-    answers: ["/http#serve", "/http#in-next-js-and-other-frameworks"],
+    answers: ["/http#serve", "/http#in-nextjs-and-other-frameworks"],
     like: "connectrpc/connect-es#986",
   },
   {
@@ -396,12 +396,12 @@ export const QUESTIONS = [
   },
   {
     asked: "localhost ECONNREFUSED ::1",
-    answers: ["/serving#what-to-listen-on", "/start#if-it-does-not-work"],
+    answers: ["/serving#serving", "/start#if-it-does-not-work"],
     like: "nodejs/node#40702",
   },
   {
     asked: "send to everyone except the sender",
-    answers: ["/from-socket-io#coming-from-socket-io", "/topics#topics"],
+    answers: ["/from-socket-io#coming-from-socketio", "/topics#topics"],
     like: "socketio/socket.io-redis-emitter#65",
   },
   {
@@ -418,7 +418,7 @@ export const QUESTIONS = [
   { asked: "vercel", answers: ["/deploying#platforms-without-udp", "/http#options"] },
   { asked: "circular reference", answers: ["/codecs#nested-circular-and-strange-values"] },
   { asked: "optional null undefined", answers: ["/codecs#optional-undefined-null"] },
-  { asked: "zod 3 valibot", answers: ["/start#_1-install"] },
+  { asked: "zod 3 valibot", answers: ["/start#2-describe-the-service"] },
   { asked: "raspberry pi arm", answers: ["/platforms#what-is-supported"] },
   { asked: "several services on one port", answers: ["/serving#several-services-on-one-port"] },
 ];
