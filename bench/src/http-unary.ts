@@ -4,7 +4,7 @@
 import { fork } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createSecureServer as createHttp2, connect as connectHttp2 } from "node:http2";
-import { Agent, request as requestHttps } from "node:https";
+import { Agent, createServer as createHttps, request as requestHttps } from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Server } from "node:net";
 import { parseArgs } from "node:util";
@@ -44,8 +44,8 @@ function bare(request: IncomingMessage, response: ServerResponse): void {
   });
 }
 
-/** The port of a server of both versions. */
-async function start(name: Contestant, { cert, key }: CertificateFiles): Promise<number> {
+/** Starts a server and returns its port. quicrpc's takes both versions; the others are on Node's server of `version`, with its defaults. */
+async function start(name: Contestant, version: Version, { cert, key }: CertificateFiles): Promise<number> {
   const tls = { cert: readFileSync(cert), key: readFileSync(key) };
   if (name === "quicrpc") {
     const { multiply } = benchMethods;
@@ -60,7 +60,9 @@ async function start(name: Contestant, { cert, key }: CertificateFiles): Promise
       : isHttpPeer(name)
         ? httpPeers[name].listener()
         : connectNodeAdapter({ routes: (router) => void router.service(connectBench(), handlers as never) });
-  const server: Server = createHttp2({ ...tls, minVersion: "TLSv1.3", allowHTTP1: true }, handler as never);
+  const options = { ...tls, minVersion: "TLSv1.3" } as const;
+  const server: Server =
+    version === "HTTP/2" ? createHttp2(options, handler as never) : createHttps(options, handler as never);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return (server.address() as AddressInfo).port;
 }
@@ -126,8 +128,12 @@ interface ServerProcess {
   stop(): void;
 }
 
-async function spawnServer(name: Contestant, { cert, key }: CertificateFiles): Promise<ServerProcess> {
-  const child = fork(import.meta.filename, ["--server", name, "--cert", cert, "--key", key]);
+async function spawnServer(
+  name: Contestant,
+  version: Version,
+  { cert, key }: CertificateFiles,
+): Promise<ServerProcess> {
+  const child = fork(import.meta.filename, ["--server", name, "--version", version, "--cert", cert, "--key", key]);
   const next = (): Promise<number> => new Promise((resolve) => child.once("message", (n) => resolve(n as number)));
   const port = await next();
   return {
@@ -146,7 +152,7 @@ async function compare(rounds: number, calls: number): Promise<void> {
   for (const version of VERSIONS) {
     const running = await Promise.all(
       CONTESTANTS.map(async (name) => {
-        const server = await spawnServer(name, certificate);
+        const server = await spawnServer(name, version, certificate);
         return { name, server, cpu: [] as number[], time: [] as number[], ...caller(version, name, server.port) };
       }),
     );
@@ -181,6 +187,7 @@ const { values } = parseArgs({
     rounds: { type: "string", default: "9" },
     calls: { type: "string", default: "4000" },
     server: { type: "string" },
+    version: { type: "string", default: "HTTP/1.1" },
     cert: { type: "string", default: "" },
     key: { type: "string", default: "" },
   },
@@ -191,5 +198,5 @@ else {
     const { user, system } = process.cpuUsage();
     process.send?.(user + system);
   });
-  process.send?.(await start(values.server as Contestant, values));
+  process.send?.(await start(values.server as Contestant, values.version as Version, values));
 }

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { MessageCodec } from "../../contract/codec.js";
 import { completeLimits } from "../../limits.js";
 import { MemoryBudget } from "../../memory-budget.js";
-import { pack } from "../../msgpack/message.js";
+import { pack } from "../../msgpack/pack.js";
 import type { Frame } from "../../wire/frame.js";
 import * as FrameType from "../../wire/frame-type.js";
 import { bytesCodec, uncheckedCodec } from "../messages/codec.js";
