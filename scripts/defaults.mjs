@@ -16,7 +16,6 @@ const SEEN_BY_READING = new Map([
   ["CallOptions.resumeForMs", "connection/session-caller.ts gives a call the limit of its connection"],
   ["SessionDrainOptions.timeoutMs", "session/departure.ts tells the peer of what was given alone"],
   ["DialOptions.timeoutMs", "@quicrpc/fails-components gives HTTP/3 less, before it tries HTTP/2"],
-  ["HttpOptions.limits", "CALLER_LIMITS are those of DEFAULT_LIMITS that a caller has"],
   ["ListenOptions.transport", "limits.ts of the engine completes them"],
   ["ConnectOptions.transport", "the same"],
   ["WebTransportConnectOptions.transport", "the same"],
@@ -309,12 +308,23 @@ export function placeOf(node) {
   return `${node.getSourceFile().getFilePath().slice(ROOT.length)}:${node.getStartLineNumber()}`;
 }
 
+/** Whether a constant is the one that is named, or one that it is spread into: `CLIENT_LIMITS` are of `DEFAULT_LIMITS = { ...CLIENT_LIMITS, maxCalls: 4096 }`. */
+function isOf(constant, named) {
+  if (constant === named) return true;
+  const [declaration] = placesOf(named)
+    .map((identifier) => identifier.getParent())
+    .filter((parent) => Node.isVariableDeclaration(parent) && parent.getName() === named);
+  const initializer = declaration?.getInitializer();
+  const parts = initializer === undefined ? [] : (literalIn(initializer)?.getProperties() ?? []);
+  return parts.some((part) => Node.isSpreadAssignment(part) && isOf(constant, part.getExpression().getText()));
+}
+
 /** Whether the code's fallback is what the comment says. */
 export function agrees(stated, value) {
   if (typeof stated === "object") {
     return typeof value === "object" && "not" in value
       ? undefined
-      : typeof value === "object" && value.constant === stated.constant;
+      : typeof value === "object" && isOf(value.constant, stated.constant);
   }
   if (typeof value === "object" && "not" in value) return typeof stated === "string" ? stated !== value.not : undefined;
   const plain = typeof value === "object" ? value.value : value;

@@ -5,6 +5,27 @@ export function table(head, rows) {
   return [...head, ...rows.map((cells) => `| ${cells.join(" | ")} |`)].join("\n");
 }
 
+/** Words of a cell that is read at a glance, and of one that is left whole. */
+const GLANCE = 30;
+const WHOLE = 42;
+
+const wordsIn = (text) => text.split(/\s+/).length;
+
+/** A table whose last cells are comments. A long one begins in the table, with as many sentences as are read at a glance, and goes on in a list below it. */
+export function reference(head, rows) {
+  const notes = [];
+  const short = rows.map((cells) => {
+    const comment = cells.at(-1);
+    if (wordsIn(comment) <= WHOLE) return cells;
+    const [first, ...sentences] = comment.split(/(?<=[.!?]) (?=[A-Z`"])/);
+    let kept = first;
+    while (sentences.length > 0 && wordsIn(`${kept} ${sentences[0]}`) <= GLANCE) kept += ` ${sentences.shift()}`;
+    if (sentences.length > 0) notes.push(`- ${cells[0]}: ${sentences.join(" ").replaceAll("\\|", "|")}`);
+    return [...cells.slice(0, -1), kept];
+  });
+  return [table(head, short), ...(notes.length > 0 ? [notes.join("\n")] : [])].join("\n\n");
+}
+
 /** Writes text into a page, each between the comments that name it and the command that writes it. */
 export async function writePlaces(page, command, places) {
   let text = await readFile(page, "utf8");
@@ -24,6 +45,7 @@ export function shown(name, value) {
   if (typeof value === "boolean") return String(value);
   if (typeof value !== "number") return `"${value}"`;
   const bytes = /bytes|window|watermark|buffer/i.test(name);
+  if (bytes && value >= 2 ** 30 && value % 2 ** 30 === 0) return `${value / 2 ** 30} GiB`;
   if (bytes && value >= 1024 && value % 1024 === 0) {
     return value % 1_048_576 === 0 ? `${value / 1_048_576} MiB` : `${value / 1024} KiB`;
   }

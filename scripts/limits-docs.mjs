@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { DEFAULT_LIMITS } from "@quicrpc/core";
 import { DEFAULT_TRANSPORT } from "@quicrpc/quic";
 import { cell, propertiesOf } from "./docstrings.mjs";
-import { shown, table } from "./docs.mjs";
+import { reference, shown } from "./docs.mjs";
 
 const PAGE = "docs/limits.md";
 
@@ -13,7 +13,7 @@ function options(file, name) {
 }
 
 function rows(list, defaults) {
-  return table(
+  return reference(
     ["| | default | |", "|---|---:|---|"],
     list.map(({ name, text }) => [`\`${name}\``, shown(name, defaults[name]), text]),
   );

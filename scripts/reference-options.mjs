@@ -1,7 +1,7 @@
 // Writes the page of options from the interfaces that declare them.
 import { Node } from "ts-morph";
 import { cell, constantsOf, entries, propertiesOf, sourceOf } from "./docstrings.mjs";
-import { shown, table } from "./docs.mjs";
+import { reference, shown } from "./docs.mjs";
 import { wrongDefaults } from "./defaults.mjs";
 
 /** Interfaces whose options every session has: other sections list what they have beside these. */
@@ -475,7 +475,7 @@ function sectionText(section) {
   const lines = [`### ${section.title}`];
   if (section.text !== undefined) lines.push(section.text);
   const rows = rowsOf(section);
-  if (rows.length > 0) lines.push(table(HEAD, rows));
+  if (rows.length > 0) lines.push(reference(HEAD, rows));
   const also = (section.beside ?? []).map((of) => {
     const { title } = byKey.get(keyOf(of));
     return `[${title}](#${slug(title)})`;
@@ -543,7 +543,7 @@ const byTitle = new Map(sections.map((section) => [section.title, section]));
 export function optionsTable(title) {
   const section = byTitle.get(title);
   if (section === undefined) throw new Error(`the page of options has no section "${title}"`);
-  return table(
+  return reference(
     HEAD,
     rowsOf(section).map((row) =>
       row.map((text) => text.replace(/^(?:`[^`]*`|\[options\]\([^)]*\)|function|object) · /, "")),

@@ -91,6 +91,8 @@ describe.each(Object.entries(CALLERS))("an error of %s", (_name, make) => {
     });
     expect(error).toMatchObject({ code: "not_found", method: "test.v1.Failing/fail", peer: "memory://server" });
     expect(error.stack).toMatch(/^RpcError: there is none\n/);
+    // Node shows the source of the first frame where a program ends by the error.
+    expect(error.stack).not.toContain("rejectionAtCaller");
     expect(error.stack).toContain("makesTheCall");
   });
 

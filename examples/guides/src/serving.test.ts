@@ -11,6 +11,7 @@ import {
   serveAndConnect,
   serveAnyhow,
   serveBehindBalancer,
+  serveBehindPlatform,
   serveBySystemd,
   serveDeployed,
   serveHealth,
@@ -93,6 +94,7 @@ it("outside systemd there are no sockets to take", async () => {
 
 it("servers for balancers, for all transports, for pages and for HTTP take calls", async () => {
   expect(await pricesOver(await serveBehindBalancer(tls, [router]))).toHaveLength(1);
+  expect(await pricesOver(await serveBehindPlatform([router]))).toHaveLength(1);
   expect(await pricesOver(await serveAnyhow(tls, [router]))).toHaveLength(3);
   expect(await pricesOver(await servePages(tls, [router]))).not.toHaveLength(0);
   expect((await serveHttp(tls, [router])).urls).not.toHaveLength(0);

@@ -82,6 +82,20 @@ export async function serveBySystemd(tls: Tls, secret: Uint8Array, routers: read
   return server;
 }
 
+/** Serves where a platform ends TLS and passes one TCP port on. */
+export async function serveBehindPlatform(routers: readonly Router[]): Promise<Server> {
+  // #region platform
+  const server = await serve({
+    listen: `ws://0.0.0.0:${process.env["PORT"] ?? 8080}/rpc`,
+    http: true,
+    allowedHosts: ["orders.example"], // the name by which pages reach it
+    routers,
+  });
+  drainOnSignal(server);
+  // #endregion platform
+  return server;
+}
+
 export async function serveBehindBalancer(tls: Tls, routers: readonly Router[]): Promise<Server> {
   // #region quic-lb
   const server = await serve({

@@ -18,9 +18,9 @@ export interface WebTransportConnectOptions
   extends Omit<ClientSessionOptions, "credentials" | "renewCredentials">,
     Omit<HealingOptions, "limits"> {
   /**
-   * Credentials of this page over any transport: a token, or a function that returns one, for each session and before it expires. They go in the
-   * session's greeting, and `authenticate` of the server gets them as `Peer.credentials`. Sessions that `session` makes do not
-   * send them. Default: none.
+   * Credentials of this page over any transport: a token, or a function that returns one. The function is called for
+   * each session and before the token expires. They go in the session's greeting, and `authenticate` of the server gets
+   * them as `Peer.credentials`. Sessions that `session` makes do not send them. Default: none.
    */
   readonly credentials?: Credentials;
   /**

@@ -17,9 +17,15 @@ export interface ConnectOptions<Context = unknown>
 
 /**
  * Connects to `https://host:port/path`: over the browser's own WebTransport, or over a WebSocket on the same host and port
- * where that does not work. A URL that begins with `wss://`, or `ws://`, is of a WebSocket and nothing else. Resolves when the first session is ready, and makes another whenever one is lost, unless
- * `reconnect` is false. Rejects with a `TransportError` that says what became of each transport when `timeoutMs` is
- * over, and with `TypeError` for a URL of another scheme.
+ * where that does not work. A URL that begins with `wss://`, or `ws://`, is of a WebSocket and nothing else. Resolves when
+ * the first session is ready, and makes another whenever one is lost, unless `reconnect` is false.
+ *
+ * Rejects with a `TransportError` that says what became of each transport when `timeoutMs` is over, and with `TypeError`
+ * for a URL of another scheme.
+ *
+ * @example
+ * const connection = await connect("https://orders.example:4433/rpc");
+ * const orders = createOrdersClient(connection);
  */
 export async function connect<Context = unknown>(
   url: string | URL,

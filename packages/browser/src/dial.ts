@@ -34,9 +34,10 @@ export interface FallbackOptions {
   /** Where the fallback connects to. Default: `wss:` for a WebSocket, with the same host, port and path. */
   readonly url?: string | URL;
   /**
-   * Carries calls where neither the first nor the fallback works, as behind proxies that let pass nothing but requests: `httpTransport()` of
-   * `@quicrpc/http`, or a function that loads it then. The page is not called there, and has no datagrams; with the options `proof` and `metadata`,
-   * which only go with sessions, it is not tried. Default: none.
+   * Carries calls if neither the first transport nor the fallback works, as behind proxies that let pass nothing but
+   * requests. Either `httpTransport()` of `@quicrpc/http`, or a function that loads it then. The server cannot call the
+   * page there, and there are no datagrams. With the options `proof` and `metadata`, which need sessions, it is not
+   * tried. Default: none.
    */
   readonly http?: HttpProvider | (() => Promise<HttpProvider>);
   /** The URL that names of services follow there. Default: the connection's own. */
@@ -44,15 +45,16 @@ export interface FallbackOptions {
   /** Milliseconds without an answer by one transport after which the next is tried as well. Default 1500. */
   readonly afterMs?: number;
   /**
-   * When `connect` tries the first again while the fallback is in use: first after some 5 s, then after twice as long each
-   * time, up to 5 minutes, and when the network is back. New calls go to it once it has answered; those in progress finish
-   * on the fallback. `false`: not before the fallback is lost. Default: `{ initialMs: 5000, maxMs: 300_000, factor: 2 }`.
+   * When `connect` tries the first transport again while the fallback is in use: after some 5 s, then after twice as
+   * long each time, up to 5 minutes, and when the network is back. New calls go to it once it has answered; those in
+   * progress finish on the fallback. `false`: not before the fallback is lost. Default: `{ initialMs: 5000, maxMs:
+   * 300_000, factor: 2 }`.
    */
   readonly retry?: Partial<Backoff> | false;
   /**
-   * Milliseconds for which `connect` takes the fallback at once, in this page and others of its origin, after the first transport
-   * did not answer in time, or opened sessions that carried nothing or were soon lost. It is tried again beside it. Default
-   * 600,000; 0: nothing is remembered.
+   * Milliseconds for which `connect` uses the fallback at once, in this page and others of its origin. They begin when
+   * the first transport did not answer in time, or opened sessions that carried nothing or were soon lost. The first
+   * transport is tried again meanwhile. Default 600,000; 0: nothing is remembered.
    */
   readonly rememberMs?: number;
 }
@@ -76,8 +78,9 @@ export interface ReachOptions {
 /** Options of `dial`. */
 export interface DialOptions<Context = unknown> extends Omit<SessionOptions<Context>, "credentials">, ReachOptions {
   /**
-   * Credentials of this page over any transport: a token, or a function that returns one, for each session and before it expires. They go in the
-   * session's greeting, and `authenticate` of the server gets them as `Peer.credentials`. Default: none.
+   * Credentials of this page over any transport: a token, or a function that returns one. The function is called for
+   * each session and before the token expires. They go in the session's greeting, and `authenticate` of the server gets
+   * them as `Peer.credentials`. Default: none.
    */
   readonly credentials?: Credentials;
   /** Milliseconds for all that is tried. Default 10,000. */

@@ -25,12 +25,17 @@ export interface RpcErrorOptions {
 /**
  * The one error of calls. A handler throws it to choose the code, message and details that the caller sees; every
  * failure of a call, local or remote, is one.
+ *
+ * @example
+ * throw new RpcError("not_found", "there is no such note"); // in a handler
  */
 export class RpcError extends Error {
   override readonly name = "RpcError";
   /** The error that led to this one, on this side. Programs whose `lib` is older than ES2022 see it too. */
   declare cause?: unknown;
+  /** Why the call failed, as one of a closed set. */
   readonly code: Code;
+  /** What else the handler said of it: of a declared error by the method's schema, see `isRpcErrorOf`. Undefined where nothing was said. */
   readonly details: unknown;
   /** The error's name in the method's schema, where it has one and the details fit it; see `isRpcErrorOf`. */
   readonly reason: string | undefined;

@@ -7,9 +7,9 @@ export interface Limits {
   /** Size of a compressed message after decompression. */
   readonly maxDecompressedBytes: number;
   /**
-   * Bytes that the peer of a session makes this side hold: frames that are not complete, requests in progress and those that
-   * wait, items that nobody has read, what the peer does not read. What values take is estimated. More is refused with
-   * `resource_exhausted`. At least eight frames of `maxFrameBytes`.
+   * Bytes that the peer of a session makes this side hold. These count: frames that are not complete, requests in
+   * progress and those that wait, items that nobody has read, and what the peer does not read. What values take is
+   * estimated. More is refused with `resource_exhausted`. At least eight frames of `maxFrameBytes`.
    */
   readonly maxSessionBytes: number;
   /** The same for all sessions of a server together. When it is reached, the largest sessions are closed. The value must be at least three times `maxSessionBytes`. */
@@ -42,8 +42,8 @@ export interface Limits {
   /** Milliseconds that a call waits for a session, where its own timeout is not shorter. */
   readonly maxQueuedMs: number;
   /**
-   * Milliseconds that a stream whose items have cursors, and a resumable call, goes on trying after the loss of its session, unless its
-   * caller says so; and the longest time that a callee keeps a resumable call.
+   * Milliseconds that a stream whose items have cursors, and a resumable call, tries to go on after the loss of its
+   * session, unless its caller sets another time. Also the longest time that a callee keeps a resumable call.
    */
   readonly maxResumeMs: number;
   /** Most resumable calls of a router that may wait for a session. Beyond it, the oldest calls of the client with the most calls are ended. */

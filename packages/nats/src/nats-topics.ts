@@ -11,9 +11,10 @@ export interface NatsTopicsOptions extends Omit<TopicsOptions, "bus"> {
   /** Further options of the client of NATS: credentials, TLS, its name. Default: none. */
   readonly connection?: Omit<NodeConnectionOptions, "servers" | "noEcho"> | undefined;
   /**
-   * Keeps topics with history in a stream of JetStream: `true`, or `{ stream, maxMessages, maxAgeMs, maxBytes, replicas }`, by default `quicrpc-topics` with the
-   * last 1000 messages of each topic, a day and 1 GiB. The stream is made where there is none of that name, and left as it is otherwise. It takes the package
-   * `@nats-io/jetstream` and NATS servers of 2.10 or later with `jetstream` on. Default: such topics are refused.
+   * Keeps topics with history in a stream of JetStream: `true`, or `{ stream, maxMessages, maxAgeMs, maxBytes, replicas
+   * }`. By default the stream is `quicrpc-topics`, with the last 1000 messages of each topic, a day and 1 GiB. A stream
+   * that is missing is made; one that exists is left as it is. This needs the package `@nats-io/jetstream`, and NATS
+   * servers of 2.10 or later with `jetstream` on. Default: such topics are refused.
    */
   readonly history?: true | NatsHistory | undefined;
   /** The beginning of topics' names on the NATS server, as `"app.topics"`, for several applications at one. Default: nothing. */

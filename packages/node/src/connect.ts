@@ -47,11 +47,18 @@ const DEFAULT_TIMEOUT_MS = 10_000;
 
 /**
  * Connects to a URL as `dial` takes it: `quic://host[:port]`, `tls://host[:port]`, `wss://host/path`, `unix:/path` and so
- * on. Resolves when the first session is ready, and makes another whenever one is lost, unless `reconnect` is false; the
- * routers serve on each. Rejects at once with a `TransportError` where trying again is pointless (a certificate that is not
- * trusted, another protocol), with the server's `RpcError` where it refuses who this side is (`unauthenticated`, `permission_denied`), and with the last
- * attempt's error when `timeoutMs` is over. Rejects with `TypeError` for what cannot
- * be used as it was given, such as two routers that collide.
+ * on. Resolves when the first session is ready, and makes another whenever one is lost, unless `reconnect` is false. The
+ * routers serve on each session.
+ *
+ * Rejects
+ * - at once with a `TransportError` where trying again is pointless: a certificate that is not trusted, another protocol;
+ * - at once with the server's `RpcError` where it refuses who this side is: `unauthenticated`, `permission_denied`;
+ * - with the last attempt's error when `timeoutMs` is over;
+ * - with `TypeError` for what cannot be used as it was given, such as an unknown option, or two routers that collide.
+ *
+ * @example
+ * const connection = await connect("quic://orders.example:4433", { credentials: () => token() });
+ * const orders = createOrdersClient(connection);
  */
 export function connect<Context = unknown>(
   url: `quic://${string}`,

@@ -8,12 +8,13 @@ import type { Issuer } from "./make-certificate.js";
 
 /** A certificate that a client trusts by its hash (W3C WebTransport §9.4, `serverCertificateHashes`). */
 export interface DevCertificate {
-  /** PEM. */
+  /** The certificate, in PEM. */
   readonly cert: string;
-  /** PEM, PKCS #8. */
+  /** The private key, in PEM (PKCS #8). */
   readonly key: string;
   /** The certificate's hash, for a client's `serverCertificateHashes`. */
   readonly hash: { readonly algorithm: "sha-256"; readonly value: UnsharedBytes };
+  /** When it expires; it is made anew a day before. */
   readonly validTo: Date;
   /** The file that certificate and key are kept in. */
   readonly file: string;

@@ -7,10 +7,11 @@ export type TransportKind = "quic" | "webtransport" | "tcp" | "tls" | "unix" | "
 
 /** A client that has connected, and how: `authenticate` decides by it. */
 export interface Peer {
+  /** The transport that it came by. */
   readonly transport: TransportKind;
   /** The URL of the listener it came to. */
   readonly listener: string;
-  /** Undefined over a Unix socket. */
+  /** The client's address, by the PROXY protocol where a balancer is trusted. Undefined over a Unix socket. */
   readonly remoteAddress: { readonly host: string; readonly port: number } | undefined;
   /** Header fields of the HTTP request, over WebSocket and WebTransport; otherwise empty. */
   readonly headers: Headers;

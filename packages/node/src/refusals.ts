@@ -8,7 +8,9 @@ export interface Refusal {
   readonly stage: "connection" | "handshake" | "request" | "session";
   /** The URL of the listener, where that is known. */
   readonly listener: string | undefined;
+  /** The client's address, where that is known. */
   readonly remoteAddress: { readonly host: string; readonly port: number } | undefined;
+  /** Why, as a sentence for a log. */
   readonly reason: string;
   /** The exception, where there was one. */
   readonly error?: unknown;

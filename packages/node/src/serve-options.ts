@@ -30,20 +30,23 @@ export interface ServeOptions<Context = unknown>
   readonly host?: string;
   /**
    * URLs to listen on: `quic://0.0.0.0:4433`, `tls://[::]:4434`, `wss://0.0.0.0:443/rpc`, or without encryption
-   * `tcp://`, `ws://`, `http://` and `unix:/path`. The port 0 takes a free one. `systemd:` takes the sockets that systemd has passed, each of which is called by
-   * its scheme (`FileDescriptorName=quic`); `systemd:wss/rpc` those of that name, with a path. Default: `quic://` at `host` and `port`.
+   * `tcp://`, `ws://`, `http://` and `unix:/path`. Port 0 takes a free one. `systemd:` takes the sockets that systemd
+   * has passed, each named by its scheme (`FileDescriptorName=quic`). `systemd:wss/rpc` takes those of one name, with a
+   * path. Default: `quic://` at `host` and `port`.
    */
   readonly listen?: string | URL | readonly (string | URL)[];
   /**
-   * Whether a WebSocket (`wss:`) is offered beside each `quic://` and `https://`, on the TCP port of the same number and
-   * the same path: for clients that UDP does not reach. Default false.
+   * Whether a WebSocket (`wss:`) is offered beside each `quic://` and `https://`, for clients that UDP does not reach.
+   * It has the TCP port of the same number and the same path. Default false.
    */
   readonly webSocket?: boolean;
   /**
-   * Whether the services are served over plain HTTP too: at `wss://`, `ws://` and `http://`, and on the TCP port beside each `quic://` and
-   * `https://`, HTTP/2 where there is TLS, HTTP/3 on the UDP port. It needs `@quicrpc/http`. `authenticate`, limits and the other options here hold for each request as for a
-   * session; further ones are given instead of true. A handler, such as `toNodeHandler(createFetchHandler({ routers }))`, has options of its own.
-   * The server itself answers `/healthz` and `/readyz` there, and drains it with itself. Default false.
+   * Whether the services are served over plain HTTP too: at `wss://`, `ws://` and `http://`, and beside each `quic://`
+   * and `https://` by HTTP/3 on its UDP port, and on the TCP port of the same number. There is HTTP/2 wherever there is
+   * TLS. It needs `@quicrpc/http`. `authenticate`, limits and the other options here hold for each request as for a
+   * session. Options of HTTP alone are given instead of true. A handler, such as `toNodeHandler(createFetchHandler({
+   * routers }))`, has options of its own. The server itself answers `/healthz` and `/readyz`, and drains HTTP with
+   * itself. Default false.
    */
   readonly http?: boolean | HttpOptions | HttpListener;
   /**
@@ -59,9 +62,9 @@ export interface ServeOptions<Context = unknown>
    */
   readonly tls?: ServerCertificateOptions | readonly ServerCertificateOptions[];
   /**
-   * At least 32 secret bytes, the same after a restart: by them a server that was killed and started again, on the same
-   * address and host, ends its clients' sessions over QUIC at once instead of leaving them to their idle timeouts. Default:
-   * derived from the first certificate's private key, so give it where the key is new after a restart.
+   * At least 32 secret bytes, the same after a restart. By them a server that was killed and started again, on the same
+   * address and host, ends its clients' sessions over QUIC at once. Without, these sessions last until their idle
+   * timeouts. Default: derived from the first certificate's private key, so give it if that key is new after a restart.
    */
   readonly secret?: Uint8Array;
   /**
@@ -74,10 +77,11 @@ export interface ServeOptions<Context = unknown>
   /** The routers that generated code makes of handlers. Two with the same service or method collide, which is a `TypeError`. */
   readonly routers: readonly Router<Context>[];
   /**
-   * Serves by so many processes, "auto" by one for each core: each runs this same program, and in it this call serves. The process
-   * that was started serves nothing itself: it keeps the others, and its `Server` is for all of them. Limits are each process's
-   * own. On Linux the kernel hands packets to the workers, elsewhere the process that keeps them does. A program that forks workers itself, by node:cluster, has
-   * `shareUdpPorts` instead. Default: this process alone.
+   * The number of processes that serve, or "auto" for one on each core. Each runs this same program, and in it this
+   * call serves. The process that was started serves nothing itself: it keeps the others running, and its `Server` is
+   * for all of them. Limits are each process's own. On Linux the kernel hands packets to the workers, elsewhere the
+   * process that keeps them does. A program that forks workers itself, by node:cluster, calls `shareUdpPorts` instead.
+   * Default: this process alone.
    */
   readonly workers?: number | "auto";
   /**
@@ -107,15 +111,15 @@ export interface ServeOptions<Context = unknown>
    */
   readonly allowedOrigins?: AllowedOrigins;
   /**
-   * Names of this server by which pages may connect without TLS (`ws://`), beside IP addresses, `localhost`, the host in
-   * the listener's URL and those in `allowedOrigins`: any page can have a name of its own resolve to this machine. A server behind a proxy
-   * that ends TLS has the proxy's name here. Default: none.
+   * Names of this server by which pages may connect without TLS (`ws://`), such as that of a proxy in front which ends
+   * TLS. IP addresses, `localhost`, the host in the listener's URL and those in `allowedOrigins` need not be listed.
+   * The reason: any page can have a name of its own resolve to this machine. Default: none.
    */
   readonly allowedHosts?: readonly string[];
   /**
-   * Balancers before this server: addresses and networks (`["10.0.0.0/8"]`) whose TCP connections begin with a header of the
-   * PROXY protocol, version 1 or 2, which says whose connection it is: `Peer.remoteAddress`. A connection of theirs without
-   * one is closed; nobody else is believed. Default: none.
+   * Addresses and networks (`["10.0.0.0/8"]`) of balancers before this server. Their TCP connections begin with a
+   * header of the PROXY protocol, version 1 or 2, which has the client's address: `Peer.remoteAddress`. A connection of
+   * theirs without a header is closed. Headers from anywhere else are not believed. Default: none.
    */
   readonly trustedProxies?: readonly string[];
   /**
@@ -124,14 +128,15 @@ export interface ServeOptions<Context = unknown>
    */
   readonly maxSessionAgeMs?: number;
   /**
-   * When what a client proved itself with expires: a date, or milliseconds since the epoch; undefined: never. Shortly before, a client whose
-   * `credentials` are a function gives new ones, which `authenticate` decides about; the session goes on, where `subjectOf` says that they are the same
-   * client's. Else it is drained shortly before, and a client that heals comes back with new `credentials`. Default: never.
+   * When a client's credentials expire: a date, or milliseconds since the epoch; undefined: never. Shortly before, a
+   * client whose `credentials` are a function sends new ones, and `authenticate` decides about them. The session goes
+   * on if `subjectOf` names the same client. Otherwise it is drained, and a client that heals comes back with new
+   * `credentials`. Default: never.
    */
   readonly expiresAt?: (connection: Context) => Date | number | undefined;
   /**
-   * Names who a client is, whatever it proved that with: a session has one subject, and new credentials of another are those of another session. Default:
-   * `connection` where it is text; where it is anything else, credentials are not renewed in a session.
+   * Names who a client is, by what `authenticate` returned. A session has one subject: new credentials of another
+   * subject need another session. Where it gives undefined, credentials are not renewed in a session. Default: `connection` where it is text.
    */
   readonly subjectOf?: (connection: Context) => string | undefined;
   /** Milliseconds after the expiry that calls in progress still have, streams among them. Default: 10,000. */

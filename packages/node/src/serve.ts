@@ -48,9 +48,16 @@ import { SHARED_VARIABLE } from "./workers/messages.js";
 import type { GroupShare } from "./workers/worker.js";
 
 /**
- * Serves `routers`, by default on a UDP port. Rejects with a `TransportError` when it cannot listen (its `code` is
- * `EADDRINUSE` when the port is taken, `ERR_QUIC_INVALID_OPTION` when the certificate or key cannot be read), with
- * `TypeError` for a URL that is none of the above, or when two routers collide.
+ * Serves `routers` at the URLs of `listen`, by default over QUIC on UDP port 4433. Resolves when it listens.
+ *
+ * Rejects with a `TransportError` when it cannot listen: its `code` is `EADDRINUSE` when the port is taken, and
+ * `ERR_QUIC_INVALID_OPTION` when the certificate or key cannot be read. Rejects with `TypeError` for an unknown option, a
+ * URL of another scheme, or two routers that collide.
+ *
+ * @example
+ * const greeter = createGreeterRouter({ greet: ({ name }) => ({ text: `Hello, ${name}!` }) });
+ * const server = await serve({ port: 4433, tls: await devCertificate(), routers: [greeter] });
+ * drainOnSignal(server);
  */
 export async function serve<Context = unknown>(options: ServeOptions<Context>): Promise<Server> {
   const note = noteOpen("server");

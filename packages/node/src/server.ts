@@ -4,6 +4,7 @@ import type { TlsUpdate } from "./listen/listener.js";
 
 /** Counters of a server's present load. */
 export interface ServerStats {
+  /** Sessions at present. */
   readonly sessions: number;
   /** Calls of `authenticate` that have not settled. */
   readonly authentications: number;
@@ -18,8 +19,9 @@ export interface ServerStats {
 /** Options of a server's drain. */
 export interface ServerDrainOptions extends DrainOptions, Pick<SessionDrainOptions, "to"> {
   /**
-   * Milliseconds over which the sessions are notified, one after the other, so that not all clients go elsewhere at once. Calls are taken on those that
-   * have not been told. At most `timeoutMs`. Default: as many as there are sessions, and at most a quarter of `timeoutMs`.
+   * Milliseconds over which the sessions are notified, one after the other, so that not all clients go elsewhere at
+   * once. Until a session is notified, calls are taken on it. At most `timeoutMs`. Default: as many as there are
+   * sessions, and at most a quarter of `timeoutMs`.
    */
   readonly spreadMs?: number;
 }
@@ -30,7 +32,9 @@ export interface Server {
   readonly address: { readonly host: string; readonly port: number };
   /** URLs that it listens on, in the order given, with the ports that were taken. */
   readonly urls: readonly string[];
+  /** The sessions there are; in a process that keeps workers, none. */
   readonly sessions: ReadonlySet<Session>;
+  /** Counters of the present load; in a process that keeps workers, their sum. */
   stats(): ServerStats;
   /**
    * Takes no more sessions and calls, lets those in progress and all handlers finish, and closes. Calls that are not over
@@ -48,8 +52,9 @@ export interface Server {
    * `Session.close` does; it tells how many were not acknowledged by those that were connected. Never rejects.
    */
   close(options?: CloseOptions): Promise<Unacknowledged>;
-  /** Lets the process end, or not, while the server runs. */
+  /** Keeps the process alive while the server runs, which is the default. */
   ref(): void;
+  /** Lets the process end although the server runs. */
   unref(): void;
   /** The workers, where this is the process that keeps them (`workers`). */
   readonly group?: WorkerGroup;

@@ -2,10 +2,11 @@ import { isDebugged } from "./debug.js";
 
 /** Something that was opened in this process and has not been closed. It keeps the process alive. */
 export interface StillOpen {
+  /** What was opened. */
   readonly what: "server" | "connection" | "pool" | "session";
   /** URLs that it listens on, or is connected to. */
   readonly target: string;
-  /** Milliseconds since the epoch. */
+  /** When it was opened, in milliseconds since the epoch. */
   readonly since: number;
   /** The line that opened it, where `QUICRPC_DEBUG` has "open". */
   readonly openedAt: string | undefined;

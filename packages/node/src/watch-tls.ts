@@ -6,7 +6,9 @@ import type { Server } from "./server.js";
 
 /** Where a certificate chain and its private key are kept, PEM. */
 export interface CertificateFiles {
+  /** Path of the certificate chain: the leaf first, then intermediates. */
   readonly cert: string;
+  /** Path of the private key. */
   readonly key: string;
   /** Names that the certificate is for, as `ServerCertificateOptions.names`. */
   readonly names?: string[];
@@ -19,8 +21,9 @@ export interface WatchTlsOptions {
   /** Called when the server has taken new certificates. Default: none. */
   readonly onUpdate?: () => void;
   /**
-   * Called once for each state of the files that cannot be used, when two looks in a row have found it: certificate and key may
-   * be written one after the other. The server keeps the certificates that it has. Default: a warning of the process.
+   * Called once for each state of the files that cannot be used. The server keeps the certificates that it has.
+   * Certificate and key may be written one after the other, so two checks in a row have to find the same. Default: a
+   * warning of the process.
    */
   readonly onError?: (error: Error) => void;
 }

@@ -11,9 +11,9 @@ export interface BindOptions {
   /** How the engine is woken; see docs/engine.md. Default "auto", or what QUICRPC_DRIVER says. */
   driver?: "auto" | "loop" | "thread";
   /**
-   * Whether the event loop stays awake for up to 50 µs after it has sent, where answers have been coming sooner than that: to
-   * sleep and be woken takes longer, and costs more: without, sequential calls lose a fifth of their rate. Meanwhile it handles timers and other sockets as ever. Default true, or
-   * what QUICRPC_BUSY_POLL says (1 or 0).
+   * Whether the event loop stays awake for up to 50 µs after it has sent, if answers have been coming sooner than that.
+   * To sleep and be woken takes longer and costs more: without, sequential calls lose a fifth of their rate. Timers and
+   * other sockets are handled meanwhile. Default true, or what QUICRPC_BUSY_POLL says (1 or 0).
    */
   busyPoll?: boolean;
   /**
@@ -29,17 +29,17 @@ export interface BindOptions {
    */
   offload?: boolean;
   /**
-   * At least 32 secret bytes, the same after a restart: the endpoint then ends sessions of the one before it, which was
-   * bound to the same address on a host of the same name (stateless reset, RFC 9000 §10.3). With `reusePort` so does each
-   * that shares the port, for processes that are gone, and leaves the sessions of those that live alone. All that are given
-   * the same take each other's address tokens (§8.1). Default: random.
+   * At least 32 secret bytes, the same after a restart. By them the endpoint ends the sessions of its predecessor,
+   * which was bound to the same address on a host of the same name (stateless reset, RFC 9000 §10.3). With `reusePort`
+   * each endpoint that shares the port does so for processes that are gone; sessions of those that live go on.
+   * Endpoints with the same secret accept each other's address tokens (§8.1). Default: random.
    */
   secret?: Uint8Array;
   /** How connection ids are made where a balancer routes by them. Not with `reusePort`. Default: as the engine likes. */
   connectionIds?: ConnectionIdOptions;
   /**
-   * Receives exceptions of `onSession`, `onRequest` and `onHandshakeError`, which cost the peer its session, and of the handlers of sessions and
-   * streams. Default: `console.error` for the former; for handlers `uncaughtException`, as of any event listener.
+   * Receives exceptions of `onSession`, `onRequest` and `onHandshakeError`, which cost the peer its session, and of the
+   * handlers of sessions and streams. Without it the latter are an `uncaughtException`, as of any event listener. Default: `console.error` for the former.
    */
   onError?: (error: unknown) => void;
 }

@@ -29,8 +29,8 @@ export interface ConnectOptions {
   /** Timeouts, windows and limits (docs/limits.md). Default: `DEFAULT_TRANSPORT`. */
   transport?: TransportOptions;
   /**
-   * Keeps the server's session tickets in this endpoint and resumes with them. Where the server takes early data, the
-   * session is then given out at once, and what is written before its handshake is complete travels in the first flight
+   * Keeps the server's session tickets in this endpoint and resumes with them. If the server takes early data, the
+   * session is then given out at once. What is written before its handshake is complete travels in the first flight
    * (0-RTT). Whoever records that flight can send it again: write only what may happen twice. Default false.
    */
   earlyData?: boolean;

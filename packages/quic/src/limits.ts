@@ -17,13 +17,14 @@ export interface TransportOptions {
   /** Streams at which the growth of `maxStreams` and `maxUniStreams` ends. Default: 4096, or `maxStreams` where that is given: it is fixed then. */
   maxStreamsCeiling?: number;
   /**
-   * Bytes a peer may send on one stream ahead of what is read (RFC 9000 §4.1). 0: 4 MiB, and from this machine itself 1 MiB, so that calls do not wait
-   * behind what a stream has filled the socket with; that grows to 4 MiB while it is used up within two round trips. Any other value stays as it is.
+   * Bytes a peer may send on one stream ahead of what is read (RFC 9000 §4.1). 0 means 4 MiB, and for a peer on this
+   * machine 1 MiB, so that calls do not wait behind a stream that fills the socket. That grows to 4 MiB while it is
+   * used up within two round trips. Any other value stays as it is.
    */
   streamReceiveWindow?: number;
   /**
-   * Bytes a peer may send on the whole session ahead of what is read, at first. It doubles while it is used up within two
-   * round trips, so that a fast reader on a long path is not held up and a slow one holds little.
+   * Bytes a peer may send on the whole session ahead of what is read, at first. The window doubles while it is used up
+   * within two round trips. So it holds up no fast reader on a long path, and is small for a slow one.
    */
   receiveWindow?: number;
   /** Bytes at which the growth of `receiveWindow` ends. Default: 24 MiB, or `receiveWindow` where that is given: it is fixed then. */
@@ -35,8 +36,8 @@ export interface TransportOptions {
   /** Milliseconds of the round-trip time that is assumed before the first measurement. 0: 333 (RFC 9002 §6.2.2), and 50 to this machine itself. Lower it only where the path is known. */
   initialRttMs?: number;
   /**
-   * Milliseconds within which the peer is asked to acknowledge, where it supports the ACK frequency extension: a last packet that is lost is repaired that
-   * much sooner. 0: its own choice, usually 25 ms.
+   * Milliseconds within which the peer is asked to acknowledge, if it supports the ACK frequency extension. A last
+   * packet that is lost is repaired that much sooner. 0: the peer's own choice, usually 25 ms.
    */
   maxAckDelayMs?: number;
   /**
@@ -46,9 +47,9 @@ export interface TransportOptions {
   congestionControl?: "steady" | "cubic" | "newreno" | "bbr";
   /**
    * Whether small flights (a few packets in a round trip) are sent a second time, 2 ms later, so that a lost packet
-   * costs no repair: "afterLoss" while packets were lost in the last 30 s. Where 0.5% of packets are lost, flights of up to
-   * 256 packets that leave half of the congestion window free are, too. Large transfers and steady streams are never sent
-   * twice, and nothing is on paths with a round trip below 4 ms. "off" saves those bytes.
+   * costs no repair. "afterLoss" does so while packets were lost in the last 30 s. Where 0.5% of packets are lost, it
+   * also repeats flights of up to 256 packets that leave half of the congestion window free. Large transfers and steady
+   * streams are never sent twice, and nothing is on paths with a round trip below 4 ms. "off" saves those bytes.
    */
   redundancy?: "off" | "afterLoss" | "always";
   /** Bytes of datagrams that wait on either side: received and not yet delivered, or not yet sent. 0: no datagrams. */
@@ -75,8 +76,9 @@ export interface ListenTransportOptions extends TransportOptions {
    */
   maxHandshakes?: number;
   /**
-   * Most unfinished handshakes of one source, an IPv4 address or an IPv6 /64. Further ones are refused; from half of the limit
-   * on, its peers must prove their address (Retry). The more handshakes other addresses have in progress, the fewer this address may have. Sessions do not count. Default: a quarter of `maxHandshakes`.
+   * Most unfinished handshakes of one source, an IPv4 address or an IPv6 /64. Further ones are refused. From half of
+   * the limit on, its peers must prove their address (Retry). The more handshakes other addresses have in progress, the
+   * fewer this address may have. Sessions do not count. Default: a quarter of `maxHandshakes`.
    */
   maxHandshakesPerAddress?: number;
   /** Milliseconds after which a connection that carries no session yet is closed. */

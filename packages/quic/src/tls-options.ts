@@ -30,7 +30,7 @@ export interface ServerCertificateOptions extends CertificateOptions {
 export interface ClientCertificateOptions {
   /** The authorities that may have issued it: PEM, one or more certificates. */
   ca: string | Uint8Array;
-  /** Whether a client without one is refused. Default true; otherwise its session has no `peerCertificate`. */
+  /** Whether a client without one is refused. If not, its session has no `peerCertificate`. Default true. */
   required?: boolean;
 }
 
@@ -42,8 +42,8 @@ export interface ServerTlsOptions {
   clientCertificates?: ClientCertificateOptions;
   /**
    * Lets clients resume sessions, and send data before the handshake is complete (0-RTT). `onSession` then comes before
-   * the end of the handshake, and streams opened until there have `early` set: whoever recorded them can send them again.
-   * This process takes a ticket once; it keeps 4,096 of them. Default false.
+   * the end of the handshake. Streams that are opened until that end have `early` set: whoever recorded them can send
+   * them again. This process accepts a ticket once, and keeps 4,096 of them. Default false.
    */
   earlyData?: boolean;
   /**

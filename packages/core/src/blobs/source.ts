@@ -18,8 +18,8 @@ export interface DescribedBlob {
   /** The name of the file. Default: that of a `File`. */
   readonly name?: string;
   /**
-   * Names the upload of a `resumable` blob, by `createBlobId()`: keep it where another program, such as the page when it is loaded again, is to go on with
-   * this one. Default: a new one for each call.
+   * Names the upload of a `resumable` blob, by `createBlobId()`. Keep it if another program is to go on with this
+   * upload, such as the page when it is loaded again. Default: a new one for each call.
    */
   readonly id?: string;
   /** Called with the bytes that have been handed to the session's flow control, and all of them where that is known. Default: none. */

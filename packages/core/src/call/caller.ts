@@ -5,7 +5,9 @@ import type { CallOptions } from "./options.js";
 
 /** The two directions of a duplex call. */
 export interface DuplexStream<Sent, Result> {
+  /** The messages of the peer. Cancelling it cancels the call. */
   readonly readable: ItemStream<Result>;
+  /** Takes messages for the peer: a write waits while the peer is behind. Closing it ends this direction alone. */
   readonly writable: WritableStream<Sent>;
 }
 

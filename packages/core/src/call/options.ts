@@ -75,9 +75,9 @@ export interface CallOptions {
    */
   readonly from?: string | undefined;
   /**
-   * Milliseconds in which a stream whose items have cursors, or a resumable call, goes on by itself after the loss of its session; at least one
-   * attempt is made. Infinity is
-   * possible. Default: `limits.maxResumeMs`; of a session alone, which has no other to go on with, 0.
+   * Milliseconds for which a stream whose items have cursors, or a resumable call, tries to go on after the loss of its
+   * session. At least one attempt is made. Infinity is possible. A session alone has no other to go on with: there it is 0.
+   * Default: `limits.maxResumeMs`.
    */
   readonly resumeForMs?: number | undefined;
   /** @internal The call is an attempt of a resumable one, by this field of its request. */

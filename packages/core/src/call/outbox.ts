@@ -5,8 +5,8 @@ import { createOnceKey } from "./once-key.js";
 /** Options of `createOutbox`. */
 export interface OutboxOptions<Item> {
   /**
-   * Sends items by one call, named by a key of its own: the `onceKey` of a method that is `once`, or a part of the input of one that is
-   * `idempotent`. Let `retry()` repeat the call until it is answered.
+   * Sends items by one call, named by a key of its own. Pass the key as `onceKey` of a method that is `once`, or as a
+   * part of the input of an `idempotent` one. Let `retry()` repeat the call until it is answered.
    */
   readonly send: (items: readonly Item[], key: string) => PromiseLike<unknown>;
   /** Items of one call, at most. Default 64. */

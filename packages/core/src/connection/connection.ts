@@ -19,8 +19,8 @@ export interface ConnectionOptions {
   /** Limits. The connection itself uses those of calls that wait: `maxQueuedCalls`, `maxQueuedBytes`, `maxQueuedMs`. Default: `DEFAULT_LIMITS`. */
   readonly limits?: Partial<Limits>;
   /**
-   * Whether a failure to connect is one that trying again will hardly mend, such as a certificate that is not trusted:
-   * calls do not wait then but fail with it. Attempts go on. Default: never.
+   * Whether a failure to connect will hardly go away by itself, such as a certificate that is not trusted. Calls then
+   * fail with it instead of waiting. Attempts go on. Default: never.
    */
   readonly isPermanent?: (error: Error) => boolean;
   /** The server's name in the errors of calls that wait for a session, such as its URL. Default: none. */
@@ -39,6 +39,7 @@ export interface ImprovingOptions<S extends Session> {
 
 /** A caller whose sessions come and go. */
 export interface Connection<S extends Session = Session> extends TypedCaller {
+  /** What the connection does now: whether it is ready, and why not. */
   readonly state: ConnectionState;
   /** The present state, then each change, until `closed`; a slow reader skips to the latest. */
   states(): ItemIterator<ConnectionState>;

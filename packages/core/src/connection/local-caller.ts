@@ -19,9 +19,12 @@ const { routers: _, peer: _peer, credentials: _credentials, metadata: _metadata,
 const OPTIONS: OptionNames<LocalCallerOptions> = { ...ofSession, interceptors: true };
 
 /**
- * Calls one's own routers in the same process, such as to render pages on the server, or in tests. Calls go the way of all
- * others, but for the network: they are encoded, validated and intercepted, and fail by the same rules. `connection` is what
- * handlers find in their context, which `authenticate` makes for others. It holds no timer, and need not be closed.
+ * Calls routers in the same process, such as to render pages on the server, or in tests. Everything but the network is as for
+ * other calls: messages are encoded and validated, interceptors run, and errors follow the same rules. The option `connection`
+ * is what handlers find in their context, in place of what `authenticate` returns. The caller need not be closed.
+ *
+ * @example
+ * const notes = createNotesClient(createLocalCaller([createNotesRouter(handlers)], { connection: user }));
  */
 export function createLocalCaller<Context = unknown>(
   routers: readonly Router<Context>[],

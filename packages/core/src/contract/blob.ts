@@ -9,8 +9,8 @@ export interface BlobOptions {
   /** The receiver checks the SHA-256 of the whole blob before its last read ends. Costs hashing at both ends. Default: no digest. */
   readonly digest?: "sha-256";
   /**
-   * A call that loses its session is made anew on the next one, and the blob goes on where it was: the method's handler may be entered more than once for
-   * one call. Default false.
+   * Whether a call that loses its session is made anew on the next one, and the blob goes on where it was. The method's
+   * handler may then be entered more than once for one call. Default false.
    */
   readonly resumable?: boolean;
 }

@@ -36,14 +36,15 @@ export interface RpcOptions<
    */
   readonly errors?: Errors;
   /**
-   * The field of each item of a server's stream that has its cursor, the position in the stream: a caller whose session is lost goes on
-   * after the last item by itself, on any server (docs/durable.md). Also `{ field, predecessor }`: where a gap is to be an error.
-   * Default: items have none.
+   * The field of each item of a server's stream that has its cursor, the position in the stream. A caller whose session
+   * is lost then goes on after its last item by itself, on any server (docs/durable.md). `{ field, predecessor }` also
+   * makes a gap an error. Default: items have none.
    */
   readonly cursor?: CursorOption;
   /**
-   * Calls that stream outlive the session that carries them: they wait, both sides, until the client is back at the same server process, and go
-   * on where they were, without anything that handlers or callers would have to do (docs/durable.md). Default false.
+   * Whether calls that stream outlive the session that carries them. Both sides wait until the client is back at the
+   * same server process, and the call goes on where it was. Handlers and callers need no code for it (docs/durable.md).
+   * Default false.
    */
   readonly resumable?: boolean;
   /** Metadata for interceptors on both sides, reflection and documents: plain JSON. Default: none. */
@@ -174,6 +175,12 @@ export function notify<const Input extends Schema | undefined = undefined>(
  * Declares a service.
  *
  * @param name dotted and versioned by convention: `"shop.v1.Orders"`. It names the service to the peer.
+ *
+ * @example
+ * export const Greeter = service("hello.v1.Greeter", {
+ *   greet: rpc({ input: z.object({ name: z.string() }), output: z.object({ text: z.string() }) }),
+ *   countdown: rpc({ input: z.object({ from: z.int() }), output: stream(z.object({ left: z.int() })) }),
+ * });
  */
 export function service<const Name extends string, const Declared extends Members>(
   name: Name,

@@ -21,8 +21,8 @@ export interface TopicSchemaOptions {
   /** Subscriptions have streams of their own that leave before those with a lower number. Default: none. */
   readonly priority?: number;
   /**
-   * Messages have positions and are kept for a while: a subscriber whose session is lost goes on after the last that it had, by itself, on any
-   * server. Where they are kept, and for how long, the server says. Default false.
+   * Whether messages have positions and are kept for a while. A subscriber whose session is lost then goes on after its
+   * last message by itself, on any server. The server says where messages are kept, and for how long. Default false.
    */
   readonly history?: boolean;
   /** Metadata of both methods, as of `rpc`. Default: none. */

@@ -23,8 +23,11 @@ const CALLS = [
 ] as const satisfies readonly (keyof TypedCaller)[];
 
 /**
- * `caller` with `interceptors` around each call made through what is returned; the first is the outermost. A session or
- * connection keeps everything else that it has.
+ * Returns `caller` with `interceptors` around each call made through what is returned; the first is the outermost. A session
+ * or connection keeps everything else that it has.
+ *
+ * @example
+ * const orders = createOrdersClient(interceptCaller(connection, [retry(), defaultTimeout(1000)]));
  */
 export function interceptCaller<C extends Caller>(caller: C, interceptors: readonly Interceptor[]): C {
   if (interceptors.length === 0) return caller;

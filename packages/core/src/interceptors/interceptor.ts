@@ -8,11 +8,13 @@ import type { CallContext } from "../server/context.js";
 export interface InterceptedCall {
   /** Whether this side made the call, or serves it. */
   readonly side: "caller" | "callee";
+  /** The descriptor of the method, with its service, name, kind and `meta`. */
   readonly method: AnyMethod;
   /** Metadata that goes with the request. On the caller's side it may be added to. */
   readonly metadata: Metadata;
-  /** Milliseconds since the epoch. On the caller's side another may be passed on. */
+  /** When the caller stops waiting, in milliseconds since the epoch; undefined: never. On the caller's side another may be passed on. */
   readonly deadline: number | undefined;
+  /** The signal of the call: on the callee's side its handler's, on the caller's side that of its options, undefined where there is none. */
   readonly signal: AbortSignal | undefined;
   /** The caller's message; undefined where it streams. */
   readonly input: unknown;

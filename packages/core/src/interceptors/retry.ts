@@ -32,10 +32,13 @@ interface RetryOptions {
 const PUSH_BACK = "retry-after-ms";
 
 /**
- * Makes calls again that may be: those of methods that are idempotent or `once` and failed with one of `codes`, the latter by their own key,
- * and any that no handler was entered for. Delays grow exponentially with full jitter, unless the error's trailer `retry-after-ms` says
- * when; they end with the deadline. A stream is retried until its first item; a call whose caller streams never is. For
- * callers. `onResponseMetadata` and `onTrailers` are called for each attempt.
+ * An interceptor for callers that makes calls again where that is safe:
+ * - any call that no handler was entered for (`error.refused`);
+ * - calls of methods that are `idempotent` or `once` and failed with one of `codes`. A call that is `once` keeps its key.
+ *
+ * A stream is retried until its first item; a call whose caller streams never is. Delays grow exponentially with full jitter,
+ * unless the error's trailer `retry-after-ms` says when, and end with the deadline. `onResponseMetadata` and `onTrailers` are
+ * called for each attempt.
  */
 export function retry(options: RetryOptions = {}): Interceptor {
   const { maxAttempts = 4, codes = ["unavailable"] } = options;

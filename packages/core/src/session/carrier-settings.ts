@@ -33,8 +33,9 @@ export interface CarrierOptions {
    */
   readonly credentials?: string;
   /**
-   * Returns credentials for the session as it goes on: asked shortly before those that it began with expire, where the server demands it, and
-   * after a call failed with `unauthenticated`; never twice at once. Undefined: there are none, and the session ends. Default: none are renewed.
+   * Returns new credentials for a session in progress. It is called shortly before the last ones expire, when the
+   * server demands it, and after a call failed with `unauthenticated`; never twice at once. Undefined: there are none,
+   * and the session ends. Default: none are renewed.
    */
   readonly renewCredentials?: (() => Awaitable<string | undefined>) | undefined;
   /**

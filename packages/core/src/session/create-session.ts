@@ -18,7 +18,15 @@ import { takePeerStreams } from "./peer-streams.js";
 import type { Session } from "./session.js";
 import { SoleSession } from "./sole-session.js";
 
-/** Runs the protocol over a transport session. */
+/**
+ * Runs the protocol over a transport session, which both sides may call and serve on. For transports that `serve` and
+ * `connect` do not make: ports of workers, pipes, sockets of your own. Throws `TypeError` for an unknown option, and when two
+ * routers collide.
+ *
+ * @example
+ * const session = createSession(messagePortTransport(port, "client"), { routers: [screen] });
+ * const orders = createOrdersClient(session);
+ */
 export function createSession<Context = unknown, Transport extends TransportSession = TransportSession>(
   transport: Transport,
   options: SessionOptions<Context> = {},

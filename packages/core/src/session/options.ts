@@ -26,9 +26,9 @@ export interface SessionOptions<Context = unknown> extends CarrierOptions {
   /** How calls of methods that are `once` are remembered. Default: in memory, by each router. Sessions may share one object. */
   readonly once?: OnceOptions<Context>;
   /**
-   * Whose a call is: a resumable call is resumed by its own principal alone, and blobs are counted for each. Default: that of `once`, or `context.connection` where it is
-   * text, and one principal for all where there is no connection value; resumable calls with another value fail until this says whose
-   * they are.
+   * Names whose a call is. Only its own principal can resume a resumable call, and blobs are counted for each
+   * principal. Default: that of `once`, or `context.connection` where it is text, and one principal for all where there
+   * is no connection value. Resumable calls with another connection value fail until this option names whose they are.
    */
   readonly principal?: PrincipalOf<Context>;
   /** Counts what the sessions that share it do. Default: one of its own. */

@@ -25,8 +25,9 @@ export interface TopicOptions<Parameters, Context = unknown> {
     | "everybody"
     | ((access: TopicAccess, parameters: Parameters, context: CallContext<Context>) => Awaitable<boolean>);
   /**
-   * How a subscriber ends that takes messages more slowly than they come: "drop" drops the oldest that wait for it, and the next one
-   * says in `lost` how many; "end" ends its subscription with `resource_exhausted`. Default "drop".
+   * What happens to a subscriber that takes messages more slowly than they come. "drop" drops the oldest messages that
+   * wait for it, and the next message says in `lost` how many. "end" ends its subscription with `resource_exhausted`.
+   * Default "drop".
    */
   readonly slow?: "drop" | "end" | undefined;
 }
@@ -34,9 +35,9 @@ export interface TopicOptions<Parameters, Context = unknown> {
 /** Options of `Topic.publish`. */
 export interface TopicPublishOptions {
   /**
-   * Names the message in its topic, which has history: one whose id the log has is not published again, whichever server it was published by. So a
-   * call that publishes may be repeated. Memory and files know the ids of the messages that they keep, JetStream those of its stream's
-   * `duplicate_window`, 2 minutes where nobody has set it. Default: none.
+   * Names the message in a topic with history. A message whose id the log has is not published again, whichever server
+   * published it. So a call that publishes may be repeated. Memory and files know the ids of the messages that they
+   * keep. JetStream knows those of its stream's `duplicate_window`, 2 minutes unless it is set. Default: none.
    */
   readonly id?: string | undefined;
 }

@@ -52,9 +52,9 @@ export interface ByteStreamOptions {
   /** Milliseconds that a close waits for the peer to end its side. Default: `DEFAULT_LIMITS.maxCloseMs`. */
   readonly closeTimeoutMs?: number;
   /**
-   * Bytes that are held of what arrives while this side takes nothing, where the transport cannot hold the peer back: a `MessagePort`, a browser's
-   * WebSocket. The session of a peer that sends more is lost. Default: 40 MiB, which is `DEFAULT_LIMITS.maxSessionBytes` and two
-   * of the largest frames.
+   * Bytes that have arrived and that this side has not taken, at most. It matters where the transport cannot hold the
+   * peer back: a `MessagePort`, a browser's WebSocket. The session of a peer that sends more is lost. Default: 40 MiB,
+   * which is `DEFAULT_LIMITS.maxSessionBytes` and two of the largest frames.
    */
   readonly maxHeldBytes?: number;
   /** Called once the peer has greeted, and so has shown that it speaks this protocol. Default: none. */

@@ -26,6 +26,9 @@ export interface HttpTransport {
 /**
  * Calls by the Connect protocol over `fetch`, to a server with `createFetchHandler` or any other server of that protocol. Each call is a
  * request: nothing is connected before, and nothing can be lost between two calls.
+ *
+ * @example
+ * const arith = createArithClient(httpTransport().caller("https://orders.example"));
  */
 export function httpTransport(options: HttpOptions = {}): HttpTransport {
   const open = (url: URL, more: HttpOptions = {}): HttpClient => {

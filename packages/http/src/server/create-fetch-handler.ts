@@ -25,7 +25,15 @@ type Service = Pick<HttpService<unknown>, "handle" | "owns">;
 
 const services = new WeakMap<FetchHandler, Service>();
 
-/** Makes a function that serves `routers` over HTTP, by the Connect protocol. Throws `TypeError` when two routers collide. */
+/**
+ * Makes a function of a `Request` that serves `routers` over HTTP, by the Connect protocol, and resolves to a `Response`. It never
+ * rejects: an error is an answer. Throws `TypeError` for an unknown option, and when two routers collide.
+ *
+ * @example
+ * const handler = createFetchHandler({ routers: [createArithRouter(handlers)] });
+ * createServer(toNodeHandler(handler)).listen(8080); // of node:http
+ * Deno.serve((request) => handler(request)); // or wherever there is a Request
+ */
 export function createFetchHandler<Context = unknown>(options: HttpServiceOptions<Context>): FetchHandler {
   checkOptions("createFetchHandler()", options, HTTP_SERVICE_OPTIONS);
   const service = new HttpService(options);

@@ -70,9 +70,10 @@ export interface HttpServiceOptions<Context = unknown> {
    */
   readonly allowedOrigins?: AllowedOrigins;
   /**
-   * Names by which this server is reached without TLS, beside IP addresses, `localhost` and the hosts of `allowedOrigins`: any page can
-   * have a name of its own resolve to this server. Requests for another name are refused: where this is given or the server listens at a
-   * loopback address, all of them; otherwise those of pages without TLS. Default: none.
+   * Names by which this server is reached without TLS. IP addresses, `localhost` and the hosts of `allowedOrigins` need
+   * not be listed. The reason: any page can have a name of its own resolve to this server. Where this is given, or the
+   * server listens at a loopback address, all requests for another name are refused; otherwise those of pages without
+   * TLS. Default: none.
    */
   readonly allowedHosts?: readonly string[];
   /** Before the paths of methods, such as "/api". Default: none. */

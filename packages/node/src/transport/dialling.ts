@@ -24,9 +24,9 @@ export interface TransportDialOptions extends Partial<CertificateOptions> {
   /** Timeouts, windows and stream limits of a QUIC connection. */
   readonly transport?: TransportOptions;
   /**
-   * Over `quic://`, to a server of the same process's earlier session that takes it too: calls of idempotent methods leave
-   * with the first flight (0-RTT), without waiting for the handshake. An attacker can make the server see them twice.
-   * Other calls wait. Default false.
+   * Over `quic://`, to a server that takes early data too: calls of idempotent methods leave with the first flight
+   * (0-RTT), without waiting for the handshake. It works from the second session of this process with that server on.
+   * An attacker can make the server see these calls twice. Other calls wait. Default false.
    */
   readonly earlyData?: boolean;
   /** Limits of the session that the attempt is for. Default: `DEFAULT_LIMITS`. */
