@@ -3,7 +3,7 @@ import { onAbort } from "./abort.js";
 import { expiries } from "./expiries.js";
 import { type CallOptions, cancelled, parentEnded } from "./options.js";
 
-/** What ends by its signals or its time. */
+/** A call or a stream that its signals or its time end. */
 interface Watched {
   giveUp(error: RpcError): void;
 }
