@@ -44,7 +44,7 @@ const ROLES = [
   ],
   [
     "calls of three kinds and the session that makes them: the stream of a call, its request, its answer, notifications that are confirmed at the end",
-    /core\/dist\/(call|client|session|contract|deferred|server)/,
+    /core\/dist\/(call|client|session|contract|deferred|server|young)/,
   ],
 ];
 
