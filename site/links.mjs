@@ -8,7 +8,7 @@ import { REPOSITORY, ROOT, sitePages } from "./pages.mjs";
  */
 export function brokenLinks(folder) {
   const pages = new Map();
-  for (const name of readdirSync(folder, { recursive: true })) {
+  for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
     if (name.endsWith(".html"))
       pages.set(`/${name.replace(/(^|\/)index\.html$|\.html$/, "$1")}`, ofHtml(join(folder, name)));
     if (name.endsWith(".md") || name === "llms.txt") pages.set(`/${name}`, ofMarkdown(join(folder, name)));

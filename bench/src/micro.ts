@@ -8,7 +8,7 @@ import { newMessagePortRpcSession, RpcTarget, type RpcStub } from "capnweb";
 import { Bench } from "tinybench";
 import * as ws from "ws";
 import { z } from "zod";
-import { CallTable } from "../../packages/core/dist/call/lanes/call-table.js";
+import { CallTable } from "../../packages/core/dist/call/lanes/lane.js";
 import * as FrameType from "../../packages/core/dist/wire/frame-type.js";
 import { MemoryBudget } from "../../packages/core/dist/memory-budget.js";
 import { FrameReader } from "../../packages/core/dist/wire/reader.js";

@@ -35,7 +35,7 @@ export class RpcError extends Error {
   declare cause?: unknown;
   /** Why the call failed, as one of a closed set. */
   readonly code: Code;
-  /** What else the handler said of it: of a declared error by the method's schema, see `isRpcErrorOf`. Undefined where nothing was said. */
+  /** Details that the handler gave: those of a declared error are typed by the method's schema, see `isRpcErrorOf`. Undefined where it gave none. */
   readonly details: unknown;
   /** The error's name in the method's schema, where it has one and the details fit it; see `isRpcErrorOf`. */
   readonly reason: string | undefined;

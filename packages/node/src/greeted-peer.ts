@@ -31,7 +31,7 @@ export function renewedPeer(peer: Peer, greeting: RenewedGreeting, over: Transpo
   return new PeerWithGreeting(peer, new RenewedClaims(greeting, over));
 }
 
-/** What a client says of itself in its greeting. */
+/** A client's statements about itself in its greeting. */
 type Claims = Pick<Peer, "credentials" | "metadata" | "proof">;
 
 /**

@@ -2,7 +2,7 @@ import { isDebugged } from "./debug.js";
 
 /** Something that was opened in this process and has not been closed. It keeps the process alive. */
 export interface StillOpen {
-  /** What was opened. */
+  /** The kind of the object that was opened. */
   readonly what: "server" | "connection" | "pool" | "session";
   /** URLs that it listens on, or is connected to. */
   readonly target: string;

@@ -14,7 +14,7 @@ export function receiveFault({ compression }: Channel, frame: Frame, maxMetadata
   return readFault(frame, maxMetadataBytes, (bytes, start, end) => expand(compression, bytes, start, end));
 }
 
-/** What an error says beside what its frame says by itself. */
+/** The part of an error that its frame does not say by itself. */
 export interface Explanation {
   readonly message?: string;
   readonly details?: unknown;

@@ -2,7 +2,7 @@ import { type RpcError, untracedError } from "../errors.js";
 import { onAbort } from "./abort.js";
 import { type CallOptions, cancelled, parentEnded } from "./options.js";
 
-/** What ends by its signals or its time. */
+/** A call or a stream that its signals or its time end. */
 interface Watched {
   giveUp(error: RpcError): void;
 }

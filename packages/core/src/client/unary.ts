@@ -21,7 +21,7 @@ export const unaryCalls: Calling<"unary"> = {
   startLate: (call) => promiseLater(call),
 };
 
-/** What resolves the promise that was made last. */
+/** The function that resolves the promise that was made last. */
 let kept: (answer: unknown) => void;
 
 // One function for all calls, which `new Promise` calls before it returns: one for each call takes as much memory as its promise.

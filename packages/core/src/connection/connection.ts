@@ -39,7 +39,7 @@ export interface ImprovingOptions<S extends Session> {
 
 /** A caller whose sessions come and go. */
 export interface Connection<S extends Session = Session> extends TypedCaller {
-  /** What the connection does now: whether it is ready, and why not. */
+  /** The state of the connection: whether it is ready, and why not. */
   readonly state: ConnectionState;
   /** The present state, then each change, until `closed`; a slow reader skips to the latest. */
   states(): ItemIterator<ConnectionState>;

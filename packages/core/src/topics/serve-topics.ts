@@ -25,7 +25,7 @@ export interface TopicOptions<Parameters, Context = unknown> {
     | "everybody"
     | ((access: TopicAccess, parameters: Parameters, context: CallContext<Context>) => Awaitable<boolean>);
   /**
-   * What happens to a subscriber that takes messages more slowly than they come. "drop" drops the oldest messages that
+   * The treatment of a subscriber that takes messages more slowly than they come. "drop" drops the oldest messages that
    * wait for it, and the next message says in `lost` how many. "end" ends its subscription with `resource_exhausted`.
    * Default "drop".
    */

@@ -7,7 +7,7 @@ const LINGER = 4;
 /** A reaction to it costs less than `queueMicrotask` in Node. */
 const settled: Promise<void> = /* @__PURE__ */ Promise.resolve();
 
-/** What sends frames: a channel. */
+/** A channel, which sends frames. */
 interface Gathered {
   /** Whether its frames are gathered already. */
   readonly gathers: boolean;

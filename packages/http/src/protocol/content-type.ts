@@ -5,9 +5,9 @@ export interface ContentType {
   readonly stream: boolean;
 }
 
-/** What every content type of the protocol begins with. */
+/** The beginning of every content type of the protocol. */
 export const CONTENT_TYPE_PREFIX = "application/";
-/** What follows in those of streams, before the codec. */
+/** The part that follows it in content types of streams, before the codec. */
 export const STREAM_PREFIX = "connect+";
 
 /** Returns the content type of a body: `application/json`, or of a stream `application/connect+json`. */
