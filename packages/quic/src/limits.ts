@@ -18,13 +18,13 @@ export interface TransportOptions {
   maxStreamsCeiling?: number;
   /**
    * Bytes a peer may send on one stream ahead of what is read (RFC 9000 §4.1). 0 means 4 MiB, and for a peer on this
-   * machine 1 MiB, so that calls do not wait behind a stream that fills the socket. That grows to 4 MiB while it is
-   * used up within two round trips. Any other value stays as it is.
+   * machine 1 MiB, so that calls do not wait behind a stream that fills the socket. The 1 MiB grow to 4 MiB while they are
+   * used up within two round trips. Any other value is fixed.
    */
   streamReceiveWindow?: number;
   /**
    * Bytes a peer may send on the whole session ahead of what is read, at first. The window doubles while it is used up
-   * within two round trips. So it holds up no fast reader on a long path, and is small for a slow one.
+   * within two round trips. A growing window holds up no fast reader on a long path, and is small for a slow one.
    */
   receiveWindow?: number;
   /** Bytes at which the growth of `receiveWindow` ends. Default: 24 MiB, or `receiveWindow` where that is given: it is fixed then. */

@@ -36,7 +36,7 @@ export interface TopicOptions<Parameters, Context = unknown> {
 export interface TopicPublishOptions {
   /**
    * Names the message in a topic with history. A message whose id the log has is not published again, whichever server
-   * published it. So a call that publishes may be repeated. Memory and files know the ids of the messages that they
+   * published it. With an id, a call that publishes may be repeated. Memory and files know the ids of the messages that they
    * keep. JetStream knows those of its stream's `duplicate_window`, 2 minutes unless it is set. Default: none.
    */
   readonly id?: string | undefined;
