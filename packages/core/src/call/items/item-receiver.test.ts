@@ -54,9 +54,4 @@ describe("items that nobody reads", () => {
     const { taken, counted } = unread(codec, payload);
     expect(taken).toBeLessThan(counted * 1.5);
   });
-
-  it("take little beside their values", () => {
-    // Numbers take nothing but their place.
-    expect(unread(uncheckedCodec<unknown>(), pack(1)).taken).toBeLessThan(40);
-  });
 });

@@ -73,6 +73,13 @@ export class ItemStream<Item> extends ReadableStream<Item> implements AnswerMeta
   }
 }
 
+/** An item that nobody has taken, with its size and the bytes that it holds. */
+interface Held<Item> {
+  readonly item: Item;
+  readonly size: number;
+  readonly bytes: number;
+}
+
 type Waiter<Item> = {
   resolve: (result: IteratorResult<Item, undefined> | Promise<never>) => void;
 };
@@ -135,10 +142,7 @@ function over(): { value: undefined; done: true } {
 // Of closures, not a class: pages have it, and names of members are not shortened.
 export function itemQueue<Item>(firstOwner: ItemStreamOwner, ofAttempt = false): ItemQueue<Item> {
   let owner = firstOwner;
-  /** Items that nobody has taken, their sizes and the bytes that they hold: apart, since an object for each takes more than a small item. */
-  const held = new Fifo<Item>();
-  const sizes = new Fifo<number>();
-  const bytesHeld = new Fifo<number>();
+  const held = new Fifo<Held<Item>>();
   let ending: { readonly error: Error | undefined } | undefined;
   const waiters = new Fifo<Waiter<Item>>();
   let onOver: ((error: Error | undefined) => void) | undefined;
@@ -155,8 +159,8 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner, ofAttempt = false):
     pull?.();
   };
   const take = (): Item => {
-    const item = held.shift() as Item;
-    owner.onTaken(sizes.shift() as number, bytesHeld.shift() as number);
+    const { item, size, bytes } = held.shift() as Held<Item>;
+    owner.onTaken(size, bytes);
     return item;
   };
   /** An error is thrown once; after it the sequence is over, as a generator's. */
@@ -185,9 +189,7 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner, ofAttempt = false):
       }
       const waiter = waiters.length === 0 ? undefined : waiters.shift();
       if (waiter === undefined) {
-        held.push(item);
-        sizes.push(size);
-        bytesHeld.push(bytes);
+        held.push({ item, size, bytes });
         wake();
       } else {
         owner.onTaken(size, bytes);
@@ -223,7 +225,8 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner, ofAttempt = false):
       fed = sink;
       sink.start({ taken: (size, bytes) => owner.onTaken(size, bytes), leave: () => queue.cancel() });
       while (held.length > 0) {
-        sink.push(held.shift() as Item, sizes.shift() as number, bytesHeld.shift() as number);
+        const { item, size, bytes } = held.shift() as Held<Item>;
+        sink.push(item, size, bytes);
       }
       if (ending !== undefined) sink.end(ending.error);
     },
