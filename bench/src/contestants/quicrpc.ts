@@ -35,6 +35,8 @@ export function quicrpc(
         listen: [`${scheme}://${host}:0`],
         tls,
         transport: { ...transport, maxSessions: 20_000 },
+        // A workload has 10,000 calls in progress, of which the default refuses more than half.
+        limits: { maxCalls: 10_000 },
         ...over,
         routers: [routerOf(), echoes(messages)],
       });
