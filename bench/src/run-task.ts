@@ -102,50 +102,49 @@ async function calls<Answer>(
 ): Promise<Outcome> {
   const measured = new MeasuredCalls();
   let left = amount;
-  const worker = async (client: Client): Promise<void> => {
-    while (left-- > 0) {
-      const index = left;
-      const started = performance.now();
-      try {
-        const answer = await call.make(client, index);
-        call.check?.(answer, index);
-      } catch (error) {
-        measured.failed(error);
-      }
-      measured.tookSince(started);
-    }
-  };
+  const next = (): number | undefined => (left > 0 ? --left : undefined);
   return measured.over(async () => {
-    await Promise.all(clients.flatMap((client) => Array.from({ length: inFlight }, () => worker(client))));
+    await Promise.all(
+      clients.flatMap((client) => Array.from({ length: inFlight }, () => measured.make(client, call, next))),
+    );
   });
 }
 
 /** Durations of calls in ms, kept from task to task: what a task allocated for them would count as the memory of its calls. */
 let durations = new Float64Array(4096);
 
-/** Counts and times the calls of one task; the first that fails is printed. */
+/** Makes, counts and times the calls of one task; the first that fails is printed. */
 class MeasuredCalls {
   private count = 0;
   private errors = 0;
 
-  failed(error: unknown): void {
-    if (this.errors++ === 0) console.error(error);
-  }
-
-  /** A call is over that began then, by `performance.now()`. */
-  tookSince(started: number): void {
-    if (this.count === durations.length) {
-      const larger = new Float64Array(2 * this.count);
-      larger.set(durations);
-      durations = larger;
+  /** Makes a call for each index that `next` has, one after the other: a promise of the bench's for each would count as the memory of its calls. */
+  async make<Answer>(client: Client, call: TaskCall<Answer>, next: () => number | undefined): Promise<void> {
+    for (let index = next(); index !== undefined; index = next()) {
+      const started = performance.now();
+      try {
+        const answer = await call.make(client, index);
+        call.check?.(answer, index);
+      } catch (error) {
+        if (this.errors++ === 0) console.error(error);
+      }
+      this.took(performance.now() - started);
     }
-    durations[this.count++] = performance.now() - started;
   }
 
   /** Runs what makes the calls, and says what came of them. */
   async over(run: () => Promise<void>): Promise<Outcome> {
     const seconds = await timed(run);
     return { seconds, errors: this.errors, latency: quantiles(durations.subarray(0, this.count)) };
+  }
+
+  private took(ms: number): void {
+    if (this.count === durations.length) {
+      const larger = new Float64Array(2 * this.count);
+      larger.set(durations);
+      durations = larger;
+    }
+    durations[this.count++] = ms;
   }
 }
 
@@ -155,18 +154,10 @@ async function paced(clients: readonly Client[], everyMs: number, more: (begun: 
   if (client === undefined) throw new Error("there is no connection");
   const measured = new MeasuredCalls();
   const begun: Promise<void>[] = [];
-  const call = async (index: number): Promise<void> => {
-    const started = performance.now();
-    try {
-      multiply.check?.(await multiply.make(client, index), index);
-    } catch (error) {
-      measured.failed(error);
-    }
-    measured.tookSince(started);
-  };
   return measured.over(async () => {
     while (more(begun.length)) {
-      begun.push(call(begun.length));
+      const due = [begun.length];
+      begun.push(measured.make(client, multiply, () => due.pop()));
       await new Promise((resolve) => setTimeout(resolve, everyMs));
     }
     await Promise.all(begun);

@@ -364,6 +364,7 @@ class RpcServer<Context> implements Server {
     const { onSession, onSessionEnd } = this.options;
     const routers = (isEarly(transport) ? this.earlyRouters : undefined) ?? this.sessionOptions.routers;
     const { renewal, follow } = this.credentials.begin(peer, connection, transport);
+    // No option of a server has the name of the first two, which come first: on Node 20 a key after a spread makes a new hidden class each time.
     const own = {
       connection,
       peer: addressOf(peer),

@@ -26,10 +26,7 @@ describe("a session that only calls", () => {
     const refusal = (): RpcError => new RpcError("failed_precondition", "not now", { details });
     const router = createRouter(served, {
       refuse: () => Promise.reject(refusal()),
-      // oxlint-disable-next-line require-yield -- it fails first
-      break: async function* () {
-        throw refusal();
-      },
+      break: () => new ReadableStream({ start: (controller) => controller.error(refusal()) }),
     });
     createSession(theirs, { routers: [router] });
     client = createClientSession(ours);

@@ -16,6 +16,7 @@ const MEASURE_AT = 4096;
 
 /** Written bytes that are sent at once, without waiting for the end of the turn. */
 const FLUSH_AT = 64 * 1024;
+
 /** One buffer serves every channel that sends each frame at once: `write` has taken the bytes when it returns. */
 const shared: FrameWriter = new FrameWriter(16 * 1024);
 
