@@ -11,7 +11,7 @@ export interface CompareOptions {
   readonly rounds: number;
   /** So long a contestant runs before it counts, in s: until its hot code is compiled, and its heap has grown. */
   readonly warmUpSeconds: number;
-  /** After so long, in ms, no round begins that is not one of the first `MIN_ROUNDS`. */
+  /** After so long in rounds, in ms, no round begins that is not one of the first `MIN_ROUNDS`. */
   readonly budgetMs: number;
 }
 
@@ -39,7 +39,6 @@ interface Entry {
 
 /** One workload, every contestant in turn, round by round. */
 export async function compare(workload: Workload, peers: readonly Peer[], options: CompareOptions): Promise<Row[]> {
-  const began = performance.now();
   const head = { workload: workload.name, unit: workload.unit };
   const rows: Row[] = [];
   const entries: Entry[] = [];
@@ -57,6 +56,7 @@ export async function compare(workload: Workload, peers: readonly Peer[], option
       progress(`${workload.name}: warming up ${entry.peer.name}`);
       await guarded(entry, () => warmUp(workload, entry, options.warmUpSeconds));
     }
+    const began = performance.now();
     for (let round = 0; round < options.rounds; round++) {
       if (round >= MIN_ROUNDS && performance.now() - began > options.budgetMs) break;
       progress(`${workload.name}: round ${round + 1}`);
@@ -81,10 +81,10 @@ export async function compare(workload: Workload, peers: readonly Peer[], option
 }
 
 /** Finds out, too, how much a contestant does in a round's time. */
-async function warmUp({ task, amount, fixed }: Workload, entry: Entry, atLeast: number): Promise<void> {
+async function warmUp({ task, amount, fixed, warmUps }: Workload, entry: Entry, warmUpSeconds: number): Promise<void> {
   const sample = Math.ceil(amount / 50);
   if (!fixed) entry.amount = sample;
-  for (let seconds = 0; seconds < atLeast; ) {
+  for (let seconds = 0; seconds < warmUpSeconds * warmUps; ) {
     const measurement = await entry.pair.measure(task, entry.amount);
     seconds += measurement.seconds;
     entry.long = measurement.seconds > LONG_SECONDS;

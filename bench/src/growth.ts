@@ -76,6 +76,7 @@ async function measure(
     fixed: true,
     quick: false,
     everyone: false,
+    warmUps: 1,
   };
   let pair: ProcessPair | undefined;
   try {

@@ -219,10 +219,10 @@ async function timed(run: () => Promise<void>): Promise<number> {
   return (performance.now() - started) / 1000;
 }
 
-/** Sorts `taken`. */
+/** By nearest rank: the least value that as large a share of all does not exceed. Sorts `taken`. */
 function quantiles(taken: Float64Array): Latency | null {
   if (taken.length === 0) return null;
   const sorted = taken.sort();
-  const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+  const at = (share: number): number => sorted[Math.ceil(sorted.length * share) - 1] ?? 0;
   return { p50: at(0.5), p95: at(0.95), p99: at(0.99) };
 }

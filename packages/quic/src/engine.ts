@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import type { EngineOptions, GroupMember } from "./bind-options.js";
 import { QuicError, reportException } from "./errors.js";
 import { closedOnExit } from "./farewells.js";
-import { fromFailure, loadNative, type NativeEndpoint, packFields, unwrap } from "./native.js";
+import { loadNative, type NativeEndpoint, packFields, untracedFailure, unwrap } from "./native.js";
 import { handleIndex, packHandle, streamGeneration } from "./handles.js";
 import { HttpRequest } from "./http-request.js";
 import * as record from "./native-layout.js";
@@ -204,6 +204,8 @@ export class Engine {
     this.#dispatching = true;
     this.#keeping = false;
     const records = this.#records;
+    // Once for all records: V8 does not inline these.
+    const { buffer, byteOffset } = slab;
     const end = count * record.RECORD_WORDS;
     let at = 0;
     while (at < end) {
@@ -216,7 +218,7 @@ export class Engine {
           at += record.RECORD_WORDS;
           switch (kind) {
             case record.DATA:
-              this.streams[a]?.receiveData(slab, b, c);
+              this.streams[a]?.receiveData(buffer, byteOffset + b, c);
               break;
             case record.END:
               this.streams[a]?.receiveEnd(b !== 0);
@@ -232,7 +234,7 @@ export class Engine {
               break;
             }
             case record.DATAGRAM:
-              this.#session(a)?.receiveDatagram(slab, b, c);
+              this.#session(a)?.receiveDatagram(buffer, byteOffset + b, c);
               break;
             case record.DATAGRAM_DRAIN:
               this.#session(a)?.receiveDatagramDrain();
@@ -306,7 +308,7 @@ export class Engine {
       error =
         failure === undefined
           ? new QuicError({ source: "session", code: "ERR_QUIC_CLOSED", message: "the session has closed" })
-          : fromFailure(failure);
+          : untracedFailure(failure);
       this.#failures.set(number, error);
     }
     return error;

@@ -311,8 +311,8 @@ export class QuicSession {
   }
 
   /** @internal */
-  receiveDatagram(slab: Uint8Array, offset: number, length: number): void {
-    const bytes = new Uint8Array(slab.buffer, slab.byteOffset + offset, length);
+  receiveDatagram(slab: ArrayBufferLike, offset: number, length: number): void {
+    const bytes = new Uint8Array(slab, offset, length);
     if (this.#handler?.onDatagram === undefined) {
       // Copied: one kept datagram would keep its whole slab.
       this.datagrams.receive(bytes.slice());

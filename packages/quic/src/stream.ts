@@ -231,9 +231,9 @@ export class QuicStream {
   }
 
   /** @internal */
-  receiveData(slab: Uint8Array, offset: number, length: number): void {
+  receiveData(slab: ArrayBufferLike, offset: number, length: number): void {
     if (!this.#receiving) return;
-    const chunk = new Uint8Array(slab.buffer, slab.byteOffset + offset, length);
+    const chunk = new Uint8Array(slab, offset, length);
     if (this.#flowing) {
       const handler = this.#handler as StreamHandler;
       handler.onData(chunk);

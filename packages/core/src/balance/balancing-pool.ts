@@ -252,7 +252,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     }
     this.set(this.connecting());
     const { refusal } = this;
-    if (refusal !== undefined) this.failWaiting(notReady(refusal));
+    if (refusal !== undefined) this.failWaiting(() => notReady(refusal));
   }
 
   /** The state of a pool without a target that takes calls. */
@@ -279,7 +279,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
       this.discovery?.stop();
       this.candidates = [];
       this.set({ status: "draining" });
-      this.failWaiting(closedError(undefined));
+      this.failWaiting(() => closedError(undefined));
     }
     const { unacknowledged } = await totalOf([...this.known, ...this.leaving].map(end));
     if (this.state.status === "draining") this.watched.set({ status: "closed" }, true);

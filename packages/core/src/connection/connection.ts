@@ -181,8 +181,8 @@ class HealingConnection<S extends Session> extends SessionCaller<S> implements C
 
   #onChange(): void {
     const { refusal } = this.#link;
-    if (this.#link.over) this.failWaiting(closedError(this.why()));
-    else if (refusal !== undefined) this.failWaiting(notReady(refusal));
+    if (this.#link.over) this.failWaiting(() => closedError(this.why()));
+    else if (refusal !== undefined) this.failWaiting(() => notReady(refusal));
     else this.startWaiting();
   }
 }

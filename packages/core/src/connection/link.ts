@@ -1,5 +1,5 @@
 import { type Deferred, deferred } from "../deferred.js";
-import { asError, RpcError } from "../errors.js";
+import { asError, RpcError, untracedError } from "../errors.js";
 import type { ItemIterator } from "../platform-types.js";
 import type { ClosedSession, CloseOptions, DrainOptions, SessionEnd } from "../session/options.js";
 import type { Session } from "../session/session.js";
@@ -203,7 +203,7 @@ export class Link<S extends Session> {
     this.#current = undefined;
     if (this.#stopped) return;
     this.#withdraw();
-    const error = refusalOf(end.error) ?? end.error ?? new RpcError("unavailable", describeEnd(end));
+    const error = refusalOf(end.error) ?? end.error ?? untracedError("unavailable", describeEnd(end));
     if (!this.#options.reconnect) {
       this.#giveUp(error);
       this.#end.resolve(end);

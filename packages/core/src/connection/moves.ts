@@ -6,7 +6,7 @@ export class Moves<C extends object> {
   readonly #canMove: () => boolean;
   readonly #bySession: WeakMap<C, Set<Attempt>> = new WeakMap();
   /** Attempts on sessions that drain. */
-  readonly #leaving: Set<Attempt> = new Set();
+  #leaving: Set<Attempt> | undefined = undefined;
 
   /** @param canMove whether there is a session that takes calls */
   constructor(canMove: () => boolean) {
@@ -21,6 +21,7 @@ export class Moves<C extends object> {
       attempts = all;
       this.#bySession.set(session, all);
       void draining.then(() => {
+        this.#leaving ??= new Set();
         for (const each of all) this.#leaving.add(each);
         this.start();
       });
@@ -29,16 +30,18 @@ export class Moves<C extends object> {
     own.add(attempt);
     attempt.onOver = young(() => {
       own.delete(attempt);
-      this.#leaving.delete(attempt);
+      this.#leaving?.delete(attempt);
     });
     attempt.onMade();
   }
 
   /** There may be another session. */
   start(): void {
-    for (const attempt of this.#leaving) {
+    const leaving = this.#leaving;
+    if (leaving === undefined) return;
+    for (const attempt of leaving) {
       if (!this.#canMove()) return;
-      this.#leaving.delete(attempt);
+      leaving.delete(attempt);
       attempt.onLeaving();
     }
   }

@@ -57,8 +57,8 @@ export class Route<S extends Session> {
   /** The last session whose goaway was followed. */
   private followed: S | undefined = undefined;
   /** Addresses that were left in a row, of sessions that did not last. */
-  private readonly passed: Set<string> = new Set();
-  private readonly told: Set<string> = new Set();
+  private passed: Set<string> | undefined = undefined;
+  private told: Set<string> | undefined = undefined;
 
   constructor(options: RouteOptions<S>) {
     const { own, mayMoveTo = [] } = options;
@@ -118,8 +118,9 @@ export class Route<S extends Session> {
   private follow({ departure }: S): void {
     const at = this.lead ?? this.own;
     const { lasted } = this;
-    if (lasted) this.passed.clear();
-    this.passed.add(at);
+    if (lasted) this.passed = undefined;
+    const passed = (this.passed ??= new Set());
+    passed.add(at);
     const to = departure?.to;
     const url = to === undefined ? at : addressOf(to);
     // The same address again: another server may answer there, but not for ever.
@@ -133,7 +134,7 @@ export class Route<S extends Session> {
       });
     else {
       this.lead = url;
-      this.circles = this.passed.has(url) || this.passed.size >= MAX_ADDRESSES;
+      this.circles = passed.has(url) || passed.size >= MAX_ADDRESSES;
       if (this.circles) this.tell("ERR_GOAWAY_LOOP", url, "servers that drain send this client round in a loop");
     }
   }
@@ -145,8 +146,9 @@ export class Route<S extends Session> {
     more: { hint?: string; cause?: unknown } = {},
   ): void {
     const key = `${code} ${url}`;
-    if (this.told.has(key) || this.told.size >= MAX_ADDRESSES) return;
-    this.told.add(key);
+    const told = (this.told ??= new Set());
+    if (told.has(key) || told.size >= MAX_ADDRESSES) return;
+    told.add(key);
     const named = url === "" ? "" : publicUrl(new URL(url));
     const message = `the server drains and sends its clients ${named === "" ? "elsewhere" : `to ${named}`}, which is not followed: ${why}`;
     this.options.onError(new TransportError({ code, url: named, message, ...more }));

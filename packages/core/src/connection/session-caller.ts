@@ -23,7 +23,7 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
   protected readonly waiting: WaitingCalls<C>;
   readonly #moves: Moves<C> = new Moves(() => this.takesCalls);
   /** Ends each stream that has lost its session and waits to go on. */
-  readonly #suspended: Set<(error: RpcError) => void> = new Set();
+  #suspended: Set<(error: RpcError) => void> | undefined = undefined;
   readonly #limits: ClientLimits;
   /** The name of the peer, or of all that may be it, in errors. */
   protected peer: string | undefined;
@@ -151,18 +151,22 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
     this.#moves.start();
   }
 
-  /** Fails the calls that wait for a session. */
-  protected failWaiting(error: RpcError): void {
+  /** Fails the calls that wait for a session, if there are any, with the error that `why` makes. */
+  protected failWaiting(why: () => RpcError): void {
+    const suspended = this.#suspended;
+    if (this.waiting.size === 0 && (suspended?.size ?? 0) === 0) return;
+    const error = why();
     this.waiting.failAll(error);
-    if (!this.heals) for (const fail of this.#suspended) fail(error);
+    if (!this.heals) for (const fail of suspended ?? []) fail(error);
   }
 
   #suspend(fail: (error: RpcError) => void): () => void {
     const own = (error: RpcError): void => fail(error);
-    this.#suspended.add(own);
-    this.onSuspended(this.#suspended.size);
+    const suspended = (this.#suspended ??= new Set());
+    suspended.add(own);
+    this.onSuspended(suspended.size);
     return () => {
-      if (this.#suspended.delete(own)) this.onSuspended(this.#suspended.size);
+      if (suspended.delete(own)) this.onSuspended(suspended.size);
     };
   }
 

@@ -7,9 +7,8 @@ export function readWhole<T>(bytes: Uint8Array, start: number, end: number, read
   // Reading may run code of the application's, which may read another message.
   idle = undefined;
   try {
-    r.begin(bytes, start, end);
-    const value = read(r, start);
-    return r.position === end ? value : misfit();
+    const value = read(r, r.begin(bytes, start, end));
+    return r.position === r.end ? value : misfit();
   } finally {
     idle = r;
   }

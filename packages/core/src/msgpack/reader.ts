@@ -8,10 +8,13 @@ export const NUMBER_SIZES: readonly number[] = [5, 9, 2, 3, 5, 9, 2, 3, 5, 9];
 
 /**
  * Reads one payload. Readers take the reader and a position, return the value, and leave the position after it in
- * `position`. They may look beyond `end`, never beyond the bytes; whoever began checks `position` against `end`.
+ * `position`. They may look beyond `end`, at bytes of other payloads; whoever began checks `position` against `end`.
  * Anything unexpected is a misfit.
  */
 export class Reader {
+  private last: Uint8Array = NOTHING;
+  private offset = 0;
+  /** All bytes of the buffer that the payload is in: positions are of these. */
   bytes: Uint8Array = NOTHING;
   view: DataView = new DataView(NOTHING.buffer);
   position = 0;
@@ -19,15 +22,22 @@ export class Reader {
   /** Entries that are left of a map whose key was looked for. */
   left = 0;
 
-  /** Sets out to read `bytes[start, end)`. */
-  begin(bytes: Uint8Array, start: number, end: number): void {
-    // Payloads come many to a buffer, and a view costs more than a small payload.
-    if (bytes !== this.bytes) {
-      this.bytes = bytes;
-      this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  /** Sets out to read `bytes[start, end)`, and returns its position. */
+  begin(bytes: Uint8Array, start: number, end: number): number {
+    // Payloads come many to a chunk, and chunks many to a buffer: to ask a chunk for its buffer costs as much as a small payload, a view
+    // three times that.
+    if (bytes !== this.last) {
+      this.last = bytes;
+      this.offset = bytes.byteOffset;
+      const { buffer } = bytes;
+      if (buffer !== this.view.buffer) {
+        this.bytes = new Uint8Array(buffer);
+        this.view = new DataView(buffer);
+      }
     }
-    this.position = start;
-    this.end = end;
+    this.end = this.offset + end;
+    this.position = this.offset + start;
+    return this.position;
   }
 }
 

@@ -31,7 +31,7 @@ export class LaneSession<Transport extends TransportSession>
   readonly #chooser: CarrierChooser | undefined;
   protected readonly pings: Pings = new Pings();
   /** Methods whose last call was large: the next gets a stream of its own. */
-  readonly #bulk: Set<AnyMethod> = new Set();
+  #bulk: Set<AnyMethod> | undefined = undefined;
   readonly #via: Via | undefined;
   readonly #sayDeparture: SessionParts["sayDeparture"];
   readonly #clientSide: ClientSide | undefined;
@@ -112,8 +112,8 @@ export class LaneSession<Transport extends TransportSession>
   }
 
   noteSize(method: AnyMethod, bytes: number): void {
-    if (bytes >= BULK_BYTES) this.#bulk.add(method);
-    else if (this.#bulk.size > 0) this.#bulk.delete(method);
+    if (bytes >= BULK_BYTES) (this.#bulk ??= new Set()).add(method);
+    else this.#bulk?.delete(method);
   }
 
   protected override pick(method: AnyMethod, said: Via | undefined): Carrier {
@@ -122,7 +122,7 @@ export class LaneSession<Transport extends TransportSession>
     const chooser = this.#chooser;
     if (via === "stream") return super.pick(method, via);
     if (via === "lane" || kind === "notify") return this.lane();
-    const isBulk = this.#bulk.size > 0 && this.#bulk.has(method);
+    const isBulk = this.#bulk?.has(method) === true;
     if (kind !== "unary" || isBulk) return super.pick(method, via);
     return chooser === undefined ? this.lane() : chooser.pick();
   }

@@ -1,13 +1,17 @@
 import { deferred, type Deferred } from "../deferred.js";
 import type { RpcError } from "../errors.js";
 
+interface Ping {
+  readonly sentAt: number;
+  readonly answer: Deferred<number> | undefined;
+}
+
 /** The pings under way, and the round-trip time they measure. */
 export class Pings {
   /** Milliseconds; undefined before the first answer. */
   rttMs: number | undefined = undefined;
   #token = 0;
-  readonly #waiting: Map<number, { readonly sentAt: number; readonly answer: Deferred<number> | undefined }> =
-    new Map();
+  #waiting: Map<number, Ping> | undefined = undefined;
 
   /** Sends one with `send`; resolves with the round-trip time in milliseconds. */
   ping(send: (token: number) => void): Promise<number> {
@@ -23,23 +27,23 @@ export class Pings {
 
   /** An answer to no ping is passed over. */
   onPong(token: number): void {
-    const ping = this.#waiting.get(token);
+    const ping = this.#waiting?.get(token);
     if (ping === undefined) return;
-    this.#waiting.delete(token);
+    this.#waiting?.delete(token);
     this.rttMs = performance.now() - ping.sentAt;
     ping.answer?.resolve(this.rttMs);
   }
 
   /** No answer comes any more. */
   fail(error: RpcError): void {
-    const pings = [...this.#waiting.values()];
-    this.#waiting.clear();
-    for (const { answer } of pings) answer?.reject(error);
+    const pings = this.#waiting;
+    this.#waiting = undefined;
+    for (const { answer } of pings?.values() ?? []) answer?.reject(error);
   }
 
   #start(send: (token: number) => void, answer: Deferred<number> | undefined): void {
     const token = this.#token++;
-    this.#waiting.set(token, { sentAt: performance.now(), answer });
+    (this.#waiting ??= new Map()).set(token, { sentAt: performance.now(), answer });
     send(token);
   }
 }

@@ -1,5 +1,5 @@
 import { codeFromNumber, codeNumber } from "../codes.js";
-import { type Code, RpcError } from "../errors.js";
+import { type Code, RpcError, untracedError } from "../errors.js";
 import type { CloseInfo } from "./session.js";
 
 /** Codes that this library closes a session with, beside 0 and those of streams (docs/protocol.md §7). */
@@ -66,7 +66,7 @@ export function refusalOf(error: Error | undefined): RpcError | undefined {
   const { closeCode, reason } = (error ?? {}) as { closeCode?: unknown; reason?: unknown };
   const status = typeof closeCode === "number" ? closeCode - SessionCode.Refused : 0;
   if (status < 1 || status > 16) return undefined;
-  return new RpcError(codeFromNumber(status), String(reason), { refused: true, cause: error });
+  return untracedError(codeFromNumber(status), String(reason), { refused: true, cause: error });
 }
 
 /** Whether a server refused what a client proves itself with: the same again is refused again. */
@@ -75,14 +75,14 @@ export function isDenied(error: Error): error is RpcError {
 }
 
 function describeLoss(error: Error | undefined): RpcError {
-  if (error === undefined) return new RpcError("unavailable", "the session was closed");
+  if (error === undefined) return untracedError("unavailable", "the session was closed");
   const refused = refusalOf(error);
   if (refused !== undefined) return refused;
   const { code } = error as { code?: unknown };
   const refusal = { refused: true, cause: error };
   // Nothing of it was processed (RFC 9001 §4.6.2, RFC 9000 §20.1).
   if (code === EARLY_DATA_REJECTED || code === CONNECTION_REFUSED)
-    return new RpcError("unavailable", error.message, refusal);
+    return untracedError("unavailable", error.message, refusal);
   const hint = "it may have run: make it again if idempotent, or by its onceKey";
-  return new RpcError("unavailable", `the session was lost: ${error.message}`, { cause: error, hint });
+  return untracedError("unavailable", `the session was lost: ${error.message}`, { cause: error, hint });
 }

@@ -1,5 +1,5 @@
 import { codeNumber } from "../../codes.js";
-import { type Code, RpcError } from "../../errors.js";
+import { type Code, RpcError, untracedError } from "../../errors.js";
 import { Channel, type FrameHandler } from "../../transport/channel.js";
 import type { DirectStream } from "../../transport/session.js";
 import { Cursor } from "../../wire/cursor.js";
@@ -94,7 +94,7 @@ export class Lane extends PeerLane implements Carrier {
     this.channel.whenIdle(() => {
       this.ping(LAST_ASK);
       this.channel.flushNow();
-      this.end(new RpcError("unavailable", "the session was closed"));
+      this.end(untracedError("unavailable", "the session was closed"));
       this.onFinished = young((received) => {
         if (received) this.received = this.notified;
         onFinished();

@@ -1,5 +1,5 @@
 import { codeNumber } from "../../codes.js";
-import { ProtocolError, RpcError } from "../../errors.js";
+import { ProtocolError, RpcError, untracedError } from "../../errors.js";
 import type { Channel, FrameHandler } from "../../transport/channel.js";
 import { gatherFrames } from "../../transport/gathering.js";
 import { lostCall } from "../../transport/close-codes.js";
@@ -98,13 +98,13 @@ export class PeerLane implements FrameHandler {
   }
 
   onEnd(): void {
-    this.end(new RpcError("unavailable", "the peer ended the lane"));
+    this.end(untracedError("unavailable", "the peer ended the lane"));
     this.channel.reset(codeNumber("cancelled"));
   }
 
   onReset(code: number): void {
     const { code: status, message, refused } = describeReset(code);
-    this.end(new RpcError(status === "cancelled" ? "unavailable" : status, message, { refused }));
+    this.end(untracedError(status === "cancelled" ? "unavailable" : status, message, { refused }));
     this.channel.reset(code);
   }
 

@@ -7,7 +7,7 @@ import { RpcError } from "../../errors.js";
  * explains a message that does not fit.
  */
 export class SchemaHandshake {
-  readonly #told: Set<AnyMethod> = new Set();
+  #told: Set<AnyMethod> | undefined;
   #different: Set<AnyMethod> | undefined;
   #unreadable: Set<AnyMethod> | undefined;
   #last: AnyMethod | undefined;
@@ -16,8 +16,9 @@ export class SchemaHandshake {
   greet(method: AnyMethod): number | undefined {
     if (method === this.#last || method.fingerprint === undefined) return undefined;
     this.#last = method;
-    if (this.#told.has(method)) return undefined;
-    this.#told.add(method);
+    const told = (this.#told ??= new Set());
+    if (told.has(method)) return undefined;
+    told.add(method);
     return method.fingerprint;
   }
 
