@@ -52,6 +52,14 @@ describe.each(DRIVERS)("sessions, %s driver", (driver) => {
   afterEach(() => world.close());
 
   describe("closing", () => {
+    test("its error has no trace, which would show the engine's lines alone", async () => {
+      const [client, server] = await world.pair();
+      const there = ending(server);
+      client.close({ closeCode: 5, reason: "enough" });
+      const { error } = await there;
+      expect(error?.stack).toBe(`QuicError: ${error?.message}`);
+    });
+
     test("code and reason reach the peer; both sides see an error", async () => {
       const [client, server] = await world.pair();
       const [here, there] = [ending(client), ending(server)];

@@ -7,6 +7,37 @@ const fromHex = (hex: string): Uint8Array => new Uint8Array(Buffer.from(hex.repl
 const nested = (depth: number, inner: unknown): unknown => (depth === 0 ? inner : nested(depth - 1, [inner]));
 
 describe("unpack", () => {
+  it("reads payloads from chunks of a buffer, whose offsets differ", () => {
+    const values = [
+      { a: 1.5, b: "text" },
+      [70_000, -70_000, (1n << 60n) + 1n],
+      "é".repeat(40),
+      new Uint8Array([1, 2, 3]),
+    ];
+    const payloads = values.map(pack);
+    const joined = new Uint8Array(Buffer.concat(payloads));
+    let at = 0;
+    const chunks = payloads.map(({ length }) => joined.subarray(at, (at += length)));
+    const [first, second] = [chunks, chunks.toReversed()];
+    for (const each of [...first, ...second, ...payloads]) expect(values).toContainEqual(unpack(each, 0, each.length));
+    const shifted = new Uint8Array([0, ...(payloads[0] as Uint8Array)]);
+    expect(unpack(shifted.subarray(1), 0, shifted.length - 1)).toEqual(values[0]);
+  });
+
+  it.each([
+    ["an array", "92 01", "02"],
+    ["a map", "81 a1 61", "01"],
+    ["a number", "cb 3f f8 00 00", "00 00 00 00"],
+    ["text", "a3 61 62", "63"],
+    ["bytes", "c4 03 01 02", "03"],
+    ["a date", "d6 ff 00 00", "00 00"],
+  ])("does not complete %s with the bytes behind it", (_, hex, behind) => {
+    const whole = fromHex(`${hex} ${behind}`);
+    expect(() => unpack(whole, 0, whole.length)).not.toThrow();
+    const chunk = whole.subarray(0, fromHex(hex).length);
+    expect(() => unpack(chunk, 0, chunk.length)).toThrow();
+  });
+
   it("C55 takes values nested as deep as allowed, and none deeper", () => {
     const deepest = pack(nested(MAX_DEPTH, 1));
     expect(unpack(deepest, 0, deepest.length)).toEqual(nested(MAX_DEPTH, 1));
