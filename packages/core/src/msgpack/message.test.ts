@@ -20,7 +20,7 @@ describe("unpack", () => {
     const chunks = payloads.map(({ length }) => joined.subarray(at, (at += length)));
     const [first, second] = [chunks, chunks.toReversed()];
     for (const each of [...first, ...second, ...payloads]) expect(values).toContainEqual(unpack(each, 0, each.length));
-    const shifted = new Uint8Array([0, ...(payloads[0] as Uint8Array)]);
+    const shifted = new Uint8Array([0, ...pack(values[0])]);
     expect(unpack(shifted.subarray(1), 0, shifted.length - 1)).toEqual(values[0]);
   });
 
@@ -35,7 +35,7 @@ describe("unpack", () => {
     const whole = fromHex(`${hex} ${behind}`);
     expect(() => unpack(whole, 0, whole.length)).not.toThrow();
     const chunk = whole.subarray(0, fromHex(hex).length);
-    expect(() => unpack(chunk, 0, chunk.length)).toThrow();
+    expect(() => unpack(chunk, 0, chunk.length)).toThrow(Error);
   });
 
   it("C55 takes values nested as deep as allowed, and none deeper", () => {
