@@ -133,6 +133,7 @@ export {
   readMapHeader,
   readString,
   skip,
+  within,
 } from "./msgpack/reader.js";
 export { readBigInt, readBoolean, readBytes, readDate, readNil } from "./msgpack/read-scalars.js";
 export { readInt, readNumber } from "./msgpack/read-number.js";

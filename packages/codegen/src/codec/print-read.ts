@@ -299,7 +299,7 @@ function readExpression(node: CodecNode, at: string, printer: CodecPrinter): Lay
       return callOf("wire.freeze", [readExpression(present(node.inner), at, printer)]);
     case "refined": {
       const inner = readExpression(present(node.inner), at, printer);
-      return callOf(printer.checks(node), [inner]);
+      return callOf(printer.checks(node), [callOf("wire.within", ["r", inner])]);
     }
     default:
       return callOf("wire.readAny", ["r", at, ...levels]);

@@ -106,6 +106,26 @@ describe("hostile payloads", () => {
     }
   });
 
+  test.each([
+    ["a number", "z.number()", [0xcb, 0x40], [0, 0, 0, 0, 0, 0, 0]],
+    ["a small number", "z.int()", [], [7]],
+    ["a boolean", "z.boolean()", [], [0xc3]],
+    ["an object", "z.object({ a: z.int() })", [0x81, 0xa1, 0x61], [7]],
+    ["what zod itself reads", "z.number().transform((value) => value)", [0xcb, 0x40], [0, 0, 0, 0, 0, 0, 0]],
+  ])("a refinement of %s sees none of the bytes behind a payload", async (_, schema, bytes, behind) => {
+    const source = `${schema}.refine((value) => { (globalThis as { seen?: unknown[] }).seen?.push(value); return true; })`;
+    const [sample] = await compileSamples(workspace, "refined.service.ts", [plainSample(source)]);
+    if (sample === undefined) throw new Error("no sample");
+    const seen: unknown[] = [];
+    Object.assign(globalThis, { seen });
+    const among = new Uint8Array([...bytes, ...behind]);
+    expect(decode(sample, among)).not.toBeInstanceOf(RpcError);
+    expect(seen).toHaveLength(1);
+    expect(decode(sample, among.subarray(0, bytes.length))).toBeInstanceOf(RpcError);
+    expect(decode(sample, among, 0, bytes.length)).toBeInstanceOf(RpcError);
+    expect(seen).toHaveLength(1);
+  });
+
   test("a key __proto__ reaches no prototype", async () => {
     const poisoned = [0x81, 0xa9, ...Buffer.from("__proto__"), 0x81, 0xa1, 0x61, 0x01];
     for (const sample of await hostileSamples) {

@@ -1,6 +1,6 @@
 // Helpers of compiled codecs, beside the plain readers and writers.
 import { misfit } from "../msgpack/misfit.js";
-import { type Reader, readMapHeader, readString, skip } from "../msgpack/reader.js";
+import { type Reader, readMapHeader, readString, skip, within } from "../msgpack/reader.js";
 import { readPlain, readValue } from "../msgpack/read-value.js";
 import { writeValue } from "../msgpack/write-value.js";
 import { isPlainObject } from "./record.js";
@@ -48,7 +48,7 @@ export function writeAny(b: Uint8Array, p: number, value: unknown, depth?: numbe
 
 /** A value that `shape` parses, which is of type `T` then. */
 export function readBy<T>(r: Reader, p: number, shape: Shape, depth?: number): T {
-  const { value, issues } = run(shape, readValue(r, p, depth), Mode.Wire);
+  const { value, issues } = run(shape, within(r, readValue(r, p, depth)), Mode.Wire);
   return issues.length > 0 || value === undefined ? misfit() : (value as T);
 }
 

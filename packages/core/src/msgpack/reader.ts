@@ -8,7 +8,8 @@ export const NUMBER_SIZES: readonly number[] = [5, 9, 2, 3, 5, 9, 2, 3, 5, 9];
 
 /**
  * Reads one payload. Readers take the reader and a position, return the value, and leave the position after it in
- * `position`. They may look beyond `end`, at bytes of other payloads; whoever began checks `position` against `end`.
+ * `position`. They may look beyond `end`, at bytes of other payloads, whoever's they are; who began checks `position` against `end`, and so
+ * does `within` before code of the application's sees a value.
  * Anything unexpected is a misfit.
  */
 export class Reader {
@@ -39,6 +40,11 @@ export class Reader {
     this.position = this.offset + start;
     return this.position;
   }
+}
+
+/** The value that has just been read; a misfit where not all of it is the payload's. */
+export function within<T>(r: Reader, value: T): T {
+  return r.position <= r.end ? value : misfit();
 }
 
 export function readString(r: Reader, p: number): string {
