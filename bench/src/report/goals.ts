@@ -73,7 +73,12 @@ function goalsOf({ rows, far, growth, types }: Results): Goal[] {
     most("errors among these", 0, "%", concurrent?.errors),
     least("echo 64 KiB, against the TLS floor", 1, "x", times("echo 64 KiB, 8 in flight", FLOOR)),
     least("echo 1 MiB, against the TLS floor", 0.9, "x", times("echo 1 MiB, 8 in flight", FLOOR)),
-    least("server stream of small items, against the TLS floor", 1.1, "x", times("server stream of small items", FLOOR)),
+    least(
+      "server stream of small items, against the TLS floor",
+      1.1,
+      "x",
+      times("server stream of small items", FLOOR),
+    ),
     least("server stream, against grpc-js", 8, "x", times("server stream of small items", GRPC_JS)),
     least("server stream, against Cap'n Proto over QUIC", 3, "x", times("server stream of small items", CAPNP)),
     least("200 MB one way, against the TLS floor", 0.9, "x", times("200 MB one way", FLOOR)),

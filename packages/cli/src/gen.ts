@@ -33,7 +33,10 @@ export function genCommand(): Command {
       ]),
     )
     .option("--no-explain", "codecs refuse what does not fit without saying why: smaller bundles")
-    .option("--no-links", "comments do not link to the schema, whose types generated files import for that")
+    .option(
+      "--no-links",
+      "comments do not link to the schema, whose types generated files import for that; those of clients do not",
+    )
     .option("--docs <file>", "write a Markdown reference of the services too")
     .option("--asyncapi <file>", "write an AsyncAPI 3 document of the services too")
     .option("--openapi <file>", "write an OpenAPI 3.1 document of the services over HTTP too")

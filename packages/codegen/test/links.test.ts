@@ -69,14 +69,18 @@ describe.each(["typescript-5.9", "typescript-6"])("%s", (name) => {
   });
 });
 
-test("code for another package, or without links, imports nothing for comments", async () => {
+test("code for another package, for a client alone, or without links, imports nothing for comments", async () => {
   const linked = await make("linked");
   const without = await make("without", { links: false });
+  const client = await make("client", { target: "client" });
+  const overHttp = await make("http-client", { target: "http-client" });
+  const asked = await make("asked", { target: "client", links: true });
   workspace.write("elsewhere/package.json", "{}");
   const elsewhere = await make("elsewhere/schemas", { out: join(workspace.path, "page") });
   const text = (files: readonly GeneratedFile[]): string => files.map((file) => file.text).join();
-  expect(text(linked)).toContain("@see");
-  for (const files of [without, elsewhere]) expect(text(files)).not.toMatch(/@see|users\.service\.js/);
+  for (const files of [linked, asked]) expect(text(files)).toContain("@see");
+  for (const files of [without, elsewhere, client, overHttp])
+    expect(text(files)).not.toMatch(/@see|users\.service\.js/);
 });
 
 function serviceOf(ts: typeof compiler, files: readonly string[]): compiler.LanguageService {

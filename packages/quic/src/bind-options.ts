@@ -11,7 +11,7 @@ export interface BindOptions {
   /** How the engine is woken; see docs/engine.md. Default "auto", or what QUICRPC_DRIVER says. */
   driver?: "auto" | "loop" | "thread";
   /**
-   * Whether the event loop stays awake for up to 50 µs after it has sent, if answers have been coming sooner than that.
+   * Whether the event loop stays awake for up to 100 µs after it has sent, if answers have been coming sooner than that.
    * To sleep and be woken takes longer and costs more: without, sequential calls lose a fifth of their rate. Timers and
    * other sockets are handled meanwhile. Default true, or what QUICRPC_BUSY_POLL says (1 or 0).
    */

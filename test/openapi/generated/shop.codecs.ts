@@ -698,7 +698,7 @@ function readShopBuyOutput(r: wire.Reader, p: number): ShopBuyOutput {
         p = r.position;
       case 1:
         if (left-- === 0 || view.getInt32(p) !== (0xa375726c | 0)) break;
-        url = checkShopBuyOutputUrl(wire.readString(r, p + 4));
+        url = checkShopBuyOutputUrl(wire.within(r, wire.readString(r, p + 4)));
         p = r.position;
       default:
         left--;

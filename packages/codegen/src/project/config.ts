@@ -18,7 +18,7 @@ export interface Config {
   readonly target?: Target;
   /** Whether codecs say where and why a message does not fit, for which they need its shape at run time. Default true. */
   readonly explain?: boolean;
-  /** Whether comments of generated code link to the schema, where that is in the same package. Default true. */
+  /** Whether comments of generated code link to the schema, where that is in the same package. Default: true, unless `target` is a client, whose types are then checked without the schema's. */
   readonly links?: boolean;
   /** A Markdown reference of the services to write. Default: none. */
   readonly docs?: string;

@@ -53,14 +53,13 @@ export async function runProject(given: readonly string[], options: ProjectOptio
   const lockFile = options.lock === false ? undefined : lockOf(project);
   const target = options.target ?? config.target;
   const explain = options.explain !== false && config.explain !== false;
-  const links = options.links !== false && config.links !== false;
+  const links = options.links === false ? false : config.links;
   const importExtension = options.importExtension ?? config.importExtension;
   const { files, stale, diagnostics, warnings, sources, snapshot } = await generate({
     files: [...new Set([...found.files, ...others])].sort(),
     only: found.files,
     cwd: root,
     explain,
-    links,
     complete: given.length === 0 && patterns.cwd === root,
     info: infoOf(project),
     ...(out === undefined ? {} : { out }),
@@ -69,6 +68,7 @@ export async function runProject(given: readonly string[], options: ProjectOptio
     ...(openapi === undefined ? {} : { openapi }),
     ...(lockFile === undefined ? {} : { lock: lockFile }),
     ...(target === undefined ? {} : { target }),
+    ...(links === undefined ? {} : { links }),
     ...(importExtension === undefined ? {} : { importExtension }),
   });
   const problems = [...found.diagnostics, ...diagnostics];

@@ -8,10 +8,6 @@ import {
   type MethodDescriptor,
 } from "@quicrpc/core/generated";
 import { greeterGreetInputCodec, greeterGreetOutputCodec } from "./greeter.codecs.js";
-// Links in comments lead there.
-/* eslint-disable no-unused-vars, @typescript-eslint/no-unused-vars */
-import type { Greeter } from "../../http/greeter.service.js";
-/* eslint-enable no-unused-vars, @typescript-eslint/no-unused-vars */
 
 export interface GreeterGreetInput {
   name: string;
@@ -47,7 +43,6 @@ export const greeterMethods: {
  * Greets.
  */
 export interface GreeterClient {
-  /** @see {@link Greeter.methods.greet} */
   greet(input: GreeterGreetInput, options?: CallOptions): Promise<GreeterGreetOutput>;
 }
 

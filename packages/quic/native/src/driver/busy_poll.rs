@@ -9,12 +9,18 @@ use crate::ffi::preemptions::preemptions;
 
 /// So long the loop stays awake for an answer. What is slower is not worth it.
 const WINDOW: Duration = Duration::from_micros(50);
-/// A wait that took at most this long with a sleep may take less than `WINDOW` without one.
-const SHORT_SLEEP: Duration = Duration::from_micros(200);
+/// It is half as long as a wait with a sleep takes, up to this: on a machine that is slow to wake threads the peer's own work takes longer too.
+const LONGEST_WINDOW: Duration = Duration::from_micros(100);
+/// A wait that took at most this long with a sleep may take less than `WINDOW` without one. Most of it may be two threads that are woken, this one
+/// and the peer's, and on a virtual machine each of them takes up to a tenth of a millisecond or more.
+const SHORT_SLEEP: Duration = Duration::from_micros(400);
 /// Short sleeps before a try, which tell what there is to gain.
 const FEWEST_SLEEPS: u32 = 8;
 /// Short sleeps between two tries, where they fail: a failure in so many waits costs nothing that is felt.
 const MOST_SLEEPS: u32 = 1024;
+/// The first waits of a stretch, in which the loop stays awake for as long as a wait with a sleep takes: the peer still sleeps, and finds this side
+/// awake when it tries.
+const BEGINNING: u32 = 16;
 /// Waits awake until the next `FEWEST_SLEEPS`, since what there is to gain may have changed.
 const LONGEST_STRETCH: u32 = 4096;
 /// Time gained, in nanoseconds: what a try begins with, less than what the first failure costs, and what is kept at most.
@@ -42,6 +48,8 @@ pub struct BusyPoll {
     sleeps_next: u32,
     /// Waits until the end of this stretch.
     stretch_left: u32,
+    /// So long the loop stays awake in this wait.
+    window: Duration,
     /// How often the thread had to leave its core, as of the last look in this stretch.
     preempted: Option<u64>,
 }
@@ -57,6 +65,7 @@ impl BusyPoll {
             sleeps_left: FEWEST_SLEEPS,
             sleeps_next: FEWEST_SLEEPS,
             stretch_left: LONGEST_STRETCH,
+            window: WINDOW,
             preempted: None,
         }
     }
@@ -84,14 +93,20 @@ impl BusyPoll {
                 self.probe(preemptions());
             }
             self.awake = self.sleeps_left == 0;
+            let asleep = self.asleep.unwrap_or(WINDOW);
+            self.window = WINDOW.max(if self.begins() {
+                asleep
+            } else {
+                LONGEST_WINDOW.min(asleep / 2)
+            });
             return;
         }
         match self.waiting_since {
-            Some(since) if now.saturating_duration_since(since) <= WINDOW => {}
+            Some(since) if now.saturating_duration_since(since) <= self.window => {}
             Some(_) => {
                 self.waiting_since = None;
                 self.awake = false;
-                self.settle(-nanos(WINDOW));
+                self.settle(-nanos(self.window));
             }
             None => self.awake = false,
         }
@@ -110,6 +125,10 @@ impl BusyPoll {
         }
     }
 
+    fn begins(&self) -> bool {
+        self.stretch_left > LONGEST_STRETCH - BEGINNING
+    }
+
     /// Where the peer runs on the same core, each of its answers is one for which this thread had to leave.
     fn probe(&mut self, preempted: u64) {
         let before = self.preempted.replace(preempted).unwrap_or(preempted);
@@ -121,13 +140,14 @@ impl BusyPoll {
     /// The end of a wait awake, with what it gained.
     fn settle(&mut self, gain: i64) {
         self.credit = (self.credit + gain).min(MOST_CREDIT);
+        let begins = self.begins();
         self.stretch_left -= 1;
         if self.credit <= 0 {
             self.give_up();
         } else if self.stretch_left == 0 {
             self.sleep(FEWEST_SLEEPS);
         }
-        if self.credit == MOST_CREDIT {
+        if self.credit == MOST_CREDIT && !begins {
             self.sleeps_next = FEWEST_SLEEPS;
         }
     }
@@ -218,6 +238,35 @@ mod tests {
         assert_eq!(peer.awake(LONGEST_STRETCH, |_| 15), LONGEST_STRETCH);
     }
 
+    /// Two that answer each other in 10 µs, and are woken in so many: how many of 1,000 waits each was awake in.
+    fn both(woken: u32) -> [u32; 2] {
+        let mut polls = [BusyPoll::new(true), BusyPoll::new(true)];
+        let mut awake = [0, 0];
+        let mut now = Instant::now();
+        for turn in 0..2000 {
+            polls[turn % 2].before_wait_at(true, now, || 0);
+            now += US * 10;
+            let other = &mut polls[(turn + 1) % 2];
+            if other.awake {
+                other.before_wait_at(false, now, || unreachable!());
+            }
+            awake[(turn + 1) % 2] += u32::from(other.awake);
+            if !other.awake {
+                now += US * woken;
+            }
+            other.received_at(now);
+        }
+        awake
+    }
+
+    #[test]
+    fn two_that_wait_for_each_other_stay_awake_both() {
+        for woken in [20, 60, 100, 180] {
+            let awake = both(woken);
+            assert!(awake.iter().all(|&waits| waits > 900), "{woken}: {awake:?}");
+        }
+    }
+
     #[test]
     fn for_slow_answers_it_sleeps() {
         assert_eq!(Peer::new(40).awake(10_000, |_| IDLE), 0);
@@ -225,7 +274,9 @@ mod tests {
 
     #[test]
     fn for_answers_beyond_the_window_it_tries_ever_more_rarely() {
-        assert!(Peer::new(40).awake(100_000, |_| 100) < 120);
+        // The waits that a try begins with are long enough, those after them are not.
+        assert!(Peer::new(40).awake(100_000, |_| 100) < 3_600);
+        assert!(Peer::new(60).awake(100_000, |_| 300) < 3_600);
     }
 
     #[test]
