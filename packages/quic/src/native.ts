@@ -144,7 +144,7 @@ export function untracedFailure(failure: NativeFailure): QuicError {
   return error;
 }
 
-export function fromFailure([source, code, message, closeCode, reason, status, address]: NativeFailure): QuicError {
+function fromFailure([source, code, message, closeCode, reason, status, address]: NativeFailure): QuicError {
   const remoteAddress = address && { host: address[0], port: address[1], family: address[2] };
   return new QuicError({ source, code, message, closeCode, reason, status, remoteAddress });
 }

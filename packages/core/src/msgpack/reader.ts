@@ -13,8 +13,8 @@ export const NUMBER_SIZES: readonly number[] = [5, 9, 2, 3, 5, 9, 2, 3, 5, 9];
  * Anything unexpected is a misfit.
  */
 export class Reader {
-  private last: Uint8Array = NOTHING;
-  private offset = 0;
+  #last: Uint8Array = NOTHING;
+  #offset = 0;
   /** All bytes of the buffer that the payload is in: positions are of these. */
   bytes: Uint8Array = NOTHING;
   view: DataView = new DataView(NOTHING.buffer);
@@ -27,17 +27,17 @@ export class Reader {
   begin(bytes: Uint8Array, start: number, end: number): number {
     // Payloads come many to a chunk, and chunks many to a buffer: to ask a chunk for its buffer costs as much as a small payload, a view
     // three times that.
-    if (bytes !== this.last) {
-      this.last = bytes;
-      this.offset = bytes.byteOffset;
+    if (bytes !== this.#last) {
+      this.#last = bytes;
+      this.#offset = bytes.byteOffset;
       const { buffer } = bytes;
       if (buffer !== this.view.buffer) {
         this.bytes = new Uint8Array(buffer);
         this.view = new DataView(buffer);
       }
     }
-    this.end = this.offset + end;
-    this.position = this.offset + start;
+    this.end = this.#offset + end;
+    this.position = this.#offset + start;
     return this.position;
   }
 }
