@@ -36,7 +36,7 @@ const pages = [
   {
     page: "web-transport",
     name: "`connectWebTransport`: no fallback, nothing is served, MessagePack alone",
-    limit: "33.35 kB",
+    limit: "33.3 kB",
   },
   {
     page: "fallback",
@@ -52,7 +52,7 @@ const pages = [
   {
     page: "fallback-bare",
     name: "`connect` with a client by `quicrpc gen --no-explain`",
-    limit: "32.2 kB",
+    limit: "32.15 kB",
     bare: true,
   },
   {
@@ -87,7 +87,7 @@ const pages = [
   {
     page: "http",
     name: "`httpTransport().caller(url)` of `@quicrpc/http`, with a service of one unary method by `quicrpc gen --target http-client --no-explain`",
-    limit: "9.01 kB",
+    limit: "9 kB",
     bare: true,
   },
 ];

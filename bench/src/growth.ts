@@ -6,7 +6,7 @@ import { messageOf, progress } from "./progress.js";
 import type { Task } from "./protocol.js";
 import { CAPNP, FLOOR, GRPC_GO, GRPC_JS } from "./report/results.js";
 import { round } from "./rows.js";
-import type { Workload } from "./workloads.js";
+import { workload } from "./workloads.js";
 
 /** Time and memory of so many of something, in processes that have done nothing else but warm up. */
 export interface GrowthRow {
@@ -66,21 +66,10 @@ async function measure(
   certificate: CertificateFiles,
 ): Promise<GrowthRow> {
   const head = { of, contestant: peer.name, count };
-  const workload: Workload = {
-    name: of,
-    unit: "calls",
-    amount: count,
-    task,
-    connections: 1,
-    cores: [0, 1],
-    fixed: true,
-    quick: false,
-    everyone: false,
-    warmUps: 1,
-  };
+  const plan = workload(of, count, task, { fixed: true });
   let pair: ProcessPair | undefined;
   try {
-    pair = await ProcessPair.start(peer, workload, { certificate });
+    pair = await ProcessPair.start(peer, plan, { certificate });
     if (pair === undefined) throw new Error("it cannot");
     const { client, server } = pair;
     await pair.measure("inFlight" in task ? { ...task, inFlight: WARM_UP } : task, WARM_UP);

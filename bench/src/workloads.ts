@@ -23,7 +23,7 @@ export interface Workload {
 
 type Options = Partial<Omit<Workload, "name" | "amount" | "task">>;
 
-function workload(name: string, amount: number, task: Task, options: Options = {}): Workload {
+export function workload(name: string, amount: number, task: Task, options: Options = {}): Workload {
   const usual = { connections: 1, fixed: false, quick: false, everyone: false, warmUps: 1 };
   return { name, amount, task, unit: "calls", cores: [0, 1], ...usual, ...options };
 }

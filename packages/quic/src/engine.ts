@@ -1,8 +1,8 @@
 import { hostname } from "node:os";
 import type { EngineOptions, GroupMember } from "./bind-options.js";
-import { QuicError, reportException } from "./errors.js";
+import { QuicError, reportException, untraced } from "./errors.js";
 import { closedOnExit } from "./farewells.js";
-import { loadNative, type NativeEndpoint, packFields, untracedFailure, unwrap } from "./native.js";
+import { fromFailure, loadNative, type NativeEndpoint, packFields, unwrap } from "./native.js";
 import { handleIndex, packHandle, streamGeneration } from "./handles.js";
 import { HttpRequest } from "./http-request.js";
 import * as record from "./native-layout.js";
@@ -305,10 +305,11 @@ export class Engine {
     let error = this.#failures.get(number);
     if (error === undefined) {
       const failure = this.native.failure(number);
-      error =
+      error = untraced(() =>
         failure === undefined
           ? new QuicError({ source: "session", code: "ERR_QUIC_CLOSED", message: "the session has closed" })
-          : untracedFailure(failure);
+          : fromFailure(failure),
+      );
       this.#failures.set(number, error);
     }
     return error;

@@ -51,6 +51,16 @@ export class QuicError extends Error {
   }
 }
 
+/** The error of an event, as `make` makes it, without a trace: each session ends with one, and a trace is dear, and has lines of this package alone. */
+export function untraced(make: () => QuicError): QuicError {
+  const { stackTraceLimit } = Error as { stackTraceLimit?: unknown };
+  // Does nothing where `Error` is frozen.
+  Reflect.set(Error, "stackTraceLimit", 0);
+  const error = make();
+  Reflect.set(Error, "stackTraceLimit", stackTraceLimit);
+  return error;
+}
+
 /** Options of the constructor of `WebTransportError` (W3C WebTransport §11). */
 export interface WebTransportErrorOptions {
   /** Whether the stream failed or its session. Default "stream". */

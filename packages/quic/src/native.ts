@@ -134,17 +134,7 @@ export function unwrap<T>(answer: T | NativeFailure): T {
   return answer as T;
 }
 
-/** Makes the error of an event: each session ends with one, a trace is dear, and would have lines of this package alone. */
-export function untracedFailure(failure: NativeFailure): QuicError {
-  const { stackTraceLimit } = Error as { stackTraceLimit?: unknown };
-  // Does nothing where `Error` is frozen.
-  Reflect.set(Error, "stackTraceLimit", 0);
-  const error = fromFailure(failure);
-  Reflect.set(Error, "stackTraceLimit", stackTraceLimit);
-  return error;
-}
-
-function fromFailure([source, code, message, closeCode, reason, status, address]: NativeFailure): QuicError {
+export function fromFailure([source, code, message, closeCode, reason, status, address]: NativeFailure): QuicError {
   const remoteAddress = address && { host: address[0], port: address[1], family: address[2] };
   return new QuicError({ source, code, message, closeCode, reason, status, remoteAddress });
 }

@@ -154,10 +154,10 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
   /** Fails the calls that wait for a session, if there are any, with the error that `why` makes. */
   protected failWaiting(why: () => RpcError): void {
     const suspended = this.#suspended;
-    if (this.waiting.size === 0 && (suspended?.size ?? 0) === 0) return;
+    if (this.waiting.size === 0 && suspended === undefined) return;
     const error = why();
     this.waiting.failAll(error);
-    if (!this.heals) for (const fail of suspended ?? []) fail(error);
+    if (!this.heals) suspended?.forEach((fail) => fail(error));
   }
 
   #suspend(fail: (error: RpcError) => void): () => void {

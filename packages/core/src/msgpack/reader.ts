@@ -2,7 +2,6 @@ import { MAX_DEPTH } from "../fixed-limits.js";
 import { misfit } from "./misfit.js";
 import { readUtf8 } from "./text.js";
 
-const NOTHING = new Uint8Array(0);
 /** Bytes of a number, by its first byte, from 0xca on. */
 export const NUMBER_SIZES: readonly number[] = [5, 9, 2, 3, 5, 9, 2, 3, 5, 9];
 
@@ -13,11 +12,12 @@ export const NUMBER_SIZES: readonly number[] = [5, 9, 2, 3, 5, 9, 2, 3, 5, 9];
  * Anything unexpected is a misfit.
  */
 export class Reader {
-  #last: Uint8Array = NOTHING;
+  #chunk: Uint8Array | undefined;
   #offset = 0;
-  /** All bytes of the buffer that the payload is in: positions are of these. */
-  bytes: Uint8Array = NOTHING;
-  view: DataView = new DataView(NOTHING.buffer);
+  #buffer: ArrayBufferLike | undefined;
+  /** All bytes of the buffer that the payload is in: positions are of these. Like `view`, there once it has begun. */
+  bytes!: Uint8Array;
+  view!: DataView;
   position = 0;
   end = 0;
   /** Entries that are left of a map whose key was looked for. */
@@ -27,11 +27,12 @@ export class Reader {
   begin(bytes: Uint8Array, start: number, end: number): number {
     // Payloads come many to a chunk, and chunks many to a buffer: to ask a chunk for its buffer costs as much as a small payload, a view
     // three times that.
-    if (bytes !== this.#last) {
-      this.#last = bytes;
+    if (bytes !== this.#chunk) {
+      this.#chunk = bytes;
       this.#offset = bytes.byteOffset;
       const { buffer } = bytes;
-      if (buffer !== this.view.buffer) {
+      if (buffer !== this.#buffer) {
+        this.#buffer = buffer;
         this.bytes = new Uint8Array(buffer);
         this.view = new DataView(buffer);
       }

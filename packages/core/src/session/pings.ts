@@ -36,9 +36,8 @@ export class Pings {
 
   /** No answer comes any more. */
   fail(error: RpcError): void {
-    const pings = this.#waiting;
+    this.#waiting?.forEach(({ answer }) => answer?.reject(error));
     this.#waiting = undefined;
-    for (const { answer } of pings?.values() ?? []) answer?.reject(error);
   }
 
   #start(send: (token: number) => void, answer: Deferred<number> | undefined): void {

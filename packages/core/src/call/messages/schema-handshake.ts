@@ -16,10 +16,8 @@ export class SchemaHandshake {
   greet(method: AnyMethod): number | undefined {
     if (method === this.#last || method.fingerprint === undefined) return undefined;
     this.#last = method;
-    const told = (this.#told ??= new Set());
-    if (told.has(method)) return undefined;
-    told.add(method);
-    return method.fingerprint;
+    const { size } = (this.#told ??= new Set());
+    return this.#told.add(method).size > size ? method.fingerprint : undefined;
   }
 
   /** The peer's fingerprint has come. Returns whether it is another than ours. */

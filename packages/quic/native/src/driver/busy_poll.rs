@@ -11,7 +11,7 @@ use crate::ffi::preemptions::preemptions;
 const WINDOW: Duration = Duration::from_micros(50);
 /// It is half as long as a wait with a sleep takes, up to this: on a machine that is slow to wake threads the peer's own work takes longer too.
 const LONGEST_WINDOW: Duration = Duration::from_micros(100);
-/// A wait that took at most this long with a sleep may take less than `WINDOW` without one. Most of it may be two threads that are woken, this one
+/// A wait that took at most this long with a sleep may take less than `window` without one. Most of it may be two threads that are woken, this one
 /// and the peer's, and on a virtual machine each of them takes up to a tenth of a millisecond or more.
 const SHORT_SLEEP: Duration = Duration::from_micros(400);
 /// Short sleeps before a try, which tell what there is to gain.
@@ -48,8 +48,6 @@ pub struct BusyPoll {
     sleeps_next: u32,
     /// Waits until the end of this stretch.
     stretch_left: u32,
-    /// So long the loop stays awake in this wait.
-    window: Duration,
     /// How often the thread had to leave its core, as of the last look in this stretch.
     preempted: Option<u64>,
 }
@@ -65,7 +63,6 @@ impl BusyPoll {
             sleeps_left: FEWEST_SLEEPS,
             sleeps_next: FEWEST_SLEEPS,
             stretch_left: LONGEST_STRETCH,
-            window: WINDOW,
             preempted: None,
         }
     }
@@ -93,20 +90,14 @@ impl BusyPoll {
                 self.probe(preemptions());
             }
             self.awake = self.sleeps_left == 0;
-            let asleep = self.asleep.unwrap_or(WINDOW);
-            self.window = WINDOW.max(if self.begins() {
-                asleep
-            } else {
-                LONGEST_WINDOW.min(asleep / 2)
-            });
             return;
         }
         match self.waiting_since {
-            Some(since) if now.saturating_duration_since(since) <= self.window => {}
+            Some(since) if now.saturating_duration_since(since) <= self.window() => {}
             Some(_) => {
                 self.waiting_since = None;
                 self.awake = false;
-                self.settle(-nanos(self.window));
+                self.settle(-nanos(self.window()));
             }
             None => self.awake = false,
         }
@@ -125,6 +116,18 @@ impl BusyPoll {
         }
     }
 
+    /// So long the loop stays awake in this wait.
+    fn window(&self) -> Duration {
+        let asleep = self.asleep.unwrap_or(WINDOW);
+        let most = if self.begins() {
+            asleep
+        } else {
+            LONGEST_WINDOW.min(asleep / 2)
+        };
+        WINDOW.max(most)
+    }
+
+    /// Whether this wait is one of the first of a stretch.
     fn begins(&self) -> bool {
         self.stretch_left > LONGEST_STRETCH - BEGINNING
     }
