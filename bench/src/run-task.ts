@@ -186,13 +186,17 @@ function expectAll(what: string, expected: number, done: number): void {
 /** Without the time that closing takes. */
 async function connect(amount: number, open: () => Promise<Client>): Promise<Outcome> {
   const taken = new Float64Array(amount);
+  let last: Client | undefined;
   for (let i = 0; i < amount; i++) {
     const started = performance.now();
     const client = await open();
     await client.empty();
     taken[i] = performance.now() - started;
-    await client.close();
+    // Not at once: the ticket of a session that began early comes a round trip after its first reply.
+    await last?.close();
+    last = client;
   }
+  await last?.close();
   return { seconds: taken.reduce((a, b) => a + b, 0) / 1000, errors: 0, latency: quantiles(taken) };
 }
 

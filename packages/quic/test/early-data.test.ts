@@ -77,6 +77,17 @@ describe.each(DRIVERS)("early data, %s driver", (driver) => {
     path.close();
   });
 
+  test("a handshake brings two tickets, for sessions that follow each other faster than theirs come", async () => {
+    const server = await world.serve(echo, early);
+    const client = world.bind();
+    expect(await echoed(await world.dial(server, early, client), "one")).toBe("one");
+    const followers = await Promise.all([world.dial(server, early, client), world.dial(server, early, client)]);
+    for (const session of followers) {
+      expect(await echoed(session, "more")).toBe("more");
+      expect([session.resumed, session.earlyDataAccepted]).toEqual([true, true]);
+    }
+  });
+
   test("the acceptor can wait for the handshake", async () => {
     const ready = deferred<[before: boolean, after: boolean]>();
     const server = await world.serve((session) => {

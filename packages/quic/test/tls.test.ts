@@ -196,16 +196,17 @@ describe.each(DRIVERS)("TLS, %s driver", (driver) => {
       expect(second.resumed).toBe(true);
       await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(until + 1000), { timeout: 5000, interval: 100 });
 
-      const third = world.dial(server, dialling, client);
-      // It may begin before the server has judged.
-      await third.then(echoed).then(
-        () => expect.unreachable(),
-        () => {},
-      );
-      expect(await failed.promise).toMatchObject({ code: "ERR_QUIC_CERTIFICATE_EXPIRED", source: "tls" });
-      expect(accepted).toHaveLength(2);
-      const fourth = world.dial(server, dialling, client);
-      await expect(fourth).rejects.toMatchObject({ code: "ERR_QUIC_CERTIFICATE_REJECTED" });
+      // It may begin before the server has judged, as long as the client has tickets: two handshakes brought two each, of which one is used.
+      for (let tickets = 3; tickets > 0; tickets--) {
+        const resumed = world.dial(server, dialling, client);
+        await resumed.then(echoed).then(
+          () => expect.unreachable(),
+          () => {},
+        );
+        expect(await failed.promise).toMatchObject({ code: "ERR_QUIC_CERTIFICATE_EXPIRED", source: "tls" });
+      }
+      const whole = world.dial(server, dialling, client);
+      await expect(whole).rejects.toMatchObject({ code: "ERR_QUIC_CERTIFICATE_REJECTED" });
       expect(accepted).toHaveLength(2);
     });
   });

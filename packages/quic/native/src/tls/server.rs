@@ -19,6 +19,10 @@ use crate::fields::Fields;
 /// Sessions that may still be resumed with early data; the oldest are forgotten first.
 const REMEMBERED_SESSIONS: usize = 4096;
 
+/// Tickets for each handshake. One is used up by the next session, and its successor comes a round trip after that session's
+/// first reply: with another, a client that dials again before then need not make a whole handshake.
+const TICKETS: usize = 2;
+
 const REQUEST_CLIENT_CERTIFICATE: u8 = 1;
 const REQUIRE_CLIENT_CERTIFICATE: u8 = 2;
 const EARLY_DATA: u8 = 4;
@@ -66,11 +70,11 @@ pub fn server(wire: &[u8]) -> Result<Server, Failure> {
         let client_auth = flags & (REQUEST_CLIENT_CERTIFICATE | REQUIRE_CLIENT_CERTIFICATE);
         let made_under = [&[client_auth], authorities].concat();
         config.ticketer = Arc::new(SharedTickets::new(ticket_keys, made_under)?);
-        config.send_tls13_tickets = 1;
+        config.send_tls13_tickets = TICKETS;
     } else if early_data {
         // A remembered session is taken out when it is resumed, so early data cannot be replayed to this process.
         config.session_storage = ServerSessionMemoryCache::new(REMEMBERED_SESSIONS);
-        config.send_tls13_tickets = 1;
+        config.send_tls13_tickets = TICKETS;
         config.max_early_data_size = u32::MAX;
     }
     let crypto = QuicServerConfig::try_from(config).map_err(|error| Failure::option(error.to_string()))?;
