@@ -21,6 +21,8 @@ export async function studioPage(
   { url, method, problems, options = {} }: StudioPageOptions,
 ): Promise<Page> {
   const page = await browser.newPage(options);
+  // Less than a test has: its error says what was waited for.
+  page.setDefaultTimeout(15_000);
   page.on("pageerror", ({ message }) => problems.push(message));
   page.on("console", (said) => {
     if (said.type() === "error") problems.push(said.text());

@@ -35,8 +35,10 @@ export interface ByteStream {
 
 /** Receives the events of a byte stream. */
 export interface ByteStreamHandler {
-  /** Bytes in order; the chunk belongs to the handler and is never written again. */
+  /** Bytes in order; the chunk belongs to the handler and is never written again, unless it `borrows`. */
   onData(chunk: Uint8Array): void;
+  /** It does not look at a chunk any more when `onData` has returned: the byte stream may use the memory for the next. It may change between chunks. */
+  readonly borrows?: boolean;
   onDrain(): void;
   /** The peer ended its sending side. */
   onEnd(): void;
@@ -117,6 +119,11 @@ class ByteStreamSession implements DirectSession, ByteStreamHandler {
     this.bytes.resume();
     this.timer = setTimeout(() => this.over(), this.closeTimeoutMs);
     this.start();
+  }
+
+  /** What is held is a copy. */
+  get borrows(): boolean {
+    return this.held !== undefined || this.streamHandler === undefined || this.streamHandler.borrows === true;
   }
 
   onData(chunk: Uint8Array): void {

@@ -2,7 +2,7 @@ import { connect as connectTcp, type Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { DirectSession } from "@quicrpc/core/transport";
 import { ALPN, DEFAULT_PORT } from "../protocol.js";
-import { nodeStreamTransport } from "../stream/node-stream.js";
+import { socketTransport } from "../stream/node-stream.js";
 import { attempt, hostOf, type TransportDialOptions } from "../transport/dialling.js";
 import type { NodeErrorCodes } from "../transport/failure.js";
 import { connectTrusted } from "./tls.js";
@@ -48,7 +48,7 @@ function open(url: URL, options: TransportDialOptions, connect: () => Socket): P
 
 function sessionOn(socket: Socket, { limits }: TransportDialOptions): DirectSession {
   const timeout = limits?.maxCloseMs === undefined ? {} : { closeTimeoutMs: limits.maxCloseMs };
-  return nodeStreamTransport({ readable: socket, writable: socket }, "client", timeout);
+  return socketTransport(socket, "client", timeout);
 }
 
 function target(url: URL): { host: string; port: number } {

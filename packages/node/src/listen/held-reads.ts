@@ -13,7 +13,8 @@ export interface HeldReads {
  * piece then: as objects of their own, pieces of one byte would take a hundred times their size.
  */
 export function holdReads(stream: Duplex): HeldReads {
-  const push = stream.push.bind(stream);
+  const original = stream.push;
+  const push = (chunk: Uint8Array | null): boolean => original.call(stream, chunk);
   const held = new Gathered();
   let allowed = 0;
   let ended = false;
@@ -39,7 +40,7 @@ export function holdReads(stream: Duplex): HeldReads {
       if (!ended && allowed > 0 && !stream.destroyed) stream.read(0);
     },
     release() {
-      stream.push = push;
+      stream.push = original;
       const bytes = held.take();
       if (bytes.length > 0) push(bytes);
       if (ended) push(null);

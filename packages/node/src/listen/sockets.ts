@@ -2,7 +2,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import type { TransportKind } from "../peer.js";
 import { ALPN } from "../protocol.js";
-import { nodeStreamTransport } from "../stream/node-stream.js";
+import { socketTransport } from "../stream/node-stream.js";
 import { isWorker } from "../workers/worker.js";
 import { removeAbandoned } from "./abandoned-socket.js";
 import {
@@ -71,7 +71,7 @@ async function accept(
     const { visit, remoteAddress } = guest;
     visit.hold(holdReads(socket));
     const options = placed(visit, limits, () => session);
-    const session = nodeStreamTransport({ readable: socket, writable: socket }, "server", options);
+    const session = socketTransport(socket, "server", options);
     onArrival({
       visit,
       refusal: certificateRefusal(socket, settings),

@@ -1,6 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { Socket } from "node:net";
-import type { Readable, Writable } from "node:stream";
+import type { Duplex, Readable, Writable } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { inspect } from "node:util";
 import {
@@ -13,6 +13,7 @@ import {
   type Role,
   takeBuffer,
 } from "@quicrpc/core/transport";
+import { readInto } from "./read-into.js";
 
 /** Bytes that wait to be sent above which `write` returns false. */
 const HIGH_WATER = 256 * 1024;
@@ -31,7 +32,12 @@ export interface NodeStreams {
 
 /** A transport over Node streams: any socket (`{ readable: socket, writable: socket }`), or a pair of pipes. */
 export function nodeStreamTransport(streams: NodeStreams, role: Role, options?: ByteStreamOptions): DirectSession {
-  return byteStreamTransport(new NodeByteStream(streams), role, { ...exporterOf(streams.readable), ...options });
+  return byteStreamTransport(new NodeByteStream(streams, false), role, { ...exporterOf(streams.readable), ...options });
+}
+
+/** A transport over a socket that nobody else reads. */
+export function socketTransport(socket: Socket, role: Role, options?: ByteStreamOptions): DirectSession {
+  return byteStreamTransport(soleReader(socket), role, { ...exporterOf(socket), ...options });
 }
 
 /** A transport to a child process over its stdin and stdout, which must be pipes; what it writes to them belongs to the session. */
@@ -72,8 +78,9 @@ export interface NodeBytes extends ByteStream {
   unread(bytes: Uint8Array): void;
 }
 
-export function nodeByteStream(streams: NodeStreams): NodeBytes {
-  return new NodeByteStream(streams);
+/** A duplex stream, a socket in most cases, that nobody else reads. */
+export function soleReader(stream: Duplex): NodeBytes {
+  return new NodeByteStream({ readable: stream, writable: stream }, true);
 }
 
 class NodeByteStream implements NodeBytes {
@@ -82,10 +89,13 @@ class NodeByteStream implements NodeBytes {
   private handler: ByteStreamHandler | undefined = undefined;
   private drainWanted = false;
   private over: { error: Error | undefined } | undefined = undefined;
+  /** The socket whose bytes may be read into memory that is used again; undefined once they are, or where others may read it too. */
+  private sole: Socket | undefined;
 
-  constructor({ readable, writable }: NodeStreams) {
+  constructor({ readable, writable }: NodeStreams, sole: boolean) {
     this.readable = readable;
     this.writable = writable;
+    this.sole = sole && readable instanceof Socket ? readable : undefined;
     // From the start: an error that nobody listens to would end the process.
     readable.on("error", (error) => this.closed(error));
     readable.on("close", () => this.closed(undefined));
@@ -98,10 +108,24 @@ class NodeByteStream implements NodeBytes {
 
   attach(handler: ByteStreamHandler): void {
     this.handler = handler;
-    this.readable.on("data", (chunk: Buffer) => handler.onData(plain(chunk)));
+    this.readable.on("data", (chunk: Buffer) => {
+      handler.onData(plain(chunk));
+      if (this.sole !== undefined) this.reuseMemory(this.sole, handler);
+    });
     this.readable.on("end", () => handler.onEnd());
     const { over } = this;
     if (over !== undefined) queueMicrotask(() => handler.onClosed(over.error));
+  }
+
+  /** From now on chunks come in memory that is used again, as soon as they are read by somebody who only borrows them, and nobody holds them back. */
+  private reuseMemory(socket: Socket, handler: ByteStreamHandler): void {
+    if (handler.borrows !== true || socket.push !== Socket.prototype.push) return;
+    this.sole = undefined;
+    readInto(socket, (bytes) => {
+      // Behind what waits in the stream already.
+      if (socket.isPaused() || socket.readableLength > 0) socket.push(Buffer.from(bytes));
+      else handler.onData(handler.borrows === true ? bytes : bytes.slice());
+    });
   }
 
   /** Sends a copy: the caller's buffer is written again while this one waits. */
@@ -132,7 +156,7 @@ class NodeByteStream implements NodeBytes {
   }
 
   unread(bytes: Uint8Array): void {
-    this.readable.unshift(bytes);
+    this.readable.unshift(Buffer.from(bytes));
   }
 
   pendingBytes(): number {

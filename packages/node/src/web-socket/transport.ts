@@ -9,7 +9,7 @@ import {
   type DirectSession,
   type Role,
 } from "@quicrpc/core/transport";
-import { exporterOf, nodeByteStream, type NodeBytes } from "../stream/node-stream.js";
+import { exporterOf, type NodeBytes, soleReader } from "../stream/node-stream.js";
 import {
   CloseCode,
   FrameError,
@@ -59,7 +59,7 @@ class WebSocketByteStream implements ByteStream, ByteStreamHandler {
   private timer: ReturnType<typeof setTimeout> | undefined = undefined;
 
   constructor(socket: Duplex, masking: Masking | undefined, closeTimeoutMs: number) {
-    this.bytes = nodeByteStream({ readable: socket, writable: socket });
+    this.bytes = soleReader(socket);
     this.masking = masking;
     this.closeTimeoutMs = closeTimeoutMs;
     this.reader = new FrameReader(
@@ -71,6 +71,10 @@ class WebSocketByteStream implements ByteStream, ByteStreamHandler {
       masking === undefined,
       MAX_RECEIVED_MESSAGE,
     );
+  }
+
+  get borrows(): boolean {
+    return this.handler?.borrows === true;
   }
 
   attach(handler: ByteStreamHandler): void {

@@ -1,0 +1,156 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { connect as connectTls, createServer as createTlsServer } from "node:tls";
+import { devCertificate } from "@quicrpc/node";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { closedAfterEach } from "../../../../test/open.js";
+import { holdReads } from "../listen/held-reads.js";
+import { soleReader } from "./node-stream.js";
+
+const open = closedAfterEach();
+
+/** Both ends of a connection. */
+async function connected(kind: "tcp" | "tls"): Promise<{ dialled: Socket; accepted: Socket }> {
+  const { cert, key } = await devCertificate();
+  const server = kind === "tcp" ? createServer() : createTlsServer({ cert, key });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const accepting = once(server, kind === "tcp" ? "connection" : "secureConnection") as Promise<[Socket]>;
+  const { port } = server.address() as AddressInfo;
+  const dialled = kind === "tcp" ? connect(port, "127.0.0.1") : connectTls({ port, host: "127.0.0.1", ca: cert });
+  const [accepted] = await accepting;
+  server.close();
+  for (const socket of [dialled, accepted]) {
+    socket.on("error", () => {});
+    open.push({ close: () => socket.destroy() });
+  }
+  return { dialled, accepted };
+}
+
+/** What a reader does with a chunk. */
+interface Step {
+  readonly borrows: boolean;
+  /** It pauses, takes back what is beyond so many bytes, and goes on after some turns. */
+  readonly pause?: { readonly take: number; readonly turns: number };
+}
+
+/** Reads all that comes on a socket by such steps, the last of which holds for the rest. */
+function readBy(
+  steps: readonly Step[],
+  socket: Socket,
+): { chunks: Uint8Array[]; copies: Buffer[]; ended: Promise<void> } {
+  const bytes = soleReader(socket);
+  const chunks: Uint8Array[] = [];
+  const copies: Buffer[] = [];
+  let at = 0;
+  let paused = false;
+  const ended = new Promise<void>((resolve) => {
+    bytes.attach({
+      get borrows() {
+        return steps[Math.min(at, steps.length - 1)]?.borrows ?? true;
+      },
+      onData(chunk) {
+        // One that was delivered although the stream is paused would come ahead of what was taken back.
+        expect(paused).toBe(false);
+        const pause = steps[Math.min(at, steps.length - 1)]?.pause;
+        const taken = chunk.subarray(0, pause?.take);
+        chunks.push(chunk);
+        copies.push(Buffer.from(taken));
+        at++;
+        if (pause === undefined) return;
+        paused = true;
+        bytes.pause();
+        if (taken.length < chunk.length) bytes.unread(chunk.subarray(taken.length));
+        const wait = (turns: number): void => {
+          if (turns > 0) {
+            setImmediate(wait, turns - 1);
+            return;
+          }
+          paused = false;
+          bytes.resume();
+        };
+        wait(pause.turns);
+      },
+      onDrain() {},
+      onEnd: resolve,
+      onClosed: () => resolve(),
+    });
+  });
+  return { chunks, copies, ended };
+}
+
+const content = Buffer.from(Uint8Array.from({ length: 400_000 }, (_, i) => (i * 7 + (i >>> 8)) % 251));
+
+const steps = fc.array(
+  fc.record(
+    {
+      borrows: fc.boolean(),
+      pause: fc.record({ take: fc.integer({ min: 0, max: 20_000 }), turns: fc.integer({ min: 0, max: 3 }) }),
+    },
+    { requiredKeys: ["borrows"] },
+  ),
+  { minLength: 1, maxLength: 30 },
+);
+const writes = fc.array(fc.integer({ min: 1, max: 100_000 }), { minLength: 1, maxLength: 12 });
+
+describe.each(["tcp", "tls"] as const)("what a socket receives: %s", (kind) => {
+  it.each(["dialled", "accepted"] as const)("comes in memory that is used again, at the end that %s", async (end) => {
+    const { dialled, accepted } = await connected(kind);
+    const [reader, writer] = end === "dialled" ? [dialled, accepted] : [accepted, dialled];
+    const { chunks, copies, ended } = readBy([], reader);
+    writer.end(content);
+    await ended;
+    expect(Buffer.concat(copies).equals(content)).toBe(true);
+    // The first is Node's own.
+    expect(new Set(chunks.slice(1).map(({ buffer }) => buffer)).size).toBe(1);
+    expect(chunks.length).toBeGreaterThan(4);
+  });
+
+  it("comes in memory of its own where the reader keeps it", async () => {
+    const { dialled, accepted } = await connected(kind);
+    const borrowed = { borrows: true };
+    const { chunks, ended } = readBy([borrowed, borrowed, { borrows: false }], dialled);
+    accepted.end(content);
+    await ended;
+    const kept = chunks.slice(2);
+    const length = kept.reduce((sum, chunk) => sum + chunk.length, 0);
+    expect(Buffer.concat(kept).equals(content.subarray(content.length - length))).toBe(true);
+    expect(kept.length).toBeGreaterThan(2);
+  });
+
+  it("is all there, in order, whenever the reader pauses and takes bytes back", { timeout: 60_000 }, () =>
+    fc.assert(
+      fc.asyncProperty(steps, writes, async (steps, lengths) => {
+        const { dialled, accepted } = await connected(kind);
+        const { copies, ended } = readBy([...steps, { borrows: true }], dialled);
+        let at = 0;
+        for (const length of lengths) {
+          accepted.write(content.subarray(at, at + length));
+          at = Math.min(content.length, at + length);
+          await new Promise(setImmediate);
+        }
+        accepted.end(content.subarray(at));
+        await ended;
+        expect(Buffer.concat(copies).equals(content)).toBe(true);
+      }),
+      { numRuns: 40 },
+    ),
+  );
+
+  it("waits while its reads are held, and comes in such memory afterwards", async () => {
+    const { dialled, accepted } = await connected(kind);
+    const held = holdReads(accepted);
+    const { chunks, copies, ended } = readBy([], accepted);
+    dialled.write(content.subarray(0, 100_000));
+    held.pass(10_000);
+    await expect.poll(() => Buffer.concat(copies).length).toBe(10_000);
+    for (let turns = 0; turns < 20; turns++) await new Promise(setImmediate);
+    expect(Buffer.concat(copies).length).toBe(10_000);
+    held.release();
+    dialled.end(content.subarray(100_000));
+    await ended;
+    expect(Buffer.concat(copies).equals(content)).toBe(true);
+    const last = chunks.slice(-2).map(({ buffer }) => buffer);
+    expect(last[0]).toBe(last[1]);
+  });
+});

@@ -1,0 +1,39 @@
+import type { Socket } from "node:net";
+
+/** Node reads at most so much at once. */
+const CHUNK_BYTES = 65_536;
+
+/** Memory that chunks of all sockets are read into, one after the other. Made when the first is. */
+let memory: Uint8Array | undefined;
+
+/** The parts of a socket that Node's own option `onread` sets. */
+interface SocketParts {
+  readonly _handle?: { readonly useUserBuffer?: (memory: Uint8Array) => void } | null;
+  [key: symbol]: unknown;
+}
+
+/**
+ * Has Node read what a socket receives into memory of this module, and calls `onBytes` with it instead of emitting `data`. The bytes are to be
+ * read before it returns: the next chunk, of any socket, is written over them. `end`, `error`, `close`, `pause` and `resume` are as before.
+ *
+ * A chunk is a new buffer otherwise, of which V8 counts the bytes as memory that its next collection has to free. Node has the option `onread`
+ * for it (https://nodejs.org/api/net.html#socketconnectoptions-connectlistener), but for sockets that connect, and none for those that a server
+ * accepts. So this sets what the option sets.
+ * @returns false where a socket has no such parts: it emits `data` as before. Callers listen for that in any case.
+ */
+export function readInto(socket: Socket, onBytes: (bytes: Uint8Array) => void): boolean {
+  const parts = socket as unknown as SocketParts;
+  const keys = Object.getOwnPropertySymbols(socket);
+  const buffer = keys.find(({ description }) => description === "kBuffer");
+  const callback = keys.find(({ description }) => description === "kBufferCb");
+  const handle = parts._handle;
+  if (buffer === undefined || callback === undefined || typeof handle?.useUserBuffer !== "function") return false;
+  const into = (memory ??= new Uint8Array(CHUNK_BYTES));
+  parts[buffer] = into;
+  parts[callback] = (length: number): boolean => {
+    onBytes(into.subarray(0, length));
+    return true;
+  };
+  handle.useUserBuffer(into);
+  return true;
+}
