@@ -8,13 +8,22 @@ export class Observed {
   private readonly listeners: Set<() => void> = new Set();
   private isDue = false;
   private shownAt = Number.NEGATIVE_INFINITY;
+  private changes = 0;
 
-  subscribe(listener: () => void): () => void {
+  /** How often it has changed. */
+  get version(): number {
+    return this.changes;
+  }
+
+  /** Tells `listener` of every change since the version that it has `drawn`, also of one that came before it listened. */
+  subscribe(listener: () => void, drawn: number = this.changes): () => void {
     this.listeners.add(listener);
+    if (this.changes !== drawn) listener();
     return () => void this.listeners.delete(listener);
   }
 
   protected changed(): void {
+    this.changes++;
     if (this.isDue) return;
     this.isDue = true;
     const wait = this.shownAt + MIN_MS - performance.now();
@@ -34,6 +43,8 @@ export class Observed {
 /** Shows a component again whenever the object changes. */
 export function useObserved<T extends Observed | undefined>(observed: T): T {
   const [, show] = useState(0);
-  useEffect(() => observed?.subscribe(() => show((count) => count + 1)), [observed]);
+  const drawn = observed?.version;
+  // Effects run some time after their component was drawn.
+  useEffect(() => observed?.subscribe(() => show((count) => count + 1), drawn), [observed]);
   return observed;
 }
