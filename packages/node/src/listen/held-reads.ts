@@ -13,6 +13,7 @@ export interface HeldReads {
  * piece then: as objects of their own, pieces of one byte would take a hundred times their size.
  */
 export function holdReads(stream: Duplex): HeldReads {
+  // oxlint-disable-next-line typescript/unbound-method -- it is called on the stream, and put back as it was
   const original = stream.push;
   const push = (chunk: Uint8Array | null): boolean => original.call(stream, chunk);
   const held = new Gathered();

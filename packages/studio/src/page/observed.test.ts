@@ -22,14 +22,14 @@ it("whoever drew it is told of what changed before it listened", () => {
   const drawn = value.version;
   value.set();
   draw();
-  const told = vi.fn();
+  const told = vi.fn<() => void>();
   value.subscribe(told, drawn);
   expect(told).toHaveBeenCalledTimes(1);
 });
 
 it("whoever drew all of it is told of the next change, until it listens no more", () => {
   const value = new Value();
-  const told = vi.fn();
+  const told = vi.fn<() => void>();
   const stop = value.subscribe(told);
   draw();
   expect(told).not.toHaveBeenCalled();
