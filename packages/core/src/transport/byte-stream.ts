@@ -121,7 +121,7 @@ class ByteStreamSession implements DirectSession, ByteStreamHandler {
     this.start();
   }
 
-  /** What is held is a copy. */
+  /** Bytes that are held are copies. */
   get borrows(): boolean {
     return this.held !== undefined || this.streamHandler === undefined || this.streamHandler.borrows === true;
   }

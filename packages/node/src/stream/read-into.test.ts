@@ -27,7 +27,7 @@ async function connected(kind: "tcp" | "tls"): Promise<{ dialled: Socket; accept
   return { dialled, accepted };
 }
 
-/** What a reader does with a chunk. */
+/** A reader's way with one chunk. */
 interface Step {
   readonly borrows: boolean;
   /** It pauses, takes back what is beyond so many bytes, and goes on after some turns. */
