@@ -135,7 +135,8 @@ class NodeByteStream implements NodeBytes {
 
   writeFrom(length: number, put: (into: Uint8Array) => void): boolean {
     if (this.over !== undefined) return true;
-    if (this.send(length, put) || this.writable.writableLength <= HIGH_WATER) return true;
+    // An empty write has TLS read on, into the memory of the chunk that is being delivered.
+    if ((length > 0 && this.send(length, put)) || this.writable.writableLength <= HIGH_WATER) return true;
     this.drainWanted = true;
     return false;
   }

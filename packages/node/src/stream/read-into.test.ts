@@ -137,6 +137,27 @@ describe.each(["tcp", "tls"] as const)("what a socket receives: %s", (kind) => {
     ),
   );
 
+  it("is not written over by a reader that writes nothing", async () => {
+    const { dialled, accepted } = await connected(kind);
+    const bytes = soleReader(dialled);
+    const copies: Buffer[] = [];
+    const ended = new Promise<void>((resolve) => {
+      bytes.attach({
+        borrows: true,
+        onData(chunk) {
+          bytes.write(new Uint8Array(0));
+          copies.push(Buffer.from(chunk));
+        },
+        onDrain() {},
+        onEnd: resolve,
+        onClosed: () => resolve(),
+      });
+    });
+    accepted.end(content);
+    await ended;
+    expect(Buffer.concat(copies).equals(content)).toBe(true);
+  });
+
   it("waits while its reads are held, and comes in such memory afterwards", async () => {
     const { dialled, accepted } = await connected(kind);
     const held = holdReads(accepted);

@@ -18,16 +18,15 @@ interface SocketParts {
  *
  * A chunk is a new buffer otherwise, of which V8 counts the bytes as memory that its next collection has to free. Node has the option `onread`
  * for it (https://nodejs.org/api/net.html#socketconnectoptions-connectlistener), but for sockets that connect, and none for those that a server
- * accepts. So this sets what the option sets.
- * @returns false where a socket has no such parts: it emits `data` as before. Callers listen for that in any case.
+ * accepts. So this sets what the option sets. A socket without such parts emits `data` as before: callers listen for that in any case.
  */
-export function readInto(socket: Socket, onBytes: (bytes: Uint8Array) => void): boolean {
+export function readInto(socket: Socket, onBytes: (bytes: Uint8Array) => void): void {
   const parts = socket as unknown as SocketParts;
   const keys = Object.getOwnPropertySymbols(socket);
   const buffer = keys.find(({ description }) => description === "kBuffer");
   const callback = keys.find(({ description }) => description === "kBufferCb");
   const handle = parts._handle;
-  if (buffer === undefined || callback === undefined || typeof handle?.useUserBuffer !== "function") return false;
+  if (buffer === undefined || callback === undefined || typeof handle?.useUserBuffer !== "function") return;
   const into = (memory ??= new Uint8Array(CHUNK_BYTES));
   parts[buffer] = into;
   parts[callback] = (length: number): boolean => {
@@ -35,5 +34,4 @@ export function readInto(socket: Socket, onBytes: (bytes: Uint8Array) => void): 
     return true;
   };
   handle.useUserBuffer(into);
-  return true;
 }
