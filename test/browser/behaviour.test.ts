@@ -9,23 +9,17 @@ import "./shown.js";
 
 describe.skipIf(executablePath === undefined)("behaviours in a page", () => {
   let chromium: Chromium;
-  let servers: RemoteServers;
 
   beforeAll(async () => {
-    servers = new RemoteServers(await devCertificate());
     chromium = await Chromium.launch();
   }, 60_000);
-  afterAll(async () => {
-    await chromium?.close();
-    await servers?.stopAll();
-  });
+  afterAll(() => chromium?.close());
 
   /** Runs a file in a page. */
   async function run(file: string, lane: Lane): Promise<Outcome> {
-    const page = await chromium.open();
+    const servers = new RemoteServers(await devCertificate());
+    const page = await chromium.open("/", exposed(servers));
     try {
-      for (const [name, call] of Object.entries(exposed(servers))) await page.exposeFunction(name, call);
-      await page.reload();
       await page.evaluate(prelude(lane));
       await page.addScriptTag({ content: await bundleBehaviours(file) });
       return await page.evaluate("globalThis.runAll()");
@@ -35,10 +29,11 @@ describe.skipIf(executablePath === undefined)("behaviours in a page", () => {
     }
   }
 
+  // They wait as much as they compute: several at a time (vitest's `maxConcurrency`).
   describe.each(["webtransport", "websocket", "connectWebTransport", "ponyfill", "createStreamSession"] as const)(
     "%s",
     (lane) => {
-      it.for(files.filter(({ [lane]: least }) => least !== undefined))(
+      it.concurrent.for(files.filter(({ [lane]: least }) => least !== undefined))(
         "$file",
         { timeout: 240_000 },
         async ({ file, [lane]: least = 0 }, { task }) => {

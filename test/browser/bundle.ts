@@ -14,13 +14,19 @@ const inPage: Plugin = {
   },
 };
 
-/** A file of behaviours as a script that a page runs: it leaves `runAll` for whoever opened the page. */
+const behaviours = new Map<string, Promise<string>>();
+
+/** A file of behaviours as a script that a page runs: it leaves `runAll` for whoever opened the page. Made once, for all lanes. */
 export function bundleBehaviours(file: string): Promise<string> {
-  return bundle(`
-    import { runAll } from "./browser/page/vitest.js";
-    import "./behaviour/${file}.test.js";
-    globalThis.runAll = runAll;
-  `);
+  const made =
+    behaviours.get(file) ??
+    bundle(`
+      import { runAll } from "./browser/page/vitest.js";
+      import "./behaviour/${file}.test.js";
+      globalThis.runAll = runAll;
+    `);
+  behaviours.set(file, made);
+  return made;
 }
 
 /** A module in the folder `test` as a script for a page. */

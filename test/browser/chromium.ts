@@ -37,9 +37,15 @@ export class Chromium {
   /**
    * A page of the site, by default an empty one. It trusts every certificate of a WebSocket, since no hash can be given for
    * one; WebTransport is as strict as ever.
+   *
+   * @param functions of this process, that the page finds among its globals
    */
-  async open(path: string = "/"): Promise<Page> {
+  async open(
+    path: string = "/",
+    functions: Readonly<Record<string, (...given: never[]) => unknown>> = {},
+  ): Promise<Page> {
     const page = await this.browser.newPage({ ignoreHTTPSErrors: true });
+    for (const [name, call] of Object.entries(functions)) await page.exposeFunction(name, call);
     await page.goto(this.url(path));
     return page;
   }

@@ -2,8 +2,9 @@ import { defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 
 const service = { name: "test.v1.Chaos", id: 4701 };
 const number = uncheckedCodec<number>();
+const bytes = uncheckedCodec<Uint8Array>();
 
-/** Each call has a number of its own as its (first) input. */
+/** Each call has a number of its own as its (first) input, unless it says otherwise. */
 export const methods = {
   /** Returns the number. */
   echo: defineMethod(service, "unary", "echo", { id: 1, input: number, output: number }),
@@ -15,6 +16,8 @@ export const methods = {
   chat: defineMethod(service, "duplex", "chat", { id: 4, input: number, output: number }),
   /** Runs until the call is cancelled. */
   hold: defineMethod(service, "unary", "hold", { id: 5, input: number, output: number }),
+  /** Returns the bytes, and writes nothing down: it has no number. */
+  mirror: defineMethod(service, "unary", "mirror", { id: 6, input: bytes, output: bytes }),
 };
 
 /** How the server is started. */

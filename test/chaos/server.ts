@@ -63,6 +63,7 @@ const router = createRouter(methods, {
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
       return call;
     }),
+  mirror: (bytes) => bytes,
 });
 
 const { cert, key } = await devCertificate();

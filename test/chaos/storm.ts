@@ -14,6 +14,11 @@ import { type Conditions, FAIR, type Link, openTcpLink, openUdpLink, randomNumbe
 const HANGS_AFTER_MS = 20_000;
 /** Milliseconds that handlers have to notice that nobody waits for them any more. */
 const TOLD_WITHIN_MS = 45_000;
+/**
+ * Bytes of a call that finds out whether the connection works, each way. A TLS record whose length was damaged is as long as it says,
+ * at most 16,640 bytes (RFC 8446 §5.2): with less its receiver would wait for the rest, until `keepAlive` gives the session up.
+ */
+const FINDS_OUT = 20_000;
 
 /** Outcomes of the calls of one storm. */
 export interface Account {
@@ -232,8 +237,11 @@ async function oneCall(connection: Connection, call: number, lot: number): Promi
 /** Calls until it is answered, for at most a minute. */
 async function recovery(connection: Connection): Promise<number> {
   const started = performance.now();
+  const bytes = new Uint8Array(FINDS_OUT);
+  const mirrored = async (): Promise<boolean> =>
+    (await connection.unary(methods.mirror, bytes, { timeoutMs: 1000 })).length === FINDS_OUT;
   while (performance.now() - started < 60_000) {
-    if ((await outcomeOf(connection.unary(methods.echo, 0, { timeoutMs: 1000 }))) === "answered") {
+    if ((await outcomeOf(mirrored())) === "answered") {
       return (performance.now() - started) / 1000;
     }
     await pause(10);
