@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import type { Certificate, Client } from "./contestant.js";
 import { contestantNamed } from "./contestants/index.js";
-import type { Answer, Command, Task, Usage } from "./protocol.js";
+import { type Answer, type Command, HELD_MEGABYTES, type Task, type Usage } from "./protocol.js";
 import { canDo, runTask } from "./run-task.js";
 
 const [name, role, host = "127.0.0.1", ...rest] = process.argv.slice(2);
@@ -13,6 +13,9 @@ const [port, certificate] =
 // Output of the packages is not an answer.
 console.log = console.error;
 const contestant = await contestantNamed(name);
+/** Objects as an application has them in its heap, some 100 bytes each. */
+const held: object[] = [];
+for (let i = 0; i < Number(process.env[HELD_MEGABYTES] ?? 0) * 10_000; i++) held.push({ i, list: [i] });
 const clients: Client[] = [];
 let waiting: Promise<void> = Promise.resolve();
 createInterface({ input: process.stdin })

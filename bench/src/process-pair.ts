@@ -3,7 +3,7 @@ import { cpus } from "node:os";
 import type { CertificateFiles } from "./certificate.js";
 import type { Peer } from "./peers.js";
 import { PeerProcess } from "./peer-process.js";
-import type { Run, Task, Usage } from "./protocol.js";
+import { HELD_MEGABYTES, type Run, type Task, type Usage } from "./protocol.js";
 import type { Workload } from "./workloads.js";
 
 /** Time of one run of a workload; `cpu` and memory of the client. */
@@ -41,8 +41,9 @@ export class ProcessPair {
     { certificate, prefix = pinnedToCores, host = "127.0.0.1" }: PairOptions,
   ): Promise<ProcessPair | undefined> {
     const { cert, key } = certificate;
+    const held = workload.heldMegabytes > 0 ? ["env", `${HELD_MEGABYTES}=${workload.heldMegabytes}`] : [];
     const start = (role: "server" | "client", ...args: string[]): Promise<[PeerProcess, number]> =>
-      PeerProcess.start([...prefix(role, workload.cores), ...peer.command, role, host, ...args]);
+      PeerProcess.start([...prefix(role, workload.cores), ...held, ...peer.command, role, host, ...args]);
     const [server, port] = await start("server", cert, key);
     let client: PeerProcess | undefined;
     try {

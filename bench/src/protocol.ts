@@ -6,6 +6,9 @@
 //
 // Every command gets one answer, in order. A peer ends when its standard input does.
 
+/** The environment variable that says how many MB of objects a peer holds beside its work, where it runs on Node. */
+export const HELD_MEGABYTES = "BENCH_HELD_MEGABYTES";
+
 /** The work to be done. A server needs to know nothing of it: it offers the methods of `bench.proto`. */
 export type Task =
   | { readonly do: "multiply" | "empty"; readonly inFlight: number }

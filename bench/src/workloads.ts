@@ -19,17 +19,21 @@ export interface Workload {
   readonly everyone: boolean;
   /** How many times as long as others it is run before it counts. */
   readonly warmUps: number;
+  /** Megabytes of objects that contestants in Node hold at either end, as applications do. */
+  readonly heldMegabytes: number;
 }
 
 type Options = Partial<Omit<Workload, "name" | "amount" | "task">>;
 
 export function workload(name: string, amount: number, task: Task, options: Options = {}): Workload {
-  const usual = { connections: 1, fixed: false, quick: false, everyone: false, warmUps: 1 };
+  const usual = { connections: 1, fixed: false, quick: false, everyone: false, warmUps: 1, heldMegabytes: 0 };
   return { name, amount, task, unit: "calls", cores: [0, 1], ...usual, ...options };
 }
 
 const everyone = { quick: true, everyone: true };
 const fixed = { fixed: true };
+/** The heap of an application: V8 collects one of less than 8 MB otherwise than larger ones. */
+const application = { heldMegabytes: 32 };
 const multiply = (inFlight: number): Task => ({ do: "multiply", inFlight });
 const echo = (bytes: number, inFlight = 8): Task => ({ do: "echo", inFlight, bytes });
 const upload: Task = { do: "upload", chunk: 64_000 };
@@ -56,11 +60,18 @@ export const workloads: readonly Workload[] = [
   workload("echo 1 KiB, 8 in flight", 5_000, echo(1024)),
   workload("echo 64 KiB, 8 in flight", 1_000, echo(64 * 1024), everyone),
   workload("echo 1 MiB, 8 in flight", 60, echo(1024 * 1024)),
+  workload("echo 64 KiB, 8 in flight, beside 32 MB of objects", 1_000, echo(64 * 1024), application),
   workload("record of 14 values each way, 64 in flight", 10_000, { do: "message", inFlight: 64, of: "user" }),
   workload("100 small objects each way, 8 in flight", 1_000, { do: "message", inFlight: 8, of: "points" }),
   workload("server stream of small items", 200_000, { do: "items" }, { unit: "items", ...everyone }),
   workload("200 MB one way", 200, upload, { unit: "MB", quick: true }),
   workload("100 MB both ways at once", 100, { do: "pipe", chunk: 64_000 }, { unit: "MB" }),
+  workload(
+    "100 MB both ways at once, beside 32 MB of objects",
+    100,
+    { do: "pipe", chunk: 64_000 },
+    { unit: "MB", ...application },
+  ),
   workload("a call every 2 ms, nothing else", 500, { do: "paced", everyMs: 2 }, fixed),
   workload(
     "a call every 2 ms beside 1 GB one way",

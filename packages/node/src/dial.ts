@@ -15,6 +15,7 @@ import { DEFAULT_TRANSPORT, type QuicSession, type TransportOptions } from "@qui
 import { inTurn } from "./dial/turns.js";
 import { heldWhileEarly } from "./early-data.js";
 import { noteOpen } from "./still-open.js";
+import { collectPayloadsYoung } from "./young-collections.js";
 import { type Able, providerFor } from "./transport/choose.js";
 import { transportError } from "./transport/failure.js";
 import type { TransportDialOptions } from "./transport/dialling.js";
@@ -89,6 +90,7 @@ export async function rejectedAtCaller(failure: unknown, signal: AbortSignal | u
 /** The same for what heals, which is listed as open in its place. */
 export async function dialSession<Context>(url: string | URL, options: DialOptions<Context>): Promise<Session> {
   requireHashes(options.serverCertificateHashes);
+  collectPayloadsYoung();
   const { target, provider } = wayTo(url, options);
   const combined = [combineRouters(options.routers ?? [])];
   const peer = publicUrl(target);

@@ -40,6 +40,7 @@ import type { Server, ServerDrainOptions, ServerStats } from "./server.js";
 import { limitAge } from "./session-age.js";
 import { SessionCredentials } from "./session-credentials.js";
 import { noteOpen } from "./still-open.js";
+import { collectPayloadsYoung } from "./young-collections.js";
 import { isMissingEngine, transportError } from "./transport/failure.js";
 import { withKeepAlive } from "./transport/keep-alive.js";
 import { requireListenable } from "./transport/refuse.js";
@@ -63,6 +64,7 @@ export async function serve<Context = unknown>(options: ServeOptions<Context>): 
   const note = noteOpen("server");
   checkOptions("serve()", options, SERVE_OPTIONS);
   if (options.routers === undefined) throw new TypeError("serve() needs routers: [createOrdersRouter(handlers)]");
+  collectPayloadsYoung();
   const start = async (share?: GroupShare): Promise<Server> => {
     const server = new RpcServer(options, share);
     await server.start();

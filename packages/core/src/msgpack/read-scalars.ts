@@ -1,3 +1,4 @@
+import { countCopied } from "./copied-bytes.js";
 import { misfit } from "./misfit.js";
 import { BYTES_VALUES, count, type Reader, readLength } from "./reader.js";
 
@@ -31,6 +32,7 @@ export function readBytes(r: Reader, p: number): Uint8Array {
   if (stop > r.end) misfit();
   r.position = stop;
   count(BYTES_VALUES);
+  countCopied(length);
   // Not bytes.slice: a Buffer's shares its memory.
   return Uint8Array.prototype.slice.call(r.bytes, start, stop);
 }

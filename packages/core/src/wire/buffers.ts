@@ -1,49 +1,53 @@
-/** 2^12 to 2^21 bytes: smaller buffers are cheap, and larger ones too much to hold. */
-const SMALLEST_POWER = 12;
-const LARGEST_POWER = 21;
+/** Smaller buffers are cheap, and larger ones too much to hold. */
+const SMALLEST_SPARE = 4 * 1024;
+const LARGEST_SPARE = 2 * 1024 * 1024;
 /** Calls with a large message on their way at once, of which each has one. */
 const OF_EACH_SIZE = 8;
 /** Bytes of all that nobody uses: what a burst of large messages may leave behind in a small container. */
 const MAX_SPARE_BYTES = 12 * 1024 * 1024;
 
 /**
- * Large buffers that nobody uses, of all sessions of this thread; at index i, of 2^i bytes. One allocated for every
- * large message is zeroed each time, and memory outside the heap that comes and goes makes V8 collect the whole heap.
+ * Large buffers that nobody uses, of all sessions of this thread, by their size. One allocated for every large message is zeroed each time,
+ * and memory outside the heap that comes and goes makes V8 collect the whole heap.
  */
-const spares: readonly Uint8Array[][] = Array.from({ length: LARGEST_POWER + 1 }, () => []);
+const spares = new Map<number, Uint8Array[]>();
 let spareBytes = 0;
 
 /** A buffer of at least `bytes`, with anything in it. */
 export function takeBuffer(bytes: number): Uint8Array {
-  const power = powerFor(bytes);
-  if (power < SMALLEST_POWER || power > LARGEST_POWER) return new Uint8Array(bytes);
-  return takeSpare(power) ?? new Uint8Array(2 ** power);
+  if (bytes < SMALLEST_SPARE || bytes > LARGEST_SPARE) return new Uint8Array(bytes);
+  return takeSpareBuffer(bytes) ?? new Uint8Array(sizeFor(bytes));
 }
 
-/** Takes a buffer as `takeBuffer` does; undefined where there is none. */
+/** Takes a buffer of at least `bytes`, and less than twice as many; undefined where there is none. */
 export function takeSpareBuffer(bytes: number): Uint8Array | undefined {
-  return takeSpare(powerFor(bytes));
-}
-
-function takeSpare(power: number): Uint8Array | undefined {
-  const spare = spares[power]?.pop();
-  if (spare !== undefined) spareBytes -= spare.length;
-  return spare;
+  for (let size = sizeFor(bytes); size < 2 * bytes; size = sizeFor(size + 1)) {
+    const spare = spares.get(size)?.pop();
+    if (spare === undefined) continue;
+    spareBytes -= size;
+    return spare;
+  }
+  return undefined;
 }
 
 /** Gives a buffer back, for others to take: nobody uses it any more. */
 export function giveBuffer(buffer: Uint8Array): void {
-  const power = powerFor(buffer.length);
-  const alike = spares[power];
-  if (alike === undefined || power < SMALLEST_POWER || buffer.length !== 2 ** power) return;
-  if (alike.length >= OF_EACH_SIZE || spareBytes + buffer.length > MAX_SPARE_BYTES) return;
+  const { length } = buffer;
+  if (length < SMALLEST_SPARE || length > LARGEST_SPARE || length !== sizeFor(length)) return;
+  const alike = spares.get(length) ?? [];
+  if (alike.length >= OF_EACH_SIZE || spareBytes + length > MAX_SPARE_BYTES) return;
+  spares.set(length, alike);
   alike.push(buffer);
-  spareBytes += buffer.length;
+  spareBytes += length;
 }
 
-/** Returns the exponent of the smallest power of two that holds `bytes`. */
-function powerFor(bytes: number): number {
-  return bytes > 2 ** LARGEST_POWER ? LARGEST_POWER + 1 : 32 - Math.clz32(bytes - 1);
+/**
+ * Returns the size of a buffer for `bytes`, at least 5. There are four between one power of two and the next: a message of 1 MiB comes with
+ * its head in a frame of a little more.
+ */
+function sizeFor(bytes: number): number {
+  const step = 2 ** (29 - Math.clz32(bytes - 1));
+  return Math.ceil(bytes / step) * step;
 }
 
 /** Small, since a broadcast to thousands of streams takes as many; those that grow stay so. */

@@ -1,0 +1,63 @@
+import { expect, it } from "vitest";
+import { YoungCollections } from "./young-collections.js";
+
+interface Simulated {
+  /** Plans a collection at a time, and returns how many are planned. */
+  readonly planAt: (time: number) => number;
+  /** Runs what is planned, and returns when that is over. */
+  readonly run: () => number;
+}
+
+/** Collections that take so many milliseconds each, with a clock of the test's. */
+function simulated(took: readonly number[]): Simulated {
+  let now = 0;
+  let count = 0;
+  const waiting: (() => void)[] = [];
+  const collections = new YoungCollections(
+    () => (now += took[count++] ?? 0),
+    () => now,
+    (run) => waiting.push(run),
+  );
+  return {
+    planAt: (time) => {
+      now = Math.max(now, time);
+      collections.plan();
+      return waiting.length;
+    },
+    run: () => {
+      for (const run of waiting.splice(0)) run();
+      return now;
+    },
+  };
+}
+
+it("one collection is planned at a time", () => {
+  const { planAt, run } = simulated([1, 1]);
+  expect(planAt(0)).toBe(1);
+  expect(planAt(1)).toBe(1);
+  run();
+  expect(planAt(2)).toBe(1);
+});
+
+it("collections take a tenth of the time at most", () => {
+  const { planAt, run } = simulated([2, 2, 4]);
+  planAt(0);
+  run();
+  planAt(10);
+  expect(run()).toBe(12);
+  expect(planAt(12 + 17)).toBe(0);
+  expect(planAt(12 + 18)).toBe(1);
+  expect(run()).toBe(34);
+  // The shorter of the last two counts.
+  expect(planAt(34 + 17)).toBe(0);
+  expect(planAt(34 + 18)).toBe(1);
+});
+
+it("a single long collection puts off none", () => {
+  const { planAt, run } = simulated([1, 40, 1]);
+  planAt(0);
+  run();
+  planAt(100);
+  run();
+  expect(planAt(149)).toBe(1);
+});

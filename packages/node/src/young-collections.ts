@@ -1,0 +1,84 @@
+import { afterCopied } from "@quicrpc/core/transport";
+
+/**
+ * Bytes of payloads after which young objects are collected. With fewer, payloads that an application still holds become old before it has
+ * used them; with more, V8 has begun to look through the whole heap.
+ */
+const BYTES = 8 * 1024 * 1024;
+/** Collections take at most one part in so many of the time that passes. */
+const SHARE = 10;
+
+let isWatched = false;
+
+/**
+ * Has V8 free the payloads of this thread while they are young, from now on. It counts them as memory outside its heap, of which some
+ * megabytes have it look through the whole heap, however large that is: docs/performance.md#large-messages-are-memory has figures.
+ * `QUICRPC_MINOR_GC=0` in the environment leaves all of it to V8.
+ */
+export function collectPayloadsYoung(): void {
+  if (isWatched) return;
+  isWatched = true;
+  if (process.env["QUICRPC_MINOR_GC"] === "0" || "bun" in process.versions || "deno" in process.versions) return;
+  let collections: YoungCollections | undefined;
+  afterCopied(BYTES, () => {
+    collections ??= new YoungCollections(minorCollection(), () => performance.now(), setImmediate);
+    collections.plan();
+    return BYTES;
+  });
+}
+
+/** Times of collections of young objects. */
+export class YoungCollections {
+  private readonly collect: () => void;
+  private readonly now: () => number;
+  private readonly later: (run: () => void) => void;
+  private planned = false;
+  private notBefore = 0;
+  private lastTook = 0;
+
+  /** @param later runs a function when those who receive payloads have had their turn: what they still use would be copied, and soon be old */
+  constructor(collect: () => void, now: () => number, later: (run: () => void) => void) {
+    this.collect = collect;
+    this.now = now;
+    this.later = later;
+  }
+
+  /** Plans a collection, unless one is planned or the last two took much of the time. */
+  plan(): void {
+    if (this.planned || this.now() < this.notBefore) return;
+    this.planned = true;
+    this.later(() => this.run());
+  }
+
+  private run(): void {
+    this.planned = false;
+    const began = this.now();
+    this.collect();
+    const ended = this.now();
+    const took = ended - began;
+    // A single long one has found objects that are old from then on.
+    this.notBefore = ended + Math.min(took, this.lastTook) * (SHARE - 1);
+    this.lastTook = took;
+  }
+}
+
+/** Returns V8's own collection of young objects; where there is no way to it, a function that does nothing. */
+function minorCollection(): () => void {
+  const gc = (globalThis as { gc?: unknown }).gc ?? gcOfNewContext();
+  return typeof gc === "function" ? (): void => void gc({ type: "minor" }) : (): void => {};
+}
+
+/** The function `gc` that contexts have which are made while `--expose-gc` is set: nobody else gets it. */
+function gcOfNewContext(): unknown {
+  try {
+    const v8 = process.getBuiltinModule("node:v8");
+    v8.setFlagsFromString("--expose-gc");
+    try {
+      return process.getBuiltinModule("node:vm").runInNewContext("gc");
+    } finally {
+      v8.setFlagsFromString("--no-expose-gc");
+    }
+  } catch {
+    return undefined;
+  }
+}

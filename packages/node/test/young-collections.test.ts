@@ -1,0 +1,62 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+
+const folder = fileURLToPath(new URL(".", import.meta.url));
+
+/** Prints how many collections of young objects were asked for while 40 MiB of payloads came and went at either end, and what is global. */
+const program = `
+  import { constants, PerformanceObserver } from "node:perf_hooks";
+  import { runInNewContext } from "node:vm";
+  import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
+  import { devCertificate, dial, serve } from "@quicrpc/node";
+  const { NODE_PERFORMANCE_GC_FLAGS_FORCED: FORCED, NODE_PERFORMANCE_GC_MINOR: MINOR } = constants;
+  let asked = 0;
+  const count = (entries) => entries.forEach(({ detail: { kind, flags } }) => (asked += kind === MINOR && flags & FORCED ? 1 : 0));
+  const observer = new PerformanceObserver((list) => count(list.getEntries()));
+  observer.observe({ entryTypes: ["gc"] });
+  const bytes = uncheckedCodec();
+  const echo = defineMethod({ name: "test.v1.Echo", id: 1 }, "unary", "echo", { id: 1, input: bytes, output: bytes });
+  const tls = await devCertificate();
+  const server = await serve({ listen: ["tls://127.0.0.1:0"], tls, routers: [createRouter({ echo }, { echo: (given) => given })] });
+  const session = await dial(server.urls[0], { serverCertificateHashes: [tls.hash] });
+  const payload = new Uint8Array(1024 * 1024);
+  for (let i = 0; i < 40; i++) await session.unary(echo, payload);
+  // Entries are delivered in a turn of their own.
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  count(observer.takeRecords());
+  await session.close();
+  await server.close();
+  console.log(JSON.stringify({ asked, global: typeof globalThis.gc, inContexts: runInNewContext("typeof gc") }));
+`;
+
+async function run(flags: readonly string[], env: Readonly<Record<string, string>>): Promise<unknown> {
+  const { stdout } = await promisify(execFile)(process.execPath, [...flags, "--input-type=module", "-e", program], {
+    cwd: folder,
+    env: { ...process.env, ...env },
+  });
+  return JSON.parse(stdout) as unknown;
+}
+
+describe("payloads that come and go", { timeout: 30_000 }, () => {
+  it("are collected young, and nobody else gets `gc`", async () => {
+    const outcome = (await run([], {})) as { asked: number };
+    expect(outcome).toMatchObject({ global: "undefined", inContexts: "undefined" });
+    expect(outcome.asked).toBeGreaterThanOrEqual(2);
+  });
+
+  it("are collected by the process's own `gc`, which it keeps", async () => {
+    const outcome = (await run(["--expose-gc"], {})) as { asked: number };
+    expect(outcome).toMatchObject({ global: "function", inContexts: "function" });
+    expect(outcome.asked).toBeGreaterThanOrEqual(2);
+  });
+
+  it("are left to V8 with QUICRPC_MINOR_GC=0", async () => {
+    expect(await run([], { QUICRPC_MINOR_GC: "0" })).toEqual({
+      asked: 0,
+      global: "undefined",
+      inContexts: "undefined",
+    });
+  });
+});
