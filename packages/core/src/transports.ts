@@ -41,7 +41,7 @@ export { fullName } from "./contract/descriptor.js";
 export { streamsInput, streamsOutput } from "./contract/directions.js";
 export { guarded } from "./guarded.js";
 export { isBinaryKey, keyProblem } from "./metadata.js";
-export { afterCopied } from "./msgpack/copied-bytes.js";
+export { watchCopies } from "./msgpack/copy-bytes.js";
 export { unpack } from "./msgpack/unpack.js";
 export { pack } from "./msgpack/pack.js";
 export { publicUrl, type TransportErrorInit } from "./transport-error.js";

@@ -1,4 +1,4 @@
-import { afterCopied } from "@quicrpc/core/transport";
+import { watchCopies } from "@quicrpc/core/transport";
 
 /**
  * Bytes of payloads after which young objects are collected. With fewer, payloads that an application still holds become old before it has
@@ -20,10 +20,12 @@ export function collectPayloadsYoung(): void {
   isWatched = true;
   if (process.env["QUICRPC_MINOR_GC"] === "0" || "bun" in process.versions || "deno" in process.versions) return;
   let collections: YoungCollections | undefined;
-  afterCopied(BYTES, () => {
+  let left = BYTES;
+  watchCopies((bytes) => {
+    if ((left -= bytes) > 0) return;
+    left = BYTES;
     collections ??= new YoungCollections(minorCollection(), () => performance.now(), setImmediate);
     collections.plan();
-    return BYTES;
   });
 }
 

@@ -1,4 +1,4 @@
-import { countCopied } from "./copied-bytes.js";
+import { copyBytes } from "./copy-bytes.js";
 import { misfit } from "./misfit.js";
 import { BYTES_VALUES, count, type Reader, readLength } from "./reader.js";
 
@@ -32,9 +32,7 @@ export function readBytes(r: Reader, p: number): Uint8Array {
   if (stop > r.end) misfit();
   r.position = stop;
   count(BYTES_VALUES);
-  countCopied(length);
-  // Not bytes.slice: a Buffer's shares its memory.
-  return Uint8Array.prototype.slice.call(r.bytes, start, stop);
+  return copyBytes(r.bytes, start, stop);
 }
 
 /** A valid date of the timestamp extension, in any of its three forms. */

@@ -1,5 +1,6 @@
 import { MAX_DEPTH } from "../fixed-limits.js";
 import { bigIntOf } from "./big-int.js";
+import { copyBytes } from "./copy-bytes.js";
 import { readWhole } from "./message.js";
 import { misfit } from "./misfit.js";
 import { BYTES_VALUES, count, isArray, isMap, readArrayHeader, type Reader, readMapHeader } from "./reader.js";
@@ -142,7 +143,7 @@ function readExtension(r: Reader, p: number, byte: number): unknown {
   r.position = stop;
   count(BYTES_VALUES);
   // A copy, which a typed array can be made of wherever it began.
-  const data = Uint8Array.prototype.slice.call(r.bytes, type === Extension.BigInt ? start : start + 1, stop);
+  const data = copyBytes(r.bytes, type === Extension.BigInt ? start : start + 1, stop);
   return type === Extension.BigInt ? bigIntOf(data) : typedArray(r.bytes[start], data.buffer);
 }
 

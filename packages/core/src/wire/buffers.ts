@@ -15,7 +15,6 @@ let spareBytes = 0;
 
 /** A buffer of at least `bytes`, with anything in it. */
 export function takeBuffer(bytes: number): Uint8Array {
-  if (bytes < SMALLEST_SPARE || bytes > LARGEST_SPARE) return new Uint8Array(bytes);
   return takeSpareBuffer(bytes) ?? new Uint8Array(sizeFor(bytes));
 }
 
@@ -23,9 +22,10 @@ export function takeBuffer(bytes: number): Uint8Array {
 export function takeSpareBuffer(bytes: number): Uint8Array | undefined {
   for (let size = sizeFor(bytes); size < 2 * bytes; size = sizeFor(size + 1)) {
     const spare = spares.get(size)?.pop();
-    if (spare === undefined) continue;
-    spareBytes -= size;
-    return spare;
+    if (spare !== undefined) {
+      spareBytes -= size;
+      return spare;
+    }
   }
   return undefined;
 }
@@ -33,8 +33,8 @@ export function takeSpareBuffer(bytes: number): Uint8Array | undefined {
 /** Gives a buffer back, for others to take: nobody uses it any more. */
 export function giveBuffer(buffer: Uint8Array): void {
   const { length } = buffer;
-  if (length < SMALLEST_SPARE || length > LARGEST_SPARE || length !== sizeFor(length)) return;
   const alike = spares.get(length) ?? [];
+  if (length < SMALLEST_SPARE || length > LARGEST_SPARE || length !== sizeFor(length)) return;
   if (alike.length >= OF_EACH_SIZE || spareBytes + length > MAX_SPARE_BYTES) return;
   spares.set(length, alike);
   alike.push(buffer);
@@ -42,7 +42,7 @@ export function giveBuffer(buffer: Uint8Array): void {
 }
 
 /**
- * Returns the size of a buffer for `bytes`, at least 5. There are four between one power of two and the next: a message of 1 MiB comes with
+ * Returns the size of a buffer for `bytes`. There are four between one power of two and the next: a message of 1 MiB comes with
  * its head in a frame of a little more.
  */
 function sizeFor(bytes: number): number {
