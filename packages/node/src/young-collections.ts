@@ -12,7 +12,7 @@ let isWatched = false;
 
 /**
  * Has V8 free the payloads of this thread while they are young, from now on. It counts them as memory outside its heap, of which some
- * megabytes have it look through the whole heap, however large that is: docs/performance.md#large-messages-are-memory has figures.
+ * megabytes have it look through the whole heap, however large that is: docs/performance.md#payloads-are-collected-young has figures.
  * `QUICRPC_MINOR_GC=0` in the environment leaves all of it to V8.
  */
 export function collectPayloadsYoung(): void {
@@ -66,17 +66,23 @@ export class YoungCollections {
 
 /** Returns V8's own collection of young objects; where there is no way to it, a function that does nothing. */
 function minorCollection(): () => void {
-  const gc = (globalThis as { gc?: unknown }).gc ?? gcOfNewContext();
+  const gc = v8Collection();
   return typeof gc === "function" ? (): void => void gc({ type: "minor" }) : (): void => {};
 }
 
-/** The function `gc` that contexts have which are made while `--expose-gc` is set: nobody else gets it. */
-function gcOfNewContext(): unknown {
+/**
+ * The function `gc` that contexts have which are made while `--expose-gc` is set. Not that of this context, of which a program may have made
+ * something else; where it has one, the flag is the program's, and stays.
+ */
+function v8Collection(): unknown {
   try {
+    const gcOfNewContext = (): unknown => process.getBuiltinModule("node:vm").runInNewContext("globalThis.gc");
+    const own = "gc" in globalThis ? gcOfNewContext() : undefined;
+    if (own !== undefined) return own;
     const v8 = process.getBuiltinModule("node:v8");
     v8.setFlagsFromString("--expose-gc");
     try {
-      return process.getBuiltinModule("node:vm").runInNewContext("gc");
+      return gcOfNewContext();
     } finally {
       v8.setFlagsFromString("--no-expose-gc");
     }
