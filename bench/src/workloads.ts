@@ -37,6 +37,7 @@ const application = { heldMegabytes: 32 };
 const multiply = (inFlight: number): Task => ({ do: "multiply", inFlight });
 const echo = (bytes: number, inFlight = 8): Task => ({ do: "echo", inFlight, bytes });
 const upload: Task = { do: "upload", chunk: 64_000 };
+const pipe: Task = { do: "pipe", chunk: 64_000 };
 /** V8 compiles what a connect needs until some 2,000 were made, on the core that they are made on. */
 const connects = { unit: "connections", warmUps: 8 } as const;
 
@@ -65,13 +66,8 @@ export const workloads: readonly Workload[] = [
   workload("100 small objects each way, 8 in flight", 1_000, { do: "message", inFlight: 8, of: "points" }),
   workload("server stream of small items", 200_000, { do: "items" }, { unit: "items", ...everyone }),
   workload("200 MB one way", 200, upload, { unit: "MB", quick: true }),
-  workload("100 MB both ways at once", 100, { do: "pipe", chunk: 64_000 }, { unit: "MB" }),
-  workload(
-    "100 MB both ways at once, beside 32 MB of objects",
-    100,
-    { do: "pipe", chunk: 64_000 },
-    { unit: "MB", ...application },
-  ),
+  workload("100 MB both ways at once", 100, pipe, { unit: "MB" }),
+  workload("100 MB both ways at once, beside 32 MB of objects", 100, pipe, { unit: "MB", ...application }),
   workload("a call every 2 ms, nothing else", 500, { do: "paced", everyMs: 2 }, fixed),
   workload(
     "a call every 2 ms beside 1 GB one way",

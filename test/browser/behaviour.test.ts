@@ -1,4 +1,4 @@
-import { devCertificate } from "@quicrpc/node";
+import { type DevCertificate, devCertificate } from "@quicrpc/node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { exposed, files, prelude } from "./behaviour-files.js";
 import { bundleBehaviours } from "./bundle.js";
@@ -9,15 +9,17 @@ import "./shown.js";
 
 describe.skipIf(executablePath === undefined)("behaviours in a page", () => {
   let chromium: Chromium;
+  let certificate: DevCertificate;
 
   beforeAll(async () => {
+    certificate = await devCertificate();
     chromium = await Chromium.launch();
   }, 60_000);
   afterAll(() => chromium?.close());
 
   /** Runs a file in a page. */
   async function run(file: string, lane: Lane): Promise<Outcome> {
-    const servers = new RemoteServers(await devCertificate());
+    const servers = new RemoteServers(certificate);
     const page = await chromium.open("/", exposed(servers));
     try {
       await page.evaluate(prelude(lane));

@@ -18,14 +18,15 @@ const behaviours = new Map<string, Promise<string>>();
 
 /** A file of behaviours as a script that a page runs: it leaves `runAll` for whoever opened the page. Made once, for all lanes. */
 export function bundleBehaviours(file: string): Promise<string> {
-  const made =
-    behaviours.get(file) ??
-    bundle(`
+  let made = behaviours.get(file);
+  if (made === undefined) {
+    made = bundle(`
       import { runAll } from "./browser/page/vitest.js";
       import "./behaviour/${file}.test.js";
       globalThis.runAll = runAll;
     `);
-  behaviours.set(file, made);
+    behaviours.set(file, made);
+  }
   return made;
 }
 

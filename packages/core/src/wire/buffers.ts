@@ -33,8 +33,8 @@ export function takeSpareBuffer(bytes: number): Uint8Array | undefined {
 /** Gives a buffer back, for others to take: nobody uses it any more. */
 export function giveBuffer(buffer: Uint8Array): void {
   const { length } = buffer;
-  const alike = spares.get(length) ?? [];
   if (length < SMALLEST_SPARE || length > LARGEST_SPARE || length !== sizeFor(length)) return;
+  const alike = spares.get(length) ?? [];
   if (alike.length >= OF_EACH_SIZE || spareBytes + length > MAX_SPARE_BYTES) return;
   spares.set(length, alike);
   alike.push(buffer);
