@@ -5,6 +5,7 @@ import { appendBytes } from "../../contract/session-codec.js";
 import { misfitError } from "../../codec/misfit-error.js";
 import { MAX_NODES, requireFewNodes } from "../../codec/nodes.js";
 import { RpcError } from "../../errors.js";
+import { copyBytes } from "../../msgpack/copy-bytes.js";
 import { unpack, unpackExactly } from "../../msgpack/unpack.js";
 import { appendValue } from "../../msgpack/pack.js";
 import { BYTES_VALUES, count } from "../../msgpack/reader.js";
@@ -98,7 +99,7 @@ export const bytesCodec: MessageCodec<Uint8Array, UnsharedBytes> = {
   },
   decode(bytes, start, end) {
     count(BYTES_VALUES);
-    return new Uint8Array(bytes.subarray(start, end));
+    return copyBytes(bytes, start, end);
   },
 };
 
