@@ -7,8 +7,8 @@ import { expect, it } from "vitest";
 const packages = fileURLToPath(new URL("../../packages", import.meta.url));
 const IMPORT = /^\s*(?:import|export)\b[^;"'`]*?\bfrom\s*"([^"]+)"|^\s*import\s*"([^"]+)"|\bimport\("([^"]+)"\)/gm;
 
-/** The modules that each module imports, at its start or later, by paths below `packages`. */
-function importGraph(): Map<string, readonly string[]> {
+/** The modules that each module imports: ours by paths below `packages`, others by their names. */
+function importGraph(when: "at its start" | "at any time"): Map<string, readonly string[]> {
   const entries = new Map<string, string>();
   const graph = new Map<string, readonly string[]>();
   const folders = readdirSync(packages);
@@ -31,8 +31,9 @@ function importGraph(): Map<string, readonly string[]> {
     for (const file of files.filter((name) => name.endsWith(".js") && hasSource(name))) {
       const path = posix.join(folder, "dist", file.replaceAll("\\", "/"));
       const found = [...readFileSync(join(packages, path), "utf8").matchAll(IMPORT)].map(([, from, alone, later]) => {
-        const specifier = from ?? alone ?? later ?? "";
-        return specifier.startsWith(".") ? posix.join(posix.dirname(path), specifier) : entries.get(specifier);
+        const specifier = from ?? alone ?? (when === "at any time" ? later : undefined);
+        if (specifier?.startsWith(".") === true) return posix.join(posix.dirname(path), specifier);
+        return specifier === undefined ? undefined : (entries.get(specifier) ?? specifier);
       });
       graph.set(
         path,
@@ -63,8 +64,15 @@ function circleIn(graph: ReadonlyMap<string, readonly string[]>): readonly strin
   return [];
 }
 
+/** All that `module` imports, and what that imports in turn. */
+function reachOf(module: string, graph: ReadonlyMap<string, readonly string[]>): ReadonlySet<string> {
+  const reached = new Set([module]);
+  for (const each of reached) for (const next of graph.get(each) ?? []) reached.add(next);
+  return reached;
+}
+
 it("no module waits for one that waits for it", () => {
-  const graph = importGraph();
+  const graph = importGraph("at any time");
   expect(graph.size).toBeGreaterThan(500);
   expect(graph.get("node/dist/serve.js")).toContain("core/dist/index.js");
   expect(circleIn(graph)).toEqual([]);
@@ -77,4 +85,17 @@ it("a circle is found", () => {
     ["c", ["b"]],
   ]);
   expect(circleIn(graph)).toEqual(["b", "c", "b"]);
+});
+
+it.each(["cli/dist/main.js", "node/dist/index.js", "core/dist/index.js", "core/dist/generated.js"])(
+  "%s starts without zod and the compiler, which take longer to load than all else",
+  (module) => {
+    const reached = reachOf(module, importGraph("at its start"));
+    expect(reached.size).toBeGreaterThan(30);
+    expect([...reached].filter((each) => /^(zod|ts-morph|typescript)(\/|$)/.test(each))).toEqual([]);
+  },
+);
+
+it("schemas need zod at their start", () => {
+  expect(reachOf("core/dist/blob.js", importGraph("at its start"))).toContain("zod");
 });

@@ -10,7 +10,6 @@ import {
 import type { Via } from "@quicrpc/core/generated";
 import { callTimings } from "@quicrpc/core/measure";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { callBlobs } from "./call-blobs.js";
 import { CallRun, Output } from "./call-run.js";
 import { CallTrace } from "./call-trace.js";
 import { type DataField, parseDataField } from "./data-fields.js";
@@ -117,6 +116,8 @@ ${TARGET_HELP}`,
           try {
             if (found.method.blobs === undefined) await callMessages(intercepted(session), found, given, places, made);
             else {
+              // With zod, which the entry of blobs loads.
+              const { callBlobs } = await import("./call-blobs.js");
               await callBlobs({
                 session,
                 dialAnew: () => dialTarget(url, options, signal),
