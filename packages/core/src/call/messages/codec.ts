@@ -99,7 +99,8 @@ export const bytesCodec: MessageCodec<Uint8Array, UnsharedBytes> = {
   },
   decode(bytes, start, end) {
     count(BYTES_VALUES);
-    return copyBytes(bytes, start, end);
+    // A copy of a Buffer would be a Buffer.
+    return copyBytes(new Uint8Array(bytes.buffer), bytes.byteOffset + start, bytes.byteOffset + end);
   },
 };
 
