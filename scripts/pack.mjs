@@ -105,13 +105,13 @@ export async function pack(out, { all = false } = {}) {
     const { code, output } = await run(args, { ...how, capture: true });
     if (code !== 0) throw new Error(`npm pack: ${output}`);
     const packed = JSON.parse(output.slice(output.indexOf("[\n"), output.lastIndexOf("]") + 1));
-    const names = folders.map((stage) => read(join(stage, "package.json")).name);
-    return names.map((name, index) => {
+    return folders.map((stage, index) => {
+      const { name } = read(join(stage, "package.json"));
       const { filename, size, unpackedSize, files } = packed.find((each) => each.name === name);
       const to = resolve(out, String(index + 10));
       mkdirSync(to, { recursive: true });
       const path = join(to, basename(filename));
-      cpSync(join(scratch, basename(filename)), path);
+      copyFileSync(join(scratch, basename(filename)), path);
       return { name, path, size, unpackedSize, files: files.map(({ path }) => path) };
     });
   } finally {
