@@ -85,8 +85,7 @@ function minorCollection(): () => void {
  */
 function dropBlock(): void {
   try {
-    const buffer: ArrayBuffer & { transfer?(length: number): ArrayBuffer } =
-      Buffer.allocUnsafeSlow(BLOCK_BYTES).buffer;
+    const buffer: ArrayBuffer & { transfer?(length: number): ArrayBuffer } = Buffer.allocUnsafeSlow(BLOCK_BYTES).buffer;
     // Frees it at once. On Node 20, which lacks it, the collection that follows does.
     buffer.transfer?.(0);
   } catch {
