@@ -76,8 +76,9 @@ describe("payloads that come and go", { timeout: 30_000 }, () => {
   });
 
   it("are left to V8 with QUICRPC_MINOR_GC=0", async () => {
-    expect(await run([], { QUICRPC_MINOR_GC: "0" })).toMatchObject({
+    expect(await run([], { QUICRPC_MINOR_GC: "0" })).toEqual({
       asked: 0,
+      pages: expect.any(Number) as number,
       global: "undefined",
       inContexts: "undefined",
     });
