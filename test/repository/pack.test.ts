@@ -9,6 +9,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { platformName } from "../../packages/quic/scripts/platforms.mjs";
 import { freePort } from "../../scripts/free-port.mjs";
 import { compilers, projects } from "../types/projects.js";
 
@@ -69,9 +70,7 @@ const files: Record<string, string> = {
 };
 
 /** The package of the engine that was built here. */
-const { glibcVersionRuntime } = (process.report.getReport() as { header: { glibcVersionRuntime?: string } }).header;
-const libc = process.platform !== "linux" ? "" : glibcVersionRuntime === undefined ? "-musl" : "-gnu";
-const engine = `@quicrpc/quic-${process.platform}-${process.arch}${libc}`;
+const engine = `@quicrpc/quic-${platformName()}`;
 
 let scratch: string;
 let project: string;

@@ -8,13 +8,12 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
+import { platformName } from "../../packages/quic/scripts/platforms.mjs";
 import { freePort } from "../../scripts/free-port.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 /** The package of the engine that was built here. */
-const { glibcVersionRuntime } = (process.report.getReport() as { header: { glibcVersionRuntime?: string } }).header;
-const libc = process.platform !== "linux" ? "" : glibcVersionRuntime === undefined ? "-musl" : "-gnu";
-const engine = `@quicrpc/quic-${process.platform}-${process.arch}${libc}`;
+const engine = `@quicrpc/quic-${platformName()}`;
 
 /** Packages of others that pages name without a version: not each day's latest, but those that projects of `quicrpc init` have. */
 const OTHERS: Readonly<Record<string, string>> = {

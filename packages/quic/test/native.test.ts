@@ -4,11 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { platformName } from "../scripts/platforms.mjs";
 
 const packageRoot = fileURLToPath(new URL("..", import.meta.url));
-const { glibcVersionRuntime } = (process.report.getReport() as { header: { glibcVersionRuntime?: string } }).header;
-const libc = process.platform !== "linux" ? "" : glibcVersionRuntime === undefined ? "-musl" : "-gnu";
-const platform = `${process.platform}-${process.arch}${libc}`;
+const platform = platformName();
 let copy: string;
 
 /** The error of binding with a copy of the package whose engine is `engine`; undefined where it binds. */
