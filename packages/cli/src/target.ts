@@ -251,7 +251,7 @@ export function helpFor(
   const { code, hint, cause } = (error ?? {}) as Readonly<Record<"code" | "hint" | "cause", unknown>>;
   const isKnown = credentialsFrom !== undefined || header !== undefined;
   if (code === "unauthenticated" && !isKnown)
-    return "say who you are: put a token into an environment variable, and name that by --credentials-from";
+    return "say who you are: with credentials of the session, from the environment variable that --credentials-from names, or with metadata, quicrpc call -m 'authorization: Bearer …'";
   if (isUntrusted(error) || isUntrusted(cause) || isUntrusted((cause as Error | undefined)?.cause))
     return "trust the server's certificate: --dev for this machine's development certificate, --ca <file>, or --hash <sha-256>";
   if (typeof hint === "string") return hint;

@@ -1,5 +1,10 @@
 import { connect } from "@quicrpc/browser";
 import { serverCertificateHashes } from "virtual:quicrpc";
 
-/** It heals by itself: calls wait for the next session. */
-export const connection = await connect(`https://${location.hostname}:4433/rpc`, { serverCertificateHashes });
+const url = `https://${location.hostname}:4433/rpc`;
+
+/** It heals by itself: calls wait for the next session. Only the first has to come about for the page to begin. */
+export const connection = await connect(url, { serverCertificateHashes }).catch((error: Error) => {
+  document.body.innerText = `There is no server at ${url}: start it (npm run dev), and reload.\n\n${error.message}`;
+  throw error;
+});
