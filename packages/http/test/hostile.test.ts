@@ -6,7 +6,14 @@ import { once } from "node:events";
 import { type Interceptor, ServerLoad } from "@quicrpc/core";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import { createFetchHandler, type HttpExtension, toNodeHandler } from "@quicrpc/http";
+import {
+  createFetchHandler,
+  type Fetch,
+  type Http2Fetch,
+  http2Fetch,
+  type HttpExtension,
+  toNodeHandler,
+} from "@quicrpc/http";
 import { HTTP2_WAYS, newRouter, type Seen, serveHttp } from "./service.js";
 
 const RUNS = 300;
@@ -170,6 +177,8 @@ it("answers that are not read count until they are sent, or their client is gone
   await close();
 });
 
+const SERVERS = [["HTTP/1.1", undefined] as const, ...HTTP2_WAYS.map((way) => [`HTTP/2 by ${way}`, way] as const)];
+
 describe("answers that are not of methods", () => {
   const page = "x".repeat(8_000_000);
   const extension: HttpExtension = { path: "/page", start: () => async () => Promise.resolve(new Response(page)) };
@@ -191,6 +200,31 @@ describe("answers that are not of methods", () => {
     await becomes(() => own.held >= bytes);
     socket.destroy();
     await becomes(() => own.held === 0);
+    await close();
+  });
+
+  it.each(SERVERS)("are cut off over %s where they fail after their beginning", async (_, way) => {
+    const broken: HttpExtension = {
+      path: "/broken",
+      start: () => async () => {
+        let pieces = 0;
+        const body = new ReadableStream({
+          pull(controller) {
+            if (pieces++ === 0) controller.enqueue(new Uint8Array(10));
+            else throw new Error("broken");
+          },
+        });
+        return Promise.resolve(new Response(body, { headers: { "content-type": "text/event-stream" } }));
+      },
+    };
+    const { url, errors, close } = await serveHttp({ extensions: [broken] }, way);
+    const ask: Fetch = way === undefined ? fetch : http2Fetch(connectH2);
+    const signal = AbortSignal.timeout(10_000);
+    const init = { method: "GET", headers: new Headers(), signal, redirect: "manual" } as const;
+    const answer = await ask(new URL("/broken", url).href, init);
+    await expect(answer.text()).rejects.toThrow(TypeError);
+    expect(errors).toEqual(["/broken: Error: broken"]);
+    if ("close" in ask) (ask as Http2Fetch).close();
     await close();
   });
 

@@ -150,7 +150,7 @@ export abstract class ServedCall implements ItemTarget {
   }
 
   /** The handler has returned the result of a unary call. */
-  private returned(result: unknown): void {
+  protected returned(result: unknown): void {
     this.onSettled();
     if (this.over) return;
     try {
@@ -200,9 +200,22 @@ export abstract class ServedCall implements ItemTarget {
 
   /** Ends the call with an error. Only an `RpcError` says to the caller what went wrong. */
   fail(error: unknown): void {
-    if (this.over) return;
-    this.sendError(this.tellable(error));
+    if (!this.over) this.finishWith(this.tellable(error));
+  }
+
+  /** Sends the error, and ends the call whether or not that could be done. */
+  protected finishWith(error: RpcError): void {
+    try {
+      this.sendError(error);
+    } catch (thrown) {
+      this.onUnsendable(thrown);
+    }
     this.finish();
+  }
+
+  /** Called with what sending an error has thrown: the caller does not receive it. */
+  protected onUnsendable(thrown: unknown): void {
+    this.tellHook(thrown);
   }
 
   /** Ends a call whose caller may no longer make it. What it waits for fails. */

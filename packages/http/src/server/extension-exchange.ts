@@ -64,7 +64,7 @@ const json: MessageCodec<unknown> = {
 };
 
 /**
- * Answers with a response as of `fetch`. Rejects with what its body fails with before it begins, or where it is too large.
+ * Answers with a response as of `fetch`. Rejects with what its body fails with, and where it is too large; an answer that has begun is cut off then.
  * @param unsent holds what the client has not read
  */
 export async function answerWith(exchange: HttpExchange, response: Response, unsent: HeldBytes): Promise<void> {
@@ -96,8 +96,12 @@ export async function answerWith(exchange: HttpExchange, response: Response, uns
       await new Promise<void>((resolve) => answer.whenReady(resolve));
       unsent.release();
     }
+    answer.end();
+  } catch (error) {
+    // An end would say that this is all of it.
+    exchange.cutOff(RpcError.from(error, "aborted"));
+    throw error;
   } finally {
     exchange.onGone = undefined;
-    answer.end();
   }
 }

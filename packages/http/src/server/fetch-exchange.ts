@@ -1,5 +1,6 @@
 import type { RpcError } from "@quicrpc/core";
 import { type ByteBody, readBody } from "../protocol/body.js";
+import { statusOf } from "../protocol/codes.js";
 import { type AnswerBody, type AnswerHead, fieldsWith, type HttpExchange } from "./exchange.js";
 
 /** nginx's status for a client that is gone. */
@@ -90,6 +91,8 @@ export class FetchExchange implements HttpExchange {
 
   cutOff(error: RpcError): void {
     this.streamed?.fail(error);
+    // Whoever called the handler waits for an answer, where there is none yet.
+    this.answer(new Response(null, { status: statusOf(error.code) }));
     this.ended();
   }
 

@@ -100,14 +100,12 @@ export abstract class HttpCall extends ServedCall {
   refuse(error: unknown): void {
     const failure = this.readingFailure(error);
     this.wasRefused = failure.refused;
-    this.sendError(failure);
-    this.finish();
+    this.finishWith(failure);
   }
 
   /** Tells the sender of a notification that it was taken. */
   accept(): void {
-    this.sendResult(undefined);
-    this.finish();
+    this.returned(undefined);
   }
 
   /** Ends a call for a reason of this side's. */
@@ -120,6 +118,11 @@ export abstract class HttpCall extends ServedCall {
     const isUnread = this.unsent.some;
     this.giveUp(reason, false);
     if (isUnread) this.exchange.cutOff(reason);
+  }
+
+  protected override onUnsendable(thrown: unknown): void {
+    super.onUnsendable(thrown);
+    this.exchange.cutOff(new RpcError("internal", "the answer could not be sent"));
   }
 
   protected onEntered(): void {

@@ -152,26 +152,37 @@ export class HttpService<Context> {
 
   /** Answers a request. Never throws. */
   handle(exchange: HttpExchange): void {
-    const verbs = this.blobs.match(exchange.target) === undefined ? "GET, POST" : "GET, POST, PATCH, DELETE";
-    if (!this.pages.admit(exchange, verbs)) return;
-    if (this.document?.isAskedFor(exchange) === true) {
-      void this.describe(exchange, this.document);
-      return;
+    this.attempt(exchange, () => this.answer(exchange));
+  }
+
+  /** What answering a request fails with is reported, and the request cut off: nobody else could. */
+  private attempt(exchange: HttpExchange, answer: () => Promise<void> | undefined): void {
+    const fail = (error: unknown): void => {
+      this.errorHookFor(exchange)(error, { method: splitTarget(exchange.target).path });
+      exchange.cutOff(new RpcError("internal", "the request could not be answered"));
+    };
+    try {
+      answer()?.catch(fail);
+    } catch (error) {
+      fail(error);
     }
+  }
+
+  /** Fulfils when a request is answered, where that takes its time. */
+  private answer(exchange: HttpExchange): Promise<void> | undefined {
+    const verbs = this.blobs.match(exchange.target) === undefined ? "GET, POST" : "GET, POST, PATCH, DELETE";
+    if (!this.pages.admit(exchange, verbs)) return undefined;
+    if (this.document?.isAskedFor(exchange) === true) return this.describe(exchange, this.document);
     const extension = this.extensions.get(splitTarget(exchange.target).path);
-    if (extension === undefined) this.serve(exchange);
-    else void this.extend(exchange, extension);
+    return extension === undefined ? this.serve(exchange) : this.extend(exchange, extension);
   }
 
   /** Answers a request for a method. */
-  private serve(exchange: HttpExchange): void {
+  private serve(exchange: HttpExchange): Promise<void> | undefined {
     const target = this.blobs.match(exchange.target);
-    if (target !== undefined) {
-      void this.transfer(exchange, target);
-      return;
-    }
+    if (target !== undefined) return this.transfer(exchange, target);
     const match = this.routes.match(exchange);
-    if (match !== undefined) void this.take(exchange, match);
+    return match && this.take(exchange, match);
   }
 
   /** Answers a request for a blob, which counts as a call in progress. */
@@ -233,7 +244,7 @@ export class HttpService<Context> {
   private callFor({ peer }: HttpExchange): ExtensionRequest["call"] {
     return (request) => {
       const exchange = new FetchExchange(request, peer);
-      this.serve(exchange);
+      this.attempt(exchange, () => this.serve(exchange));
       return exchange.response;
     };
   }

@@ -4,6 +4,7 @@ import type { ByteBody } from "../protocol/body.js";
 import { type AnswerBody, type AnswerHead, type HttpExchange, splitAbsolute } from "./exchange.js";
 import { lengthOf } from "./text-body.js";
 import {
+  destroyWhenReset,
   endOfTurn,
   fieldsOf,
   isLoopbackAddress,
@@ -26,6 +27,8 @@ export interface Http2Stream extends NodeReadable, NodeWritable {
     | undefined;
   readonly rstCode?: number | undefined;
   readonly aborted: boolean;
+  /** It was reset, or has ended. "close" may come much later. */
+  readonly closed: boolean;
   readonly writableFinished: boolean;
   /** Its state in HTTP/2. */
   readonly state: { readonly state?: number | undefined };
@@ -75,10 +78,11 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
     this.target = absolute?.target ?? given;
     this.named = absolute?.authority;
     this.endsWith(stream);
+    destroyWhenReset(stream);
   }
 
   get isGone(): boolean {
-    return this.closed;
+    return this.closed || this.request.closed || this.request.destroyed;
   }
 
   get method(): string {
@@ -137,7 +141,7 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
   respond(head: AnswerHead, body?: Uint8Array | string): void {
     const stream = this.request;
     this.onGone = undefined;
-    if (this.closed) return;
+    if (this.isGone) return;
     const fields = this.fieldsOf(head);
     if (body !== undefined) fields["content-length"] = String(lengthOf(body));
     if (!stream.readableEnded) this.endRequest();
@@ -147,8 +151,9 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
   }
 
   open(head: AnswerHead): AnswerBody {
-    if (!this.closed) this.request.respond(this.fieldsOf(head));
-    return new NodeBody(this.request, this.closed, () => {
+    const { isGone } = this;
+    if (!isGone) this.request.respond(this.fieldsOf(head));
+    return new NodeBody(this.request, isGone, () => {
       if (this.request.readableEnded) return;
       this.request.resume();
       whenFinished(this.request, () => this.endRequest());
@@ -161,7 +166,7 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
   }
 
   inform(status: number, fields: Readonly<Record<string, string>>): void {
-    if (!this.closed) this.request.additionalHeaders({ ":status": status, ...fields });
+    if (!this.isGone) this.request.additionalHeaders({ ":status": status, ...fields });
   }
 
   /** The stream is over. */

@@ -4,6 +4,7 @@ import type { ByteBody } from "../protocol/body.js";
 import { type AnswerBody, type AnswerHead, type HttpExchange, splitAbsolute } from "./exchange.js";
 import { lengthOf } from "./text-body.js";
 import {
+  destroyWhenReset,
   endOfTurn,
   fieldsOf,
   isLoopbackAddress,
@@ -32,10 +33,12 @@ export interface NodeRequest extends NodeReadable {
   /** The stream of a request over HTTP/2. */
   readonly stream?: Partial<NodeWritable> & {
     close?(code: number): void;
-    destroy?(error: Error): unknown;
+    destroy?(error?: Error): unknown;
     additionalHeaders?(headers: Readonly<Record<string, string | number>>): void;
     readonly rstCode?: number | undefined;
     readonly aborted?: boolean | undefined;
+    readonly closed?: boolean | undefined;
+    readonly destroyed?: boolean | undefined;
   };
   readonly complete: boolean;
   readonly httpVersionMajor: number;
@@ -45,6 +48,7 @@ export interface NodeRequest extends NodeReadable {
 /** An answer of `node:http` or `node:http2`, as far as it is used. */
 export interface NodeResponse extends NodeWritable {
   readonly writableEnded: boolean;
+  readonly destroyed?: boolean | undefined;
   writeHead(status: number, headers: Record<string, string | string[]>): unknown;
   flushHeaders(): void;
   end(body?: Uint8Array | string): unknown;
@@ -86,10 +90,13 @@ export class NodeExchange extends NodeInput implements HttpExchange {
     this.target = absolute?.target ?? given;
     this.named = absolute?.authority;
     this.endsWith(response);
+    if (request.stream?.on !== undefined) destroyWhenReset(request.stream as NodeWritable);
   }
 
   get isGone(): boolean {
-    return this.closed;
+    if (this.closed || this.response.destroyed === true) return true;
+    const { stream } = this.request;
+    return stream?.closed === true || stream?.destroyed === true;
   }
 
   get method(): string {
@@ -143,7 +150,7 @@ export class NodeExchange extends NodeInput implements HttpExchange {
   respond(head: AnswerHead, body?: Uint8Array | string): void {
     const { request, response } = this;
     this.onGone = undefined;
-    if (this.closed) return;
+    if (this.isGone) return;
     const fields = fieldsOf(head, this.added);
     if (body !== undefined) fields["content-length"] = String(lengthOf(body));
     if (this.isIncomplete) {
@@ -156,12 +163,12 @@ export class NodeExchange extends NodeInput implements HttpExchange {
   }
 
   open(head: AnswerHead): AnswerBody {
-    const { response } = this;
-    if (!this.closed) {
+    const { response, isGone } = this;
+    if (!isGone) {
       response.writeHead(head.status, fieldsOf(head, this.added));
       response.flushHeaders();
     }
-    return new NodeBody(response, this.closed, () => {
+    return new NodeBody(response, isGone, () => {
       const { request } = this;
       if (!this.isIncomplete) return;
       request.resume();
@@ -179,7 +186,7 @@ export class NodeExchange extends NodeInput implements HttpExchange {
 
   inform(status: number, fields: Readonly<Record<string, string>>): void {
     // Node sends no such head over HTTP/1.1.
-    if (!this.closed) this.request.stream?.additionalHeaders?.({ ":status": status, ...fields });
+    if (!this.isGone) this.request.stream?.additionalHeaders?.({ ":status": status, ...fields });
   }
 
   close(): void {

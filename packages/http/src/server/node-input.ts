@@ -55,6 +55,18 @@ function onClose(this: unknown): void {
   exchange?.close();
 }
 
+/**
+ * Destroys a stream of HTTP/2 as soon as its client has reset it. Node does so itself, except for one that was reset without an error while its
+ * body waits: of that it says nothing until somebody has read the body, and throws when it is answered.
+ */
+export function destroyWhenReset(stream: NodeEvents): void {
+  stream.on("aborted", destroyThis);
+}
+
+function destroyThis(this: { destroy(): unknown }): void {
+  this.destroy();
+}
+
 /** The body of a request of Node's servers, and its header fields. */
 export abstract class NodeInput {
   added: HttpExchange["added"] = undefined;
@@ -132,7 +144,7 @@ export abstract class NodeInput {
       input.on("end", onEnd);
       input.on("close", onClose);
       input.on("error", nothing);
-      if (input.destroyed && !input.readableEnded) onClose();
+      if (input.destroyed) onClose();
     });
   }
 
@@ -162,7 +174,7 @@ export abstract class NodeInput {
           input.on("close", cut);
           input.on("error", nothing);
           answer.on("close", cut);
-          if (input.destroyed && !input.readableEnded) cut();
+          if (input.destroyed) cut();
         },
         pull: () => void input.resume(),
         cancel() {

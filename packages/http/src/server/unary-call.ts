@@ -75,13 +75,16 @@ export class UnaryCall extends HttpCall {
     }
     fields["content-encoding"] = coding.name;
     fields["vary"] = "accept-encoding";
-    coding.compress(bytesOfBody(body)).then(
-      (compressed) => exchange.respond({ status, fields, metadata }, compressed),
-      (error: unknown) => {
-        this.tellHook(error);
-        const { "content-encoding": _, ...plain } = fields;
-        exchange.respond({ status, fields: plain, metadata }, body);
-      },
-    );
+    coding
+      .compress(bytesOfBody(body))
+      .then(
+        (compressed) => exchange.respond({ status, fields, metadata }, compressed),
+        (error: unknown) => {
+          this.tellHook(error);
+          const { "content-encoding": _, ...plain } = fields;
+          exchange.respond({ status, fields: plain, metadata }, body);
+        },
+      )
+      .catch((thrown: unknown) => this.onUnsendable(thrown));
   }
 }
