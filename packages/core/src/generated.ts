@@ -121,7 +121,7 @@ export {
   prefault,
   withDefault,
 } from "./codec/wrappers.js";
-export { applyChecks, defaultOf, external, refined, schemaAt } from "./codec/zod-schema.js";
+export { applyChecks, catchOf, defaultOf, external, preprocessed, refined, schemaAt } from "./codec/zod-schema.js";
 export { readIsoDate } from "./call/messages/iso-date.js";
 export { countJson } from "./call/messages/json-count.js";
 export { MAX_BIGINT_DIGITS } from "./msgpack/big-int.js";

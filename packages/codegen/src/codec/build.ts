@@ -37,7 +37,7 @@ export class CodecBuilder {
   #body(schema: AnySchema, at: SchemaPath): NodeBody {
     const checks = checksOf(schema);
     const bare = this.#structure(schema, at, checks ?? []);
-    if (bare === undefined) return { kind: "external", bigints: takesBigints(schema) };
+    if (bare === undefined) return { kind: "external", given: this.#given(schema, at) };
     const told = TOLD.has(bare.kind) ? toldOf(defOf(schema)) : undefined;
     // What makes it bytes is a check of its own.
     if (bare.kind === "bytes") return bare;
@@ -130,17 +130,49 @@ export class CodecBuilder {
         };
       }
       case "catch": {
-        const make = def.catchValue as { readonly "~constantCatch"?: boolean } & typeof def.catchValue;
-        if (make["~constantCatch"] !== true) return undefined;
-        const value: unknown = (make as unknown as () => unknown)();
-        return isPrintable(value) && typeof value !== "object"
-          ? { kind: "caught", inner: child(def.innerType, "innerType"), value }
-          : undefined;
+        const make = def.catchValue as (() => unknown) & { readonly "~constantCatch"?: boolean };
+        const value = make["~constantCatch"] === true ? make() : make;
+        return {
+          kind: "caught",
+          inner: child(def.innerType, "innerType"),
+          value: isPrintable(value) ? { kind: "constant", value } : { kind: "made" },
+        };
       }
       case "pipe":
-        return hasTrait(schema, "$ZodCodec")
-          ? undefined
-          : { kind: "pipe", from: child(def.in, "in"), to: child(def.out, "out") };
+        return hasTrait(schema, "$ZodCodec") ? undefined : this.#pipe(child(def.in, "in"), child(def.out, "out"));
+      default:
+        return undefined;
+    }
+  }
+
+  #pipe(from: CodecNode, to: CodecNode): NodeBody {
+    // What a function makes of a value is often the value, where that fits already.
+    const isPreprocess = defOf(from.schema).type === "transform" && saysLess(to.schema);
+    return { kind: "pipe", from: isPreprocess ? { ...from, kind: "external", given: to } : from, to };
+  }
+
+  /** The node of what a schema takes that zod runs whole; undefined where that is what is on the wire, as far as one can know. */
+  #given(schema: AnySchema, at: SchemaPath): CodecNode | undefined {
+    if (!saysLess(schema)) return undefined;
+    const def = defOf(schema);
+    const part = (value: unknown, ...keys: (string | number)[]): CodecNode | undefined =>
+      isZodSchema(value) ? this.node(value, below(at, "_zod", ...keys)) : undefined;
+    const node = (body: NodeBody): CodecNode => ({ schema, at, ...body });
+    switch (def.type) {
+      case "bigint":
+        return node({ kind: "bigint", checks: [] });
+      case "lazy":
+        return part(lazyTarget(schema), "innerType");
+      case "pipe":
+        return part(def.in, "def", "in");
+      case "record": {
+        const element = part(def.valueType, "def", "valueType");
+        return element && node({ kind: "record", keys: { kind: "any" }, element });
+      }
+      case "union": {
+        const options = def.options.flatMap((option, index) => part(option, "def", "options", index) ?? []);
+        return node({ kind: "union", options });
+      }
       default:
         return undefined;
     }
@@ -186,7 +218,7 @@ export class CodecBuilder {
       return { values, node: child(option, "options", index) };
     });
     for (const value of options.flatMap((option) => option.values)) {
-      if (seen.has(value) || !isPrintable(value) || value === undefined) return undefined;
+      if (seen.has(value) || !isPrintable(value)) return undefined;
       seen.add(value);
     }
     return { kind: "discriminated", key: discriminator, options };
@@ -226,12 +258,12 @@ function recordKeys(
   return fit.kind === "string" && fit.checks.length === 0 ? { kind: "any" } : { kind: "fit", fit };
 }
 
-/** Whether a bigint can be in what zod runs whole. */
-function takesBigints(schema: AnySchema, seen: Set<AnySchema> = new Set()): boolean {
+/** Whether the wire says less than a value of `schema`: it has bigints, maps or sets somewhere. */
+function saysLess(schema: AnySchema, seen: Set<AnySchema> = new Set()): boolean {
   if (seen.has(schema)) return false;
   seen.add(schema);
   return (
-    defOf(schema).type === "bigint" ||
-    childrenOf(schema).some((child) => isZodSchema(child.schema) && takesBigints(child.schema, seen))
+    ["bigint", "map", "set"].includes(defOf(schema).type) ||
+    childrenOf(schema).some((child) => isZodSchema(child.schema) && saysLess(child.schema, seen))
   );
 }

@@ -16,7 +16,7 @@ export type CheckNode = Condition & { readonly told?: Told };
 type Condition =
   | { readonly kind: "minSize" | "maxSize" | "exactSize"; readonly size: number }
   | { readonly kind: "atLeast" | "atMost" | "moreThan" | "lessThan"; readonly bound: number | bigint | Date }
-  | { readonly kind: "integer" }
+  | { readonly kind: "integer"; readonly least?: number; readonly most?: number }
   | { readonly kind: "multipleOf"; readonly step: number | bigint }
   | { readonly kind: "pattern"; readonly regex: RegExp; readonly format: string }
   | { readonly kind: "includes"; readonly part: string; readonly position: number | undefined }
@@ -39,13 +39,12 @@ export type NodeBody =
   | { kind: "discriminated"; key: string; options: readonly { values: readonly unknown[]; node: CodecNode }[] }
   | { kind: "intersection"; left: CodecNode; right: CodecNode }
   | { kind: "optional" | "exactOptional" | "nullable" | "nonOptional" | "frozen"; inner: CodecNode }
-  | { kind: "default" | "prefault"; inner: CodecNode; value: DefaultValue }
-  | { kind: "caught"; inner: CodecNode; value: unknown }
+  | { kind: "default" | "prefault" | "caught"; inner: CodecNode; value: DefaultValue }
   | { kind: "pipe"; from: CodecNode; to: CodecNode }
   /** Checks that only zod can run, on what `inner` results in. */
   | { kind: "refined"; inner: CodecNode }
-  /** Left to zod whole. */
-  | { kind: "external"; bigints: boolean }
+  /** Left to zod whole. `given` is what it takes, where the wire says less than that. */
+  | { kind: "external"; given: CodecNode | undefined }
   /** Being built: a schema inside itself. */
   | { kind: "open" };
 
@@ -95,6 +94,8 @@ export function partsOf(node: CodecNode): CodecNode[] {
       return [node.inner];
     case "pipe":
       return [node.from, node.to];
+    case "external":
+      return node.given === undefined ? [] : [node.given];
     default:
       return [];
   }

@@ -87,21 +87,24 @@ function untoldExpression(node: CodecNode, printer: CodecPrinter): Layout {
     case "frozen":
       return call(node.kind, of(node.inner));
     case "default":
-    case "prefault": {
+    case "prefault":
+    case "caught": {
       const given = node.value;
       const isConstant = given.kind === "constant";
-      const value = isConstant ? thunk(given.value) : callOf("wire.defaultOf", [printer.schema(node)]);
-      const name = node.kind === "default" ? "wire.withDefault" : "wire.prefault";
+      const value = isConstant
+        ? thunk(given.value)
+        : callOf(node.kind === "caught" ? "wire.catchOf" : "wire.defaultOf", [printer.schema(node)]);
+      const name = node.kind === "default" ? "wire.withDefault" : `wire.${node.kind}`;
       return callOf(name, [of(node.inner), value], isConstant && typeof value !== "string");
     }
-    case "caught":
-      return call("caught", of(node.inner), thunk(node.value));
     case "pipe":
+      if (node.from.kind === "external" && node.from.given === node.to)
+        return call("preprocessed", printer.schema(node.from), of(node.to));
       return call("pipe", of(node.from), of(node.to));
     case "refined":
       return call("refined", of(node.inner), printer.schema(node));
     case "external":
-      return call("external", printer.schema(node), ...(node.bigints ? ["true"] : []));
+      return call("external", printer.schema(node), ...(node.given === undefined ? [] : [of(node.given)]));
     case "open":
       throw new Error("A schema was printed before it was known.");
   }
@@ -153,7 +156,7 @@ function checkExpression(check: CheckNode, printer: CodecPrinter): string {
     case "lessThan":
       return `wire.${check.kind}(${expression(check.bound)})`;
     case "integer":
-      return "wire.integer()";
+      return check.least === undefined ? "wire.integer()" : `wire.integer(${check.least}, ${check.most})`;
     case "multipleOf":
       return `wire.multipleOf(${expression(check.step)})`;
     case "pattern":

@@ -116,9 +116,8 @@ export class SameCodecs {
         return all(node.inner);
       case "default":
       case "prefault":
-        return node.value.kind === "constant" ? and(all(node.inner), expression(node.value.value)) : undefined;
       case "caught":
-        return and(all(node.inner), expression(node.value));
+        return node.value.kind === "constant" ? and(all(node.inner), expression(node.value.value)) : undefined;
       case "pipe":
         return all(node.from, node.to);
       default:

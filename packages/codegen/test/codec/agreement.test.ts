@@ -121,14 +121,18 @@ function checkBytes({ codec, schema }: CompiledSample, value: unknown): void {
   expect(Buffer.from(encode(codec, value)).toString("hex")).toBe(bytes.toString("hex"));
 }
 
+/** Schemas that take what does not fit, of which the wire may say too little: an array where a set is meant, say. */
+const GUESSES = /\.catch\(|z\.(?:preprocess|codec|xor|looseRecord)\(|unionFallback/;
+
 /** Checks that the receiver's codec takes or refuses `value` as zod does with what msgpackr reads. */
-function checkReceiving({ schema, codec, lossy }: CompiledSample, value: unknown, isValid: boolean): void {
+function checkReceiving({ schema, codec, lossy, source }: CompiledSample, value: unknown, isValid: boolean): void {
   const bytes = packed(value);
   if (bytes === undefined) return;
   const received = byCodec(() => codec.decode(bytes, 0, bytes.length));
   if (lossy) {
     const expected = byZod(schema, value);
-    if (expected !== undefined && "value" in expected && (isValid || isSendable(value))) agree(received, expected);
+    if (expected !== undefined && "value" in expected && (isValid || (!GUESSES.test(source) && isSendable(value))))
+      agree(received, expected);
     return;
   }
   const expected = byZod(schema, packr.unpack(bytes));

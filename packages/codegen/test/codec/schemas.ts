@@ -109,6 +109,7 @@ export function schemas(depth: number): fc.Arbitrary<SchemaSample> {
     { weight: 6, arbitrary: containers(inner) },
     { weight: 3, arbitrary: unions(inner) },
     { weight: 2, arbitrary: wrapped(inner) },
+    { weight: 2, arbitrary: runByZod(inner) },
   );
 }
 
@@ -285,11 +286,62 @@ function wrapped(inner: fc.Arbitrary<SchemaSample>): fc.Arbitrary<SchemaSample> 
     lossy: false,
     optional: true,
   }));
+  const suffixes = fc.constantFrom(
+    ...[".optional()", ".optional()", ".nullish()", ".nullable()", ".exactOptional()", ".readonly()"],
+    ...[".refine(() => true)", ".transform((value) => value)", ".pipe(z.any())", `.catch("c" as never)`],
+  );
+  const absent = fc
+    .tuple(fc.constantFrom(`.default("x")`, `.prefault("x")`, ""), fc.array(suffixes, { maxLength: 3 }))
+    .map(([value, after]) => ({
+      source: `z.object({ a: z.string()${value}${after.join("")} })`,
+      valid: fc.constantFrom({}, { a: "q" }),
+      lossy: false,
+      optional: true,
+    }));
   const lazy = inner.map((item) => ({ ...item, source: `z.lazy(() => ${item.source})` }));
   const readonly = inner.map((item) => ({ ...item, source: `${item.source}.readonly()` }));
-  // What takes anything hides what the wire does not say.
-  const caught = inner
-    .filter((item) => !item.lossy)
-    .map((item) => ({ ...item, source: `${item.source}.catch("caught" as never)`, optional: true }));
-  return fc.oneof(nullable, defaults, defaults, lazy, readonly, caught);
+  const caught = fc
+    .tuple(
+      inner,
+      fc.constantFrom(
+        `"caught"`,
+        "[]",
+        "new Set()",
+        "() => new Map()",
+        "({ issues }: { issues: unknown[] }) => issues.length",
+      ),
+    )
+    .map(([item, value]) => ({
+      ...item,
+      source: `${item.source}.catch(${value.includes("=>") ? `(${value}) as never` : `${value} as never`})`,
+      optional: true,
+    }));
+  return fc.oneof(nullable, defaults, defaults, absent, absent, lazy, readonly, caught);
+}
+
+/** Schemas that zod runs whole, whatever is inside them. */
+function runByZod(inner: fc.Arbitrary<SchemaSample>): fc.Arbitrary<SchemaSample> {
+  const around = fc.constantFrom<[before: string, after: string, valueOf: (value: unknown) => unknown]>(
+    ["z.preprocess((value) => value, ", ")", (value) => value],
+    ["z.codec(", ", z.any(), { decode: (value) => value, encode: (value) => value as never })", (value) => value],
+    ["z.xor([", `, z.literal("none of the values")])`, (value) => value],
+    ["z.looseRecord(z.string(), ", ")", (value) => ({ x: value, y: value })],
+    ["z.record(z.literal([0, 1]), ", ")", (value) => ({ 0: value, 1: value })],
+    [
+      `z.discriminatedUnion("k", [z.object({ k: z.literal("a").optional(), v: `,
+      ` }), z.object({ k: z.literal("b") })])`,
+      (v) => ({ v }),
+    ],
+    [
+      `z.discriminatedUnion("k", [z.object({ k: z.literal("a") }), z.object({ k: z.literal("b"), v: `,
+      ` })], { unionFallback: true } as never)`,
+      (v) => ({ k: "b", v }),
+    ],
+  );
+  return fc.tuple(inner, around).map(([item, [before, after, valueOf]]) => ({
+    ...item,
+    source: before + item.source + after,
+    valid: item.valid.map(valueOf),
+    optional: true,
+  }));
 }

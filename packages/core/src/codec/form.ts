@@ -28,14 +28,22 @@ export type Form<Part> =
     }
   | { readonly kind: "intersection"; readonly left: Part; readonly right: Part }
   | { readonly kind: "optional" | "nullable" | "nonOptional" | "frozen"; readonly inner: Part }
-  | { readonly kind: "default" | "prefault" | "caught"; readonly inner: Part; readonly value: () => unknown }
+  | { readonly kind: "default" | "prefault"; readonly inner: Part; readonly value: () => unknown }
+  | { readonly kind: "caught"; readonly inner: Part; readonly value: (refused: Refused) => unknown }
   | { readonly kind: "pipe"; readonly from: Part; readonly to: Part }
   /** Checks of a zod schema, on what `inner` results in. */
   | { readonly kind: "refined"; readonly inner: Part; readonly schema: unknown }
   /** A shape that is made when it is needed, or is inside itself. */
   | { readonly kind: "lazy"; readonly inner: () => Part }
-  /** A zod schema, which zod runs whole. */
-  | { readonly kind: "external"; readonly schema: unknown };
+  /** A zod schema, which zod runs whole; `given` is what it takes, where the wire says less than that. */
+  | { readonly kind: "external"; readonly schema: unknown; readonly given?: Part | undefined };
+
+/** What a value is caught for: as it was given, as far as it was parsed, and what is wrong with it. */
+export interface Refused {
+  readonly input: unknown;
+  readonly value: unknown;
+  readonly issues: readonly object[];
+}
 
 /** How a record treats keys. */
 export interface RecordKeys<Part> {

@@ -1,4 +1,5 @@
 import { runOnce } from "./memo.js";
+import type { Refused } from "./form.js";
 import { isFull, Mode, refuse, run, type Shape } from "./shape.js";
 
 export function optional(inner: Shape): Shape {
@@ -60,15 +61,17 @@ export function prefault(inner: Shape, value: () => unknown): Shape {
   };
 }
 
-/** `value()` where `inner` does not fit. */
-export function caught(inner: Shape, value: () => unknown): Shape {
+/** `value(refused)` where `inner` does not fit. */
+export function caught(inner: Shape, value: (refused: Refused) => unknown): Shape {
   return {
     form: { kind: "caught", inner, value },
     optin: inner.optin === "defaulted" ? "defaulted" : "optional",
     optout: inner.optout,
     run(payload, mode) {
-      const result = run(inner, payload.value, mode);
-      payload.value = result.issues.length > 0 ? value() : result.value;
+      const input = payload.value;
+      const result = run(inner, input, mode);
+      payload.value = result.value;
+      if (result.issues.length > 0) payload.value = value({ input, ...result });
       return payload;
     },
   };

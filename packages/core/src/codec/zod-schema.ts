@@ -2,7 +2,10 @@
 // libraries (zod.dev/library-authors).
 import { misfit } from "../msgpack/misfit.js";
 import { plain } from "../msgpack/value.js";
+import type { Refused } from "./form.js";
 import { hasFewNodes, MAX_NODES } from "./nodes.js";
+import { restored } from "./restored.js";
+import { pipe } from "./wrappers.js";
 import { firstText, zodConfig } from "./zod-config.js";
 import { add, isAborted, isExplicitlyAborted, isFull, refuse, type Shape, type ShapePayload } from "./shape.js";
 
@@ -26,6 +29,7 @@ interface ZodInternals {
     readonly checks?: readonly ZodCheck[];
     readonly when?: unknown;
     readonly defaultValue?: unknown;
+    readonly catchValue?: (refused: object) => unknown;
   };
   readonly traits: ReadonlySet<string>;
   readonly optin?: "optional" | "defaulted";
@@ -53,26 +57,32 @@ export function schemaAt(root: unknown, path: readonly (string | number)[]): unk
 /**
  * A schema that zod runs whole.
  *
- * @param bigints whether it takes integers of 64 bits as bigints, else as numbers
+ * @param given the shape of what it takes, where that has bigints, maps or sets: the wire has them as numbers, objects and arrays
  */
-export function external(schema: unknown, bigints = false): Shape {
+export function external(schema: unknown, given?: Shape): Shape {
   const { _zod: internals } = schema as { readonly _zod: ZodInternals };
   const isLeaf = LEAVES.has(internals.def.type);
   return {
-    form: { kind: "external", schema },
+    form: { kind: "external", schema, given },
     optin: internals.optin,
     optout: internals.optout,
     run(payload, mode) {
-      const value = mode.isWire === true ? plain(payload.value, bigints) : payload.value;
+      let value = mode.isWire === true ? plain(payload.value) : payload.value;
       if (!isLeaf && !hasFewNodes(value, MAX_NODES)) {
         return refuse(payload, "too_big", `too big: expected at most ${MAX_NODES} values where zod looks at all`);
       }
+      if (mode.isWire === true && given !== undefined) value = restored(given, payload.value);
       const result = settled(internals.run({ value, issues: [] }, { async: false }));
       payload.value = result.value;
       if (result.aborted !== undefined) payload.aborted = result.aborted;
       return adopt(payload, result.issues);
     },
   };
+}
+
+/** A transform of zod's before `inner`, for which values are what `inner` takes where they fit it. */
+export function preprocessed(schema: unknown, inner: Shape): Shape {
+  return pipe(external(schema, inner), inner);
 }
 
 /** Runs `inner`, then the checks of a schema that are not compiled, such as refinements. */
@@ -99,6 +109,13 @@ export function applyChecks(schema: unknown): <T>(value: T) => T {
 export function defaultOf(schema: unknown): () => unknown {
   const { _zod: internals } = schema as { readonly _zod: ZodInternals };
   return () => internals.def.defaultValue;
+}
+
+/** What a schema makes, by its function, of a value that does not fit it. */
+export function catchOf(schema: unknown): (refused: Refused) => unknown {
+  const { _zod: internals } = schema as { readonly _zod: ZodInternals };
+  return ({ input, value, issues }) =>
+    internals.def.catchValue?.({ value: plain(value), issues, error: { issues }, input: plain(input) });
 }
 
 function checksOf(schema: unknown): readonly ZodCheck[] {

@@ -1,0 +1,104 @@
+// The wire has a set as an array, a map of text as an object would be, and a bigint as an integer. zod, which runs some schemas whole,
+// takes the values themselves.
+import { plain, WireMap, withEntry } from "../msgpack/value.js";
+import type { Form } from "./form.js";
+import { remembering } from "./memo.js";
+import { Mode, run, type Shape } from "./shape.js";
+
+/** Results by value and shape while something is restored: options of unions, which are tried, restore what is inside them as well. */
+let results: Map<object, Map<Shape, unknown>> | undefined;
+
+/** `value`, from the wire, as a sender of what `shape` takes gave it. What does not fit is as `plain` has it. */
+export function restored(shape: Shape, value: unknown): unknown {
+  if (results !== undefined) return restore(shape, value);
+  results = new Map();
+  try {
+    return remembering(() => restore(shape, value));
+  } finally {
+    results = undefined;
+  }
+}
+
+function restore(shape: Shape | undefined, value: unknown): unknown {
+  if (shape === undefined || typeof value !== "object" || value === null) return restoreOne(shape, value);
+  const ofValue = results?.get(value) ?? new Map<Shape, unknown>();
+  results?.set(value, ofValue);
+  if (!ofValue.has(shape)) ofValue.set(shape, restoreOne(shape, value));
+  return ofValue.get(shape);
+}
+
+function restoreOne(shape: Shape | undefined, value: unknown): unknown {
+  const form = shape && formFor(shape, value);
+  if (typeof value === "bigint") return plain(value, form?.kind === "bigint");
+  if (Array.isArray(value)) {
+    const items = value.map((each, i) => restore(form && itemOf(form, i), each));
+    return form?.kind === "set" ? new Set(items) : items;
+  }
+  if (!(value instanceof WireMap)) return value;
+  if (form?.kind === "map") {
+    return new Map(value.entries.map(([key, each]) => [restore(form.key, key), restore(form.element, each)]));
+  }
+  let object: object = {};
+  for (const [key, each] of value.entries) {
+    object = withEntry(object, plain(key), restore(form && fieldOf(form, String(key), each), each));
+  }
+  return object;
+}
+
+/** The form by which `value` is to be understood: without wrappers, and of a union that of the option that it fits. */
+function formFor(shape: Shape, value: unknown): Form<Shape> | undefined {
+  const { form } = shape;
+  switch (form.kind) {
+    case "union":
+      return optionFor(form.options, value);
+    case "discriminated":
+      return optionFor(
+        form.options.map(([, option]) => option),
+        value,
+      );
+    case "pipe":
+      return formFor(form.from, value);
+    case "external":
+      return form.given && formFor(form.given, value);
+    case "lazy":
+      return formFor(form.inner(), value);
+    default:
+      return "inner" in form ? formFor(form.inner, value) : form;
+  }
+}
+
+function optionFor(options: readonly Shape[], value: unknown): Form<Shape> | undefined {
+  const mode = (typeof value === "bigint" ? Mode.Wire.exact : undefined) ?? Mode.Wire;
+  const option = options.find((each) => run(each, value, mode).issues.length === 0);
+  return option && formFor(option, value);
+}
+
+function itemOf(form: Form<Shape>, index: number): Shape | undefined {
+  switch (form.kind) {
+    case "array":
+    case "set":
+      return form.element;
+    case "tuple":
+      return form.items[index] ?? form.rest;
+    default:
+      return undefined;
+  }
+}
+
+function fieldOf(form: Form<Shape>, key: string, value: unknown): Shape | undefined {
+  switch (form.kind) {
+    case "object": {
+      if (Object.hasOwn(form.fields, key)) return form.fields[key];
+      return typeof form.others === "object" ? form.others : undefined;
+    }
+    case "record":
+      return form.element;
+    case "intersection": {
+      const left = formFor(form.left, value);
+      const right = formFor(form.right, value);
+      return (left && fieldOf(left, key, value)) ?? (right && fieldOf(right, key, value));
+    }
+    default:
+      return undefined;
+  }
+}
