@@ -92,13 +92,13 @@ export type Presence = "required" | "optional" | "exactOptional" | "default";
 
 /** The effect of a field's absence, as far as compiled code knows it; otherwise its shape decides. */
 export function presenceOf(node: CodecNode): Presence {
+  if (node.kind === "default" && node.value.kind === "constant" && node.value.value !== undefined) return "default";
+  // A default somewhere inside takes the place of what is absent.
+  if (node.schema._zod.optin === "defaulted") return "required";
   switch (node.kind) {
     case "optional":
-      return node.inner.kind === "default" || node.inner.kind === "prefault" ? "required" : "optional";
     case "exactOptional":
-      return node.inner.kind === "default" || node.inner.kind === "prefault" ? "required" : "exactOptional";
-    case "default":
-      return node.value.kind === "constant" && node.value.value !== undefined ? "default" : "required";
+      return node.kind;
     case "nullable":
       return node.inner.kind === "optional" ? "optional" : "required";
     default:
