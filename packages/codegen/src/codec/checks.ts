@@ -98,9 +98,9 @@ function numberFormat(format: string | undefined): CheckNode[] | undefined {
     case "safeint":
       return [{ kind: "integer" }];
     case "int32":
-      return [{ kind: "integer" }, ...range(-INT32, INT32 - 1)];
+      return [{ kind: "integer", least: -INT32, most: INT32 - 1 }];
     case "uint32":
-      return [{ kind: "integer" }, ...range(0, 2 * INT32 - 1)];
+      return [{ kind: "integer", least: 0, most: 2 * INT32 - 1 }];
     case "float32":
       return range(-MAX_FLOAT32, MAX_FLOAT32);
     case "float64":

@@ -87,9 +87,9 @@ function checkCondition(check: CheckNode, kind: string, name: string, patternNam
       return [`${comparable(kind, name)} <= ${bound(check.bound)}`];
     case "lessThan":
       return [`${comparable(kind, name)} >= ${bound(check.bound)}`];
-    // Readers and writers of integers see to it.
+    // Readers and writers of integers see to the rest.
     case "integer":
-      return [];
+      return check.least === undefined ? [] : [`${name} < ${check.least}`, `${name} > ${check.most}`];
     case "multipleOf":
       return [`!wire.isMultiple(${name}, ${expression(check.step)})`];
     case "pattern":

@@ -20,18 +20,20 @@ export interface Check {
 /** Runs `checks` on what `shape` results in. */
 export function checked(shape: Shape, checks: readonly Check[]): Shape {
   if (checks.length === 0) return shape;
+  const size = shape.form.kind === "set" || shape.form.kind === "map" ? "size" : "length";
   return {
     ...shape,
     run(payload, mode) {
-      return runChecks(shape.run(payload, mode), checks);
+      return runChecks(shape.run(payload, mode), checks, size);
     },
   };
 }
 
-function runChecks(payload: ShapePayload, checks: readonly Check[]): ShapePayload {
+/** @param size the property that values of the right type have their size in: one of another type is measured by it as well */
+function runChecks(payload: ShapePayload, checks: readonly Check[], size: "length" | "size"): ShapePayload {
   let aborted = isAborted(payload);
   for (const check of checks) {
-    if (check.sized === true ? isExplicitlyAborted(payload) || !hasSize(payload.value) : aborted) continue;
+    if (check.sized === true ? isExplicitlyAborted(payload) || !hasSize(payload.value, size) : aborted) continue;
     const issue = check.test(payload.value);
     if (issue === undefined) continue;
     add(payload, issue);
@@ -53,8 +55,8 @@ export function exceededCap(payload: ShapePayload, size: number, checks: readonl
   return false;
 }
 
-function hasSize(value: unknown): boolean {
-  return value !== null && value !== undefined && sizeOf(value) !== undefined;
+function hasSize(value: unknown, size: "length" | "size"): boolean {
+  return (value as Readonly<Record<string, unknown>> | null | undefined)?.[size] !== undefined;
 }
 
 function sizeOf(value: unknown): number | undefined {
@@ -168,15 +170,17 @@ export function lessThan(maximum: Comparable): Check {
   };
 }
 
-/** A safe integer. */
-export function integer(): Check {
+/** A safe integer from `least` to `most`. */
+export function integer(least: number = Number.MIN_SAFE_INTEGER, most: number = Number.MAX_SAFE_INTEGER): Check {
+  const bounds = [atLeast(least), atMost(most)];
   return {
     test(value) {
       if (!Number.isInteger(value)) {
         const facts = { input: value, expected: "int" };
         return { code: "invalid_type", path: [], message: "expected an integer", continue: false, facts };
       }
-      if (Number.isSafeInteger(value)) return undefined;
+      if (Number.isSafeInteger(value))
+        return bounds.map((each) => each.test(value)).find((issue) => issue !== undefined);
       const facts = { input: value, origin: "int", minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
       return ((value as number) > 0 ? tooBig : tooSmall)("expected a safe integer", facts);
     },
