@@ -83,7 +83,12 @@ export async function watchProject(cwd: string, generate: () => Promise<{ readon
     root,
     ({ event, path }) => affectsOutput(event, path, last),
     async () => {
-      last = (await generate()).run;
+      try {
+        last = (await generate()).run;
+      } catch (error) {
+        // The next change may mend it.
+        process.stderr.write(`error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+      }
     },
   );
   process.stdout.write(`watching ${relative(cwd, root) || "."} for changes\n`);

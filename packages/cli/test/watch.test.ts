@@ -27,6 +27,9 @@ test("--watch follows schemas and what they import, and keeps the last good outp
   await watch.says("error unsupported-type");
   expect(generated()).toContain("ping(input: number");
 
+  write("src/text.ts", text('z.tuple([z.string().meta({ id: "X" }), z.string().meta({ id: "X" })])'));
+  await watch.says("error schema-fails");
+
   write("src/text.ts", text("z.boolean()"));
   await watch.says("wrote src/generated/ping.ts");
   expect(generated()).toContain("ping(input: boolean");

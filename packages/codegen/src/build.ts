@@ -4,7 +4,9 @@ import { blobsOf } from "./blobs.js";
 import { jsonProblem } from "@quicrpc/http/openapi";
 import { describeNode } from "./codec/form.js";
 import { CodecPlan, type Use } from "./codec/plan.js";
+import type { Diagnostic } from "./diagnostics.js";
 import type { FoundMethod, FoundService } from "./discover.js";
+import { withSchema } from "./failing-schema.js";
 import type { IdAssigner } from "./lock/ids.js";
 import type { MethodShape, PayloadPart } from "./methods.js";
 import type { FileModel, MessageModel, MethodModel, Reexport, ServiceModel } from "./model.js";
@@ -29,6 +31,8 @@ export interface BuildContext {
   readonly annotations: Annotations;
   readonly ids: IdAssigner;
   readonly target: Target;
+  /** Takes what is wrong in the schema module. */
+  readonly report: (diagnostic: Diagnostic) => void;
 }
 
 /** Makes the model of the file for what was surveyed. */
@@ -77,7 +81,7 @@ function serviceModel(
   service: FoundService,
   { file, shapes }: Survey,
   { types, nodes, codecs }: Messages,
-  { ids, target, annotations }: BuildContext,
+  { ids, target, annotations, report }: BuildContext,
 ): ServiceModel {
   const methodIds = ids.methodIds(
     service.name,
@@ -110,41 +114,44 @@ function serviceModel(
       },
     };
   };
-  const methods = service.methods.flatMap((method): MethodModel[] => {
+  const modelOf = (method: FoundMethod): MethodModel | undefined => {
     const shape = shapes.get(method);
     const taken = snapshot.methods[method.name];
-    if (shape === undefined || taken === undefined) return [];
+    if (shape === undefined || taken === undefined) return undefined;
     const { priority, via, meta } = method.schema;
     const resumable = "resumable" in method.schema && (method.schema.resumable ?? false);
     const cursor = "cursor" in method.schema ? method.schema.cursor : undefined;
-    return [
-      {
-        name: method.name,
-        id: taken.id,
-        fingerprint: fingerprintOf(taken, snapshot.types),
-        kind: shape.kind,
-        topic: method.topic,
-        docs: method.docs,
-        idempotent: taken.idempotent === true,
-        readOnly: taken.readOnly === true,
-        once: taken.once === true,
-        priority,
-        via,
-        cursor: cursor === undefined ? undefined : itemCursor(cursor),
-        resumable,
-        delivery: taken.delivery,
-        blobs: blobFields(shape),
-        input: message(method, shape.input, "client"),
-        output: message(method, shape.output, "server"),
-        errors: shape.errors.map(({ name, code, details }) => ({
-          name,
-          code,
-          details: message(method, details, "server"),
-        })),
-        meta,
-        tooling: toolingOf(method, shape, (schema) => annotations.constants.get(schema)),
-      },
-    ];
+    return {
+      name: method.name,
+      id: taken.id,
+      fingerprint: fingerprintOf(taken, snapshot.types),
+      kind: shape.kind,
+      topic: method.topic,
+      docs: method.docs,
+      idempotent: taken.idempotent === true,
+      readOnly: taken.readOnly === true,
+      once: taken.once === true,
+      priority,
+      via,
+      cursor: cursor === undefined ? undefined : itemCursor(cursor),
+      resumable,
+      delivery: taken.delivery,
+      blobs: blobFields(shape),
+      input: message(method, shape.input, "client"),
+      output: message(method, shape.output, "server"),
+      errors: shape.errors.map(({ name, code, details }) => ({
+        name,
+        code,
+        details: message(method, details, "server"),
+      })),
+      meta,
+      tooling: toolingOf(method, shape, (schema) => annotations.constants.get(schema)),
+    };
+  };
+  const methods = service.methods.flatMap((method): MethodModel[] => {
+    const origin = { file, service: service.name, method: method.name, node: method.node };
+    const model = withSchema(origin, report, () => modelOf(method));
+    return model === undefined ? [] : [model];
   });
   return {
     name: service.name,

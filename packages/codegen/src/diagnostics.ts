@@ -25,6 +25,7 @@ export type DiagnosticCode =
   | "not-a-schema"
   | "zod-3"
   | "unsupported-type"
+  | "schema-fails"
   | "nested-stream"
   | "nested-bytes"
   | "notify-output"

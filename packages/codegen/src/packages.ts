@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { buildFile } from "./build.js";
+import { withSchema } from "./failing-schema.js";
 import type { Diagnostic } from "./diagnostics.js";
 import type { IdAssigner } from "./lock/ids.js";
 import type { FileModel, Reexport } from "./model.js";
@@ -44,8 +45,15 @@ export function buildPackages(modules: readonly SchemaModule[], options: BuildOp
       members.map((each) => each.survey),
       annotations,
     );
-    const context = { shared, annotations, ids, target };
-    const models = members.map((each) => buildFile(each.survey, reexportsOf(each.module, owners), context));
+    const models = members.flatMap(({ module, survey }): FileModel[] => {
+      const { file } = module;
+      const report = reportOf(file);
+      const context = { shared, annotations, ids, target, report };
+      const model = withSchema({ file, node: undefined }, report, () =>
+        buildFile(survey, reexportsOf(module, owners), context),
+      );
+      return model === undefined ? [] : [model];
+    });
     return { models, shared };
   });
 }

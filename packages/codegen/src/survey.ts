@@ -1,5 +1,6 @@
 import { type Diagnostic, placeOf } from "./diagnostics.js";
 import { discoverServices, type FoundMethod, type FoundService } from "./discover.js";
+import { withSchema } from "./failing-schema.js";
 import type { ModuleLoader } from "./load.js";
 import { type MethodShape, partsOf, type PayloadPart, shapeOfMethod } from "./methods.js";
 import { annotate, type Annotations, noteDocs } from "./source/annotate.js";
@@ -85,19 +86,24 @@ export function survey(
   for (const service of services) {
     for (const method of service.methods) {
       const context = { service: service.name, method: method.name };
-      const shape = shapeOfMethod(method, source, ({ node, ...rest }) => {
-        fail({ ...(node === undefined ? { file } : placeOf(node)), ...rest, ...context });
-      });
+      const shape = withSchema({ file, ...context, node: method.node }, fail, () =>
+        shapeOfMethod(method, source, ({ node, ...rest }) => {
+          fail({ ...(node === undefined ? { file } : placeOf(node)), ...rest, ...context });
+        }),
+      );
       if (shape === undefined) continue;
       if (method.topic !== undefined) annotate(source, method.topic.written, messageOfTopic(method), annotations);
       for (const part of partsOf(shape)) {
         if (part.raw) continue;
-        annotate(source, part.written, part.schema, annotations);
-        const brands = brandsOf(source, part.written);
-        if (brands.length > 0) annotations.brands.set(part, new Map([[WHOLE, brands]]));
-        payloads.push(part.schema);
-        graph.add(graphRoot(file, service, method, part), annotations, (unsupported, path, node) => {
-          fail({ ...(node === undefined ? { file } : placeOf(node)), ...unsupported, ...context, path });
+        const { path, node } = part;
+        withSchema({ file, ...context, path, node }, fail, () => {
+          annotate(source, part.written, part.schema, annotations);
+          const brands = brandsOf(source, part.written);
+          if (brands.length > 0) annotations.brands.set(part, new Map([[WHOLE, brands]]));
+          payloads.push(part.schema);
+          graph.add(graphRoot(file, service, method, part), annotations, (unsupported, path, node) => {
+            fail({ ...(node === undefined ? { file } : placeOf(node)), ...unsupported, ...context, path });
+          });
         });
       }
       shapes.set(method, shape);

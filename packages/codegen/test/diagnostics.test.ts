@@ -224,3 +224,26 @@ describe("blobs", () => {
     expect(told).toContain(message);
   });
 });
+
+describe("schemas that fail", () => {
+  const declarations = `const id = () => z.string().meta({ id: "Id" });
+const node = (): any => z.object({ get kids() { return z.array(node()); } });
+const L: z.ZodType = z.lazy(() => L.optional());
+`;
+  test.each([
+    ["two of one id", "z.object({ a: id(), b: id() })", "Duplicate schema id"],
+    ["one that makes itself anew", "z.object({ kids: z.array(node()) })", "never ends"],
+    ["one that is nothing but itself", "L", "never ends"],
+    ["one that is frozen", "Object.freeze(z.object({ a: z.int() }))", "Nothing can be generated"],
+    ["a getter that throws", 'z.object({ get a(): z.ZodString { throw new Error("later"); } })', "later"],
+    ["a default of undefined", "z.object({ a: z.string().optional().default(undefined) })", "default of undefined"],
+  ])("%s is reported at its method", async (_, schema, message) => {
+    const text = `${IMPORTS}${declarations}export const Bad = service("test.v1.Bad", {\n  ping: rpc({ input: ${schema} }),\n});\n`;
+    const file = workspace.write(`failing/${message.replaceAll(" ", "-")}/bad.service.ts`, text);
+    const { diagnostics, files } = await generate({ files: [file] });
+    expect(files).toEqual([]);
+    expect(diagnostics).toMatchObject([{ file, line: 7, service: "test.v1.Bad", method: "ping" }]);
+    expect(diagnostics[0]?.message).toContain(message);
+    expect(diagnostics[0]?.help).toBeTruthy();
+  });
+});

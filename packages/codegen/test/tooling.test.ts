@@ -95,3 +95,29 @@ export const E = service("e.v1.E", {
   expect(text).toContain('examples: ["1"]');
   expect(text).toContain('examples: ["1970-01-01T00:00:00.000Z"]');
 });
+
+test("defaults and metadata: bigints in decimal, and none that a function makes", async () => {
+  const schema = `import { rpc, service } from "@quicrpc/core";
+import { z } from "zod";
+export const Store = service("shop.v1.Store", {
+  put: rpc({ input: z.object({
+    id: z.string().default(() => crypto.randomUUID()),
+    n: z.number().prefault(() => Math.random()),
+    c: z.string().catch(() => crypto.randomUUID()),
+    d: z.string().default("x"),
+    big: z.object({ b: z.bigint() }).default({ b: 5n }),
+    pre: z.object({ b: z.bigint() }).prefault({ b: 5n }),
+    unit: z.string().meta({ unit: 5n }),
+  }) }),
+});
+`;
+  const file = workspace.write("defaults/store.service.ts", schema);
+  const options = { files: [file], importExtension: "ts" } as const;
+  const { files } = await generate(options);
+  writeGenerated(files);
+  expect((await generate(options)).files.filter(({ changed }) => changed)).toEqual([]);
+  const tooling = (await import(/* @vite-ignore */ `${workspace.path}/defaults/generated/store.tooling.ts`)) as object;
+  const text = JSON.stringify(tooling);
+  expect(text.match(/"default":[^,}]*/g)).toEqual(['"default":"x"', '"default":{"b":"5"', '"default":{"b":"5"']);
+  expect(text).toContain('"unit":"5"');
+});

@@ -1,7 +1,8 @@
 import { toJSONSchema } from "zod/v4/core";
+import { isConstantDefault } from "../codec/constant.js";
 import { isBlob } from "../blobs.js";
 import { isUint8Array } from "../types/support.js";
-import { type AnySchema, canonical, defOf, isZodSchema } from "../types/zod.js";
+import { type AnySchema, canonical, defOf, isZodSchema, metaOf } from "../types/zod.js";
 
 /** A JSON Schema (draft 2020-12) of one message. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -28,7 +29,14 @@ function schemaOf(schema: AnySchema, titleOf: TitleOf, open: ReadonlySet<AnySche
     override({ zodSchema, jsonSchema }) {
       const target = jsonSchema as Record<string, unknown>;
       const def = defOf(zodSchema);
-      for (const key of ["examples", "default"]) if (key in target) target[key] = asJson(target[key]);
+      if (def.type === "default" || def.type === "prefault") {
+        // What a function gives is another value each time; zod leaves out what has a bigint.
+        if (isConstantDefault(def)) target["default"] = def.defaultValue;
+        else delete target["default"];
+      } else if (def.type === "catch") delete target["default"];
+      for (const key of ["default", ...Object.keys(metaOf(zodSchema))]) {
+        if (key in target) target[key] = asJson(target[key]);
+      }
       const title = def.type === "object" ? titleOf(zodSchema) : undefined;
       if (title !== undefined) target["title"] ??= title;
       // Bounds of every safe integer say nothing.

@@ -41,7 +41,8 @@ function unwrapped(field: AnySchema): { readonly schema: AnySchema; readonly ini
 function defaultText(def: { readonly defaultValue: unknown }): string | undefined {
   if (!isConstantDefault(def) || !isPrintable(def.defaultValue)) return undefined;
   const { defaultValue: value } = def;
-  const text = typeof value === "bigint" ? String(value) : JSON.stringify(value);
+  const inside = (_: string, each: unknown): unknown => (typeof each === "bigint" ? String(each) : each);
+  const text = typeof value === "bigint" ? String(value) : JSON.stringify(value, inside);
   return text !== undefined && text.length <= MAX_DEFAULT ? text : undefined;
 }
 

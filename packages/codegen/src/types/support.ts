@@ -1,4 +1,5 @@
 import { isBytesSchema, isStreamSchema, type Payload } from "@quicrpc/core/generated";
+import { isConstantDefault } from "../codec/constant.js";
 import type { DiagnosticCode } from "../diagnostics.js";
 import { type AnySchema, defOf, isZod3Schema, isZodSchema } from "./zod.js";
 
@@ -23,6 +24,9 @@ export function unsupported(schema: AnySchema): Unsupported | undefined {
   const replacement = REPLACEMENTS[def.type];
   if (replacement !== undefined) {
     return unsupportedType(`z.${def.type}() is ${replacement[0]}, which has no form on the wire.`, replacement[1]);
+  }
+  if ((def.type === "default" || def.type === "prefault") && isConstantDefault(def) && def.defaultValue === undefined) {
+    return unsupportedType("A default of undefined is none.", "Leave the default out: .optional() is enough.");
   }
   if (def.type === "literal" && def.values.some((value) => typeof value === "symbol")) {
     return unsupportedType("A symbol has no form on the wire.", 'Use a string, as in z.literal("name").');
