@@ -243,15 +243,18 @@ class RpcServer<Context> implements Server {
     this.load.end();
     for (const listener of this.listeners) listener.stop();
     const { timeoutMs = this.limits.maxDrainMs } = options;
-    const late = new AbortController();
-    const timer = setTimeout(() => late.abort(), Math.min(timeoutMs, this.limits.maxTimeoutMs));
+    let timer: NodeJS.Timeout | undefined;
+    // From before the sessions are drained, which may take all of the time.
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, Math.min(timeoutMs, this.limits.maxTimeoutMs));
+    });
     const served = this.http?.listener?.drain?.({ timeoutMs }).catch((error: unknown) => {
       this.onError(error, { method: "http.drain" });
     });
     const ends = await pacedDrain(this.sessions, { ...options, timeoutMs });
     await served;
     // Those of sessions that have ended before.
-    await Promise.race([this.load.idle, aborted(late.signal)]);
+    await Promise.race([this.load.idle, late]);
     clearTimeout(timer);
     return total([...ends, await this.close()]);
   }
@@ -406,10 +409,6 @@ class RpcServer<Context> implements Server {
 
 function total(ends: readonly Unacknowledged[]): Unacknowledged {
   return { unacknowledged: ends.reduce((sum, { unacknowledged }) => sum + unacknowledged, 0) };
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
 }
 
 function warn(text: string): void {

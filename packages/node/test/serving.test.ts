@@ -573,6 +573,17 @@ describe("handlers that outlive their calls", () => {
     await server.drain({ timeoutMs: 20 });
     expect(server.stats().outlivingHandlers).toBe(1);
   });
+
+  it("hung ones hold a drain no longer where their sessions took all of its time", async () => {
+    const router = createRouter({ wait: methods.wait }, { wait: () => new Promise<never>(() => {}) });
+    const server = await served({ listen: ["tcp://127.0.0.1:0"], routers: [router] });
+    const session = await dialled(server.urls[0]);
+    const call = failure(session.unary(methods.wait, { text: "" }));
+    while (server.stats().handlers === 0) await new Promise(setImmediate);
+    await server.drain({ timeoutMs: 20 });
+    await call;
+    expect(server.stats()).toMatchObject({ sessions: 0, outlivingHandlers: 1 });
+  });
 });
 
 describe("authenticate", () => {
