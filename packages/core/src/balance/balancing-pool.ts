@@ -281,10 +281,12 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
       this.set({ status: "draining" });
       this.failWaiting(() => closedError(undefined));
     }
+    // Those that leave meanwhile add to it, and are counted here.
+    const { unacknowledged: before } = this;
     const { unacknowledged } = await totalOf([...this.known, ...this.leaving].map(end));
     if (this.state.status === "draining") this.watched.set({ status: "closed" }, true);
     this.end.resolve();
-    return { unacknowledged: this.unacknowledged + unacknowledged };
+    return { unacknowledged: before + unacknowledged };
   }
 }
 

@@ -524,3 +524,22 @@ describe("health", () => {
     expect(statuses()).toEqual({ a: "ready" });
   });
 });
+
+it("counts notifications that a target which has just left did not acknowledge once", async () => {
+  const tell = defineMethod(service, "notify", "tell", { id: 6, input: text });
+  let list = ["one"];
+  const silent = async (): Promise<Session> => {
+    const [ours, theirs] = createMemoryPair();
+    theirs.attach({ onStream: () => {}, onClosed: () => {} });
+    return createSession(ours, { limits: { maxAcknowledgeMs: 400 } });
+  };
+  pool = createPool(async () => list, silent, { refreshMs: 200 });
+  await pool.ready();
+  for (let i = 0; i < 3; i++) await pool.notify(tell, "");
+  list = ["two"];
+  await pass(400);
+  const closed = pool.close({ timeoutMs: 50 });
+  await pass(500);
+  expect(await closed).toEqual({ unacknowledged: 3 });
+  expect(await pool.close()).toEqual({ unacknowledged: 3 });
+});
