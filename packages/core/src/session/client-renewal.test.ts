@@ -70,15 +70,50 @@ it.each([
 
 it("goes on as long as they expire", async () => {
   const { given, tell } = renewing(token);
-  tell({ kind: "valid", leftMs: 1000 });
+  tell({ kind: "valid", leftMs: 10_000 });
   for (let n = 1; n <= 3; n++) {
-    await vi.advanceTimersByTimeAsync(1000);
+    await vi.advanceTimersByTimeAsync(10_000);
     expect(given).toHaveLength(n);
-    tell({ kind: "valid", leftMs: n === 3 ? undefined : 1000 });
+    tell({ kind: "valid", leftMs: n === 3 ? undefined : 10_000 });
   }
   await vi.advanceTimersByTimeAsync(HOUR);
   expect(given).toHaveLength(3);
   expect(vi.getTimerCount()).toBe(0);
+});
+
+it.each<[string, CredentialsNotice]>([
+  ["says that they have expired", { kind: "valid", leftMs: 0 }],
+  ["wants them at once", { kind: "wanted", withinMs: 0 }],
+])("asks no more often than every five seconds for a server that %s", async (_, notice) => {
+  const { asked, given, tell } = renewing(token);
+  for (let ms = 0; ms < 20_000; ms += 100) {
+    // Once for each answer, and once more.
+    if (given.length > 0) tell({ kind: "valid", leftMs: 0 });
+    tell(notice);
+    await vi.advanceTimersByTimeAsync(100);
+  }
+  expect(asked()).toBe(4);
+});
+
+it("does not let a server hurry a question that has failed", async () => {
+  const { asked, renewal, tell } = renewing(async () => {
+    throw new Error("no token");
+  });
+  for (let ms = 0; ms < 10_000; ms += 10) {
+    tell({ kind: "wanted", withinMs: 0 });
+    renewal.onUnauthenticated();
+    await vi.advanceTimersByTimeAsync(10);
+  }
+  expect(asked()).toBeLessThan(10);
+});
+
+it("asks once at a time, whatever the server says before it was answered", async () => {
+  const { asked, tell } = renewing(() => new Promise(() => {}));
+  for (let ms = 0; ms < 60_000; ms += 1000) {
+    tell({ kind: "valid", leftMs: 0 });
+    await vi.advanceTimersByTimeAsync(1000);
+  }
+  expect(asked()).toBe(1);
 });
 
 it("asks once at a time, whoever wants them", async () => {

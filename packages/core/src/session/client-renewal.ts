@@ -8,7 +8,7 @@ import type { RenewalHost } from "./late-renewal.js";
 const EARLY = 0.15;
 /** The most of it in milliseconds, before it is doubled. */
 const EARLY_MS = 120_000;
-/** Milliseconds between two renewals for calls that failed with `unauthenticated`. */
+/** Least milliseconds between two renewals, whatever the server says: it is not to keep the application busy. */
 const MIN_INTERVAL_MS = 5000;
 /** The longest time of a timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -19,12 +19,13 @@ export class ClientRenewal {
   /** Rejects where there are none, or too long ones. */
   private readonly ask: () => Promise<RawGreeting | undefined>;
   private timer: ReturnType<typeof setTimeout> | undefined = undefined;
-  /** Whether a renewal is between its question and the server's answer: there is one at a time. */
-  private underWay = false;
+  /** The step of the renewal in progress, of which there is one at a time: the application is asked, then the server decides. */
+  private step: "none" | "asking" | "deciding" = "none";
   /** The server has said that it takes them. */
   private possible = false;
   private failures = 0;
-  private renewedAt: number = Number.NEGATIVE_INFINITY;
+  /** When the application may be asked again, by the clock that is never set. */
+  private nextAt: number = Number.NEGATIVE_INFINITY;
   private over = false;
 
   constructor(host: RenewalHost, ask: () => Promise<RawGreeting | undefined>) {
@@ -40,9 +41,7 @@ export class ClientRenewal {
       this.wait(Math.random() * notice.withinMs);
       return;
     }
-    if (this.underWay) this.renewedAt = Date.now();
-    this.underWay = false;
-    this.failures = 0;
+    if (this.step === "deciding") this.rest(MIN_INTERVAL_MS);
     const { leftMs } = notice;
     if (leftMs === undefined) clearTimeout(this.timer);
     else this.wait(leftMs - Math.min(EARLY_MS, leftMs * EARLY) * (1 + Math.random()));
@@ -50,7 +49,7 @@ export class ClientRenewal {
 
   /** A call has failed since its caller is not authenticated. */
   onUnauthenticated(): void {
-    if (this.possible && Date.now() - this.renewedAt >= MIN_INTERVAL_MS) void this.renew();
+    if (this.possible && performance.now() >= this.nextAt) void this.renew();
   }
 
   stop(): void {
@@ -58,28 +57,40 @@ export class ClientRenewal {
     clearTimeout(this.timer);
   }
 
+  /** Asks after a time, and no sooner than it may. */
   private wait(ms: number): void {
     clearTimeout(this.timer);
     if (this.over) return;
-    const now = Math.min(ms, MAX_TIMER_MS);
-    this.timer = setTimeout(() => (ms > now ? this.wait(ms - now) : void this.renew()), now);
+    const all = Math.max(ms, this.nextAt - performance.now());
+    const now = Math.min(all, MAX_TIMER_MS);
+    this.timer = setTimeout(() => (all > now ? this.wait(all - now) : void this.renew()), now);
     // Where timers keep a process alive (Node), this one must not.
     (this.timer as { unref?(): void }).unref?.();
   }
 
+  /** The renewal is over, and there is none for a time. */
+  private rest(ms: number): void {
+    this.step = "none";
+    this.nextAt = performance.now() + ms;
+  }
+
   /** Where the question fails it is asked again, until the server ends the session. */
   private async renew(): Promise<void> {
-    if (this.underWay || this.over) return;
-    this.underWay = true;
+    if (this.step !== "none" || this.over) return;
+    this.step = "asking";
     clearTimeout(this.timer);
     try {
       const greeting = await this.ask();
       if (this.over) return;
-      if (greeting === undefined) this.underWay = false;
-      else this.host.openLane()?.sendCredentials((out) => writeRenewal(out, greeting));
+      if (greeting === undefined) this.rest(MIN_INTERVAL_MS);
+      else {
+        this.step = "deciding";
+        this.host.openLane()?.sendCredentials((out) => writeRenewal(out, greeting));
+      }
+      this.failures = 0;
     } catch {
-      this.underWay = false;
-      this.wait(backoffDelay(this.failures++, { ...DEFAULT_BACKOFF, initialMs: 1000 }));
+      this.rest(backoffDelay(this.failures++, { ...DEFAULT_BACKOFF, initialMs: 1000 }));
+      this.wait(0);
     }
   }
 }
