@@ -1,5 +1,5 @@
 // Uploads over HTTP to a server of `serve`, kept in a folder: they outlive the server, and its sessions' principals are theirs.
-import { mkdtemp, readdir, rm, utimes } from "node:fs/promises";
+import { mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileUploads, serve, type Server } from "@quicrpc/node";
@@ -85,6 +85,34 @@ it("the folder is bounded, and what was left too long ago is removed", async () 
   for (const name of await readdir(folder)) await utimes(join(folder, name), long, long);
   expect((await ask(base + field, "POST", said, "0")).status).toBe(201);
   expect((await readdir(folder)).length).toBe(2);
+});
+
+it("requests at the same time do not fill a folder beyond its bounds", async () => {
+  const base = await started(fileUploads(folder, { maxUploads: 3, maxBytes: 20 }));
+  const many = await Promise.all(Array.from({ length: 12 }, () => ask(base + field, "POST", said, "0123456789")));
+  const statuses = many.map(({ status }) => status);
+  expect(statuses.filter((status) => status === 201).length).toBeLessThanOrEqual(2);
+  expect(statuses.filter((status) => status !== 201 && status !== 429)).toEqual([]);
+  expect((await readdir(folder)).filter((name) => name.endsWith(".upload")).length).toBeLessThanOrEqual(3);
+});
+
+it("one id has one upload in a folder that servers share", async () => {
+  const facts = { field: "f", principal: "", type: "", name: "", isComplete: false };
+  const [one, other] = [fileUploads(folder), fileUploads(folder)];
+  const made = await Promise.allSettled([one, other].map((store) => store.create("a".repeat(32), facts, () => {})));
+  expect(made.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+  expect(made.find(({ status }) => status === "rejected")).toMatchObject({ reason: { code: "already_exists" } });
+  expect((await readdir(folder)).length).toBe(2);
+});
+
+it("facts that a process has left without their bytes are removed when they are old", async () => {
+  const names = [`${"b".repeat(32)}.json`, `${"c".repeat(32)}.json.0f`, "of-somebody-else.txt"];
+  for (const name of names) {
+    await writeFile(join(folder, name), "{}");
+    await utimes(join(folder, name), 1, 1);
+  }
+  await fileUploads(folder).expire?.(Date.now() - 1000);
+  expect(await readdir(folder)).toEqual(["of-somebody-else.txt"]);
 });
 
 it("what waits for calls over HTTP and what sessions send count together for a principal", async () => {

@@ -2,9 +2,10 @@
 import { connect } from "node:http2";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { RpcError, ServerLoad } from "@quicrpc/core";
+import { DEFAULT_LIMITS, RpcError, ServerLoad } from "@quicrpc/core";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { StoredUpload, UploadStore } from "@quicrpc/http";
+import { MemoryUploads } from "../src/server/blobs/memory-uploads.js";
 import { type BlobHandlers, MAX_BYTES, patterned, type Running, serveBlobs, SERVERS } from "./blob-service.js";
 
 let running: Running | undefined;
@@ -415,6 +416,31 @@ describe.each(SERVERS)("uploads: %s", (kind) => {
     expect([other.status, await other.json()]).toMatchObject([500, { code: "data_loss" }]);
   });
 
+  it("of requests that begin an upload with one id at the same time one does, and nothing is left of the others", async () => {
+    const load = new ServerLoad();
+    let come = 0;
+    let letIn!: () => void;
+    const allHaveCome = new Promise<void>((resolve) => (letIn = resolve));
+    // As where requests wait for one look-up of keys.
+    const authenticate = async (): Promise<string> => {
+      if (++come === 8) letIn();
+      await allHaveCome;
+      return "ann";
+    };
+    const limits = { maxPrincipalBlobs: 8 };
+    const server = await serve({}, { authenticate, load, limits });
+    const url = `put/file/${"5".repeat(32)}`;
+    const begin = (): Promise<Response> => server.ask("POST", url, incomplete, new Uint8Array(0));
+    const answers = await Promise.all(Array.from({ length: 8 }, begin));
+    const statuses = answers.map(({ status }) => status);
+    expect(statuses.toSorted((a, b) => a - b)).toEqual([201, 409, 409, 409, 409, 409, 409, 409]);
+    const deleted = await Promise.all(Array.from({ length: 8 }, () => server.ask("DELETE", url)));
+    for (const { status } of deleted) expect([204, 404]).toContain(status);
+    await expect.poll(() => load.held, { interval: 5 }).toBe(0);
+    // All places are free again.
+    for (let n = 0; n < 8; n++) expect((await server.ask("POST", "put/file", incomplete)).status).toBe(201);
+  });
+
   it("the client names an upload as it likes, once", async () => {
     const server = await serve();
     const id = "0123456789abcdef0123456789abcdef";
@@ -475,4 +501,86 @@ it("the offset that is told is the durable one: of what a store could not keep n
   expect(progressOf(await running.ask("HEAD", "put/file/0123456789abcdef0123456789abcdef"))).toMatchObject({
     offset: "1000",
   });
+});
+
+it("a store in memory has one upload of an id", async () => {
+  const load = new ServerLoad();
+  const store = new MemoryUploads(load, DEFAULT_LIMITS);
+  const facts = { field: "", principal: "", type: "", name: "", isComplete: false };
+  const upload = await store.create("1", facts, () => {});
+  await expect(store.create("1", facts, () => {})).rejects.toMatchObject({ code: "already_exists" });
+  await upload.remove();
+  expect(load.held).toBe(0);
+});
+
+it("an upload that is removed while its facts are noted is removed when they are, and found by nobody meanwhile", async () => {
+  const { store } = storeOfOne();
+  const steps: string[] = [];
+  let beginNote!: () => void;
+  const noting = new Promise<void>((resolve) => (beginNote = resolve));
+  let endNote!: () => void;
+  const noted = new Promise<void>((resolve) => (endNote = resolve));
+  let kept: StoredUpload | undefined;
+  const watched: UploadStore = {
+    find: async () => kept,
+    create: async (...given) =>
+      (kept = {
+        ...(await store.create(...given)),
+        async note() {
+          beginNote();
+          await noted;
+          steps.push("noted");
+        },
+        remove: async () => {
+          kept = undefined;
+          steps.push("removed");
+        },
+      }),
+  };
+  running = await serveBlobs("fetch", {}, { uploads: watched });
+  const { ask } = running;
+  const url = `put/file/${"6".repeat(32)}`;
+  const whole = ask("POST", url, {}, bytes.slice(0, 10));
+  await noting;
+  const deleted = ask("DELETE", url);
+  // By then it waits for what is noted.
+  await new Promise(setImmediate);
+  expect((await ask("HEAD", url)).status).toBe(404);
+  expect((await ask("DELETE", url)).status).toBe(404);
+  expect((await ask("POST", url)).status).toBe(409);
+  endNote();
+  expect([(await whole).status, (await deleted).status]).toEqual([201, 204]);
+  expect(steps).toEqual(["noted", "removed"]);
+});
+
+it("an offset that another request has gone on from meanwhile is not told", async () => {
+  const { store } = storeOfOne();
+  let beginSize!: () => void;
+  let asked = 0;
+  const sizing = new Promise<void>((resolve) => (beginSize = resolve));
+  let endSize!: () => void;
+  const held = new Promise<void>((resolve) => (endSize = resolve));
+  const slow: UploadStore = {
+    ...store,
+    async create(...given) {
+      const stored = await store.create(...given);
+      const size = async (): Promise<number> => {
+        const at = await stored.size();
+        if (++asked === 1) {
+          beginSize();
+          await held;
+        }
+        return at;
+      };
+      return { ...stored, size };
+    },
+  };
+  running = await serveBlobs("fetch", {}, { uploads: slow });
+  const url = await begun(running, bytes.slice(0, 10));
+  const slower = patch(running, url, 10, false, bytes.slice(10, 20));
+  await sizing;
+  expect((await patch(running, url, 10, false, bytes.slice(10, 30))).status).toBe(204);
+  endSize();
+  const late = await slower;
+  expect([late.status, await late.json()]).toMatchObject([409, { "expected-offset": 30 }]);
 });

@@ -35,13 +35,25 @@ export function fileUploads(folder: string, options: FileUploadOptions = {}): Up
   return new FileUploads(folder, options);
 }
 
-/** The folder, and how many bytes may still be written to it. */
+/** What takes place in a folder. */
+interface Amount {
+  uploads: number;
+  bytes: number;
+}
+
+/** The folder, and what is in it. */
 class Folder {
   readonly path: string;
-  readonly maxUploads: number;
+  private readonly maxUploads: number;
   private readonly maxBytes: number;
-  /** Undefined: nobody has looked yet. */
-  private left: number | undefined = undefined;
+  /** What was there when the folder was looked at last, and what has come since. */
+  private readonly there: Amount = { uploads: 0, bytes: 0 };
+  /** The part of it that is being written. */
+  private readonly coming: Amount = { uploads: 0, bytes: 0 };
+  /** What the look in progress may have missed. */
+  private missed: Amount = { uploads: 0, bytes: 0 };
+  private looking: Promise<void> | undefined = undefined;
+  private hasLooked = false;
 
   constructor(path: string, { maxUploads = MAX_UPLOADS, maxBytes = MAX_BYTES }: FileUploadOptions) {
     this.path = path;
@@ -49,39 +61,60 @@ class Folder {
     this.maxBytes = maxBytes;
   }
 
-  /** Throws `RpcError` where there is no room for so many bytes more. */
-  async take(bytes: number): Promise<void> {
-    if (this.left === undefined) await this.look(0);
-    this.left ??= this.maxBytes;
-    if (bytes > this.left) throw noRoom("they have as many bytes as they may");
-    this.left -= bytes;
-  }
-
-  give(bytes: number): void {
-    if (this.left !== undefined) this.left += bytes;
-  }
-
-  /** Removes what is older, and looks how much there is, of other processes too. Returns the number of uploads. */
-  async look(before: number): Promise<number> {
-    await mkdir(this.path, { recursive: true, mode: 0o700 });
-    let uploads = 0;
-    let bytes = 0;
-    for (const name of await readdir(this.path)) {
-      if (!name.endsWith(BYTES)) continue;
-      const path = join(this.path, name);
-      const found = await stat(path).catch(() => undefined);
-      if (found === undefined) continue;
-      if (found.mtimeMs < before) {
-        await rm(path, { force: true });
-        await rm(path.slice(0, -BYTES.length) + FACTS, { force: true });
-      } else {
-        uploads++;
-        bytes += found.size;
-      }
+  /** Writes so much more. Throws `RpcError` where there is no room for it. */
+  async add(amount: Amount, write: () => Promise<void>): Promise<void> {
+    if (!this.hasLooked) await this.look(0);
+    const { there, coming, missed } = this;
+    if (there.uploads + amount.uploads > this.maxUploads) throw noRoom(`${there.uploads} uploads are in the folder`);
+    if (there.bytes + amount.bytes > this.maxBytes) throw noRoom("they have as many bytes as they may");
+    for (const each of [there, coming, missed]) change(each, amount, 1);
+    try {
+      await write();
+    } catch (error) {
+      change(there, amount, -1);
+      throw error;
+    } finally {
+      change(coming, amount, -1);
     }
-    this.left = this.maxBytes - bytes;
-    return uploads;
   }
+
+  remove(amount: Amount): void {
+    change(this.there, amount, -1);
+  }
+
+  /** Removes what is older, and looks how much there is, of other processes too. Who asks meanwhile waits for the same look. */
+  look(before: number): Promise<void> {
+    this.looking ??= this.lookAnew(before).finally(() => (this.looking = undefined));
+    return this.looking;
+  }
+
+  private async lookAnew(before: number): Promise<void> {
+    await mkdir(this.path, { recursive: true, mode: 0o700 });
+    this.missed = { ...this.coming };
+    const found: Amount = { uploads: 0, bytes: 0 };
+    const names = new Set(await readdir(this.path));
+    for (const name of names) {
+      const [id = ""] = name.split(".");
+      const isBytes = name === id + BYTES;
+      // Facts go with their bytes. Those without are what a process has left that was ended while it wrote them.
+      if (!name.startsWith(id + FACTS) ? !isBytes : name === id + FACTS && names.has(id + BYTES)) continue;
+      const path = join(this.path, name);
+      const file = await stat(path).catch(() => undefined);
+      if (file === undefined) continue;
+      if (file.mtimeMs < before) {
+        await rm(path, { force: true });
+        if (isBytes) await rm(join(this.path, id + FACTS), { force: true });
+      } else if (isBytes) change(found, { uploads: 1, bytes: file.size }, 1);
+    }
+    change(found, this.missed, 1);
+    Object.assign(this.there, found);
+    this.hasLooked = true;
+  }
+}
+
+function change(amount: Amount, { uploads, bytes }: Amount, sign: 1 | -1): void {
+  amount.uploads += sign * uploads;
+  amount.bytes += sign * bytes;
 }
 
 class FileUploads implements UploadStore {
@@ -93,9 +126,7 @@ class FileUploads implements UploadStore {
 
   async create(id: string, facts: UploadFacts): Promise<StoredUpload> {
     const upload = new FileUpload(join(this.folder.path, id), facts, this.folder);
-    // Readable for nobody else: what users send is theirs.
-    await writeFile(upload.bytesPath, "", { flag: "wx", mode: 0o600 });
-    await upload.note(facts);
+    await this.folder.add({ uploads: 1, bytes: 0 }, () => upload.begin(facts));
     return upload;
   }
 
@@ -111,8 +142,7 @@ class FileUploads implements UploadStore {
   }
 
   async expire(before: number): Promise<void> {
-    const uploads = await this.folder.look(before);
-    if (uploads >= this.folder.maxUploads) throw noRoom(`${uploads} uploads are in the folder`);
+    await this.folder.look(before);
   }
 }
 
@@ -131,16 +161,32 @@ class FileUpload implements StoredUpload {
     this.folder = folder;
   }
 
+  /** Makes its files. Throws `RpcError` `already_exists` where another process has done so. */
+  async begin(facts: UploadFacts): Promise<void> {
+    // Readable for nobody else: what users send is theirs.
+    await writeFile(this.bytesPath, "", { flag: "wx", mode: 0o600 }).catch((cause: NodeJS.ErrnoException) => {
+      if (cause.code !== "EEXIST") throw cause;
+      throw new RpcError("already_exists", "there is an upload with this id", { cause });
+    });
+    try {
+      await this.note(facts);
+    } catch (error) {
+      await rm(this.bytesPath, { force: true });
+      throw error;
+    }
+  }
+
   async size(): Promise<number> {
     return (await stat(this.bytesPath)).size;
   }
 
   async write(bytes: Uint8Array, at: number): Promise<void> {
-    await this.folder.take(bytes.length);
-    this.file ??= await open(this.bytesPath, "r+");
-    for (let done = 0; done < bytes.length; ) {
-      done += (await this.file.write(bytes, done, bytes.length - done, at + done)).bytesWritten;
-    }
+    await this.folder.add({ uploads: 0, bytes: bytes.length }, async () => {
+      this.file ??= await open(this.bytesPath, "r+");
+      for (let done = 0; done < bytes.length; ) {
+        done += (await this.file.write(bytes, done, bytes.length - done, at + done)).bytesWritten;
+      }
+    });
   }
 
   async sync(): Promise<void> {
@@ -157,12 +203,17 @@ class FileUpload implements StoredUpload {
     const partial = `${this.factsPath}.${randomUUID()}`;
     const file = await open(partial, "wx", 0o600);
     try {
-      await file.writeFile(JSON.stringify(facts));
-      await file.datasync();
-    } finally {
-      await file.close();
+      try {
+        await file.writeFile(JSON.stringify(facts));
+        await file.datasync();
+      } finally {
+        await file.close();
+      }
+      await rename(partial, this.factsPath);
+    } catch (error) {
+      await rm(partial, { force: true });
+      throw error;
     }
-    await rename(partial, this.factsPath);
     this.facts = facts;
   }
 
@@ -171,9 +222,10 @@ class FileUpload implements StoredUpload {
   }
 
   async remove(): Promise<void> {
-    this.folder.give(await this.size().catch(() => 0));
+    const bytes = await this.size().catch(() => undefined);
     await rm(this.factsPath, { force: true });
     await rm(this.bytesPath, { force: true });
+    if (bytes !== undefined) this.folder.remove({ uploads: 1, bytes });
   }
 }
 

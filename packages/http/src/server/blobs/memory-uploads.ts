@@ -1,4 +1,4 @@
-import type { Limits, ServerLoad } from "@quicrpc/core";
+import { type Limits, RpcError, type ServerLoad } from "@quicrpc/core";
 import { MemoryBudget, requireRoom } from "@quicrpc/core/transport";
 import type { StoredUpload, UploadFacts, UploadStore } from "@quicrpc/core/transport";
 
@@ -18,6 +18,7 @@ export class MemoryUploads implements UploadStore {
   }
 
   async create(id: string, facts: UploadFacts, onRemoved: () => void): Promise<StoredUpload> {
+    if (this.uploads.has(id)) throw new RpcError("already_exists", "there is an upload with this id");
     const budget = new MemoryBudget(this.maxBytes + UPLOAD_BYTES, "limits.maxSessionBytes", this.load);
     requireRoom(budget, UPLOAD_BYTES, "the upload");
     const upload: MemoryUpload = new MemoryUpload(facts, budget, () => {

@@ -137,19 +137,14 @@ async function takeBody(
   said: SaidOfUpload,
   { maxBytes, idleMs }: UploadRules,
 ): Promise<number> {
-  const { stored } = upload;
-  const length = stored.facts.length ?? said.length;
-  const end = await upload.append(exchange.body, at, { maxBytes, idleMs });
-  if (length !== undefined && (said.isComplete ? end !== length : end > length))
-    throw new UploadProblem(400, "inconsistent-upload-length");
-  const { facts } = stored;
-  const now = {
-    ...facts,
-    length: said.isComplete ? end : length,
-    sha256: said.sha256 ?? facts.sha256,
-    isComplete: said.isComplete,
-  };
-  if (now.isComplete !== facts.isComplete || now.length !== facts.length || now.sha256 !== facts.sha256)
-    await stored.note(now);
-  return end;
+  const { facts } = upload.stored;
+  const length = facts.length ?? said.length;
+  return upload.append(exchange.body, at, { maxBytes, idleMs }, (end) => {
+    if (length !== undefined && (said.isComplete ? end !== length : end > length))
+      throw new UploadProblem(400, "inconsistent-upload-length");
+    const { isComplete } = said;
+    const now = { ...facts, length: isComplete ? end : length, sha256: said.sha256 ?? facts.sha256, isComplete };
+    const isSame = isComplete === facts.isComplete && now.length === facts.length && now.sha256 === facts.sha256;
+    return isSame ? facts : now;
+  });
 }

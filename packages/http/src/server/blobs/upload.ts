@@ -1,5 +1,12 @@
 import { RpcError } from "@quicrpc/core";
-import { blobTooLarge, expiries, type Expiry, reminders, type StoredUpload } from "@quicrpc/core/transport";
+import {
+  blobTooLarge,
+  expiries,
+  type Expiry,
+  reminders,
+  type StoredUpload,
+  type UploadFacts,
+} from "@quicrpc/core/transport";
 import type { ByteBody } from "../../protocol/body.js";
 import { TooLarge } from "./problem.js";
 
@@ -25,12 +32,15 @@ export class Upload {
   /** It was removed, and is there for nobody. */
   isGone = false;
   private attempt: Attempt | undefined = undefined;
+  /** Attempts that have begun. */
+  private attempts = 0;
   private readonly maxAgeMs: number;
   private readonly onGone: () => void;
   private expiry: Expiry | undefined = undefined;
+  private removal: Promise<void> | undefined = undefined;
   private users = 0;
 
-  /** @param onGone called once, when it is removed */
+  /** @param onGone called once, when it is removed and nothing of it is left in the store */
   constructor(id: string, stored: StoredUpload, maxAgeMs: number, onGone: () => void) {
     this.id = id;
     this.stored = stored;
@@ -41,18 +51,30 @@ export class Upload {
 
   /** Ends the attempt in progress, and returns how many bytes are kept for certain. */
   async offset(): Promise<number> {
-    while (this.attempt !== undefined) {
-      this.attempt.stop(new RpcError("aborted", "another request goes on with the upload"));
-      await this.attempt.done;
+    for (;;) {
+      while (this.attempt !== undefined) {
+        this.attempt.stop(new RpcError("aborted", "another request goes on with the upload"));
+        await this.attempt.done;
+      }
+      const { attempts } = this;
+      const size = await this.stored.size();
+      // Otherwise another request has gone on with it meanwhile.
+      if (attempts === this.attempts) return size;
     }
-    return this.stored.size();
   }
 
   /**
    * Appends a body, piece by piece. To be called with the offset that was returned last, before anything else is awaited. Returns the offset
    * afterwards; what had arrived is kept where it rejects, and an attempt that takes over ends this one with `aborted`.
+   *
+   * @param noted says what the store is to note at the end of the body, once its bytes are kept: the attempt is over when it has. Throws where that is not the end
    */
-  async append(body: ByteBody | null, at: number, limits: AppendLimits): Promise<number> {
+  async append(
+    body: ByteBody | null,
+    at: number,
+    limits: AppendLimits,
+    noted: (end: number) => UploadFacts,
+  ): Promise<number> {
     if (this.isGone || this.attempt !== undefined)
       throw new RpcError("aborted", "another request goes on with the upload");
     const reader = body?.getReader();
@@ -64,6 +86,7 @@ export class Upload {
       reader?.cancel(reason).catch(() => {});
     };
     this.attempt = { stop, done };
+    this.attempts++;
     this.hold();
     let end = at;
     try {
@@ -71,7 +94,12 @@ export class Upload {
         // A stream that was cancelled ends like any other: whether it was is to be asked afterwards.
         const piece = await this.next(reader, limits.idleMs, stop);
         if (stopped !== undefined) throw stopped;
-        if (piece === undefined) return end;
+        if (piece === undefined) {
+          const facts = noted(end);
+          await this.stored.sync();
+          if (facts !== this.stored.facts) await this.stored.note(facts);
+          return end;
+        }
         if (end + piece.length > limits.maxBytes) throw new TooLarge(blobTooLarge(end + piece.length, limits.maxBytes));
         await this.stored.write(piece, end);
         end += piece.length;
@@ -102,19 +130,33 @@ export class Upload {
 
   /** Removes it; an attempt in progress ends with the error. Fulfils when it is gone. */
   async remove(error: RpcError): Promise<void> {
-    if (this.isGone) return;
-    this.gone(error);
-    await this.attempt?.done;
-    await this.stored.remove();
+    if (!this.isGone) {
+      this.end(error);
+      this.removal = this.removeStored();
+    }
+    return this.removal;
   }
 
-  /** It is not there any more. */
+  /** The store itself has removed it. */
   gone(error: RpcError): void {
     if (this.isGone) return;
+    this.end(error);
+    this.onGone();
+  }
+
+  private async removeStored(): Promise<void> {
+    try {
+      await this.attempt?.done;
+      await this.stored.remove();
+    } finally {
+      this.onGone();
+    }
+  }
+
+  private end(error: RpcError): void {
     this.isGone = true;
     if (this.expiry !== undefined) reminders.remove(this.expiry);
     this.attempt?.stop(error);
-    this.onGone();
   }
 
   private rearm(): void {
