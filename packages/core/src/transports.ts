@@ -11,7 +11,8 @@ export { type BlobOffers, type Offer, Offered, type BlobReading } from "./blobs/
 export { type BlobCaller, Losses } from "./blobs/losses.js";
 export { changedBlob, DIGEST_TRAILER, type ReadBlob } from "./blobs/read-method.js";
 export { type BlobReference, tooLarge as blobTooLarge } from "./blobs/received-blob.js";
-export { createSha256 } from "./blobs/sha256.js";
+export { PacedHash } from "./blobs/paced-hash.js";
+export { createSha256, type Sha256 } from "./blobs/sha256.js";
 export { describedBlob, discard as discardBlob, isRepeatable } from "./blobs/source.js";
 export type { StoredUpload, UploadFacts, UploadStore } from "./blobs/upload-store.js";
 export { Received } from "./call/messages/received.js";

@@ -503,6 +503,30 @@ it("the offset that is told is the durable one: of what a store could not keep n
   });
 });
 
+it("however many requests ask for the digest of an upload, its bytes are read once", async () => {
+  const { store } = storeOfOne();
+  let reads = 0;
+  const counted: UploadStore = {
+    ...store,
+    create: async (...given) => ({
+      ...(await store.create(...given)),
+      async *read() {
+        reads++;
+        yield bytes.slice(0, 1000);
+      },
+    }),
+  };
+  running = await serveBlobs("fetch", {}, { uploads: counted });
+  const { ask } = running;
+  const url = await begun(running, bytes.slice(0, 1000));
+  const head = (): Promise<Response> => ask("HEAD", url, { "quicrpc-begins-with": "?" });
+  const digest = createHash("sha256").update(bytes.slice(0, 1000)).digest("hex");
+  for (const { headers } of await Promise.all([head(), head(), head()]))
+    expect(headers.get("quicrpc-begins-with")).toBe(digest);
+  expect((await head()).headers.get("quicrpc-begins-with")).toBe(digest);
+  expect(reads).toBe(1);
+});
+
 it("a store in memory has one upload of an id", async () => {
   const load = new ServerLoad();
   const store = new MemoryUploads(load, DEFAULT_LIMITS);

@@ -5,6 +5,7 @@ import type { MemoryBudget } from "../memory-budget.js";
 import type { Metadata } from "../metadata.js";
 import { changedBlob, DIGEST_TRAILER, type ReadBlob, readBlob } from "./read-method.js";
 import type { BlobReference } from "./received-blob.js";
+import { PacedHash } from "./paced-hash.js";
 import { RetainedContent } from "./retained-content.js";
 import { createSha256, type Sha256 } from "./sha256.js";
 import { type BlobSource, chunksOf, type DescribedBlob, describedBlob, discard, type OpenedContent } from "./source.js";
@@ -145,8 +146,9 @@ export class Offered implements Offer {
     clearTimeout(this.timer);
     try {
       if (length !== undefined && from > length) throw this.shorter(from, length);
-      const opened = this.opened(from, digest || sha256 !== undefined);
+      const opened = await this.opened(from, digest || sha256 !== undefined);
       const { hash } = opened;
+      const passedHash = hash && new PacedHash(hash);
       let { at } = opened;
       if (at === from) this.check(from, sha256, hash);
       for await (const chunk of this.chunks(opened)) {
@@ -155,7 +157,7 @@ export class Offered implements Offer {
           throw new RpcError("cancelled", "the read is over");
         const passed = Math.max(0, Math.min(chunk.length, from - at));
         if (passed > 0) {
-          hash?.update(chunk.subarray(0, passed));
+          await passedHash?.update(chunk.subarray(0, passed));
           at += passed;
           if (at === from) this.check(from, sha256, hash);
         }
@@ -185,10 +187,10 @@ export class Offered implements Offer {
   }
 
   /** Opens the content as near to `from` as it can be. */
-  private opened(from: number, hashes: boolean): OpenedContent {
+  private async opened(from: number, hashes: boolean): Promise<OpenedContent> {
     const { content } = this.blob;
     try {
-      if (content instanceof RetainedContent) return content.open(from);
+      if (content instanceof RetainedContent) return await content.open(from);
       return { chunks: chunksOf(content), at: 0, hash: hashes ? createSha256() : undefined };
     } catch (error) {
       throw this.failed(error);

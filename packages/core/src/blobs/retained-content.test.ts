@@ -37,7 +37,7 @@ it("is read again from where it is retained, in the middle of a chunk too, with 
   retained.countedBy(new MemoryBudget(1_000_000, "x"), 1_000_000);
   await taken(retained, 5);
   for (const from of [0, 1, 1500, 3000, 5000]) {
-    const { chunks, at, hash } = retained.open(from);
+    const { chunks, at, hash } = await retained.open(from);
     expect(at).toBe(from);
     expect(hash?.hex()).toBe(hashed(bytes.subarray(0, from)));
     expect((await taken(chunks, 1000)).equals(bytes.subarray(from))).toBe(true);
@@ -50,14 +50,14 @@ it("retains as much as it may, counts it, and says so where that is too little",
   retained.countedBy(budget, COUNTED * 3);
   await taken(retained, 6);
   expect(budget.held).toBe(COUNTED * 3);
-  expect(() => retained.open(2999)).toThrow(
+  await expect(retained.open(2999)).rejects.toThrow(
     expect.objectContaining({ code: "out_of_range", hint: expect.stringContaining("maxRetainedBlobBytes") }),
   );
-  expect(retained.open(3500).hash?.hex()).toBe(hashed(bytes.subarray(0, 3500)));
+  expect((await retained.open(3500)).hash?.hex()).toBe(hashed(bytes.subarray(0, 3500)));
   const next = new MemoryBudget(COUNTED, "y");
   retained.countedBy(next, COUNTED * 3);
   expect([budget.held, next.held]).toEqual([0, COUNTED]);
-  expect((await taken(retained.open(5000).chunks, 1000)).equals(bytes.subarray(5000))).toBe(true);
+  expect((await taken((await retained.open(5000)).chunks, 1000)).equals(bytes.subarray(5000))).toBe(true);
   retained.close();
   expect(next.held).toBe(0);
 });
@@ -65,10 +65,10 @@ it("retains as much as it may, counts it, and says so where that is too little",
 it("gives a chunk that an attempt waited for when it ended to the next", async () => {
   const retained = new RetainedContent(source().content);
   retained.countedBy(new MemoryBudget(1_000_000, "x"), 1_000_000);
-  const before = retained.open(0).chunks[Symbol.asyncIterator]();
+  const before = (await retained.open(0)).chunks[Symbol.asyncIterator]();
   const waiting = before.next();
   const left = before.return?.();
-  const all = await taken(retained.open(0).chunks, 1000);
+  const all = await taken((await retained.open(0)).chunks, 1000);
   await waiting;
   await left;
   expect(all.equals(bytes)).toBe(true);
@@ -84,4 +84,24 @@ it("ends its source when it is closed, read or not", async () => {
     await expect.poll(() => state.left || state.given === 0, { interval: 1 }).toBe(true);
     expect((await content.next()).done).toBe(true);
   }
+});
+
+it("others have their turns while what is before a position is hashed", async () => {
+  const retained = new RetainedContent(
+    (async function* () {
+      for (let n = 0; n < 4; n++) yield new Uint8Array(1_048_576);
+    })(),
+  );
+  retained.countedBy(new MemoryBudget(10_000_000, "x"), 10_000_000);
+  await taken(retained, 4);
+  let turns = 0;
+  let isOver = false;
+  const count = (): void => {
+    turns++;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  await retained.open(4_194_304);
+  isOver = true;
+  expect(turns).toBeGreaterThanOrEqual(15);
 });

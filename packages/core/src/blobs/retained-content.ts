@@ -1,5 +1,6 @@
 import { RpcError } from "../errors.js";
 import { ITEM_BYTES, type MemoryBudget } from "../memory-budget.js";
+import { PacedHash } from "./paced-hash.js";
 import { createSha256, type Sha256 } from "./sha256.js";
 import { type BlobContent, chunksOf, discard, type OpenedContent } from "./source.js";
 
@@ -44,11 +45,14 @@ export class RetainedContent implements AsyncIterable<Uint8Array> {
     this.makeRoom(0);
   }
 
-  /** Opens it at a position. Throws `RpcError` `out_of_range` where that is not retained any more. */
-  open(from: number): OpenedContent {
+  /** Opens it at a position. Rejects with `RpcError` `out_of_range` where that is not retained any more. */
+  async open(from: number): Promise<OpenedContent> {
     if (from < this.first || from > this.end) throw this.gone(from);
     const hash = this.hash.copy();
-    for (const { at, bytes } of this.retained) if (at < from) hash.update(bytes.subarray(0, from - at));
+    const paced = new PacedHash(hash);
+    // Those of now: what is dropped meanwhile is hashed here all the same.
+    const before = this.retained.filter(({ at }) => at < from);
+    for (const { at, bytes } of before) await paced.update(bytes.subarray(0, from - at));
     return { chunks: this.read(from), at: from, hash };
   }
 

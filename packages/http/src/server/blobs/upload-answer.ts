@@ -1,5 +1,5 @@
 import { RpcError } from "@quicrpc/core";
-import { blobTooLarge, createSha256 } from "@quicrpc/core/transport";
+import { blobTooLarge } from "@quicrpc/core/transport";
 import {
   BEGINS_WITH,
   PARTIAL_UPLOAD,
@@ -118,11 +118,7 @@ export async function answerOffset(exchange: HttpExchange, upload: Upload, rules
   const { facts } = upload.stored;
   const fields: Record<string, string> = { ...NO_STORE, ...limitsOf(rules), ...progress(facts.isComplete, at) };
   if (facts.length !== undefined) fields[UPLOAD_LENGTH] = String(facts.length);
-  if (exchange.header(BEGINS_WITH) !== undefined) {
-    const hash = createSha256();
-    for await (const chunk of upload.stored.read()) hash.update(chunk);
-    fields[BEGINS_WITH] = hash.hex();
-  }
+  if (exchange.header(BEGINS_WITH) !== undefined) fields[BEGINS_WITH] = await upload.sha256(at);
   exchange.respond({ status: 204, fields });
 }
 

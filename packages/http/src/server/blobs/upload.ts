@@ -1,9 +1,12 @@
 import { RpcError } from "@quicrpc/core";
 import {
   blobTooLarge,
+  createSha256,
   expiries,
   type Expiry,
+  PacedHash,
   reminders,
+  type Sha256,
   type StoredUpload,
   type UploadFacts,
 } from "@quicrpc/core/transport";
@@ -37,6 +40,10 @@ export class Upload {
   private readonly maxAgeMs: number;
   private readonly onGone: () => void;
   private expiry: Expiry | undefined = undefined;
+  /** Hash of the first bytes, of so many as were asked for last. */
+  private hash: Sha256 | undefined = undefined;
+  private hashed = 0;
+  private hashing: Promise<unknown> = Promise.resolve();
   private removal: Promise<void> | undefined = undefined;
   private users = 0;
 
@@ -116,6 +123,13 @@ export class Upload {
     }
   }
 
+  /** The SHA-256 of its first bytes. However often it is asked for, and by how many at once, each byte is hashed once. */
+  sha256(size: number): Promise<string> {
+    const digest = this.hashing.then(() => this.hashUpTo(size));
+    this.hashing = digest.catch(() => {});
+    return digest;
+  }
+
   /** Somebody uses it, and it does not expire meanwhile. */
   hold(): void {
     this.users++;
@@ -165,6 +179,28 @@ export class Upload {
       this.remove(new RpcError("not_found", "the upload has expired")).catch(() => {});
     };
     this.expiry = reminders.add(this.maxAgeMs, expire);
+  }
+
+  private async hashUpTo(size: number): Promise<string> {
+    // The store has lost some of what it had.
+    const isAhead = this.hashed > size;
+    const hash = (isAhead ? undefined : this.hash)?.copy() ?? createSha256();
+    const paced = new PacedHash(hash);
+    let hashed = isAhead ? 0 : this.hashed;
+    let at = 0;
+    if (hashed < size) {
+      for await (const chunk of this.stored.read()) {
+        const piece = chunk.subarray(Math.max(0, hashed - at), Math.max(0, size - at));
+        await paced.update(piece);
+        hashed += piece.length;
+        at += chunk.length;
+        if (hashed === size) break;
+      }
+    }
+    if (hashed < size) throw new RpcError("aborted", "the upload was removed while its bytes were read");
+    this.hash = hash;
+    this.hashed = size;
+    return hash.copy().hex();
   }
 
   private async next(

@@ -1,0 +1,39 @@
+import type { Sha256 } from "./sha256.js";
+
+/** Bytes that are hashed in one turn of the event loop. */
+const TURN_BYTES = 262_144;
+
+const { setImmediate: immediate = (act: () => void) => void setTimeout(act, 0) } = globalThis as {
+  readonly setImmediate?: (act: () => void) => unknown;
+};
+
+let lastTurn: Promise<void> = Promise.resolve();
+
+/** Fulfils in a later turn of the event loop, which nobody else has who waits for one here. */
+function ownTurn(): Promise<void> {
+  lastTurn = lastTurn.then(() => new Promise<void>((resolve) => void immediate(resolve)));
+  return lastTurn;
+}
+
+/** Hashes what a peer may ask for again and again, however much that is, while others have their turns. */
+export class PacedHash {
+  private readonly hash: Sha256;
+  private left: number = TURN_BYTES;
+
+  constructor(hash: Sha256) {
+    this.hash = hash;
+  }
+
+  async update(bytes: Uint8Array): Promise<void> {
+    for (let at = 0; at < bytes.length; ) {
+      if (this.left === 0) {
+        await ownTurn();
+        this.left = TURN_BYTES;
+      }
+      const piece = bytes.subarray(at, at + this.left);
+      this.hash.update(piece);
+      this.left -= piece.length;
+      at += piece.length;
+    }
+  }
+}
