@@ -1,10 +1,10 @@
-import { appendFile, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, mkdtemp, readFile, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { RpcError } from "@quicrpc/core";
 import { DEFAULT_TOPIC_LIMITS, type TopicLimits, type Topics } from "@quicrpc/core/topics";
-import { MemoryLog } from "@quicrpc/core/transport";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { type LogEntry, MemoryLog } from "@quicrpc/core/transport";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { type LogItem, type Rooms, serveRooms } from "../../../test/rooms.js";
 import { topicLogContract } from "../../../test/topic-log-contract.js";
 import { fileTopics } from "./file-topics.js";
@@ -119,6 +119,84 @@ it("what cannot be written is not kept", async () => {
   const kept: string[] = [];
   for await (const { bytes } of log.after("topic", "0")) kept.push(String(bytes));
   expect(kept).toEqual(["one"]);
+});
+
+/** A journal, what is kept of it, and how many entries of that are taken, as the log of a process has them. */
+function journalled(count: number): { add: (bytes: number) => void; kept: Map<number, LogEntry>; taken: () => number } {
+  let taken = 0;
+  class Kept extends Map<number, LogEntry> {
+    override *[Symbol.iterator](): MapIterator<[number, LogEntry]> {
+      for (const entry of super[Symbol.iterator]()) {
+        taken++;
+        yield entry;
+      }
+    }
+  }
+  const journal = new TopicJournal(file);
+  const kept = new Kept();
+  let { last } = journal;
+  const add = (bytes: number): void => {
+    const entry = { topic: "topic", id: undefined, bytes: Buffer.alloc(bytes, ++last) };
+    journal.append(last, entry, kept);
+    kept.set(last, entry);
+    if (kept.size > count) kept.delete([...kept.keys()][0] ?? 0);
+  };
+  return { add, kept, taken: () => taken };
+}
+
+it("a message writes a small part of the file anew, however much is kept, and the file comes to be whole", async () => {
+  const { add, taken } = journalled(2000);
+  let most = 0;
+  for (let n = 0; n < 10_000; n++) {
+    const before = taken();
+    add(2000);
+    most = Math.max(most, taken() - before);
+  }
+  expect(most).toBeGreaterThan(0);
+  expect(most).toBeLessThan(40);
+  expect((await stat(file)).size).toBeLessThan(4 * 2000 * 2700);
+});
+
+it("a process that ends at any step of that has lost nothing", async () => {
+  const { add, kept } = journalled(300);
+  let steps = 0;
+  const crashed = join(folder, "crashed");
+  for (let n = 0; n < 1200; n++) {
+    add(2000);
+    const part = await readFile(`${file}.part`).catch(() => undefined);
+    if (part === undefined && n % 100 !== 0) continue;
+    steps++;
+    await writeFile(crashed, await readFile(file));
+    await writeFile(`${crashed}.part`, part ?? "");
+    const next = new TopicJournal(crashed);
+    next.close();
+    const found = next.entries.map(([number]) => number);
+    expect(found.slice(-kept.size)).toEqual([...kept.keys()]);
+    expect(next.entries.at(-1)?.[1]).toEqual([...kept.values()].at(-1));
+  }
+  expect(steps).toBeGreaterThan(20);
+});
+
+it("a message that cannot be kept since the file cannot be written anew is not, and the next one may be", async () => {
+  const { add, kept } = journalled(10);
+  await mkdir(`${file}.part`);
+  const failed = (): boolean => {
+    try {
+      add(10_000);
+      return false;
+    } catch (error) {
+      expect(error).toMatchObject({ code: "unavailable" });
+      return true;
+    }
+  };
+  await vi.waitUntil(failed, { interval: 0 });
+  await rmdir(`${file}.part`);
+  for (let n = 0; n < 200; n++) add(10_000);
+  expect((await stat(file)).size).toBeLessThan(2_000_000);
+  const { entries } = new TopicJournal(file);
+  expect(entries.slice(-10).map(([number]) => number)).toEqual([...kept.keys()]);
+  const all = entries.map(([number]) => number);
+  expect(new Set(all).size).toBe(all.length);
 });
 
 topicLogContract("a log in a file", async (maxHistoryMessages) => start({ maxHistoryMessages }).log);

@@ -1,6 +1,7 @@
 import { RpcError } from "../errors.js";
 import type { LoggedMessage, LogSubscription, TopicLog, TopicReceiver } from "./bus.js";
 import type { TopicLimits } from "./limits.js";
+import { OrderedNumbers } from "./ordered-numbers.js";
 
 /** Bytes that an entry takes beside its message's, about. */
 const ENTRY_BYTES = 320;
@@ -23,7 +24,7 @@ export interface Journal {
   readonly entries: Iterable<readonly [number: number, entry: LogEntry]>;
   /** The number after which new messages are numbered. */
   readonly last: number;
-  /** Notes a message. Throws where it cannot. `kept` are all that are to be found the next time, without it. */
+  /** Notes a message. Throws where it cannot. `kept` are all that are to be found the next time, without it, the oldest first; always the same map. */
   append(number: number, entry: LogEntry, kept: ReadonlyMap<number, LogEntry>): void;
   close(): void;
 }
@@ -31,9 +32,9 @@ export interface Journal {
 /** The history of topics in the memory of one process: the newest messages of each, within limits. */
 export class MemoryLog implements TopicLog {
   private readonly limits: TopicLimits;
-  /** Entries by number, the oldest first. */
-  private readonly entries: Map<number, LogEntry> = new Map();
-  private readonly numbers: Map<string, Set<number>> = new Map();
+  private readonly entries: OrderedNumbers<LogEntry> = new OrderedNumbers();
+  /** Those of each topic. */
+  private readonly numbers: Map<string, OrderedNumbers<true>> = new Map();
   /** The ids of the messages that are kept. */
   private readonly ids: Set<string> = new Set();
   private readonly journal: Journal | undefined;
@@ -55,7 +56,7 @@ export class MemoryLog implements TopicLog {
     if (id !== undefined && this.ids.has(idIn(topic, id))) return;
     const number = this.last + 1;
     const entry = { topic, bytes, id };
-    this.journal?.append(number, entry, this.entries);
+    this.journal?.append(number, entry, this.entries.all);
     this.last = number;
     this.keep(number, entry);
     this.receivers.get(topic)?.message(bytes, this.position(number));
@@ -75,14 +76,14 @@ export class MemoryLog implements TopicLog {
 
   async *after(topic: string, position: string): AsyncGenerator<LoggedMessage> {
     for (const number of this.numbersAfter(topic, position)) {
-      const entry = this.entries.get(number);
+      const entry = this.entries.all.get(number);
       if (entry === undefined) throw new RpcError("unavailable", "the history of the topic went on while it was read");
       yield { bytes: entry.bytes, position: this.position(number) };
     }
   }
 
   private numbersAfter(topic: string, position: string): number[] {
-    const kept = [...(this.numbers.get(topic) ?? [])];
+    const kept = [...(this.numbers.get(topic)?.all.keys() ?? [])];
     if (position === "0") return kept;
     const [life, text] = position.split("-");
     const number = Number(text);
@@ -93,43 +94,39 @@ export class MemoryLog implements TopicLog {
 
   /** As long as a message is there, so are later ones of its topic; otherwise none may have been dropped since. */
   private hasAllAfter(topic: string, number: number): boolean {
-    if (this.entries.get(number)?.topic === topic) return true;
-    const [oldest = this.last + 1] = this.entries.keys();
-    return oldest <= number + 1 && (this.numbers.get(topic)?.size ?? 0) < this.limits.maxHistoryMessages;
+    if (this.entries.all.get(number)?.topic === topic) return true;
+    const { oldest = this.last + 1 } = this.entries;
+    return oldest <= number + 1 && (this.numbers.get(topic)?.all.size ?? 0) < this.limits.maxHistoryMessages;
   }
 
   private keep(number: number, entry: LogEntry): void {
     const { topic, id } = entry;
     let numbers = this.numbers.get(topic);
     if (numbers === undefined) {
-      this.numbers.set(topic, (numbers = new Set()));
+      this.numbers.set(topic, (numbers = new OrderedNumbers()));
       this.heldBytes += TOPIC_BYTES + topic.length;
     }
-    numbers.add(number);
-    this.entries.set(number, entry);
+    numbers.all.set(number, true);
+    this.entries.all.set(number, entry);
     if (id !== undefined) this.ids.add(idIn(topic, id));
     this.heldBytes += sizeOf(entry);
-    if (numbers.size > this.limits.maxHistoryMessages) this.drop(topic);
-    while (this.heldBytes > this.limits.maxHistoryBytes) {
-      const oldest = this.entries.values().next().value;
-      if (oldest === undefined) break;
-      this.drop(oldest.topic);
-    }
+    if (numbers.all.size > this.limits.maxHistoryMessages) this.drop(numbers.oldest);
+    while (this.heldBytes > this.limits.maxHistoryBytes && this.entries.all.size > 0) this.drop(this.entries.oldest);
   }
 
-  private drop(topic: string): void {
-    const numbers = this.numbers.get(topic);
-    const [number] = numbers ?? [];
-    if (number !== undefined) numbers?.delete(number);
-    if (numbers?.size === 0) {
-      this.numbers.delete(topic);
-      this.heldBytes -= TOPIC_BYTES + topic.length;
-    }
-    const entry = number === undefined ? undefined : this.entries.get(number);
-    if (number === undefined || entry === undefined) return;
-    this.entries.delete(number);
-    if (entry.id !== undefined) this.ids.delete(idIn(topic, entry.id));
+  /** Forgets a message, the oldest of its topic. */
+  private drop(number = 0): void {
+    const entry = this.entries.all.get(number);
+    if (entry === undefined) return;
+    const { topic, id } = entry;
+    this.entries.all.delete(number);
+    if (id !== undefined) this.ids.delete(idIn(topic, id));
     this.heldBytes -= sizeOf(entry);
+    const numbers = this.numbers.get(topic);
+    numbers?.all.delete(number);
+    if (numbers?.all.size !== 0) return;
+    this.numbers.delete(topic);
+    this.heldBytes -= TOPIC_BYTES + topic.length;
   }
 
   private position(number: number): string {
