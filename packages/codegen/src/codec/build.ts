@@ -7,7 +7,9 @@ import type { CheckNode, CodecNode, NodeBody, RecordKeysNode, SchemaPath } from 
 
 /** Schemas that refuse a value of another type themselves, with a message of their own. */
 const TOLD: ReadonlySet<string> = new Set(
-  "string number bigint date boolean nil literal template object array tuple record map union discriminated".split(" "),
+  "string number bigint date boolean nil literal template object array tuple record map set union discriminated nothing never nonOptional bytes".split(
+    " ",
+  ),
 );
 
 /** Makes the nodes of the schemas of a file: one for each schema, wherever it is used. */
@@ -39,9 +41,9 @@ export class CodecBuilder {
     const bare = this.#structure(schema, at, checks ?? []);
     if (bare === undefined) return { kind: "external", given: this.#given(schema, at) };
     const told = TOLD.has(bare.kind) ? toldOf(defOf(schema)) : undefined;
-    // What makes it bytes is a check of its own.
-    if (bare.kind === "bytes") return bare;
     const body = told === undefined ? bare : { ...bare, told };
+    // What makes it bytes is a check of its own.
+    if (bare.kind === "bytes") return body;
     if (checks !== undefined && ("checks" in bare || checks.length === 0)) return body;
     return { kind: "refined", inner: { schema, at, ...body } };
   }

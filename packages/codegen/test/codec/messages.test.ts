@@ -53,6 +53,13 @@ const CASES: readonly Case[] = [
   { source: `z.discriminatedUnion("k", [z.object({ k: z.literal("a") })], "of a kind")`, bad: { k: "b" } },
   { source: `z.string().refine((text) => text !== "no", "anything but no")`, bad: "no" },
   { source: `z.string().min(2, "two").refine((text) => text !== "n", { error: () => "not n" })`, bad: "n" },
+  { source: `z.set(z.int(), "a set")`, bad: 5 },
+  { source: `z.instanceof(Uint8Array, { error: "bytes" })`, bad: "x" },
+  { source: `z.never("nothing")`, bad: 1 },
+  { source: `z.undefined("nothing")`, bad: 1 },
+  { source: `z.void("nothing")`, bad: 1 },
+  { source: `z.object({ a: z.string().optional().nonoptional("needed") })`, bad: {} },
+  { source: `z.record(z.string().max(1), z.int(), "a record")`, bad: { bb: 1 } },
   { source: `z.int().optional().default(3)`, bad: undefined },
   { source: `z.object({ a: z.string("a text").optional(), b: z.int("whole").nullable() })`, bad: { a: 1, b: "x" } },
 ];

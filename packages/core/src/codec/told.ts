@@ -32,6 +32,7 @@ export function told(check: Check, message: Told): Check {
 export function toldShape(shape: Shape, message: Told, tag?: string): Shape {
   const isOwn = ({ code, path, continue: goesOn }: ShapeIssue): boolean => {
     if (code === "unrecognized_keys") return path.length === 0;
+    if (code === "invalid_key" && shape.form.kind === "record") return path.length === 1;
     if (code === "invalid_union" && path.length === 1) return path[0] === tag;
     // Issues of checks say whether others run; those of parts have a path.
     return goesOn === undefined && path.length === 0;
