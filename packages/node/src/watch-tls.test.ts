@@ -98,6 +98,22 @@ describe("CertificateWatch", () => {
     expect(updates).toEqual([taken(good)]);
   });
 
+  it("goes on where its hooks throw, which says nothing of the certificates", async () => {
+    const shown = vi.spyOn(console, "error").mockImplementation(() => {});
+    const fail = (): never => {
+      throw new Error("the hook failed");
+    };
+    const failing = new CertificateWatch(server, [files], { onUpdate: fail, onError: fail });
+    for (let looks = 0; looks < 3; looks++) await failing.look();
+    expect(shown).toHaveBeenCalledTimes(1);
+    const good = await certificate();
+    await write(good);
+    for (let looks = 0; looks < 3; looks++) await failing.look();
+    expect(updates).toEqual([taken(good)]);
+    expect(shown).toHaveBeenCalledTimes(2);
+    shown.mockRestore();
+  });
+
   it("takes none that has expired, and one that is not yet valid when it is", async () => {
     const day = 24 * 3_600_000;
     await write(await certificate({ from: Date.now() - 20 * day, days: 10 }));

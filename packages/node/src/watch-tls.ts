@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from "@quicrpc/core/transport";
+import { checkOptions, guarded, type OptionNames } from "@quicrpc/core/transport";
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { ServerCertificateOptions } from "@quicrpc/quic";
@@ -91,7 +91,7 @@ export class CertificateWatch {
         for (const [at, { cert }] of tls.entries()) checkDates(cert, this.files[at]?.cert ?? "");
         this.server.updateTls({ tls });
         this.used = found;
-        this.options.onUpdate?.();
+        if (this.options.onUpdate !== undefined) guarded(this.options.onUpdate)();
       }
       this.broken = undefined;
     } catch (error) {
@@ -111,7 +111,7 @@ export class CertificateWatch {
     const { onError = warn } = this.options;
     const paths = this.files.flatMap(({ cert, key }) => [cert, key]).join(", ");
     const message = `the certificates of ${paths} cannot be used: ${error.message}; the server keeps those that it has`;
-    onError(new Error(message, { cause: error }));
+    guarded(onError)(new Error(message, { cause: error }));
   }
 }
 
