@@ -21,3 +21,14 @@ it("a signal has one listener for all that wait for it, and none when nobody doe
   expect(called).toEqual([4, 5]);
   expect(getEventListeners(signal, "abort")).toHaveLength(0);
 });
+
+it("calls back for a signal that has fired before, unless that is taken back", async () => {
+  const signal = AbortSignal.abort();
+  const called: number[] = [];
+  const forget = [1, 2, 3].map((n) => onAbort(signal, () => void called.push(n)));
+  forget[1]?.();
+  expect(called).toEqual([]);
+  await Promise.resolve();
+  expect(called).toEqual([1, 3]);
+  expect(getEventListeners(signal, "abort")).toHaveLength(0);
+});

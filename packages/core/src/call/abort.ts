@@ -2,7 +2,7 @@
 const waiting: WeakMap<AbortSignal, Set<() => void>> = new WeakMap();
 
 /**
- * Calls `callback` once when `signal` fires. Returns what takes it back. However many calls share a signal, it gets one
+ * Calls `callback` once when `signal` fires, or in a moment where it has fired before. Returns what takes it back. However many calls share a signal, it gets one
  * listener: Node warns of a leak at the eleventh.
  */
 export function onAbort(signal: AbortSignal, callback: () => void): () => void {
@@ -21,7 +21,9 @@ export function onAbort(signal: AbortSignal, callback: () => void): () => void {
 function listen(signal: AbortSignal): Set<() => void> {
   const callbacks = new Set<() => void>();
   waiting.set(signal, callbacks);
-  signal.addEventListener("abort", fire, { once: true });
+  // The event of one that has fired will not come again. Callers have what takes their callback back before that is called.
+  if (signal.aborted) queueMicrotask(() => fire.call(signal));
+  else signal.addEventListener("abort", fire, { once: true });
   return callbacks;
 }
 

@@ -1,4 +1,5 @@
-import { onAbort } from "../call/abort.js";
+import { expiries } from "../call/expiries.js";
+import { watch } from "../call/watch.js";
 import { RpcError } from "../errors.js";
 import type { InterceptedCall, Interceptor } from "./interceptor.js";
 import { observed } from "./observed.js";
@@ -26,7 +27,7 @@ export function concurrencyLimit({ maxCalls, maxQueued = 0 }: ConcurrencyLimitOp
       inProgress++;
       return;
     }
-    if (queue.size < maxQueued) return turn(queue, call.signal);
+    if (queue.size < maxQueued) return turn(queue, call);
     const text = `${maxCalls} calls are in progress (maxCalls) and ${maxQueued} wait (maxQueued)`;
     throw new RpcError("resource_exhausted", text, { refused: true });
   };
@@ -41,19 +42,19 @@ export function concurrencyLimit({ maxCalls, maxQueued = 0 }: ConcurrencyLimitOp
   };
 }
 
-/** Waits for a place, or for the signal. */
-function turn(queue: Set<() => void>, signal: AbortSignal | undefined): Promise<void> {
+/** Waits for a place. Rejects when the call's signal fires or its time is over before. */
+function turn(queue: Set<() => void>, { signal, deadline }: InterceptedCall): Promise<void> {
   return new Promise((resolve, reject) => {
     const enter = (): void => {
       queue.delete(enter);
-      forget?.();
+      unwatch?.();
       resolve();
     };
+    const giveUp = (error: RpcError): void => {
+      queue.delete(enter);
+      reject(error);
+    };
     queue.add(enter);
-    const forget =
-      signal &&
-      onAbort(signal, () => {
-        if (queue.delete(enter)) reject(RpcError.from(signal.reason, "cancelled"));
-      });
+    const unwatch = watch({ signal }, deadline && deadline - Date.now(), { giveUp }, expiries);
   });
 }

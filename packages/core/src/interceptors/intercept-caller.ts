@@ -3,7 +3,9 @@ import { type AnyAnswer, BaseCaller, type Resumption, type TypedCaller } from ".
 import type { Caller, DuplexStream } from "../call/caller.js";
 import type { ItemStream } from "../call/items/item-stream.js";
 import { LateItems } from "../call/items/late-stream.js";
+import { expiries } from "../call/expiries.js";
 import type { CallOptions } from "../call/options.js";
+import { watch } from "../call/watch.js";
 import { type AnyMethod, fullName } from "../contract/descriptor.js";
 import { callFailure, RpcError } from "../errors.js";
 import { Metadata } from "../metadata.js";
@@ -137,11 +139,33 @@ class InterceptedCaller extends BaseCaller {
 
   private async run(call: InterceptedCall, next: Next): Promise<InterceptedAnswer> {
     try {
-      return await next(call);
+      return await inTime(call, next(call));
     } catch (error) {
       throw callFailure(RpcError.from(error), fullName(call.method));
     }
   }
+}
+
+/**
+ * Settles as the answer of a chain does. A chain that holds its call longer than its deadline and signals allow, as where it waits for a
+ * token, is given up a turn later: its own error, or what it answers instead, comes first.
+ */
+function inTime(
+  { options, deadline }: InterceptedCall,
+  answer: Promise<InterceptedAnswer>,
+): Promise<InterceptedAnswer> {
+  return new Promise((resolve, reject) => {
+    let late: ReturnType<typeof setTimeout> | undefined;
+    const giveUp = (error: RpcError): void => {
+      late = setTimeout(reject, 0, error);
+    };
+    const unwatch = watch(options, deadline && deadline - Date.now(), { giveUp }, expiries);
+    const over = (): void => {
+      unwatch?.();
+      clearTimeout(late);
+    };
+    answer.finally(over).then(resolve, reject);
+  });
 }
 
 function callOf(
