@@ -381,9 +381,11 @@ function writeValuesSet(b: Uint8Array, p: number, value: ReadonlySet<number>): n
 function readValuesSet(r: wire.Reader, p: number): Set<number> {
   let left = wire.readArrayHeader(r, p);
   const value: Set<number> = new Set();
+  const crowd = wire.keyCrowd(value, left);
   for (; left > 0; left--) {
     const item = wire.readInt(r, r.position);
     value.add(item);
+    if (crowd?.admits(item) === false) return wire.misfit();
   }
   return value;
 }
@@ -401,10 +403,12 @@ function writeValuesMap(b: Uint8Array, p: number, value: ReadonlyMap<number, str
 function readValuesMap(r: wire.Reader, p: number): Map<number, string> {
   let left = wire.readMapHeader(r, p);
   const value: Map<number, string> = new Map();
+  const crowd = wire.keyCrowd(value, left);
   for (; left > 0; left--) {
     const key = wire.readInt(r, r.position);
     const item = wire.readString(r, r.position);
     value.set(key, item);
+    if (crowd?.admits(key) === false) return wire.misfit();
   }
   return value;
 }

@@ -42,6 +42,22 @@ export function isCompiled(node: CodecNode): boolean {
   }
 }
 
+/** Whether values of `node` may be numbers, of any size, as far as compiled code knows. */
+export function mayBeNumber(node: CodecNode): boolean {
+  switch (node.kind) {
+    case "nullable":
+    case "frozen":
+    case "refined":
+      return mayBeNumber(present(node.inner));
+    case "number":
+    case "bigint":
+    case "any":
+      return true;
+    default:
+      return !isCompiled(node) && node.kind !== "literal";
+  }
+}
+
 /** Whether `node`, which is built, is read and written by functions of its own. */
 export function hasOwnCode(node: CodecNode): boolean {
   let answer = answers.get(node);

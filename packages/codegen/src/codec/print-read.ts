@@ -13,7 +13,7 @@ import {
 } from "../print/syntax.js";
 import { keyText, property, quoted } from "../print/text.js";
 import { text, type TypeNode, union } from "../types/node.js";
-import { hasOwnCode, isCompiled, present, presenceOf } from "./compiled.js";
+import { hasOwnCode, isCompiled, mayBeNumber, present, presenceOf } from "./compiled.js";
 import { MISFIT, refuseMisfit, refuseSize } from "./conditions.js";
 import { DEPTH, depthParameter, isDeep, refuseDepth } from "./depth.js";
 import { expression, keyBytes, offset } from "./literals.js";
@@ -49,8 +49,8 @@ export function printReader(node: CodecNode, printer: CodecPrinter): Layout[] {
 function bodyOf(node: CodecNode, type: TypeNode, printer: CodecPrinter): Layout[] {
   if (!hasOwnCode(node)) return [...read(node, "const value", "value", "p", printer), "return value;"];
   const value = (initial: string): Layout => [printer.annotated("const value:", type), ` = ${initial};`];
-  const items = (element: CodecNode, add: string): Layout =>
-    block("for (; left > 0; left--)", [...read(element, "const item", "item", "r.position", printer), add]);
+  const items = (element: CodecNode, ...add: string[]): Layout =>
+    block("for (; left > 0; left--)", [...read(element, "const item", "item", "r.position", printer), ...add]);
   switch (node.kind) {
     case "array":
       return [
@@ -64,7 +64,8 @@ function bodyOf(node: CodecNode, type: TypeNode, printer: CodecPrinter): Layout[
       return [
         "let left = wire.readArrayHeader(r, p);",
         value("new Set()"),
-        items(node.element, "value.add(item);"),
+        ...countKeys(node.element),
+        items(node.element, "value.add(item);", ...refuseCrowd(node.element, "item")),
         ...refuseSize(node.checks, "value.size"),
         "return value;",
       ];
@@ -72,10 +73,12 @@ function bodyOf(node: CodecNode, type: TypeNode, printer: CodecPrinter): Layout[
       return [
         "let left = wire.readMapHeader(r, p);",
         value("new Map()"),
+        ...countKeys(node.key),
         block("for (; left > 0; left--)", [
           ...read(node.key, "const key", "key", "r.position", printer),
           ...read(node.element, "const item", "item", "r.position", printer),
           "value.set(key, item);",
+          ...refuseCrowd(node.key, "key"),
         ]),
         ...refuseSize(node.checks, "value.size"),
         "return value;",
@@ -114,6 +117,16 @@ function bodyOf(node: CodecNode, type: TypeNode, printer: CodecPrinter): Layout[
     default:
       return [];
   }
+}
+
+/** Counts numbers that are keys of a Map or Set by their hashes, where they are many. */
+function countKeys(key: CodecNode): string[] {
+  return mayBeNumber(key) ? ["const crowd = wire.keyCrowd(value, left);"] : [];
+}
+
+/** Leaves the value to its shape where too many of its keys have one hash, the last of which is called `name`. */
+function refuseCrowd(key: CodecNode, name: string): string[] {
+  return mayBeNumber(key) ? [`if (crowd?.admits(${name}) === false) ${MISFIT}`] : [];
 }
 
 /**

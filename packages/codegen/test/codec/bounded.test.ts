@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { Packr } from "msgpackr";
 import { afterAll, describe, expect, test } from "vitest";
 import { z } from "zod";
+import { colliding, MANY } from "../../../core/test/colliding.js";
 import { createWorkspace } from "../workspace.js";
 import { compileSamples, encode } from "./compile.js";
 
@@ -102,6 +103,43 @@ test("keys that one side of an intersection refuses are taken where the other ha
   ]);
   const wrongKey = pack({ ...value, c: 1 });
   expect(refusal(() => sample.codec.decode(wrongKey, 0, wrongKey.length)).message).toContain("at c");
+});
+
+describe("numbers of one hash", () => {
+  const { integers, bigints } = colliding;
+  const withBig = (keys: readonly bigint[]): bigint[] => keys.map((key) => BigInt.asIntN(64, key));
+  const cases: readonly (readonly [source: string, refused: unknown, taken: unknown])[] = [
+    ["z.set(z.int())", integers(MANY), times((i) => i)],
+    ["z.set(z.number().nullable())", integers(MANY), times((i) => i)],
+    ["z.set(z.int().refine(() => true))", integers(MANY), times((i) => i)],
+    ["z.set(z.union([z.int(), z.string()]))", integers(MANY), times((i) => i)],
+    ["z.set(z.any())", integers(MANY), times((i) => i)],
+    ["z.set(z.coerce.number())", integers(MANY).map(String), times(String)],
+    ["z.set(z.bigint())", withBig(bigints(MANY)), times((i) => BigInt(i))],
+    ["z.map(z.int(), z.boolean())", new Map(integers(MANY).map((i) => [i, true])), new Map(times((i) => [i, true]))],
+    ["z.map(z.int(), z.int()).optional()", new Map(integers(MANY).map((i) => [i, 1])), new Map(times((i) => [i, 1]))],
+  ];
+  const samples = compileSamples(
+    workspace,
+    "hashes.service.ts",
+    cases.map(([source]) => plainSample(source)),
+  );
+
+  test.each(cases.map((each, i) => [...each, i] as const))(
+    "are refused in %s, and others are not",
+    async (_source, refused, taken, i) => {
+      const codec = (await samples)[i]?.codec;
+      const decode = (value: unknown): unknown => {
+        const bytes = pack(value);
+        return codec?.decode(bytes, 0, bytes.length);
+      };
+      expect(refusal(() => decode(refused))).toMatchObject({
+        code: "invalid_argument",
+        message: expect.stringContaining("too many numbers of one hash"),
+      });
+      expect(decode(taken)).toHaveProperty("size", COUNT);
+    },
+  );
 });
 
 describe("a value inside many of its kind takes as long as it is large", () => {

@@ -1,3 +1,4 @@
+import { keyCrowd, mapOf, setOf } from "../msgpack/key-crowd.js";
 import { WireMap } from "../msgpack/value.js";
 import { type Check, checked, exceededCap } from "./check.js";
 import { add, invalidType, isFull, Mode, prefix, refuse, run, type Shape, type ShapePayload } from "./shape.js";
@@ -93,11 +94,13 @@ export function map(key: Shape, element: Shape, ...checks: Check[]): Shape {
     run(payload, mode) {
       const { value: given } = payload;
       const converted = mode.map === undefined ? given : mode.map(given);
-      const input = converted instanceof WireMap ? new Map(converted.entries) : converted;
+      const input = converted instanceof WireMap ? mapOf(converted.entries) : converted;
+      if (input === undefined && converted !== undefined) return crowded(payload);
       if (!(input instanceof Map)) return invalidType(payload, "map", mode);
       payload.value = input;
       if (exceededCap(payload, input.size, checks)) return payload;
       const result = new Map<unknown, unknown>();
+      const crowd = keyCrowd(result, input.size);
       payload.value = result;
       for (const [name, value] of input as Map<unknown, unknown>) {
         const parsedKey = run(key, name, mode.keys ?? mode);
@@ -106,6 +109,7 @@ export function map(key: Shape, element: Shape, ...checks: Check[]): Shape {
         place(name, parsed, payload, "invalid_element");
         if (isFull(payload)) break;
         result.set(parsedKey.value, parsed.value);
+        if (crowd?.admits(parsedKey.value) === false) return crowded(payload);
       }
       return payload;
     },
@@ -125,11 +129,13 @@ export function set(element: Shape, ...checks: Check[]): Shape {
     form: { kind: "set", element, checks },
     run(payload, mode) {
       const { value } = payload;
-      const input = mode !== Mode.Given && Array.isArray(value) ? new Set<unknown>(value) : value;
+      const input = mode !== Mode.Given && Array.isArray(value) ? setOf(value) : value;
+      if (input === undefined && value !== undefined) return crowded(payload);
       if (!(input instanceof Set)) return invalidType(payload, "set", mode);
       payload.value = input;
       if (exceededCap(payload, input.size, checks)) return payload;
       const result = new Set<unknown>();
+      const crowd = keyCrowd(result, input.size);
       payload.value = result;
       for (const each of input as Set<unknown>) {
         const parsed = run(element, each, mode);
@@ -137,9 +143,15 @@ export function set(element: Shape, ...checks: Check[]): Shape {
         for (const issue of parsed.issues) add(payload, issue);
         if (isFull(payload)) break;
         result.add(parsed.value);
+        if (crowd?.admits(parsed.value) === false) return crowded(payload);
       }
       return payload;
     },
   };
   return checked(shape, checks);
+}
+
+/** Refuses keys that a Map or Set would look for among thousands of others, each time. */
+function crowded(payload: ShapePayload): ShapePayload {
+  return refuse(payload, "custom", "too many numbers of one hash");
 }

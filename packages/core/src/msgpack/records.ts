@@ -1,6 +1,7 @@
 import { MAX_DEPTH } from "../fixed-limits.js";
 import { bigIntOf } from "./big-int.js";
 import { copyBytes } from "./copy-bytes.js";
+import { keyCrowd, setOf } from "./key-crowd.js";
 import { readWhole } from "./message.js";
 import { misfit } from "./misfit.js";
 import { BYTES_VALUES, count, isArray, isMap, readArrayHeader, type Reader, readMapHeader } from "./reader.js";
@@ -74,7 +75,8 @@ class RecordsReading {
     if (isArray(byte)) return this.#array(r, p, depth - 1);
     if (byte === 0xcf || byte === 0xd3) return safeNumber(readScalar(r, p, byte) as bigint);
     const type = r.bytes[p + 1];
-    if (byte === FIXED_EXTENSION_1 && type === Extension.Set) return new Set(this.#array(r, p + 3, depth - 1));
+    if (byte === FIXED_EXTENSION_1 && type === Extension.Set)
+      return setOf(this.#array(r, p + 3, depth - 1)) ?? misfit();
     if (type === Extension.Record && (byte === FIXED_EXTENSION_1 || byte === FIXED_EXTENSION_2)) {
       return this.#defined(r, p, byte, depth);
     }
@@ -121,9 +123,12 @@ class RecordsReading {
   #map(r: Reader, p: number, depth: number): Map<unknown, unknown> {
     if (depth < 0) throw tooDeep();
     const map = new Map<unknown, unknown>();
-    for (let left = readMapHeader(r, p); left > 0; left--) {
+    let left = readMapHeader(r, p);
+    const crowd = keyCrowd(map, left);
+    for (; left > 0; left--) {
       const key = this.value(r, r.position, depth);
       map.set(key, this.value(r, r.position, depth));
+      if (crowd?.admits(key) === false) misfit();
     }
     return map;
   }

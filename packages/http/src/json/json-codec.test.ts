@@ -2,6 +2,7 @@ import { RpcError } from "@quicrpc/core";
 import * as wire from "@quicrpc/core/generated";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { colliding, MANY } from "../../../core/test/colliding.js";
 import { type JsonCodec, jsonCodecOf } from "./json-codec.js";
 
 function jsonOf(shape: wire.Shape): JsonCodec<unknown> {
@@ -49,6 +50,35 @@ describe("values that JSON lacks", () => {
     expect(json.write(new Uint8Array([1, 2]))).toBe('"AQI="');
     expect(json.read('"AQI="')).toEqual(new Uint8Array([1, 2]));
     expect(refusal(() => json.read('"*"'))).toMatchObject({ code: "invalid_argument" });
+  });
+});
+
+describe("numbers of one hash", () => {
+  const sets = [wire.set(wire.number()), wire.set(wire.union(wire.number(), wire.string()))];
+  const many = Array.from({ length: 20_000 }, (_, i) => i);
+
+  test("are refused in sets", () => {
+    for (const json of sets.map(jsonOf)) {
+      expect(refusal(() => json.read(JSON.stringify(colliding.integers(MANY))))).toMatchObject({
+        code: "invalid_argument",
+        message: "too many numbers of one hash",
+      });
+      expect(json.read(JSON.stringify(many))).toEqual(new Set(many));
+      expect(json.read(JSON.stringify(many.map((i) => i % 5000)))).toHaveProperty("size", 5000);
+    }
+  });
+
+  test("are refused as keys of maps", () => {
+    for (const [key, keys] of [
+      [wire.number(), colliding.integers(MANY)],
+      [wire.bigint(), colliding.bigints(MANY)],
+    ] as const) {
+      const json = jsonOf(wire.map(key, wire.number()));
+      const text = (all: readonly unknown[]): string =>
+        JSON.stringify(Object.fromEntries(all.map((each) => [each, 1])));
+      expect(refusal(() => json.read(text(keys)))).toMatchObject({ message: "too many numbers of one hash" });
+      expect(json.read(text(Array.from({ length: 5000 }, (_, i) => i)))).toHaveProperty("size", 5000);
+    }
   });
 });
 

@@ -1,4 +1,4 @@
-import { applyChecks, type Check, freeze, misfit, run, type Shape } from "@quicrpc/core/generated";
+import { applyChecks, type Check, freeze, misfit, run, setOf, type Shape } from "@quicrpc/core/generated";
 import { isJsonObject, jsonMode } from "./conversions.js";
 
 /** Turns a JSON value, which it may change and keep, into one of its shape. A misfit where it does not fit. */
@@ -112,11 +112,11 @@ export class JsonReaders {
     const read = this.of(element);
     return (json) => {
       if (!Array.isArray(json)) return misfit();
-      const given = new Set<unknown>(json);
+      const given = setOf(json) ?? misfit();
       requireAll(checks, given);
-      const result = new Set<unknown>();
-      for (const each of given) result.add(read(each));
-      return result;
+      const items: unknown[] = [];
+      for (const each of given) items.push(read(each));
+      return setOf(items) ?? misfit();
     };
   }
 

@@ -2,6 +2,7 @@ import { appendBytes, type SessionCodec } from "../../contract/session-codec.js"
 import { RpcError } from "../../errors.js";
 import { MAX_DEPTH } from "../../fixed-limits.js";
 import { MAX_BIGINT_DIGITS, tooManyDigits } from "../../msgpack/big-int.js";
+import { mapOf, setOf } from "../../msgpack/key-crowd.js";
 import { isKept } from "../../msgpack/write-value.js";
 import { fromBase64, toBase64 } from "./base64.js";
 import { readIsoDate } from "./iso-date.js";
@@ -96,9 +97,9 @@ function untagged(key: string, value: unknown): unknown {
     case "$bytes":
       return fromBase64(string(key, value)) ?? malformed(key);
     case "$map":
-      return new Map(array(key, value).map((each) => pair(key, untag(each))));
+      return mapOf(array(key, value).map((each) => pair(key, untag(each)))) ?? crowded(key);
     case "$set":
-      return new Set(array(key, untag(value)));
+      return setOf(array(key, untag(value))) ?? crowded(key);
     case "$undefined":
       return value === true ? undefined : malformed(key);
     default:
@@ -129,6 +130,10 @@ function bigint(text: string): bigint {
 
 function malformed(key: string): never {
   throw new RpcError("invalid_argument", `what follows ${key} is malformed`);
+}
+
+function crowded(key: string): never {
+  throw new RpcError("invalid_argument", `what follows ${key} has too many numbers of one hash`);
 }
 
 const NUMBERS: ReadonlyMap<string, number> = new Map(
