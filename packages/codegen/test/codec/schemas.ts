@@ -287,8 +287,16 @@ function wrapped(inner: fc.Arbitrary<SchemaSample>): fc.Arbitrary<SchemaSample> 
     optional: true,
   }));
   const suffixes = fc.constantFrom(
-    ...[".optional()", ".optional()", ".nullish()", ".nullable()", ".exactOptional()", ".readonly()"],
-    ...[".refine(() => true)", ".transform((value) => value)", ".pipe(z.any())", `.catch("c" as never)`],
+    ".optional()",
+    ".optional()",
+    ".nullish()",
+    ".nullable()",
+    ".exactOptional()",
+    ".readonly()",
+    ".refine(() => true)",
+    ".transform((value) => value)",
+    ".pipe(z.any())",
+    `.catch("c" as never)`,
   );
   const absent = fc
     .tuple(fc.constantFrom(`.default("x")`, `.prefault("x")`, ""), fc.array(suffixes, { maxLength: 3 }))
