@@ -1,4 +1,6 @@
 import type { z } from "zod";
+import { RpcError } from "../../errors.js";
+import { mapOf, setOf } from "../../msgpack/key-crowd.js";
 import { plain, WireMap } from "../../msgpack/value.js";
 
 /** A place where a schema wants what the wire does not say: that an object is a Map, an array a Set, or that nothing is there. */
@@ -23,8 +25,9 @@ export function revived(
   // Whoever is inside another is changed first.
   const root = { value };
   const onWire = exact();
+  const written = new WrittenMaps();
   for (const { path, expected } of gaps.toSorted((a, b) => b.path.length - a.path.length)) {
-    if (!fill(root, onWire, ["value", ...path], expected)) return undefined;
+    if (!fill(root, onWire, written, ["value", ...path], expected)) return undefined;
   }
   return root;
 }
@@ -51,30 +54,63 @@ function isExpected(expected: string): expected is Gap["expected"] {
 }
 
 /** Fills the gap at `path` in `root`; returns whether it was one. */
-function fill(root: object, exact: unknown, path: readonly PropertyKey[], expected: Gap["expected"]): boolean {
+function fill(
+  root: object,
+  exact: unknown,
+  writtenMaps: WrittenMaps,
+  path: readonly PropertyKey[],
+  expected: Gap["expected"],
+): boolean {
   const key = path.at(-1) ?? "";
   const parent = path.slice(0, -1).reduce<unknown>(partOf, root);
   if (typeof parent !== "object" || parent === null || key === "__proto__") return false;
   const found = partOf(parent, key);
   if (expected === "nonoptional") return found === undefined && place(parent, key, undefined);
-  if (expected === "set") return Array.isArray(found) && place(parent, key, new Set<unknown>(found));
+  if (expected === "set") return Array.isArray(found) && place(parent, key, setOf(found) ?? crowded());
   if (typeof found !== "object" || found === null || Array.isArray(found) || found instanceof Map) return false;
-  const written = path.slice(1).reduce<unknown>(partOf, exact);
+  const written = path.slice(1).reduce<unknown>((value, each) => writtenMaps.partOf(value, each), exact);
   const entries = written instanceof WireMap ? written.entries : undefined;
-  return place(
-    parent,
-    key,
-    new Map<unknown, unknown>(
-      entries?.map(([name, value]) => [plain(name), partOf(found, String(name)) ?? plain(value)] as const) ??
-        Object.entries(found),
-    ),
+  const map = mapOf(
+    entries?.map(([name, value]) => [plain(name), partOf(found, String(name)) ?? plain(value)] as const) ??
+      Object.entries(found),
   );
+  return place(parent, key, map ?? crowded());
+}
+
+/** Finds parts of a value as it was on the wire. */
+class WrittenMaps {
+  readonly #parts: Map<WireMap, ReadonlyMap<string, unknown>> = new Map();
+
+  /** The part that the last of equal keys has. A key that is text stands for others with that text, as in an object. */
+  partOf(value: unknown, key: PropertyKey): unknown {
+    if (!(value instanceof WireMap)) return partOf(value, key);
+    let parts = this.#parts.get(value);
+    if (parts === undefined) this.#parts.set(value, (parts = partsByKey(value)));
+    return parts.get(textOf(key));
+  }
+}
+
+function partsByKey({ entries }: WireMap): Map<string, unknown> {
+  const parts = new Map<string, unknown>();
+  for (const [name, value] of entries) {
+    parts.set(textOf(String(name)), value);
+    if (typeof name === "number") parts.set(textOf(name), value);
+  }
+  return parts;
+}
+
+/** A text for each key: a number is another than its digits. */
+function textOf(key: PropertyKey): string {
+  return typeof key === "number" ? `number ${key}` : `text ${String(key)}`;
+}
+
+function crowded(): never {
+  throw new RpcError("invalid_argument", "too many numbers of one hash");
 }
 
 function partOf(value: unknown, key: PropertyKey): unknown {
   if (typeof value !== "object" || value === null) return undefined;
   if (value instanceof Map) return (value as Map<unknown, unknown>).get(key);
-  if (value instanceof WireMap) return value.entries.findLast(([name]) => name === key || String(name) === key)?.[1];
   return Object.hasOwn(value, key) ? (value as Record<PropertyKey, unknown>)[key] : undefined;
 }
 
