@@ -247,7 +247,8 @@ class ResumableCall implements AttemptOwner {
     if (resumes) this.epoch++;
     const keepMs = Math.min(forMs, MAX_KEEP_MS);
     const { epoch } = this;
-    const { received, retained } = durable;
+    const received = durable.resumeFrom();
+    const { retained } = durable;
     this.running = undefined;
     // This object receives the outcome.
     void this.caller.begin(attemptMethod(this.method), this, {

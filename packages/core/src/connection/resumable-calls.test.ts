@@ -76,6 +76,9 @@ class Server {
   entered = 0;
   open = 0;
   aborts = 0;
+  /** Handlers read on when it resolves. */
+  reading: Promise<void> = Promise.resolve();
+  readOn: () => void = () => {};
   /** Decides about each call and each resumption. */
   guard: Interceptor = (call, next) => next(call);
   private readonly options: SessionOptions;
@@ -91,7 +94,11 @@ class Server {
     },
     chat: (items, { signal }) => {
       void (async () => {
-        for await (const item of items) this.received.push(item);
+        await this.reading;
+        for await (const item of items) {
+          this.received.push(item);
+          await this.reading;
+        }
       })().catch(() => {});
       return this.run(signal, this.feed.read(signal));
     },
@@ -106,6 +113,12 @@ class Server {
   constructor(options: SessionOptions = {}, limits: Partial<Limits> = {}) {
     this.options = { ...options, limits };
     this.load = new ServerLoad(limits);
+  }
+
+  /** Handlers read no further for now. */
+  rest(): void {
+    this.readOn();
+    this.reading = new Promise((resolve) => (this.readOn = resolve));
   }
 
   dial(own: SessionOptions = {}): Session {
@@ -186,6 +199,42 @@ describe("a resumable call", () => {
     await items.return?.();
     await pass(0);
     expect(server.aborts).toBe(1);
+  });
+
+  it("has items that nobody had read arrive once, and they hold the caller back after a loss as before it", async () => {
+    server.rest();
+    const { readable, writable } = connected().duplex(methods.chat);
+    const items = readable.values();
+    server.feed.push(1);
+    await items.next();
+    const writer = writable.getWriter();
+    let written = 0;
+    const writing = (async () => {
+      for (; written < 60_000; written++) await writer.write(written);
+    })();
+    await pass(1000);
+    const before = written;
+    expect(before).toBeLessThan(60_000);
+    for (let i = 0; i < 4; i++) {
+      await lose();
+      await pass(1000);
+    }
+    expect(written).toBe(before);
+    server.readOn();
+    await meanwhile(writing);
+    await writer.close();
+    await pass(1000);
+    expect(server.received).toEqual(Array.from({ length: 60_000 }, (_, i) => i));
+    server.feed.end();
+    expect(await items.next()).toMatchObject({ done: true });
+  });
+
+  it("takes a place among the calls of a session, and is refused where there is none, even where others may wait", async () => {
+    server = new Server({}, { maxCalls: 2, maxWaitingCalls: 1 });
+    connected();
+    for (let i = 0; i < 5; i++) connection.serverStream(methods.live, undefined).values().next().catch(() => {});
+    await pass(0);
+    expect(server.entered).toBe(2);
   });
 
   it("is given up by its callee in time, and then fails at once", async () => {
@@ -584,6 +633,8 @@ const commands = [
       taken.push((await next).value as number);
     }),
   ),
+  fc.constant(act("the handler rests", async () => server.rest())),
+  fc.constant(act("the handler reads on", async () => server.readOn())),
   fc.constant(act("the server loses it", async () => void server.latest.close({ closeCode: 9 }))),
   fc.constant(act("the client loses it", async () => void connection.session?.close({ closeCode: 9 }))),
   fc.integer({ min: 0, max: 300 }).map((ms) => act(`${ms} ms pass`, async () => void (await pass(ms)))),
@@ -607,6 +658,7 @@ it("both directions arrive once and in order, whatever happens to the sessions",
       await meanwhile(real.items.next());
       await fc.asyncModelRun(() => ({ model, real }), run);
       void real.writer.close().catch(() => {});
+      server.readOn();
       // A handler that returns wants no more of its input.
       await pass(60_000);
       server.feed.end();

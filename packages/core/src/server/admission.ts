@@ -93,8 +93,12 @@ export class Admission {
     this.settings.loadShedder?.onCalls?.(1);
   }
 
-  /** The session carries a call that runs elsewhere. Returns what is to be called when it does not any more. */
+  /**
+   * The session carries a call that runs elsewhere, and cannot wait for its turn. Returns what is to be called when it does not any more. Throws
+   * `RpcError` where there is no place for it.
+   */
   attach(): () => void {
+    if (this.full) throw refusal("resource_exhausted", this.crowd(this.inProgress));
     this.inProgress++;
     return () => {
       this.inProgress--;

@@ -142,7 +142,10 @@ export class LaneSession<Transport extends TransportSession>
   }
 
   override callsMade(): number {
-    return this.ownStreams.made + (this.ourLane?.callsMade ?? 0) + (this.#chooser?.callsMade ?? 0);
+    let calls = this.ownStreams.made;
+    // Those included that take no more calls.
+    for (const lane of this.lanes) calls += lane.callsMade;
+    return calls;
   }
 
   protected override stopRenewals(): void {

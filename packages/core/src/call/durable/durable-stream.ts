@@ -52,6 +52,8 @@ export class DurableStream implements DirectStream {
   private unread = 0;
   /** Said last. */
   private acknowledged = 0;
+  /** Bytes that the present attempt brings once more: they have arrived, and the peer was not told, since nobody has read them. */
+  private repeated = 0;
   private full = false;
   private waiting = false;
   /** The present attempt has not said yet where this side stands. */
@@ -77,6 +79,12 @@ export class DurableStream implements DirectStream {
   /** Position of the first byte that can still be sent. */
   get retained(): number {
     return this.sent.first;
+  }
+
+  /** Says from which position on the next attempt is to send the peer's direction: what comes before is acknowledged by that. */
+  resumeFrom(): number {
+    this.acknowledged = this.acknowledgeable;
+    return this.acknowledged;
   }
 
   attach(handler: DirectStreamHandler): void {
@@ -122,7 +130,8 @@ export class DurableStream implements DirectStream {
   }
 
   /**
-   * `pipe` carries the stream from now on: the peer has what is before `position`. Throws `ProtocolError` where it cannot have.
+   * `pipe` carries the stream from now on: the peer has what is before `position`, and sends on from what it was told last. Throws
+   * `ProtocolError` where it cannot have.
    *
    * @param greets whether the peer waits for a piece that says where this side stands
    */
@@ -131,6 +140,8 @@ export class DurableStream implements DirectStream {
     this.pipe = pipe;
     this.waiting = false;
     this.greets = greets;
+    if (greets) this.resumeFrom();
+    this.repeated = this.received - this.acknowledged;
     this.told = { end: false, reset: false, stop: false };
     this.acknowledge(position);
     this.next = Math.max(this.sent.first, Math.min(position, this.sent.end));
@@ -184,10 +195,12 @@ export class DurableStream implements DirectStream {
     const { position, end } = cursor;
     const length = end - position;
     if (length === 0 || this.peerOver) return;
-    this.received += length;
+    const repeated = Math.min(this.repeated, length);
+    this.repeated -= repeated;
+    this.received += length - repeated;
     if (this.stoppedBy !== undefined) return;
-    let start = position;
-    if (this.kind !== undefined) {
+    let start = position + repeated;
+    if (this.kind !== undefined && start < end) {
       if (cursor.bytes[start++] !== this.kind) throw new ProtocolError("the stream of a call is of another kind");
       this.kind = undefined;
     }
@@ -260,10 +273,11 @@ export class DurableStream implements DirectStream {
     const end = this.ended && !told.end && this.next === sent.end;
     const reset = told.reset ? undefined : resetBy;
     const stop = told.stop ? undefined : stoppedBy;
+    // By the first the peer knows where to go on: what was read since is for the next.
+    if (!this.greets) this.acknowledged = this.acknowledgeable;
     this.greets = false;
     told.end ||= end;
     told.stop ||= stop !== undefined;
-    this.acknowledged = this.acknowledgeable;
     pipe.send({ acknowledged: this.acknowledged, end, reset, stop }, bytes);
     if (reset === undefined) return;
     told.reset = true;

@@ -35,7 +35,8 @@ export class Lease {
   }
 
   private wait(): void {
-    this.expiry = expiries.add(this.leaseMs / RENEWALS, () => void this.renew());
+    const left = Math.max(0, this.heldUntil - performance.now());
+    this.expiry = expiries.add(Math.min(this.leaseMs / RENEWALS, left), () => void this.renew());
   }
 
   private async renew(): Promise<void> {
