@@ -69,7 +69,7 @@ class ShapeComparison {
     if (isList(before) && isList(after)) return this.compare(before.items, after.items, `${path}[]`);
     if (before.type === "tuple" && after.type === "tuple") return this.#tuple(before, after, path);
     if (isTable(before) && isTable(after)) {
-      this.compare(before.key, after.key, `${path}{key}`);
+      this.#keys(before, after, path);
       this.compare(before.value, after.value, `${path}{}`);
       if (before.partial === after.partial) return;
       const kind = after.partial === true ? "keys-now-optional" : "keys-now-required";
@@ -82,6 +82,31 @@ class ShapeComparison {
         if (other !== undefined) this.compare(part, other, path);
       }
     }
+  }
+
+  /** Keys of a finite set are fields of an object that refuses others, whose values are of one type. */
+  #keys(before: TableShape, after: TableShape, path: string): void {
+    const [old, now] = [this.#finiteKeys(before, this.#oldTypes), this.#finiteKeys(after, this.#newTypes)];
+    if (old === undefined || now === undefined) return this.compare(before.key, after.key, `${path}{key}`);
+    const asObject = (keys: readonly string[], partial: boolean | undefined): ObjectShape => ({
+      type: "object",
+      fields: Object.fromEntries(keys.map((key) => [key, { type: "any" }])),
+      optional: partial === true ? keys : [],
+      rest: "refused",
+    });
+    // Of the keys of both, whether they may be left out is reported once for all.
+    const kept = now.filter((key) => old.includes(key));
+    const without = (keys: readonly string[]): string[] => keys.filter((key) => !kept.includes(key));
+    this.#object(asObject(without(old), before.partial), asObject(without(now), after.partial), path);
+  }
+
+  /** The keys of a record whose keys are literals; undefined where they are not, and of a map, which need not have all. */
+  #finiteKeys({ type, key }: TableShape, types: ShapeTypes): string[] | undefined {
+    if (type === "map") return undefined;
+    const keys = alternatives(key, types).map(({ shape }) =>
+      shape.type === "literal" ? String(shape.value) : undefined,
+    );
+    return keys.every((each) => each !== undefined) ? keys : undefined;
   }
 
   #checks(before: Alternative, after: Alternative, path: string): void {
@@ -104,6 +129,7 @@ class ShapeComparison {
         );
         if (after.rest === "refused")
           this.#report("field-removed-refused", at, "the field is gone, and unknown fields are refused");
+        if (isShape(after.rest)) this.compare(field, after.rest, at);
         continue;
       }
       if (wasOptional.has(name) && !isOptional.has(name))
@@ -112,13 +138,14 @@ class ShapeComparison {
         this.#report("field-now-optional", at, "the field may now be left out");
       this.compare(field, now, at);
     }
-    for (const name of Object.keys(after.fields)) {
+    for (const [name, field] of Object.entries(after.fields)) {
       if (Object.hasOwn(before.fields, name)) continue;
       const at = `${path}.${name}`;
       if (!isOptional.has(name)) this.#report("field-added-required", at, "a new field, which is required");
       else this.#report("field-added-optional", at, "a new field, which may be left out");
       if (before.rest === "refused")
         this.#report("field-added-refused", at, "a new field, which the version before refuses");
+      if (isShape(before.rest)) this.compare(before.rest, field, at);
     }
     this.#others(before.rest, after.rest, path);
   }
@@ -150,15 +177,18 @@ class ShapeComparison {
       if (now === undefined) this.#report("items-removed", `${path}[${index}]`, "the item is gone");
       else this.compare(item, now, `${path}[${index}]`);
     }
-    for (let index = before.items.length; index < after.items.length; index++) {
-      const isOptional = index >= after.required;
-      this.#report(
-        isOptional ? "option-added" : "items-added",
-        `${path}[${index}]`,
-        isOptional ? "a new item, which may be left out" : "a new item, which is required",
-      );
+    for (const [index, item] of after.items.entries()) {
+      if (index < before.items.length) continue;
+      const at = `${path}[${index}]`;
+      const isRequired = index < after.required;
+      if (before.rest !== undefined) {
+        // It was one of any number of items until now.
+        this.compare(before.rest, isRequired ? item : withoutUndefined(item), at);
+        if (isRequired) this.#report("field-now-required", at, "the item is now required");
+      } else if (isRequired) this.#report("items-added", at, "a new item, which is required");
+      else this.#report("option-added", at, "a new item, which may be left out");
     }
-    if (before.required > after.required && after.items.length >= before.items.length) {
+    if (before.required > after.required && (after.items.length >= before.items.length || after.rest !== undefined)) {
       this.#report(
         "field-now-optional",
         path,
@@ -182,7 +212,16 @@ function isList(shape: Alternative): shape is Extract<Shape, { readonly type: "a
   return shape.type === "array" || shape.type === "set";
 }
 
-function isTable(shape: Alternative): shape is Extract<Shape, { readonly type: "record" | "map" }> {
+/** An item that may be left out has undefined among what it may be. */
+function withoutUndefined(shape: Shape): Shape {
+  return shape.type === "union"
+    ? { ...shape, options: shape.options.filter(({ type }) => type !== "undefined") }
+    : shape;
+}
+
+type TableShape = Extract<Shape, { readonly type: "record" | "map" }>;
+
+function isTable(shape: Alternative): shape is TableShape {
   return shape.type === "record" || shape.type === "map";
 }
 

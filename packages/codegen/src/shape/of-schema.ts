@@ -103,7 +103,8 @@ export class ShapeBuilder {
       case "lazy":
         return of(lazyTarget(schema));
       case "pipe":
-        return of(direction === "input" ? def.in : def.out);
+        // What z.preprocess takes is its function's business: what the schema after it takes is as near as can be known.
+        return of(direction === "input" && defOf(def.in).type !== "transform" ? def.in : def.out);
       case "template_literal":
         return {
           type: "string",
