@@ -35,7 +35,7 @@ export function fileUploads(folder: string, options: FileUploadOptions = {}): Up
   return new FileUploads(folder, options);
 }
 
-/** What takes place in a folder. */
+/** A number of uploads, and bytes of them. */
 interface Amount {
   uploads: number;
   bytes: number;
@@ -46,11 +46,11 @@ class Folder {
   readonly path: string;
   private readonly maxUploads: number;
   private readonly maxBytes: number;
-  /** What was there when the folder was looked at last, and what has come since. */
+  /** Uploads that were there when the folder was looked at last, and those that have come since. */
   private readonly there: Amount = { uploads: 0, bytes: 0 };
   /** The part of it that is being written. */
   private readonly coming: Amount = { uploads: 0, bytes: 0 };
-  /** What the look in progress may have missed. */
+  /** Uploads that the look in progress may have missed. */
   private missed: Amount = { uploads: 0, bytes: 0 };
   private looking: Promise<void> | undefined = undefined;
   private hasLooked = false;
