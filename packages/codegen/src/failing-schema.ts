@@ -1,7 +1,7 @@
 import { type Diagnostic, placeOf } from "./diagnostics.js";
 import type { SourceNode } from "./source/compiler.js";
 
-/** What is generated from a schema: a message, a method, or a file with several. */
+/** Source of something generated from a schema: a message, a method, or a file with several. */
 interface Origin {
   readonly file: string;
   readonly service?: string;
@@ -22,7 +22,7 @@ export function withSchema<T>(origin: Origin, report: (diagnostic: Diagnostic) =
   }
 }
 
-/** What zod or a function of the schema has thrown, and what to do about it. */
+/** Says in words what zod or a function of the schema has thrown, and what to do about it. */
 function reasonOf(error: unknown): Pick<Diagnostic, "message" | "help"> {
   if (error instanceof RangeError) {
     return {

@@ -38,7 +38,7 @@ export type Form<Part> =
   /** A zod schema, which zod runs whole; `given` is what it takes, where the wire says less than that. */
   | { readonly kind: "external"; readonly schema: unknown; readonly given?: Part | undefined };
 
-/** What a value is caught for: as it was given, as far as it was parsed, and what is wrong with it. */
+/** A value that is caught: as it was given, as far as it was parsed, and what is wrong with it. */
 export interface Refused {
   readonly input: unknown;
   readonly value: unknown;

@@ -111,7 +111,7 @@ export function defaultOf(schema: unknown): () => unknown {
   return () => internals.def.defaultValue;
 }
 
-/** What a schema makes, by its function, of a value that does not fit it. */
+/** Returns the function by which a schema makes another value of one that does not fit it. */
 export function catchOf(schema: unknown): (refused: Refused) => unknown {
   const { _zod: internals } = schema as { readonly _zod: ZodInternals };
   return ({ input, value, issues }) =>

@@ -232,7 +232,12 @@ describe("a resumable call", () => {
   it("takes a place among the calls of a session, and is refused where there is none, even where others may wait", async () => {
     server = new Server({}, { maxCalls: 2, maxWaitingCalls: 1 });
     connected();
-    for (let i = 0; i < 5; i++) connection.serverStream(methods.live, undefined).values().next().catch(() => {});
+    for (let i = 0; i < 5; i++)
+      connection
+        .serverStream(methods.live, undefined)
+        .values()
+        .next()
+        .catch(() => {});
     await pass(0);
     expect(server.entered).toBe(2);
   });

@@ -3,6 +3,7 @@ import { uncheckedCodec } from "../call/messages/codec.js";
 import type { CallOptions } from "../call/options.js";
 import { defineMethod } from "../client/define-method.js";
 import { RpcError } from "../errors.js";
+import { Metadata } from "../metadata.js";
 import { createRouter } from "../server/router.js";
 import { createSession } from "../session/create-session.js";
 import { createMemoryPair } from "../transport/memory.js";
@@ -80,7 +81,8 @@ it("an interceptor may still answer in place of a call whose time is over", asyn
     try {
       return await next(call);
     } catch (error) {
-      return { output: RpcError.from(error).code === "deadline_exceeded" ? 7 : 8 };
+      const output = RpcError.from(error).code === "deadline_exceeded" ? 7 : 8;
+      return { output, outputs: undefined, responseMetadata: new Metadata(), trailers: new Metadata() };
     }
   });
   const answer = caller.unary(methods.hang, 1, { timeoutMs: 100 });

@@ -148,7 +148,7 @@ class InterceptedCaller extends BaseCaller {
 
 /**
  * Settles as the answer of a chain does. A chain that holds its call longer than its deadline and signals allow, as where it waits for a
- * token, is given up a turn later: its own error, or what it answers instead, comes first.
+ * token, ends a turn later: its own error, or what it answers instead, comes first.
  */
 function inTime(
   { options, deadline }: InterceptedCall,

@@ -155,7 +155,7 @@ export class HttpService<Context> {
     this.attempt(exchange, () => this.answer(exchange));
   }
 
-  /** What answering a request fails with is reported, and the request cut off: nobody else could. */
+  /** Answers a request; a failure to is reported, and the request cut off: nobody else could. */
   private attempt(exchange: HttpExchange, answer: () => Promise<void> | undefined): void {
     const fail = (error: unknown): void => {
       this.errorHookFor(exchange)(error, { method: splitTarget(exchange.target).path });

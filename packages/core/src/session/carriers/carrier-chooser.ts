@@ -29,11 +29,6 @@ export class CarrierChooser {
     this.spread = new ExtraLanes(LANES - 1, (onOver) => host.openLane(onOver));
   }
 
-  /** Calls on the lanes beside the first that are not over. */
-  get callsMade(): number {
-    return this.spread.callsMade;
-  }
-
   pick(): Carrier {
     const layout = this.chooser.next();
     if (layout === "stream") return this.host.openStream();

@@ -12,13 +12,6 @@ export class ExtraLanes {
     this.open = open;
   }
 
-  /** Calls made on them that are not over. */
-  get callsMade(): number {
-    let calls = 0;
-    for (const lane of this.lanes) calls += lane?.callsMade ?? 0;
-    return calls;
-  }
-
   /** The next in turn; undefined when it is the first lane's. */
   next(): Lane | undefined {
     this.turn = (this.turn + 1) % (this.lanes.length + 1);
