@@ -6,6 +6,7 @@ import type { Refused } from "./form.js";
 import { hasFewNodes, MAX_NODES } from "./nodes.js";
 import { restored } from "./restored.js";
 import { pipe } from "./wrappers.js";
+import { hasLongHost, holdsLongHost, LONG_HOST, parsesUrls } from "./url-hosts.js";
 import { firstText, zodConfig } from "./zod-config.js";
 import { add, isAborted, isExplicitlyAborted, isFull, refuse, type Shape, type ShapePayload } from "./shape.js";
 
@@ -39,7 +40,11 @@ interface ZodInternals {
 
 interface ZodCheck {
   readonly _zod: {
-    readonly def: { readonly when?: (payload: ZodPayload) => boolean };
+    readonly def: {
+      readonly when?: (payload: ZodPayload) => boolean;
+      readonly format?: string;
+      readonly abort?: boolean;
+    };
     check(payload: ZodPayload): unknown;
   };
 }
@@ -62,6 +67,7 @@ export function schemaAt(root: unknown, path: readonly (string | number)[]): unk
 export function external(schema: unknown, given?: Shape): Shape {
   const { _zod: internals } = schema as { readonly _zod: ZodInternals };
   const isLeaf = LEAVES.has(internals.def.type);
+  let takesUrls: boolean | undefined;
   return {
     form: { kind: "external", schema, given },
     optin: internals.optin,
@@ -71,6 +77,8 @@ export function external(schema: unknown, given?: Shape): Shape {
       if (!isLeaf && !hasFewNodes(value, MAX_NODES)) {
         return refuse(payload, "too_big", `too big: expected at most ${MAX_NODES} values where zod looks at all`);
       }
+      if ((takesUrls ??= parsesUrls(schema)) && holdsLongHost(value))
+        return refuse(payload, "invalid_format", LONG_HOST);
       if (mode.isWire === true && given !== undefined) value = restored(given, payload.value);
       const result = settled(internals.run({ value, issues: [] }, { async: false }));
       payload.value = result.value;
@@ -131,7 +139,13 @@ function runChecks(payload: ShapePayload, checks: readonly ZodCheck[]): ShapePay
     const { when } = check.def;
     if (when === undefined ? aborted : isExplicitlyAborted(payload) || !when(payload as ZodPayload)) continue;
     const from = payload.issues.length;
-    const added: ZodPayload = { value: payload.value, issues: [] };
+    const { value } = payload;
+    if (check.def.format === "url" && typeof value === "string" && hasLongHost(value)) {
+      add(payload, { code: "invalid_format", path: [], message: LONG_HOST, continue: check.def.abort !== true });
+      aborted ||= isAborted(payload, from);
+      continue;
+    }
+    const added: ZodPayload = { value, issues: [] };
     settled((check.check(added) ?? added) as ZodPayload);
     payload.value = added.value;
     adopt(payload, added.issues);
