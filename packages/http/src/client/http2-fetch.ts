@@ -1,3 +1,4 @@
+import { ReceivedBody } from "../protocol/received-body.js";
 import type { Fetch, FetchInit } from "./options.js";
 
 /** A stream of `node:http2`, as far as it is used. */
@@ -95,7 +96,7 @@ class Exchange {
   private stream!: Http2Stream;
   /** Cancels the stream. To close it with that code would first end it well, as if all of the request had been sent. */
   private readonly cancelling: AbortController = new AbortController();
-  private body: ReadableStreamDefaultController<Uint8Array> | undefined = undefined;
+  private body: ReceivedBody | undefined = undefined;
   private upload: ReadableStreamDefaultReader<Uint8Array> | undefined = undefined;
   private error: unknown;
   /** Bytes of the answer that are still to come, where its head says how many; else no more than 0. */
@@ -135,7 +136,7 @@ class Exchange {
       // Node ends the body of a stream that was reset like any other: "close" follows.
       if ((stream.rstCode ?? NO_ERROR) !== NO_ERROR || this.awaited > 0) return;
       this.ended = true;
-      if (this.error === undefined) this.body?.close();
+      this.body?.end();
       this.body = undefined;
     });
     stream.on("error", (error: unknown) => this.fail(new TypeError("fetch failed", { cause: error })));
@@ -159,7 +160,7 @@ class Exchange {
     }
     this.error = reason;
     this.reject(reason);
-    this.body?.error(reason);
+    this.body?.fail(reason);
     this.body = undefined;
     this.cancelling.abort();
   }
@@ -173,25 +174,21 @@ class Exchange {
     const status = Number(head[":status"]);
     this.awaited = this.init.method === "HEAD" ? 0 : Number(headers.get("content-length") ?? 0);
     const isEmpty = status === 204 || status === 304;
-    const raw = new ReadableStream<Uint8Array>(
-      {
-        start: (controller) => {
-          this.body = controller;
-        },
-        pull: () => void this.stream.resume(),
-        cancel: (reason) => this.fail(reason ?? new Error("the answer is not wanted")),
-      },
-      new ByteLengthQueuingStrategy({ highWaterMark: 65_536 }),
-    );
+    const { stream } = this;
+    const received = new ReceivedBody({
+      pause: () => stream.pause(),
+      resume: () => stream.resume(),
+      drop: (reason) => this.fail(reason ?? new Error("the answer is not wanted")),
+    });
+    this.body = received;
     // Not before: Node tells of the head later than of bytes that came with it.
-    this.stream.on("data", (bytes: Uint8Array) => {
+    stream.on("data", (bytes: Uint8Array) => {
       this.awaited -= bytes.length;
-      this.body?.enqueue(bytes);
-      if ((this.body?.desiredSize ?? 0) <= 0) this.stream.pause();
+      received.push(bytes);
     });
     const isCompressed = headers.get("content-encoding") === "gzip";
     const gunzip = new DecompressionStream("gzip") as unknown as TransformStream<Uint8Array, Uint8Array>;
-    const body = isCompressed ? raw.pipeThrough(gunzip) : raw;
+    const body = isCompressed ? received.stream.pipeThrough(gunzip) : received.stream;
     this.resolve(new Response(isEmpty ? null : (body as ReadableStream), { status, headers }));
   }
 

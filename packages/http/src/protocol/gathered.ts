@@ -1,5 +1,8 @@
 const NOTHING = new Uint8Array(0);
 
+/** How many times its size a piece may keep that is not copied. */
+const MAX_KEPT = 4;
+
 /**
  * Bytes that arrive in pieces of any size, in one buffer that grows by doubling: so a peer that sends a byte at a time makes this side hold
  * no more than one that does not. What was taken stays valid.
@@ -18,8 +21,9 @@ export class Gathered {
   append(piece: Uint8Array): void {
     const { length } = this;
     if (length === 0) {
-      this.#buffer = piece;
-      this.#isOwn = false;
+      // A small piece would keep all of the buffer that it came in.
+      this.#isOwn = piece.length * MAX_KEPT < piece.buffer.byteLength;
+      this.#buffer = this.#isOwn ? piece.slice() : piece;
       this.#start = 0;
       this.#end = piece.length;
       return;

@@ -1,5 +1,6 @@
 import type { RpcError } from "@quicrpc/core";
 import type { ByteBody } from "../protocol/body.js";
+import type { HeldBytes } from "./held-bytes.js";
 
 /** The status and header fields of an answer. */
 export interface AnswerHead {
@@ -43,6 +44,8 @@ export interface HttpExchange {
   /** All header fields. */
   readonly headers: Headers;
   readonly body: ByteBody | null;
+  /** Holds of the body what has arrived and nobody has taken, where this side keeps it. */
+  unread: Pick<HeldBytes, "change"> | undefined;
   /**
    * Fulfils when a body that came together with the head may be there, for `arrivedBody` to take. Undefined where nobody can say, and once it is
    * not worth another look.

@@ -20,6 +20,8 @@ export class FetchExchange implements HttpExchange {
   onGone: (() => void) | undefined = undefined;
   onEnd: (() => void) | undefined = undefined;
   added: Readonly<Record<string, string>> | undefined = undefined;
+  /** What has arrived is the platform's to keep. */
+  unread: HttpExchange["unread"] = undefined;
   readonly request: Request;
   private answer!: (response: Response) => void;
   private streamed: StreamBody | undefined = undefined;

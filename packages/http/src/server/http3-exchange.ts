@@ -1,6 +1,7 @@
 import { RpcError } from "@quicrpc/core";
 import { type ByteBody, tooLarge } from "../protocol/body.js";
 import { Gathered } from "../protocol/gathered.js";
+import { ReceivedBody } from "../protocol/received-body.js";
 import { type AnswerBody, type AnswerHead, fieldsWith, type HttpExchange } from "./exchange.js";
 import { bytesOfBody } from "./text-body.js";
 
@@ -67,6 +68,7 @@ export class Http3Exchange implements HttpExchange {
   onGone: (() => void) | undefined = undefined;
   onEnd: (() => void) | undefined = undefined;
   added: Readonly<Record<string, string>> | undefined = undefined;
+  unread: HttpExchange["unread"] = undefined;
   readonly request: Http3Request;
   private made: Headers | undefined = undefined;
   private reader: BodyReader | undefined = undefined;
@@ -134,23 +136,14 @@ export class Http3Exchange implements HttpExchange {
 
   get body(): ByteBody {
     const { stream } = this.request;
-    return new ReadableStream<Uint8Array>(
-      {
-        start: (controller) => {
-          this.read({
-            onData(chunk) {
-              controller.enqueue(chunk.slice());
-              if ((controller.desiredSize ?? 0) <= 0) stream.pause();
-            },
-            onEnd: () => controller.close(),
-            onFailed: (error) => controller.error(error),
-          });
-        },
-        pull: () => stream.resume(),
-        cancel: () => this.drop(),
-      },
-      { highWaterMark: 64 * 1024, size: (piece) => piece?.length ?? 0 },
-    );
+    const source = { pause: () => stream.pause(), resume: () => stream.resume(), drop: () => this.drop() };
+    const body = new ReceivedBody(source, (change) => this.unread?.change(change));
+    this.read({
+      onData: (chunk) => body.push(chunk.slice()),
+      onEnd: () => body.end(),
+      onFailed: (error) => body.fail(error),
+    });
+    return body.stream;
   }
 
   readBody(maxBytes: number, hold: (bytes: number) => void): Promise<Uint8Array> {

@@ -1,6 +1,7 @@
 import { RpcError } from "@quicrpc/core";
 import { type ByteBody, tooLarge } from "../protocol/body.js";
 import { Gathered } from "../protocol/gathered.js";
+import { ReceivedBody } from "../protocol/received-body.js";
 import { type AnswerBody, type AnswerHead, fieldsWith, type HttpExchange } from "./exchange.js";
 
 /** The members of Node's streams that are used here. */
@@ -70,6 +71,7 @@ function destroyThis(this: { destroy(): unknown }): void {
 /** The body of a request of Node's servers, and its header fields. */
 export abstract class NodeInput {
   added: HttpExchange["added"] = undefined;
+  unread: HttpExchange["unread"] = undefined;
   private made: Headers | undefined = undefined;
   private drop: ((error: RpcError) => void) | undefined = undefined;
   protected readonly fields: NodeHeaders;
@@ -155,36 +157,18 @@ export abstract class NodeInput {
   /** The body as a stream, which is read no faster than it is taken, until the `answer` is over. */
   protected bodyUntil(answer: NodeEvents): ByteBody {
     const { input } = this;
-    let over = false;
-    return new ReadableStream<Uint8Array>(
-      {
-        start: (controller) => {
-          const end = (how: () => void): void => {
-            if (over) return;
-            over = true;
-            how();
-          };
-          input.on("data", (piece: Uint8Array) => {
-            if (over) return;
-            controller.enqueue(piece);
-            if ((controller.desiredSize ?? 0) <= 0) input.pause();
-          });
-          input.on("end", () => end(() => (this.wasCutOff ? controller.error(cutOff()) : controller.close())));
-          const cut = (): void => end(() => controller.error(cutOff()));
-          input.on("close", cut);
-          input.on("error", nothing);
-          answer.on("close", cut);
-          if (input.destroyed) cut();
-        },
-        pull: () => void input.resume(),
-        cancel() {
-          over = true;
-          // What the client still sends is dropped.
-          input.resume();
-        },
-      },
-      { highWaterMark: 64 * 1024, size: (piece) => piece?.length ?? 0 },
-    );
+    const resume = (): unknown => input.resume();
+    // What the client still sends after its reader has left is read and dropped.
+    const source = { pause: () => input.pause(), resume, drop: resume };
+    const body = new ReceivedBody(source, (change) => this.unread?.change(change));
+    const cut = (): void => body.fail(cutOff());
+    input.on("data", (piece: Uint8Array) => body.push(piece));
+    input.on("end", () => (this.wasCutOff ? cut() : body.end()));
+    input.on("close", cut);
+    input.on("error", nothing);
+    answer.on("close", cut);
+    if (input.destroyed) cut();
+    return body.stream;
   }
 }
 

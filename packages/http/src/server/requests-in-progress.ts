@@ -38,9 +38,12 @@ export class RequestsInProgress {
     const budget = new MemoryBudget(this.limits.maxSessionBytes, "limits.maxSessionBytes", this.load);
     const request = new RequestInProgress(budget);
     this.count++;
+    const unread = new HeldBytes(budget);
+    exchange.unread = unread;
     const leave = this.load.enter(budget, (error) => onEvicted(error, request));
     exchange.onEnd = () => {
       leave();
+      unread.close();
       request.unsent.close();
       this.count--;
       this.progress();
