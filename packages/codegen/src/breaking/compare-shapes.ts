@@ -103,9 +103,10 @@ class ShapeComparison {
   /** The keys of a record whose keys are literals; undefined where they are not, and of a map, which need not have all. */
   #finiteKeys({ type, key }: TableShape, types: ShapeTypes): string[] | undefined {
     if (type === "map") return undefined;
-    const keys = alternatives(key, types).map(({ shape }) =>
-      shape.type === "literal" ? String(shape.value) : undefined,
-    );
+    const keys = alternatives(key, types).map(({ shape }) => {
+      const isKey = shape.type === "literal" && (typeof shape.value === "string" || typeof shape.value === "number");
+      return isKey ? String(shape.value) : undefined;
+    });
     return keys.every((each) => each !== undefined) ? keys : undefined;
   }
 

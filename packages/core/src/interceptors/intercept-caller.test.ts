@@ -50,6 +50,7 @@ const ends: readonly [string, () => CallOptions, string][] = [
 /** `AbortSignal.timeout` by the virtual clock. */
 function timeout(ms: number): AbortSignal {
   const controller = new AbortController();
+  // oxlint-disable-next-line eslint/no-restricted-globals -- the clock is virtual
   setTimeout(() => controller.abort(), ms);
   return controller.signal;
 }

@@ -6,8 +6,12 @@ import { WireMap } from "../../msgpack/value.js";
 import { zodCodec } from "./codec.js";
 import { revived } from "./revive.js";
 
-const mapExpected = (path: PropertyKey[]): z.core.$ZodIssue =>
-  ({ code: "invalid_type", expected: "map", path, message: "" }) as z.core.$ZodIssue;
+const mapExpected = (path: PropertyKey[]): z.core.$ZodIssue => ({
+  code: "invalid_type",
+  expected: "map",
+  path,
+  message: "",
+});
 
 describe("maps and sets that zod wants", () => {
   it("take as long as they are many", () => {
