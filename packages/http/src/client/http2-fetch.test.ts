@@ -18,8 +18,15 @@ class FakeStream extends Duplex {
   }
 }
 
+const unused = { closed: false, destroyed: false, close() {}, ref() {}, unref() {}, on() {} };
+
 function answeredBy(stream: FakeStream): Promise<Response> {
-  const session = { closed: false, destroyed: false, request: () => stream, close() {}, ref() {}, unref() {}, on() {} };
+  return answeredOn({ ...unused, request: () => stream });
+}
+
+function answeredOn(
+  session: typeof unused & { request: (headers: unknown, options: { readonly signal: AbortSignal }) => unknown },
+): Promise<Response> {
   const init = { method: "POST", headers: new Headers(), signal: new AbortController().signal } as const;
   return http2Fetch(() => session)("https://orders.example/a", { ...init, redirect: "manual" });
 }
@@ -49,4 +56,49 @@ it.each([
   stream.rstCode = rstCode;
   stream.push(null);
   await expect(new Response(body).arrayBuffer()).rejects.toThrow("fetch failed");
+});
+
+it.each([204, 205, 304])("answers with the status %i, and without a body", async (status) => {
+  const stream = new FakeStream();
+  let signal: AbortSignal | undefined;
+  const answer = answeredOn({
+    ...unused,
+    request(_: unknown, options: { readonly signal: AbortSignal }) {
+      ({ signal } = options);
+      return stream;
+    },
+  });
+  stream.emit("response", { ":status": status });
+  stream.push(BYTES);
+  const response = await answer;
+  expect(response.status).toBe(status);
+  expect(response.body).toBe(null);
+  // Nobody could read more of it.
+  expect(signal?.aborted).toBe(true);
+});
+
+it.each([
+  ["a status that is none", { ":status": 600 }],
+  ["a status that is not the last", { ":status": 199 }],
+  ["a field whose value is none", { ":status": 200, "x-a": "\u4e00" }],
+  ["a field whose name is none", { ":status": 200, "a b": "c" }],
+])("fails an answer with %s", async (_, fields) => {
+  const stream = new FakeStream();
+  const answer = answeredBy(stream);
+  stream.emit("response", fields);
+  await expect(answer).rejects.toThrow("fetch failed");
+});
+
+it("keeps no process alive for a request that could not be made", async () => {
+  let isKept = false;
+  const session = {
+    ...unused,
+    ref: () => void (isKept = true),
+    unref: () => void (isKept = false),
+    request() {
+      throw new Error("the session is over");
+    },
+  };
+  await expect(answeredOn(session)).rejects.toThrow("the session is over");
+  expect(isKept).toBe(false);
 });

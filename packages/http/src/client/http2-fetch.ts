@@ -29,6 +29,9 @@ interface Http2Session {
 /** Options of `connect` of `node:http2`, such as `ca`. */
 type ConnectOptions = Readonly<Record<string, unknown>>;
 
+/** Header fields of an answer, and its ":status". */
+type ResponseHead = Readonly<Record<string, string | string[]>>;
+
 /** A `fetch` over HTTP/2, with its sessions. */
 export interface Http2Fetch extends Fetch {
   /** Closes its sessions, when the requests in progress are over. */
@@ -36,6 +39,8 @@ export interface Http2Fetch extends Fetch {
 }
 
 const NO_ERROR = 0;
+/** Statuses of answers that have no body: a `Response` takes none with them. */
+const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 /** Megabytes of a session's streams. All of them are this side's, which has its own bounds: Node would end some of 10 megabytes. */
 const MAX_SESSION_MB = 1024;
 
@@ -70,7 +75,6 @@ export function http2Fetch(
     return new Promise((resolve, reject) => {
       init.signal.throwIfAborted();
       const session = sessionOf(origin);
-      session.ref();
       new Exchange(session, url, init, resolve, reject).start();
     });
   };
@@ -128,10 +132,18 @@ class Exchange {
     };
     const stream = session.request(fields, { signal: this.cancelling.signal });
     this.stream = stream;
+    session.ref();
     inProgress.set(session, (inProgress.get(session) ?? 0) + 1);
     const abort = (): void => this.fail(signal.reason);
     signal.addEventListener("abort", abort);
-    stream.on("response", (head: Readonly<Record<string, string | string[]>>) => this.answer(head));
+    stream.on("response", (head: ResponseHead) => {
+      try {
+        this.answer(head);
+      } catch (cause) {
+        // A head that is none of HTTP: the server's doing, which nobody else would catch.
+        this.fail(new TypeError("fetch failed", { cause }));
+      }
+    });
     stream.on("end", () => {
       // Node ends the body of a stream that was reset like any other: "close" follows.
       if ((stream.rstCode ?? NO_ERROR) !== NO_ERROR || this.awaited > 0) return;
@@ -165,7 +177,7 @@ class Exchange {
     this.cancelling.abort();
   }
 
-  private answer(head: Readonly<Record<string, string | string[]>>): void {
+  private answer(head: ResponseHead): void {
     const headers = new Headers();
     for (const [name, values] of Object.entries(head)) {
       if (name.startsWith(":")) continue;
@@ -173,7 +185,6 @@ class Exchange {
     }
     const status = Number(head[":status"]);
     this.awaited = this.init.method === "HEAD" ? 0 : Number(headers.get("content-length") ?? 0);
-    const isEmpty = status === 204 || status === 304;
     const { stream } = this;
     const received = new ReceivedBody({
       pause: () => stream.pause(),
@@ -189,7 +200,9 @@ class Exchange {
     const isCompressed = headers.get("content-encoding") === "gzip";
     const gunzip = new DecompressionStream("gzip") as unknown as TransformStream<Uint8Array, Uint8Array>;
     const body = isCompressed ? received.stream.pipeThrough(gunzip) : received.stream;
+    const isEmpty = WITHOUT_BODY.has(status);
     this.resolve(new Response(isEmpty ? null : (body as ReadableStream), { status, headers }));
+    if (isEmpty) body.cancel().catch(nothing);
   }
 
   private async send(body: ReadableStream<Uint8Array>): Promise<void> {
