@@ -39,13 +39,14 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
   }
 
   withdraw(): void {
-    this.cancel(0, "cancelled");
+    // Nothing was sent that the peer would miss.
+    this.cancel(0, "cancelled", true);
   }
 
-  cancel(_id: number, code: Code): void {
+  cancel(_id: number, code: Code, received = false): void {
     this.call = undefined;
     this.channel.reset(codeNumber(code));
-    this.end();
+    this.end(received);
   }
 
   onFrame(frame: Frame): void {

@@ -4,9 +4,10 @@ import { defineMethod } from "../client/define-method.js";
 import { createConnection } from "../connection/connection.js";
 import { createRouter } from "../server/router.js";
 import { createMemoryPair } from "../transport/memory.js";
-import type { DirectSession, DirectStream } from "../transport/session.js";
+import type { DirectSession, DirectStream, WebTransportSession } from "../transport/session.js";
 import { createSession } from "./create-session.js";
-import type { Session } from "./session.js";
+import { createStreamSession } from "./create-stream-session.js";
+import type { ClientSession } from "./session.js";
 import { pass, startVirtualTime } from "../../test/virtual-time.js";
 
 const service = { name: "test.v1.Unacknowledged", id: 79 };
@@ -16,7 +17,7 @@ const note = defineMethod(service, "notify", "note", { id: 1, input: text });
 beforeEach(() => startVirtualTime());
 afterEach(() => void vi.useRealTimers());
 
-async function notify(session: Session, count: number): Promise<void> {
+async function notify(session: Pick<ClientSession, "notify">, count: number): Promise<void> {
   for (let i = 0; i < count; i++) await session.notify(note, "x");
   await pass(0);
 }
@@ -111,3 +112,25 @@ it("a connection counts over all its sessions", async () => {
   await pass(50);
   expect(await closing).toMatchObject({ closeCode: 0, unacknowledged: 7 });
 });
+
+const sessions: Record<string, (here: DirectSession) => ClientSession> = {
+  lanes: (here) => createSession(here),
+  streams: (here) => createStreamSession(here as unknown as WebTransportSession),
+};
+
+it.each(Object.entries(sessions))(
+  "a notification that could not be encoded does not count on a session of %s",
+  async (_, create) => {
+    const [here, there] = createMemoryPair();
+    const { streams } = attachedPausable(there);
+    const session: ClientSession = create(here);
+    await expect(session.notify(note, (() => {}) as unknown as string)).rejects.toMatchObject({
+      code: "invalid_argument",
+    });
+    await notify(session, 1);
+    expect(streams.length).toBeGreaterThan(0);
+    const closing = session.close();
+    await pass(0);
+    expect(await closing).toMatchObject({ unacknowledged: 0 });
+  },
+);
