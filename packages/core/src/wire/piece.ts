@@ -60,7 +60,7 @@ export interface ResumeFields {
   readonly epoch: number;
   /** How long the callee should keep the call while no session carries it. */
   readonly keepMs: number;
-  /** Bytes that the caller has received, and its end counted as one. */
+  /** The caller has dealt with so many bytes, the end counted as one more: the callee sends from there. */
   readonly received: number;
   /** Position of the first byte that the caller can still send. */
   readonly retained: number;

@@ -12,4 +12,5 @@ it("a direction that was abandoned while nothing carried it says so, whatever th
   stream.carriedBy({ flow, idle: true, send: (fields) => void said.push({ ...fields }), flush() {} }, 40, true);
   expect(said).toEqual([{ acknowledged: 0, end: false, reset: 7, stop: undefined }]);
   expect(stream.settled).toBe(true);
+  expect(stream.retained).toBe(0);
 });

@@ -25,7 +25,8 @@ export interface Pipe {
 
 /**
  * The byte stream of one call, which outlives the sessions that carry it: what was sent is kept until the peer has acknowledged it, and is
- * sent again on the next attempt. A call runs on it as on any other stream. Bytes of items are acknowledged when they are read.
+ * sent again on the next attempt, of which the peer drops what has arrived. A call runs on it as on any other stream. Bytes of items are
+ * acknowledged when they are read.
  */
 export class DurableStream implements DirectStream {
   /** Bytes of the peer's direction that have arrived, its end counted as one. */
@@ -52,12 +53,12 @@ export class DurableStream implements DirectStream {
   private unread = 0;
   /** Said last. */
   private acknowledged = 0;
-  /** Bytes that the present attempt brings once more: they have arrived, and the peer was not told, since nobody has read them. */
-  private repeated = 0;
   private full = false;
   private waiting = false;
-  /** The present attempt has not said yet where this side stands. */
-  private greets = false;
+  /** Bytes that had arrived before the present attempt, as long as it has not said where this side stands. */
+  private greets: number | undefined = undefined;
+  /** Bytes that have arrived, and that the peer sends again: nobody had read them when it was told from where to send. */
+  private again = 0;
   /** The kind that the peer's direction begins with, until it has arrived; the handler does not get it. */
   private kind: number | undefined;
   private readonly onChange: () => void;
@@ -76,14 +77,18 @@ export class DurableStream implements DirectStream {
     return this.endAcknowledged || (this.resetBy !== undefined && this.told.reset);
   }
 
-  /** Position of the first byte that can still be sent. */
+  /** Position of the first byte that can still be sent: any, where the direction was abandoned. */
   get retained(): number {
-    return this.sent.first;
+    return this.resetBy === undefined ? this.sent.first : 0;
   }
 
-  /** Says from which position on the next attempt is to send the peer's direction: what comes before is acknowledged by that. */
-  resumeFrom(): number {
+  /**
+   * Returns the position from which the next attempt's peer is to send: as far as was read, so that it is held back as before. What it sends
+   * again is dropped.
+   */
+  resumeFrom(arrived: number = this.received): number {
     this.acknowledged = this.acknowledgeable;
+    this.again = Math.max(0, arrived - this.acknowledged);
     return this.acknowledged;
   }
 
@@ -130,8 +135,7 @@ export class DurableStream implements DirectStream {
   }
 
   /**
-   * `pipe` carries the stream from now on: the peer has what is before `position`, and sends on from what it was told last. Throws
-   * `ProtocolError` where it cannot have.
+   * `pipe` carries the stream from now on: the peer has what is before `position`. Throws `ProtocolError` where it cannot have.
    *
    * @param greets whether the peer waits for a piece that says where this side stands
    */
@@ -139,9 +143,7 @@ export class DurableStream implements DirectStream {
     if (!this.canSendFrom(position)) throw outOfRange(position);
     this.pipe = pipe;
     this.waiting = false;
-    this.greets = greets;
-    if (greets) this.resumeFrom();
-    this.repeated = this.received - this.acknowledged;
+    this.greets = greets ? this.received : undefined;
     this.told = { end: false, reset: false, stop: false };
     this.acknowledge(position);
     this.next = Math.max(this.sent.first, Math.min(position, this.sent.end));
@@ -192,15 +194,14 @@ export class DurableStream implements DirectStream {
   }
 
   private onBytes(cursor: Cursor): void {
-    const { position, end } = cursor;
-    const length = end - position;
-    if (length === 0 || this.peerOver) return;
-    const repeated = Math.min(this.repeated, length);
-    this.repeated -= repeated;
-    this.received += length - repeated;
+    const { end } = cursor;
+    const dropped = Math.min(this.again, end - cursor.position);
+    this.again -= dropped;
+    let start = cursor.position + dropped;
+    if (start === end || this.peerOver) return;
+    this.received += end - start;
     if (this.stoppedBy !== undefined) return;
-    let start = position + repeated;
-    if (this.kind !== undefined && start < end) {
+    if (this.kind !== undefined) {
       if (cursor.bytes[start++] !== this.kind) throw new ProtocolError("the stream of a call is of another kind");
       this.kind = undefined;
     }
@@ -234,7 +235,8 @@ export class DurableStream implements DirectStream {
 
   private get hasNews(): boolean {
     const { told } = this;
-    if (this.greets || this.next < this.sent.end || (this.ended && !told.end && !this.endAcknowledged)) return true;
+    if (this.greets !== undefined || this.next < this.sent.end || (this.ended && !told.end && !this.endAcknowledged))
+      return true;
     if ((this.resetBy !== undefined && !told.reset) || (this.stoppedBy !== undefined && !told.stop)) return true;
     const due = this.acknowledgeable - this.acknowledged;
     return due >= ACKNOWLEDGE_STEP || (this.peerOver && due > 0);
@@ -273,11 +275,11 @@ export class DurableStream implements DirectStream {
     const end = this.ended && !told.end && this.next === sent.end;
     const reset = told.reset ? undefined : resetBy;
     const stop = told.stop ? undefined : stoppedBy;
-    // By the first the peer knows where to go on: what was read since is for the next.
-    if (!this.greets) this.acknowledged = this.acknowledgeable;
-    this.greets = false;
     told.end ||= end;
     told.stop ||= stop !== undefined;
+    if (this.greets === undefined) this.acknowledged = this.acknowledgeable;
+    else this.resumeFrom(this.greets);
+    this.greets = undefined;
     pipe.send({ acknowledged: this.acknowledged, end, reset, stop }, bytes);
     if (reset === undefined) return;
     told.reset = true;
