@@ -5,7 +5,7 @@ const MAX_HOST = 300;
 /** The schemes whose hosts are brought to ASCII, and what is between them and a path. Parsers pass over what stands before them. */
 const AUTHORITY = /^[\s\p{Cc}]*(?:https?|wss?|ftp|file):[/\\]*([^/\\?#]*)/iu;
 
-/** What is wrong with such a URL. */
+/** Message of the issue of such a URL. */
 export const LONG_HOST: string = `invalid URL: its host has more than ${MAX_HOST} characters`;
 
 /** Whether `text` would be a URL whose host is longer than any. */

@@ -20,7 +20,7 @@ export class FetchExchange implements HttpExchange {
   onGone: (() => void) | undefined = undefined;
   onEnd: (() => void) | undefined = undefined;
   added: Readonly<Record<string, string>> | undefined = undefined;
-  /** What has arrived is the platform's to keep. */
+  /** Not used: the platform keeps what has arrived. */
   unread: HttpExchange["unread"] = undefined;
   readonly request: Request;
   private answer!: (response: Response) => void;
