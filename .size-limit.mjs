@@ -81,7 +81,7 @@ const pages = [
   {
     page: "streams-unary",
     name: "the same with a service of one unary method",
-    limit: "16.1 kB",
+    limit: "16.2 kB",
     bare: true,
   },
   {
