@@ -20,7 +20,7 @@ const LIMITS = {
   "@quicrpc/mcp": 30,
   "@quicrpc/otel": 10,
   "@quicrpc/query": 12,
-  "@quicrpc/codegen": 335,
+  "@quicrpc/codegen": 345,
   "@quicrpc/vite": 12,
   "@quicrpc/nats": 22,
   "@quicrpc/redis": 15,
