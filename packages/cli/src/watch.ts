@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { isAbsolute, relative } from "node:path";
+import { relative } from "node:path";
 import { setTimeout as passed } from "node:timers/promises";
 import { affectsOutput, type SchemaRun } from "@quicrpc/codegen";
 import { watch } from "chokidar";
@@ -20,8 +20,6 @@ export interface Change {
 
 /** Watches the sources of a project until it is closed. It keeps no process alive. */
 export interface SourceWatcher {
-  /** Watches files besides: those of the project's sources that are outside of its folder, or in one that is passed over. */
-  add(files: readonly string[]): void;
   /** Resolves when the call of `onChanges` in progress is over; none begins from then on. */
   close(): Promise<void>;
 }
@@ -50,15 +48,13 @@ export async function watchSources(
     clearTimeout(timer);
     timer = setTimeout(start, SETTLE_MS);
   };
-  const besides = new Set<string>();
-  const isIgnored = (path: string): boolean => IGNORED.test(relative(root, path));
   const watcher = watch(root, {
     // One that is opened while it closes keeps no process alive.
     persistent: false,
     ignoreInitial: true,
     ignored: (path, stats) => {
-      if (besides.has(path)) return false;
-      return isIgnored(path) || (stats?.isFile() === true && !SOURCE.test(path));
+      const inside = relative(root, path);
+      return IGNORED.test(inside) || (stats?.isFile() === true && !SOURCE.test(path));
     },
   });
   watcher.on("all", (event, path) => {
@@ -71,14 +67,6 @@ export async function watchSources(
   await Promise.race([once(watcher, "ready"), passed(READY_MS, undefined, patience)]);
   patience.abort();
   return {
-    add(files) {
-      const outside = files.filter((file) => {
-        const path = relative(root, file);
-        return !besides.has(file) && (isAbsolute(path) || path.startsWith("..") || isIgnored(file));
-      });
-      for (const file of outside) besides.add(file);
-      if (outside.length > 0) watcher.add(outside);
-    },
     async close() {
       clearTimeout(timer);
       await watcher.close();
@@ -97,14 +85,12 @@ export async function watchProject(cwd: string, generate: () => Promise<{ readon
     async () => {
       try {
         last = (await generate()).run;
-        watcher.add(last.sources);
       } catch (error) {
         // The next change may mend it.
         process.stderr.write(`error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
       }
     },
   );
-  watcher.add(last.sources);
   process.stdout.write(`watching ${relative(cwd, root) || "."} for changes\n`);
   await held(ended());
   await watcher.close();

@@ -63,7 +63,6 @@ export class DevSession {
     );
     if (this.isOver) return watcher.close();
     this.watcher = watcher;
-    watcher.add(this.last.sources);
     if (this.last.diagnostics.length === 0) this.run();
     if (this.command.length > 0) this.besides.push(Beside.command(this.command, this.cwd, this.options.json));
   }
@@ -90,7 +89,6 @@ export class DevSession {
       changes.some(({ event, path }) => affectsOutput(event, path, this.last as SchemaRun))
     ) {
       this.last = await this.generate();
-      this.watcher?.add(this.last.sources);
       // The server of the last good schema goes on meanwhile.
       if (this.last.diagnostics.length > 0) return;
     }
