@@ -3,7 +3,7 @@ export const MANY = 10_000;
 /** More than the buckets of a table for so many. */
 const BUCKETS = 2 ** 14;
 
-/** V8's `ComputeUnseededHash`. */
+/** V8's `ComputeUnseededHash`, written apart from `key-crowd.ts`: a fault there is not to make keys here that hide it. */
 function intHash(key: number): number {
   let hash = (~key + (key << 15)) | 0;
   hash ^= hash >>> 12;

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { Metadata } from "../metadata.js";
 import { Offered } from "./offers.js";
 import { createSha256 } from "./sha256.js";
+import { turnsDuring } from "../../test/turns.js";
 
 const MIB = 1024 * 1024;
 
@@ -21,15 +22,7 @@ it("others have their turns while what a receiver has is hashed, and a read that
     const reading = { hasEnded: false, trailers: new Metadata(), reply: undefined };
     return offered.read(8 * MIB, all.copy().hex(), false, reading).next();
   };
-  let turns = 0;
-  let isOver = false;
-  const count = (): void => {
-    turns++;
-    if (!isOver) setImmediate(count);
-  };
-  setImmediate(count);
-  const reads = await Promise.allSettled(Array.from({ length: 50 }, read));
-  isOver = true;
+  const [turns, reads] = await turnsDuring(() => Promise.allSettled(Array.from({ length: 50 }, read)));
   expect(reads.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
   expect(turns).toBeGreaterThanOrEqual(31);
   expect(given).toBeLessThan(50 * 8);

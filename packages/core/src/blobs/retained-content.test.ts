@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { ITEM_BYTES, MemoryBudget } from "../memory-budget.js";
 import { RetainedContent } from "./retained-content.js";
 import { createSha256 } from "./sha256.js";
+import { turnsDuring } from "../../test/turns.js";
 
 const CHUNK = 1000;
 const COUNTED = CHUNK + ITEM_BYTES;
@@ -94,14 +95,6 @@ it("others have their turns while what is before a position is hashed", async ()
   );
   retained.countedBy(new MemoryBudget(10_000_000, "x"), 10_000_000);
   await taken(retained, 4);
-  let turns = 0;
-  let isOver = false;
-  const count = (): void => {
-    turns++;
-    if (!isOver) setImmediate(count);
-  };
-  setImmediate(count);
-  await retained.open(4_194_304);
-  isOver = true;
+  const [turns] = await turnsDuring(() => retained.open(4_194_304));
   expect(turns).toBeGreaterThanOrEqual(15);
 });

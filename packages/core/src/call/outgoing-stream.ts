@@ -40,13 +40,11 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
 
   withdraw(): void {
     // Nothing was sent that the peer would miss.
-    this.cancel(0, "cancelled", true);
+    this.abandon("cancelled", true);
   }
 
-  cancel(_id: number, code: Code, received = false): void {
-    this.call = undefined;
-    this.channel.reset(codeNumber(code));
-    this.end(received);
+  cancel(_id: number, code: Code): void {
+    this.abandon(code, false);
   }
 
   onFrame(frame: Frame): void {
@@ -107,6 +105,12 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
   onClosed(error: Error | undefined): void {
     this.settle(lostCall(error));
     this.end();
+  }
+
+  private abandon(code: Code, received: boolean): void {
+    this.call = undefined;
+    this.channel.reset(codeNumber(code));
+    this.end(received);
   }
 
   private end(received = false): void {

@@ -172,15 +172,14 @@ export function lessThan(maximum: Comparable): Check {
 
 /** A safe integer from `least` to `most`. */
 export function integer(least: number = Number.MIN_SAFE_INTEGER, most: number = Number.MAX_SAFE_INTEGER): Check {
-  const bounds = [atLeast(least), atMost(most)];
+  const [lower, upper] = [atLeast(least), atMost(most)];
   return {
     test(value) {
       if (!Number.isInteger(value)) {
         const facts = { input: value, expected: "int" };
         return { code: "invalid_type", path: [], message: "expected an integer", continue: false, facts };
       }
-      if (Number.isSafeInteger(value))
-        return bounds.map((each) => each.test(value)).find((issue) => issue !== undefined);
+      if (Number.isSafeInteger(value)) return lower.test(value) ?? upper.test(value);
       const facts = { input: value, origin: "int", minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
       return ((value as number) > 0 ? tooBig : tooSmall)("expected a safe integer", facts);
     },

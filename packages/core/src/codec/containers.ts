@@ -1,4 +1,4 @@
-import { keyCrowd, mapOf, setOf } from "../msgpack/key-crowd.js";
+import { CROWDED, keyCrowd, mapOf, setOf } from "../msgpack/key-crowd.js";
 import { WireMap } from "../msgpack/value.js";
 import { type Check, checked, exceededCap } from "./check.js";
 import { add, invalidType, isFull, Mode, prefix, refuse, run, type Shape, type ShapePayload } from "./shape.js";
@@ -153,5 +153,5 @@ export function set(element: Shape, ...checks: Check[]): Shape {
 
 /** Refuses keys that a Map or Set would look for among thousands of others, each time. */
 function crowded(payload: ShapePayload): ShapePayload {
-  return refuse(payload, "custom", "too many numbers of one hash");
+  return refuse(payload, "custom", CROWDED);
 }

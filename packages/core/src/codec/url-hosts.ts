@@ -20,8 +20,8 @@ export function hasLongHost(text: string): boolean {
 export function holdsLongHost(value: unknown): boolean {
   if (typeof value === "string") return hasLongHost(value);
   if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return false;
-  if (value instanceof Map) return [...value].some((entry) => entry.some(holdsLongHost));
-  if (Array.isArray(value) || value instanceof Set) return [...value].some(holdsLongHost);
+  if (Array.isArray(value)) return value.some(holdsLongHost);
+  if (value instanceof Map || value instanceof Set) return [...value].some(holdsLongHost);
   return Object.entries(value).some(([key, each]) => hasLongHost(key) || holdsLongHost(each));
 }
 

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { expiries } from "../call/expiries.js";
 import { uncheckedCodec } from "../call/messages/codec.js";
 import type { CallOptions } from "../call/options.js";
 import { defineMethod } from "../client/define-method.js";
@@ -50,8 +51,7 @@ const ends: readonly [string, () => CallOptions, string][] = [
 /** `AbortSignal.timeout` by the virtual clock. */
 function timeout(ms: number): AbortSignal {
   const controller = new AbortController();
-  // oxlint-disable-next-line eslint/no-restricted-globals -- the clock is virtual
-  setTimeout(() => controller.abort(), ms);
+  expiries.add(ms, () => controller.abort());
   return controller.signal;
 }
 

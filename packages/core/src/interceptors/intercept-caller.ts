@@ -154,16 +154,19 @@ function inTime(
   { options, deadline }: InterceptedCall,
   answer: Promise<InterceptedAnswer>,
 ): Promise<InterceptedAnswer> {
+  let late: ReturnType<typeof setTimeout> | undefined;
+  let fail: (error: RpcError) => void;
+  const giveUp = (error: RpcError): void => {
+    late = setTimeout(fail, 0, error);
+  };
+  const unwatch = watch(options, deadline && deadline - Date.now(), { giveUp }, expiries);
+  if (unwatch === undefined) return answer;
+  const over = (): void => {
+    unwatch();
+    clearTimeout(late);
+  };
   return new Promise((resolve, reject) => {
-    let late: ReturnType<typeof setTimeout> | undefined;
-    const giveUp = (error: RpcError): void => {
-      late = setTimeout(reject, 0, error);
-    };
-    const unwatch = watch(options, deadline && deadline - Date.now(), { giveUp }, expiries);
-    const over = (): void => {
-      unwatch?.();
-      clearTimeout(late);
-    };
+    fail = reject;
     answer.finally(over).then(resolve, reject);
   });
 }

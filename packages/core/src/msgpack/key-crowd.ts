@@ -6,6 +6,9 @@ const FEW = 256;
 /** Keys that one bucket may have beyond that. Of keys that nobody chose for it, no bucket has a third as many. */
 const MAX_IN_BUCKET = 64;
 
+/** Says what is wrong with keys that are refused. */
+export const CROWDED = "too many numbers of one hash";
+
 type Keys = ReadonlySet<unknown> | ReadonlyMap<unknown, unknown>;
 
 /** Returns what counts `keys`, to which at most `size` are about to be added; undefined where these are few. */

@@ -2,7 +2,7 @@ import { appendBytes, type SessionCodec } from "../../contract/session-codec.js"
 import { RpcError } from "../../errors.js";
 import { MAX_DEPTH } from "../../fixed-limits.js";
 import { MAX_BIGINT_DIGITS, tooManyDigits } from "../../msgpack/big-int.js";
-import { mapOf, setOf } from "../../msgpack/key-crowd.js";
+import { CROWDED, mapOf, setOf } from "../../msgpack/key-crowd.js";
 import { isKept } from "../../msgpack/write-value.js";
 import { fromBase64, toBase64 } from "./base64.js";
 import { readIsoDate } from "./iso-date.js";
@@ -133,7 +133,7 @@ function malformed(key: string): never {
 }
 
 function crowded(key: string): never {
-  throw new RpcError("invalid_argument", `what follows ${key} has too many numbers of one hash`);
+  throw new RpcError("invalid_argument", `what follows ${key} has ${CROWDED}`);
 }
 
 const NUMBERS: ReadonlyMap<string, number> = new Map(

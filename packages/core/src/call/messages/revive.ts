@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { RpcError } from "../../errors.js";
-import { mapOf, setOf } from "../../msgpack/key-crowd.js";
+import { CROWDED, mapOf, setOf } from "../../msgpack/key-crowd.js";
 import { plain, WireMap } from "../../msgpack/value.js";
 
 /** A place where a schema wants what the wire does not say: that an object is a Map, an array a Set, or that nothing is there. */
@@ -105,7 +105,7 @@ function textOf(key: PropertyKey): string {
 }
 
 function crowded(): never {
-  throw new RpcError("invalid_argument", "too many numbers of one hash");
+  throw new RpcError("invalid_argument", CROWDED);
 }
 
 function partOf(value: unknown, key: PropertyKey): unknown {

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { StoredUpload } from "@quicrpc/core/transport";
 import { afterEach, expect, it } from "vitest";
 import { RpcError } from "@quicrpc/core";
+import { turnsDuring } from "../../../../core/test/turns.js";
 import { Upload } from "./upload.js";
 
 const MIB = 1024 * 1024;
@@ -37,15 +38,9 @@ it.each([
   const pieces: Uint8Array[] = [];
   for (let at = 0; at < bytes.length; at += size) pieces.push(bytes.subarray(at, at + size));
   const { upload, reads } = uploadOf(pieces);
-  let turns = 0;
-  let isOver = false;
-  const count = (): void => {
-    turns++;
-    if (!isOver) setImmediate(count);
-  };
-  setImmediate(count);
-  const digests = await Promise.all(Array.from({ length: 20 }, () => upload.sha256(bytes.length)));
-  isOver = true;
+  const [turns, digests] = await turnsDuring(() =>
+    Promise.all(Array.from({ length: 20 }, () => upload.sha256(bytes.length))),
+  );
   expect(new Set(digests)).toEqual(new Set([sha256(bytes.length)]));
   expect(reads()).toBe(1);
   expect(turns).toBeGreaterThanOrEqual(31);

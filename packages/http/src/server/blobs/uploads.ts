@@ -57,8 +57,13 @@ export class Uploads {
   async find(id: string, field: string, { principal, counted }: Requester, maxBytes: number): Promise<Upload> {
     return this.inTurn(id, async () => {
       const known = this.known.get(id);
-      const stored = known === undefined ? await this.store.find(id) : known.isGone ? undefined : known.stored;
-      if (stored === undefined || stored.facts.principal !== principal || stored.facts.field !== field)
+      const stored = known === undefined ? await this.store.find(id) : known.stored;
+      if (
+        known?.isGone === true ||
+        stored === undefined ||
+        stored.facts.principal !== principal ||
+        stored.facts.field !== field
+      )
         throw new RpcError("not_found", "there is no such upload, or not any more");
       // One that is not known was begun by another process, or by this one before it ended.
       return known ?? this.enter(id, counted, stored.facts.length ?? maxBytes, async () => stored);
