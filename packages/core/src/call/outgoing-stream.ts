@@ -40,11 +40,15 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
 
   withdraw(): void {
     // Nothing was sent that the peer would miss.
-    this.abandon("cancelled", true);
+    this.call = undefined;
+    this.channel.reset(codeNumber("cancelled"));
+    this.end(true);
   }
 
   cancel(_id: number, code: Code): void {
-    this.abandon(code, false);
+    this.call = undefined;
+    this.channel.reset(codeNumber(code));
+    this.end();
   }
 
   onFrame(frame: Frame): void {
@@ -105,12 +109,6 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
   onClosed(error: Error | undefined): void {
     this.settle(lostCall(error));
     this.end();
-  }
-
-  private abandon(code: Code, received: boolean): void {
-    this.call = undefined;
-    this.channel.reset(codeNumber(code));
-    this.end(received);
   }
 
   private end(received = false): void {
