@@ -106,6 +106,24 @@ it("streams that wait end with their session", async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
+it("what is written around the moment a stream opens keeps its order", async () => {
+  const turns = async (count: number): Promise<void> => {
+    for (let turn = 0; turn < count; turn++) await Promise.resolve();
+  };
+  for (let count = 0; count < 16; count++) {
+    const limited = new Limited();
+    limited.allowed = 1;
+    let stream: DirectStream | undefined;
+    const write = (byte: number): unknown => stream?.write(new Uint8Array([byte]));
+    // In each turn of the microtasks the first writes, then the stream may open, and then the second writes.
+    void turns(count).then(() => write(0));
+    [stream] = opened(limited, 1).streams;
+    void turns(count).then(() => write(1));
+    await vi.advanceTimersByTimeAsync(1);
+    expect(limited.written, `after ${count} microtasks`).toEqual([0, 1]);
+  }
+});
+
 it("what is written before a stream is open is bounded", async () => {
   const limited = new Limited();
   const { streams, events } = opened(limited, 1);

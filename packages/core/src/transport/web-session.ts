@@ -103,6 +103,8 @@ function webStream(
   onDone: () => void,
 ): WebStream {
   let opened: Opened | undefined;
+  /** What is to be done once the stream is there, in the order it was asked for. */
+  let waiting: ((opened: Opened) => void)[] = [];
   let handler: DirectStreamHandler | undefined;
   let sending = true;
   let receiving = true;
@@ -124,7 +126,7 @@ function webStream(
   };
   /** Acts on the stream, now or once it is there. A failure ends the stream, which reports it by itself. */
   const act = (action: (opened: Opened) => Promise<unknown> | void): void => {
-    if (opened === undefined) opening.then(() => act(action), nothing);
+    if (opened === undefined) waiting.push((made) => void action(made)?.catch(nothing));
     else action(opened)?.catch(nothing);
   };
   /** Acts as `act` does, where the action sends a reset or a stop-sending. */
@@ -233,9 +235,13 @@ function webStream(
     ({ readable, writable }) => {
       const writer = writable.getWriter();
       writer.closed.catch(onSendingFailed);
-      opened = { reader: readable.getReader(), writer, sink: writable };
+      const made = { reader: readable.getReader(), writer, sink: writable };
+      for (const action of waiting) action(made);
+      opened = made;
+      waiting = [];
     },
     (error: unknown) => {
+      waiting = [];
       onDone();
       stream.sessionClosed(asError(error));
     },
