@@ -221,7 +221,11 @@ describe.skipIf(executablePath === undefined)("examples/whiteboard", { timeout: 
     }`;
     const [ada, grace] = [await join("Ada", {}, refusedOnce), await join("Grace")];
     expect(await ada.innerText("#why")).toContain("no UDP here");
+    const place = await ada.locator("#canvas").boundingBox();
     await until(ada, `document.getElementById("transport").textContent === "WebTransport"`);
+    // Whatever the panel says, the board does not move under a pen; a move would take until the next frame.
+    await ada.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))");
+    expect(await ada.locator("#canvas").boundingBox()).toEqual(place);
     await drawLine(ada, [100, 500], [1500, 500]);
     await inked(grace, 800, 500);
     await say(ada, "moved");

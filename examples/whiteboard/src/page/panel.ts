@@ -64,7 +64,7 @@ export class Panel {
     this.first = undefined;
     this.expected = 0;
     byId("loss").textContent = "—";
-    byId("datagrams").textContent = this.hasDatagrams ? "none received yet" : "a WebSocket has no datagrams";
+    remark("datagrams", this.hasDatagrams ? "none received yet" : "a WebSocket has no datagrams");
   }
 
   cursorCame(count: number): void {
@@ -77,13 +77,13 @@ export class Panel {
     const sent = this.expected - this.first;
     const lost = sent - this.received;
     byId("loss").textContent = `${((lost / sent) * 100).toFixed(1)} %`;
-    byId("datagrams").textContent = `${lost} of ${sent}`;
+    remark("datagrams", `${lost} of ${sent}`);
   }
 
   private showTransport({ transport }: BrowserConnection): void {
     this.hasDatagrams = transport?.kind === "webtransport";
     byId("transport").textContent = this.hasDatagrams ? "WebTransport" : "WebSocket";
-    byId("why").textContent = this.hasDatagrams ? "HTTP/3 over QUIC" : (transport?.reason ?? "");
+    remark("why", this.hasDatagrams ? "HTTP/3 over QUIC" : (transport?.reason ?? ""));
   }
 
   private async ping({ session }: BrowserConnection): Promise<void> {
@@ -102,8 +102,15 @@ export class Panel {
     else this.calls.set(name, count);
     const counts = [...this.calls];
     byId("calls").textContent = String(counts.reduce((sum, [, count]) => sum + count, 0));
-    byId("methods").textContent = counts.map(([name, count]) => (count === 1 ? name : `${name} ×${count}`)).join(", ");
+    remark("methods", counts.map(([name, count]) => (count === 1 ? name : `${name} ×${count}`)).join(", "));
   }
+}
+
+/** There is one line for it; whoever points at it reads the rest. */
+function remark(id: string, text: string): void {
+  const element = byId(id);
+  element.textContent = text;
+  element.title = text;
 }
 
 /** The points of an SVG polyline, the largest value at its top. */
