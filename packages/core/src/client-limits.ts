@@ -11,6 +11,7 @@ type ServingLimit =
   | "maxOutliveMs"
   | "maxSuspendedCalls"
   | "maxAuthentications"
+  | "maxPrincipalCalls"
   | "maxPrincipalBlobs"
   | "maxPrincipalBlobBytes";
 

@@ -15,7 +15,7 @@ export interface Limits {
   /** The same for all sessions of a server together. When it is reached, the largest sessions are closed. The value must be at least three times `maxSessionBytes`. */
   readonly maxServerBytes: number;
   /**
-   * Calls and notifications of the peer in progress on one session: until they are over and their handlers have settled.
+   * Calls and notifications of the peer in progress on one session: until they are over and their handlers have settled. Over HTTP: those of all clients.
    * More are refused with `resource_exhausted`.
    */
   readonly maxCalls: number;
@@ -67,6 +67,11 @@ export interface Limits {
    */
   readonly maxRetainedBlobBytes: number;
   /**
+   * Calls over HTTP that one principal may have in progress; where principals are not told apart, one IPv4 address or IPv6 /64. The more places of
+   * `maxCalls` others take, the fewer: a few clients do not take all. More are refused with `resource_exhausted`.
+   */
+  readonly maxPrincipalCalls: number;
+  /**
    * Blobs of inputs that one principal may have in progress over all sessions of a server: until their handlers have settled. More are refused with
    * `resource_exhausted`, before any of them is read.
    */
@@ -88,6 +93,7 @@ export const DEFAULT_LIMITS: Limits = {
   maxOutliveMs: 10_000,
   maxSuspendedCalls: 4096,
   maxAuthentications: 256,
+  maxPrincipalCalls: 1024,
   maxPrincipalBlobs: 1024,
   maxPrincipalBlobBytes: 68_719_476_736,
 };

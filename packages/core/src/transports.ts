@@ -59,7 +59,7 @@ export { CALLER_LIMITS, type CallerLimits } from "./caller-limits.js";
 export { type Link, LinkedSet } from "./linked-set.js";
 export { MemoryBudget } from "./memory-budget.js";
 export { requireRoom } from "./server/require-room.js";
-export { Admission, guardedShedder, type LoadShedder } from "./server/admission.js";
+export { Admission, type ClientShares, guardedShedder, type LoadShedder } from "./server/admission.js";
 export { type Applicant, Authentications } from "./server/authentications.js";
 export { type LoadSheddingOptions, OverloadGuard } from "./server/overload-guard.js";
 export { IncomingContext, type PrincipalOf } from "./server/context.js";
@@ -101,6 +101,7 @@ export { expiredPosition, type Journal, type LogEntry, MemoryLog } from "./topic
 export { isDenied, refusalCode, SessionCode } from "./transport/close-codes.js";
 export { type Greeting, type GreetingOptions, receiveGreeting } from "./transport/greeting.js";
 export { createMemoryPair } from "./transport/memory.js";
+export { sourceOf } from "./transport/network-source.js";
 export { messagePortTransport, type MessagePortLike } from "./transport/message-port.js";
 export type {
   CloseInfo,

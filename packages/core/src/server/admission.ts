@@ -30,12 +30,25 @@ export function guardedShedder(shedder: LoadShedder, onError: ErrorHook): LoadSh
   };
 }
 
+/** Bounds the calls of each client, where an admission is of several clients' calls. */
+export interface ClientShares {
+  /**
+   * Throws `RpcError` where the client has too many calls.
+   * @param client undefined for one that is not told apart
+   * @param calls those of all clients
+   */
+  requireRoom(client: string | undefined, calls: number): void;
+  /** The client has one call more (1), or fewer (-1). */
+  count(client: string | undefined, change: 1 | -1): void;
+}
+
 /** Settings of admission. */
 export interface AdmissionSettings {
   readonly limits: Limits;
   readonly loadShedder: LoadShedder | undefined;
   readonly load: ServerLoad;
   readonly onError: ErrorHook;
+  readonly shares?: ClientShares;
   /** Whether the session is being drained. */
   isRefusing(): boolean;
   /** No call is in progress any more. */
@@ -69,10 +82,14 @@ export class Admission {
     return this.inProgress >= this.settings.limits.maxCalls;
   }
 
-  /** Throws `RpcError` when a request is not taken; no handler has seen it then. */
-  requireRoom(): void {
+  /**
+   * Throws `RpcError` when a request is not taken; no handler has seen it then.
+   * @param client whose it is, where the calls are of several clients
+   */
+  requireRoom(client?: string): void {
     if (this.settings.isRefusing()) throw turnedAway("the session is being drained");
     this.shed();
+    this.settings.shares?.requireRoom(client, this.calls);
     const { maxCalls, maxWaitingCalls } = this.settings.limits;
     if (this.full && this.waiting.size >= maxWaitingCalls) {
       const queue = maxWaitingCalls === 0 ? "" : ` and ${maxWaitingCalls} wait (limits.maxWaitingCalls)`;
@@ -87,7 +104,12 @@ export class Admission {
   }
 
   /** A call that takes its time begins. */
-  begin(): void {
+  begin(client?: string): void {
+    this.settings.shares?.count(client, 1);
+    this.start();
+  }
+
+  private start(): void {
     this.inProgress++;
     this.settings.load.handlers++;
     this.settings.loadShedder?.onCalls?.(1);
@@ -97,10 +119,12 @@ export class Admission {
    * The session carries a call that runs elsewhere, and cannot wait for its turn. Returns what is to be called when it does not any more. Throws
    * `RpcError` where there is no place for it.
    */
-  attach(): () => void {
+  attach(client?: string): () => void {
     if (this.full) throw refusal("resource_exhausted", this.crowd(this.inProgress));
+    this.settings.shares?.count(client, 1);
     this.inProgress++;
     return () => {
+      this.settings.shares?.count(client, -1);
       this.inProgress--;
       this.startWaiting();
       this.checkIdle();
@@ -126,7 +150,8 @@ export class Admission {
   }
 
   /** A call that had begun is over, and its handler has settled. */
-  end(): void {
+  end(client?: string): void {
+    this.settings.shares?.count(client, -1);
     this.inProgress--;
     this.settings.loadShedder?.onCalls?.(-1);
     this.settings.load.handlerSettled();
@@ -134,15 +159,18 @@ export class Admission {
     this.checkIdle();
   }
 
-  /** Calls `start` when it is the call's turn, after `begin`. */
-  wait(start: () => void): () => void {
+  /** Calls `start` when it is the call's turn, for which `begin` need not be called. Returns what ends the wait. */
+  wait(start: () => void, client?: string): () => void {
+    this.settings.shares?.count(client, 1);
     const entry = (): void => {
-      this.begin();
+      this.start();
       start();
     };
     this.waiting.add(entry);
     return () => {
-      if (this.waiting.delete(entry)) this.checkIdle();
+      if (!this.waiting.delete(entry)) return;
+      this.settings.shares?.count(client, -1);
+      this.checkIdle();
     };
   }
 

@@ -11,7 +11,7 @@ export function runNotification<Context>(
   { method, handler }: BoundMethod<Context>,
   input: unknown,
   context: IncomingContext<Context>,
-  { admission, budget, onError }: Pick<ServedCallSettings, "admission" | "budget" | "onError">,
+  { admission, budget, onError, client }: Pick<ServedCallSettings, "admission" | "budget" | "onError" | "client">,
   bytes: number,
 ): void {
   const failed = (error: unknown): void => onError(error, { method: fullName(method) });
@@ -19,10 +19,10 @@ export function runNotification<Context>(
     const result = handler(input, context);
     if (!isPromiseLike(result)) return;
     budget.charge(bytes);
-    admission.begin();
+    admission.begin(client);
     const end = (): void => {
       budget.release(bytes);
-      admission.end();
+      admission.end(client);
     };
     result.then(end, (error: unknown) => {
       end();

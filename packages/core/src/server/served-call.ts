@@ -23,6 +23,8 @@ export interface ServedCallSettings {
   readonly onError: (error: unknown, site: { readonly method: string }) => void;
   readonly admission: Admission;
   readonly budget: MemoryBudget;
+  /** Whose the call is, where the admission is of several clients' calls. */
+  readonly client?: string | undefined;
 }
 
 /**
@@ -117,7 +119,7 @@ export abstract class ServedCall implements ItemTarget {
   goesOn(): void {
     if (this.entered) return;
     this.entered = true;
-    this.settings.admission.begin();
+    this.settings.admission.begin(this.settings.client);
     this.enter();
   }
 
@@ -127,7 +129,7 @@ export abstract class ServedCall implements ItemTarget {
     this.unwait = this.settings.admission.wait(() => {
       this.unwait = undefined;
       start();
-    });
+    }, this.settings.client);
     this.enter();
   }
 
@@ -266,7 +268,7 @@ export abstract class ServedCall implements ItemTarget {
   /** The call and its handler have ended. */
   private leave(): void {
     this.release();
-    this.settings.admission.end();
+    this.settings.admission.end(this.settings.client);
   }
 
   private release(): void {

@@ -49,7 +49,7 @@ export interface HttpServiceOptions<Context = unknown> {
   readonly authentications?: Pick<Authentications<HttpPeer, Context>, "run">;
   /**
    * Limits as of `serve`; each request is a session by itself, of which `maxSessionBytes` bounds the memory. `maxCalls` is the number of
-   * calls of all clients. Default: `DEFAULT_LIMITS`.
+   * calls of all clients, of which `maxPrincipalCalls` may be one client's. Default: `DEFAULT_LIMITS`.
    */
   readonly limits?: Partial<Limits>;
   /** How calls of methods that are `once` are remembered, as of `serve`, with which it may share one object. Default: in memory, by each router. */

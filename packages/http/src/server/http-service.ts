@@ -20,6 +20,7 @@ import {
   OverloadGuard,
   principalOf,
   runNotification,
+  sourceOf,
   streamsInput,
 } from "@quicrpc/core/transport";
 import { statusOf } from "../protocol/codes.js";
@@ -41,6 +42,7 @@ import { nobody, RequestSettings } from "./request-settings.js";
 import { RequestsInProgress } from "./requests-in-progress.js";
 import { OWN_METHODS } from "./ping.js";
 import { type Bound, type Framing, type Match, Routes } from "./routes.js";
+import { Shares } from "./shares.js";
 import { StreamCall } from "./stream-call.js";
 import { UnaryCall } from "./unary-call.js";
 import { type BlobTarget, HttpBlobs } from "./blobs/http-blobs.js";
@@ -107,6 +109,7 @@ export class HttpService<Context> {
     const counted = { limits, load: this.load, onError, onIdle: () => this.requests.progress() };
     this.admission = new Admission({
       ...counted,
+      shares: new Shares(limits),
       loadShedder: loadShedder && guardedShedder(loadShedder, onError),
       isRefusing: () => this.draining,
     });
@@ -193,8 +196,9 @@ export class HttpService<Context> {
     let leave: (() => void) | undefined;
     try {
       const connection = this.authentications && (await this.authenticate(exchange, fullName(method)));
-      this.admission.requireRoom();
-      leave = this.admission.attach();
+      const client = this.clientOf(exchange, method, connection);
+      this.admission.requireRoom(client);
+      leave = this.admission.attach(client);
       await this.blobs.answer(exchange, target, this.requesterOf(exchange, method, connection), unsent);
     } catch (error) {
       if (!isSaid(error)) this.errorHookFor(exchange)(error, { method: fullName(method) });
@@ -208,13 +212,30 @@ export class HttpService<Context> {
   private requesterOf(exchange: HttpExchange, method: AnyMethod, connection: unknown): Requester {
     const { options, limits, once, onError } = this;
     const principal = options.principal ?? options.once?.principal;
-    const isKnown = principal !== undefined || typeof connection === "string";
+    const isKnown = this.tellsApart(connection);
     const metadata = (): Metadata => readHeaders(exchange.headers);
     const settings = { session: nobody, connection, limits, once, onError };
     const context = new IncomingContext<unknown>(method, undefined, metadata, settings);
     const whose = isKnown ? principalOf(principal, context, `whose ${fullName(method)} is`) : "";
-    const counted = whose === "" ? `quicrpc http ${this.addressOf(exchange) ?? ""}` : whose;
+    const counted = whose === "" ? byAddress(this.addressOf(exchange) ?? "") : whose;
     return { principal: whose, counted };
+  }
+
+  /** Whether callers have principals. */
+  private tellsApart(connection: unknown): boolean {
+    const { principal, once } = this.options;
+    return (principal ?? once?.principal) !== undefined || typeof connection === "string";
+  }
+
+  /** Whose share of all calls a request takes: its principal's, else that of the network that it comes from; undefined where neither is known. */
+  private clientOf(exchange: HttpExchange, method: AnyMethod, connection: unknown): string | undefined {
+    try {
+      if (this.tellsApart(connection)) return this.requesterOf(exchange, method, connection).counted;
+    } catch {
+      // A principal that is not known fails the calls that need one.
+    }
+    const address = this.addressOf(exchange);
+    return address && byAddress(address);
   }
 
   private async extend(exchange: HttpExchange, answer: ExtensionAnswer): Promise<void> {
@@ -292,7 +313,8 @@ export class HttpService<Context> {
       requireVersion(exchange.header(VERSION_HEADER));
       const timeoutMs = timeoutOf(exchange, limits);
       settings.connection = this.authentications && (await this.authenticate(exchange, fullName(method), timeoutMs));
-      admission.requireRoom();
+      settings.client = this.clientOf(exchange, method, settings.connection);
+      admission.requireRoom(settings.client);
       // Before anything is read: throws where messages have no such form.
       const blobs = method.blobs && this.blobs.of(method, this.requesterOf(exchange, method, settings.connection));
       format.codecOf(method.output);
@@ -315,7 +337,7 @@ export class HttpService<Context> {
           exchange.added = { ...exchange.added, "cache-control": "no-store" };
         }
         // Others may have come meanwhile.
-        admission.requireRoom();
+        admission.requireRoom(settings.client);
       }
       if (exchange.isGone) return;
       bytes = callBytes(budget, size, decoded);
@@ -369,6 +391,11 @@ export class HttpService<Context> {
       this.onError(error, peer === undefined ? site : { peer, ...site });
     };
   }
+}
+
+/** Returns what counts for callers at an address: apart from principals, which may have any name. */
+function byAddress(address: string): string {
+  return `quicrpc http ${sourceOf(address)}`;
 }
 
 function applicantOf(

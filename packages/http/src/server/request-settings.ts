@@ -14,6 +14,8 @@ export class RequestSettings implements ServedCallSettings {
   readonly session: TypedCaller = nobody;
   /** Known once the client is authenticated. */
   connection: unknown = undefined;
+  /** Whose share of all calls it takes; undefined where clients are not told apart. */
+  client: string | undefined = undefined;
   readonly limits: Limits;
   readonly onError: ErrorHook;
   readonly admission: Admission;

@@ -1,0 +1,29 @@
+import { type Limits, RpcError } from "@quicrpc/core";
+import type { ClientShares } from "@quicrpc/core/transport";
+
+/** Calls in progress of each client: fewer may be one's where others have some, so that a few clients do not take all places. */
+export class Shares implements ClientShares {
+  private readonly limits: Limits;
+  private readonly calls: Map<string, number> = new Map();
+
+  constructor(limits: Limits) {
+    this.limits = limits;
+  }
+
+  requireRoom(client: string | undefined, calls: number): void {
+    if (client === undefined) return;
+    const { maxCalls, maxWaitingCalls, maxPrincipalCalls } = this.limits;
+    const own = this.calls.get(client) ?? 0;
+    const places = maxCalls + maxWaitingCalls;
+    if (own < Math.ceil((maxPrincipalCalls * (places - (calls - own))) / places)) return;
+    const text = `${own} calls of the client are in progress, and ${calls} of all (limits.maxPrincipalCalls, limits.maxCalls)`;
+    throw new RpcError("resource_exhausted", text, { refused: true });
+  }
+
+  count(client: string | undefined, change: 1 | -1): void {
+    if (client === undefined) return;
+    const calls = (this.calls.get(client) ?? 0) + change;
+    if (calls === 0) this.calls.delete(client);
+    else this.calls.set(client, calls);
+  }
+}
