@@ -4,6 +4,7 @@ import {
   createSession,
   type Credentials,
   publicUrl,
+  sessionOn,
   withCredentials,
 } from "@quicrpc/core/transport";
 import type { Session, SessionOptions } from "@quicrpc/core";
@@ -102,7 +103,7 @@ export async function dial<Context = unknown>(
   const own = await withCredentials(options);
   const { made } = await openFirst({ ...ways, timeoutMs, signal });
   if (isClient(made)) return createCallerSession(made);
-  const session = createSession(made, { peer: ways.url, ...usualVia(), ...own });
+  const session = await sessionOn(made, (reached) => createSession(reached, { peer: ways.url, ...usualVia(), ...own }));
   await options.proof?.proven(session, signal);
   return session;
 }

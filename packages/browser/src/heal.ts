@@ -3,6 +3,7 @@ import {
   type ClientSessionOptions,
   type ConnectionOptions,
   createConnection,
+  sessionOn,
 } from "@quicrpc/core/transport";
 import { type Connection, type Session, TransportError } from "@quicrpc/core";
 import { PageLife } from "./page.js";
@@ -52,7 +53,7 @@ export async function heal<R extends Reached>(
   { timeoutMs = DEFAULT_TIMEOUT_MS, signal, proof, ...options }: HealingOptions & Pick<ClientSessionOptions, "proof">,
 ): Promise<BrowserConnection> {
   const run = async (reached: R): Promise<Session<BrowserTransport>> => {
-    const session = await make(reached);
+    const session = await sessionOn(reached, make);
     await proof?.proven(session);
     return session;
   };

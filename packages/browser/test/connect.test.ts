@@ -160,6 +160,25 @@ describe("connect", () => {
   });
 });
 
+describe("a connection whose session cannot be made is closed", () => {
+  const metadata = { much: "x".repeat(100_000) };
+  const credentials = (): never => {
+    throw new Error("no token");
+  };
+  it.each<[string, () => Promise<unknown>]>([
+    ["connect, credentials", () => connect(URL_OF_SERVER, { credentials, timeoutMs: 50 })],
+    ["connect, metadata", () => connect(URL_OF_SERVER, { metadata, timeoutMs: 50 })],
+    ["connectWebTransport, credentials", () => connectWebTransport(URL_OF_SERVER, { credentials, timeoutMs: 50 })],
+    ["connectWebTransport, session", () => connectWebTransport(URL_OF_SERVER, { session: credentials, timeoutMs: 50 })],
+    ["dial, metadata", () => dial(URL_OF_SERVER, { metadata })],
+  ])("%s", async (_, start) => {
+    network.given("accept");
+    await failure(start());
+    expect(network.sessions).not.toEqual([]);
+    await Promise.all(network.sessions.map(async ({ closed }) => closed));
+  });
+});
+
 describe("a page's connection", () => {
   it("heals, over whichever transport works then", async () => {
     network.given("accept");

@@ -75,6 +75,7 @@ export { type Awaitable, combineRouters } from "./server/router.js";
 export type { ClientSessionOptions } from "./session/create-client-session.js";
 export { createCallerSession, type ForeignClient } from "./session/caller-session.js";
 export { type Credentials, type OwnCredentials, withCredentials } from "./session/credentials.js";
+export { sessionOn } from "./session/session-on.js";
 export { SESSION_OPTIONS } from "./session/option-names.js";
 export type { DemandOptions, RenewalOptions, RenewedConnection, RenewedGreeting } from "./session/server-renewal.js";
 export type { CloseOptions, DrainOptions, SessionDrainOptions, SessionEnd, Unacknowledged } from "./session/options.js";

@@ -8,6 +8,7 @@ import {
   publicUrl,
   rejectionAtCaller,
   SESSION_OPTIONS,
+  sessionOn,
   withCredentials,
 } from "@quicrpc/core/transport";
 import { interceptCaller, type Interceptor, type Session, type SessionOptions } from "@quicrpc/core";
@@ -100,8 +101,10 @@ export async function dialSession<Context>(url: string | URL, options: DialOptio
   const reached = await dialling.catch((error: unknown) => {
     throw transportError(error, { doing: "connect to", url: peer }, options.signal);
   });
-  const isTransport = "openStream" in reached || "createBidirectionalStream" in reached;
-  const session = isTransport ? createSession(reached, { peer, ...own }) : createCallerSession(reached);
+  const session = await sessionOn(reached, (made): Session => {
+    const isTransport = "openStream" in made || "createBidirectionalStream" in made;
+    return isTransport ? createSession(made, { peer, ...own }) : createCallerSession(made);
+  });
   await options.proof?.proven(session, options.signal);
   const held = options.earlyData === true ? heldWhileEarly(session as Session<QuicSession>) : session;
   return interceptCaller(held, options.interceptors ?? []);

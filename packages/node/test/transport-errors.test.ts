@@ -88,6 +88,19 @@ it("what cannot be used as it was given is a TypeError", async () => {
   await expect(serve({ listen: ["gopher://localhost"], routers: [twice] })).rejects.toBeInstanceOf(TypeError);
 });
 
+it.each([
+  ["dial", (url: string) => dial(url, { credentials: "x".repeat(20_000) })],
+  ["connect", (url: string) => connect(url, { credentials: "x".repeat(20_000), timeoutMs: 100 })],
+] as const)("%s closes a connection whose session cannot be made", async (_name, attempt) => {
+  const taken: Promise<void>[] = [];
+  listening.removeAllListeners("connection").on("connection", (socket) => {
+    taken.push(new Promise((resolve) => socket.resume().once("close", () => resolve())));
+  });
+  expect(await failure(attempt(`tcp://127.0.0.1:${port}`))).toMatchObject({ code: "invalid_argument" });
+  expect(taken).not.toEqual([]);
+  await Promise.all(taken);
+});
+
 it("a UDP port that a sibling of node:cluster has: says what shares it", async () => {
   const { child, message } = await startProgram(new URL("cluster-port.ts", import.meta.url), {});
   child.kill();
