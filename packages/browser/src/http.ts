@@ -1,4 +1,4 @@
-import { type ForeignClient, publicUrl, refusedOption, SESSION_NEEDS } from "@quicrpc/core/transport";
+import { type ForeignClient, onAbort, publicUrl, refusedOption, SESSION_NEEDS } from "@quicrpc/core/transport";
 import { ifAllowed } from "./policy.js";
 import type { HttpProvider, HttpSettings, OfSessions } from "./transport.js";
 
@@ -23,7 +23,7 @@ export async function openHttp(
   const base = new URL(url);
   if (!base.pathname.endsWith("/")) base.pathname += "/";
   const client = await provider.dial(base, { credentials, limits });
-  signal.addEventListener("abort", () => client.close());
+  onAbort(signal, () => client.close());
   signal.throwIfAborted();
   // The page's policy names the URL of a request that it forbids.
   await ifAllowed(new URL(PING, base), async () => client.ping?.());

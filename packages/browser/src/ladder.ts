@@ -1,4 +1,4 @@
-import { type Backoff, backoffDelay } from "@quicrpc/core/transport";
+import { type Backoff, backoffDelay, onAbort } from "@quicrpc/core/transport";
 import type { Session } from "@quicrpc/core";
 import type { RunTransport, Way } from "./heal.js";
 import { type Candidate, type OpenOptions, openFirst } from "./open.js";
@@ -175,10 +175,10 @@ export class Ladder implements Way {
     });
     this.#wake = end;
     const timer = setTimeout(end, ms);
-    signal.addEventListener("abort", end);
+    const forget = onAbort(signal, end);
     await over;
     clearTimeout(timer);
-    signal.removeEventListener("abort", end);
+    forget();
     signal.throwIfAborted();
   }
 }

@@ -1,7 +1,15 @@
 import type { Session } from "@quicrpc/core";
 import { createPool } from "@quicrpc/core/pool";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type BrowserConnection, connect, type ConnectOptions, connectWebTransport, dial } from "../dist/index.js";
+import type { ForeignClient } from "@quicrpc/core/transport";
+import {
+  type BrowserConnection,
+  connect,
+  type ConnectOptions,
+  connectWebTransport,
+  dial,
+  type HttpProvider,
+} from "../dist/index.js";
 import { methods, Network, pass } from "./network.js";
 
 const URL_OF_SERVER = "https://rpc.test:4433/api";
@@ -254,6 +262,21 @@ describe("a page's connection", () => {
 });
 
 describe("dial", () => {
+  it("closes a client of HTTP that is made after its time", async () => {
+    network.given("refuse", "refuse");
+    let give!: (client: ForeignClient) => void;
+    const client = new Promise<ForeignClient>((resolve) => {
+      give = resolve;
+    });
+    const http: HttpProvider = { name: "HTTP", dial: async () => client };
+    const { error } = await failure(dial(URL_OF_SERVER, { fallback: { http }, timeoutMs: 100 }));
+    expect(error).toMatchObject({ code: "ETIMEDOUT" });
+    const close = vi.fn<ForeignClient["close"]>();
+    give({ start: () => expect.unreachable(), closed: new Promise(() => {}), close } as unknown as ForeignClient);
+    await pass(0);
+    expect(close).toHaveBeenCalledOnce();
+  });
+
   it("makes one session, which stays lost", async () => {
     network.given("refuse");
     const dialling = dial(URL_OF_SERVER);

@@ -1,3 +1,4 @@
+import { addAbortListener } from "node:events";
 import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import type { AnyMethod, Via } from "@quicrpc/core/generated";
@@ -128,7 +129,7 @@ async function load(
 
 /** Rejects when a signal aborts. */
 function failedBy(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
+  return new Promise((_, reject) => addAbortListener(signal, () => reject(signal.reason)));
 }
 
 /** Returns what gives each call its input, one after the other, and the first again after the last. Throws `RpcError` where there is no list of items for a stream. */

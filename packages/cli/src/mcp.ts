@@ -1,3 +1,4 @@
+import { addAbortListener } from "node:events";
 import { Command } from "commander";
 import { callOptions, EXIT, TARGET_HELP, type TargetOptions, withConnection, withTrust } from "./target.js";
 
@@ -26,7 +27,7 @@ ${TARGET_HELP}`,
         process.stderr.write(`${tools.length} tools: ${tools.join(", ")}\n`);
         await new Promise<void>((resolve) => {
           for (const event of ["end", "close"]) process.stdin.once(event, () => resolve());
-          signal.addEventListener("abort", () => resolve(), { once: true });
+          addAbortListener(signal, () => resolve());
         });
         signal.throwIfAborted();
         return EXIT.ok;

@@ -1,3 +1,4 @@
+import { addAbortListener } from "node:events";
 import { Command } from "commander";
 import { EXIT, parseCount, printJson, TARGET_HELP, type TargetOptions, withSession, withTarget } from "./target.js";
 
@@ -18,7 +19,7 @@ export function pingCommand(): Command {
       process.exitCode = await withSession(url, options, async (session, signal) => {
         const times: number[] = [];
         const interrupted = new Promise<undefined>((resolve) => {
-          signal.addEventListener("abort", () => resolve(undefined), { once: true });
+          addAbortListener(signal, () => resolve(undefined));
         });
         while (times.length < options.count) {
           const ms = await Promise.race([session.ping(), interrupted]);

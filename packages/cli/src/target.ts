@@ -1,3 +1,4 @@
+import { addAbortListener } from "node:events";
 import { readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { type CallOptions, type Connection, printable, RpcError, type Session } from "@quicrpc/core";
@@ -172,7 +173,7 @@ async function answering(session: Session, timeoutMs: number, signal: AbortSigna
   const ended = AbortSignal.any(signal === undefined ? [patience] : [patience, signal]);
   const aborted = new Promise<never>((_, reject) => {
     const late = new RpcError("deadline_exceeded", `no answer within ${timeoutMs} ms`);
-    ended.addEventListener("abort", () => reject(signal?.aborted === true ? signal.reason : late), { once: true });
+    addAbortListener(ended, () => reject(signal?.aborted === true ? signal.reason : late));
   });
   try {
     await Promise.race([session.ping(), aborted]);

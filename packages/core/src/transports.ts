@@ -15,6 +15,7 @@ export { PacedHash } from "./blobs/paced-hash.js";
 export { createSha256, type Sha256 } from "./blobs/sha256.js";
 export { describedBlob, discard as discardBlob, isRepeatable } from "./blobs/source.js";
 export type { StoredUpload, UploadFacts, UploadStore } from "./blobs/upload-store.js";
+export { onAbort } from "./call/abort.js";
 export { Received } from "./call/messages/received.js";
 export type { BlobField } from "./contract/blob-code.js";
 export { principalOf } from "./server/principal.js";

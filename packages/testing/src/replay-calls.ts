@@ -7,7 +7,7 @@ import {
   Metadata,
   RpcError,
 } from "@quicrpc/core";
-import { fullName, streamsOutput } from "@quicrpc/core/transport";
+import { fullName, onAbort, streamsOutput } from "@quicrpc/core/transport";
 import { fromJson, textOf, toJson } from "./recorded-values.js";
 import type { Field, RecordedCall, RecordedError, Recording, Step } from "./recording.js";
 
@@ -130,9 +130,8 @@ class Replay {
 function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {
-    const abort = (): void => reject(RpcError.from(signal.reason, "cancelled"));
-    signal.addEventListener("abort", abort);
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+    const forget = onAbort(signal, () => reject(RpcError.from(signal.reason, "cancelled")));
+    promise.then(resolve, reject).finally(forget);
   });
 }
 

@@ -1,3 +1,4 @@
+import { onAbort } from "../call/abort.js";
 import type { ItemIterator } from "../platform-types.js";
 import { RpcError } from "../errors.js";
 import type { Session } from "../session/session.js";
@@ -36,8 +37,7 @@ export async function whenReady<T>(
     throw signal.reason;
   }
   connect();
-  const onAbort = (): void => void states.return();
-  signal?.addEventListener("abort", onAbort, { once: true });
+  const forget = signal && onAbort(signal, () => void states.return());
   try {
     for await (const state of states) {
       const result = ready();
@@ -47,7 +47,7 @@ export async function whenReady<T>(
       if (refusal() !== undefined || retryAt - since >= timeoutMs) throw error;
     }
   } finally {
-    signal?.removeEventListener("abort", onAbort);
+    forget?.();
   }
   signal?.throwIfAborted();
   throw closedError(why());
@@ -56,7 +56,7 @@ export async function whenReady<T>(
 /** Resolves when the peer has answered on a session. Rejects, and closes it, where the session is refused or ends before, or the signal fires. */
 export async function untilAccepted(session: Session, signal?: AbortSignal): Promise<void> {
   const close = (): void => void session.close();
-  signal?.addEventListener("abort", close, { once: true });
+  const forget = signal && onAbort(signal, close);
   try {
     await session.ping();
   } catch (error) {
@@ -65,6 +65,6 @@ export async function untilAccepted(session: Session, signal?: AbortSignal): Pro
     close();
     throw error;
   } finally {
-    signal?.removeEventListener("abort", close);
+    forget?.();
   }
 }

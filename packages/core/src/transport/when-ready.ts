@@ -1,15 +1,17 @@
 import type { WebTransportSession } from "./session.js";
 
-/** Resolves when the session is ready. When `signal` aborts before, the session is closed. */
+/** Resolves when the session is ready. When `signal` aborts before, or has before the call, the session is closed. */
 export async function whenTransportReady(session: WebTransportSession, signal: AbortSignal): Promise<void> {
   // Whoever waits for `ready` receives the error there.
   session.closed.catch(() => {});
   const aborted = new Promise<never>((_, reject) => {
-    signal.addEventListener("abort", () => {
+    const giveUp = (): void => {
       session.close();
       reject(signal.reason);
-    });
+    };
+    if (signal.aborted) giveUp();
+    else signal.addEventListener("abort", giveUp);
   });
   aborted.catch(() => {});
-  await Promise.race([session.ready, aborted]);
+  await Promise.race([aborted, session.ready]);
 }
