@@ -14,6 +14,9 @@ import type { QuicSession } from "./session.js";
 import { sessionStats } from "./stats.js";
 import { type ClientTlsOptions, encodeClientTls } from "./tls-options.js";
 
+/** Longest delay of a timer. */
+export const MAX_HANDSHAKE_TIMEOUT_MS = 0x7fff_ffff;
+
 /** Options of `connect`. */
 export interface ConnectOptions {
   /** A host name or an IP address, in brackets or not. */
@@ -64,9 +67,7 @@ export async function dial(engine: Engine, options: ConnectOptions, webTransport
   if (!Number.isInteger(port) || port < 1 || port > 65_535) {
     throw invalidOption(`port must be an integer from 1 to 65535, not ${String(port)}`);
   }
-  if (!(handshakeTimeoutMs > 0 && handshakeTimeoutMs <= 0x7fff_ffff)) {
-    throw invalidOption(`handshakeTimeoutMs must be from 1 to 2147483647, not ${String(handshakeTimeoutMs)}`);
-  }
+  checkHandshakeTimeout(handshakeTimeoutMs);
   const plan: Plan = {
     engine,
     port,
@@ -95,6 +96,14 @@ export async function dial(engine: Engine, options: ConnectOptions, webTransport
     clearTimeout(timer);
     signal?.removeEventListener("abort", onAbort);
   }
+}
+
+/** Throws a `QuicError` for a time that no timer can wait. */
+export function checkHandshakeTimeout(handshakeTimeoutMs: number): void {
+  if (handshakeTimeoutMs > 0 && handshakeTimeoutMs <= MAX_HANDSHAKE_TIMEOUT_MS) return;
+  throw invalidOption(
+    `handshakeTimeoutMs must be from 1 to ${MAX_HANDSHAKE_TIMEOUT_MS}, not ${String(handshakeTimeoutMs)}`,
+  );
 }
 
 /** The host's addresses that a socket of this family can reach, in the resolver's order. */

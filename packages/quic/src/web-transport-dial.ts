@@ -1,5 +1,5 @@
 import type { Datagrams } from "./datagrams.js";
-import { dial } from "./dial.js";
+import { checkHandshakeTimeout, dial, MAX_HANDSHAKE_TIMEOUT_MS } from "./dial.js";
 import type { Engine } from "./engine.js";
 import { invalidOption, QuicError } from "./errors.js";
 import { DEFAULT_HANDSHAKE_TIMEOUT_MS, type TransportOptions } from "./limits.js";
@@ -36,8 +36,43 @@ export interface WebTransportConnectOptions {
   datagrams?: Datagrams;
 }
 
+/** A connection that more sessions may join. It is dialled for as long as one of them waits for it, each by its own signal and time. */
+class SharedConnection {
+  readonly #giveUp: AbortController = new AbortController();
+  readonly #dialled: Promise<QuicSession>;
+  #waiting = 0;
+
+  constructor(connect: (giveUp: AbortSignal) => Promise<QuicSession>, onEnd: () => void) {
+    this.#dialled = connect(this.#giveUp.signal);
+    this.#giveUp.signal.addEventListener("abort", onEnd);
+    this.#dialled.then((session) => session.closed.then(onEnd, onEnd), onEnd);
+  }
+
+  async join(ask: Ask): Promise<QuicSession> {
+    const { signal } = ask.options;
+    let onAbort = (): void => {};
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const over = new Promise<never>((_, reject) => {
+      onAbort = () => reject(signal?.reason);
+      timer = setTimeout(() => reject(lateError(ask)), ask.until - performance.now());
+    });
+    signal?.addEventListener("abort", onAbort, { once: true });
+    this.#waiting++;
+    try {
+      return await Promise.race([this.#dialled, over]);
+    } catch (error) {
+      if (this.#waiting === 1) this.#giveUp.abort(error);
+      throw error;
+    } finally {
+      this.#waiting--;
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", onAbort);
+    }
+  }
+}
+
 /** Connections that more sessions may join, by server and options. */
-const pools = new WeakMap<Engine, Map<string, Promise<QuicSession>>>();
+const pools = new WeakMap<Engine, Map<string, SharedConnection>>();
 
 /** A connection that speaks HTTP/3, for a session. */
 interface Carrier {
@@ -64,6 +99,7 @@ export async function dialWebTransport(
   options: WebTransportConnectOptions,
 ): Promise<WebTransportSession> {
   const { handshakeTimeoutMs = DEFAULT_HANDSHAKE_TIMEOUT_MS } = options;
+  checkHandshakeTimeout(handshakeTimeoutMs);
   const ask: Ask = {
     target: parseUrl(url),
     protocols: encodeProtocols(options.protocols),
@@ -72,7 +108,7 @@ export async function dialWebTransport(
     options,
   };
   for (;;) {
-    const carrier = await carry(engine, ask.target, options);
+    const carrier = await carry(engine, ask);
     try {
       return await request(engine, carrier, ask);
     } catch (error) {
@@ -89,7 +125,7 @@ function isUnasked(error: unknown): boolean {
 
 function request(engine: Engine, { connection, own }: Carrier, ask: Ask): Promise<WebTransportSession> {
   const { target, protocols, fields, until, options } = ask;
-  const { signal, handshakeTimeoutMs = DEFAULT_HANDSHAKE_TIMEOUT_MS } = options;
+  const { signal } = options;
   return new Promise((resolve, reject) => {
     const finish = (): void => {
       clearTimeout(timer);
@@ -108,8 +144,7 @@ function request(engine: Engine, { connection, own }: Carrier, ask: Ask): Promis
     const timer = setTimeout(
       () => {
         cancel();
-        const message = `no answer from ${target.authority} to the request for a WebTransport session within ${handshakeTimeoutMs} ms`;
-        give(new QuicError({ source: "session", code: "ERR_QUIC_HANDSHAKE_TIMEOUT", message }));
+        give(lateError(ask));
       },
       Math.max(0, until - performance.now()),
     );
@@ -135,6 +170,11 @@ function request(engine: Engine, { connection, own }: Carrier, ask: Ask): Promis
   });
 }
 
+function lateError({ target, options: { handshakeTimeoutMs = DEFAULT_HANDSHAKE_TIMEOUT_MS } }: Ask): QuicError {
+  const message = `no answer from ${target.authority} to the request for a WebTransport session within ${handshakeTimeoutMs} ms`;
+  return new QuicError({ source: "session", code: "ERR_QUIC_HANDSHAKE_TIMEOUT", message });
+}
+
 interface Target {
   readonly host: string;
   readonly port: number;
@@ -156,12 +196,14 @@ function parseUrl(url: string | URL): Target {
 }
 
 /** The engine closes the connection when its last session is over. */
-async function carry(engine: Engine, { host, port }: Target, options: WebTransportConnectOptions): Promise<Carrier> {
+async function carry(engine: Engine, ask: Ask): Promise<Carrier> {
+  const { target, options } = ask;
+  const { host, port } = target;
   const { tls, transport, serverName, signal, handshakeTimeoutMs, allowPooling = false } = options;
   if (allowPooling && tls?.serverCertificateHashes !== undefined) {
     throw invalidOption("allowPooling and serverCertificateHashes exclude each other (W3C WebTransport §6.2)");
   }
-  const connect = (giveUp: AbortSignal | undefined): Promise<QuicSession> =>
+  const connect = (giveUp: AbortSignal | undefined, timeoutMs: number | undefined): Promise<QuicSession> =>
     dial(
       engine,
       {
@@ -172,24 +214,26 @@ async function carry(engine: Engine, { host, port }: Target, options: WebTranspo
         ...(transport !== undefined && { transport }),
         ...(serverName !== undefined && { serverName }),
         ...(giveUp !== undefined && { signal: giveUp }),
-        ...(handshakeTimeoutMs !== undefined && { handshakeTimeoutMs }),
+        ...(timeoutMs !== undefined && { handshakeTimeoutMs: timeoutMs }),
       },
       // A server opens no sessions; this only says that the connection speaks HTTP/3.
       1,
     );
-  if (!allowPooling) return { connection: await connect(signal), own: true };
-  const pool = pools.get(engine) ?? new Map<string, Promise<QuicSession>>();
+  // Nobody would wait for what is dialled, and so end it.
+  signal?.throwIfAborted();
+  if (!allowPooling) return { connection: await connect(signal, handshakeTimeoutMs), own: true };
+  const pool = pools.get(engine) ?? new Map<string, SharedConnection>();
   pools.set(engine, pool);
   const key = JSON.stringify([host, port, serverName, transport, tls]);
-  const known = pool.get(key);
-  const forget = (connection: Promise<QuicSession>): void => {
+  const forget = (connection: SharedConnection): void => {
     if (pool.get(key) === connection) pool.delete(key);
   };
-  if (known !== undefined) return { connection: await known, own: false, forget: () => forget(known) };
-  // Others may wait for it, so one's signal does not end it.
-  const dialled = connect(undefined);
+  const known = pool.get(key);
+  if (known !== undefined) return { connection: await known.join(ask), own: false, forget: () => forget(known) };
+  const dialled: SharedConnection = new SharedConnection(
+    (giveUp) => connect(giveUp, MAX_HANDSHAKE_TIMEOUT_MS),
+    () => forget(dialled),
+  );
   pool.set(key, dialled);
-  const ended = (): void => forget(dialled);
-  dialled.then((session) => session.closed.then(ended, ended), ended);
-  return { connection: await dialled, own: false };
+  return { connection: await dialled.join(ask), own: false };
 }

@@ -379,6 +379,26 @@ describe.each(DRIVERS)("WebTransport over HTTP/3, %s driver", (driver) => {
     );
   });
 
+  test("sessions that share a dial end their wait each by its own signal and time", async () => {
+    const silent = createSocket("udp4");
+    silent.bind(0, "127.0.0.1");
+    await once(silent, "listening");
+    const client = world.bind();
+    const url = `https://127.0.0.1:${silent.address().port}/`;
+    const controller = new AbortController();
+    const [{ signal }, reason] = [controller, new Error("no longer")];
+    const first = client.connectWebTransport(url, { allowPooling: true, signal });
+    const second = client.connectWebTransport(url, { allowPooling: true, handshakeTimeoutMs: 1 });
+    await expect(second).rejects.toMatchObject({ code: "ERR_QUIC_HANDSHAKE_TIMEOUT" });
+    controller.abort(reason);
+    await expect(first).rejects.toBe(reason);
+    await expect(client.connectWebTransport(url, { allowPooling: true, signal })).rejects.toBe(reason);
+    // Nobody waits for a connection any more.
+    await new Promise(setImmediate);
+    expect(client.stats()).toMatchObject({ sessions: 0, handshakes: 0 });
+    silent.close();
+  });
+
   test("an endpoint that drains tells its sessions, and takes no more, on their connections or new ones", async () => {
     const authority = await certificate({ ca: true });
     pinned = await certificate({ issuer: authority });
