@@ -14,23 +14,52 @@ interface Member {
   behind: boolean;
 }
 
-/** Carries messages of topics between the workers of a group, in the process that keeps them; and within that process. */
-class TopicRelay implements TopicBus {
-  private readonly members: Map<string, Set<Member>> = new Map();
-  private readonly receivers: Map<string, TopicReceiver> = new Map();
+/** The bus of one `Topics` in the process that keeps the workers. */
+class RelayBus implements TopicBus {
+  readonly receivers: Map<string, TopicReceiver> = new Map();
+  private readonly relay: (topic: string, message: Uint8Array) => void;
+  private readonly leave: () => void;
+
+  constructor(relay: (topic: string, message: Uint8Array) => void, leave: () => void) {
+    this.relay = relay;
+    this.leave = leave;
+  }
 
   publish(topic: string, message: Uint8Array): undefined {
-    const { buffer, byteOffset, length } = message;
-    this.relay(topic, Buffer.from(buffer, byteOffset, length).toString("base64"), message);
+    this.relay(topic, message);
   }
 
   subscribe(topic: string, receiver: TopicReceiver): BusSubscription {
     this.receivers.set(topic, receiver);
-    return { ready: Promise.resolve(), end: () => void this.receivers.delete(topic) };
+    const end = (): void => {
+      // Another may have taken its place.
+      if (this.receivers.get(topic) === receiver) this.receivers.delete(topic);
+    };
+    return { ready: Promise.resolve(), end };
   }
 
   async close(): Promise<void> {
     this.receivers.clear();
+    this.leave();
+  }
+}
+
+/** Carries messages of topics between the workers of a group, in the process that keeps them; and within that process. */
+class TopicRelay {
+  private readonly members: Map<string, Set<Member>> = new Map();
+  private readonly buses: Set<RelayBus> = new Set();
+
+  /** Makes the bus of one `Topics` in this process. */
+  bus(): TopicBus {
+    const bus = new RelayBus(
+      (topic, message) => {
+        const { buffer, byteOffset, length } = message;
+        this.relay(topic, Buffer.from(buffer, byteOffset, length).toString("base64"), message);
+      },
+      () => this.buses.delete(bus),
+    );
+    this.buses.add(bus);
+    return bus;
   }
 
   /** Takes part in what a worker publishes and subscribes to, for as long as it lives. */
@@ -57,7 +86,9 @@ class TopicRelay implements TopicBus {
       if (member.waiting + bytes.length > MAX_WAITING) member.behind = true;
       else this.send(member, { quicrpc: "topicMessage", name, bytes }, bytes.length);
     }
-    this.receivers.get(name)?.message(message ?? new Uint8Array(Buffer.from(bytes, "base64")));
+    for (const bus of this.buses) {
+      bus.receivers.get(name)?.message(message ?? new Uint8Array(Buffer.from(bytes, "base64")));
+    }
   }
 
   private send(member: Member, message: ToWorker, size: number): void {

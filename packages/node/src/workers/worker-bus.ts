@@ -10,12 +10,17 @@ interface Waiting {
   readonly reject: (error: RpcError) => void;
 }
 
-/** The bus of a worker: the process that keeps the workers carries messages between them. */
+/** How many buses of this process subscribe to each topic: the primary counts the process once. */
+const subscribers: Map<string, number> = new Map();
+
+/** The id of the last message to the primary: buses receive the answers to each other's. */
+let lastId = 0;
+
+/** The bus of one `Topics` in a worker: the process that keeps the workers carries messages between them. */
 export class WorkerBus implements TopicBus {
   private readonly receivers: Map<string, TopicReceiver> = new Map();
   private readonly waiting: Map<number, Waiting> = new Map();
   private unconfirmed = 0;
-  private lastId = 0;
   private readonly listen = (message: ToWorker | null): void => this.receive(message);
   private readonly lose = (): void => this.lost();
 
@@ -39,13 +44,13 @@ export class WorkerBus implements TopicBus {
   }
 
   subscribe(name: string, receiver: TopicReceiver): BusSubscription {
+    if (!this.receivers.has(name)) subscribers.set(name, (subscribers.get(name) ?? 0) + 1);
     this.receivers.set(name, receiver);
     const ready = this.ask((id) => ({ quicrpc: "topic", id, name, subscribed: true }));
     const end = (): void => {
       // Another may have taken its place, for which the worker stays subscribed.
       if (this.receivers.get(name) !== receiver) return;
-      this.receivers.delete(name);
-      this.ask((id) => ({ quicrpc: "topic", id, name, subscribed: false })).catch(() => {});
+      this.leave(name);
     };
     return { ready, end };
   }
@@ -54,12 +59,25 @@ export class WorkerBus implements TopicBus {
     process.off("message", this.listen);
     process.off("disconnect", this.lose);
     this.lost();
+    for (const name of this.receivers.keys()) this.leave(name);
+  }
+
+  /** Unsubscribes from a topic; the process as well, where no other bus of it is subscribed. */
+  private leave(name: string): void {
+    this.receivers.delete(name);
+    const others = (subscribers.get(name) ?? 1) - 1;
+    if (others > 0) {
+      subscribers.set(name, others);
+      return;
+    }
+    subscribers.delete(name);
+    this.ask((id) => ({ quicrpc: "topic", id, name, subscribed: false })).catch(() => {});
   }
 
   /** Resolves when the primary has done it. */
   private ask(message: (id: number) => FromWorker): Promise<void> {
     if (!process.connected) return Promise.reject(gone());
-    const id = ++this.lastId;
+    const id = ++lastId;
     return new Promise((resolve, reject) => {
       this.waiting.set(id, { resolve, reject });
       process.send?.(message(id), undefined, undefined, (error: Error | null) => {

@@ -9,5 +9,5 @@ import { WorkerBus } from "./worker-bus.js";
  * keeps them. Where there are no workers they stay in this process.
  */
 export function workerTopics(options: Omit<TopicsOptions, "bus"> = {}): Topics {
-  return createTopics({ ...options, bus: isWorker || sharesPorts ? new WorkerBus() : topicRelay });
+  return createTopics({ ...options, bus: isWorker || sharesPorts ? new WorkerBus() : topicRelay.bus() });
 }
