@@ -177,6 +177,37 @@ it("answers that are not read count until they are sent, or their client is gone
   await close();
 });
 
+it("requests that wait behind another on their connection are gone with it", async () => {
+  const own = new ServerLoad();
+  const { port, close } = await serveHttp({ load: own });
+  const socket = lazy(port, "wait", "application/json", Buffer.from("{}"), 20);
+  await becomes(() => own.handlers === 20);
+  socket.destroy();
+  await becomes(() => own.handlers === 0 && own.held === 0);
+  await close();
+});
+
+it.each([1, 3])("%d requests whose client leaves before middleware passes them on are not served", async (times) => {
+  const own = new ServerLoad();
+  const waiting: Seen = { aborted: [], notes: [], waiting: 0, given: 0, onChange: undefined };
+  const listener = toNodeHandler(createFetchHandler({ routers: [newRouter(waiting)], load: own }));
+  const held: (() => void)[] = [];
+  const server = createServer((request, response) => void held.push(() => listener(request, response)));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const socket = lazy((server.address() as AddressInfo).port, "wait", "application/json", Buffer.from("{}"), times);
+  const [accepted] = (await once(server, "connection")) as [Socket];
+  await becomes(() => held.length === times);
+  socket.destroy();
+  await once(accepted, "close");
+  for (const pass of held) pass();
+  const since = performance.now();
+  await listener.drain({ timeoutMs: 5000 });
+  expect(performance.now() - since).toBeLessThan(4000);
+  expect([waiting.waiting, own.held]).toEqual([0, 0]);
+  server.close();
+});
+
 const SERVERS = [["HTTP/1.1", undefined] as const, ...HTTP2_WAYS.map((way) => [`HTTP/2 by ${way}`, way] as const)];
 
 describe("answers that are not of methods", () => {

@@ -29,6 +29,8 @@ export interface NodeRequest extends NodeReadable {
     readonly remoteAddress?: string | undefined;
     readonly localAddress?: string | undefined;
     readonly encrypted?: boolean | undefined;
+    readonly destroyed?: boolean | undefined;
+    on?(event: "close", listener: () => void): unknown;
   } | null;
   /** The stream of a request over HTTP/2. */
   readonly stream?: Partial<NodeWritable> & {
@@ -49,6 +51,8 @@ export interface NodeRequest extends NodeReadable {
 export interface NodeResponse extends NodeWritable {
   readonly writableEnded: boolean;
   readonly destroyed?: boolean | undefined;
+  /** Over HTTP/1.1 null while an earlier request of the connection is answered. */
+  readonly socket?: object | null | undefined;
   writeHead(status: number, headers: Record<string, string | string[]>): unknown;
   flushHeaders(): void;
   end(body?: Uint8Array | string): unknown;
@@ -60,6 +64,14 @@ const NOW = Promise.resolve();
 
 /** HTTP/2's code for a stream that is ended without an error. */
 const NO_ERROR = 0;
+
+/** A connection's requests whose answers wait for those of earlier ones stand in it: Node does not say of them that their client is gone. */
+const WAITING = Symbol("quicrpc.waiting");
+type Connection = NonNullable<NodeRequest["socket"]> & { [WAITING]?: Set<NodeExchange> };
+
+function closeWaiting(this: Connection): void {
+  for (const exchange of this[WAITING] ?? []) exchange.close();
+}
 
 /** Returns a request's target, also where a router of Express has cut its path. */
 export function targetOf({ originalUrl, url }: NodeRequest): string {
@@ -78,6 +90,8 @@ export class NodeExchange extends NodeInput implements HttpExchange {
   private closed = false;
   /** Number of times that somebody has waited for a body which may have arrived. */
   private looks = 0;
+  /** Those of the connection that it waits with; undefined where its answer can be sent. */
+  private waiting: Set<NodeExchange> | undefined = undefined;
   /** All of the body was taken. */
   private isTaken = false;
 
@@ -90,12 +104,14 @@ export class NodeExchange extends NodeInput implements HttpExchange {
     this.target = absolute?.target ?? given;
     this.named = absolute?.authority;
     this.endsWith(response);
+    if (response.socket === null && request.httpVersionMajor === 1) this.waitOn(request.socket as Connection);
     if (request.stream?.on !== undefined) destroyWhenReset(request.stream as NodeWritable);
   }
 
   get isGone(): boolean {
     if (this.closed || this.response.destroyed === true) return true;
-    const { stream } = this.request;
+    const { stream, socket, httpVersionMajor } = this.request;
+    if (httpVersionMajor === 1) return socket?.destroyed === true;
     return stream?.closed === true || stream?.destroyed === true;
   }
 
@@ -192,11 +208,22 @@ export class NodeExchange extends NodeInput implements HttpExchange {
   close(): void {
     const { onGone, onEnd, response } = this;
     this.closed = true;
+    this.waiting?.delete(this);
     this.onGone = undefined;
     this.onEnd = undefined;
     // Over HTTP/2 one that was reset before its head counts as finished.
     if (!response.writableEnded || !response.writableFinished) onGone?.();
     onEnd?.();
+  }
+
+  /** One listener of a connection is for all of its requests. */
+  private waitOn(connection: Connection | undefined): void {
+    if (connection?.on === undefined) return;
+    if (connection[WAITING] === undefined) {
+      connection[WAITING] = new Set();
+      connection.on("close", closeWaiting);
+    }
+    this.waiting = connection[WAITING].add(this);
   }
 
   /** Node ends the body of a stream of HTTP/2 that was reset like any other. */
