@@ -144,6 +144,39 @@ describe.each(kindsFor("C84") as readonly LocalKind[])("blobs: $name", (kind) =>
     await close();
   });
 
+  it("C84 a stream that is cancelled ends at once, also while its sender has nothing to give", async () => {
+    const { client, close } = await pair(
+      async () => "",
+      () => {
+        const start = (controller: ReadableStreamDefaultController<Uint8Array>): void =>
+          controller.enqueue(new Uint8Array(10));
+        return new ReadableStream<Uint8Array>({ start, pull: async () => new Promise(() => {}) });
+      },
+    );
+    for (const signal of [undefined, new AbortController().signal]) {
+      const { file } = await client.unary(methods.fetch, 1);
+      const reader = file.stream(signal && { signal }).getReader();
+      expect((await reader.read()).value).toHaveLength(10);
+      const pending = reader.read();
+      await reader.cancel();
+      expect(await pending).toEqual({ done: true, value: undefined });
+    }
+    await close();
+  });
+
+  it("C84 a stream ends when its signal fires", async () => {
+    const { client, close } = await pair(
+      async () => "",
+      () => new ReadableStream<Uint8Array>({ pull: async () => new Promise(() => {}) }),
+    );
+    const controller = new AbortController();
+    const { file } = await client.unary(methods.fetch, 1);
+    const read = file.stream({ signal: controller.signal }).getReader().read();
+    controller.abort();
+    await expect(read).rejects.toMatchObject({ code: "cancelled" });
+    await close();
+  });
+
   it("C84 a stream of unknown length, and one that is empty", async () => {
     const lengths: (number | undefined)[] = [];
     const { client, close } = await pair(async ({ file }) => {

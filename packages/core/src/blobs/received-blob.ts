@@ -1,5 +1,6 @@
 import type { TypedCaller } from "../call/base-caller.js";
 import type { ItemStream } from "../call/items/item-stream.js";
+import { onAbort } from "../call/abort.js";
 import { type CallOptions, cancelled } from "../call/options.js";
 import { RpcError } from "../errors.js";
 import type { UnsharedBytes } from "../platform-types.js";
@@ -79,17 +80,28 @@ export class ReceivedBlob {
   }
 
   /** The bytes from the first on. A sender's `Blob` or function can be read again, its stream cannot; a read ends the one before. */
-  stream(options: ReadBlobOptions = {}): ReadableStream<Uint8Array> {
-    const chunks = this.#read(options);
+  stream({ signal, ...options }: ReadBlobOptions = {}): ReadableStream<Uint8Array> {
+    const over = new AbortController();
+    const forget = signal && onAbort(signal, () => over.abort(signal.reason));
+    const chunks = this.#read({ ...options, signal: over.signal });
     return new ReadableStream<Uint8Array>(
       {
         async pull(controller) {
-          const { done, value } = await chunks.next();
-          if (done === true) controller.close();
-          else controller.enqueue(value);
+          try {
+            const { done, value } = await chunks.next();
+            if (done !== true) return controller.enqueue(value);
+          } catch (error) {
+            forget?.();
+            throw error;
+          }
+          forget?.();
+          controller.close();
         },
-        async cancel() {
-          await chunks.return();
+        cancel(reason) {
+          forget?.();
+          // A generator ends after what it waits for: the signal ends that.
+          over.abort(reason);
+          chunks.return().catch(() => {});
         },
       },
       { highWaterMark: 0 },
@@ -112,20 +124,21 @@ export class ReceivedBlob {
     ...options
   }: ReadBlobOptions & { readonly maxBytes?: number } = {}): Promise<UnsharedBytes> {
     if (this.length !== undefined && this.length > maxBytes) throw tooLarge(this.length, maxBytes);
-    const chunks: Uint8Array[] = [];
+    // One buffer, since a sender may give a byte at a time.
+    let all = new Uint8Array(0);
     let size = 0;
     for await (const chunk of this.#read(options)) {
+      const at = size;
       size += chunk.length;
       if (size > maxBytes) throw tooLarge(size, maxBytes);
-      chunks.push(chunk);
-    }
-    const all = new Uint8Array(size);
-    let at = 0;
-    for (const chunk of chunks) {
+      if (size > all.length) {
+        const larger = new Uint8Array(Math.min(Math.max(size, all.length * 2), this.length ?? maxBytes));
+        larger.set(all);
+        all = larger;
+      }
       all.set(chunk, at);
-      at += chunk.length;
     }
-    return all;
+    return size === all.length ? all : all.slice(0, size);
   }
 
   async *#read({ onProgress, signal, after }: ReadBlobOptions): AsyncGenerator<Uint8Array, void> {
