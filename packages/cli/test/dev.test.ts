@@ -75,6 +75,25 @@ test("goes on when the program ends, and says so", async () => {
   await dev.says(`"event":"listening"`);
 });
 
+test.each([
+  ["without a network", []],
+  ["through a network", ["--network", "rtt=2"]],
+])("tells a command beside it where clients find the server, and says when it ends: %s", async (_name, network) => {
+  project();
+  write("beside.mjs", `process.exit(process.env.VITE_QUICRPC_PORT === "24734" ? 4 : 5);\n`);
+  const beside = ["--", process.execPath, "beside.mjs"];
+  const dev = start(["dev", "--json", "--port", "24734", ...network, "src/server.mjs", ...beside]);
+  onTestFinished(async () => void (await dev.stop()));
+  await dev.says(JSON.stringify({ event: "besideEnded", command: `${process.execPath} beside.mjs`, code: 4 }));
+});
+
+test("says that a command beside it cannot be run", async () => {
+  project();
+  const dev = start(["dev", "--json", "--port", "24734", "src/server.mjs", "--", "no-such-command", "x"]);
+  onTestFinished(async () => void (await dev.stop()));
+  await dev.says(`"event":"problem","message":"no-such-command x cannot be run: `);
+});
+
 test("says what it needs", () => {
   expect(quicrpc(["dev", "--network", "5g"])).toMatchObject({
     code: 2,

@@ -39,6 +39,8 @@ A network is described by rtt=80 and jitter=5 (ms), loss=2, duplicate=1, reorder
 rate= for both, queue=64 (packets), udp=blocked, offline 5s (in every 30), or by a name: 3g, flaky-wifi, no-udp. With it the program
 gets another port in PORT, and clients find the network at its own.
 
+A command beside it finds the port for clients in VITE_QUICRPC_PORT, and so do pages of Vite: import.meta.env.VITE_QUICRPC_PORT.
+
 A restart drains the server first: clients that heal, as those of connect() do, find the next one. Programs in TypeScript need tsx
 in the project, or a version of Node that runs them. Ctrl-C ends it.
 

@@ -15,6 +15,7 @@ export type DevEvent =
   | { readonly event: "studio"; readonly url: string }
   | { readonly event: "restarting"; readonly because: readonly string[] }
   | { readonly event: "ended"; readonly code: number | null }
+  | { readonly event: "besideEnded"; readonly command: string; readonly code: number | null }
   | { readonly event: "problem"; readonly message: string };
 
 /** Prints an event: for people, or as a line of JSON. */
@@ -43,6 +44,11 @@ export function tell(event: DevEvent, json: boolean): void {
     case "ended":
       process.stderr.write(
         `${colors.red("ended")} with ${event.code ?? "a signal"}; it is started again when a file changes\n`,
+      );
+      return;
+    case "besideEnded":
+      process.stderr.write(
+        `${colors.red("ended")} ${printable(event.command)}, with ${event.code ?? "a signal"}; the server goes on without it\n`,
       );
       return;
     case "problem":

@@ -64,7 +64,7 @@ export class DevSession {
     if (this.isOver) return watcher.close();
     this.watcher = watcher;
     if (this.last.diagnostics.length === 0) this.run();
-    if (this.command.length > 0) this.besides.push(Beside.command(this.command, this.cwd, this.options.json));
+    if (this.command.length > 0) this.besides.push(this.beside());
   }
 
   /** Ends what has been started, and what `start` would start after this. */
@@ -73,6 +73,18 @@ export class DevSession {
     await this.watcher?.close();
     await Promise.all([this.program?.end(this.options.drain), ...this.besides.map((beside) => beside.end())]);
     this.networks?.close();
+  }
+
+  /** Starts the command that runs beside the program. */
+  private beside(): Beside {
+    const { cwd, command } = this;
+    const { port, json } = this.options;
+    const name = command.join(" ");
+    const onEnd = (how: number | null | Error): void => {
+      if (how instanceof Error) this.problem(new Error(`${name} cannot be run: ${how.message}`));
+      else tell({ event: "besideEnded", command: name, code: how }, json);
+    };
+    return Beside.command(command, { cwd, json, port, onEnd });
   }
 
   private matters(change: Change): boolean {
