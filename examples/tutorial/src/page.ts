@@ -30,6 +30,6 @@ form.addEventListener("submit", (event) => {
 
 const list = document.querySelector("ol")!;
 for await (const { message } of orders.subscribePlaced({ from: "0" })) {
-  if (message === undefined) continue; // the first item says that the subscription has begun
+  if (message === undefined) continue; // as in the first item of a subscription without `from`
   list.append(Object.assign(document.createElement("li"), { textContent: `${message.count} ${message.item}` }));
 }

@@ -9,7 +9,7 @@ export async function showNotices(
   // #region history
   const items = chat.subscribeNotices({ from: localStorage.getItem("notices") ?? undefined });
   for await (const { message, position } of items) {
-    if (message !== undefined) show(message); // the first item has none: it says that the subscription has begun
+    if (message !== undefined) show(message); // without `from` the first item has none: it says that the subscription has begun
     localStorage.setItem("notices", position); // a page that is loaded again goes on here
   }
   // #endregion history

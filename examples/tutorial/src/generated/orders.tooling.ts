@@ -51,7 +51,7 @@ export const ordersTooling: ServiceTooling = {
         type: "object",
         properties: {
           message: {
-            description: "Undefined in the first item, which says that the subscription has begun.",
+            description: "Undefined in the first item of a subscription without `from`, which says that it has begun.",
             type: "object",
             properties: part1,
             required: ["id", "item", "count", "at"],

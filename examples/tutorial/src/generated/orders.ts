@@ -63,7 +63,7 @@ export interface OrdersPublishPlacedInput {
 }
 
 export interface OrdersSubscribePlacedItem {
-  /** Undefined in the first item, which says that the subscription has begun. */
+  /** Undefined in the first item of a subscription without `from`, which says that it has begun. */
   message?: Order | undefined;
   /** Where to go on after this item. */
   position: string;

@@ -165,7 +165,7 @@ export const whiteboardTooling: ServiceTooling = {
         type: "object",
         properties: {
           message: {
-            description: "Undefined in the first item, which says that the subscription has begun.",
+            description: "Undefined in the first item of a subscription without `from`, which says that it has begun.",
             type: "object",
             properties: part2,
             required: ["by", "id", "commands"],
@@ -247,7 +247,7 @@ export const whiteboardTooling: ServiceTooling = {
         type: "object",
         properties: {
           message: {
-            description: "Undefined in the first item, which says that the subscription has begun.",
+            description: "Undefined in the first item of a subscription without `from`, which says that it has begun.",
             type: "object",
             properties: part5,
             required: ["at", "from", "text"],

@@ -164,7 +164,7 @@ export interface WhiteboardSubscribeBoardInput {
 }
 
 export interface WhiteboardSubscribeBoardItem {
-  /** Undefined in the first item, which says that the subscription has begun. */
+  /** Undefined in the first item of a subscription without `from`, which says that it has begun. */
   message?: BoardChange | undefined;
   /** Where to go on after this item. */
   position: string;
@@ -284,7 +284,7 @@ export interface WhiteboardSubscribeChatInput {
 }
 
 export interface WhiteboardSubscribeChatItem {
-  /** Undefined in the first item, which says that the subscription has begun. */
+  /** Undefined in the first item of a subscription without `from`, which says that it has begun. */
   message?: ChatMessage | undefined;
   /** Where to go on after this item. */
   position: string;

@@ -14,7 +14,7 @@ type ParameterNames<Pattern extends string> = Pattern extends `${string}{${infer
 type Parameters<Pattern extends string> = { readonly [Name in ParameterNames<Pattern>]: z.ZodString };
 
 /** The comment of an item's message where the topic has history. */
-const FIRST = "Undefined in the first item, which says that the subscription has begun.";
+const FIRST = "Undefined in the first item of a subscription without `from`, which says that it has begun.";
 
 /** Options of `topic`. */
 export interface TopicSchemaOptions {

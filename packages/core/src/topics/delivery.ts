@@ -5,7 +5,7 @@ import { FrameWriter } from "../wire/writer.js";
 
 /** A message as subscribers get it. */
 export interface TopicItem {
-  /** Undefined in the first item of a subscription to a topic with history: it says where the subscription begins. */
+  /** Undefined in the first item of a subscription without `from` to a topic with history: it says where the subscription begins. */
   readonly message: unknown;
   /** Messages before this one that were dropped for the subscriber. */
   readonly lost?: number | undefined;

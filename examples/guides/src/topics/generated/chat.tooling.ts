@@ -61,7 +61,7 @@ export const chatTooling: ServiceTooling = {
         type: "object",
         properties: {
           message: {
-            description: "Undefined in the first item, which says that the subscription has begun.",
+            description: "Undefined in the first item of a subscription without `from`, which says that it has begun.",
             type: "object",
             properties: {
               from: { type: "string" },

@@ -72,7 +72,7 @@ export interface ChatPublishNoticesInput {
 }
 
 export interface ChatSubscribeNoticesItem {
-  /** Undefined in the first item, which says that the subscription has begun. */
+  /** Undefined in the first item of a subscription without `from`, which says that it has begun. */
   message?: Message | undefined;
   /** Where to go on after this item. */
   position: string;
