@@ -22,7 +22,7 @@ import { toolingOf } from "./tooling/method-tooling.js";
 import { branded } from "./types/convert.js";
 import { TypeTable } from "./types/declare.js";
 import { nameTypes } from "./types/naming.js";
-import { text } from "./types/node.js";
+import { generic, text } from "./types/node.js";
 import { isZodSchema } from "./types/zod.js";
 
 /** Inputs of building the files of a package. */
@@ -92,7 +92,7 @@ function serviceModel(
     if (part?.raw)
       return {
         sent: text("Uint8Array"),
-        received: text("Uint8Array"),
+        received: generic("UnsharedBytes"),
         codec: "bytesCodec",
         jsonProblem: () => undefined,
       };

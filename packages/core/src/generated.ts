@@ -5,6 +5,7 @@ export { bytesCodec, type Issue, uncheckedCodec, zodCodec, type ZodCodecOptions 
 export type { StreamSource } from "./call/items/item-source.js";
 export type { ItemStream } from "./call/items/item-stream.js";
 export { blobCalls } from "./blobs/blob-calls.js";
+export type { UnsharedBytes } from "./platform-types.js";
 export type { ReceivedBlob } from "./blobs/received-blob.js";
 export type { BlobSource } from "./blobs/source.js";
 export { type BlobFields, blobOptionsOf } from "./contract/blob-code.js";

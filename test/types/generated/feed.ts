@@ -21,6 +21,7 @@ import {
   type RpcErrorOf,
   type ServiceIdentity,
   type StreamSource,
+  type UnsharedBytes,
 } from "@quicrpc/core/generated";
 import {
   feedReadInputCodec,
@@ -87,7 +88,7 @@ export const feedMethods: {
   >;
   readonly publish: MethodDescriptor<"client_stream", Post, Post, FeedPublishOutput, FeedPublishOutput>;
   readonly talk: MethodDescriptor<"duplex", string, string, Post, Post>;
-  readonly copy: MethodDescriptor<"duplex", Uint8Array, Uint8Array, Uint8Array, Uint8Array>;
+  readonly copy: MethodDescriptor<"duplex", Uint8Array, UnsharedBytes, Uint8Array, UnsharedBytes>;
   readonly seen: MethodDescriptor<"notify", FeedSeenInput, FeedSeenInput, void, void>;
 } = {
   read: describeMethod(feedService, unaryCalls, "read", {
@@ -151,7 +152,7 @@ export interface FeedHandlers<Context = unknown> {
   /** @see {@link Feed.methods.talk} */
   talk(input: ItemStream<string>, context: CallContext<Context>): Awaitable<StreamSource<Post>>;
   /** @see {@link Feed.methods.copy} */
-  copy(input: ItemStream<Uint8Array>, context: CallContext<Context>): Awaitable<StreamSource<Uint8Array>>;
+  copy(input: ItemStream<UnsharedBytes>, context: CallContext<Context>): Awaitable<StreamSource<Uint8Array>>;
   /** @see {@link Feed.methods.seen} */
   seen(input: FeedSeenInput, context: CallContext<Context>): Awaitable<void>;
 }
@@ -182,7 +183,7 @@ export interface FeedClient {
   /** @see {@link Feed.methods.talk} */
   talk(options?: CallOptions): DuplexStream<string, Post>;
   /** @see {@link Feed.methods.copy} */
-  copy(options?: CallOptions): DuplexStream<Uint8Array, Uint8Array>;
+  copy(options?: CallOptions): DuplexStream<Uint8Array, UnsharedBytes>;
   /** @see {@link Feed.methods.seen} */
   seen(input: FeedSeenInput, options?: CallOptions): Promise<void>;
 }

@@ -21,6 +21,7 @@ import {
   type RpcErrorOf,
   type ServiceIdentity,
   type StreamSource,
+  type UnsharedBytes,
 } from "@quicrpc/core/generated";
 import {
   valuesCodec,
@@ -107,7 +108,7 @@ export const protocolMethods: {
   >;
   readonly sum: MethodDescriptor<"client_stream", number, number, number, number>;
   readonly talk: MethodDescriptor<"duplex", string, string, string, string>;
-  readonly copy: MethodDescriptor<"duplex", Uint8Array, Uint8Array, Uint8Array, Uint8Array>;
+  readonly copy: MethodDescriptor<"duplex", Uint8Array, UnsharedBytes, Uint8Array, UnsharedBytes>;
   readonly refuse: MethodDescriptor<
     "unary",
     void,
@@ -207,7 +208,7 @@ export interface ProtocolHandlers<Context = unknown> {
   /** @see {@link Protocol.methods.talk} */
   talk(input: ItemStream<string>, context: CallContext<Context>): Awaitable<StreamSource<string>>;
   /** @see {@link Protocol.methods.copy} */
-  copy(input: ItemStream<Uint8Array>, context: CallContext<Context>): Awaitable<StreamSource<Uint8Array>>;
+  copy(input: ItemStream<UnsharedBytes>, context: CallContext<Context>): Awaitable<StreamSource<Uint8Array>>;
   /** @see {@link Protocol.methods.refuse} */
   refuse(input: undefined, context: CallContext<Context>): Awaitable<number>;
   /** @see {@link Protocol.methods.wait} */
@@ -247,7 +248,7 @@ export interface ProtocolClient {
   /** @see {@link Protocol.methods.talk} */
   talk(options?: CallOptions): DuplexStream<string, string>;
   /** @see {@link Protocol.methods.copy} */
-  copy(options?: CallOptions): DuplexStream<Uint8Array, Uint8Array>;
+  copy(options?: CallOptions): DuplexStream<Uint8Array, UnsharedBytes>;
   /** @see {@link Protocol.methods.refuse} */
   refuse(options?: CallOptions): Promise<number>;
   /** @see {@link Protocol.methods.wait} */

@@ -48,6 +48,7 @@ const CORE_TYPES: readonly string[] = [
   "ServedTopics",
   "ServiceIdentity",
   "StreamSource",
+  "UnsharedBytes",
 ];
 /** Exports of `@quicrpc/core/generated` that generated files import by name. */
 export const CORE_IMPORTS: readonly string[] = [...CORE_VALUES, ...CORE_TYPES, "MessageCodec", WIRE];

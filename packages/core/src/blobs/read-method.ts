@@ -1,3 +1,4 @@
+import type { UnsharedBytes } from "../platform-types.js";
 import { bytesCodec, uncheckedCodec } from "../call/messages/codec.js";
 import { serverStreamCalls } from "../client/server-stream.js";
 import { describeMethod, type MethodDescriptor } from "../contract/descriptor.js";
@@ -28,9 +29,10 @@ export function changedBlob(how: string): RpcError {
 }
 
 /** How a blob is read: a call of its receiver to its sender, on a stream that others leave before. */
-export const readBlob: MethodDescriptor<"server_stream", ReadBlob, ReadBlob, Uint8Array, Uint8Array> = describeMethod(
-  { name: NAME, id: defaultServiceId(NAME) },
-  serverStreamCalls,
-  "read",
-  { id: 1, input: uncheckedCodec<ReadBlob>(), output: bytesCodec, priority: -1 },
-);
+export const readBlob: MethodDescriptor<"server_stream", ReadBlob, ReadBlob, Uint8Array, UnsharedBytes> =
+  describeMethod({ name: NAME, id: defaultServiceId(NAME) }, serverStreamCalls, "read", {
+    id: 1,
+    input: uncheckedCodec<ReadBlob>(),
+    output: bytesCodec,
+    priority: -1,
+  });

@@ -80,11 +80,11 @@ export class ReceivedBlob {
   }
 
   /** The bytes from the first on. A sender's `Blob` or function can be read again, its stream cannot; a read ends the one before. */
-  stream({ signal, ...options }: ReadBlobOptions = {}): ReadableStream<Uint8Array> {
+  stream({ signal, ...options }: ReadBlobOptions = {}): ReadableStream<UnsharedBytes> {
     const over = new AbortController();
     const forget = signal && onAbort(signal, () => over.abort(signal.reason));
     const chunks = this.#read({ ...options, signal: over.signal });
-    return new ReadableStream<Uint8Array>(
+    return new ReadableStream<UnsharedBytes>(
       {
         async pull(controller) {
           try {
@@ -109,12 +109,12 @@ export class ReceivedBlob {
   }
 
   /** The bytes for a loop, which costs less than a stream; leaving it stops the sender. */
-  chunks(options: ReadBlobOptions = {}): AsyncGenerator<Uint8Array, void> {
+  chunks(options: ReadBlobOptions = {}): AsyncGenerator<UnsharedBytes, void> {
     return this.#read(options);
   }
 
   /** Iterates over the bytes; leaving the loop stops the sender. */
-  [Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void> {
+  [Symbol.asyncIterator](): AsyncGenerator<UnsharedBytes, void> {
     return this.#read({});
   }
 
@@ -141,7 +141,7 @@ export class ReceivedBlob {
     return size === all.length ? all : all.slice(0, size);
   }
 
-  async *#read({ onProgress, signal, after }: ReadBlobOptions): AsyncGenerator<Uint8Array, void> {
+  async *#read({ onProgress, signal, after }: ReadBlobOptions): AsyncGenerator<UnsharedBytes, void> {
     const { length } = this;
     const resumption = this.#resumption;
     const keepsHash = this.#digest || resumption !== undefined;
@@ -180,7 +180,7 @@ export class ReceivedBlob {
     }
   }
 
-  #begin(from: number, hash: Sha256 | undefined, options: CallOptions): ItemStream<Uint8Array> {
+  #begin(from: number, hash: Sha256 | undefined, options: CallOptions): ItemStream<UnsharedBytes> {
     const before = from > 0 && { from, ...(hash !== undefined && { sha256: hash.copy().hex() }) };
     return this.#session.start(readBlob, { ref: this.#ref, ...before, ...(this.#digest && { digest: true }) }, options);
   }

@@ -23,6 +23,7 @@ import {
   type RpcErrorOf,
   type ServiceIdentity,
   type StreamSource,
+  type UnsharedBytes,
 } from "@quicrpc/core/generated";
 import {
   textCodec,
@@ -144,7 +145,7 @@ export const httpMethods: {
     HttpChargeOutput,
     { readonly BROKE: ErrorDescriptor<"failed_precondition", HttpChargeBrokeDetails> }
   >;
-  readonly upload: MethodDescriptor<"client_stream", Uint8Array, Uint8Array, number, number>;
+  readonly upload: MethodDescriptor<"client_stream", Uint8Array, UnsharedBytes, number, number>;
 } = {
   echo: describeMethod(httpService, unaryCalls, "echo", {
     id: 1,
@@ -285,7 +286,7 @@ export interface HttpHandlers<Context = unknown> {
    */
   charge(input: HttpChargeInput, context: CallContext<Context>): Awaitable<HttpChargeOutput>;
   /** @see {@link Http.methods.upload} */
-  upload(input: ItemStream<Uint8Array>, context: CallContext<Context>): Awaitable<number>;
+  upload(input: ItemStream<UnsharedBytes>, context: CallContext<Context>): Awaitable<number>;
 }
 
 /** Makes the router that serves test.v1.Http by `handlers`. */

@@ -99,7 +99,7 @@ async function held(blob: ReceivedBlob, options: Parameters<ReceivedBlob["chunks
         "resource_exhausted",
         `a page of this browser holds ${MAX_HELD} bytes at most: take it by quicrpc call --out`,
       );
-    parts.push(chunk as BlobPart);
+    parts.push(chunk);
   }
   // Its type is the sender's to say, and nobody's to run.
   return new Blob(parts, { type: "application/octet-stream" });
