@@ -103,6 +103,7 @@ describe.each(kindsFor("C84") as readonly LocalKind[])("blobs: $name", (kind) =>
     for (const each of [progress.sent, progress.taken]) {
       expect(each.at(-1)).toBe(bytes.length);
       expect(each).toEqual(each.toSorted((a, b) => a - b));
+      expect(each.length).toBeGreaterThan(5);
     }
     await close();
   });

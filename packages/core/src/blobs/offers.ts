@@ -1,3 +1,4 @@
+import { cut, MAX_PIECE } from "../call/items/byte-pieces.js";
 import { RpcError } from "../errors.js";
 import type { BoundMethod } from "../server/router.js";
 import type { ClientLimits } from "../client-limits.js";
@@ -163,11 +164,17 @@ export class Offered implements Offer {
         }
         if (passed === chunk.length) continue;
         const rest = passed === 0 ? chunk : chunk.subarray(passed);
-        at += rest.length;
-        if (length !== undefined && at > length) break;
-        if (digest) hash?.update(rest);
-        yield rest;
-        onProgress?.(at, length);
+        if (length !== undefined && at + rest.length > length) {
+          at += rest.length;
+          break;
+        }
+        // Node gives all of a `Blob` in memory as one chunk.
+        for (const piece of cut(rest, MAX_PIECE)) {
+          at += piece.length;
+          if (digest) hash?.update(piece);
+          yield piece;
+          onProgress?.(at, length);
+        }
       }
       if (at < from) throw this.shorter(from, at);
       if (length !== undefined && at !== length)

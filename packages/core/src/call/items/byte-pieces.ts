@@ -3,7 +3,7 @@ import type { Limits } from "../../limits.js";
 import type { ItemSource } from "./item-source.js";
 
 /** Bytes of raw data in one frame: few enough that other calls of a lane get their turn in between. */
-const MAX_PIECE = 64 * 1024;
+export const MAX_PIECE: number = 64 * 1024;
 /** The most that an item's frame has beside its payload. */
 const MAX_FRAMING = 16;
 
@@ -16,6 +16,8 @@ export function bytePieceOf(
 }
 
 /** `chunk` in pieces of at most `size` bytes. What is no chunk is left to the codec to refuse. */
+export function cut(chunk: Uint8Array, size: number): Generator<Uint8Array, undefined>;
+export function cut(chunk: unknown, size: number): Generator<unknown, undefined>;
 export function* cut(chunk: unknown, size: number): Generator<unknown, undefined> {
   if (!(chunk instanceof Uint8Array) || chunk.length <= size) {
     yield chunk;
