@@ -44,7 +44,7 @@ export class CodecPrinter {
   /** Whether code is to be short rather than fast: where a bundle is to be small, explanations are left out as well. */
   readonly short: boolean;
   readonly #explain: boolean;
-  readonly #patterns = new Map<string, string>();
+  readonly #patterns = new Map<string, { readonly name: string; readonly regex: Layout }>();
   readonly #declared = new Set<CodecNode>();
   /** The nodes whose checks readers ask zod to run. */
   readonly #checked = new Set<CodecNode>();
@@ -75,8 +75,8 @@ export class CodecPrinter {
     const messages = all.filter((codec) => codec.isPayload).map((codec) => this.#message(codec));
     const shapes = early ?? this.#shapes(codecs.filter((codec) => this.#shaped.has(codec)));
     const checks = codecs.filter(({ node }) => this.#checked.has(node)).map((codec) => this.#applyChecks(codec));
-    const patterns = [...this.#patterns].map(
-      ([regex, name]) => `${render(assignment(`const ${name}`, withoutIdleEscapes(regex)))}\n`,
+    const patterns = [...this.#patterns.values()].map(
+      ({ name, regex }) => `${render(assignment(`const ${name}`, regex))}\n`,
     );
     const parts = [messages.join(""), ...code, patterns.join(""), shapes.join(""), checks.join("")];
     return parts.filter((part) => part !== "");
@@ -188,14 +188,16 @@ export class CodecPrinter {
   }
 
   readonly patternName = (regex: RegExp, format: string): string => {
-    const text = String(regex);
-    const known = this.#patterns.get(text);
-    if (known !== undefined) return known;
-    const taken = new Set(this.#patterns.values());
+    const text = withoutIdleEscapes(String(regex));
+    const isTemplate = format === "template";
+    const key = `${isTemplate}${text}`;
+    const known = this.#patterns.get(key);
+    if (known !== undefined) return known.name;
+    const taken = new Set([...this.#patterns.values()].map(({ name }) => name));
     const wanted = `${camelCase(format)}Pattern`;
     let name = wanted;
     for (let n = 2; taken.has(name); n++) name = `${wanted}${n}`;
-    this.#patterns.set(text, name);
+    this.#patterns.set(key, { name, regex: isTemplate ? callOf("/* @__PURE__ */ wire.linear", [text]) : text });
     return name;
   };
 

@@ -105,6 +105,35 @@ test("keys that one side of an intersection refuses are taken where the other ha
   expect(refusal(() => sample.codec.decode(wrongKey, 0, wrongKey.length)).message).toContain("at c");
 });
 
+describe("text of template literals with several parts of any length", () => {
+  const parts = 'z.string(), "-", z.string(), "-", z.string(), "-", z.string(), "!"';
+  const dashes = "-".repeat(20_000);
+  const cases: readonly (readonly [source: string, of: (text: string) => unknown])[] = [
+    [`z.templateLiteral([${parts}])`, (text) => text],
+    [`z.object({ a: z.templateLiteral([${parts}]).nullable() })`, (a) => ({ a })],
+    [`z.object({ a: z.templateLiteral([${parts}]), b: z.string().optional() }).loose()`, (a) => ({ a })],
+    [`z.map(z.templateLiteral([${parts}]), z.int())`, (text) => new Map([[text, 1]])],
+    [`z.record(z.templateLiteral([${parts}]), z.int())`, (text) => ({ [text]: 1 })],
+    [`z.array(z.templateLiteral([${parts}]).transform((text) => text.length).or(z.int()))`, (text) => [text]],
+    [`z.preprocess((text) => text, z.templateLiteral([${parts}]))`, (text) => text],
+  ];
+  const samples = compileSamples(
+    workspace,
+    "templates.service.ts",
+    cases.map(([source]) => plainSample(source)),
+  );
+
+  test.each(cases.map((each, i) => [...each, i] as const))("is looked through once by %s", async (_source, of, i) => {
+    const codec = (await samples)[i]?.codec;
+    const decode = (value: unknown): unknown => {
+      const bytes = pack(value);
+      return codec?.decode(bytes, 0, bytes.length);
+    };
+    expect(refusal(() => decode(of(dashes))).code).toBe("invalid_argument");
+    expect(() => decode(of(`${dashes}!`))).not.toThrow();
+  });
+});
+
 describe("numbers of one hash", () => {
   const { integers, bigints } = colliding;
   const withBig = (keys: readonly bigint[]): bigint[] => keys.map((key) => BigInt.asIntN(64, key));

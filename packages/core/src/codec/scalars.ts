@@ -1,5 +1,6 @@
 import { plain } from "../msgpack/value.js";
 import { type Check, checked } from "./check.js";
+import { linear } from "./linear-pattern.js";
 import { invalidType, refuse, type Shape } from "./shape.js";
 
 type Kind = "string" | "number" | "bigint" | "boolean" | "date" | "bytes" | "null" | "undefined" | "never";
@@ -90,7 +91,8 @@ export function literal(...values: unknown[]): Shape {
 }
 
 /** Text of a template literal. */
-export function template(regex: RegExp): Shape {
+export function template(pattern: RegExp): Shape {
+  const regex = linear(pattern);
   const text = string();
   return {
     form: { kind: "template", regex },

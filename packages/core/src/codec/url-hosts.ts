@@ -15,37 +15,3 @@ export function hasLongHost(text: string): boolean {
   const [, authority = ""] = AUTHORITY.exec(text.replaceAll(/[\t\n\r]/g, "")) ?? [];
   return authority.length - (authority.lastIndexOf("@") + 1) > MAX_HOST;
 }
-
-/** Whether a text in `value`, which may be a key, would be such a URL. */
-export function holdsLongHost(value: unknown): boolean {
-  if (typeof value === "string") return hasLongHost(value);
-  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return false;
-  if (Array.isArray(value)) return value.some(holdsLongHost);
-  if (value instanceof Map || value instanceof Set) return [...value].some(holdsLongHost);
-  return Object.entries(value).some(([key, each]) => hasLongHost(key) || holdsLongHost(each));
-}
-
-/** Whether zod parses texts as URLs somewhere in `schema`, or in what is inside it. */
-export function parsesUrls(schema: unknown, seen: Set<unknown> = new Set()): boolean {
-  if (typeof schema !== "object" || schema === null || seen.has(schema)) return false;
-  seen.add(schema);
-  const { _zod: internals } = schema as { readonly _zod?: { readonly def: Definition } };
-  if (internals === undefined) {
-    return isPlain(schema) && Object.values(schema).some((part) => parsesUrls(part, seen));
-  }
-  const { def } = internals;
-  if (def.format === "url") return true;
-  const parts = def.type === "lazy" ? [def.getter?.()] : Object.values(def);
-  return parts.some((part) => parsesUrls(part, seen));
-}
-
-interface Definition {
-  readonly type?: string;
-  readonly format?: string;
-  readonly getter?: () => unknown;
-}
-
-/** Whether a part of a definition may hold schemas. */
-function isPlain(value: object): boolean {
-  return Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;
-}

@@ -2,11 +2,11 @@
 // libraries (zod.dev/library-authors).
 import { misfit } from "../msgpack/misfit.js";
 import { plain } from "../msgpack/value.js";
+import { type Costly, costlyFor, costlyForCheck } from "./costly-texts.js";
 import type { Refused } from "./form.js";
 import { hasFewNodes, MAX_NODES } from "./nodes.js";
 import { restored } from "./restored.js";
 import { pipe } from "./wrappers.js";
-import { hasLongHost, holdsLongHost, LONG_HOST, parsesUrls } from "./url-hosts.js";
 import { firstText, zodConfig } from "./zod-config.js";
 import { add, isAborted, isExplicitlyAborted, isFull, refuse, type Shape, type ShapePayload } from "./shape.js";
 
@@ -43,6 +43,8 @@ interface ZodCheck {
     readonly def: {
       readonly when?: (payload: ZodPayload) => boolean;
       readonly format?: string;
+      readonly check?: string;
+      readonly tx?: unknown;
       readonly abort?: boolean;
     };
     check(payload: ZodPayload): unknown;
@@ -67,7 +69,7 @@ export function schemaAt(root: unknown, path: readonly (string | number)[]): unk
 export function external(schema: unknown, given?: Shape): Shape {
   const { _zod: internals } = schema as { readonly _zod: ZodInternals };
   const isLeaf = LEAVES.has(internals.def.type);
-  let takesUrls: boolean | undefined;
+  let costly: Costly | undefined;
   return {
     form: { kind: "external", schema, given },
     optin: internals.optin,
@@ -77,8 +79,8 @@ export function external(schema: unknown, given?: Shape): Shape {
       if (!isLeaf && !hasFewNodes(value, MAX_NODES)) {
         return refuse(payload, "too_big", `too big: expected at most ${MAX_NODES} values where zod looks at all`);
       }
-      if ((takesUrls ??= parsesUrls(schema)) && holdsLongHost(value))
-        return refuse(payload, "invalid_format", LONG_HOST);
+      const refusal = (costly ??= costlyFor(schema))(value);
+      if (refusal !== undefined) return refuse(payload, "invalid_format", refusal);
       if (mode.isWire === true && given !== undefined) value = restored(given, payload.value);
       const result = settled(internals.run({ value, issues: [] }, { async: false }));
       payload.value = result.value;
@@ -140,8 +142,9 @@ function runChecks(payload: ShapePayload, checks: readonly ZodCheck[]): ShapePay
     if (when === undefined ? aborted : isExplicitlyAborted(payload) || !when(payload as ZodPayload)) continue;
     const from = payload.issues.length;
     const { value } = payload;
-    if (check.def.format === "url" && typeof value === "string" && hasLongHost(value)) {
-      add(payload, { code: "invalid_format", path: [], message: LONG_HOST, continue: check.def.abort !== true });
+    const refusal = costlyForCheck(check.def, value);
+    if (refusal !== undefined) {
+      add(payload, { code: "invalid_format", path: [], message: refusal, continue: check.def.abort !== true });
       aborted ||= isAborted(payload, from);
       continue;
     }
