@@ -1,3 +1,4 @@
+import { isLess, WIDENING } from "../shape/checks.js";
 import type { Checks } from "../shape/shape.js";
 
 /** One difference between the checks of two versions. */
@@ -25,7 +26,7 @@ export function compareChecks(before: Checks = {}, after: Checks = {}): CheckCha
     if (old === undefined) add("check-tightened", `${text} is new: ${now}`);
     else if (now === undefined) add("check-loosened", `${text} is gone: it was ${old}`);
     else {
-      const isStricter = Number(now) > Number(old) === greaterIsStricter;
+      const isStricter = isLess(old, now) === greaterIsStricter;
       add(isStricter ? "check-tightened" : "check-loosened", `${text} was ${old} and is ${now}`);
     }
   }
@@ -39,6 +40,17 @@ export function compareChecks(before: Checks = {}, after: Checks = {}): CheckCha
     else if (now === undefined) add("check-loosened", `${text} is gone: it was ${old}`);
     else add("check-changed", `${text} was ${old} and is ${now}`);
   }
+  for (const option of before.format === after.format ? optionsIn(before, after) : []) {
+    const [old, now] = [before.options?.[option], after.options?.[option]];
+    if (old === now) continue;
+    const [more, less] = WIDENING.has(option)
+      ? (["check-loosened", "check-tightened"] as const)
+      : (["check-tightened", "check-loosened"] as const);
+    const name = `${option} of the format ${after.format}`;
+    if (old === undefined) add(more, `the ${name} is new: ${now}`);
+    else if (now === undefined) add(less, `the ${name} is gone: it was ${old}`);
+    else add("check-changed", `the ${name} was ${old} and is ${now}`);
+  }
   const [oldPatterns, patterns] = [before.patterns ?? [], after.patterns ?? []];
   for (const pattern of patterns)
     if (!oldPatterns.includes(pattern)) add("check-tightened", `a new pattern: ${pattern}`);
@@ -51,4 +63,8 @@ export function compareChecks(before: Checks = {}, after: Checks = {}): CheckCha
     add("check-tightened", "values that do not fit are no longer replaced");
   if (before.lenient !== true && after.lenient === true) add("check-loosened", "values that do not fit are replaced");
   return changes;
+}
+
+function optionsIn(before: Checks, after: Checks): string[] {
+  return [...new Set([...Object.keys(before.options ?? {}), ...Object.keys(after.options ?? {})])].sort();
 }

@@ -1,7 +1,7 @@
 import type { ObjectShape, Shape, ShapeTypes } from "../shape/shape.js";
 import type { ShapeChangeKind } from "./change.js";
 import { compareChecks } from "./compare-checks.js";
-import { type Alternative, alternatives, covers, describeShape, type Named, tagOf } from "./normal.js";
+import { type Alternative, alternatives, coverage, describeShape, hasTypeOf, type Named, tagOf } from "./normal.js";
 
 /** Called for each difference. */
 export type ReportShapeChange = (kind: ShapeChangeKind, path: string, message: string) => void;
@@ -31,7 +31,14 @@ class ShapeComparison {
   constructor(oldTypes: ShapeTypes, newTypes: ShapeTypes, report: ReportShapeChange) {
     this.#oldTypes = oldTypes;
     this.#newTypes = newTypes;
-    this.#report = report;
+    const reported = new Set<string>();
+    // A check of a union is one of each of its options.
+    this.#report = (kind, path, message) => {
+      const text = `${kind} ${path} ${message}`;
+      if (reported.has(text)) return;
+      reported.add(text);
+      report(kind, path, message);
+    };
   }
 
   compare(before: Shape, after: Shape, path: string): void {
@@ -43,12 +50,14 @@ class ShapeComparison {
     const oldOnes = alternatives(before, this.#oldTypes);
     const newOnes = alternatives(after, this.#newTypes);
     const pairs = pairUp(oldOnes, newOnes);
-    const removed = oldOnes.filter(
-      (each) => !pairs.has(each) && !newOnes.some((other) => covers(other.shape, each.shape)),
-    );
     const paired = new Set(pairs.values());
-    const added = newOnes.filter(
-      (each) => !paired.has(each) && !oldOnes.some((other) => covers(other.shape, each.shape)),
+    const [removed, narrowed] = without(
+      oldOnes.filter((each) => !pairs.has(each)),
+      newOnes,
+    );
+    const [added, widened] = without(
+      newOnes.filter((each) => !paired.has(each)),
+      oldOnes,
     );
     if (oldOnes.length === 1 && newOnes.length === 1 && removed.length === 1 && added.length === 1) {
       this.#report("type-changed", path, `the type was ${describe(removed)} and is ${describe(added)}`);
@@ -56,6 +65,10 @@ class ShapeComparison {
       for (const each of added) this.#report(addition(each), path, `may now be ${describe([each])}`);
       for (const each of removed) this.#report(removal(each), path, `can no longer be ${describe([each])}`);
     }
+    for (const each of widened)
+      this.#report("check-loosened", path, `${describe([each])} is no longer held to other checks`);
+    for (const each of narrowed)
+      this.#report("check-tightened", path, `${describe([each])} is held to other checks now`);
     const several = pairs.size > 1;
     for (const [old, now] of pairs) {
       const tag = several ? tagOf(now.shape) : undefined;
@@ -64,7 +77,7 @@ class ShapeComparison {
   }
 
   #alternative(before: Alternative, after: Alternative, path: string): void {
-    if ("checks" in before || "checks" in after) this.#checks(before, after, path);
+    for (const { kind, message } of compareChecks(before.checks, after.checks)) this.#report(kind, path, message);
     if (before.type === "object" && after.type === "object") return this.#object(before, after, path);
     if (isList(before) && isList(after)) return this.compare(before.items, after.items, `${path}[]`);
     if (before.type === "tuple" && after.type === "tuple") return this.#tuple(before, after, path);
@@ -108,12 +121,6 @@ class ShapeComparison {
       return isKey ? String(shape.value) : undefined;
     });
     return keys.every((each) => each !== undefined) ? keys : undefined;
-  }
-
-  #checks(before: Alternative, after: Alternative, path: string): void {
-    const of = (shape: Alternative): Parameters<typeof compareChecks>[0] =>
-      "checks" in shape ? shape.checks : undefined;
-    for (const { kind, message } of compareChecks(of(before), of(after))) this.#report(kind, path, message);
   }
 
   #object(before: ObjectShape, after: ObjectShape, path: string): void {
@@ -239,6 +246,16 @@ function isPlain({ type }: Alternative): boolean {
   return type === "null" || type === "undefined" || type === "any";
 }
 
+/** Those of `ones` of which none of `others` has the type, and those that may meet checks there that they did not meet. */
+function without(ones: readonly Named[], others: readonly Named[]): [absent: Named[], narrowed: Named[]] {
+  const found = (each: Named, ...kinds: readonly string[]): boolean =>
+    others.some((other) => kinds.includes(coverage(other.shape, each.shape)));
+  return [
+    ones.filter((each) => !found(each, "some", "all")),
+    ones.filter((each) => found(each, "some") && !found(each, "all")),
+  ];
+}
+
 function describe(ones: readonly Named[]): string {
   return ones.map(({ shape, name }) => describeShape(shape, name)).join(" or ");
 }
@@ -248,7 +265,8 @@ function pairUp(before: readonly Named[], after: readonly Named[]): Map<Named, N
   const pairs = new Map<Named, Named>();
   const taken = new Set<Named>();
   const rules: readonly ((old: Named, now: Named) => boolean)[] = [
-    ({ shape: a }, { shape: b }) => a.type === "literal" && b.type === "literal" && covers(a, b),
+    ({ shape: a }, { shape: b }) => a.type !== "object" && JSON.stringify(a) === JSON.stringify(b),
+    ({ shape: a }, { shape: b }) => a.type === "literal" && b.type === "literal" && hasTypeOf(a, b),
     ({ shape: a }, { shape: b }) => tagOf(a) !== undefined && tagOf(a) === tagOf(b),
     (a, b) => a.name !== undefined && a.name === b.name && a.shape.type === b.shape.type,
     ({ shape: a }, { shape: b }) =>

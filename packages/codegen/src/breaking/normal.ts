@@ -1,9 +1,12 @@
-import type { LiteralValue, ObjectShape, Shape, ShapeTypes } from "../shape/shape.js";
+import { mergeChecks } from "../shape/checks.js";
+import type { Checks, LiteralValue, ObjectShape, Shape, ShapeTypes } from "../shape/shape.js";
+import { compareChecks } from "./compare-checks.js";
+import { fitsChecks } from "./fits-checks.js";
 
 /** One of the types that a shape may have; literals are one value each. */
 export type Alternative =
   | Exclude<Shape, { readonly type: "ref" | "union" | "literal" | "never" }>
-  | { readonly type: "literal"; readonly value: LiteralValue };
+  | { readonly type: "literal"; readonly value: LiteralValue; readonly checks?: Checks };
 
 /** A type with the name it was found under, to tell alternatives apart. */
 export interface Named {
@@ -18,21 +21,25 @@ export function alternatives(shape: Shape, types: ShapeTypes, name?: string, dep
       const target = types[shape.name];
       if (target === undefined || depth > 50) return [{ name, shape: { type: "opaque" } }];
       const found = alternatives(target, types, shape.name, depth + 1);
-      const { checks } = shape;
-      if (checks === undefined) return found;
-      return found.map((each) =>
-        "checks" in each.shape || each.shape.type === "object" ? { ...each, shape: { ...each.shape, checks } } : each,
-      );
+      const { checks, more } = shape;
+      if (checks === undefined && more === undefined) return found;
+      return found.map((each) => ({
+        ...each,
+        shape: withMore(checks === undefined ? each.shape : { ...each.shape, checks }, more),
+      }));
     }
     case "union":
       return shape.options.flatMap((option) => alternatives(option, types, undefined, depth + 1));
     case "literal":
-      return shape.values.map((value) => ({ name, shape: { type: "literal", value } }));
+      return shape.values.map((value) => ({
+        name,
+        shape: withMore({ type: "literal", value }, shape.checks),
+      }));
     case "never":
       return [];
     case "intersection": {
       const merged = mergeObjects(shape.parts, types);
-      return [{ name, shape: merged ?? shape }];
+      return [{ name, shape: merged === undefined ? shape : withMore(merged, shape.checks) }];
     }
     default:
       return [{ name, shape }];
@@ -62,14 +69,26 @@ function mergeObjects(parts: readonly Shape[], types: ShapeTypes): ObjectShape |
 
 const WITH_PARTS: ReadonlySet<string> = new Set(["object", "array", "set", "tuple", "record", "map", "intersection"]);
 
-/** Whether every value of `part` is one of `whole`, for types without parts. */
-export function covers(whole: Alternative, part: Alternative): boolean {
+/** How much of `part` is in `whole`, for types without parts: all, some or none of its values. */
+export function coverage(whole: Alternative, part: Alternative): "all" | "some" | "none" {
+  if (!hasTypeOf(whole, part)) return "none";
+  if (part.type === "literal" && whole.type !== "literal") return fitsChecks(part.value, whole.checks) ? "all" : "some";
+  const isNarrower = compareChecks(part.checks, whole.checks).some(({ kind }) => kind !== "check-loosened");
+  return isNarrower ? "some" : "all";
+}
+
+/** Whether the values of `part` are of the type of `whole`, whatever checks say. */
+export function hasTypeOf(whole: Alternative, part: Alternative): boolean {
   if (whole.type === "any") return true;
   if (part.type !== "literal") return whole.type === part.type && !WITH_PARTS.has(part.type);
   const { value } = part;
   if (whole.type === "literal") return JSON.stringify(whole.value) === JSON.stringify(value);
   if (value === null) return whole.type === "null";
   return whole.type === (typeof value === "object" ? "bigint" : typeof value);
+}
+
+function withMore(shape: Alternative, more: Checks | undefined): Alternative {
+  return more === undefined ? shape : { ...shape, checks: mergeChecks(shape.checks, more) };
 }
 
 /** The fields of an object that say which alternative it is: literals, as in a discriminated union. */
@@ -93,5 +112,7 @@ export function describeShape(shape: Alternative, name?: string): string {
     const item = shape.items.type === "ref" ? shape.items.name : shape.items.type;
     return `${shape.type}<${item}>`;
   }
-  return name === undefined ? shape.type : `${name} (${shape.type})`;
+  const { format } = shape.checks ?? {};
+  const type = format === undefined ? shape.type : `${shape.type} (${format})`;
+  return name === undefined ? type : `${name} (${type})`;
 }

@@ -25,19 +25,46 @@ const PATTERN_FORMATS: ReadonlySet<string> = new Set([
 ]);
 const INTEGER_FORMATS: Readonly<Record<string, string>> = { safeint: "integer", int64: "int64", uint64: "uint64" };
 
+/** Options of formats that make them take less. */
+const NARROWING = ["version", "precision", "alg", "delimiter", "protocol", "hostname"] as const;
+/** Those that make them take more. */
+export const WIDENING: ReadonlySet<string> = new Set(["offset", "local"]);
+
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
-/** The checks of `schema` itself, bounds merged to the strictest of each kind; undefined where it has none. */
-export function checksOf(schema: AnySchema): Checks | undefined {
+/**
+ * The checks of `schema` itself, bounds merged to the strictest of each kind; undefined where it has none.
+ *
+ * @param from the number of the first of its added checks that is looked at, which leaves out its own
+ */
+export function checksOf(schema: AnySchema, from?: number): Checks | undefined {
   const def = defOf(schema) as unknown as CheckDef & { readonly type: string };
   const checks: Mutable<Checks> = {};
-  const own = def.check === undefined || def.type === "custom" ? [] : [def];
-  const added = (defOf(schema).checks ?? []).map((each) => each._zod.def as unknown as CheckDef);
-  for (const each of [...own, ...added]) addCheck(checks, each);
+  if (from === undefined && def.check !== undefined && def.type !== "custom") addCheck(checks, def, schema);
+  for (const each of (defOf(schema).checks ?? []).slice(from)) {
+    addCheck(checks, each._zod.def, each);
+  }
   return Object.keys(checks).length === 0 ? undefined : checks;
 }
 
-function addCheck(checks: Mutable<Checks>, def: CheckDef): void {
+/** The demands of both. */
+export function mergeChecks(a: Checks | undefined, b: Checks): Checks {
+  if (a === undefined) return b;
+  const merged: Mutable<Checks> = { ...a };
+  bound(merged, "min", b.min, "greatest");
+  bound(merged, "above", b.above, "greatest");
+  bound(merged, "max", b.max, "least");
+  bound(merged, "below", b.below, "least");
+  if (b.multipleOf !== undefined) merged.multipleOf = joined(a.multipleOf, b.multipleOf);
+  if (b.format !== undefined) merged.format = String(joined(a.format, b.format));
+  if (b.options !== undefined) merged.options = { ...a.options, ...b.options };
+  if (b.patterns !== undefined) merged.patterns = [...(a.patterns ?? []), ...b.patterns].sort();
+  if (b.custom !== undefined) merged.custom = (a.custom ?? 0) + b.custom;
+  if (b.lenient !== undefined) merged.lenient = b.lenient;
+  return merged;
+}
+
+function addCheck(checks: Mutable<Checks>, def: CheckDef, of: object): void {
   switch (def.check) {
     case "greater_than":
       return bound(checks, def.inclusive === true ? "min" : "above", def.value, "greatest");
@@ -54,17 +81,19 @@ function addCheck(checks: Mutable<Checks>, def: CheckDef): void {
       bound(checks, "min", def.length ?? def.size, "greatest");
       return bound(checks, "max", def.length ?? def.size, "least");
     case "multiple_of":
-      checks.multipleOf = scalar(def.value);
+      checks.multipleOf = joined(checks.multipleOf, scalar(def.value));
       return;
     case "number_format":
     case "bigint_format":
-      checks.format = INTEGER_FORMATS[def.format ?? ""] ?? def.format ?? "number";
+      checks.format = String(joined(checks.format, INTEGER_FORMATS[def.format ?? ""] ?? def.format ?? "number"));
       return;
     case "string_format":
       if (PATTERN_FORMATS.has(def.format ?? "") && def.pattern !== undefined) {
         checks.patterns = [...(checks.patterns ?? []), String(def.pattern)].sort();
       } else if (def.format !== undefined) {
-        checks.format = def.format;
+        checks.format = String(joined(checks.format, def.format));
+        const options = optionsOf(def, of);
+        if (options !== undefined) checks.options = { ...checks.options, ...options };
       }
       return;
     case "custom":
@@ -76,17 +105,54 @@ function addCheck(checks: Mutable<Checks>, def: CheckDef): void {
   }
 }
 
+/** Both demands, where they differ. */
+function joined(a: number | string | undefined, b: number | string): number | string {
+  if (a === undefined) return b;
+  return [...new Set([...String(a).split(" and "), String(b)])].sort().join(" and ");
+}
+
+/** Returns what a format was asked for with; undefined where that is nothing. */
+function optionsOf(def: CheckDef, of: object): Checks["options"] {
+  const given = def as Readonly<Record<string, unknown>>;
+  const options: Record<string, string> = {};
+  for (const key of [...NARROWING, ...WIDENING]) {
+    const value = given[key];
+    if (typeof value === "string" || typeof value === "number" || value === true || value instanceof RegExp) {
+      options[key] = String(value);
+    }
+  }
+  const { pattern } = def;
+  if (pattern !== undefined && String(pattern) !== usualPattern(def, of)) options["pattern"] = String(pattern);
+  return Object.keys(options).length === 0 ? undefined : options;
+}
+
+/** The pattern that zod has for a format itself, which differs between its versions. */
+function usualPattern(def: CheckDef, of: object): string | undefined {
+  const { constr } = (of as { readonly _zod: { readonly constr?: unknown } })._zod;
+  const { pattern: _, checks: __, ...rest } = def as CheckDef & { readonly checks?: unknown };
+  try {
+    const usual = new (constr as new (def: object) => { readonly _zod: { readonly def: CheckDef } })(rest);
+    return String(usual._zod.def.pattern);
+  } catch {
+    return undefined;
+  }
+}
+
 function bound(
   checks: Mutable<Checks>,
   key: "min" | "max" | "above" | "below",
   value: unknown,
   keep: "least" | "greatest",
 ): void {
-  const next = scalar(value);
+  if (value === undefined) return;
+  const next = typeof value === "string" ? value : scalar(value);
   const present = checks[key];
-  if (present === undefined || (keep === "least" ? Number(next) < Number(present) : Number(next) > Number(present))) {
-    checks[key] = next;
-  }
+  if (present === undefined || (keep === "least" ? isLess(next, present) : isLess(present, next))) checks[key] = next;
+}
+
+/** Whether a bound is less than another: those of bigints are text. */
+export function isLess(a: number | string, b: number | string): boolean {
+  return typeof a === "string" && typeof b === "string" ? BigInt(a) < BigInt(b) : Number(a) < Number(b);
 }
 
 /** A bound as JSON: dates are milliseconds, bigints decimal digits. */

@@ -9,7 +9,7 @@ import {
   lazyTarget,
   shapeOf as fieldsOf,
 } from "../types/zod.js";
-import { checksOf } from "./checks.js";
+import { checksOf, mergeChecks } from "./checks.js";
 import type { Checks, LiteralValue, ScalarType, Shape } from "./shape.js";
 
 /** The name under which the shape of a schema is kept apart; undefined to write it where it is used. */
@@ -30,6 +30,9 @@ const SCALARS: Readonly<Record<string, ScalarType>> = {
   unknown: "any",
 };
 
+/** Types of zod whose shapes have checks of their own. Those of others are checks of all that their shapes may be. */
+const WITH_CHECKS: ReadonlySet<string> = new Set(["object", "array", "set", "record", "map", ...Object.keys(SCALARS)]);
+
 /** Makes shapes, and collects those that have names. */
 export class ShapeBuilder {
   readonly types: Record<string, Shape> = {};
@@ -49,12 +52,23 @@ export class ShapeBuilder {
       this.types[name] = { type: "any" };
       this.types[name] = this.#define(target, direction);
     }
+    const { type, checks: own } = defOf(target);
+    if (!WITH_CHECKS.has(type)) {
+      const more = schema === target ? undefined : checksOf(schema, own?.length ?? 0);
+      return more === undefined ? { type: "ref", name } : { type: "ref", name, more };
+    }
     const checks = checksOf(schema);
     const isOwn = checks === undefined || JSON.stringify(checks) === JSON.stringify(checksOf(target));
     return isOwn ? { type: "ref", name } : { type: "ref", name, checks };
   }
 
   #define(schema: AnySchema, direction: Direction): Shape {
+    const shape = this.#structure(schema, direction);
+    return WITH_CHECKS.has(defOf(schema).type) ? shape : withChecks(shape, checksOf(schema));
+  }
+
+  /** The shape of `schema`, without checks where it has none of its own. */
+  #structure(schema: AnySchema, direction: Direction): Shape {
     const def = defOf(schema);
     const of = (child: unknown): Shape => this.shape(child, direction);
     const checks = checksOf(schema);
@@ -95,7 +109,7 @@ export class ShapeBuilder {
       case "nonoptional":
         return without(of(def.innerType), "undefined");
       case "catch":
-        return lenient(of(def.innerType));
+        return withChecks(of(def.innerType), { lenient: true });
       case "success":
         return direction === "input" ? of(def.innerType) : { type: "boolean" };
       case "readonly":
@@ -175,8 +189,10 @@ function without(shape: Shape, type: "undefined" | "null"): Shape {
   return shape.type === "union" ? union(shape.options.filter((option) => option.type !== type)) : shape;
 }
 
-function lenient(shape: Shape): Shape {
-  if (shape.type === "ref" || shape.type === "union" || shape.type === "literal") return shape;
-  if (shape.type === "tuple" || shape.type === "intersection") return shape;
-  return { ...shape, checks: { ...shape.checks, lenient: true } };
+/** `shape`, with `checks` beside those that it has. */
+function withChecks(shape: Shape, checks: Checks | undefined): Shape {
+  if (checks === undefined) return shape;
+  if (shape.type === "union") return { ...shape, options: shape.options.map((option) => withChecks(option, checks)) };
+  if (shape.type === "ref") return { ...shape, more: mergeChecks(shape.more, checks) };
+  return { ...shape, checks: mergeChecks(shape.checks, checks) };
 }

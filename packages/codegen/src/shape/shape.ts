@@ -12,8 +12,10 @@ export interface Checks {
   readonly above?: number | string;
   readonly below?: number | string;
   readonly multipleOf?: number | string;
-  /** `integer`, `email`, `uuid` … */
+  /** `integer`, `email`, `uuid` …; several are joined by "and". */
   readonly format?: string;
+  /** Options that a format was asked for with, such as `precision` or `version`. */
+  readonly options?: Readonly<Record<string, string>>;
   /** Regular expressions that a string must match. */
   readonly patterns?: readonly string[];
   /** How many functions of the user check the value, by `refine` and the like. */
@@ -46,10 +48,16 @@ export type ScalarType =
  */
 export type Shape =
   | { readonly type: ScalarType; readonly checks?: Checks }
-  | { readonly type: "literal"; readonly values: readonly LiteralValue[] }
+  | { readonly type: "literal"; readonly values: readonly LiteralValue[]; readonly checks?: Checks }
   | ObjectShape
   | { readonly type: "array" | "set"; readonly items: Shape; readonly checks?: Checks }
-  | { readonly type: "tuple"; readonly items: readonly Shape[]; readonly required: number; readonly rest?: Shape }
+  | {
+      readonly type: "tuple";
+      readonly items: readonly Shape[];
+      readonly required: number;
+      readonly rest?: Shape;
+      readonly checks?: Checks;
+    }
   | {
       readonly type: "record" | "map";
       readonly key: Shape;
@@ -59,9 +67,9 @@ export type Shape =
       readonly checks?: Checks;
     }
   | { readonly type: "union"; readonly options: readonly Shape[] }
-  | { readonly type: "intersection"; readonly parts: readonly Shape[] }
-  /** A type of the service, by name; with checks of its own where it is used with others. */
-  | { readonly type: "ref"; readonly name: string; readonly checks?: Checks };
+  | { readonly type: "intersection"; readonly parts: readonly Shape[]; readonly checks?: Checks }
+  /** A type of the service, by name; with `checks` in the place of its own, or `more` beside them, where it is used with others. */
+  | { readonly type: "ref"; readonly name: string; readonly checks?: Checks; readonly more?: Checks };
 
 /** An object: what else than its fields it may have is `rest`, `"refused"`, or dropped by the receiver. */
 export interface ObjectShape {
