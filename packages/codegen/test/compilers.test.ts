@@ -41,7 +41,12 @@ beforeAll(async () => {
   const topicsAlone = workspace.write(
     "rooms.service.ts",
     'import { service } from "@quicrpc/core";\nimport { topic } from "@quicrpc/core/topics";\nimport { z } from "zod";\n' +
-      'export const Rooms = service("test.v1.Rooms", { room: topic("room.{id}", z.object({ text: z.string() })) });\n',
+      ["Rooms", "Topic", "Served", "Process"]
+        .map(
+          (name) =>
+            `export const ${name} = service("test.v1.${name}", { room: topic("room.{id}", z.object({ text: z.string() })) });\n`,
+        )
+        .join(""),
   );
   const inputs = [...schemas.slice(0, 2), passedOn, topicsAlone];
   const written: string[] = [];

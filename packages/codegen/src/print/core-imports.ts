@@ -53,10 +53,14 @@ const CORE_TYPES: readonly string[] = [
 /** Exports of `@quicrpc/core/generated` that generated files import by name. */
 export const CORE_IMPORTS: readonly string[] = [...CORE_VALUES, ...CORE_TYPES, "MessageCodec", WIRE];
 
-/** The import of those of `used` that are names of `@quicrpc/core/generated`. */
-export function coreImport(used: ReadonlySet<string>): string {
-  const values = CORE_VALUES.filter((name) => used.has(name));
-  const types = CORE_TYPES.filter((name) => used.has(name));
+/** The import of those of `used` that are names of `@quicrpc/core/generated`, by what each is called in the file. */
+export function coreImport(used: ReadonlyMap<string, string>): string {
+  const imported = (names: readonly string[]): string[] =>
+    names.flatMap((name) => {
+      const local = used.get(name);
+      return local === undefined ? [] : [local === name ? name : `${name} as ${local}`];
+    });
+  const [values, types] = [imported(CORE_VALUES), imported(CORE_TYPES)];
   return values.length === 0
     ? importText("import type", types, "@quicrpc/core/generated")
     : importText("import", [...values, ...types.map((name) => `type ${name}`)], "@quicrpc/core/generated");

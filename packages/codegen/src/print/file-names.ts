@@ -1,6 +1,7 @@
 import type { CodecNames } from "../codec/printer.js";
 import type { FileModel } from "../model.js";
 import type { SchemaRoot } from "../source/schema-root.js";
+import { pascalCase } from "../names.js";
 import { referenceName } from "../types/node.js";
 import { coreImport } from "./core-imports.js";
 import type { Imports } from "./imports.js";
@@ -25,13 +26,17 @@ export class FileNames implements CodecNames {
   readonly #imports: Imports;
   readonly #places: Places;
   readonly #any: string | undefined;
-  readonly #core = new Set<string>();
+  readonly #declared: ReadonlySet<string>;
+  /** The names that are used of `@quicrpc/core/generated`, and what each is called here. */
+  readonly #core = new Map<string, string>();
   #usesZod = false;
 
-  constructor(imports: Imports, places: Places, any?: string) {
+  /** @param declared what the file declares for its services */
+  constructor(imports: Imports, places: Places, any?: string, declared: ReadonlySet<string> = new Set()) {
     this.#imports = imports;
     this.#places = places;
     this.#any = any;
+    this.#declared = declared;
   }
 
   get any(): string | undefined {
@@ -44,8 +49,9 @@ export class FileNames implements CodecNames {
   }
 
   core: CodecNames["core"] = (name) => {
-    this.#core.add(name);
-    return name;
+    const local = this.#declared.has(name) ? `${/^[a-z]/.test(name) ? "core" : "Core"}${pascalCase(name)}` : name;
+    this.#core.set(name, local);
+    return local;
   };
 
   /** The import of zod, where it was asked for. */

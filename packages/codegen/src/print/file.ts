@@ -28,13 +28,15 @@ export interface PrintOptions {
 export function printFile(model: FileModel, outFile: string, options: PrintOptions): string {
   const { extension, target, toolingFile, outputOf, sharedFile, linksTo } = options;
   const { services, declarations, sharedTypes, codecs } = model;
-  const imports = new Imports(outFile, extension, takenNames(model));
+  const taken = takenNames(model);
+  const imports = new Imports(outFile, extension, taken);
   for (const name of codecs.messages) imports.add(imports.specifierOf(codecsFileOf(outFile)), name, true);
-  const names = new FileNames(imports, { sharedTypes: sharedFile, linksTo }, ANY);
+  const declared = new Set(services.flatMap(({ prefix }) => generatedNames(prefix)));
+  const names = new FileNames(imports, { sharedTypes: sharedFile, linksTo }, ANY, declared);
   const tooling = toolingFile === undefined ? undefined : imports.specifierOf(toolingFile);
   const body = [
     ...declarations.map((each) => printDeclaration(each, names)),
-    ...services.map((service) => printService(service, names, target, tooling)),
+    ...services.map((service) => printService(service, names, target, tooling, taken)),
   ].join("\n");
   const exports = [
     importText("export type", sharedTypes, imports.specifierOf(sharedFile)),

@@ -4,7 +4,7 @@ import { generic, text, type TypeNode } from "../types/node.js";
 import { messageType, printDescriptors, printIdentity, tableName } from "./descriptors.js";
 import { PUBLISHES } from "../discover.js";
 import { group, hardLine, indent, type Layout, line, render } from "./layout.js";
-import { block, braced, callOf, signature } from "./syntax.js";
+import { block, braced, callOf, functionType, signature } from "./syntax.js";
 import { quoted } from "./text.js";
 import { annotated, typeLayout, type TypeNames } from "./type-text.js";
 import { jsDoc, withLink } from "./writer.js";
@@ -23,10 +23,16 @@ export function printService(
   names: TypeNames,
   target: Target,
   tooling: string | undefined,
+  taken: ReadonlySet<string>,
 ): string {
+  const context = contextName(taken);
   const server = isClient(target)
     ? []
-    : [printHandlers(service, names), ...printTopics(service, names), printRouter(service, names)];
+    : [
+        printHandlers(service, names, context),
+        ...printTopics(service, names, context),
+        printRouter(service, names, context),
+      ];
   const client =
     target === "server"
       ? []
@@ -39,31 +45,38 @@ export function printService(
   ].join("\n");
 }
 
-function printHandlers(service: ServiceModel, names: TypeNames): string {
+/** A name of a type parameter that none of the types around has. */
+function contextName(taken: ReadonlySet<string>): string {
+  let name = "Context";
+  for (let n = 1; taken.has(name); n++) name = `AppContext${n === 1 ? "" : n}`;
+  return name;
+}
+
+function printHandlers(service: ServiceModel, names: TypeNames, of: string): string {
   const { prefix, name, docs, methods } = service;
   const members = methods
     .filter(({ topic }) => topic === undefined)
     .map((method) => {
-      const context = `context: ${names.core("CallContext")}<Context>`;
+      const context = `context: ${names.core("CallContext")}<${of}>`;
       const parameters = [annotated("input:", handlerInput(method), names), context];
       const link = methodLink(service, method, names);
-      return member(method, link, signature(method.name, parameters, typeLayout(handlerResult(method), names)));
+      return member(method, link, methodSignature(method, parameters, typeLayout(handlerResult(method), names)));
     });
-  const what = `The methods that a server of ${name} implements. \`Context\` is what the application keeps for a connection.`;
-  const head = `export interface ${prefix}Handlers<Context = unknown>`;
+  const what = `The methods that a server of ${name} implements. \`${of}\` is what the application keeps for a connection.`;
+  const head = `export interface ${prefix}Handlers<${of} = unknown>`;
   // Without members there is no use for the context.
   if (members.length === 0)
-    return `${jsDoc(about(what, docs))}export type ${prefix}Handlers<_Context = unknown> = object;\n`;
+    return `${jsDoc(about(what, docs))}export type ${prefix}Handlers<_${of} = unknown> = object;\n`;
   return `${jsDoc(about(what, docs))}${head} {\n${members.join("")}}\n`;
 }
 
-function printRouter(service: ServiceModel, names: TypeNames): string {
+function printRouter(service: ServiceModel, names: TypeNames, of: string): string {
   const { prefix, name } = service;
   const withTopics = hasTopics(service);
   const head = signature(
-    `export function create${prefix}Router<Context = unknown>`,
-    [`handlers: ${prefix}Handlers<Context>`, ...(withTopics ? [`topics: ${prefix}Topics<Context>`] : [])],
-    `${names.core("Router")}<Context>`,
+    `export function create${prefix}Router<${of} = unknown>`,
+    [`handlers: ${prefix}Handlers<${of}>`, ...(withTopics ? [`topics: ${prefix}Topics<${of}>`] : [])],
+    `${names.core("Router")}<${of}>`,
   );
   const make = names.core(withTopics ? "createTopicRouter" : "createRouter");
   const given = [tableName(service), "handlers", ...(withTopics ? ["topics"] : [])];
@@ -77,7 +90,7 @@ function hasTopics({ methods }: Pick<ServiceModel, "methods">): boolean {
 }
 
 /** The topics of a service as its server has them, their options, and what makes them; nothing where it has none. */
-function printTopics(service: ServiceModel, names: TypeNames): string[] {
+function printTopics(service: ServiceModel, names: TypeNames, of: string): string[] {
   const { prefix, name, methods } = service;
   const families = methods.flatMap((publish) => {
     const { topic } = publish;
@@ -86,11 +99,7 @@ function printTopics(service: ServiceModel, names: TypeNames): string[] {
     const parameters = messageType(subscribe.input, "received");
     const types = [messageType(publish.input, "sent"), parameters, messageType(subscribe.output, "received")];
     const served = annotated(`readonly ${topic.name}:`, generic("ServedTopic", ...types), names);
-    const options = annotated(
-      `readonly ${topic.name}:`,
-      generic("ServedTopicOptions", parameters, text("Context")),
-      names,
-    );
+    const options = annotated(`readonly ${topic.name}:`, generic("ServedTopicOptions", parameters, text(of)), names);
     return [{ publish, topic, served, options }];
   });
   if (families.length === 0) return [];
@@ -98,13 +107,13 @@ function printTopics(service: ServiceModel, names: TypeNames): string[] {
   const options = families.map((each) => render(indent(hardLine, each.options, ";")).slice(1));
   const patterns = families.map(({ topic }) => `${topic.name}: ${quoted(topic.pattern)}`);
   const interfaces = [
-    `${jsDoc(`The topics of ${name}, for its server.`)}export interface ${prefix}Topics<Context = unknown> extends ${names.core("ServedTopics")}<Context> {\n${served.join("")}}\n`,
-    `${jsDoc(`How a server serves each topic of ${name}.`)}export interface ${prefix}TopicsOptions<Context = unknown> {\n${options.map((each) => `${each}\n`).join("")}}\n`,
+    `${jsDoc(`The topics of ${name}, for its server.`)}export interface ${prefix}Topics<${of} = unknown> extends ${names.core("ServedTopics")}<${of}> {\n${served.join("")}}\n`,
+    `${jsDoc(`How a server serves each topic of ${name}.`)}export interface ${prefix}TopicsOptions<${of} = unknown> {\n${options.map((each) => `${each}\n`).join("")}}\n`,
   ];
   const head = signature(
-    `export function create${prefix}Topics<Context = unknown>`,
-    [`topics: ${names.core("ProcessTopics")}`, `options: ${prefix}TopicsOptions<Context>`],
-    `${prefix}Topics<Context>`,
+    `export function create${prefix}Topics<${of} = unknown>`,
+    [`topics: ${names.core("ProcessTopics")}`, `options: ${prefix}TopicsOptions<${of}>`],
+    `${prefix}Topics<${of}>`,
   );
   const make = callOf(names.core("serveTopics"), [tableName(service), braced(patterns), "topics", "options"]);
   const comment = jsDoc(`Makes the topics of ${name} on \`topics\`, as createTopics gives them.`);
@@ -125,7 +134,7 @@ function printClient(service: ServiceModel, names: TypeNames): string {
       `options?: ${names.core("CallOptions")}`,
     ];
     const link = methodLink(service, method, names);
-    return member(method, link, signature(method.name, parameters, typeLayout(clientResult(method), names)));
+    return member(method, link, methodSignature(method, parameters, typeLayout(clientResult(method), names)));
   });
   return `${jsDoc(about(`A client of ${name}.`, docs))}export interface ${prefix}Client {\n${members.join("")}}\n`;
 }
@@ -153,6 +162,11 @@ function about(what: string, docs: string | undefined): string {
 /** A member of an interface, with its comment. */
 function member({ docs }: Pick<MethodModel, "docs">, link: string | undefined, layout: Layout): string {
   return `${jsDoc(withLink(docs, link), "  ")}${render(indent(hardLine, layout, ";")).slice(1)}\n`;
+}
+
+/** A method of an interface: one that is called `new` is a property, or it would be what makes an object of the interface. */
+function methodSignature({ name }: MethodModel, parameters: readonly Layout[], result: Layout): Layout {
+  return name === "new" ? functionType("new: ", parameters, result) : signature(name, parameters, result);
 }
 
 /** A link to where the schema module declares a method. */

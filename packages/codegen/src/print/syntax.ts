@@ -108,7 +108,16 @@ export function block(head: Layout, statements: readonly Layout[]): Layout {
 
 /** The head of a function or method: its parameters each on a line where there is no room. */
 export function signature(name: string, parameters: readonly Layout[], result: Layout): Layout {
-  if (parameters.length === 0) return [name, "(): ", result];
+  return headed(name, parameters, ": ", result);
+}
+
+/** The type of a function, after `head`. */
+export function functionType(head: string, parameters: readonly Layout[], result: Layout): Layout {
+  return headed(head, parameters, " => ", result);
+}
+
+function headed(head: string, parameters: readonly Layout[], before: string, result: Layout): Layout {
+  if (parameters.length === 0) return [head, "()", before, result];
   const list = [indent(softLine, join(parameters, [",", line])), ifBroken(","), softLine];
-  return group([name, "(", list, "): ", result]);
+  return group([head, "(", list, ")", before, result]);
 }
