@@ -293,8 +293,9 @@ function readSnapshot(path: string, report: (diagnostic: Diagnostic) => void): S
   }
 }
 
+/** A file is the same with the line ends that version control gives it on Windows. */
 function outputFile(path: string, text: string): GeneratedFile {
-  return { path, text, changed: readText(path) !== text };
+  return { path, text, changed: readText(path)?.replaceAll("\r\n", "\n") !== text };
 }
 
 function readText(path: string): string | undefined {

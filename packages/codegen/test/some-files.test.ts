@@ -1,6 +1,7 @@
 // Runs for some of a project's files, among others with mistakes.
+import { readFileSync, writeFileSync } from "node:fs";
 import { afterAll, expect, test } from "vitest";
-import { generate } from "../src/index.js";
+import { generate, type GeneratedFile, writeGenerated } from "../src/index.js";
 import { createWorkspace } from "./workspace.js";
 
 const workspace = createWorkspace();
@@ -55,4 +56,21 @@ test("types of anything have no keyword that linters look for", async () => {
   expect(text).not.toMatch(/\bany\b/);
   expect(text).toContain("list: Any[]");
   expect(text).toMatch(/import \{[^}]*type Any,[^}]*\} from "@quicrpc\/core\/generated"/);
+});
+
+test("files with the line ends of Windows are as those with others", async () => {
+  const text = schema(
+    "demo.v1.Ends",
+    "/** One.\n * Two. */\n a: rpc({ input: z.object({ /** Three.\n * Four. */ b: z.int() }) })",
+  );
+  const file = workspace.write("ends/one.service.ts", text);
+  const lock = workspace.write("ends/quicrpc.lock.json", "");
+  const run = async (): Promise<readonly GeneratedFile[]> => (await generate({ files: [file], lock })).files;
+  writeGenerated(await run());
+  const crlf = (path: string): void => writeFileSync(path, readFileSync(path, "utf8").replaceAll("\n", "\r\n"));
+  const files = await run();
+  crlf(file);
+  for (const { path } of files) crlf(path);
+  expect((await run()).filter(({ changed }) => changed)).toEqual([]);
+  expect((await run()).map(({ text: made }) => made)).toEqual(files.map(({ text: made }) => made));
 });

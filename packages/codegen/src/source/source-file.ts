@@ -161,5 +161,5 @@ export function jsDocOf(node: SourceNode | undefined): string | undefined {
     }
   }
   const text = lines.filter((line) => line !== "").join("\n\n");
-  return text === "" ? undefined : text;
+  return text === "" ? undefined : text.replaceAll("\r\n", "\n");
 }
