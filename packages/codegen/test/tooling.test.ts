@@ -121,3 +121,60 @@ export const Store = service("shop.v1.Store", {
   expect(text.match(/"default":[^,}]*/g)).toEqual(['"default":"x"', '"default":{"b":"5"', '"default":{"b":"5"']);
   expect(text).toContain('"unit":"5"');
 });
+
+test("what maps and sets hold has its definitions: schemas with ids, and those that are inside themselves", async () => {
+  const schema = workspace.write(
+    "held.service.ts",
+    `import { rpc, service } from "@quicrpc/core";
+import { z } from "zod";
+const Item = z.object({ at: z.date() }).meta({ id: "Item" });
+const Tree = z.object({ get list() { return z.array(Tree); }, get kids() { return z.map(z.string(), Tree); } });
+const Set = z.set(z.lazy(() => Set.or(z.string())));
+export const Held = service("held.v1.Held", {
+  items: rpc({ input: z.object({ map: z.map(z.string(), Item), set: z.set(Item), array: z.array(Item) }) }),
+  tree: rpc({ input: Tree, output: z.object({ tree: Tree }) }),
+  set: rpc({ input: z.object({ set: Set }), output: z.set(z.map(z.string(), z.date())) }),
+});`,
+  );
+  const { files, diagnostics } = await generate({ files: [schema], importExtension: "ts" });
+  expect(diagnostics).toEqual([]);
+  writeGenerated(files);
+  const path = files.find((file) => file.path.endsWith("/held.ts"))?.path ?? "";
+  const { heldMethods } = (await import(/* @vite-ignore */ path)) as { heldMethods: Record<string, AnyMethod> };
+  const { items, tree, set } = (await heldMethods["items"]?.service.tooling?.())?.methods ?? {};
+  const mapOf = (value: object): object => ({
+    type: "array",
+    items: { type: "array", prefixItems: [{ type: "string" }, value], minItems: 2, maxItems: 2 },
+    "x-quicrpc-type": "map",
+  });
+  const setOf = (element: object): object => ({
+    type: "array",
+    items: element,
+    uniqueItems: true,
+    "x-quicrpc-type": "set",
+  });
+  const item = { $ref: "#/$defs/Item" };
+  expect(items?.input).toMatchObject({
+    properties: { map: mapOf(item), set: setOf(item), array: { items: item } },
+    $defs: { Item: { type: "object", properties: { at: { format: "date-time" } } } },
+  });
+  expect(tree?.input).toMatchObject({
+    properties: { list: { items: { $ref: "#" } }, kids: mapOf({ $ref: "#" }) },
+  });
+  expect(tree?.input).not.toHaveProperty("$defs");
+  const [name = ""] = Object.keys(tree?.output?.["$defs"] ?? {});
+  const self = { $ref: `#/$defs/${name}` };
+  expect(tree?.output).toMatchObject({
+    properties: { tree: self },
+    $defs: { [name]: { properties: { list: { items: self }, kids: mapOf(self) } } },
+  });
+  expect(set?.output).toEqual(setOf(mapOf({ type: "string", format: "date-time", "x-quicrpc-type": "date" })));
+  const [part = ""] = Object.keys(set?.input?.["$defs"] ?? {});
+  expect(set?.input).toMatchObject({
+    properties: {
+      set: { "x-quicrpc-type": "set", items: { anyOf: [{ "x-quicrpc-type": "set" }, { type: "string" }] } },
+    },
+    $defs: { [part]: { anyOf: [setOf({ $ref: `#/$defs/${part}` }), { type: "string" }] } },
+  });
+  expect(JSON.stringify([items, tree, set])).not.toContain("x-quicrpc-part");
+});
