@@ -23,6 +23,12 @@ export function refuseSize(checks: readonly CheckNode[], size: string): Layout[]
   return refuse(sizeConditions(checks, size));
 }
 
+/** The same where it has more than it may, before any of it is read: parts that differ may become one. */
+export function refuseExcess(checks: readonly CheckNode[], size: string): Layout[] {
+  const caps = checks.flatMap((check) => (check.kind === "maxSize" || check.kind === "exactSize" ? [check.size] : []));
+  return caps.length === 0 ? [] : refuse([[`${size} > ${Math.min(...caps)}`]]);
+}
+
 /** A statement that leaves the value to its shape where any of `conditions` holds; none where there are none. */
 function refuse(conditions: readonly Condition[]): Layout[] {
   const [only] = conditions;

@@ -14,7 +14,7 @@ import {
 import { keyText, property, quoted } from "../print/text.js";
 import { text, type TypeNode, union } from "../types/node.js";
 import { hasOwnCode, isCompiled, mayBeNumber, present, presenceOf } from "./compiled.js";
-import { MISFIT, refuseMisfit, refuseSize } from "./conditions.js";
+import { MISFIT, refuseExcess, refuseMisfit, refuseSize } from "./conditions.js";
 import { DEPTH, depthParameter, isDeep, refuseDepth } from "./depth.js";
 import { expression, keyBytes, offset } from "./literals.js";
 import { LocalNames } from "./locals.js";
@@ -63,6 +63,7 @@ function bodyOf(node: CodecNode, type: TypeNode, printer: CodecPrinter): Layout[
     case "set":
       return [
         "let left = wire.readArrayHeader(r, p);",
+        ...refuseExcess(node.checks, "left"),
         value("new Set()"),
         ...countKeys(node.element),
         items(node.element, "value.add(item);", ...refuseCrowd(node.element, "item")),
@@ -72,6 +73,7 @@ function bodyOf(node: CodecNode, type: TypeNode, printer: CodecPrinter): Layout[
     case "map":
       return [
         "let left = wire.readMapHeader(r, p);",
+        ...refuseExcess(node.checks, "left"),
         value("new Map()"),
         ...countKeys(node.key),
         block("for (; left > 0; left--)", [

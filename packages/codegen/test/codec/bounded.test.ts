@@ -105,6 +105,19 @@ test("keys that one side of an intersection refuses are taken where the other ha
   expect(refusal(() => sample.codec.decode(wrongKey, 0, wrongKey.length)).message).toContain("at c");
 });
 
+test("a set or map that its elements' checks make smaller is as large as it was sent", async () => {
+  const sources = ["z.set(z.string().toUpperCase()).max(1)", "z.map(z.string().toUpperCase(), z.int()).size(1)"];
+  const [set, map] = await compileSamples(workspace, "merged.service.ts", sources.map(plainSample));
+  const decode = (codec: typeof set, value: unknown): unknown => {
+    const bytes = pack(value);
+    return codec?.codec.decode(bytes, 0, bytes.length);
+  };
+  expect(refusal(() => decode(set, ["a", "A"])).details).toMatchObject([{ code: "too_big" }]);
+  expect(refusal(() => decode(map, { a: 1, A: 2 })).details).toMatchObject([{ code: "too_big" }]);
+  expect(decode(set, ["a", "a"])).toEqual(new Set(["A"]));
+  expect(decode(map, { a: 1 })).toEqual(new Map([["A", 1]]));
+});
+
 describe("text of template literals with several parts of any length", () => {
   const parts = 'z.string(), "-", z.string(), "-", z.string(), "-", z.string(), "!"';
   const dashes = "-".repeat(20_000);
