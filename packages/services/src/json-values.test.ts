@@ -5,6 +5,7 @@ const date = { type: "string", format: "date-time", "x-quicrpc-type": "date" };
 const big = { type: "integer", "x-quicrpc-type": "bigint" };
 const bytes = { type: "string", contentEncoding: "base64", "x-quicrpc-type": "bytes" };
 const object = (properties: object, required: string[] = []): object => ({ type: "object", properties, required });
+const mapBy = (key: object): object => ({ type: "array", items: { prefixItems: [key, {}] }, "x-quicrpc-type": "map" });
 
 test.each([
   [date, "1970-01-01T00:00:00.000Z", new Date(0)],
@@ -16,6 +17,35 @@ test.each([
     { "7": "1970-01-01T00:00:00.000Z" },
     new Map([[7, new Date(0)]]),
   ],
+  [
+    mapBy({ type: "boolean" }),
+    { true: 1, false: 2 },
+    new Map([
+      [true, 1],
+      [false, 2],
+    ]),
+  ],
+  [
+    mapBy({ anyOf: [{ const: "a" }, { type: "number" }] }),
+    { a: 1, "1.5": 2, b: 3 },
+    new Map<unknown, number>([
+      ["a", 1],
+      [1.5, 2],
+      ["b", 3],
+    ]),
+  ],
+  [mapBy({ enum: [1, 2] }), { "1": 1 }, new Map([[1, 1]])],
+  [mapBy(big), { "5": 1 }, new Map([[5n, 1]])],
+  [{ ...mapBy({ $ref: "#/$defs/Key" }), $defs: { Key: { type: "integer" } } }, { "1": 1 }, new Map([[1, 1]])],
+  [
+    mapBy({ type: "string" }),
+    { "1": 1, true: 2 },
+    new Map([
+      ["1", 1],
+      ["true", 2],
+    ]),
+  ],
+  [mapBy(object({ at: date })), [[{ at: "1970-01-01T00:00:00.000Z" }, 1]], new Map([[{ at: new Date(0) }, 1]])],
   [object({ at: date }), { at: "1970-01-01T00:00:00.000Z", more: 1 }, { at: new Date(0), more: 1 }],
   [{ type: "object", additionalProperties: big }, { a: "1" }, { a: 1n }],
   [{ type: "array", items: date }, ["1970-01-01T00:00:00.000Z"], [new Date(0)]],
@@ -54,6 +84,7 @@ test.each([
   ],
   [{ type: "array", items: big, "x-quicrpc-type": "set" }, [1, 2], new Set([1n, 2n])],
   [{ type: "array", items: {}, "x-quicrpc-type": "map" }, new Map([["a", 1]]), new Map([["a", 1]])],
+  [{ anyOf: [{ type: "string" }, mapBy(big)] }, [["5", 1]], new Map([[5n, 1]])],
   [object({ at: object({}) }), { at: new Date(0) }, { at: new Date(0) }],
 ])("%j completes a value that came without it", (schema, given, value) => {
   expect(valueOf(given, schema as Record<string, unknown>)).toEqual(value);

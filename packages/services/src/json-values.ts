@@ -16,6 +16,7 @@ export function valueOf(json: unknown, schema: JsonSchema, root: JsonSchema = sc
   const inner = (each: unknown, by: unknown): unknown => (isObject(by) ? valueOf(each, by, root, depth + 1) : each);
   if (typeof schema["$ref"] === "string") return inner(json, resolve(schema["$ref"], root));
   const marked = schema[TYPE_KEY];
+  if (marked === "map") return mapOf(json, schema, inner, (each, by) => fits(each, by, root, depth + 1)) ?? json;
   if (typeof marked === "string") return markedValue(json, marked, schema, inner);
   const choices = schema["anyOf"] ?? schema["oneOf"];
   if (Array.isArray(choices))
@@ -54,19 +55,35 @@ function markedValue(
       return typeof json === "string" ? (bytesOf(json) ?? json) : json;
     case "set":
       return Array.isArray(json) ? new Set(json.map((each) => inner(each, items))) : json;
-    case "map":
-      return isObject(json) ? mapOf(json, isObject(items) ? items["prefixItems"] : undefined, inner) : json;
     default:
       return json;
   }
 }
 
-function mapOf(json: JsonSchema, pair: unknown, inner: (json: unknown, by: unknown) => unknown): Map<unknown, unknown> {
+/** The map of an object, whose keys are text, or of a list of pairs; undefined of anything else. */
+function mapOf(
+  json: unknown,
+  { items }: JsonSchema,
+  inner: (json: unknown, by: unknown) => unknown,
+  fitsIn: (json: unknown, by: unknown) => boolean,
+): Map<unknown, unknown> | undefined {
+  const pair: unknown = isObject(items) ? items["prefixItems"] : undefined;
   const [key, value] = Array.isArray(pair) ? (pair as readonly unknown[]) : [];
-  const isNumber = isObject(key) && (key["type"] === "number" || key["type"] === "integer");
-  const isBig = isObject(key) && key[TYPE_KEY] === "bigint";
-  const keyOf = (text: string): unknown => (isNumber && !isBig ? Number(text) : inner(text, key));
+  if (isPairs(json)) return new Map(json.map(([each, of]) => [inner(each, key), inner(of, value)]));
+  if (!isObject(json)) return undefined;
+  const keyOf = (text: string): unknown =>
+    inner([text, ...meanings(text)].find((each) => fitsIn(each, key)) ?? text, key);
   return new Map(Object.entries(json).map(([text, each]) => [keyOf(text), inner(each, value)]));
+}
+
+function isPairs(json: unknown): json is readonly (readonly [key: unknown, value: unknown])[] {
+  return Array.isArray(json) && json.every((each) => Array.isArray(each) && each.length === 2);
+}
+
+/** The values other than text that a key may mean. */
+function meanings(text: string): unknown[] {
+  if (text === "true" || text === "false") return [text === "true"];
+  return text.trim() === "" || Number.isNaN(Number(text)) ? [] : [Number(text)];
 }
 
 /** Whether JSON may be what a schema means, as far as a choice between several needs it. */
@@ -81,7 +98,7 @@ function fits(json: unknown, schema: unknown, root: JsonSchema, depth: number): 
   const own = ownType(json);
   if (own !== undefined) return marked === own;
   if (marked === "bigint") return isBigInt(json);
-  if (marked === "map") return isObject(json);
+  if (marked === "map") return isObject(json) || isPairs(json);
   if (!fitsType(json, schema["type"])) return false;
   if (marked === "date") return !Number.isNaN(Date.parse(json as string));
   if (!isObject(json)) return true;
@@ -131,7 +148,7 @@ function bytesOf(text: string): Uint8Array | undefined {
   }
 }
 
-/** Spells a value in JSON as plain JSON by a schema does. Throws `RangeError` for one nested too deep. */
+/** Spells a value in JSON as plain JSON by a schema does; a map whose keys are no text is a list of pairs. Throws `RangeError` for one nested too deep. */
 export function jsonOf(value: unknown, depth = 0): unknown {
   if (depth > MAX_DEPTH) throw new RangeError(`values are nested more than ${MAX_DEPTH} deep`);
   if (typeof value === "bigint") return String(value);
@@ -140,6 +157,9 @@ export function jsonOf(value: unknown, depth = 0): unknown {
   if (value instanceof Uint8Array) return toBase64(value);
   if (Array.isArray(value) || value instanceof Set) {
     return Array.from(value as Iterable<unknown>, (each) => jsonOf(each, depth + 1));
+  }
+  if (value instanceof Map && [...value.keys()].some((key) => typeof key === "object" && !(key instanceof Date))) {
+    return Array.from(value, (pair) => jsonOf(pair, depth + 1));
   }
   const entries = value instanceof Map ? value.entries() : Object.entries(value);
   return Object.fromEntries(Array.from(entries, ([key, each]) => [String(key), jsonOf(each, depth + 1)]));
