@@ -41,6 +41,7 @@ mod sink;
 mod socket;
 mod stream;
 mod tls;
+mod turn;
 mod web;
 mod web_methods;
 

@@ -224,6 +224,7 @@ fn open_stream(reactor: &Rc<Reactor>, args: &Args) -> ReturnValue {
 fn write(reactor: &Rc<Reactor>, args: &Args) -> ReturnValue {
     let stream = Handle::unpack(args.number(0));
     let flags = reactor.with(|endpoint| endpoint.write(stream, args.bytes(1), args.boolean(2)));
+    reactor.wrote();
     number(flags.unwrap_or(0))
 }
 

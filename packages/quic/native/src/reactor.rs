@@ -13,6 +13,7 @@ use crate::ffi::event_buffer::EventBuffer;
 use crate::ffi::hook::CleanupHook;
 use crate::layout::Kind;
 use crate::socket::Socket;
+use crate::turn::Turn;
 
 pub struct Reactor {
     env: Env,
@@ -21,6 +22,7 @@ pub struct Reactor {
     buffer: RefCell<EventBuffer>,
     driver: RefCell<Option<Driver>>,
     driver_name: Cell<&'static str>,
+    turn: RefCell<Turn>,
     hook: RefCell<Option<CleanupHook>>,
     broken: Cell<bool>,
     /// The driver has closed and will not call again.
@@ -37,6 +39,7 @@ impl Reactor {
             buffer: RefCell::new(buffer),
             driver: RefCell::new(None),
             driver_name: Cell::new("thread"),
+            turn: RefCell::default(),
             hook: RefCell::new(None),
             broken: Cell::new(false),
             driver_gone: Cell::new(false),
@@ -200,6 +203,7 @@ impl Reactor {
             if count > 0 {
                 delivered = true;
                 let call = self.buffer.borrow().call();
+                self.turn.borrow_mut().begin();
                 if !call.run(count, outermost) {
                     self.buffer.borrow_mut().rewind();
                 }
@@ -216,7 +220,20 @@ impl Reactor {
         }
     }
 
+    /// JavaScript has written, and its turn goes on.
+    pub fn wrote(&self) {
+        let sends = self.turn.borrow_mut().wrote();
+        if sends {
+            self.send();
+        }
+    }
+
     pub fn flush(&self) {
+        self.turn.borrow_mut().end();
+        self.send();
+    }
+
+    fn send(&self) {
         let wants = self.with(|endpoint| {
             endpoint.flush();
             (endpoint.deadline(), endpoint.socket.blocked())

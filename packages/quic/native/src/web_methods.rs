@@ -168,17 +168,16 @@ fn respond(reactor: &Rc<Reactor>, args: &Args) -> ReturnValue {
     let (stream, status) = (Handle::unpack(args.number(0)), args.uint(1) as u16);
     let fields = fields(&args.text(2));
     let flags = reactor.with(|endpoint| endpoint.respond(stream, status, &fields, args.bytes(3), args.boolean(4)));
+    reactor.wrote();
     number(flags.unwrap_or(0))
 }
 
 /// (session, bytes) → 0 sent, 1 no room now, 2 too large, 3 unavailable
 fn send_datagram(reactor: &Rc<Reactor>, args: &Args) -> ReturnValue {
     let session = Session::unpack(args.number(0));
-    number(
-        reactor
-            .with(|endpoint| endpoint.send_datagram(session, args.bytes(1)))
-            .unwrap_or(3),
-    )
+    let answer = reactor.with(|endpoint| endpoint.send_datagram(session, args.bytes(1)));
+    reactor.wrote();
+    number(answer.unwrap_or(3))
 }
 
 /// (session) → bytes

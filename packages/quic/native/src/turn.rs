@@ -1,0 +1,115 @@
+//! When to send although JavaScript's turn of the event loop goes on.
+//!
+//! What JavaScript writes in a turn leaves together when it ends. Where the turn is long and writes much, the peer waits for all of that
+//! meanwhile, and afterwards this side for the peer: of many calls in flight either would work on all, and sleep while the other does.
+
+use std::time::{Duration, Instant};
+
+/// So long what a turn wrote first waits: several times what it costs to send and to receive it apart from the rest.
+const FIRST: Duration = Duration::from_micros(50);
+/// Each further part of a turn may wait twice as long, since the peer has something to do; but no longer than this.
+const LONGEST: Duration = Duration::from_micros(200);
+/// Fewer writes leave together, however long they take: sending costs more than they do. The clock is read after as many.
+const FEW: u32 = 8;
+
+/// What JavaScript has written in its turn since the engine last sent.
+#[derive(Debug)]
+pub struct Turn {
+    began: Option<Instant>,
+    writes: u32,
+    patience: Duration,
+}
+
+impl Default for Turn {
+    fn default() -> Turn {
+        Turn {
+            began: None,
+            writes: 0,
+            patience: FIRST,
+        }
+    }
+}
+
+impl Turn {
+    /// JavaScript is about to run.
+    pub fn begin(&mut self) {
+        self.begin_at(Instant::now());
+    }
+
+    fn begin_at(&mut self, now: Instant) {
+        *self = Turn {
+            began: Some(now),
+            ..Turn::default()
+        };
+    }
+
+    /// All that was written has been sent.
+    pub fn end(&mut self) {
+        *self = Turn::default();
+    }
+
+    /// JavaScript has written. Returns whether to send now.
+    pub fn wrote(&mut self) -> bool {
+        self.wrote_at(Instant::now)
+    }
+
+    fn wrote_at(&mut self, now: impl FnOnce() -> Instant) -> bool {
+        self.writes += 1;
+        if self.writes % FEW != 0 {
+            return false;
+        }
+        let now = now();
+        let sends = now.saturating_duration_since(*self.began.get_or_insert(now)) >= self.patience;
+        if sends {
+            self.began = Some(now);
+            self.patience = LONGEST.min(2 * self.patience);
+        }
+        sends
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const US: Duration = Duration::from_micros(1);
+
+    /// Writes so often, each so long after the last. Returns after which writes to send.
+    fn sends(turn: &mut Turn, writes: u32, apart: Duration) -> Vec<u32> {
+        let begin = Instant::now();
+        (1..=writes)
+            .filter(|write| turn.wrote_at(|| begin + apart * *write))
+            .collect()
+    }
+
+    #[test]
+    fn a_short_turn_is_sent_when_it_ends() {
+        assert_eq!(sends(&mut Turn::default(), 50, US), []);
+    }
+
+    #[test]
+    fn a_long_turn_is_sent_in_parts_each_twice_as_long_up_to_a_bound() {
+        assert_eq!(sends(&mut Turn::default(), 140, 5 * US), [24, 48, 88, 128]);
+    }
+
+    #[test]
+    fn few_writes_leave_together_however_long_they_take() {
+        assert_eq!(sends(&mut Turn::default(), 7, 1000 * US), []);
+        assert_eq!(sends(&mut Turn::default(), 40, 1000 * US), [16, 24, 32, 40]);
+    }
+
+    #[test]
+    fn it_begins_before_the_first_write_where_javascript_was_called() {
+        let mut turn = Turn::default();
+        turn.begin_at(Instant::now() - 50 * US);
+        assert_eq!(sends(&mut turn, 10, US), [8]);
+    }
+
+    #[test]
+    fn another_turn_is_as_any() {
+        let mut turn = Turn::default();
+        sends(&mut turn, 140, 5 * US);
+        turn.end();
+        assert_eq!(sends(&mut turn, 30, 5 * US), [24]);
+    }
+}
