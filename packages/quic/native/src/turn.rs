@@ -55,7 +55,7 @@ impl Turn {
 
     fn wrote_at(&mut self, now: impl FnOnce() -> Instant) -> bool {
         self.writes += 1;
-        if self.writes % FEW != 0 {
+        if !self.writes.is_multiple_of(FEW) {
             return false;
         }
         let now = now();
