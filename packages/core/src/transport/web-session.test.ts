@@ -113,12 +113,10 @@ it("what is written around the moment a stream opens keeps its order", async () 
   for (let count = 0; count < 16; count++) {
     const limited = new Limited();
     limited.allowed = 1;
-    let stream: DirectStream | undefined;
-    const write = (byte: number): unknown => stream?.write(new Uint8Array([byte]));
     // In each turn of the microtasks the first writes, then the stream may open, and then the second writes.
-    void turns(count).then(() => write(0));
-    [stream] = opened(limited, 1).streams;
-    void turns(count).then(() => write(1));
+    void turns(count).then(() => stream?.write(new Uint8Array([0])));
+    const [stream] = opened(limited, 1).streams;
+    void turns(count).then(() => stream?.write(new Uint8Array([1])));
     await vi.advanceTimersByTimeAsync(1);
     expect(limited.written, `after ${count} microtasks`).toEqual([0, 1]);
   }

@@ -12,7 +12,7 @@ const LONGEST: Duration = Duration::from_micros(200);
 /// Fewer writes leave together, however long they take: sending costs more than they do. The clock is read after as many.
 const FEW: u32 = 8;
 
-/// What JavaScript has written in its turn since the engine last sent.
+/// The writes of JavaScript's turn since the engine last sent.
 #[derive(Debug)]
 pub struct Turn {
     began: Option<Instant>,
