@@ -201,9 +201,8 @@ it.each([1, 3])("%d requests whose client leaves before middleware passes them o
   socket.destroy();
   await once(accepted, "close");
   for (const pass of held) pass();
-  const since = performance.now();
-  await listener.drain({ timeoutMs: 5000 });
-  expect(performance.now() - since).toBeLessThan(4000);
+  // Longer than this test may take.
+  await listener.drain({ timeoutMs: 60_000 });
   expect([waiting.waiting, own.held]).toEqual([0, 0]);
   server.close();
 });
