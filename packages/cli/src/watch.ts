@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { relative } from "node:path";
+import { isAbsolute, relative } from "node:path";
 import { setTimeout as passed } from "node:timers/promises";
 import { affectsOutput, type SchemaRun } from "@quicrpc/codegen";
 import { watch } from "chokidar";
@@ -20,16 +20,18 @@ export interface Change {
 
 /** Watches the sources of a project until it is closed. It keeps no process alive. */
 export interface SourceWatcher {
+  /** Watches `files` as well: a project's sources may be outside of its folder, or in one that is passed over. */
+  add(files: readonly string[]): void;
   /** Resolves when the call of `onChanges` in progress is over; none begins from then on. */
   close(): Promise<void>;
 }
 
 /**
- * Calls `onChanges` with sources below `root` that changed and that `matters` says to matter: with all of a moment at once, and not again before it is done. Resolves when
- * it watches.
+ * Calls `onChanges` with sources that changed and that `matters` says to matter, below `root` or among `sources`: with all of a moment at once, and
+ * not again before it is done. Resolves when it watches.
  */
 export async function watchSources(
-  root: string,
+  { root, sources }: Pick<SchemaRun, "root" | "sources">,
   matters: (change: Change) => boolean,
   onChanges: (changes: readonly Change[]) => Promise<void>,
 ): Promise<SourceWatcher> {
@@ -48,13 +50,24 @@ export async function watchSources(
     clearTimeout(timer);
     timer = setTimeout(start, SETTLE_MS);
   };
-  const watcher = watch(root, {
+  const isIgnored = (path: string): boolean => {
+    const inside = relative(root, path);
+    return IGNORED.test(inside) || isAbsolute(inside);
+  };
+  const besides = new Set<string>();
+  /** Those of `files` that are not watched with the root. */
+  const further = (files: readonly string[]): string[] => {
+    const found = files.filter((file) => !besides.has(file) && isIgnored(file));
+    for (const file of found) besides.add(file);
+    return found;
+  };
+  const watcher = watch([root, ...further(sources)], {
     // One that is opened while it closes keeps no process alive.
     persistent: false,
     ignoreInitial: true,
     ignored: (path, stats) => {
-      const inside = relative(root, path);
-      return IGNORED.test(inside) || (stats?.isFile() === true && !SOURCE.test(path));
+      if (besides.has(path)) return false;
+      return isIgnored(path) || (stats?.isFile() === true && !SOURCE.test(path));
     },
   });
   watcher.on("all", (event, path) => {
@@ -67,6 +80,7 @@ export async function watchSources(
   await Promise.race([once(watcher, "ready"), passed(READY_MS, undefined, patience)]);
   patience.abort();
   return {
+    add: (files) => void watcher.add(further(files)),
     async close() {
       clearTimeout(timer);
       await watcher.close();
@@ -80,11 +94,12 @@ export async function watchProject(cwd: string, generate: () => Promise<{ readon
   let last = (await generate()).run;
   const { root } = last;
   const watcher = await watchSources(
-    root,
+    last,
     ({ event, path }) => affectsOutput(event, path, last),
     async () => {
       try {
         last = (await generate()).run;
+        watcher.add(last.sources);
       } catch (error) {
         // The next change may mend it.
         process.stderr.write(`error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);

@@ -28,7 +28,7 @@ export interface TestProject {
   readonly cwd: string;
   readonly quicrpc: (args: readonly string[], env?: NodeJS.ProcessEnv) => Run;
   /** Starts a command that goes on until it is told to end. */
-  readonly start: (args: readonly string[], env?: NodeJS.ProcessEnv) => Running;
+  readonly start: (args: readonly string[], env?: NodeJS.ProcessEnv, folder?: string) => Running;
   readonly write: (name: string, text: string) => void;
 }
 
@@ -55,9 +55,9 @@ export function useProject(): TestProject {
     });
     return { code: status, stdout: stdout.replace(/in \d+ ms/, "in 0 ms"), stderr };
   };
-  const start = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Running => {
+  const start = (args: readonly string[], env: NodeJS.ProcessEnv = {}, folder = "."): Running => {
     const child = spawn(process.execPath, [MAIN, ...args], {
-      cwd,
+      cwd: join(cwd, folder),
       stdio: ["ignore", "pipe", "pipe"],
       env: { ...process.env, ...env },
     });

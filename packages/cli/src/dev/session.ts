@@ -57,7 +57,7 @@ export class DevSession {
     this.last = await this.generate();
     // Ahead of the program: whoever is told that it listens may change a file at once.
     const watcher = await watchSources(
-      this.last.root,
+      this.last,
       (change) => this.matters(change),
       (changes) => this.change(changes).catch((error: unknown) => this.problem(error)),
     );
@@ -101,6 +101,7 @@ export class DevSession {
       changes.some(({ event, path }) => affectsOutput(event, path, this.last as SchemaRun))
     ) {
       this.last = await this.generate();
+      this.watcher?.add(this.last.sources);
       // The server of the last good schema goes on meanwhile.
       if (this.last.diagnostics.length > 0) return;
     }
