@@ -111,15 +111,19 @@ async function followSchemas(
   const { watchSources } = await import("./watch.js");
   let last = first;
   return watchSources(
-    last.root,
+    last,
     ({ event, path }) => affectsOutput(event, path, last),
     async () => {
       const { services, diagnostics, run } = await loadProjectServices(files, process.cwd());
       // What cannot be read has no sources: those of before go on to be watched.
       last = run === undefined || run.sources.length === 0 ? last : run;
-      if (services === undefined) return tellProblems(diagnostics, "the page shows what it did");
-      process.stderr.write("The schemas have changed: pages show them.\n");
-      onMade(reflectionOf(services));
+      if (services === undefined) {
+        tellProblems(diagnostics, "the page shows what it did");
+      } else {
+        process.stderr.write("The schemas have changed: pages show them.\n");
+        onMade(reflectionOf(services));
+      }
+      return last.sources;
     },
   );
 }

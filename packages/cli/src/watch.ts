@@ -20,29 +20,31 @@ export interface Change {
 
 /** Watches the sources of a project until it is closed. It keeps no process alive. */
 export interface SourceWatcher {
-  /** Watches `files` as well: a project's sources may be outside of its folder, or in one that is passed over. */
-  add(files: readonly string[]): void;
   /** Resolves when the call of `onChanges` in progress is over; none begins from then on. */
   close(): Promise<void>;
 }
 
 /**
  * Calls `onChanges` with sources that changed and that `matters` says to matter, below `root` or among `sources`: with all of a moment at once, and
- * not again before it is done. Resolves when it watches.
+ * not again before it is done; what it resolves to are the sources from then on. Resolves when it watches.
  */
 export async function watchSources(
   { root, sources }: Pick<SchemaRun, "root" | "sources">,
   matters: (change: Change) => boolean,
-  onChanges: (changes: readonly Change[]) => Promise<void>,
+  onChanges: (changes: readonly Change[]) => Promise<readonly string[]>,
 ): Promise<SourceWatcher> {
   let changes: Change[] = [];
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
+  let closing = false;
   const start = (): void => {
     if (running !== undefined) return settle();
     const taken = changes;
     changes = [];
-    running = onChanges(taken).finally(() => {
+    const done = onChanges(taken).then((files) => {
+      if (!closing) watcher.add(further(files));
+    });
+    running = done.finally(() => {
       running = undefined;
     });
   };
@@ -80,8 +82,8 @@ export async function watchSources(
   await Promise.race([once(watcher, "ready"), passed(READY_MS, undefined, patience)]);
   patience.abort();
   return {
-    add: (files) => void watcher.add(further(files)),
     async close() {
+      closing = true;
       clearTimeout(timer);
       await watcher.close();
       await running;
@@ -99,11 +101,11 @@ export async function watchProject(cwd: string, generate: () => Promise<{ readon
     async () => {
       try {
         last = (await generate()).run;
-        watcher.add(last.sources);
       } catch (error) {
         // The next change may mend it.
         process.stderr.write(`error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
       }
+      return last.sources;
     },
   );
   process.stdout.write(`watching ${relative(cwd, root) || "."} for changes\n`);

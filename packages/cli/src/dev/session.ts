@@ -59,7 +59,10 @@ export class DevSession {
     const watcher = await watchSources(
       this.last,
       (change) => this.matters(change),
-      (changes) => this.change(changes).catch((error: unknown) => this.problem(error)),
+      async (changes) => {
+        await this.change(changes).catch((error: unknown) => this.problem(error));
+        return this.last?.sources ?? [];
+      },
     );
     if (this.isOver) return watcher.close();
     this.watcher = watcher;
@@ -101,7 +104,6 @@ export class DevSession {
       changes.some(({ event, path }) => affectsOutput(event, path, this.last as SchemaRun))
     ) {
       this.last = await this.generate();
-      this.watcher?.add(this.last.sources);
       // The server of the last good schema goes on meanwhile.
       if (this.last.diagnostics.length > 0) return;
     }
