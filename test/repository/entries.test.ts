@@ -36,7 +36,8 @@ it("a name that generated code has of its entry means the same everywhere", asyn
   const [application, generated, transport] = await Promise.all(
     ["index.ts", "generated.ts", "transports.ts"].map(namesOf),
   );
-  const types = "Awaitable CallContext CallOptions Caller DuplexStream ItemStream Router RpcErrorOf StreamSource";
+  const types =
+    "Awaitable CallContext CallOptions Caller DuplexStream ItemStream Router RpcErrorOf StreamSource UnsharedBytes";
   const shared = new Set(types.split(" "));
   const others = new Set([...(application ?? []), ...(transport ?? [])]);
   const twice = (generated ?? []).filter((name) => others.has(name) && !shared.has(name));

@@ -60,6 +60,12 @@ it("each address has a share, which is smaller the more places others have taken
   expect(await taken(server, "192.0.2.4")).toBe(1);
 });
 
+it("of places without end each client has all that one may have", async () => {
+  const server = served({ limits: { maxCalls: Infinity, maxPrincipalCalls: 3 } });
+  expect(await taken(server, "192.0.2.1")).toBe(3);
+  expect(await taken(server, "192.0.2.2")).toBe(3);
+});
+
 it("what a client has taken is free again once its calls are over", async () => {
   const server = served();
   expect(await taken(server, "192.0.2.1")).toBe(8);

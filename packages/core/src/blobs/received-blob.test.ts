@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { expect, it, vi } from "vitest";
 import type { TypedCaller } from "../call/base-caller.js";
 import type { CallOptions } from "../call/options.js";
@@ -58,3 +59,9 @@ it.each([undefined, new AbortController().signal])(
     expect(signal).toMatchObject({ aborted: true, reason: "enough" });
   },
 );
+
+it("a stream that nobody reads does not stay with its signal", () => {
+  const { signal } = new AbortController();
+  received(async function* () {}).stream({ signal });
+  expect(getEventListeners(signal, "abort")).toEqual([]);
+});

@@ -82,11 +82,12 @@ export class ReceivedBlob {
   /** The bytes from the first on. A sender's `Blob` or function can be read again, its stream cannot; a read ends the one before. */
   stream({ signal, ...options }: ReadBlobOptions = {}): ReadableStream<UnsharedBytes> {
     const over = new AbortController();
-    const forget = signal && onAbort(signal, () => over.abort(signal.reason));
+    let forget: (() => void) | undefined;
     const chunks = this.#read({ ...options, signal: over.signal });
     return new ReadableStream<UnsharedBytes>(
       {
         async pull(controller) {
+          forget ??= signal && onAbort(signal, () => over.abort(signal.reason));
           try {
             const { done, value } = await chunks.next();
             if (done !== true) return controller.enqueue(value);

@@ -75,11 +75,9 @@ describe("the steps of a pattern", () => {
     fc.assert(
       fc.property(templates, fc.array(texts, { minLength: 1, maxLength: 30 }), (pattern, all) => {
         const steps = stepsOf(pattern.source);
+        fc.pre(steps !== undefined);
         for (const text of all) {
-          const search = { text, left: Infinity };
-          expect(steps?.ends(search, [[0, text.length]]).length !== 0, `${pattern} on ${text}`).toBe(
-            pattern.test(text),
-          );
+          expect(steps?.ends(text, [0, text.length]).length !== 0, `${pattern} on ${text}`).toBe(pattern.test(text));
         }
       }),
       { numRuns: 2000 },
@@ -103,8 +101,10 @@ describe("the steps of a pattern", () => {
       const pattern = patternOf([part()]);
       const steps = stepsOf(pattern.source);
       for (const text of valid) {
-        const found = steps?.ends({ text, left: Infinity }, [[0, text.length]]);
-        expect(found?.length !== 0, `${pattern} on ${text}`).toBe(pattern.test(text));
+        const found = steps?.ends(text, [0, text.length]);
+        expect(found?.length !== 0 && found !== undefined, `${pattern} on ${text}`).toBe(
+          steps !== undefined && pattern.test(text),
+        );
       }
     }
   });
@@ -120,7 +120,6 @@ describe("a linear pattern", () => {
       "-".repeat(1_000_000),
     ],
     ["numbers", [z.number(), z.number(), z.number(), z.number(), "!"], "1".repeat(1_000_000)],
-    ["groups in groups", [z.string().regex(/^(?:a+)+$/), z.string().regex(/^(?:a|aa)*$/), "!"], "a".repeat(10_000)],
     ["bounded texts", [...Array.from({ length: 8 }, () => z.string().max(100)), "!"], "a".repeat(700)],
   ])("looks once through %s", (_of, template, text) => {
     const pattern = few(...template);
@@ -132,10 +131,10 @@ describe("a linear pattern", () => {
     expect(few("data:", z.string(), ";base64,", z.base64()).test(`data:a;base64,${"A".repeat(4_000_000)}`)).toBe(true);
   });
 
-  it("looks ahead as often as a pattern has to", () => {
-    const pattern = few(z.string(), z.iso.duration(), "!");
-    expect(pattern.test(`${"P".repeat(2000)}1D!`)).toBe(true);
-    expect(pattern.test("P1".repeat(100_000))).toBe(false);
+  it("takes texts of which each part of a format begins anywhere", () => {
+    const pattern = few(z.string(), "/", z.string(), "/", z.enum(["a", "ab", "b"]), z.number());
+    expect(pattern.test(`${"/a1".repeat(300_000)}.5`)).toBe(true);
+    expect(pattern.test("/a1".repeat(300_000) + "a")).toBe(false);
   });
 
   it("says what it is of, and is made once", () => {
@@ -148,7 +147,18 @@ describe("a linear pattern", () => {
     expect(String(pattern)).toBe("/^[\\s\\S]{0,}-[\\s\\S]{0,}$/");
   });
 
-  it.each([/^(a)\1$/, /(?<=a)b/, /a\b/, /a/i, /^(?<n>a)\k<n>$/, /\p{L}/u])("leaves %s as it is", (pattern) => {
+  it.each([
+    /^(a)\1.*.*.*$/,
+    /(?<=a)b.*.*.*/,
+    /a\b.*.*.*/,
+    /a.*.*.*/i,
+    /^(?<n>a)\k<n>.*.*.*$/,
+    /\p{L}.*.*.*/u,
+    /^(?=a).*.*.*$/,
+    /^(?:ab)*.*.*.*$/,
+    /^a.*b$/,
+    Object.freeze(/^.*a.*b.*$/),
+  ])("leaves %s as it is", (pattern) => {
     expect(linear(pattern)).toBe(pattern);
     expect(Object.hasOwn(pattern, "test")).toBe(false);
   });

@@ -1,21 +1,12 @@
 // Reads a regular expression without flags into steps that go through a text once, whatever the text is.
 
-/** Positions in a text: those from each first to its last, in rising order, and no two ranges of them touch. */
-type Positions = readonly Range[];
-type Range = readonly [first: number, last: number];
-type MutableRange = [first: number, last: number];
-
-/** A text that is looked through, and how many more positions may be looked at. */
-export interface Search {
-  readonly text: string;
-  /** Below zero nothing is found any more. */
-  left: number;
-}
+/** Positions in a text, as pairs: those from each first to its last, in rising order, and no two ranges of them touch. */
+type Positions = readonly number[];
 
 /** A part of a pattern. */
 export interface Step {
   /** Where matches of the part that begin at one of `from` end. */
-  ends(search: Search, from: Positions): Positions;
+  ends(text: string, from: Positions): Positions;
   /** In how many ways a matcher that backtracks may try the part on a text of `length`, at most. */
   ways(length: number): number;
 }
@@ -25,12 +16,12 @@ const UNIT = /\[(?:[^\]\\]|\\[^])*\]|\\(?:x[\da-f]{2}|u[\da-f]{4}|c[a-z]|[^])|[^
 /** Assertions and references that have no step. */
 const FOREIGN = /\\[1-9bBk]|\\0\d/y;
 const QUANTIFIER = /(?:([*+?])|\{(\d+)(,?)(\d*)\})\??/y;
-const GROUP = /\((?:\?(?:([:=!])|<\w+>))?(?!\?)/y;
+const GROUP = /\((?:\?(?::|<\w+>))?(?!\?)/y;
 
 /** A part that matches nowhere. */
 const NOTHING: Step = { ends: () => [], ways: () => 1 };
 
-/** The steps of a pattern; undefined where it has something that has none, such as a reference to a group. */
+/** The steps of a pattern; undefined where it has something that has none: a reference to a group, a look around, a group that is repeated. */
 export function stepsOf(source: string): Step | undefined {
   const cursor = new Cursor(source);
   const step = options(cursor);
@@ -65,7 +56,7 @@ function options(cursor: Cursor): Step {
   const [only] = all;
   if (all.length === 1 && only !== undefined) return only;
   return {
-    ends: (search, from) => merged(all.flatMap((option) => option.ends(search, from))),
+    ends: (text, from) => all.reduce((found: Positions, option) => merged(found, option.ends(text, from)), []),
     ways: (length) => all.reduce((sum, option) => sum + option.ways(length), 0),
   };
 }
@@ -76,11 +67,11 @@ function sequence(cursor: Cursor): Step {
     all.push(quantified(cursor));
   }
   return {
-    ends(search, from) {
+    ends(text, from) {
       let at = from;
       for (const part of all) {
         if (at.length === 0) break;
-        at = part.ends(search, at);
+        at = part.ends(text, at);
       }
       return at;
     },
@@ -96,7 +87,9 @@ function quantified(cursor: Cursor): Step {
   let bounds: [number, number] = [1, 1];
   if (sign !== undefined) bounds = [sign === "+" ? 1 : 0, sign === "?" ? 1 : Infinity];
   else if (least !== "") bounds = [Number(least), comma === "" ? Number(least) : Number(most || Infinity)];
-  return unit === undefined ? repeated(group as Step, ...bounds) : run(unit, ...bounds);
+  if (unit !== undefined) return run(unit, ...bounds);
+  cursor.isForeign ||= bounds[1] !== 1;
+  return bounds[0] === 0 ? optional(group as Step) : (group as Step);
 }
 
 function assertion(cursor: Cursor): Step | undefined {
@@ -104,9 +97,10 @@ function assertion(cursor: Cursor): Step | undefined {
   if (sign !== "^" && sign !== "$") return undefined;
   cursor.at++;
   return {
-    ends: ({ text }, from) => {
+    ends(text, from) {
       const at = sign === "^" ? 0 : text.length;
-      return from.some(([first, last]) => first <= at && at <= last) ? [[at, at]] : [];
+      const isThere = sign === "^" ? from[0] === 0 : from.at(-1) === at;
+      return isThere ? [at, at] : [];
     },
     ways: () => 1,
   };
@@ -114,23 +108,12 @@ function assertion(cursor: Cursor): Step | undefined {
 
 function groupOf(cursor: Cursor): Step | undefined {
   if (cursor.source[cursor.at] !== "(") return undefined;
-  const head = cursor.take(GROUP);
-  cursor.isForeign ||= head === undefined;
+  cursor.isForeign ||= cursor.take(GROUP) === undefined;
   if (cursor.isForeign) return NOTHING;
   const inner = options(cursor);
   cursor.isForeign ||= cursor.source[cursor.at] !== ")";
   cursor.at++;
-  const kind = head?.[1];
-  if (kind !== "=" && kind !== "!") return inner;
-  const isWanted = kind === "=";
-  return {
-    ends: (search, from) => {
-      const fits = (at: number): boolean =>
-        --search.left >= 0 && inner.ends(search, [[at, at]]).length > 0 === isWanted;
-      return merged([...each(from)].filter(fits).map((at) => [at, at]));
-    },
-    ways: (length) => inner.ways(length),
-  };
+  return inner;
 }
 
 /** Whether a code unit is the one that is written here, or in the class. */
@@ -150,18 +133,16 @@ function unitOf(cursor: Cursor): (code: number) => boolean {
 /** From `least` to `most` characters for which `is` holds. */
 function run(is: (code: number) => boolean, least: number, most: number): Step {
   return {
-    ends(search, from) {
-      const { text } = search;
-      const found: MutableRange[] = [];
+    ends(text, from) {
+      const found: number[] = [];
       // Characters from the last beginning to here are such.
       let end = 0;
-      for (const [first, last] of from) {
+      for (let i = 0; i < from.length; i += 2) {
+        const last = from[i + 1] as number;
         const limit = Math.min(text.length, last + most);
-        for (let at = first; at <= last; at = end + 1) {
-          if (search.left < 0) return [];
-          const known = (end = Math.max(end, at));
+        for (let at = from[i] as number; at <= last; at = end + 1) {
+          end = Math.max(end, at);
           while (end < limit && is(text.charCodeAt(end))) end++;
-          search.left -= end - known + 1;
           const until = Math.min(last + most, end);
           if (at + least <= until) append(found, at + least, until);
         }
@@ -172,46 +153,33 @@ function run(is: (code: number) => boolean, least: number, most: number): Step {
   };
 }
 
-function repeated(part: Step, least: number, most: number): Step {
+function optional(part: Step): Step {
   return {
-    ends(search, from) {
-      let at = from;
-      for (let i = 0; i < least && at.length > 0; i++) at = part.ends(search, at);
-      if (most === least) return at;
-      if (most === least + 1) return merged([...at, ...part.ends(search, at)]);
-      const found = new Set(each(at));
-      for (let i = least; i < most && at.length > 0; i++) {
-        const further: number[] = [];
-        for (const end of each(part.ends(search, at))) {
-          if (--search.left < 0) return [];
-          if (!found.has(end)) further.push(end);
-        }
-        for (const end of further) found.add(end);
-        at = merged(further.map((end) => [end, end]));
-      }
-      return merged([...found].map((end) => [end, end]));
-    },
-    ways(length) {
-      const once = part.ways(length);
-      return most === Infinity ? Infinity : (once + (least === most ? 0 : 1)) ** most;
-    },
+    ends: (text, from) => merged(from, part.ends(text, from)),
+    ways: (length) => 1 + part.ways(length),
   };
 }
 
-function* each(positions: Positions): Generator<number> {
-  for (const [first, last] of positions) for (let at = first; at <= last; at++) yield at;
-}
-
-/** The positions in any of `ranges`. */
-function merged(ranges: readonly Range[]): Positions {
-  const all: MutableRange[] = [];
-  for (const [first, last] of ranges.toSorted(([a], [b]) => a - b)) append(all, first, last);
+/** The positions in either. */
+function merged(one: Positions, other: Positions): Positions {
+  if (one.length === 0) return other;
+  if (other.length === 0) return one;
+  const all: number[] = [];
+  for (let i = 0, j = 0; i < one.length || j < other.length; ) {
+    if (j >= other.length || (one[i] as number) < (other[j] as number)) {
+      append(all, one[i] as number, one[i + 1] as number);
+      i += 2;
+    } else {
+      append(all, other[j] as number, other[j + 1] as number);
+      j += 2;
+    }
+  }
   return all;
 }
 
 /** Adds a range that begins no earlier than those before it. */
-function append(ranges: MutableRange[], first: number, last: number): void {
-  const before = ranges.at(-1);
-  if (before === undefined || first > before[1] + 1) ranges.push([first, last]);
-  else before[1] = Math.max(before[1], last);
+function append(ranges: number[], first: number, last: number): void {
+  const end = ranges.length - 1;
+  if (end < 0 || first > (ranges[end] as number) + 1) ranges.push(first, last);
+  else if (last > (ranges[end] as number)) ranges[end] = last;
 }

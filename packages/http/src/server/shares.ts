@@ -14,8 +14,8 @@ export class Shares implements ClientShares {
     if (client === undefined) return;
     const { maxCalls, maxWaitingCalls, maxPrincipalCalls } = this.limits;
     const own = this.calls.get(client) ?? 0;
-    const places = maxCalls + maxWaitingCalls;
-    if (own < Math.ceil((maxPrincipalCalls * (places - (calls - own))) / places)) return;
+    const taken = (calls - own) / (maxCalls + maxWaitingCalls);
+    if (own < Math.ceil(maxPrincipalCalls * (1 - taken))) return;
     const text = `${own} calls of the client are in progress, and ${calls} of all (limits.maxPrincipalCalls, limits.maxCalls)`;
     throw new RpcError("resource_exhausted", text, { refused: true });
   }

@@ -123,6 +123,11 @@ impl<T> Table<T> {
         self.entries.len() - self.free.len() - self.held_back.len()
     }
 
+    /// Whether JavaScript handles a batch of records.
+    pub fn holds(&self) -> bool {
+        self.holding
+    }
+
     /// Keeps removed indices from being reused, until `release`.
     pub fn hold(&mut self) {
         self.holding = true;

@@ -41,7 +41,7 @@ impl Endpoint {
         if let Some(event) = drained {
             self.end(index, None);
             self.drained.push((index, event));
-            if !self.has_records() {
+            if !self.has_records() && !self.streams.holds() {
                 self.reap();
             }
         }
