@@ -41,11 +41,11 @@ test("--watch follows schemas and what they import, and keeps the last good outp
 
 test("--watch follows what schemas import from outside of the project", async () => {
   write("app/package.json", "{}");
-  write("app/ping.service.ts", schema("ping").replace("./text.js", "../shared/text.js"));
-  write("shared/text.ts", text("z.string()"));
+  write("app/ping.service.ts", schema("ping").replace("./text.js", "../common/text.js"));
+  write("common/text.ts", text("z.string()"));
   const watch = start(["gen", "--watch"], {}, "app");
   await watch.says("watching . for changes");
-  write("shared/text.ts", text("z.int()"));
+  write("common/text.ts", text("z.int()"));
   await watch.says("wrote generated/ping.ts");
   expect(await watch.stop()).toBe(0);
 });

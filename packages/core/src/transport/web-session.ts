@@ -103,7 +103,7 @@ function webStream(
   onDone: () => void,
 ): WebStream {
   let opened: Opened | undefined;
-  /** Tasks for when the stream is there, in the order it was asked for. */
+  /** Tasks for when the stream is there, in the order they were asked for. */
   let waiting: ((opened: Opened) => void)[] = [];
   let handler: DirectStreamHandler | undefined;
   let sending = true;
