@@ -108,6 +108,14 @@ it("a principal that is not known has the share of its address, and its call is 
   expect(await taken(server, "192.0.2.1")).toBe(8);
 });
 
+it("a principal is asked for once for each request", async () => {
+  const principal = vi.fn(() => "ann");
+  const { handler } = served({ principal });
+  const answer = await handler(request("/test.v1.HttpBlobs/put/file", undefined, "a", "text/plain"), info("192.0.2.1"));
+  expect(answer.status).toBe(201);
+  expect(principal).toHaveBeenCalledTimes(1);
+});
+
 it("uploads and calls that stream count alike, though nothing comes of them", async () => {
   const server = served();
   const silent = (path: string, type: string): Promise<Response> =>

@@ -1,5 +1,4 @@
 import { interceptRouter, type Limits, type Metadata, RpcError, ServerLoad } from "@quicrpc/core";
-import type { AnyMethod } from "@quicrpc/core/generated";
 import {
   Admission,
   type Applicant,
@@ -18,15 +17,14 @@ import {
   LinkedSet,
   type OnceSettings,
   OverloadGuard,
-  principalOf,
   runNotification,
-  sourceOf,
   streamsInput,
 } from "@quicrpc/core/transport";
 import { statusOf } from "../protocol/codes.js";
 import { errorToJson, jsonBytes } from "../protocol/error-json.js";
 import { readHeaders } from "../protocol/headers.js";
 import { requireVersion, VERSION_HEADER } from "../protocol/version.js";
+import { addressOf, Caller, type CallerSettings } from "./caller.js";
 import { OpenApiPage } from "./open-api-page.js";
 import { EventCall } from "./event-call.js";
 import { type HttpExchange, splitTarget } from "./exchange.js";
@@ -38,7 +36,7 @@ import type { HttpPeer, HttpServiceOptions } from "./http-options.js";
 import { PageAccess } from "./page-access.js";
 import { compressionsOf, positionOf, timeoutOf } from "./request-head.js";
 import { type ReadingLimits, RequestReader } from "./request-reader.js";
-import { nobody, RequestSettings } from "./request-settings.js";
+import { RequestSettings } from "./request-settings.js";
 import { RequestsInProgress } from "./requests-in-progress.js";
 import { OWN_METHODS } from "./ping.js";
 import { type Bound, type Framing, type Match, Routes } from "./routes.js";
@@ -47,7 +45,6 @@ import { StreamCall } from "./stream-call.js";
 import { UnaryCall } from "./unary-call.js";
 import { type BlobTarget, HttpBlobs } from "./blobs/http-blobs.js";
 import { answerFailure, UploadProblem } from "./blobs/problem.js";
-import type { Requester } from "./blobs/uploads.js";
 
 const DEFAULT_COMPRESS_FROM = 1024;
 const DEFAULT_BODY_MS = 60_000;
@@ -79,6 +76,7 @@ export class HttpService<Context> {
   /** Answers of extensions, by their paths. */
   private readonly extensions: ReadonlyMap<string, ExtensionAnswer>;
   private readonly blobs: HttpBlobs;
+  private readonly callers: CallerSettings;
   private draining = false;
 
   constructor(options: HttpServiceOptions<Context>) {
@@ -91,6 +89,7 @@ export class HttpService<Context> {
     this.limits = limits;
     this.usualReading = usualReading(limits, options.maxBodyMs);
     this.onError = onError;
+    this.callers = { options, limits, once: this.once, onError };
     this.load = options.load ?? new ServerLoad(options.limits);
     this.requests = new RequestsInProgress(this.load, limits);
     const asksWho = (options.authentications ?? authenticate) !== undefined;
@@ -196,46 +195,17 @@ export class HttpService<Context> {
     let leave: (() => void) | undefined;
     try {
       const connection = this.authentications && (await this.authenticate(exchange, fullName(method)));
-      const client = this.clientOf(exchange, method, connection);
+      const caller = new Caller(this.callers, exchange, method, connection);
+      const { client } = caller;
       this.admission.requireRoom(client);
       leave = this.admission.attach(client);
-      await this.blobs.answer(exchange, target, this.requesterOf(exchange, method, connection), unsent);
+      await this.blobs.answer(exchange, target, caller.requester, unsent);
     } catch (error) {
       if (!isSaid(error)) this.errorHookFor(exchange)(error, { method: fullName(method) });
       answerFailure(exchange, error, { "cache-control": "no-store" });
     } finally {
       leave?.();
     }
-  }
-
-  /** Whose a request is. */
-  private requesterOf(exchange: HttpExchange, method: AnyMethod, connection: unknown): Requester {
-    const { options, limits, once, onError } = this;
-    const principal = options.principal ?? options.once?.principal;
-    const isKnown = this.tellsApart(connection);
-    const metadata = (): Metadata => readHeaders(exchange.headers);
-    const settings = { session: nobody, connection, limits, once, onError };
-    const context = new IncomingContext<unknown>(method, undefined, metadata, settings);
-    const whose = isKnown ? principalOf(principal, context, `whose ${fullName(method)} is`) : "";
-    const counted = whose === "" ? byAddress(this.addressOf(exchange) ?? "") : whose;
-    return { principal: whose, counted };
-  }
-
-  /** Whether callers have principals. */
-  private tellsApart(connection: unknown): boolean {
-    const { principal, once } = this.options;
-    return (principal ?? once?.principal) !== undefined || typeof connection === "string";
-  }
-
-  /** Whose share of all calls a request takes: its principal's, else that of the network that it comes from; undefined where neither is known. */
-  private clientOf(exchange: HttpExchange, method: AnyMethod, connection: unknown): string | undefined {
-    try {
-      if (this.tellsApart(connection)) return this.requesterOf(exchange, method, connection).counted;
-    } catch {
-      // A principal that is not known fails the calls that need one.
-    }
-    const address = this.addressOf(exchange);
-    return address && byAddress(address);
   }
 
   private async extend(exchange: HttpExchange, answer: ExtensionAnswer): Promise<void> {
@@ -313,10 +283,11 @@ export class HttpService<Context> {
       requireVersion(exchange.header(VERSION_HEADER));
       const timeoutMs = timeoutOf(exchange, limits);
       settings.connection = this.authentications && (await this.authenticate(exchange, fullName(method), timeoutMs));
-      settings.client = this.clientOf(exchange, method, settings.connection);
+      const caller = new Caller(this.callers, exchange, method, settings.connection);
+      settings.client = caller.client;
       admission.requireRoom(settings.client);
       // Before anything is read: throws where messages have no such form.
-      const blobs = method.blobs && this.blobs.of(method, this.requesterOf(exchange, method, settings.connection));
+      const blobs = method.blobs && this.blobs.of(method, caller.requester);
       format.codecOf(method.output);
       const codec = blobs === undefined ? format.codecOf(method.input) : blobs.inputCodec(format);
       let size = 0;
@@ -365,7 +336,8 @@ export class HttpService<Context> {
     const { authentications } = this;
     if (authentications === undefined) return undefined as Context;
     try {
-      return await authentications.run(applicantOf(exchange, this.addressOf(exchange), method, timeoutMs, this.limits));
+      const address = addressOf(exchange, this.options);
+      return await authentications.run(applicantOf(exchange, address, method, timeoutMs, this.limits));
     } catch (error) {
       if (error instanceof RpcError) throw error;
       this.onError(error, { method: "authenticate" });
@@ -381,21 +353,12 @@ export class HttpService<Context> {
     return { ...usual, timeoutMs, late: () => new RpcError("deadline_exceeded", "the deadline has passed") };
   }
 
-  private addressOf({ request, peer }: HttpExchange): string | undefined {
-    return this.options.host?.addressOf(request) ?? peer;
-  }
-
   private errorHookFor(exchange: HttpExchange): ErrorHook {
     return (error, site) => {
-      const peer = this.addressOf(exchange);
+      const peer = addressOf(exchange, this.options);
       this.onError(error, peer === undefined ? site : { peer, ...site });
     };
   }
-}
-
-/** Returns what counts for callers at an address: apart from principals, which may have any name. */
-function byAddress(address: string): string {
-  return `quicrpc http ${sourceOf(address)}`;
 }
 
 function applicantOf(
