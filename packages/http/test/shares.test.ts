@@ -109,7 +109,7 @@ it("a principal that is not known has the share of its address, and its call is 
 });
 
 it("a principal is asked for once for each request", async () => {
-  const principal = vi.fn(() => "ann");
+  const principal = vi.fn<() => string>(() => "ann");
   const { handler } = served({ principal });
   const answer = await handler(request("/test.v1.HttpBlobs/put/file", undefined, "a", "text/plain"), info("192.0.2.1"));
   expect(answer.status).toBe(201);

@@ -27,63 +27,40 @@ export function addressOf({ request, peer }: HttpExchange, { host }: CallerSetti
   return host?.addressOf(request) ?? peer;
 }
 
-/** Who makes a request, once `authenticate` has let it in. */
-export class Caller {
-  private readonly settings: CallerSettings;
-  private readonly exchange: HttpExchange;
-  private readonly method: AnyMethod;
-  private readonly connection: unknown;
-  private known: Requester | undefined = undefined;
-
-  constructor(settings: CallerSettings, exchange: HttpExchange, method: AnyMethod, connection: unknown) {
-    this.settings = settings;
-    this.exchange = exchange;
-    this.method = method;
-    this.connection = connection;
-  }
-
-  /** Whose the request is. Throws where its principal cannot be told. */
-  get requester(): Requester {
-    return (this.known ??= this.find());
-  }
-
+/** Who makes a request. */
+export interface Caller {
   /** Whose share of all calls it takes: its principal's, else that of the network that it comes from; undefined where neither is known. */
-  get client(): string | undefined {
-    try {
-      if (this.isToldApart) return this.requester.counted;
-    } catch {
-      // A principal that is not known fails the calls that need one.
-    }
-    const address = this.address;
-    return address && byAddress(address);
-  }
-
-  private get address(): string | undefined {
-    return addressOf(this.exchange, this.settings.options);
-  }
-
-  /** Whether callers have principals. */
-  private get isToldApart(): boolean {
-    return this.principal !== undefined || typeof this.connection === "string";
-  }
-
-  private get principal(): CallerSettings["options"]["principal"] {
-    const { principal, once } = this.settings.options;
-    return principal ?? once?.principal;
-  }
-
-  private find(): Requester {
-    const { exchange, method, connection } = this;
-    const { limits, once, onError } = this.settings;
-    const metadata = (): Metadata => readHeaders(exchange.headers);
-    const settings = { session: nobody, connection, limits, once, onError };
-    const context = new IncomingContext<unknown>(method, undefined, metadata, settings);
-    const principal = this.isToldApart ? principalOf(this.principal, context, `whose ${fullName(method)} is`) : "";
-    return { principal, counted: principal === "" ? byAddress(this.address ?? "") : principal };
-  }
+  readonly client: string | undefined;
+  /** Returns whose it is. Throws where its principal cannot be told. */
+  readonly requester: () => Requester;
 }
 
-/** Returns what counts for callers at an address: apart from principals, which may have any name. */
-function byAddress(address: string): string {
-  return `quicrpc http ${sourceOf(address)}`;
+/** Returns who makes a request that `authenticate` has let in. */
+export function callerOf(
+  { options, limits, once, onError }: CallerSettings,
+  exchange: HttpExchange,
+  method: AnyMethod,
+  connection: unknown,
+): Caller {
+  const principalBy = options.principal ?? options.once?.principal;
+  const address = addressOf(exchange, options);
+  // Apart from principals, which may have any name.
+  const byAddress = `quicrpc http ${sourceOf(address ?? "")}`;
+  const client = address && byAddress;
+  if (principalBy === undefined && typeof connection !== "string")
+    return { client, requester: () => ({ principal: "", counted: byAddress }) };
+  const metadata = (): Metadata => readHeaders(exchange.headers);
+  const settings = { session: nobody, connection, limits, once, onError };
+  const context = new IncomingContext<unknown>(method, undefined, metadata, settings);
+  try {
+    const principal = principalOf(principalBy, context, `whose ${fullName(method)} is`);
+    const counted = principal === "" ? byAddress : principal;
+    return { client: counted, requester: () => ({ principal, counted }) };
+  } catch (error) {
+    // A principal that is not known fails the calls that need one.
+    const requester = (): never => {
+      throw error;
+    };
+    return { client, requester };
+  }
 }

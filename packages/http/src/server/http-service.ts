@@ -24,7 +24,7 @@ import { statusOf } from "../protocol/codes.js";
 import { errorToJson, jsonBytes } from "../protocol/error-json.js";
 import { readHeaders } from "../protocol/headers.js";
 import { requireVersion, VERSION_HEADER } from "../protocol/version.js";
-import { addressOf, Caller, type CallerSettings } from "./caller.js";
+import { addressOf, callerOf, type CallerSettings } from "./caller.js";
 import { OpenApiPage } from "./open-api-page.js";
 import { EventCall } from "./event-call.js";
 import { type HttpExchange, splitTarget } from "./exchange.js";
@@ -195,11 +195,10 @@ export class HttpService<Context> {
     let leave: (() => void) | undefined;
     try {
       const connection = this.authentications && (await this.authenticate(exchange, fullName(method)));
-      const caller = new Caller(this.callers, exchange, method, connection);
-      const { client } = caller;
+      const { client, requester } = callerOf(this.callers, exchange, method, connection);
       this.admission.requireRoom(client);
       leave = this.admission.attach(client);
-      await this.blobs.answer(exchange, target, caller.requester, unsent);
+      await this.blobs.answer(exchange, target, requester(), unsent);
     } catch (error) {
       if (!isSaid(error)) this.errorHookFor(exchange)(error, { method: fullName(method) });
       answerFailure(exchange, error, { "cache-control": "no-store" });
@@ -283,11 +282,11 @@ export class HttpService<Context> {
       requireVersion(exchange.header(VERSION_HEADER));
       const timeoutMs = timeoutOf(exchange, limits);
       settings.connection = this.authentications && (await this.authenticate(exchange, fullName(method), timeoutMs));
-      const caller = new Caller(this.callers, exchange, method, settings.connection);
-      settings.client = caller.client;
-      admission.requireRoom(settings.client);
+      const { client, requester } = callerOf(this.callers, exchange, method, settings.connection);
+      settings.client = client;
+      admission.requireRoom(client);
       // Before anything is read: throws where messages have no such form.
-      const blobs = method.blobs && this.blobs.of(method, caller.requester);
+      const blobs = method.blobs && this.blobs.of(method, requester());
       format.codecOf(method.output);
       const codec = blobs === undefined ? format.codecOf(method.input) : blobs.inputCodec(format);
       let size = 0;
