@@ -18,8 +18,9 @@ export interface TransportOptions {
   maxStreamsCeiling?: number;
   /**
    * Bytes a peer may send on one stream ahead of what is read (RFC 9000 §4.1). 0 means 4 MiB, and for a peer on this
-   * machine 1 MiB, so that calls do not wait behind a stream that fills the socket. The 1 MiB grow to 4 MiB while they are
-   * used up within two round trips. Any other value is fixed.
+   * machine 1 MiB, so that calls do not wait behind a stream that fills the socket. The 1 MiB are 512 KiB while calls go
+   * beside the stream. On paths of this machine with a round trip of 2 ms and more they grow to 4 MiB while they are used
+   * up within two round trips. Any other value is fixed.
    */
   streamReceiveWindow?: number;
   /**

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { QuicSession, QuicStream } from "../dist/index.js";
+import type { Endpoint, QuicSession, QuicStream } from "../dist/index.js";
 import { certificate } from "./certificates.js";
 import { bytes, delayedPath, DRIVERS, onSessionEvents, onStreamEvents, readAll, World } from "./harness.js";
 
@@ -106,44 +106,84 @@ describe.each(DRIVERS)("windows, %s driver", (driver) => {
     }
   });
 
-  test("1 MiB of a stream between processes of one machine is under way, and more where the path has a delay", async () => {
-    const waiting: number[] = [];
-    const server = await world.serve((session) => {
-      const answer = (stream: QuicStream): void => {
-        stream.write(new Uint8Array(4 * MIB));
-        waiting.push(stream.pendingBytes());
-      };
-      session.attach(
-        onSessionEvents({ onStream: (stream) => stream.attach(onStreamEvents({ onData: () => answer(stream) })) }),
-      );
+  describe("of a stream between processes of one machine", () => {
+    const ANSWER = 4 * MIB;
+    let server: Endpoint;
+    /** Of each large answer: how much the peer could not send at once. */
+    let waiting: number[];
+    let endpoint: Endpoint;
+    beforeEach(async () => {
+      waiting = [];
+      server = await world.serve((session) => {
+        const answer = (stream: QuicStream, question: Uint8Array): void => {
+          if (question[0] === bytes("?")[0]) return void stream.write(bytes("."));
+          stream.write(new Uint8Array(ANSWER));
+          waiting.push(stream.pendingBytes());
+        };
+        session.attach(
+          onSessionEvents({
+            onStream: (stream) => stream.attach(onStreamEvents({ onData: (chunk) => answer(stream, chunk) })),
+          }),
+        );
+      });
+      endpoint = world.bind();
     });
-    const path = await delayedPath(server.address.port, 10);
-    try {
-      const endpoint = world.bind();
-      const dial = (transport = {}, port = server.address.port): Promise<QuicSession> =>
-        world.dial(server, { port, transport }, endpoint);
+
+    const dial = (transport = {}, port = server.address.port): Promise<QuicSession> =>
+      world.dial(server, { port, transport }, endpoint);
+
+    /** Opens a stream. Asks for a small or a large answer on it, and reads that. */
+    function asking(session: QuicSession): (question: "?" | "!") => Promise<void> {
+      const stream = session.openStream();
       let received = 0;
-      const open = async (session: Promise<QuicSession>): Promise<QuicStream> => {
-        const stream = (await session).openStream();
-        stream.attach(onStreamEvents({ onData: (chunk) => void (received += chunk.length) }));
-        return stream;
-      };
-      /** Asks for 4 MiB and reads them. Returns how many the peer could not send at once. */
-      const ask = async (stream: QuicStream): Promise<number | undefined> => {
+      stream.attach(onStreamEvents({ onData: (chunk) => void (received += chunk.length) }));
+      return async (question) => {
         received = 0;
-        stream.write(bytes("!"));
-        await vi.waitFor(() => expect(received).toBe(4 * MIB), 10_000);
-        return waiting.at(-1);
+        stream.write(bytes(question));
+        await vi.waitFor(() => expect(received).toBe(question === "?" ? 1 : ANSWER), 10_000);
       };
-      expect(await ask(await open(dial()))).toBe(3 * MIB);
-      expect(await ask(await open(dial({ streamReceiveWindow: 2 * MIB })))).toBe(2 * MIB);
-      const far = await open(dial({}, path.port));
-      expect(await ask(far)).toBe(3 * MIB);
-      // At least one doubling, of which an eighth may not be announced yet.
-      await vi.waitFor(async () => expect(await ask(far)).toBeLessThan(2.5 * MIB), 15_000);
-    } finally {
-      path.close();
     }
+
+    test("1 MiB is under way, or what a setting says", async () => {
+      await asking(await dial())("!");
+      expect(waiting).toEqual([3 * MIB]);
+      await asking(await dial({ streamReceiveWindow: 2 * MIB }))("!");
+      expect(waiting).toEqual([3 * MIB, 2 * MIB]);
+    });
+
+    test("more is, where the path has a delay", async () => {
+      const path = await delayedPath(server.address.port, 10);
+      try {
+        const ask = asking(await dial({}, path.port));
+        await ask("!");
+        expect(waiting).toEqual([3 * MIB]);
+        // At least one doubling, of which an eighth may not be announced yet.
+        await vi.waitFor(async () => {
+          await ask("!");
+          expect(waiting.at(-1)).toBeLessThan(2.5 * MIB);
+        }, 15_000);
+      } finally {
+        path.close();
+      }
+    });
+
+    test("half as much is while calls go beside it, which do not wait behind the rest", async () => {
+      const session = await dial();
+      const [call, large] = [asking(session), asking(session)];
+      await large("!");
+      await call("?");
+      // During this answer the window narrows.
+      await large("!");
+      await large("!");
+      expect(waiting.at(-1)).toBeGreaterThanOrEqual(3.5 * MIB);
+      // No call for 64 MiB.
+      for (let n = 0; n < 18; n++) await large("!");
+      expect(waiting.at(-1)).toBeLessThanOrEqual(3.2 * MIB);
+      await call("?");
+      await large("!");
+      await large("!");
+      expect(waiting.at(-1)).toBeGreaterThanOrEqual(3.5 * MIB);
+    });
   });
 
   test("a reader that never reads: both processes stay within their windows, the writer stops, and goes on later", async () => {

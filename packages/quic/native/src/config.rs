@@ -12,6 +12,7 @@ use crate::endpoint::pending::narrow;
 use crate::error::Failure;
 use crate::layout::Settings;
 use crate::redundancy::Redundancy;
+use crate::stream_window::StreamWindow;
 
 /// The UDP payload of a 1,500 byte packet, with room for the headers of tunnels.
 const ETHERNET_PAYLOAD: u16 = 1452;
@@ -20,12 +21,6 @@ const LOOPBACK_PAYLOAD: u16 = 8952;
 
 /// Assumed at first. A lost first packet, of a server that is about to listen, is sent again after three of them.
 const LOOPBACK_RTT: Duration = Duration::from_millis(50);
-
-/// Bytes that a peer may send on one stream ahead of what is read, where no setting says. A peer on this machine starts with less and
-/// gets as much where the path needs it: between processes of one machine nearly all of them would wait in the socket, and calls behind
-/// them.
-const STREAM_WINDOW: u64 = 4 * 1024 * 1024;
-const STREAM_WINDOW_HERE: u64 = 1024 * 1024;
 
 /// Where a peer is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,17 +74,6 @@ pub struct PerConnection {
     pub redundancy: Redundancy,
     /// Zero: none.
     pub idle_timeout: Duration,
-}
-
-impl PerConnection {
-    /// The window of a stream, and how far it may grow.
-    pub fn stream_window(&self, remote: Remote) -> [u64; 2] {
-        match (self.stream_receive_window, remote) {
-            (0, Remote::ThisMachine) => [STREAM_WINDOW_HERE, STREAM_WINDOW],
-            (0, Remote::Elsewhere) => [STREAM_WINDOW; 2],
-            (given, _) => [given; 2],
-        }
-    }
 }
 
 impl Settings {
@@ -149,7 +133,7 @@ impl Settings {
             .then(|| IdleTimeout::try_from(millis(self.idle_timeout_ms)))
             .transpose()
             .map_err(|_| Failure::option("idleTimeoutMs is too large"))?;
-        let [stream_window, _] = self.per_connection().stream_window(remote);
+        let stream_window = StreamWindow::first(self.stream_receive_window as u64, remote);
         transport
             .max_idle_timeout(idle)
             .keep_alive_interval((self.keep_alive_interval_ms > 0.0).then(|| millis(self.keep_alive_interval_ms)))

@@ -19,6 +19,7 @@ use crate::ids::IdMap;
 use crate::receive_window::ReceiveWindow;
 use crate::redundancy::Flights;
 use crate::silence::Silence;
+use crate::stream_window::StreamWindow;
 use crate::tls::{ClientVerifier, Findings, Verdict};
 use crate::web::Web;
 
@@ -45,7 +46,7 @@ pub struct Connection {
     pub streams: IdMap<qp::StreamId, Handle>,
     pub receive_window: ReceiveWindow,
     /// That of every stream, by what is read of all.
-    stream_window: ReceiveWindow,
+    stream_window: StreamWindow,
     /// Streams of each direction that wait for the peer's limit, first come first served.
     waiting: [VecDeque<Handle>; 2],
     /// Streams to be stopped when what is written to them has left.
@@ -83,7 +84,6 @@ impl Connection {
         let now = Instant::now();
         let incoming = proto.side().is_server();
         let remote = Remote::of(proto.remote_address());
-        let [stream_window, stream_window_ceiling] = settings.stream_window(remote);
         Connection {
             incoming,
             proto,
@@ -95,7 +95,7 @@ impl Connection {
             settings,
             streams: HashMap::default(),
             receive_window: ReceiveWindow::new(settings.receive_window, settings.receive_window_ceiling, now),
-            stream_window: ReceiveWindow::new(stream_window, stream_window_ceiling, now),
+            stream_window: StreamWindow::new(settings.stream_receive_window, remote, now),
             waiting: Default::default(),
             late_stops: Vec::new(),
             web: None,
@@ -253,13 +253,11 @@ impl Connection {
     }
 
     /// The application has taken `bytes` of a stream. Returns whether that allows the peer more, which is to be sent.
-    pub fn note_read(&mut self, bytes: usize) -> bool {
-        if self.stream_window.read(bytes) && self.pending.is_open() {
-            // The shortest round trip: one of now may have waited behind what this very window let into the socket.
-            let rtt = self.proto.stats().path.min_rtt;
-            let wider = self.stream_window.grow(Instant::now(), rtt).map(qp::VarInt::from_u64);
-            if let Some(Ok(size)) = wider {
-                self.proto.widen_stream_receive_window(size);
+    pub fn note_read(&mut self, stream: qp::StreamId, bytes: usize) -> bool {
+        if self.stream_window.read(stream, bytes) && self.pending.is_open() {
+            let size = self.stream_window.adapt(Instant::now(), self.proto.min_rtt());
+            if let Some(Ok(size)) = size.map(qp::VarInt::from_u64) {
+                self.proto.set_stream_receive_window(size);
             }
         }
         if !self.receive_window.read(bytes) || !self.pending.is_open() {

@@ -40,6 +40,7 @@ mod silence;
 mod sink;
 mod socket;
 mod stream;
+mod stream_window;
 mod tls;
 mod turn;
 mod web;

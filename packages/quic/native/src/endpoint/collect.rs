@@ -122,7 +122,7 @@ impl Endpoint {
             }
             transmit = chunks.finalize().should_transmit();
         }
-        transmit |= connection.note_read(sink.used - start);
+        transmit |= connection.note_read(id, sink.used - start);
         stream.queued = more;
         if sink.used > start {
             stream.fresh = false;

@@ -1457,13 +1457,14 @@ impl Connection {
         self.streams.set_send_window(send_window);
     }
 
-    /// Widen what the peer may send on each stream ahead of what is read
+    /// Set what the peer may send on each stream ahead of what is read
     ///
-    /// Streams that are open are told when more of them has been read. A smaller window than now changes nothing.
+    /// Streams that are open are told when more of them has been read. Of a smaller window than now the peer
+    /// learns by being told nothing until so much was read.
     /// See [`TransportConfig::stream_receive_window()`]
-    pub fn widen_stream_receive_window(&mut self, stream_receive_window: VarInt) {
+    pub fn set_stream_receive_window(&mut self, stream_receive_window: VarInt) {
         self.streams
-            .widen_stream_receive_window(stream_receive_window);
+            .set_stream_receive_window(stream_receive_window);
     }
 
     /// See [`TransportConfig::receive_window()`]

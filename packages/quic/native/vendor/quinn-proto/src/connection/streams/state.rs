@@ -1001,12 +1001,11 @@ impl StreamsState {
         self.send_window = send_window;
     }
 
-    /// Widen what the peer may send on each stream ahead of what is read
+    /// Set what the peer may send on each stream ahead of what is read
     ///
     /// A stream is announced it when more of it has been read.
-    pub(crate) fn widen_stream_receive_window(&mut self, stream_receive_window: VarInt) {
-        // What was announced cannot be taken back
-        self.stream_receive_window = self.stream_receive_window.max(stream_receive_window.into());
+    pub(crate) fn set_stream_receive_window(&mut self, stream_receive_window: VarInt) {
+        self.stream_receive_window = stream_receive_window.into();
     }
 
     /// Set the receive_window and returns whether the receive_window has been
@@ -2432,7 +2431,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wider_stream_window_is_announced_when_more_is_read() {
+    fn another_stream_window_is_announced_when_more_is_read() {
         let mut server = make(Side::Server);
         let id = StreamId::new(Side::Client, Dir::Uni, 0);
         let read = |server: &mut StreamsState, offset: u64| {
@@ -2454,12 +2453,29 @@ mod tests {
             let _ = chunks.finalize();
             pending.max_stream_data.contains(&id)
         };
+        let announce = |server: &mut StreamsState| {
+            let mut recv = server.recv.get_mut(&id).unwrap().as_mut();
+            let recv = recv.as_mut().unwrap().as_open_recv_mut().unwrap();
+            let (announced, _) = recv.max_stream_data(server.stream_receive_window);
+            recv.record_sent_max_stream_data(announced);
+            announced
+        };
         assert!(!read(&mut server, 0));
-        server.widen_stream_receive_window((2 * 1024 * 1024u32).into());
+        server.set_stream_receive_window(8192u32.into());
+        let first = announce(&mut server);
+        server.set_stream_receive_window((first as u32 * 2).into());
         assert!(read(&mut server, 2048));
-        let mut recv = server.recv.get_mut(&id).unwrap().take().unwrap();
-        let recv = recv.as_open_recv_mut().unwrap();
-        let (announced, _) = recv.max_stream_data(server.stream_receive_window);
-        assert_eq!(announced, 4096 + 2 * 1024 * 1024);
+        let wider = announce(&mut server);
+        assert_eq!(wider, 4096 + 2 * first);
+        // A narrower one takes nothing back
+        server.set_stream_receive_window(4096u32.into());
+        let mut offset = 4096;
+        while offset + 2048 + 4096 < wider + 512 {
+            assert!(!read(&mut server, offset));
+            assert_eq!(announce(&mut server), wider);
+            offset += 2048;
+        }
+        assert!(read(&mut server, offset));
+        assert_eq!(announce(&mut server), offset + 2048 + 4096);
     }
 }

@@ -1,0 +1,226 @@
+//! The receive window of a connection's streams: how much of each may be under way.
+//!
+//! Between processes of one machine nothing holds a sender back but this window. What it sends ahead waits in the receiver's socket, and the
+//! calls of the session wait behind it, since a socket hands out datagrams in order.
+
+use std::time::{Duration, Instant};
+
+use quinn_proto::StreamId;
+
+use crate::config::Remote;
+use crate::receive_window::ReceiveWindow;
+
+/// Bytes of a stream, where no setting says.
+const ELSEWHERE: u64 = 4 * 1024 * 1024;
+/// Of a peer on this machine: more is no faster.
+const HERE: u64 = 1024 * 1024;
+/// Of such a peer while it makes calls beside a large stream: that takes about a sixth longer then, and calls as long as they do alone.
+const BESIDE_CALLS: u64 = 512 * 1024;
+/// A path with a shorter round trip carries a gigabyte each second with the windows above. A longer one is no socket of this machine: a
+/// tunnel, a relay to somewhere else.
+const SHORT: Duration = Duration::from_millis(2);
+
+/// Adapts where no setting says, and the peer is on this machine.
+#[derive(Debug)]
+pub struct StreamWindow {
+    size: u64,
+    here: Option<Box<Here>>,
+}
+
+#[derive(Debug)]
+struct Here {
+    /// Of a path that is not as short as it seems.
+    long: ReceiveWindow,
+    calls: Calls,
+}
+
+impl StreamWindow {
+    /// What the peer is told first; `setting` is 0 where it says none.
+    pub fn first(setting: u64, remote: Remote) -> u64 {
+        match (setting, remote) {
+            (0, Remote::ThisMachine) => HERE,
+            (0, Remote::Elsewhere) => ELSEWHERE,
+            (given, _) => given,
+        }
+    }
+
+    pub fn new(setting: u64, remote: Remote, now: Instant) -> Self {
+        let adapts = setting == 0 && remote == Remote::ThisMachine;
+        StreamWindow {
+            size: Self::first(setting, remote),
+            here: adapts.then(|| {
+                Box::new(Here {
+                    long: ReceiveWindow::new(HERE, ELSEWHERE, now),
+                    calls: Calls::default(),
+                })
+            }),
+        }
+    }
+
+    /// The application has taken `bytes` of a stream. Whether the size is to be looked at, by `adapt`.
+    pub fn read(&mut self, stream: StreamId, bytes: usize) -> bool {
+        let Some(here) = &mut self.here else {
+            return false;
+        };
+        let used_up = here.long.read(bytes);
+        here.calls.read(stream, bytes) || used_up
+    }
+
+    /// The new size, if it changes. `rtt` is the shortest round trip: one of now may have waited behind what this very window let into the
+    /// socket.
+    pub fn adapt(&mut self, now: Instant, rtt: Duration) -> Option<u64> {
+        let here = self.here.as_mut()?;
+        let size = if rtt >= SHORT {
+            here.long.grow(now, rtt);
+            here.long.size()
+        } else if here.calls.beside {
+            BESIDE_CALLS
+        } else {
+            HERE
+        };
+        let changes = size != self.size;
+        self.size = size;
+        changes.then_some(size)
+    }
+}
+
+/// Who reads so much at once reads a large stream.
+const LARGE: usize = 16 * 1024;
+/// So much is read without a call until there are none beside it.
+const LAST_CALL: u64 = 64 * 1024 * 1024;
+/// After so much of other large streams one that is not read any more is over.
+const OVER: u64 = 1024 * 1024;
+
+/// Whether calls go beside a large stream: what is small was read between two reads of it.
+#[derive(Debug, Default)]
+struct Calls {
+    beside: bool,
+    /// The large stream.
+    large: Option<StreamId>,
+    /// Something small was read since it last was.
+    called: bool,
+    /// Bytes of large streams since a call was beside it.
+    since: u64,
+    /// Bytes of other large streams since it last was read.
+    others: u64,
+}
+
+impl Calls {
+    /// Returns whether there is something new.
+    fn read(&mut self, stream: StreamId, bytes: usize) -> bool {
+        let before = self.beside;
+        if self.large == Some(stream) {
+            self.others = 0;
+            self.since += bytes as u64;
+            if std::mem::take(&mut self.called) {
+                self.beside = true;
+                self.since = 0;
+            }
+        } else if bytes < LARGE {
+            self.called = true;
+            return false;
+        } else {
+            self.since += bytes as u64;
+            self.others += bytes as u64;
+            if self.large.is_none() || self.others > OVER {
+                self.large = Some(stream);
+                self.others = 0;
+                self.called = false;
+            }
+        }
+        self.beside &= self.since < LAST_CALL;
+        self.beside != before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stream(index: u64) -> StreamId {
+        StreamId::new(quinn_proto::Side::Client, quinn_proto::Dir::Bi, index)
+    }
+
+    const CHUNK: usize = 64 * 1024;
+    const CHUNKS: usize = LAST_CALL as usize / CHUNK;
+
+    /// What is read in turn: of which stream, and how much.
+    fn reads(calls: &mut Calls, reads: impl IntoIterator<Item = (u64, usize)>) -> bool {
+        for (index, bytes) in reads {
+            calls.read(stream(index), bytes);
+        }
+        calls.beside
+    }
+
+    #[test]
+    fn a_call_is_beside_a_large_stream_that_goes_on_after_it() {
+        let mut calls = Calls::default();
+        assert!(!reads(&mut calls, [(0, 100), (1, CHUNK), (0, 100)]));
+        assert!(reads(&mut calls, [(1, CHUNK)]));
+    }
+
+    #[test]
+    fn until_much_is_read_without_one() {
+        let mut calls = Calls::default();
+        assert!(reads(&mut calls, [(1, CHUNK), (0, 100), (1, CHUNK)]));
+        assert!(reads(&mut calls, vec![(1, CHUNK); CHUNKS - 1]));
+        assert!(!reads(&mut calls, [(1, CHUNK)]));
+        assert!(reads(&mut calls, [(2, 100), (1, CHUNK)]));
+    }
+
+    #[test]
+    fn calls_alone_and_large_streams_alone_are_beside_nothing() {
+        assert!(!reads(&mut Calls::default(), (0..1000).map(|i| (i % 7, 100))));
+        assert!(!reads(&mut Calls::default(), (0..1000).map(|i| (i % 3, CHUNK))));
+        // One after the other, with a call in between.
+        let one_by_one = (0..20).flat_map(|i| [vec![(0, 100)], vec![(i + 1, CHUNK); 32]].concat());
+        assert!(!reads(&mut Calls::default(), one_by_one));
+    }
+
+    #[test]
+    fn it_is_found_beside_several_large_streams() {
+        let several = (0..20).flat_map(|_| [(1, CHUNK), (2, CHUNK), (0, 100), (3, CHUNK)]);
+        assert!(reads(&mut Calls::default(), several));
+    }
+
+    fn window(setting: u64, remote: Remote) -> StreamWindow {
+        StreamWindow::new(setting, remote, Instant::now())
+    }
+
+    /// Reads a chunk of stream 1, and before it a call. Returns the new size, if any.
+    fn called(window: &mut StreamWindow, now: Instant, rtt: Duration) -> Option<u64> {
+        window.read(stream(0), 100);
+        window.read(stream(1), CHUNK).then(|| window.adapt(now, rtt)).flatten()
+    }
+
+    #[test]
+    fn it_narrows_while_calls_go_beside_it() {
+        let (now, rtt) = (Instant::now(), Duration::from_micros(100));
+        let mut window = window(0, Remote::ThisMachine);
+        assert_eq!(called(&mut window, now, rtt), None);
+        assert_eq!(called(&mut window, now, rtt), Some(BESIDE_CALLS));
+        assert_eq!(called(&mut window, now, rtt), None);
+        let wider = (0..=CHUNKS).find_map(|_| {
+            let looks = window.read(stream(1), CHUNK);
+            looks.then(|| window.adapt(now, rtt)).flatten()
+        });
+        assert_eq!(wider, Some(HERE));
+    }
+
+    #[test]
+    fn it_grows_on_a_long_path_and_is_back_when_that_was_a_mistake() {
+        let (now, rtt) = (Instant::now(), Duration::from_millis(20));
+        let mut window = window(0, Remote::ThisMachine);
+        let sizes: Vec<_> = (0..200).filter_map(|_| called(&mut window, now, rtt)).collect();
+        assert_eq!(sizes, [2 * HERE, ELSEWHERE]);
+        assert!(window.adapt(now, Duration::from_micros(100)).is_some());
+    }
+
+    #[test]
+    fn a_setting_holds_and_so_does_the_window_of_peers_elsewhere() {
+        let (now, rtt) = (Instant::now(), Duration::from_micros(100));
+        for mut window in [window(CHUNK as u64, Remote::ThisMachine), window(0, Remote::Elsewhere)] {
+            assert!((0..2000).all(|_| called(&mut window, now, rtt).is_none()));
+        }
+    }
+}
