@@ -34,9 +34,9 @@ export function quicrpc(
       const { address } = await serve({
         listen: [`${scheme}://${host}:0`],
         tls,
-        transport: { ...transport, maxSessions: 20_000 },
-        // A workload has 10,000 calls in progress, of which the default refuses more than half.
-        limits: { maxCalls: 10_000 },
+        // A workload has 10,000 calls in progress, each on a stream where it is told to: more than the defaults take.
+        transport: { ...transport, maxSessions: 20_000, maxStreamsCeiling: 16_384 },
+        limits: { maxCalls: 10_000, maxStreams: 10_100, maxSessionBytes: 128 * 2 ** 20 },
         ...over,
         routers: [routerOf(), echoes(messages)],
       });

@@ -10,7 +10,11 @@ export function describeReset(code: number): { code: Code; message: string; refu
     case ResetCode.UnknownKind:
       return { code: "unimplemented", message: "the peer does not know this kind of stream", refused: true };
     case ResetCode.TooManyStreams:
-      return { code: "resource_exhausted", message: "the peer has reached maxStreams", refused: true };
+      return {
+        code: "resource_exhausted",
+        message: "the peer takes no more streams (maxStreams, maxSessionBytes)",
+        refused: true,
+      };
     default:
       return { code: codeFromNumber(code), message: `the peer reset the stream (code ${code})` };
   }
