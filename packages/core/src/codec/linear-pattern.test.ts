@@ -1,7 +1,8 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { linear } from "./linear-pattern.js";
+import { Positions } from "./positions.js";
 import { stepsOf } from "./pattern-steps.js";
 
 type Part = Parameters<typeof z.templateLiteral>[0][number];
@@ -70,6 +71,8 @@ const templates = fc
   .array(fc.constantFrom(...parts), { minLength: 1, maxLength: 5 })
   .map((all) => patternOf(all.map((part) => part())));
 
+afterEach(() => vi.unstubAllGlobals());
+
 describe("the steps of a pattern", () => {
   it("take the same texts as the pattern", () => {
     fc.assert(
@@ -77,7 +80,9 @@ describe("the steps of a pattern", () => {
         const steps = stepsOf(pattern.source);
         fc.pre(steps !== undefined);
         for (const text of all) {
-          expect(steps?.ends(text, [0, text.length]).length !== 0, `${pattern} on ${text}`).toBe(pattern.test(text));
+          expect(steps?.ends(text, Positions.between(0, text.length)).isEmpty === false, `${pattern} on ${text}`).toBe(
+            pattern.test(text),
+          );
         }
       }),
       { numRuns: 2000 },
@@ -101,10 +106,8 @@ describe("the steps of a pattern", () => {
       const pattern = patternOf([part()]);
       const steps = stepsOf(pattern.source);
       for (const text of valid) {
-        const found = steps?.ends(text, [0, text.length]);
-        expect(found?.length !== 0 && found !== undefined, `${pattern} on ${text}`).toBe(
-          steps !== undefined && pattern.test(text),
-        );
+        const found = steps?.ends(text, Positions.between(0, text.length));
+        expect(found?.isEmpty === false, `${pattern} on ${text}`).toBe(steps !== undefined && pattern.test(text));
       }
     }
   });
@@ -135,6 +138,21 @@ describe("a linear pattern", () => {
     const pattern = few(z.string(), "/", z.string(), "/", z.enum(["a", "ab", "b"]), z.number());
     expect(pattern.test(`${"/a1".repeat(300_000)}.5`)).toBe(true);
     expect(pattern.test("/a1".repeat(300_000) + "a")).toBe(false);
+  });
+
+  it("takes less than two bytes for each character in all", () => {
+    let bytes = 0;
+    class Counted extends Int32Array<ArrayBuffer> {
+      constructor(length: number) {
+        super(length);
+        bytes += this.byteLength;
+      }
+    }
+    vi.stubGlobal("Int32Array", Counted);
+    const text = "a-".repeat(500_000);
+    expect(few(z.string(), "-", z.string().min(1), "-", z.enum(["a", "-"]), z.string(), "!").test(text)).toBe(false);
+    expect(bytes).toBeGreaterThan(0);
+    expect(bytes / text.length).toBeLessThan(2);
   });
 
   it("says what it is of, and is made once", () => {

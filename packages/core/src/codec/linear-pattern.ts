@@ -1,5 +1,6 @@
 // The pattern that zod makes of a template literal goes back as often as there are ways to share a text among its parts: for three
 // texts of any length with something between, that is the square of their length and more.
+import { Positions } from "./positions.js";
 import { stepsOf } from "./pattern-steps.js";
 
 /** Ways that the platform's matcher is left to try: it takes no longer for them than steps do. */
@@ -25,7 +26,7 @@ export function linear(regex: RegExp): RegExp {
     value: (given: unknown): boolean => {
       const text = String(given);
       if (text.length <= quick) return RegExp.prototype.test.call(regex, text);
-      return steps.ends(text, [0, isAnchored ? 0 : text.length]).length > 0;
+      return !steps.ends(text, Positions.between(0, isAnchored ? 0 : text.length)).isEmpty;
     },
   });
 }

@@ -1,7 +1,5 @@
 // Reads a regular expression without flags into steps that go through a text once, whatever the text is.
-
-/** Positions in a text, as pairs: those from each first to its last, in rising order, and no two ranges of them touch. */
-type Positions = readonly number[];
+import { Positions } from "./positions.js";
 
 /** A part of a pattern. */
 export interface Step {
@@ -18,8 +16,9 @@ const FOREIGN = /\\[1-9bBk]|\\0\d/y;
 const QUANTIFIER = /(?:([*+?])|\{(\d+)(,?)(\d*)\})\??/y;
 const GROUP = /\((?:\?(?::|<\w+>))?(?!\?)/y;
 
+const NONE = new Positions(0, 0);
 /** A part that matches nowhere. */
-const NOTHING: Step = { ends: () => [], ways: () => 1 };
+const NOTHING: Step = { ends: () => NONE, ways: () => 1 };
 
 /** The steps of a pattern; undefined where it has something that has none: a reference to a group, a look around, a group that is repeated. */
 export function stepsOf(source: string): Step | undefined {
@@ -56,7 +55,7 @@ function options(cursor: Cursor): Step {
   const [only] = all;
   if (all.length === 1 && only !== undefined) return only;
   return {
-    ends: (text, from) => all.reduce((found: Positions, option) => merged(found, option.ends(text, from)), []),
+    ends: (text, from) => all.reduce((found, option) => Positions.ofBoth(found, option.ends(text, from)), NONE),
     ways: (length) => all.reduce((sum, option) => sum + option.ways(length), 0),
   };
 }
@@ -70,7 +69,7 @@ function sequence(cursor: Cursor): Step {
     ends(text, from) {
       let at = from;
       for (const part of all) {
-        if (at.length === 0) break;
+        if (at.isEmpty) break;
         at = part.ends(text, at);
       }
       return at;
@@ -99,8 +98,7 @@ function assertion(cursor: Cursor): Step | undefined {
   return {
     ends(text, from) {
       const at = sign === "^" ? 0 : text.length;
-      const isThere = sign === "^" ? from[0] === 0 : from.at(-1) === at;
-      return isThere ? [at, at] : [];
+      return from.has(at) ? Positions.between(at, at) : NONE;
     },
     ways: () => 1,
   };
@@ -134,18 +132,21 @@ function unitOf(cursor: Cursor): (code: number) => boolean {
 function run(is: (code: number) => boolean, least: number, most: number): Step {
   return {
     ends(text, from) {
-      const found: number[] = [];
+      const first = from.next(0) + least;
+      if (first > text.length) return NONE;
+      const found = new Positions(first, Math.min(text.length, from.last + most));
       // Characters from the last beginning to here are such.
       let end = 0;
-      for (let i = 0; i < from.length; i += 2) {
-        const last = from[i + 1] as number;
+      for (let begin = from.next(0); begin >= 0; ) {
+        const last = from.after(begin) - 1;
         const limit = Math.min(text.length, last + most);
-        for (let at = from[i] as number; at <= last; at = end + 1) {
+        for (let at = begin; at <= last; at = end + 1) {
           end = Math.max(end, at);
           while (end < limit && is(text.charCodeAt(end))) end++;
           const until = Math.min(last + most, end);
-          if (at + least <= until) append(found, at + least, until);
+          if (at + least <= until) found.add(at + least, until);
         }
+        begin = from.next(last + 1);
       }
       return found;
     },
@@ -155,31 +156,7 @@ function run(is: (code: number) => boolean, least: number, most: number): Step {
 
 function optional(part: Step): Step {
   return {
-    ends: (text, from) => merged(from, part.ends(text, from)),
+    ends: (text, from) => Positions.ofBoth(from, part.ends(text, from)),
     ways: (length) => 1 + part.ways(length),
   };
-}
-
-/** The positions in either. */
-function merged(one: Positions, other: Positions): Positions {
-  if (one.length === 0) return other;
-  if (other.length === 0) return one;
-  const all: number[] = [];
-  for (let i = 0, j = 0; i < one.length || j < other.length; ) {
-    if (j >= other.length || (one[i] as number) < (other[j] as number)) {
-      append(all, one[i] as number, one[i + 1] as number);
-      i += 2;
-    } else {
-      append(all, other[j] as number, other[j + 1] as number);
-      j += 2;
-    }
-  }
-  return all;
-}
-
-/** Adds a range that begins no earlier than those before it. */
-function append(ranges: number[], first: number, last: number): void {
-  const end = ranges.length - 1;
-  if (end < 0 || first > (ranges[end] as number) + 1) ranges.push(first, last);
-  else if (last > (ranges[end] as number)) ranges[end] = last;
 }
