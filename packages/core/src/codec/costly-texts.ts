@@ -1,4 +1,5 @@
-// Texts with which zod, or what it calls, would be busy for longer than a server can wait: they are looked for before zod sees a value.
+// Texts with which zod, or what it calls, would be busy for longer than a server can wait: schemas are made to refuse them first. zod's own
+// functions of a schema or check are put behind others, so that only what it is given is looked at, wherever zod has that from.
 import { linear } from "./linear-pattern.js";
 import { MAX_BIGINT_DIGITS } from "../msgpack/big-int.js";
 import { hasLongHost, LONG_HOST } from "./url-hosts.js";
@@ -17,9 +18,33 @@ interface Definition {
   readonly check?: string;
   readonly coerce?: boolean;
   readonly tx?: unknown;
+  readonly abort?: boolean;
+  readonly discriminator?: string;
+  readonly options?: readonly Guarded[];
 }
 
-/** A kind of texts that schemas of a kind take long for. */
+/** Parses or checks the value of a payload; the issues that it adds are at the path where zod is. */
+type Step = (payload: Payload, context?: unknown) => unknown;
+
+interface Payload {
+  readonly value: unknown;
+  readonly issues: object[];
+}
+
+interface Internals {
+  readonly def: Definition;
+  readonly pattern?: RegExp;
+  readonly innerType?: unknown;
+  parse?: Step;
+  run?: Step;
+  check?: Step;
+}
+
+interface Guarded {
+  readonly _zod: Internals;
+}
+
+/** A kind of texts that schemas or checks of a kind take long for. */
 interface Hazard {
   readonly isOf: (definition: Definition) => boolean;
   readonly isIn: (text: string) => boolean;
@@ -40,55 +65,65 @@ const HAZARDS: readonly Hazard[] = [
   },
 ];
 
-/** Returns why a value, or a text in it, which may be a key, would keep zod busy; undefined where nothing would. */
-export type Costly = (value: unknown) => string | undefined;
+const guarded = new WeakSet<object>();
 
 /**
- * Finds the texts for which zod would take long with `schema`, or with what is inside it. The patterns of its template literals take time that
- * grows with a text's length from here on.
+ * Has `schema`, a schema or check of zod's, and what is inside it refuse texts for which they would take long, from here on and wherever they are
+ * used. The patterns of template literals take time that grows with a text's length.
  */
-export function costlyFor(schema: unknown): Costly {
-  const hazards = new Set<Hazard>();
-  look(schema, hazards, new Set());
-  return (value) => (hazards.size === 0 ? undefined : [...hazards].find((each) => holds(value, each.isIn))?.message);
-}
-
-/** Why `value` would keep a check of zod's busy, which `definition` is of. */
-export function costlyForCheck(definition: Definition, value: unknown): string | undefined {
-  if (typeof value !== "string") return undefined;
-  return HAZARDS.find((each) => each.isOf(definition) && each.isIn(value))?.message;
-}
-
-function look(schema: unknown, hazards: Set<Hazard>, seen: Set<unknown>): void {
-  if (typeof schema !== "object" || schema === null || seen.has(schema)) return;
-  seen.add(schema);
-  const { _zod: internals } = schema as { readonly _zod?: Internals };
+export function guardTexts(schema: unknown): void {
+  if (typeof schema !== "object" || schema === null || guarded.has(schema)) return;
+  guarded.add(schema);
+  const { _zod: internals } = schema as Partial<Guarded>;
   if (internals === undefined) {
-    if (isPlain(schema)) for (const part of Object.values(schema)) look(part, hazards, seen);
+    if (isPlain(schema)) for (const part of Object.values(schema)) guardTexts(part);
     return;
   }
   const { def, pattern } = internals;
   if (def.type === "template_literal" && pattern !== undefined) linear(pattern);
-  for (const each of HAZARDS) if (each.isOf(def)) hazards.add(each);
+  for (const each of HAZARDS) if (each.isOf(def)) guard(schema as Guarded, each);
+  const [only, ...others] = (def.type === "union" && def.discriminator === undefined && def.options) || [];
+  // zod keeps the function of an only option, which may be another now.
+  if (only !== undefined && others.length === 0)
+    setParse(internals, (payload, context) => only._zod.run?.(payload, context));
   // What a lazy schema is made of is made once.
-  for (const part of def.type === "lazy" ? [internals.innerType] : Object.values(def)) look(part, hazards, seen);
+  for (const part of def.type === "lazy" ? [internals.innerType] : Object.values(def)) guardTexts(part);
 }
 
-interface Internals {
-  readonly def: Definition;
-  readonly pattern?: RegExp;
-  readonly innerType?: unknown;
+function guard(inst: Guarded, { isIn, message }: Hazard): void {
+  const { _zod: internals } = inst;
+  const { def, check, parse } = internals;
+  const before =
+    (step: Step, goesOn: boolean): Step =>
+    (payload, context) => {
+      const input = payload.value;
+      const text = textOf(input);
+      if (text === undefined || !isIn(text)) return step(payload, context);
+      payload.issues.push({ code: "invalid_format", path: [], message, input, inst, continue: goesOn });
+      // Checks say nothing but by issues.
+      return step === check ? undefined : payload;
+    };
+  if (check !== undefined) internals.check = before(check, def.abort !== true);
+  else if (parse !== undefined) setParse(internals, before(parse, false));
+}
+
+function setParse(internals: Internals, parse: Step): void {
+  // A schema without checks runs as it parses.
+  if (internals.run === internals.parse) internals.run = parse;
+  internals.parse = parse;
+}
+
+/** A text, or that which a list is converted to; undefined where there is none. */
+function textOf(value: unknown): string | undefined {
+  if (!Array.isArray(value)) return typeof value === "string" ? value : undefined;
+  try {
+    return String(value);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Whether a part of a definition may hold schemas. */
 function isPlain(value: object): boolean {
   return Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;
-}
-
-function holds(value: unknown, isIn: (text: string) => boolean): boolean {
-  if (typeof value === "string") return isIn(value);
-  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return false;
-  if (Array.isArray(value)) return value.some((each) => holds(each, isIn));
-  if (value instanceof Map || value instanceof Set) return [...value].some((each) => holds(each, isIn));
-  return Object.entries(value).some(([key, each]) => isIn(key) || holds(each, isIn));
 }

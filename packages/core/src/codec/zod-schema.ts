@@ -2,7 +2,7 @@
 // libraries (zod.dev/library-authors).
 import { misfit } from "../msgpack/misfit.js";
 import { plain } from "../msgpack/value.js";
-import { type Costly, costlyFor, costlyForCheck } from "./costly-texts.js";
+import { guardTexts } from "./costly-texts.js";
 import type { Refused } from "./form.js";
 import { hasFewNodes, MAX_NODES } from "./nodes.js";
 import { restored } from "./restored.js";
@@ -42,10 +42,6 @@ interface ZodCheck {
   readonly _zod: {
     readonly def: {
       readonly when?: (payload: ZodPayload) => boolean;
-      readonly format?: string;
-      readonly check?: string;
-      readonly tx?: unknown;
-      readonly abort?: boolean;
     };
     check(payload: ZodPayload): unknown;
   };
@@ -69,7 +65,6 @@ export function schemaAt(root: unknown, path: readonly (string | number)[]): unk
 export function external(schema: unknown, given?: Shape): Shape {
   const { _zod: internals } = schema as { readonly _zod: ZodInternals };
   const isLeaf = LEAVES.has(internals.def.type);
-  let costly: Costly | undefined;
   return {
     form: { kind: "external", schema, given },
     optin: internals.optin,
@@ -79,8 +74,8 @@ export function external(schema: unknown, given?: Shape): Shape {
       if (!isLeaf && !hasFewNodes(value, MAX_NODES)) {
         return refuse(payload, "too_big", `too big: expected at most ${MAX_NODES} values where zod looks at all`);
       }
-      const refusal = (costly ??= costlyFor(schema))(value);
-      if (refusal !== undefined) return refuse(payload, "invalid_format", refusal);
+      // Not before it is run: what is lazy may not be there yet.
+      guardTexts(schema);
       if (mode.isWire === true && given !== undefined) value = restored(given, payload.value);
       const result = settled(internals.run({ value, issues: [] }, { async: false }));
       payload.value = result.value;
@@ -131,7 +126,9 @@ export function catchOf(schema: unknown): (refused: Refused) => unknown {
 function checksOf(schema: unknown): readonly ZodCheck[] {
   const { _zod: internals } = schema as { readonly _zod: ZodInternals };
   const { checks = [] } = internals.def;
-  return internals.traits.has("$ZodCheck") ? [schema as ZodCheck, ...checks] : checks;
+  const all = internals.traits.has("$ZodCheck") ? [schema as ZodCheck, ...checks] : checks;
+  guardTexts(all);
+  return all;
 }
 
 /** As zod runs the checks of a schema. */
@@ -141,14 +138,7 @@ function runChecks(payload: ShapePayload, checks: readonly ZodCheck[]): ShapePay
     const { when } = check.def;
     if (when === undefined ? aborted : isExplicitlyAborted(payload) || !when(payload as ZodPayload)) continue;
     const from = payload.issues.length;
-    const { value } = payload;
-    const refusal = costlyForCheck(check.def, value);
-    if (refusal !== undefined) {
-      add(payload, { code: "invalid_format", path: [], message: refusal, continue: check.def.abort !== true });
-      aborted ||= isAborted(payload, from);
-      continue;
-    }
-    const added: ZodPayload = { value, issues: [] };
+    const added: ZodPayload = { value: payload.value, issues: [] };
     settled((check.check(added) ?? added) as ZodPayload);
     payload.value = added.value;
     adopt(payload, added.issues);

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { MessageCodec, PayloadWriter, PlainCodec } from "../../contract/codec.js";
 import type { Schema } from "../../contract/schema.js";
 import { appendBytes } from "../../contract/session-codec.js";
-import { type Costly, costlyFor } from "../../codec/costly-texts.js";
+import { guardTexts } from "../../codec/costly-texts.js";
 import { misfitError } from "../../codec/misfit-error.js";
 import { MAX_NODES, requireFewNodes } from "../../codec/nodes.js";
 import { RpcError } from "../../errors.js";
@@ -31,18 +31,13 @@ export function zodCodec<S extends Schema>(
   schema: S,
   { maxNodes = MAX_NODES }: ZodCodecOptions = {},
 ): MessageCodec<z.input<S>, z.output<S>> {
-  let costly: Costly | undefined;
-  const requireCheap = (value: unknown): void => {
-    const message = (costly ??= costlyFor(schema))(value);
-    if (message !== undefined) throw misfitError([{ code: "invalid_format", path: [], message }]);
-  };
   const check = (value: unknown): void => {
-    requireCheap(value);
+    guardTexts(schema);
     const { success, error } = schema.safeParse(value);
     if (!success) throw misfitError(error.issues);
   };
   const parse = (given: unknown, exact: () => unknown): z.output<S> => {
-    requireCheap(given);
+    guardTexts(schema);
     let value = given;
     for (let revivals = 0; ; revivals++) {
       const { success, data, error } = schema.safeParse(value);
