@@ -670,15 +670,15 @@ const messages: readonly MessagePair[] = [
     "z.string().email() to z.string().email().url()",
     "z.string().email()",
     "z.string().email().url()",
-    ["validation check-changed input"],
-    ["validation check-changed output"],
+    ["validation check-tightened input"],
+    ["safe check-tightened output"],
   ],
   [
     "z.int().multipleOf(2) to z.int().multipleOf(3).multipleOf(2)",
     "z.int().multipleOf(2)",
     "z.int().multipleOf(3).multipleOf(2)",
-    ["validation check-changed input"],
-    ["validation check-changed output"],
+    ["validation check-tightened input"],
+    ["safe check-tightened output"],
   ],
   [
     "z.bigint().min(9007199254740992n) to z.bigint().min(9007199254740993n)",
@@ -795,17 +795,259 @@ const messages: readonly MessagePair[] = [
   ["deep in a recursive type", "Tree", "Bush", ["wire type-changed input.leaf"], ["wire type-changed output.leaf"]],
 ];
 
+/** Checks of which one asks for no more than the other, though it says other things. */
+const implied: readonly MessagePair[] = [
+  [
+    "z.string().email().url() to z.string().url()",
+    "z.string().email().url()",
+    "z.string().url()",
+    ["safe check-loosened input"],
+    ["validation check-loosened output"],
+  ],
+  [
+    "z.string().url().email() to z.string().email().url()",
+    "z.string().url().email()",
+    "z.string().email().url()",
+    [],
+    [],
+  ],
+  [
+    "z.iso.datetime({ offset: true }) to z.string()",
+    "z.iso.datetime({ offset: true })",
+    "z.string()",
+    ["safe check-loosened input"],
+    ["validation check-loosened output"],
+  ],
+  [
+    "z.string().email().check(z.iso.datetime({ offset: true })) to z.iso.datetime()",
+    "z.string().email().check(z.iso.datetime({ offset: true }))",
+    "z.iso.datetime()",
+    ["validation check-tightened input", "safe check-loosened input"],
+    ["validation check-loosened output", "safe check-tightened output"],
+  ],
+  [
+    "z.number().multipleOf(2).multipleOf(3) to z.number().multipleOf(3)",
+    "z.number().multipleOf(2).multipleOf(3)",
+    "z.number().multipleOf(3)",
+    ["safe check-loosened input"],
+    ["validation check-loosened output"],
+  ],
+  [
+    "z.number().multipleOf(2).multipleOf(3) to z.number().multipleOf(6)",
+    "z.number().multipleOf(2).multipleOf(3)",
+    "z.number().multipleOf(6)",
+    [],
+    [],
+  ],
+  [
+    "z.number().multipleOf(0.5) to z.number().multipleOf(0.25)",
+    "z.number().multipleOf(0.5)",
+    "z.number().multipleOf(0.25)",
+    ["safe check-loosened input"],
+    ["validation check-loosened output"],
+  ],
+  [
+    "z.bigint().multipleOf(4n) to z.bigint().multipleOf(2n)",
+    "z.bigint().multipleOf(4n)",
+    "z.bigint().multipleOf(2n)",
+    ["safe check-loosened input"],
+    ["validation check-loosened output"],
+  ],
+  [
+    "z.int() to z.number().multipleOf(1)",
+    "z.int()",
+    "z.number().multipleOf(1)",
+    ["safe check-loosened input"],
+    ["validation check-loosened output"],
+  ],
+  ["z.int32() to z.int()", "z.int32()", "z.int()", ["safe check-loosened input"], ["validation check-loosened output"]],
+  [
+    "z.int32() to z.number()",
+    "z.int32()",
+    "z.number()",
+    ["safe check-loosened input"],
+    ["validation check-loosened output"],
+  ],
+  [
+    "z.int().min(-2147483648).max(2147483647) to z.int32()",
+    "z.int().min(-2147483648).max(2147483647)",
+    "z.int32()",
+    [],
+    [],
+  ],
+  [
+    "z.int().min(0).max(9) to z.uint32()",
+    "z.int().min(0).max(9)",
+    "z.uint32()",
+    ["safe check-loosened input"],
+    ["validation check-loosened output"],
+  ],
+  [
+    "z.uint32() to z.int32()",
+    "z.uint32()",
+    "z.int32()",
+    ["validation check-changed input"],
+    ["validation check-changed output"],
+  ],
+  ["z.number() to z.float64()", "z.number()", "z.float64()", [], []],
+  [
+    "z.uint64() to z.bigint().min(0n)",
+    "z.uint64()",
+    "z.bigint().min(0n)",
+    ["safe check-loosened input"],
+    ["validation check-loosened output"],
+  ],
+  ["z.int().gt(4) to z.int().min(5)", "z.int().gt(4)", "z.int().min(5)", [], []],
+  ["z.bigint().lt(4n) to z.bigint().max(3n)", "z.bigint().lt(4n)", "z.bigint().max(3n)", [], []],
+  [
+    "z.number().gt(4) to z.number().min(4)",
+    "z.number().gt(4)",
+    "z.number().min(4)",
+    ["safe check-loosened input"],
+    ["validation check-loosened output"],
+  ],
+  [
+    "z.number().gt(4) to z.number().min(5)",
+    "z.number().gt(4)",
+    "z.number().min(5)",
+    ["validation check-tightened input"],
+    ["safe check-tightened output"],
+  ],
+  ["z.string() to z.string().min(0)", "z.string()", "z.string().min(0)", [], []],
+  [
+    "z.date().min(new Date(5)) to z.date().min(new Date(4))",
+    "z.date().min(new Date(5))",
+    "z.date().min(new Date(4))",
+    ["safe check-loosened input"],
+    ["validation check-loosened output"],
+  ],
+  [
+    "z.literal(4) to z.number().multipleOf(2)",
+    "z.literal(4)",
+    "z.number().multipleOf(2)",
+    ["safe option-added input"],
+    ["wire option-added output"],
+  ],
+  [
+    "z.literal(3) to z.number().multipleOf(2)",
+    "z.literal(3)",
+    "z.number().multipleOf(2)",
+    ["validation check-tightened input", "safe option-added input"],
+    ["wire option-added output", "safe check-tightened output"],
+  ],
+  [
+    "z.literal([0.5, 4]) to z.number().gt(0).lt(5).multipleOf(0.5)",
+    "z.literal([0.5, 4])",
+    "z.number().gt(0).lt(5).multipleOf(0.5)",
+    ["safe option-added input"],
+    ["wire option-added output"],
+  ],
+  ["z.literal(4) to z.int32()", "z.literal(4)", "z.int32()", ["safe option-added input"], ["wire option-added output"]],
+  [
+    "z.literal(2147483648) to z.int32()",
+    "z.literal(2147483648)",
+    "z.int32()",
+    ["validation check-tightened input", "safe option-added input"],
+    ["wire option-added output", "safe check-tightened output"],
+  ],
+  [
+    "z.literal(4n) to z.int64().multipleOf(2n)",
+    "z.literal(4n)",
+    "z.int64().multipleOf(2n)",
+    ["safe option-added input"],
+    ["wire option-added output"],
+  ],
+  [
+    "z.literal(0.5) to z.int()",
+    "z.literal(0.5)",
+    "z.int()",
+    ["validation check-tightened input", "safe option-added input"],
+    ["wire option-added output", "safe check-tightened output"],
+  ],
+  [
+    "z.union([z.literal(1), z.literal('a@b.cd')]) to z.union([z.int(), z.email()])",
+    "z.union([z.literal(1), z.literal('a@b.cd')])",
+    "z.union([z.int(), z.email()])",
+    ["safe option-added input", "safe option-added input"],
+    ["wire option-added output", "wire option-added output"],
+  ],
+  [
+    "z.enum(['a@b.cd', 'e@f.gh']) to z.email().max(9)",
+    "z.enum(['a@b.cd', 'e@f.gh'])",
+    "z.email().max(9)",
+    ["safe option-added input"],
+    ["wire option-added output"],
+  ],
+  [
+    "z.enum(['a@b.cd', 'e']) to z.email()",
+    "z.enum(['a@b.cd', 'e'])",
+    "z.email()",
+    ["validation check-tightened input", "safe option-added input"],
+    ["wire option-added output", "safe check-tightened output"],
+  ],
+  [
+    "z.literal('2020-01-01T00:00:00+01:00') to z.iso.datetime({ offset: true, precision: 0 })",
+    "z.literal('2020-01-01T00:00:00+01:00')",
+    "z.iso.datetime({ offset: true, precision: 0 })",
+    ["safe option-added input"],
+    ["wire option-added output"],
+  ],
+  [
+    "z.literal('2020-01-01T00:00:00+01:00') to z.iso.datetime()",
+    "z.literal('2020-01-01T00:00:00+01:00')",
+    "z.iso.datetime()",
+    ["validation check-tightened input", "safe option-added input"],
+    ["wire option-added output", "safe check-tightened output"],
+  ],
+  [
+    "z.literal('https://a.b') to z.url({ protocol: /^https$/ })",
+    "z.literal('https://a.b')",
+    "z.url({ protocol: /^https$/ })",
+    ["safe option-added input"],
+    ["wire option-added output"],
+  ],
+  [
+    "z.literal('http://a.b') to z.url({ protocol: /^https$/ })",
+    "z.literal('http://a.b')",
+    "z.url({ protocol: /^https$/ })",
+    ["validation check-tightened input", "safe option-added input"],
+    ["wire option-added output", "safe check-tightened output"],
+  ],
+  [
+    "z.literal('a') to z.stringFormat('x', /^a/)",
+    "z.literal('a')",
+    "z.stringFormat('x', /^a/)",
+    ["validation check-tightened input", "safe option-added input"],
+    ["wire option-added output", "safe check-tightened output"],
+  ],
+  [
+    "z.literal('a') to z.enum(['a', 'b'])",
+    "z.literal('a')",
+    "z.enum(['a', 'b'])",
+    ["safe option-added input"],
+    ["wire option-added output"],
+  ],
+  [
+    "z.email() to z.union([z.literal('a@b.cd'), z.email()])",
+    "z.email()",
+    "z.union([z.literal('a@b.cd'), z.email()])",
+    [],
+    [],
+  ],
+];
+
 const TYPES = `
 const Tree = z.object({ leaf: z.int(), get children() { return z.array(Tree); } });
 const Bush = z.object({ leaf: z.string(), get children() { return z.array(Bush); } });
 `;
 
 describe("messages", () => {
+  const all = [...messages, ...implied];
   let changes: readonly Change[] = [];
   beforeAll(async () => {
     const version = (at: 1 | 2): Promise<SchemaSnapshot> =>
       snapshot(
-        `export const A = service("a.A", {\n${messages
+        `export const A = service("a.A", {\n${all
           .map(
             (pair, index) => `  in${index}: rpc({ input: ${pair[at]} }),\n  out${index}: rpc({ output: ${pair[at]} }),`,
           )
@@ -815,7 +1057,7 @@ describe("messages", () => {
     changes = compareSnapshots(await version(1), await version(2));
   });
 
-  test.each(messages.map(([name, , , input, output], index) => ({ name, input, output, index })))(
+  test.each(all.map(([name, , , input, output], index) => ({ name, input, output, index })))(
     "$name",
     ({ input, output, index }) => {
       const of = (method: string): string[] => changes.filter((each) => each.method === method).map(show);

@@ -1,5 +1,6 @@
-import { isLess, WIDENING } from "../shape/checks.js";
+import { WIDENING } from "../shape/checks.js";
 import type { Checks } from "../shape/shape.js";
+import { demandsIn, impliesBound, impliesFormat, impliesStep } from "./implied.js";
 
 /** One difference between the checks of two versions. */
 export interface CheckChange {
@@ -7,49 +8,53 @@ export interface CheckChange {
   readonly message: string;
 }
 
-/** How each bound reads, and whether a greater one is stricter. */
-const BOUNDS: readonly (readonly [key: "min" | "max" | "above" | "below", text: string, greaterIsStricter: boolean])[] =
-  [
-    ["min", "the minimum", true],
-    ["above", "the exclusive minimum", true],
-    ["max", "the maximum", false],
-    ["below", "the exclusive maximum", false],
-  ];
+/** How each bound reads. */
+const BOUNDS = [
+  ["min", "the minimum"],
+  ["above", "the exclusive minimum"],
+  ["max", "the maximum"],
+  ["below", "the exclusive maximum"],
+] as const;
 
-/** Returns the demands in which `after` differs from `before`: more, less or others. */
+/** How demands read of which there may be several, and what tells whether checks ask for one. */
+const JOINED = [
+  ["multipleOf", "the step", impliesStep],
+  ["format", "the format", impliesFormat],
+] as const;
+
+/** Returns the demands in which `after` differs from `before`: more, less or others. What the rest of the checks asks for already does not count. */
 export function compareChecks(before: Checks = {}, after: Checks = {}): CheckChange[] {
   const changes: CheckChange[] = [];
   const add = (kind: CheckChange["kind"], message: string): void => void changes.push({ kind, message });
-  for (const [key, text, greaterIsStricter] of BOUNDS) {
+  const changed = (text: string, old: unknown, now: unknown, isMore: boolean, isLess: boolean): void => {
+    if (!isMore && !isLess) return;
+    const kind = isMore && isLess ? "check-changed" : isMore ? "check-tightened" : "check-loosened";
+    if (old === undefined) add(kind, `${text} is new: ${now}`);
+    else if (now === undefined) add(kind, `${text} is gone: it was ${old}`);
+    else add(kind, `${text} was ${old} and is ${now}`);
+  };
+  for (const [key, text] of BOUNDS) {
     const [old, now] = [before[key], after[key]];
-    if (old === now) continue;
-    if (old === undefined) add("check-tightened", `${text} is new: ${now}`);
-    else if (now === undefined) add("check-loosened", `${text} is gone: it was ${old}`);
-    else {
-      const isStricter = isLess(old, now) === greaterIsStricter;
-      add(isStricter ? "check-tightened" : "check-loosened", `${text} was ${old} and is ${now}`);
-    }
+    const isMore = now !== undefined && !impliesBound(before, key, now);
+    const isLess = old !== undefined && !impliesBound(after, key, old);
+    changed(text, old, now, isMore, isLess);
   }
-  for (const [key, text] of [
-    ["multipleOf", "the step"],
-    ["format", "the format"],
-  ] as const) {
+  for (const [key, text, implies] of JOINED) {
     const [old, now] = [before[key], after[key]];
-    if (old === now) continue;
-    if (old === undefined) add("check-tightened", `${text} is new: ${now}`);
-    else if (now === undefined) add("check-loosened", `${text} is gone: it was ${old}`);
-    else add("check-changed", `${text} was ${old} and is ${now}`);
+    const isMore = demandsIn(now).some((each) => !implies(before, each));
+    const isLess = demandsIn(old).some((each) => !implies(after, each));
+    changed(text, old, now, isMore, isLess);
   }
-  for (const option of before.format === after.format ? optionsIn(before, after) : []) {
-    const [old, now] = [before.options?.[option], after.options?.[option]];
-    if (old === now) continue;
-    const [more, less] = WIDENING.has(option)
-      ? (["check-loosened", "check-tightened"] as const)
-      : (["check-tightened", "check-loosened"] as const);
-    const name = `${option} of the format ${after.format}`;
-    if (old === undefined) add(more, `the ${name} is new: ${now}`);
-    else if (now === undefined) add(less, `the ${name} is gone: it was ${old}`);
-    else add("check-changed", `the ${name} was ${old} and is ${now}`);
+  for (const key of optionsIn(before, after)) {
+    const [format = "", name = ""] = key.split(".");
+    const [old, now] = [before.options?.[key], after.options?.[key]];
+    // Where only one of them has the format, that is said already.
+    const isOfBoth = [before, after].every((checks) => demandsIn(checks.format).includes(format));
+    if (!isOfBoth || old === now) continue;
+    const isWider = WIDENING.has(name);
+    const isMore = isWider ? old !== undefined : now !== undefined;
+    const isLess = isWider ? now !== undefined : old !== undefined;
+    changed(`the ${name} of the format ${format}`, old, now, isMore, isLess);
   }
   const [oldPatterns, patterns] = [before.patterns ?? [], after.patterns ?? []];
   for (const pattern of patterns)

@@ -1,28 +1,65 @@
-import { isLess } from "../shape/checks.js";
+import * as z from "zod";
 import type { Checks, LiteralValue } from "../shape/shape.js";
+import { demandsIn, impliesBound, impliesFormat, impliesStep } from "./implied.js";
 
-/** Whether `value` surely meets `checks`: what only zod or a function of the user's can tell is not sure. */
+/** Formats of text that zod has by their names. */
+const FORMATS: ReadonlySet<string> = new Set(
+  (
+    "base64 base64url cidrv4 cidrv6 cuid cuid2 date datetime duration e164 email emoji guid hex hostname ipv4 ipv6 jwt ksuid mac nanoid time ulid " +
+    "url uuid xid"
+  ).split(" "),
+);
+
+/** Whether `value` surely meets `checks`: what only a function of the user's can tell is not sure. */
 export function fitsChecks(value: LiteralValue, checks: Checks = {}): boolean {
-  const { min, max, above, below, multipleOf, format, patterns = [], custom, lenient } = checks;
+  const { multipleOf, format, options = {}, patterns = [], custom, lenient } = checks;
   if (lenient === true) return true;
-  if (custom !== undefined || multipleOf !== undefined) return false;
-  if (format !== undefined && !(format === "integer" && Number.isSafeInteger(value))) return false;
-  const measure = measureOf(value);
-  if (measure === undefined) return [min, max, above, below].every((each) => each === undefined);
+  if (custom !== undefined) return false;
+  const own = checksOfOnly(value);
   return (
-    (min === undefined || !isLess(measure, min)) &&
-    (max === undefined || !isLess(max, measure)) &&
-    (above === undefined || isLess(above, measure)) &&
-    (below === undefined || isLess(measure, below)) &&
+    (["min", "max", "above", "below"] as const).every((key) => {
+      const bound = checks[key];
+      return bound === undefined || impliesBound(own, key, bound);
+    }) &&
+    demandsIn(multipleOf).every((step) => impliesStep(own, step)) &&
+    demandsIn(format).every((each) =>
+      typeof value === "string" ? hasFormat(value, each, options) : impliesFormat(own, each),
+    ) &&
     patterns.every((pattern) => typeof value === "string" && regexOf(pattern)?.test(value) === true)
   );
 }
 
-/** Returns the number that bounds are compared with: a number itself, or the length of text. */
-function measureOf(value: LiteralValue): number | string | undefined {
-  if (typeof value === "object") return value?.bigint;
-  if (typeof value === "string") return Array.from(value).length;
-  return typeof value === "number" ? value : undefined;
+/** Checks that nothing but `value` meets: of a text, none of another length. */
+function checksOfOnly(value: LiteralValue): Checks {
+  if (typeof value === "string") return sized(Array.from(value).length);
+  if (typeof value === "number") return { ...sized(value), multipleOf: value };
+  return typeof value === "object" && value !== null ? { ...sized(value.bigint), multipleOf: value.bigint } : {};
+}
+
+function sized(size: number | string): Checks {
+  return { min: size, max: size };
+}
+
+/** Whether a text has a format of zod's own, with these options. */
+function hasFormat(text: string, format: string, options: Readonly<Record<string, string>>): boolean {
+  if (!FORMATS.has(format)) return false;
+  const given = Object.entries(options).flatMap(([key, option]) => {
+    const [of, name = ""] = key.split(".");
+    return of === format ? [[name, optionOf(name, option)] as const] : [];
+  });
+  try {
+    const makers: Readonly<Record<string, unknown>> = { ...z, ...z.iso };
+    const make = makers[format] as ((options: object) => z.ZodType) | undefined;
+    return make?.(Object.fromEntries(given)).safeParse(text).success === true;
+  } catch {
+    return false;
+  }
+}
+
+/** An option as it was given, of the text that is kept of it. */
+function optionOf(name: string, text: string): unknown {
+  if (name === "precision") return Number(text);
+  return text === "true" || (regexOf(text) ?? text);
 }
 
 function regexOf(text: string): RegExp | undefined {

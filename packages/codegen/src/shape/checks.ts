@@ -30,6 +30,7 @@ const NARROWING = ["version", "precision", "alg", "delimiter", "protocol", "host
 /** Those that make them take more. */
 export const WIDENING: ReadonlySet<string> = new Set(["offset", "local"]);
 
+type Options = NonNullable<Checks["options"]>;
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 /**
@@ -57,7 +58,7 @@ export function mergeChecks(a: Checks | undefined, b: Checks): Checks {
   bound(merged, "below", b.below, "least");
   if (b.multipleOf !== undefined) merged.multipleOf = joined(a.multipleOf, b.multipleOf);
   if (b.format !== undefined) merged.format = String(joined(a.format, b.format));
-  if (b.options !== undefined) merged.options = { ...a.options, ...b.options };
+  if (b.options !== undefined) merged.options = bothOptions(a.options, b.options);
   if (b.patterns !== undefined) merged.patterns = [...(a.patterns ?? []), ...b.patterns].sort();
   if (b.custom !== undefined) merged.custom = (a.custom ?? 0) + b.custom;
   if (b.lenient !== undefined) merged.lenient = b.lenient;
@@ -72,13 +73,14 @@ function addCheck(checks: Mutable<Checks>, def: CheckDef, of: object): void {
       return bound(checks, def.inclusive === true ? "max" : "below", def.value, "least");
     case "min_length":
     case "min_size":
-      return bound(checks, "min", def.minimum, "greatest");
+      // No length is less than 0.
+      return bound(checks, "min", def.minimum || undefined, "greatest");
     case "max_length":
     case "max_size":
       return bound(checks, "max", def.maximum, "least");
     case "length_equals":
     case "size_equals":
-      bound(checks, "min", def.length ?? def.size, "greatest");
+      bound(checks, "min", (def.length ?? def.size) || undefined, "greatest");
       return bound(checks, "max", def.length ?? def.size, "least");
     case "multiple_of":
       checks.multipleOf = joined(checks.multipleOf, scalar(def.value));
@@ -93,7 +95,7 @@ function addCheck(checks: Mutable<Checks>, def: CheckDef, of: object): void {
       } else if (def.format !== undefined) {
         checks.format = String(joined(checks.format, def.format));
         const options = optionsOf(def, of);
-        if (options !== undefined) checks.options = { ...checks.options, ...options };
+        if (options !== undefined) checks.options = bothOptions(checks.options, options);
       }
       return;
     case "custom":
@@ -111,18 +113,24 @@ function joined(a: number | string | undefined, b: number | string): number | st
   return [...new Set([...String(a).split(" and "), String(b)])].sort().join(" and ");
 }
 
+function bothOptions(a: Options = {}, b: Options): Options {
+  const both = Object.entries(b).map(([key, value]) => [key, String(joined(a[key], value))] as const);
+  return { ...a, ...Object.fromEntries(both) };
+}
+
 /** Returns what a format was asked for with; undefined where that is nothing. */
-function optionsOf(def: CheckDef, of: object): Checks["options"] {
+function optionsOf(def: CheckDef, of: object): Options | undefined {
   const given = def as Readonly<Record<string, unknown>>;
   const options: Record<string, string> = {};
   for (const key of [...NARROWING, ...WIDENING]) {
     const value = given[key];
     if (typeof value === "string" || typeof value === "number" || value === true || value instanceof RegExp) {
-      options[key] = String(value);
+      options[`${def.format}.${key}`] = String(value);
     }
   }
   const { pattern } = def;
-  if (pattern !== undefined && String(pattern) !== usualPattern(def, of)) options["pattern"] = String(pattern);
+  if (pattern !== undefined && String(pattern) !== usualPattern(def, of))
+    options[`${def.format}.pattern`] = String(pattern);
   return Object.keys(options).length === 0 ? undefined : options;
 }
 
@@ -151,7 +159,7 @@ function bound(
 }
 
 /** Whether a bound is less than another: those of bigints are text. */
-export function isLess(a: number | string, b: number | string): boolean {
+function isLess(a: number | string, b: number | string): boolean {
   return typeof a === "string" && typeof b === "string" ? BigInt(a) < BigInt(b) : Number(a) < Number(b);
 }
 

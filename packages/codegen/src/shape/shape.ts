@@ -14,7 +14,7 @@ export interface Checks {
   readonly multipleOf?: number | string;
   /** `integer`, `email`, `uuid` …; several are joined by "and". */
   readonly format?: string;
-  /** Options that a format was asked for with, such as `precision` or `version`. */
+  /** Options that formats were asked for with, such as `time.precision` or `uuid.version`. */
   readonly options?: Readonly<Record<string, string>>;
   /** Regular expressions that a string must match. */
   readonly patterns?: readonly string[];
