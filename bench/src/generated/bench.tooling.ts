@@ -88,6 +88,7 @@ export const benchTooling: ServiceTooling = {
     pipe: part1,
   },
   snapshot: {
+    format: 1,
     id: 41451,
     methods: {
       multiply: {

@@ -71,6 +71,7 @@ export const messagesTooling: ServiceTooling = {
     },
   },
   snapshot: {
+    format: 1,
     id: 23650,
     methods: {
       pair: { id: 1, kind: "unary", input: { type: "ref", name: "Pair" } },

@@ -2,7 +2,7 @@ import type { Change, ChangeClass, Diagnostic, SchemaRun } from "@quicrpc/codege
 import { printable } from "@quicrpc/core";
 import { Command, Option } from "commander";
 import { colorsFor, formatDiagnostics, type Colors } from "./report.js";
-import { type TargetOptions, withTrust } from "./target.js";
+import { printNotice, type TargetOptions, withTrust } from "./target.js";
 
 interface BreakingOptions extends TargetOptions {
   readonly against: string;
@@ -51,7 +51,7 @@ Exit codes: 0 nothing breaks, 1 something does, 2 wrong usage or nothing to comp
 
 async function breaking(options: BreakingOptions): Promise<number> {
   const cwd = process.cwd();
-  const { compareSnapshots, runProject } = await import("@quicrpc/codegen");
+  const { compareSnapshots, runProject, SHAPE_FORMAT } = await import("@quicrpc/codegen");
   const { AgainstError, readAgainst } = await import("./against.js");
   const { isServerUrl, fetchSchema } = await import("./fetch-schema.js");
   const run: SchemaRun = await runProject([], options, cwd);
@@ -65,6 +65,8 @@ async function breaking(options: BreakingOptions): Promise<number> {
       const earlier = isServerUrl(against)
         ? await fetchSchema(against, options)
         : readAgainst(against, cwd, run.lockFile);
+      const isOther = Object.values(earlier.services).some(({ format }) => format !== SHAPE_FORMAT);
+      if (isOther) printNotice({ notice: otherFormat(against) }, options.json === true);
       changes = compareSnapshots(earlier, run.snapshot, { http: options.http ?? run.openapi });
     } catch (error) {
       if (!(error instanceof AgainstError)) throw error;
@@ -84,6 +86,10 @@ async function breaking(options: BreakingOptions): Promise<number> {
     process.stdout.write(formatChanges(shown, changes, options.against, colorsFor(process.stdout, process.env)));
   }
   return diagnostics.length > 0 ? 2 : broken.length > 0 ? 1 : 0;
+}
+
+function otherFormat(against: string): string {
+  return `Checks (lengths, bounds, formats) are not compared: the schemas of ${against} were written by another version of quicrpc. Run quicrpc gen with this one there to compare them too.`;
 }
 
 /** One line a change, in columns, and the sum. */

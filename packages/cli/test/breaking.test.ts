@@ -130,6 +130,21 @@ describe("breaking", () => {
     expect(quicrpc(["breaking", "--against", "quicrpc.lock.json"]).code).toBe(1);
   });
 
+  test("against what another version wrote, without checks", () => {
+    write("shop.service.ts", schema(BEFORE));
+    quicrpc(["gen"]);
+    const old = JSON.parse(readFileSync(join(cwd, "quicrpc.schema.json"), "utf8"));
+    delete old.services["shop.v1.Shop"].format;
+    write("old.json", JSON.stringify(old));
+    write("shop.service.ts", schema(BEFORE.replace("z.int()", "z.int().min(1)")));
+    const run = quicrpc(["breaking", "--against", "old.json"]);
+    expect(run).toMatchObject({ code: 0, stdout: "against old.json: no change\n" });
+    expect(run.stderr).toMatch(/^Checks .* are not compared: the schemas of old\.json .* quicrpc gen .*\n$/);
+    const json = quicrpc(["breaking", "--against", "old.json", "--json"]);
+    expect(JSON.parse(json.stderr)).toEqual({ notice: run.stderr.trim() });
+    expect(quicrpc(["breaking", "--against", "quicrpc.schema.json"])).toMatchObject({ code: 1, stderr: "" });
+  });
+
   test("nothing to compare with exits with 2", () => {
     write("shop.service.ts", schema(BEFORE));
     commit();

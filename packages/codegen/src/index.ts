@@ -10,17 +10,18 @@ export { readLock } from "./lock/read.js";
 export type { ImportExtension } from "./print/imports.js";
 export type { Target } from "./print/service.js";
 export { formatFingerprint } from "./shape/fingerprint.js";
-export type {
-  Checks,
-  ErrorSnapshot,
-  LiteralValue,
-  MethodSnapshot,
-  ObjectShape,
-  ScalarType,
-  SchemaSnapshot,
-  ServiceSnapshot,
-  Shape,
-  ShapeTypes,
+export {
+  type Checks,
+  type ErrorSnapshot,
+  type LiteralValue,
+  type MethodSnapshot,
+  type ObjectShape,
+  type ScalarType,
+  type SchemaSnapshot,
+  type ServiceSnapshot,
+  type Shape,
+  SHAPE_FORMAT,
+  type ShapeTypes,
 } from "./shape/shape.js";
 export { parseSnapshot } from "./shape/snapshot.js";
 export { removeStale } from "./prune.js";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Change, compareSnapshots, generate, type SchemaSnapshot } from "../src/index.js";
+import { type Change, compareSnapshots, generate, type SchemaSnapshot, SHAPE_FORMAT } from "../src/index.js";
 import { createWorkspace } from "./workspace.js";
 
 const workspace = createWorkspace();
@@ -1171,6 +1171,23 @@ describe("methods and services", () => {
     expect(compareSnapshots(before, after).map(show)).toEqual(["source service-renamed"]);
     const moved: SchemaSnapshot = { version: 1, services: { "a.A": { ...service, id: 1 } } };
     expect(compareSnapshots(before, moved).map(show)).toEqual(["wire service-id-changed"]);
+  });
+
+  test("checks of a service are not compared with what another format tells", async () => {
+    const before = await snapshot(A("m: rpc({ input: z.object({ a: z.int(), b: z.string() }) })"));
+    const after = await snapshot(A("m: rpc({ input: z.object({ a: z.int().min(1), b: z.int() }) })"));
+    const { "a.A": service } = before.services;
+    if (service === undefined) return expect.unreachable();
+    const { format, ...older } = service;
+    expect(format).toBe(SHAPE_FORMAT);
+    expect(compareSnapshots(before, after).map(show)).toEqual([
+      "wire type-changed input.b",
+      "validation check-tightened input.a",
+    ]);
+    for (const other of [older, { ...older, format: SHAPE_FORMAT + 1 }]) {
+      const changes = compareSnapshots({ version: 1, services: { "a.A": other } }, after);
+      expect(changes.map(show)).toEqual(["wire type-changed input.b"]);
+    }
   });
 
   test("errors and delivery", () => {

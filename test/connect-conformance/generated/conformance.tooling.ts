@@ -152,6 +152,7 @@ export const conformanceTooling: ServiceTooling = {
     },
   },
   snapshot: {
+    format: 1,
     id: 35278,
     methods: {
       Unary: {

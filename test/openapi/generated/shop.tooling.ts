@@ -223,6 +223,7 @@ export const shopTooling: ServiceTooling = {
     },
   },
   snapshot: {
+    format: 1,
     id: 39570,
     methods: {
       get: {

@@ -61,6 +61,7 @@ export const feedTooling: ServiceTooling = {
     },
   },
   snapshot: {
+    format: 1,
     id: 40869,
     methods: {
       read: {

@@ -73,6 +73,7 @@ export const arithTooling: ServiceTooling = {
     },
   },
   snapshot: {
+    format: 1,
     id: 56638,
     methods: {
       multiply: {

@@ -30,6 +30,7 @@ export const ordersTooling: ServiceTooling = {
     all: { docs: "Every order placed so far.", output: part1 },
   },
   snapshot: {
+    format: 1,
     id: 56348,
     methods: {
       place: {

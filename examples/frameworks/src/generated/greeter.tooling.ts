@@ -38,6 +38,7 @@ export const greeterTooling: ServiceTooling = {
     },
   },
   snapshot: {
+    format: 1,
     id: 30059,
     methods: {
       greet: {

@@ -44,6 +44,7 @@ export const arithTooling: ServiceTooling = {
     },
   },
   snapshot: {
+    format: 1,
     id: 31091,
     methods: {
       multiply: {

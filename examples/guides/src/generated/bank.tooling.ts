@@ -38,6 +38,7 @@ export const bankTooling: ServiceTooling = {
     },
   },
   snapshot: {
+    format: 1,
     id: 16403,
     methods: {
       transfer: {

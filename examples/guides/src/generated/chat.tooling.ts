@@ -18,6 +18,7 @@ export const chatTooling: ServiceTooling = {
     },
   },
   snapshot: {
+    format: 1,
     id: 39746,
     methods: {
       messages: {

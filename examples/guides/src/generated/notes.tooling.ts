@@ -158,6 +158,7 @@ export const notesTooling: ServiceTooling = {
     },
   },
   snapshot: {
+    format: 1,
     id: 19692,
     methods: {
       get: {

@@ -16,6 +16,7 @@ export const screenTooling: ServiceTooling = {
     },
   },
   snapshot: {
+    format: 1,
     id: 7149,
     methods: {
       show: {

@@ -12,6 +12,7 @@ export const wordsTooling: ServiceTooling = {
     },
   },
   snapshot: {
+    format: 1,
     id: 49718,
     methods: {
       complete: {

@@ -64,6 +64,7 @@ export const ordersTooling: ServiceTooling = {
     },
   },
   snapshot: {
+    format: 1,
     id: 56348,
     methods: {
       place: {

@@ -30,6 +30,7 @@ export const stockTooling: ServiceTooling = {
     },
   },
   snapshot: {
+    format: 1,
     id: 11342,
     methods: {
       take: {

@@ -299,6 +299,7 @@ export const whiteboardTooling: ServiceTooling = {
     },
   },
   snapshot: {
+    format: 1,
     id: 27706,
     methods: {
       publishBoard: {
@@ -573,6 +574,7 @@ export const pageTooling: ServiceTooling = {
     },
   },
   snapshot: {
+    format: 1,
     id: 18673,
     methods: {
       cursor: {
@@ -642,6 +644,7 @@ export const serversTooling: ServiceTooling = {
     },
   },
   snapshot: {
+    format: 1,
     id: 11407,
     methods: {
       publishVisits: {

@@ -114,6 +114,7 @@ export const protocolTooling: ServiceTooling = {
     leave: {},
   },
   snapshot: {
+    format: 1,
     id: 36754,
     methods: {
       echo: {

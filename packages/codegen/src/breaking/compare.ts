@@ -18,7 +18,10 @@ export interface CompareOptions {
   readonly http?: boolean;
 }
 
-/** Returns the changes from one version of a project's services to the next, the worst first. */
+/**
+ * Returns the changes from one version of a project's services to the next, the worst first. Checks of a service are compared where both
+ * versions are of one format.
+ */
 export function compareSnapshots(
   before: SchemaSnapshot,
   after: SchemaSnapshot,
@@ -45,7 +48,10 @@ export function compareSnapshots(
     if (old.id !== now.id) {
       changes.push(change("service-id-changed", { service }, `its id was ${old.id} and is ${now.id}`));
     }
-    compareServices(service, old, now, changes);
+    const found: Change[] = [];
+    compareServices(service, old, now, found);
+    // A check that one of them does not have may be one that its format does not tell.
+    changes.push(...(old.format === now.format ? found : found.filter(({ kind }) => !kind.startsWith("check-"))));
     if (http) compareOverHttp(name, old, service, now, changes);
   }
   return changes.sort((a, b) => CHANGE_CLASSES.indexOf(a.class) - CHANGE_CLASSES.indexOf(b.class));

@@ -111,10 +111,15 @@ export interface ErrorSnapshot {
 
 /** One service as a peer sees it. */
 export interface ServiceSnapshot {
+  /** What its shapes say of schemas: `SHAPE_FORMAT` of the version that made them. The first versions wrote none. */
+  readonly format?: number;
   readonly id: number;
   readonly methods: Readonly<Record<string, MethodSnapshot>>;
   readonly types: ShapeTypes;
 }
+
+/** Greater by one whenever shapes say of schemas what they did not before, as another check. */
+export const SHAPE_FORMAT: number = 1;
 
 /** All services of a project at one time. */
 export interface SchemaSnapshot {

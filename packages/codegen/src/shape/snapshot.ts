@@ -4,7 +4,14 @@ import type { ErrorShape, MethodShape, PayloadPart } from "../methods.js";
 import type { Direction } from "../types/zod.js";
 import { compareText } from "./canonical.js";
 import { ShapeBuilder, type ShapeName } from "./of-schema.js";
-import type { ErrorSnapshot, MethodSnapshot, SchemaSnapshot, ServiceSnapshot, Shape } from "./shape.js";
+import {
+  type ErrorSnapshot,
+  type MethodSnapshot,
+  type SchemaSnapshot,
+  type ServiceSnapshot,
+  type Shape,
+  SHAPE_FORMAT,
+} from "./shape.js";
 
 /** The parts of a service that are compared with other versions of it. */
 export function snapshotOf(
@@ -47,7 +54,7 @@ export function snapshotOf(
       ...(errors.length === 0 ? {} : { errors: errorSnapshots(errors, message) }),
     };
   }
-  return { id, methods: snapshots, types: builder.types };
+  return { format: SHAPE_FORMAT, id, methods: snapshots, types: builder.types };
 }
 
 function errorSnapshots(
@@ -70,9 +77,10 @@ function sameText(a: Shape | undefined, b: Shape): boolean {
  * A snapshot as a file: sorted, with one line for each method and type, so that a change of one is a change of one line.
  */
 export function formatSnapshot(snapshot: SchemaSnapshot): string {
-  const services = sorted(snapshot.services).map(([name, { id, methods, types }]) =>
+  const services = sorted(snapshot.services).map(([name, { format, id, methods, types }]) =>
     [
       `    ${JSON.stringify(name)}: {`,
+      ...(format === undefined ? [] : [`      "format": ${format},`]),
       `      "id": ${id},`,
       `      "methods": ${lines(methods)},`,
       `      "types": ${lines(types)}`,

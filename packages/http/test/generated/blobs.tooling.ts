@@ -72,6 +72,7 @@ export const blobsTooling: ServiceTooling = {
     },
   },
   snapshot: {
+    format: 1,
     id: 47154,
     methods: {
       put: {

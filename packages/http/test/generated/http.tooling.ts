@@ -117,6 +117,7 @@ export const httpTooling: ServiceTooling = {
     upload: { output: { type: "integer" } },
   },
   snapshot: {
+    format: 1,
     id: 27865,
     methods: {
       echo: {

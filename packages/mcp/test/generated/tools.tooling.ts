@@ -89,6 +89,7 @@ export const shopTooling: ServiceTooling = {
     empty: { docs: "For people only." },
   },
   snapshot: {
+    format: 1,
     id: 21294,
     methods: {
       find: {

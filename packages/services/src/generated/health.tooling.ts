@@ -33,6 +33,7 @@ export const healthTooling: ServiceTooling = {
     },
   },
   snapshot: {
+    format: 1,
     id: 31271,
     methods: {
       check: {

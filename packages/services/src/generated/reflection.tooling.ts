@@ -124,6 +124,7 @@ export const reflectionTooling: ServiceTooling = {
     },
   },
   snapshot: {
+    format: 1,
     id: 35473,
     methods: {
       list: {

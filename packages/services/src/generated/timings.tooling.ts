@@ -26,6 +26,7 @@ export const timingsTooling: ServiceTooling = {
     },
   },
   snapshot: {
+    format: 1,
     id: 49140,
     methods: {
       of: {

@@ -122,6 +122,7 @@ export const formTooling: ServiceTooling = {
     },
   },
   snapshot: {
+    format: 1,
     id: 42030,
     methods: {
       echo: {

@@ -33,6 +33,7 @@ export const greeterTooling: ServiceTooling = {
     },
   },
   snapshot: {
+    format: 1,
     id: 36276,
     methods: {
       greet: {

@@ -77,6 +77,7 @@ export const chatTooling: ServiceTooling = {
     },
   },
   snapshot: {
+    format: 1,
     id: 61425,
     methods: {
       publishRoom: {
