@@ -105,14 +105,22 @@ test("schemas have every check, in the JSON that is written", () => {
       price: { type: "number", minimum: 0, multipleOf: 0.01 },
       listedAt: { type: "string", format: "date-time" },
       picture: { type: "string", contentEncoding: "base64" },
-      tags: { type: "array", items: { type: "string" }, uniqueItems: true },
-      stock: { type: "object", additionalProperties: { type: "integer", minimum: 0 } },
+      tags: { type: "array", items: { type: "string" }, uniqueItems: true, minItems: 1, maxItems: 20 },
+      stock: {
+        type: "object",
+        additionalProperties: { type: "integer", minimum: 0 },
+        minProperties: 1,
+        maxProperties: 100,
+      },
       notes: { type: "object", additionalProperties: { type: ["string", "null"] } },
       size: { type: "array", prefixItems: [{ type: "number" }, { type: "number" }], minItems: 2, maxItems: 2 },
       color: { default: "white", type: "string" },
       old: { deprecated: true, type: "string" },
     },
     required: ["id", "name", "kind", "price", "listedAt", "tags", "stock", "notes", "size"],
+  });
+  expect(document.components.schemas["ShopBuyInput"]).toMatchObject({
+    properties: { edition: { type: "string", enum: ["1", "2"] } },
   });
   const written = JSON.parse(jsonCodecOf(shopMethods.add.input as never).write(teapot)) as object;
   expect(written).toMatchObject({

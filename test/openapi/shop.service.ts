@@ -14,8 +14,8 @@ const Article = z.object({
   price: z.number().nonnegative().multipleOf(0.01),
   listedAt: z.date(),
   picture: z.instanceof(Uint8Array).optional(),
-  tags: z.set(z.string()),
-  stock: z.map(z.string(), z.int().min(0)),
+  tags: z.set(z.string()).min(1).max(20),
+  stock: z.map(z.string(), z.int().min(0)).min(1).max(100),
   notes: z.record(z.string(), z.string().nullable()),
   size: z.tuple([z.number(), z.number()]),
   color: z.string().default("white"),
@@ -46,7 +46,12 @@ export const Shop = service("shop.v1.Shop", {
    * @deprecated Use orders.
    */
   buy: rpc({
-    input: z.object({ id: z.bigint(), payment: Payment, at: z.iso.datetime().optional() }),
+    input: z.object({
+      id: z.bigint(),
+      payment: Payment,
+      at: z.iso.datetime().optional(),
+      edition: z.literal([1n, 2n]).optional(),
+    }),
     output: z.object({ total: z.number(), url: z.url() }),
   }),
   categories: rpc({ output: Category, readOnly: true }),

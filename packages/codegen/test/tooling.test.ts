@@ -122,6 +122,44 @@ export const Store = service("shop.v1.Store", {
   expect(text).toContain('"unit":"5"');
 });
 
+test("literals that are bigints, and the sizes of sets and maps", async () => {
+  const schema = workspace.write(
+    "sizes/sizes.service.ts",
+    `import { rpc, service } from "@quicrpc/core";
+import { z } from "zod";
+export const Sizes = service("sizes.v1.Sizes", {
+  a: rpc({ input: z.object({
+    one: z.literal(9007199254740993n),
+    some: z.literal([1n, 2n]),
+    mixed: z.literal([1n, "a"]),
+    set: z.set(z.int()).min(1).max(3),
+    map: z.map(z.string(), z.int()).size(2),
+  }) }),
+});
+`,
+  );
+  const { files } = await generate({ files: [schema], importExtension: "ts" });
+  writeGenerated(files);
+  const path = files.find((file) => file.path.endsWith("/sizes.ts"))?.path ?? "";
+  const { sizesMethods } = (await import(/* @vite-ignore */ path)) as { sizesMethods: Record<string, AnyMethod> };
+  const tooling = await sizesMethods["a"]?.service.tooling?.();
+  const big = { "x-quicrpc-type": "bigint" };
+  expect(tooling?.methods["a"]?.input?.["properties"]).toEqual({
+    one: { ...big, const: "9007199254740993" },
+    some: { ...big, enum: ["1", "2"] },
+    mixed: { anyOf: [{ ...big, const: "1" }, { const: "a" }] },
+    set: {
+      type: "array",
+      items: { type: "integer" },
+      uniqueItems: true,
+      minItems: 1,
+      maxItems: 3,
+      "x-quicrpc-type": "set",
+    },
+    map: expect.objectContaining({ "x-quicrpc-type": "map", minItems: 2, maxItems: 2 }),
+  });
+});
+
 test("what maps and sets hold has its definitions: schemas with ids, and those that are inside themselves", async () => {
   const schema = workspace.write(
     "held.service.ts",

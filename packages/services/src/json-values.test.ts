@@ -36,6 +36,9 @@ test.each([
   ],
   [mapBy({ enum: [1, 2] }), { "1": 1 }, new Map([[1, 1]])],
   [mapBy(big), { "5": 1 }, new Map([[5n, 1]])],
+  [{ ...big, const: "5" }, "5", 5n],
+  [{ anyOf: [{ ...big, enum: ["5", "6"] }, { const: "a" }] }, "6", 6n],
+  [{ anyOf: [{ ...big, enum: ["5", "6"] }, { const: "a" }] }, "a", "a"],
   [{ ...mapBy({ $ref: "#/$defs/Key" }), $defs: { Key: { type: "integer" } } }, { "1": 1 }, new Map([[1, 1]])],
   [
     mapBy({ type: "string" }),

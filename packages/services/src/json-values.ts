@@ -90,11 +90,11 @@ function meanings(text: string): unknown[] {
 function fits(json: unknown, schema: unknown, root: JsonSchema, depth: number): boolean {
   if (!isObject(schema) || depth > MAX_DEPTH) return true;
   if (typeof schema["$ref"] === "string") return fits(json, resolve(schema["$ref"], root), root, depth + 1);
-  if ("const" in schema) return json === schema["const"];
-  if (Array.isArray(schema["enum"])) return schema["enum"].includes(json);
+  const marked = schema[TYPE_KEY];
+  const values = "const" in schema ? [schema["const"]] : schema["enum"];
+  if (Array.isArray(values)) return values.includes(marked === "bigint" ? String(json) : json);
   const choices = schema["anyOf"] ?? schema["oneOf"];
   if (Array.isArray(choices)) return choices.some((each) => fits(json, each, root, depth + 1));
-  const marked = schema[TYPE_KEY];
   const own = ownType(json);
   if (own !== undefined) return marked === own;
   if (marked === "bigint") return isBigInt(json);

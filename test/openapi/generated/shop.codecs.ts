@@ -357,6 +357,7 @@ const readArticleKeys = /* @__PURE__ */ new wire.Keys([
 
 function writeArticleTags(b: Uint8Array, p: number, value: ReadonlySet<string>): number {
   if (!(value instanceof Set)) return wire.misfit();
+  if (value.size < 1 || value.size > 20) return wire.misfit();
   p = wire.writeArrayHeader(b, p, value.size);
   for (const item of value) {
     p = wire.writeString(b, p, item);
@@ -366,16 +367,19 @@ function writeArticleTags(b: Uint8Array, p: number, value: ReadonlySet<string>):
 
 function readArticleTags(r: wire.Reader, p: number): Set<string> {
   let left = wire.readArrayHeader(r, p);
+  if (left > 20) return wire.misfit();
   const value: Set<string> = new Set();
   for (; left > 0; left--) {
     const item = wire.readString(r, r.position);
     value.add(item);
   }
+  if (value.size < 1 || value.size > 20) return wire.misfit();
   return value;
 }
 
 function writeArticleStock(b: Uint8Array, p: number, value: ReadonlyMap<string, number>): number {
   if (!(value instanceof Map)) return wire.misfit();
+  if (value.size < 1 || value.size > 100) return wire.misfit();
   p = wire.writeMapHeader(b, p, value.size);
   for (const [key, item] of value) {
     p = wire.writeString(b, p, key);
@@ -387,6 +391,7 @@ function writeArticleStock(b: Uint8Array, p: number, value: ReadonlyMap<string, 
 
 function readArticleStock(r: wire.Reader, p: number): Map<string, number> {
   let left = wire.readMapHeader(r, p);
+  if (left > 100) return wire.misfit();
   const value: Map<string, number> = new Map();
   for (; left > 0; left--) {
     const key = wire.readString(r, r.position);
@@ -394,6 +399,7 @@ function readArticleStock(r: wire.Reader, p: number): Map<string, number> {
     if (item < 0) return wire.misfit();
     value.set(key, item);
   }
+  if (value.size < 1 || value.size > 100) return wire.misfit();
   return value;
 }
 
@@ -476,6 +482,7 @@ function writeShopBuyInput(b: Uint8Array, p: number, value: ShopBuyInput): numbe
   wire.requireObject(value);
   let count = 2;
   if (value.at !== undefined) count++;
+  if (value.edition !== undefined) count++;
   p = wire.writeMapHeader(b, p, count);
   b[p] = 0xa2;
   b[p + 1] = 0x69;
@@ -497,6 +504,17 @@ function writeShopBuyInput(b: Uint8Array, p: number, value: ShopBuyInput): numbe
     if (!datetimePattern.test(value.at)) return wire.misfit();
     p = wire.writeString(b, p + 3, value.at);
   }
+  if (value.edition !== undefined) {
+    b[p] = 0xa7;
+    b[p + 1] = 0x65;
+    b[p + 2] = 0x64;
+    b[p + 3] = 0x69;
+    b[p + 4] = 0x74;
+    b[p + 5] = 0x69;
+    b[p + 6] = 0x6f;
+    b[p + 7] = 0x6e;
+    p = wire.writeBy(b, p + 8, value.edition, shopBuyInputEditionShape);
+  }
   return p;
 }
 
@@ -505,6 +523,7 @@ function readShopBuyInput(r: wire.Reader, p: number): ShopBuyInput {
   let id: bigint | undefined;
   let payment: Payment | undefined;
   let at: string | undefined;
+  let edition: 1n | 2n | undefined;
   let left = wire.readMapHeader(r, p);
   p = r.position;
   for (let next = 0; ; ) {
@@ -524,6 +543,12 @@ function readShopBuyInput(r: wire.Reader, p: number): ShopBuyInput {
           p = r.position;
           left--;
         }
+      case 3:
+        if (left > 0 && view.getInt32(p) === (0xa7656469 | 0) && view.getInt32(p + 4) === 0x74696f6e) {
+          edition = wire.readBy(r, p + 8, shopBuyInputEditionShape);
+          p = r.position;
+          left--;
+        }
       default:
         left--;
     }
@@ -533,13 +558,13 @@ function readShopBuyInput(r: wire.Reader, p: number): ShopBuyInput {
     left = r.left;
   }
   if (id === undefined || payment === undefined) return wire.misfit();
-  if (at === undefined) {
-    return { id, payment };
-  }
-  return { id, payment, at };
+  const result: ShopBuyInput = { id, payment };
+  if (at !== undefined) result.at = at;
+  if (edition !== undefined) result.edition = edition;
+  return result;
 }
 
-const readShopBuyInputKeys = /* @__PURE__ */ new wire.Keys(["id", "payment", "at"]);
+const readShopBuyInputKeys = /* @__PURE__ */ new wire.Keys(["id", "payment", "at", "edition"]);
 
 function writePayment(b: Uint8Array, p: number, value: Payment): number {
   switch (value.by) {
@@ -1029,8 +1054,13 @@ const datetimePattern =
   /^(?:(?:\d\d[2468][048]|\d\d[13579][26]|\d\d0[48]|[02468][048]00|[13579][26]00)-02-29|\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)|(?:02)-(?:0[1-9]|1\d|2[0-8])))T(?:(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z))$/;
 
 const shopGetInputShape: wire.Shape = wire.object({ id: wire.bigint() });
-const articleTagsShape: wire.Shape = wire.set(wire.string());
-const articleStockShape: wire.Shape = wire.map(wire.string(), wire.number(wire.integer(), wire.atLeast(0)));
+const articleTagsShape: wire.Shape = wire.set(wire.string(), wire.minSize(1), wire.maxSize(20));
+const articleStockShape: wire.Shape = wire.map(
+  wire.string(),
+  wire.number(wire.integer(), wire.atLeast(0)),
+  wire.minSize(1),
+  wire.maxSize(100),
+);
 const articleNotesShape: wire.Shape = wire.record({}, wire.nullable(wire.string()));
 const articleSizeShape: wire.Shape = wire.tuple([wire.number(), wire.number()]);
 const articleShape: wire.Shape = wire.object({
@@ -1057,10 +1087,12 @@ const paymentShape: wire.Shape = wire.discriminated("by", [
   ["card", paymentCardShape],
   ["invoice", paymentInvoiceShape],
 ]);
+const shopBuyInputEditionShape: wire.Shape = wire.literal(1n, 2n);
 const shopBuyInputShape: wire.Shape = wire.object({
   id: wire.bigint(),
   payment: paymentShape,
   at: wire.optional(wire.string(wire.pattern(datetimePattern, "datetime"))),
+  edition: wire.optional(shopBuyInputEditionShape),
 });
 const shopBuyOutputUrlShape: wire.Shape = wire.refined(
   wire.string(),

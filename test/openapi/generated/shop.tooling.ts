@@ -25,6 +25,8 @@ const part1 = {
       type: "array",
       items: { type: "string" },
       uniqueItems: true,
+      minItems: 1,
+      maxItems: 20,
       "x-quicrpc-type": "set",
     },
     stock: {
@@ -35,6 +37,8 @@ const part1 = {
         minItems: 2,
         maxItems: 2,
       },
+      minItems: 1,
+      maxItems: 100,
       "x-quicrpc-type": "map",
     },
     notes: {
@@ -62,11 +66,16 @@ const part2 = {
   price: { type: "number", checks: { min: 0, multipleOf: 0.01 } },
   listedAt: { type: "date" },
   picture: { type: "bytes" },
-  tags: { type: "set", items: { type: "string" } },
+  tags: {
+    type: "set",
+    items: { type: "string" },
+    checks: { min: 1, max: 20 },
+  },
   stock: {
     type: "map",
     key: { type: "string" },
     value: { type: "number", checks: { format: "integer", min: 0 } },
+    checks: { min: 1, max: 100 },
   },
   notes: {
     type: "record",
@@ -161,6 +170,7 @@ export const shopTooling: ServiceTooling = {
             pattern:
               "^(?:(?:\\d\\d[2468][048]|\\d\\d[13579][26]|\\d\\d0[48]|[02468][048]00|[13579][26]00)-02-29|\\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\\d|30)|(?:02)-(?:0[1-9]|1\\d|2[0-8])))T(?:(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d+)?(?:Z))$",
           },
+          edition: { enum: ["1", "2"], "x-quicrpc-type": "bigint" },
         },
         required: ["id", "payment"],
       },
@@ -306,8 +316,9 @@ export const shopTooling: ServiceTooling = {
           id: { type: "bigint" },
           payment: { type: "ref", name: "Payment" },
           at: { type: "string", checks: { format: "datetime" } },
+          edition: { type: "literal", values: [{ bigint: "1" }, { bigint: "2" }] },
         },
-        optional: ["at"],
+        optional: ["at", "edition"],
       },
       Payment: {
         type: "union",

@@ -63,7 +63,15 @@ export interface Article {
   price: number;
   listedAt: Date;
   picture?: Uint8Array | undefined;
+  /**
+   * @minItems 1
+   * @maxItems 20
+   */
   tags: Set<string>;
+  /**
+   * @minItems 1
+   * @maxItems 100
+   */
   stock: Map<string, number>;
   notes: Record<string, string | null>;
   size: [number, number];
@@ -92,7 +100,15 @@ export interface ArticleParsed {
   price: number;
   listedAt: Date;
   picture?: Uint8Array | undefined;
+  /**
+   * @minItems 1
+   * @maxItems 20
+   */
   tags: Set<string>;
+  /**
+   * @minItems 1
+   * @maxItems 100
+   */
   stock: Map<string, number>;
   notes: Record<string, string | null>;
   size: [number, number];
@@ -110,6 +126,7 @@ export interface ShopBuyInput {
   payment: Payment;
   /** @format date-time */
   at?: string | undefined;
+  edition?: 1n | 2n | undefined;
 }
 
 export type Payment = PaymentCard | PaymentInvoice;
@@ -226,7 +243,7 @@ export const shopMethods: {
     id: 3,
     input: shopBuyInputCodec,
     output: shopBuyOutputCodec,
-    fingerprint: 0xe38d3fe6,
+    fingerprint: 0xbb064f17,
   }),
   categories: describeMethod(shopService, unaryCalls, "categories", {
     id: 4,

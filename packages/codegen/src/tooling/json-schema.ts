@@ -1,6 +1,7 @@
 import { $ZodTuple, toJSONSchema } from "zod/v4/core";
 import { isConstantDefault } from "../codec/constant.js";
 import { isBlob } from "../blobs.js";
+import { checksOf } from "../shape/checks.js";
 import { isUint8Array } from "../types/support.js";
 import { type AnySchema, childrenOf, defOf, isZodSchema, metaOf } from "../types/zod.js";
 
@@ -8,8 +9,8 @@ import { type AnySchema, childrenOf, defOf, isZodSchema, metaOf } from "../types
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /**
- * The key that tells types apart that JSON has not: `date` (written as RFC 3339), `bigint` (an integer), `bytes` (base64),
- * `map` (pairs), `set` (a list) and `blob` (bytes that travel beside the message).
+ * The key that tells types apart that JSON has not: `date` (written as RFC 3339), `bigint` (an integer; a literal in text), `bytes`
+ * (base64), `map` (pairs), `set` (a list) and `blob` (bytes that travel beside the message).
  */
 const TYPE_KEY: string = "x-quicrpc-type";
 /** The key that stands for a part of a map or set, by its number, while definitions are put in place. */
@@ -158,6 +159,13 @@ function convert(schema: AnySchema, parts: readonly AnySchema[], titleOf: TitleO
         case "bigint":
           Object.assign(target, { type: "integer", [TYPE_KEY]: "bigint" });
           break;
+        case "literal":
+          if (def.values.some((value) => typeof value === "bigint")) {
+            // zod writes them as numbers.
+            for (const key of ["type", "const", "enum"]) delete target[key];
+            Object.assign(target, literalWithBigints(def.values));
+          }
+          break;
         case "custom":
           if (isUint8Array(zodSchema)) {
             Object.assign(target, { type: "string", contentEncoding: "base64", [TYPE_KEY]: "bytes" });
@@ -172,6 +180,7 @@ function convert(schema: AnySchema, parts: readonly AnySchema[], titleOf: TitleO
               minItems: 2,
               maxItems: 2,
             },
+            ...sizesOf(zodSchema),
             [TYPE_KEY]: "map",
           });
           break;
@@ -180,6 +189,7 @@ function convert(schema: AnySchema, parts: readonly AnySchema[], titleOf: TitleO
             type: "array",
             items: partOf(def.valueType),
             uniqueItems: true,
+            ...sizesOf(zodSchema),
             [TYPE_KEY]: "set",
           });
           break;
@@ -188,6 +198,21 @@ function convert(schema: AnySchema, parts: readonly AnySchema[], titleOf: TitleO
     },
   }) as Record<string, unknown>;
   return made;
+}
+
+/** Which of some values it is, the bigints apart from others: in decimal digits. */
+function literalWithBigints(values: readonly unknown[]): JsonSchema {
+  const bigints = values.filter((value) => typeof value === "bigint").map(String);
+  const others = values.filter((value) => typeof value !== "bigint" && value !== undefined);
+  const oneOf = (some: readonly unknown[]): JsonSchema => (some.length === 1 ? { const: some[0] } : { enum: some });
+  const marked = { ...oneOf(bigints), [TYPE_KEY]: "bigint" };
+  return others.length === 0 ? marked : { anyOf: [marked, oneOf(others)] };
+}
+
+/** How many elements a set, or entries a map, has. */
+function sizesOf(schema: AnySchema): JsonSchema {
+  const { min, max } = checksOf(schema) ?? {};
+  return { ...(min !== undefined && { minItems: min }), ...(max !== undefined && { maxItems: max }) };
 }
 
 /** Values that an author gives, with those that JSON lacks as people write them there. */

@@ -106,8 +106,8 @@ export interface MethodTooling {
   readonly docs?: string;
   /**
    * JSON Schema (draft 2020-12) of what the caller sends, of a stream one item. Types that JSON does not have are described by
-   * `x-quicrpc-type`: `date` (RFC 3339), `bigint` (an integer), `bytes` (base64), `map` (pairs), `set` (a list), `blob` (bytes
-   * that travel beside the message).
+   * `x-quicrpc-type`: `date` (RFC 3339), `bigint` (an integer; a literal in text), `bytes` (base64), `map` (pairs), `set` (a list),
+   * `blob` (bytes that travel beside the message).
    */
   readonly input?: Readonly<Record<string, unknown>>;
   /** The same of what the callee sends. */

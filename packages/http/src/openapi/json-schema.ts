@@ -56,7 +56,7 @@ function own(type: unknown, made: Record<string, unknown>): object {
     case "date":
       return { type: "string", format: "date-time" };
     case "bigint":
-      return { type: "string", pattern: "^-?[0-9]+$" };
+      return "const" in made || "enum" in made ? { type: "string" } : { type: "string", pattern: "^-?[0-9]+$" };
     case "bytes":
       return { type: "string", contentEncoding: "base64" };
     case "map":
@@ -68,11 +68,17 @@ function own(type: unknown, made: Record<string, unknown>): object {
 
 /** A map is written as pairs in a tool's schema; in JSON it is an object. */
 function mapSchema(made: Record<string, unknown>): object {
-  const { items } = made;
+  const { items, minItems, maxItems } = made;
   const [key, value = {}] = (isSchema(items) ? items["prefixItems"] : undefined) as readonly unknown[];
-  delete made["items"];
+  for (const keyword of ["items", "minItems", "maxItems"]) delete made[keyword];
   const isText = isSchema(key) && key["type"] === "string" && Object.keys(key).length > 1 && key["$ref"] === undefined;
-  return { type: "object", additionalProperties: value, ...(isText && { propertyNames: key }) };
+  return {
+    type: "object",
+    additionalProperties: value,
+    ...(isText && { propertyNames: key }),
+    ...(minItems !== undefined && { minProperties: minItems }),
+    ...(maxItems !== undefined && { maxProperties: maxItems }),
+  };
 }
 
 /** Takes away what says nothing: that keys are text, and that items beyond the last there may be are none. */

@@ -32,8 +32,6 @@ function markedExample(schema: JsonSchema, now: Date): unknown {
       return "0";
     case "bytes":
       return "";
-    case "set":
-      return [];
     case "map":
       return {};
     default:
