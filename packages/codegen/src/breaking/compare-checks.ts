@@ -8,6 +8,8 @@ export interface CheckChange {
   readonly message: string;
 }
 
+type Value = number | string | undefined;
+
 /** How each bound reads. */
 const BOUNDS = [
   ["min", "the minimum"],
@@ -26,7 +28,7 @@ const JOINED = [
 export function compareChecks(before: Checks = {}, after: Checks = {}): CheckChange[] {
   const changes: CheckChange[] = [];
   const add = (kind: CheckChange["kind"], message: string): void => void changes.push({ kind, message });
-  const changed = (text: string, old: unknown, now: unknown, isMore: boolean, isLess: boolean): void => {
+  const changed = (text: string, old: Value, now: Value, isMore: boolean, isLess: boolean): void => {
     if (!isMore && !isLess) return;
     const kind = isMore && isLess ? "check-changed" : isMore ? "check-tightened" : "check-loosened";
     if (old === undefined) add(kind, `${text} is new: ${now}`);

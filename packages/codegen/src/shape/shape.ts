@@ -111,7 +111,7 @@ export interface ErrorSnapshot {
 
 /** One service as a peer sees it. */
 export interface ServiceSnapshot {
-  /** What its shapes say of schemas: `SHAPE_FORMAT` of the version that made them. The first versions wrote none. */
+  /** The `SHAPE_FORMAT` of the version that made its shapes. The first versions wrote none. */
   readonly format?: number;
   readonly id: number;
   readonly methods: Readonly<Record<string, MethodSnapshot>>;
