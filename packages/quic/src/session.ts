@@ -204,7 +204,7 @@ export class QuicSession {
 
   /**
    * Returns `length` bytes of keying material of the connection's TLS (RFC 8446 §7.5), at most 8,160: the same at both ends, and nowhere
-   * else. Of a WebTransport session they are those of W3C WebTransport §6.4, of this session alone, whose label and context have at most 255 bytes.
+   * else. A label has at most 249 bytes. Of a WebTransport session they are those of W3C WebTransport §6.4, of this session alone, whose label and context have at most 255 bytes.
    * Rejects before the handshake is complete, and after the session's end.
    */
   async exportKeyingMaterial(label: Uint8Array, context: Uint8Array, length: number): Promise<Uint8Array> {

@@ -47,6 +47,12 @@ describe.each(DRIVERS)("keying material, %s driver", (driver) => {
         code: "ERR_QUIC_NO_KEYING_MATERIAL",
       });
     }
+    for (const session of [client, accepted[0] as QuicSession]) {
+      expect(await session.exportKeyingMaterial(new Uint8Array(249), utf8(""), 32)).toHaveLength(32);
+      await expect(session.exportKeyingMaterial(new Uint8Array(250), utf8(""), 32)).rejects.toMatchObject({
+        code: "ERR_QUIC_NO_KEYING_MATERIAL",
+      });
+    }
     client.close();
     await client.closed;
     await expect(client.exportKeyingMaterial(utf8("a"), utf8(""), 32)).rejects.toMatchObject({

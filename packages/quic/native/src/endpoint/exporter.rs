@@ -9,6 +9,9 @@ const WEB_TRANSPORT_LABEL: &[u8] = b"EXPORTER-WebTransport";
 /// The most bytes that HKDF with SHA-256 can give.
 const MAX_LENGTH: usize = 255 * 32;
 
+/// TLS puts "tls13 " before it, and the length of both into a byte.
+const MAX_LABEL: usize = 255 - 6;
+
 impl Endpoint {
     /// None before the handshake is complete, after the session's end, and for a label, context or length that cannot be.
     pub fn export_keying_material(
@@ -32,6 +35,9 @@ impl Endpoint {
         let (label, context) = within
             .as_ref()
             .map_or((label, context), |within| (WEB_TRANSPORT_LABEL, within.as_slice()));
+        if label.len() > MAX_LABEL {
+            return None;
+        }
         let mut output = vec![0; length];
         let crypto = connection.proto.crypto_session();
         crypto.export_keying_material(&mut output, label, context).ok()?;

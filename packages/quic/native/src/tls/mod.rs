@@ -1,8 +1,12 @@
 //! TLS 1.3 for both roles.
 
 mod client;
+mod exporter;
 mod hashes;
 mod server;
+mod session;
+#[cfg(test)]
+mod tests;
 mod tickets;
 mod verify;
 

@@ -4,15 +4,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use quinn_proto as qp;
-use quinn_proto::crypto::rustls::QuicServerConfig;
 use rustls::pki_types::CertificateDer;
 use rustls::server::{ClientHello, NoServerSessionStorage, ResolvesServerCert, ServerSessionMemoryCache};
 use rustls::sign::CertifiedKey;
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 
+use super::session::ServerSessions;
 use super::tickets::SharedTickets;
 use super::verify::{ClientVerifier, Verdict};
-use super::{certified, key_log, parse_alpn, provider, roots};
+use super::{certified, parse_alpn, provider, roots};
 use crate::error::Failure;
 use crate::fields::Fields;
 
@@ -62,7 +62,6 @@ pub fn server(wire: &[u8]) -> Result<Server, Failure> {
     }
     .with_cert_resolver(certificates);
     config.alpn_protocols = alpn;
-    config.key_log = key_log();
     config.session_storage = Arc::new(NoServerSessionStorage {});
     // Tickets cost both sides; only clients that ask for resumption use them.
     config.send_tls13_tickets = 0;
@@ -77,7 +76,7 @@ pub fn server(wire: &[u8]) -> Result<Server, Failure> {
         config.send_tls13_tickets = TICKETS;
         config.max_early_data_size = u32::MAX;
     }
-    let crypto = QuicServerConfig::try_from(config).map_err(|error| Failure::option(error.to_string()))?;
+    let crypto = ServerSessions::new(config).map_err(|error| Failure::option(error.to_string()))?;
     Ok(Server {
         crypto: Arc::new(crypto),
         clients,

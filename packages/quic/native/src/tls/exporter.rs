@@ -1,0 +1,96 @@
+//! Keying material of TLS 1.3 (RFC 8446 §7.5) from the secret alone, for sessions whose TLS connection has gone.
+
+use std::cell::Cell;
+
+use rustls::crypto::tls13::OkmBlock;
+use rustls::{KeyLog, SupportedCipherSuite, Tls13CipherSuite};
+
+use super::key_log;
+
+const LABEL: &str = "EXPORTER_SECRET";
+
+thread_local! {
+    /// The secret that TLS has just made known; it does so within the call that derives it.
+    static SECRET: Cell<Option<OkmBlock>> = const { Cell::new(None) };
+}
+
+/// Notes the exporter's secret for `Exporter::found_in`: rustls gives it to nobody else.
+#[derive(Debug)]
+pub struct ServerKeyLog;
+
+impl KeyLog for ServerKeyLog {
+    fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
+        if label == LABEL && secret.len() <= OkmBlock::MAX_LEN {
+            SECRET.set(Some(OkmBlock::new(secret)));
+        }
+        key_log().log(label, client_random, secret);
+    }
+
+    fn will_log(&self, label: &str) -> bool {
+        label == LABEL || key_log().will_log(label)
+    }
+}
+
+pub struct Exporter {
+    suite: &'static Tls13CipherSuite,
+    secret: OkmBlock,
+}
+
+impl Exporter {
+    /// Runs a step of a handshake, and returns the secret too where the step derived it.
+    pub fn found_in<T>(step: impl FnOnce() -> T) -> (T, Option<OkmBlock>) {
+        SECRET.take();
+        let result = step();
+        (result, SECRET.take())
+    }
+
+    pub fn new(secret: OkmBlock, suite: Option<SupportedCipherSuite>) -> Option<Self> {
+        let suite = suite?.tls13()?;
+        Some(Exporter { suite, secret })
+    }
+
+    /// Fills `output`. False where the label or the length cannot be.
+    pub fn export(&self, output: &mut [u8], label: &[u8], context: &[u8]) -> bool {
+        let hash = self.suite.common.hash_provider;
+        let hkdf = self.suite.hkdf_provider;
+        let expander = hkdf.expander_for_okm(&self.secret);
+        // Derive-Secret(secret, label, ""), then HKDF-Expand-Label(…, "exporter", Hash(context), length).
+        let nothing = hash.hash(&[]);
+        let Some(info) = Info::new(label, nothing.as_ref(), hash.output_len()) else {
+            return false;
+        };
+        let derived = expander.expand_block(&info.parts());
+        let context = hash.hash(context);
+        Info::new(b"exporter", context.as_ref(), output.len()).is_some_and(|info| {
+            let expander = hkdf.expander_for_okm(&derived);
+            expander.expand_slice(&info.parts(), output).is_ok()
+        })
+    }
+}
+
+/// HkdfLabel (RFC 8446 §7.1): length (u16) | label length (u8) | "tls13 " label | context length (u8) | context
+struct Info<'a> {
+    head: [u8; 3],
+    label: &'a [u8],
+    context_length: [u8; 1],
+    context: &'a [u8],
+}
+
+impl<'a> Info<'a> {
+    const PREFIX: &'static [u8] = b"tls13 ";
+
+    fn new(label: &'a [u8], context: &'a [u8], length: usize) -> Option<Self> {
+        let [high, low] = u16::try_from(length).ok()?.to_be_bytes();
+        let label_length = u8::try_from(Self::PREFIX.len() + label.len()).ok()?;
+        Some(Info {
+            head: [high, low, label_length],
+            label,
+            context_length: [u8::try_from(context.len()).ok()?],
+            context,
+        })
+    }
+
+    fn parts(&self) -> [&[u8]; 5] {
+        [&self.head, Self::PREFIX, self.label, &self.context_length, self.context]
+    }
+}
