@@ -72,7 +72,9 @@ mod spaces;
 pub use spaces::Retransmits;
 #[cfg(not(fuzzing))]
 use spaces::Retransmits;
-use spaces::{PacketNumberFilter, PacketSpace, SendableFrames, SentPacket, ThinRetransmits};
+use spaces::{
+    PacketNumberFilter, PacketSpace, PacketSpaces, SendableFrames, SentPacket, ThinRetransmits,
+};
 
 mod stats;
 pub use stats::{ConnectionStats, FrameStats, PathStats, UdpStats};
@@ -149,7 +151,7 @@ pub struct Connection {
     path_counter: u64,
     /// Whether MTU detection is supported in this environment
     allow_mtud: bool,
-    prev_path: Option<(ConnectionId, PathData)>,
+    prev_path: Option<(ConnectionId, Box<PathData>)>,
     state: State,
     side: ConnectionSide,
     /// Whether or not 0-RTT was enabled during the handshake. Does not imply acceptance.
@@ -175,7 +177,7 @@ pub struct Connection {
     /// Outgoing spin bit state
     spin: bool,
     /// Packet number spaces: initial, handshake, 1-RTT
-    spaces: [PacketSpace; 3],
+    spaces: PacketSpaces,
     /// Highest usable packet number space
     highest_space: SpaceId,
     /// 1-RTT keys used prior to a key update
@@ -314,7 +316,7 @@ impl Connection {
             endpoint_events: VecDeque::new(),
             spin_enabled: config.allow_spin && rng.random_ratio(7, 8),
             spin: false,
-            spaces: [initial_space, PacketSpace::new(now), PacketSpace::new(now)],
+            spaces: PacketSpaces::new(now, initial_space),
             highest_space: SpaceId::Initial,
             prev_crypto: None,
             next_crypto: None,
@@ -487,7 +489,9 @@ impl Connection {
         for space in SpaceId::iter() {
             let request_immediate_ack =
                 space == SpaceId::Data && self.peer_supports_ack_frequency();
-            self.spaces[space].maybe_queue_probe(request_immediate_ack, &self.streams);
+            if self.spaces[space].loss_probes > 0 {
+                self.spaces[space].maybe_queue_probe(request_immediate_ack, &self.streams);
+            }
         }
 
         // Check whether we need to send a close message
@@ -1225,7 +1229,7 @@ impl Connection {
                 Timer::PathValidation => {
                     debug!("path validation failed");
                     if let Some((_, prev)) = self.prev_path.take() {
-                        self.path = prev;
+                        self.path = *prev;
                     }
                     self.path.challenge = None;
                     self.path.challenge_pending = false;
@@ -2228,11 +2232,8 @@ impl Connection {
                 *token = Bytes::new();
             }
         }
-        let space = &mut self.spaces[space_id];
-        space.crypto = None;
-        space.time_of_last_ack_eliciting_packet = None;
-        space.loss_time = None;
-        let sent_packets = mem::take(&mut space.sent_packets);
+        let sent_packets = mem::take(&mut self.spaces[space_id].sent_packets);
+        self.spaces.discard(space_id);
         for packet in sent_packets.into_values() {
             self.remove_in_flight(&packet);
         }
@@ -2521,10 +2522,11 @@ impl Connection {
                     self.on_packet_acked(now, info);
                 };
 
+                let next_packet_number = self.spaces[SpaceId::Initial].next_packet_number;
                 self.discard_space(now, SpaceId::Initial); // Make sure we clean up after any retransmitted Initials
                 self.spaces[SpaceId::Initial] = PacketSpace {
                     crypto: Some(self.crypto.initial_keys(&rem_cid, self.side.side())),
-                    next_packet_number: self.spaces[SpaceId::Initial].next_packet_number,
+                    next_packet_number,
                     crypto_offset: client_hello.len() as u64,
                     ..PacketSpace::new(now)
                 };
@@ -3118,7 +3120,7 @@ impl Connection {
             prev.challenge_pending = true;
             // We haven't updated the remote CID yet, this captures the remote CID we were using on
             // the previous path.
-            self.prev_path = Some((self.rem_cids.active(), prev));
+            self.prev_path = Some((self.rem_cids.active(), Box::new(prev)));
         }
 
         self.timers.set(
@@ -3756,7 +3758,7 @@ impl Connection {
         // Visit known paths from newest to oldest to find the one `packet` was sent on
         for path in [&mut self.path]
             .into_iter()
-            .chain(self.prev_path.as_mut().map(|(_, data)| data))
+            .chain(self.prev_path.as_mut().map(|(_, data)| &mut **data))
         {
             if path.remove_in_flight(packet) {
                 return;
@@ -3817,7 +3819,7 @@ impl Connection {
         let ConnectionSide::Server { server_config } = &self.side else {
             return;
         };
-        let new_tokens = &mut self.spaces[SpaceId::Data as usize].pending.new_tokens;
+        let new_tokens = &mut self.spaces[SpaceId::Data].pending.new_tokens;
         new_tokens.clear();
         for _ in 0..server_config.validation_token.sent {
             new_tokens.push(self.path.remote);

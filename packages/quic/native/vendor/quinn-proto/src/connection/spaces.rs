@@ -3,6 +3,7 @@ use std::{
     collections::{BTreeMap, VecDeque},
     mem,
     ops::{Bound, Index, IndexMut, Range},
+    sync::LazyLock,
 };
 
 use rand::{Rng, RngExt};
@@ -265,16 +266,57 @@ impl PacketSpace {
     }
 }
 
-impl Index<SpaceId> for [PacketSpace; 3] {
-    type Output = PacketSpace;
-    fn index(&self, space: SpaceId) -> &PacketSpace {
-        &self.as_ref()[space as usize]
+/// Packet number spaces: initial, handshake, 1-RTT
+///
+/// The first two are freed when their keys are discarded.
+pub(super) struct PacketSpaces {
+    early: [Option<Box<PacketSpace>>; 2],
+    data: PacketSpace,
+}
+
+impl PacketSpaces {
+    pub(super) fn new(now: Instant, initial: PacketSpace) -> Self {
+        Self {
+            early: [
+                Some(Box::new(initial)),
+                Some(Box::new(PacketSpace::new(now))),
+            ],
+            data: PacketSpace::new(now),
+        }
+    }
+
+    /// Forget everything about the initial or handshake space
+    pub(super) fn discard(&mut self, space: SpaceId) {
+        self.early[space as usize] = None;
     }
 }
 
-impl IndexMut<SpaceId> for [PacketSpace; 3] {
+impl Index<SpaceId> for PacketSpaces {
+    type Output = PacketSpace;
+    fn index(&self, space: SpaceId) -> &PacketSpace {
+        /// Stands for discarded spaces: one without keys in which nothing happens
+        static DISCARDED: LazyLock<PacketSpace> =
+            LazyLock::new(|| PacketSpace::new(Instant::now()));
+
+        match space {
+            SpaceId::Data => &self.data,
+            _ => match &self.early[space as usize] {
+                Some(space) => space,
+                None => &DISCARDED,
+            },
+        }
+    }
+}
+
+impl IndexMut<SpaceId> for PacketSpaces {
     fn index_mut(&mut self, space: SpaceId) -> &mut PacketSpace {
-        &mut self.as_mut()[space as usize]
+        match space {
+            SpaceId::Data => &mut self.data,
+            // A discarded space has no keys, so hardly anything ever changes it
+            _ => self.early[space as usize].get_or_insert_with(|| {
+                Box::new(PacketSpace::new(self.data.largest_acked_packet_sent))
+            }),
+        }
     }
 }
 
@@ -1117,5 +1159,22 @@ mod test {
         // The tracking state of sent packets should be minimal, and not grow
         // over time.
         assert!(std::mem::size_of::<SentPacket>() <= 128);
+    }
+
+    #[test]
+    fn discarded_spaces_take_no_place() {
+        let now = Instant::now();
+        let mut spaces = PacketSpaces::new(now, PacketSpace::new(now));
+        for id in [SpaceId::Initial, SpaceId::Handshake] {
+            spaces[id].get_tx_number();
+            spaces[id].loss_time = Some(now);
+            spaces.discard(id);
+            assert!(spaces.early[id as usize].is_none());
+            assert_eq!(spaces[id].next_packet_number, 0);
+            assert!(spaces[id].crypto.is_none() && spaces[id].loss_time.is_none());
+            assert!(spaces.early[id as usize].is_none());
+        }
+        assert_eq!(spaces[SpaceId::Data].get_tx_number(), 0);
+        assert_eq!(spaces[SpaceId::Data].next_packet_number, 1);
     }
 }
