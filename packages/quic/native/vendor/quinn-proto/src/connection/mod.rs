@@ -312,8 +312,9 @@ impl Connection {
             orig_rem_cid: rem_cid,
             initial_dst_cid: init_cid,
             retry_src_cid: None,
-            events: VecDeque::new(),
-            endpoint_events: VecDeque::new(),
+            // There is mostly one at a time
+            events: VecDeque::with_capacity(1),
+            endpoint_events: VecDeque::with_capacity(1),
             spin_enabled: config.allow_spin && rng.random_ratio(7, 8),
             spin: false,
             spaces: PacketSpaces::new(now, initial_space),
@@ -3345,6 +3346,10 @@ impl Connection {
                 Some(x) => x,
                 None => break,
             };
+            if space.pending.new_cids.is_empty() {
+                // Most connections issue no more for long
+                space.pending.new_cids = Vec::new();
+            }
             trace!(
                 sequence = issued.sequence,
                 id = %issued.id,
