@@ -72,7 +72,7 @@ pub struct Connection {
     pub clients: Option<Arc<ClientVerifier>>,
     pub flights: Flights,
     /// How long the server has been silent; dialled connections only.
-    pub silence: Option<Silence>,
+    pub silence: Option<Box<Silence>>,
     /// When a client's HTTP/3 connection that lost its last session is closed, whatever the server says.
     pub leaves: Option<Instant>,
     /// Events that the endpoint had for this connection.
@@ -109,7 +109,7 @@ impl Connection {
             verdict: None,
             clients: None,
             flights: Flights::new(settings.redundancy),
-            silence: (!incoming).then(|| Silence::new(now, remote, settings.idle_timeout)),
+            silence: (!incoming).then(|| Box::new(Silence::new(now, remote, settings.idle_timeout))),
             leaves: None,
             findings: Findings::default(),
         }
@@ -141,7 +141,7 @@ impl Connection {
 
     /// Packs the packets to be sent next: one datagram where a PING is to leave whatever the congestion window says.
     pub fn poll_transmit(&mut self, now: Instant, segments: usize, buffer: &mut Vec<u8>) -> Option<qp::Transmit> {
-        let probes = self.silence.as_mut().is_some_and(Silence::take_probe) && self.phase == Phase::Live;
+        let probes = self.silence.as_mut().is_some_and(|silence| silence.take_probe()) && self.phase == Phase::Live;
         if !probes {
             return self.proto.poll_transmit(now, segments, buffer);
         }

@@ -128,11 +128,10 @@ impl Endpoint {
         let handshaking = connection.handshaking();
         let remote = canonical(connection.proto.remote_address());
         let dialled = !connection.incoming;
-        let failure = connection
-            .findings
-            .failure
-            .take()
-            .unwrap_or_else(|| Failure::lost(reason, remote, handshaking, dialled));
+        let failure = connection.findings.failure.take().map_or_else(
+            || Failure::lost(reason, remote, handshaking, dialled),
+            |failure| *failure,
+        );
         self.end(index, Some(failure));
     }
 

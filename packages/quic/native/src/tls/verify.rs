@@ -19,7 +19,7 @@ use crate::error::Failure;
 /// Findings of the TLS callbacks during one step of a handshake.
 #[derive(Debug, Default)]
 pub struct Findings {
-    pub failure: Option<Failure>,
+    pub failure: Option<Box<Failure>>,
     /// The peer's certificate was verified: the session is not a resumed one.
     pub verified: bool,
     /// The server asked for the client's certificate.
@@ -102,7 +102,7 @@ impl ServerCertVerifier for ServerVerifier {
                 Err(failure) => (CertificateError::ApplicationVerificationFailure.into(), failure),
             },
         };
-        record(&self.verdict, |findings| findings.failure = Some(failure));
+        record(&self.verdict, |findings| findings.failure = Some(Box::new(failure)));
         Err(error)
     }
 
@@ -189,7 +189,7 @@ impl ClientCertVerifier for ClientVerifier {
             .verify_client_cert(leaf, intermediates, now)
             .inspect_err(|error| {
                 let failure = explain(error, "the client's certificate", "clientCertificates.ca");
-                record(&self.verdict, |findings| findings.failure = Some(failure));
+                record(&self.verdict, |findings| findings.failure = Some(Box::new(failure)));
             })
     }
 
