@@ -1,6 +1,7 @@
 //! Keying material of TLS 1.3 (RFC 8446 §7.5) from the secret alone, for sessions whose TLS connection has gone.
 
 use std::cell::Cell;
+use std::mem::ManuallyDrop;
 
 use rustls::crypto::tls13::OkmBlock;
 use rustls::{KeyLog, SupportedCipherSuite, Tls13CipherSuite};
@@ -10,8 +11,9 @@ use super::key_log;
 const LABEL: &str = "EXPORTER_SECRET";
 
 thread_local! {
-    /// The secret that TLS has just made known; it does so within the call that derives it.
-    static SECRET: Cell<Option<OkmBlock>> = const { Cell::new(None) };
+    /// The secret that TLS has just made known; it does so within the call that derives it. Empty after each step, so that
+    /// nothing is to be dropped with the thread.
+    static SECRET: ManuallyDrop<Cell<Option<OkmBlock>>> = const { ManuallyDrop::new(Cell::new(None)) };
 }
 
 /// Notes the exporter's secret for `Exporter::found_in`: rustls gives it to nobody else.
@@ -21,7 +23,7 @@ pub struct ServerKeyLog;
 impl KeyLog for ServerKeyLog {
     fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
         if label == LABEL && secret.len() <= OkmBlock::MAX_LEN {
-            SECRET.set(Some(OkmBlock::new(secret)));
+            SECRET.with(|noted| noted.set(Some(OkmBlock::new(secret))));
         }
         key_log().log(label, client_random, secret);
     }
@@ -39,9 +41,10 @@ pub struct Exporter {
 impl Exporter {
     /// Runs a step of a handshake, and returns the secret too where the step derived it.
     pub fn found_in<T>(step: impl FnOnce() -> T) -> (T, Option<OkmBlock>) {
-        SECRET.take();
+        // Also where the last step panicked.
+        SECRET.with(|noted| noted.take());
         let result = step();
-        (result, SECRET.take())
+        (result, SECRET.with(|noted| noted.take()))
     }
 
     pub fn new(secret: OkmBlock, suite: Option<SupportedCipherSuite>) -> Option<Self> {

@@ -57,7 +57,7 @@ pub struct ServerSession {
     tls: Option<Box<ServerConnection>>,
     next_secrets: Option<Secrets>,
     exporter: Option<Exporter>,
-    /// What was negotiated, when `tls` has gone.
+    /// Protocol, name and chain that were negotiated, when `tls` has gone.
     protocol: Option<Box<[u8]>>,
     server_name: Option<Box<str>>,
     certificates: Option<Box<[CertificateDer<'static>]>>,

@@ -123,7 +123,7 @@ impl Pair {
         while (0..2).any(|end| self.send(end)) {}
     }
 
-    /// What is due within a second happens.
+    /// Lets a second pass, with all that is due in it.
     fn wait(&mut self) {
         self.now += Duration::from_secs(1);
         for end in 0..2 {
