@@ -19,13 +19,6 @@ export interface Dialling {
   failed(error: QuicError): void;
 }
 
-interface Slot {
-  readonly handle: number;
-  session: QuicSession | undefined;
-  /** The attempt, until there is a session. */
-  dialling: Dialling | undefined;
-}
-
 /**
  * One native endpoint and the objects that stand for its sessions and streams. Records arrive in batches; each becomes
  * one call on a session or stream.
@@ -44,7 +37,12 @@ export class Engine {
   /** Called whenever the number of sessions, dialling ones included, changes. */
   onSessionCount: ((count: number) => void) | undefined = undefined;
   onClosed: (() => void) | undefined = undefined;
-  readonly #slots: (Slot | undefined)[] = [];
+  readonly #sessions: (QuicSession | undefined)[] = [];
+  /** Attempts that have no session yet, by their handles. */
+  readonly #dialling: Map<number, Dialling> = new Map();
+  /** Address and protocol of the last session: most have the same. */
+  #lastLocal: SocketAddress | undefined = undefined;
+  #lastProtocol = "";
   #sessionCount = 0;
   readonly #records = new Uint32Array(record.RECORDS * record.RECORD_WORDS);
   /** Errors of connections whose streams have been told and which themselves have not. */
@@ -74,6 +72,22 @@ export class Engine {
     this.#closed = closedOnExit(this.native);
     this.threaded = this.native.driver() === "thread";
     this.address = this.#boundAddress();
+  }
+
+  /** The address of this end of a session, whose host the system may tell. */
+  localAddress(told: string | undefined, family: SocketAddress["family"]): SocketAddress {
+    const { host: own, port } = this.address;
+    const host = told ?? own;
+    const last = this.#lastLocal;
+    if (last?.host === host && last.port === port && last.family === family) return last;
+    this.#lastLocal = { host, port, family };
+    return this.#lastLocal;
+  }
+
+  /** The protocol of a session, as the text that others have. */
+  protocol(alpn: string): string {
+    if (alpn !== this.#lastProtocol) this.#lastProtocol = alpn;
+    return this.#lastProtocol;
   }
 
   rebind(host: string, port: number): void {
@@ -115,7 +129,7 @@ export class Engine {
   }
 
   dial(handle: number, dialling: Dialling): void {
-    this.#slots[handleIndex(handle)] = { handle, session: undefined, dialling };
+    this.#dialling.set(handle, dialling);
     this.#count(1);
     this.kick();
   }
@@ -124,8 +138,8 @@ export class Engine {
   drain(): void {
     this.kick();
     this.native.drain();
-    for (const slot of this.#slots) {
-      if (slot?.session?.alpnProtocol === "h3") this.native.drainSession(slot.handle);
+    for (const session of this.#sessions) {
+      if (session?.alpnProtocol === "h3") this.native.drainSession(session.handle);
     }
   }
 
@@ -150,7 +164,7 @@ export class Engine {
   /** Server: a request of plain HTTP. */
   #requested(connection: number, index: number, generation: number): void {
     const stream = this.#acceptStream(index, generation);
-    const carrier = this.#slots[connection]?.session;
+    const carrier = this.#sessions[connection];
     const head = this.native.requestHead(packHandle(index, generation));
     if (carrier === undefined || head === undefined) return;
     try {
@@ -182,7 +196,7 @@ export class Engine {
 
   #session(index: number): QuicSession | undefined {
     if (index >= record.WEB_TRANSPORT) return this.webTransports.session(index);
-    return this.#slots[index]?.session;
+    return this.#sessions[index];
   }
 
   #count(change: number): void {
@@ -258,7 +272,7 @@ export class Engine {
               this.#connected(a, b, c);
               break;
             case record.READY:
-              this.#slots[a]?.session?.receiveReady(c !== 0);
+              this.#sessions[a]?.receiveReady(c !== 0);
               break;
             case record.REQUESTED:
               this.#requested(a, b, c);
@@ -321,16 +335,11 @@ export class Engine {
       return;
     }
     const handle = packHandle(index, generation);
-    let slot = this.#slots[index];
-    if (slot === undefined || slot.handle !== handle) {
-      slot = { handle, session: undefined, dialling: undefined };
-      this.#slots[index] = slot;
-      this.#count(1);
-    }
+    const dialling = this.#dialling.get(handle);
+    if (dialling === undefined) this.#count(1);
+    else this.#dialling.delete(handle);
     const session = new QuicSession(this, handle, undefined, (flags & record.FLAG_EARLY) !== 0);
-    const { dialling } = slot;
-    slot.session = session;
-    slot.dialling = undefined;
+    this.#sessions[index] = session;
     if (dialling !== undefined) dialling.connected(session);
     else if ((flags & record.FLAG_HTTP3) === 0) this.accepted(session);
   }
@@ -342,10 +351,18 @@ export class Engine {
       this.webTransports.lost(index, generation, error);
       return;
     }
-    const slot = this.#slots[index];
-    if (slot === undefined || slot.handle !== packHandle(index, generation)) return;
-    this.#slots[index] = undefined;
-    this.#end(slot, error);
+    const handle = packHandle(index, generation);
+    const dialling = this.#dialling.get(handle);
+    const session = this.#sessions[index];
+    if (dialling !== undefined) {
+      this.#dialling.delete(handle);
+      this.#count(-1);
+      dialling.failed(error);
+    } else if (session?.handle === handle) {
+      this.#sessions[index] = undefined;
+      this.#count(-1);
+      session.receiveLost(error);
+    }
   }
 
   #handshakeFailed(failure: number): void {
@@ -358,20 +375,22 @@ export class Engine {
     }
   }
 
-  #end(slot: Slot, error: QuicError): void {
-    this.#count(-1);
-    if (slot.session !== undefined) slot.session.receiveLost(error);
-    else slot.dialling?.failed(error);
-  }
-
   /** A panic was caught in the engine; it has shut itself down. */
   #broken(): void {
     const message = "the QUIC engine failed and closed this endpoint; please report this with the message on stderr";
     const error = new QuicError({ source: "session", code: "ERR_QUIC_INTERNAL", message });
     const calls = this.streams.splice(0).map((stream) => () => stream?.receiveClosed(error));
     calls.push(...this.webTransports.broken(error));
-    const slots = this.#slots.splice(0);
-    for (const slot of slots) if (slot !== undefined) calls.push(() => this.#end(slot, error));
+    const ends = [...this.#dialling.values()].map((dialling) => () => dialling.failed(error));
+    this.#dialling.clear();
+    for (const session of this.#sessions.splice(0))
+      if (session !== undefined) ends.push(() => session.receiveLost(error));
+    for (const end of ends) {
+      calls.push(() => {
+        this.#count(-1);
+        end();
+      });
+    }
     for (const call of calls) {
       try {
         call();

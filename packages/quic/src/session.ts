@@ -58,7 +58,8 @@ export class QuicSession {
   /** @internal */
   readonly handle: number;
   #handler: SessionHandler | undefined;
-  #early: { stream: QuicStream; unidirectional: boolean }[] = [];
+  /** Streams that came before there was a handler; undefined where none has. */
+  #early: { stream: QuicStream; unidirectional: boolean }[] | undefined;
   #onFirstStream: ((stream: QuicStream) => void) | undefined;
   #probing = false;
   #ended: { info: CloseInfo; error: QuicError | undefined } | undefined;
@@ -104,11 +105,10 @@ export class QuicSession {
     if (info === undefined && this.#remoteAddress !== undefined) return this.alpnProtocol;
     const [remote, localHost, alpn, resumed] = info ?? [["", 0, "IPv4"] as const, undefined, "", 0];
     const [host, port, family] = remote;
-    const local = this.engine.address;
-    this.#remoteAddress = { host, port, family };
-    this.#localAddress = { host: localHost ?? local.host, port: local.port, family };
+    this.#remoteAddress = { host, port, family: family === "IPv6" ? "IPv6" : "IPv4" };
+    this.#localAddress = this.engine.localAddress(localHost, this.#remoteAddress.family);
     this.#resumed = resumed !== 0;
-    return alpn;
+    return this.engine.protocol(alpn);
   }
 
   /**
@@ -125,7 +125,7 @@ export class QuicSession {
    * (`QuicStream.peek`): before `admit` too. The handler that is attached later receives the stream, and all its bytes.
    */
   firstStream(onStream: (stream: QuicStream) => void): void {
-    const first = this.#early.find(({ unidirectional }) => !unidirectional);
+    const first = this.#early?.find(({ unidirectional }) => !unidirectional);
     if (first !== undefined) {
       onStream(first.stream);
       return;
@@ -148,8 +148,8 @@ export class QuicSession {
     }
     this.#handler = handler;
     const early = this.#early;
-    this.#early = [];
-    for (const { stream, unidirectional } of early) {
+    this.#early = undefined;
+    for (const { stream, unidirectional } of early ?? []) {
       try {
         offer(handler, stream, unidirectional);
       } catch (error) {
@@ -301,7 +301,7 @@ export class QuicSession {
   /** @internal */
   receiveStream(stream: QuicStream, unidirectional: boolean): void {
     if (this.#handler !== undefined) offer(this.#handler, stream, unidirectional);
-    else if (this.#early.length < MAX_UNCLAIMED_STREAMS) this.#early.push({ stream, unidirectional });
+    else if ((this.#early ??= []).length < MAX_UNCLAIMED_STREAMS) this.#early.push({ stream, unidirectional });
     else stream.refuse();
     if (this.#onFirstStream !== undefined && !unidirectional) {
       const onFirst = this.#onFirstStream;

@@ -51,7 +51,8 @@ export class QuicStream {
   #paused = false;
   #receiving = true;
   #enginePaused = false;
-  #held: Held[] = [];
+  /** Undefined while nothing has been held. */
+  #held: Held[] | undefined;
   #peek: Peek | undefined;
   #face: StreamFace | undefined;
 
@@ -96,8 +97,7 @@ export class QuicStream {
   peek(look: (bytes: Uint8Array) => boolean, onOver: () => void): void {
     this.#peek = { look, onOver };
     this.#joinHeld();
-    const [first] = this.#held;
-    if (first !== undefined) this.#look();
+    if (this.#held?.[0] !== undefined) this.#look();
   }
 
   /**
@@ -147,7 +147,7 @@ export class QuicStream {
   stopSending(code: number): void {
     if (!this.#receiving) return;
     this.#receiving = false;
-    this.#held.length = 0;
+    this.#held = undefined;
     if (this.#handle < 0) return;
     this.#engine.kick();
     if ((this.#engine.native.stopSending(this.#handle, code) & FLAG_FREED) !== 0) this.#release();
@@ -197,21 +197,30 @@ export class QuicStream {
   }
 
   #flow(): void {
-    if (this.#held.length > 0) {
+    if (this.#holds) {
       queueMicrotask(() => this.#deliverHeld());
       return;
     }
+    this.#held = undefined;
     this.#flowing = true;
     this.#pauseEngine(false);
+  }
+
+  get #holds(): boolean {
+    return this.#held !== undefined && this.#held.length > 0;
+  }
+
+  #hold(event: Held): void {
+    this.#held ??= [];
+    this.#held.push(event);
   }
 
   /** Delivers what was held. A handler that throws does not lose what follows. */
   #deliverHeld(): void {
     const handler = this.#handler;
     if (handler === undefined || this.#paused) return;
-    const held = this.#held;
     try {
-      while (held.length > 0 && !this.#paused) tell(handler, held.shift() as Held);
+      while (this.#holds && !this.#paused) tell(handler, this.#held?.shift() as Held);
     } finally {
       if (!this.#paused && !this.#flowing) this.#flow();
     }
@@ -241,22 +250,25 @@ export class QuicStream {
       return;
     }
     // Copied: one held byte would keep its whole slab.
-    const [first] = this.#held;
-    if (this.#peek !== undefined && first instanceof Uint8Array) this.#held[0] = Buffer.concat([first, chunk]);
-    else this.#held.push(chunk.slice());
+    const held = this.#held;
+    const first = held?.[0];
+    if (this.#peek !== undefined && held !== undefined && first instanceof Uint8Array)
+      held[0] = Buffer.concat([first, chunk]);
+    else this.#hold(chunk.slice());
     if (this.#peek === undefined) this.#pauseEngine(true);
     else this.#look();
   }
 
   /** Joins the pieces that were held while nobody looked: a look is at all bytes. */
   #joinHeld(): void {
-    const events = this.#held.findIndex((held) => !(held instanceof Uint8Array));
-    const count = events < 0 ? this.#held.length : events;
-    if (count > 1) this.#held.splice(0, count, Buffer.concat(this.#held.slice(0, count) as Uint8Array[]));
+    const held = this.#held ?? [];
+    const events = held.findIndex((each) => !(each instanceof Uint8Array));
+    const count = events < 0 ? held.length : events;
+    if (count > 1) held.splice(0, count, Buffer.concat(held.slice(0, count) as Uint8Array[]));
   }
 
   #look(): void {
-    const [first] = this.#held;
+    const first = this.#held?.[0];
     if (!(first instanceof Uint8Array) || !this.#receiving) this.#peekIsOver();
     else if (this.#peek?.look(first) === true) this.#pauseEngine(false);
     else {
@@ -277,7 +289,7 @@ export class QuicStream {
     if (!this.#receiving) return;
     this.#receiving = false;
     if (this.#flowing) (this.#handler as StreamHandler).onEnd();
-    else this.#held.push((handler) => handler.onEnd());
+    else this.#hold((handler) => handler.onEnd());
     this.#peekIsOver();
   }
 
@@ -287,7 +299,7 @@ export class QuicStream {
     if (!this.#receiving) return;
     this.#receiving = false;
     if (this.#flowing) (this.#handler as StreamHandler).onReset(code);
-    else this.#held.push((handler) => handler.onReset(code));
+    else this.#hold((handler) => handler.onReset(code));
     this.#peekIsOver();
   }
 
@@ -316,16 +328,16 @@ export class QuicStream {
   /** @internal */
   receiveClosed(error: QuicError | undefined): void {
     this.#forget();
-    if (this.#paused) this.#held.length = 0;
+    if (this.#paused) this.#held = undefined;
     this.#receiving = false;
-    if (this.#handler !== undefined && this.#held.length === 0) this.#handler.onClosed(error);
-    else this.#held.push((handler) => handler.onClosed(error));
+    if (this.#handler !== undefined && !this.#holds) this.#handler.onClosed(error);
+    else this.#hold((handler) => handler.onClosed(error));
     this.#peekIsOver();
   }
 
   #tell(event: (handler: StreamHandler) => void): void {
     if (this.#handler !== undefined) event(this.#handler);
-    else this.#held.push(event);
+    else this.#hold(event);
   }
 }
 
