@@ -63,7 +63,7 @@ function framing(): Record<string, () => void> {
         writer.bytes(payload);
         writer.commit(mark);
       }
-      reader.push(writer.buffer.subarray(0, writer.position), 0, () => seen++);
+      reader.push(writer.buffer.subarray(0, writer.position), 0, { onFrame: () => seen++ });
       expect();
     },
     "ws (WebSocket frames)"() {

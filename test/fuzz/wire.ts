@@ -61,16 +61,17 @@ function split(input: Uint8Array, next: () => number, read: (frame: Frame) => vo
   const frames: string[] = [];
   const budget = new MemoryBudget(MAX_HELD, "limits.maxSessionBytes");
   const reader = new FrameReader(MAX_FRAME, budget);
+  const onFrame = (frame: Frame): void => {
+    const { type, flags, callId, oversized, size, bytes, start, end } = frame;
+    frames.push(
+      `${type} ${flags} ${callId} ${oversized} ${size} ${Buffer.from(bytes.subarray(start, end)).toString("hex")}`,
+    );
+    read(frame);
+  };
   const ended = refusable(() => {
     for (let at = 0; at < input.length; ) {
       const to = Math.min(input.length, at + next());
-      reader.push(input.slice(at, to), 0, (frame) => {
-        const { type, flags, callId, oversized, size, bytes, start, end } = frame;
-        frames.push(
-          `${type} ${flags} ${callId} ${oversized} ${size} ${Buffer.from(bytes.subarray(start, end)).toString("hex")}`,
-        );
-        read(frame);
-      });
+      reader.push(input.slice(at, to), 0, { onFrame });
       at = to;
     }
     return true;

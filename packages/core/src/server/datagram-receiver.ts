@@ -49,7 +49,7 @@ export class DatagramReceiver {
   private read(bytes: Uint8Array, start: number): void {
     const { requests, limits } = this;
     const reader = new FrameReader(limits.maxFrameBytes, new MemoryBudget(bytes.length, "the datagram"));
-    reader.push(bytes, start, (frame: Frame) => {
+    const onFrame = (frame: Frame): void => {
       // One frame, and nothing after it.
       reader.stop();
       if (frame.type !== FrameType.Notify || frame.end < bytes.length) return;
@@ -60,6 +60,7 @@ export class DatagramReceiver {
         },
       };
       requests.onNotify(carrier, frame);
-    });
+    };
+    reader.push(bytes, start, { onFrame });
   }
 }

@@ -20,7 +20,7 @@ afterEach(() => {
 });
 
 function frames(out: FrameWriter, onFrame: (frame: Frame) => void): void {
-  new FrameReader(1000, new MemoryBudget(1000, "test")).push(out.written(), 0, onFrame);
+  new FrameReader(1000, new MemoryBudget(1000, "test")).push(out.written(), 0, { onFrame });
 }
 
 interface Renewing {

@@ -9,7 +9,6 @@ import { FrameWriter } from "../wire/writer.js";
 import type { SessionCompression } from "./compression.js";
 import type { DirectStream, DirectStreamHandler } from "./session.js";
 import * as ResetCode from "./reset-code.js";
-import { young } from "../young.js";
 
 /** Bytes handed over after which the transport is asked how many of them wait; fewer are the stream's own. */
 const MEASURE_AT = 4096;
@@ -85,7 +84,6 @@ export class Channel implements DirectStreamHandler, Measured {
   /** Bytes handed over since then. */
   private unmeasured = 0;
   private waiting: (() => void)[] | undefined = undefined;
-  private readonly onFrame: (frame: Frame) => void = young((frame) => this.handler?.onFrame(frame));
 
   private constructor(stream: DirectStream, { limits, budget, prefix, compression, traffic }: ChannelSettings) {
     this.traffic = traffic;
@@ -233,8 +231,11 @@ export class Channel implements DirectStreamHandler, Measured {
   /** @param from where the frames begin */
   onData(chunk: Uint8Array, from: number = 0): void {
     this.signsOfLife++;
+    const { handler } = this;
+    // Nobody takes frames any more.
+    if (handler === undefined) return;
     try {
-      this.reader.push(chunk, from, this.onFrame);
+      this.reader.push(chunk, from, handler);
     } catch (error) {
       if (error instanceof RpcError)
         this.fail(new ProtocolError(error.message, { cause: error }), codeNumber(error.code));

@@ -70,8 +70,10 @@ export function frameAt<Result>(
   if (bytes.length < end) return undefined;
   const results: Result[] = [];
   const reader = new FrameReader(maxBytes, new MemoryBudget(maxBytes, "limits.maxGreetingBytes"));
-  reader.push(bytes.subarray(0, end), start, (frame) => {
-    results.push(use(frame));
+  reader.push(bytes.subarray(0, end), start, {
+    onFrame(frame) {
+      results.push(use(frame));
+    },
   });
   return { result: results[0] as Result, end };
 }

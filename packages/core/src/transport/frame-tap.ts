@@ -1,7 +1,7 @@
 import { checkOptions } from "../check-options.js";
 import { MemoryBudget } from "../memory-budget.js";
 import type { Frame } from "../wire/frame.js";
-import { FrameReader } from "../wire/reader.js";
+import { FrameReader, type FrameReceiver } from "../wire/reader.js";
 import { readVarint, varintLengthFromFirstByte } from "../wire/varint.js";
 import { joined } from "./joined.js";
 import type { DirectSession, DirectSessionHandler, DirectStream, DirectStreamHandler } from "./session.js";
@@ -91,7 +91,7 @@ class FrameSplitter {
     MAX_FRAME,
     new MemoryBudget(2 * MAX_FRAME, "the tap of frames"),
   );
-  private readonly onFrame: (frame: Frame) => void;
+  private readonly to: FrameReceiver;
   /** Bytes before the stream's kind; undefined once it has been read, and on the side that does not send it. */
   private before: number | undefined;
   private first: Uint8Array = new Uint8Array(0);
@@ -99,13 +99,13 @@ class FrameSplitter {
 
   constructor(before: number | undefined, onFrame: (frame: Frame) => void) {
     this.before = before;
-    this.onFrame = onFrame;
+    this.to = { onFrame };
   }
 
   push(chunk: Uint8Array): void {
     if (this.isOver) return;
     try {
-      if (this.before === undefined) this.reader.push(chunk, 0, this.onFrame);
+      if (this.before === undefined) this.reader.push(chunk, 0, this.to);
       else this.begin(chunk, this.before);
     } catch {
       this.isOver = true;
@@ -122,6 +122,6 @@ class FrameSplitter {
     }
     this.before = undefined;
     this.isOver = !KINDS.has(readVarint(bytes, before));
-    if (!this.isOver) this.reader.push(bytes, before + kindLength, this.onFrame);
+    if (!this.isOver) this.reader.push(bytes, before + kindLength, this.to);
   }
 }

@@ -32,8 +32,10 @@ function encode(list: { type: number; callId: number; body: Uint8Array }[]): Uin
 function collect(reader: FrameReader, chunks: Uint8Array[]): Seen[] {
   const seen: Seen[] = [];
   for (const chunk of chunks) {
-    reader.push(chunk, 0, ({ type, callId, bytes, start, end, size }) => {
-      seen.push({ type, callId, body: [...bytes.subarray(start, end)], size });
+    reader.push(chunk, 0, {
+      onFrame({ type, callId, bytes, start, end, size }) {
+        seen.push({ type, callId, body: [...bytes.subarray(start, end)], size });
+      },
     });
   }
   return seen;
@@ -58,7 +60,8 @@ describe("FrameReader", () => {
   it("does not keep the chunk that its last frame came in", () => {
     const reader = new FrameReader(MAX, budget());
     let last: Frame | undefined;
-    reader.push(encode([{ type: 3, callId: 1, body: new Uint8Array(9) }]), 0, (frame) => (last = frame));
+    const onFrame = (frame: Frame): void => void (last = frame);
+    reader.push(encode([{ type: 3, callId: 1, body: new Uint8Array(9) }]), 0, { onFrame });
     expect(last?.bytes.length).toBe(0);
   });
 
@@ -158,9 +161,11 @@ describe("FrameReader", () => {
     const bytes = encode([1, 2, 3].map((type) => ({ type, callId: 0, body: new Uint8Array() })));
     const reader = new FrameReader(MAX, budget());
     const seen: number[] = [];
-    reader.push(bytes, 0, ({ type }) => {
-      seen.push(type);
-      if (type === 2) reader.stop();
+    reader.push(bytes, 0, {
+      onFrame({ type }) {
+        seen.push(type);
+        if (type === 2) reader.stop();
+      },
     });
     expect(seen).toEqual([1, 2]);
   });

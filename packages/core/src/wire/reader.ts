@@ -15,6 +15,12 @@ const MAX_PRELUDE = 17;
 /** No frame is so long: a larger length is not waited for. */
 const MAX_LENGTH = 2 ** 31 - 1;
 
+/** Takes frames. */
+export interface FrameReceiver {
+  /** The frame is valid during the call only. */
+  onFrame(frame: Frame): void;
+}
+
 /** Splits a byte stream into frames. Synchronous; throws `ProtocolError` on what cannot be a frame. */
 export class FrameReader {
   private readonly frame: Frame = {
@@ -57,8 +63,8 @@ export class FrameReader {
     this.setPartialLength(0);
   }
 
-  /** Calls `onFrame` for each frame that `chunk`, from `position` on, completes. */
-  push(chunk: Uint8Array, position: number, onFrame: (frame: Frame) => void): void {
+  /** Gives `to` each frame that `chunk`, from `position` on, completes. */
+  push(chunk: Uint8Array, position: number, to: FrameReceiver): void {
     let at = position;
     while (!this.stopped && at < chunk.length) {
       if (this.toSkip > 0) {
@@ -69,16 +75,16 @@ export class FrameReader {
       }
       const size = this.partialLength > 0 ? 0 : this.sizeOf(chunk, at, chunk.length);
       if (size > 0 && size <= this.maxFrameBytes && at + size <= chunk.length) {
-        this.emit(chunk, at, size, false, onFrame);
+        this.emit(chunk, at, size, false, to);
         at += size;
       } else {
-        at = this.addToPartial(chunk, at, onFrame);
+        at = this.addToPartial(chunk, at, to);
       }
     }
   }
 
   /** Takes what `chunk` has of one frame, as far as it is to be kept; emits the frame where that is all. Returns where it ends. */
-  private addToPartial(chunk: Uint8Array, position: number, onFrame: (frame: Frame) => void): number {
+  private addToPartial(chunk: Uint8Array, position: number, to: FrameReceiver): number {
     let at = position;
     let size = this.sizeOf(this.partial, 0, this.partialLength);
     while (size === 0 && at < chunk.length) {
@@ -94,9 +100,9 @@ export class FrameReader {
     if (partialLength < size && fits) return at;
     this.toSkip = size - partialLength;
     this.setPartialLength(0);
-    // Taken away while it is read: `onFrame` may push again.
+    // Taken away while it is read: whoever takes the frame may push again.
     this.partial = NOTHING;
-    this.emit(partial, 0, size, this.toSkip > 0, onFrame);
+    this.emit(partial, 0, size, this.toSkip > 0, to);
     if (partial.length > KEPT_BUFFER) giveBuffer(partial);
     else if (!this.stopped && this.partial === NOTHING) this.partial = partial;
     return at;
@@ -146,7 +152,7 @@ export class FrameReader {
     return size;
   }
 
-  private emit(bytes: Uint8Array, at: number, size: number, oversized: boolean, onFrame: (frame: Frame) => void): void {
+  private emit(bytes: Uint8Array, at: number, size: number, oversized: boolean, to: FrameReceiver): void {
     const { frame } = this;
     const typeAt = at + varintLengthFromFirstByte(bytes[at] as number);
     const typeAndFlags = bytes[typeAt] as number;
@@ -161,7 +167,7 @@ export class FrameReader {
     frame.end = oversized ? start : at + size;
     frame.size = size;
     frame.oversized = oversized;
-    onFrame(frame);
+    to.onFrame(frame);
     // A stream at rest must not keep the transport's buffer that its last frame came in.
     frame.bytes = NOTHING;
   }

@@ -216,9 +216,11 @@ function fieldsOfHead(head: Head | undefined): Partial<Fields> {
 
 function read(bytes: Uint8Array): Fields[] {
   const found: Fields[] = [];
-  new FrameReader(DEFAULT_LIMITS.maxFrameBytes, new MemoryBudget(1e6, "a test")).push(bytes, 0, (frame) =>
-    found.push(fieldsOf(frame)),
-  );
+  new FrameReader(DEFAULT_LIMITS.maxFrameBytes, new MemoryBudget(1e6, "a test")).push(bytes, 0, {
+    onFrame(frame) {
+      found.push(fieldsOf(frame));
+    },
+  });
   return found;
 }
 
