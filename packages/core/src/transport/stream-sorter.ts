@@ -25,13 +25,13 @@ export interface StreamOwner {
 /** Finds out by its first bytes whose a stream is that the peer opened, and passes it on. */
 export class StreamSorter implements DirectStreamHandler {
   readonly #stream: DirectStream;
-  readonly #owner: StreamOwner;
+  /** Undefined once it is known whose the stream is, or nobody's. */
+  #owner: StreamOwner | undefined;
   #channel: Channel | undefined = undefined;
   #foreign: DirectStreamHandler | undefined = undefined;
   #first: Uint8Array | undefined = undefined;
   /** The code of a STOP_SENDING that came before it was known whose the stream is. */
   #stopped: number | undefined = undefined;
-  #over = false;
 
   private constructor(stream: DirectStream, owner: StreamOwner) {
     this.#stream = stream;
@@ -49,33 +49,34 @@ export class StreamSorter implements DirectStreamHandler {
   onData(chunk: Uint8Array): void {
     if (this.#channel !== undefined) this.#channel.onData(chunk);
     else if (this.#foreign !== undefined) this.#foreign.onData(chunk);
-    else if (!this.#over) this.#sort(this.#first === undefined ? chunk : joined(this.#first, chunk));
+    else if (this.#owner !== undefined)
+      this.#sort(this.#owner, this.#first === undefined ? chunk : joined(this.#first, chunk));
   }
 
   onEnd(): void {
-    if (this.#unsorted && this.#owner.onForeign !== undefined) this.#giveAway(this.#first ?? new Uint8Array(0));
-    if (this.#unsorted) this.#refuse(ResetCode.ProtocolError);
+    if (this.#owner?.onForeign !== undefined) this.#giveAway(this.#owner, this.#first ?? new Uint8Array(0));
+    if (this.#owner !== undefined) this.#refuse(this.#owner, ResetCode.ProtocolError);
     else this.#target?.onEnd();
   }
 
   onReset(code: number): void {
-    if (this.#unsorted) this.#refuse(code);
+    if (this.#owner !== undefined) this.#refuse(this.#owner, code);
     else this.#target?.onReset(code);
   }
 
   onStopSending(code: number): void {
-    if (!this.#unsorted) this.#target?.onStopSending(code);
+    if (this.#owner === undefined) this.#target?.onStopSending(code);
     // Nothing is left to do for a call or a lane; a stream of another protocol may still be sent on.
-    else if (this.#owner.onForeign === undefined) this.#refuse(code);
+    else if (this.#owner.onForeign === undefined) this.#refuse(this.#owner, code);
     else this.#stopped = code;
   }
 
   onDrain(): void {
-    (this.#target ?? this.#owner.early)?.onDrain();
+    (this.#target ?? this.#owner?.early)?.onDrain();
   }
 
   onClosed(error: Error | undefined): void {
-    if (this.#unsorted) this.#giveUp();
+    if (this.#owner !== undefined) this.#giveUp(this.#owner);
     else this.#target?.onClosed(error);
   }
 
@@ -83,65 +84,63 @@ export class StreamSorter implements DirectStreamHandler {
     return this.#channel ?? this.#foreign;
   }
 
-  get #unsorted(): boolean {
-    return this.#target === undefined && !this.#over;
-  }
-
-  #sort(bytes: Uint8Array): void {
+  #sort(owner: StreamOwner, bytes: Uint8Array): void {
     this.#first = bytes;
-    const { prefix } = this.#owner;
+    const { prefix } = owner;
     const known = Math.min(prefix.length, bytes.length);
     for (let at = 0; at < known; at++) {
       if (bytes[at] !== prefix[at]) {
-        this.#giveAway(bytes);
+        this.#giveAway(owner, bytes);
         return;
       }
     }
     if (bytes.length <= prefix.length) return;
     const start = prefix.length + varintLengthFromFirstByte(bytes[prefix.length] as number);
     if (bytes.length < start) return;
-    this.#claim(bytes, start);
+    this.#claim(owner, bytes, start);
   }
 
-  #claim(bytes: Uint8Array, start: number): void {
+  #claim(owner: StreamOwner, bytes: Uint8Array, start: number): void {
     let kind = -1;
     try {
-      kind = readVarint(bytes, this.#owner.prefix.length);
+      kind = readVarint(bytes, owner.prefix.length);
     } catch (error) {
       // Beyond what this protocol can number.
       if (!(error instanceof ProtocolError)) throw error;
     }
-    this.#channel = this.#owner.channelOf(kind, this.#stream);
+    this.#channel = owner.channelOf(kind, this.#stream);
     if (this.#channel === undefined) {
-      this.#giveAway(bytes);
+      this.#giveAway(owner, bytes);
       return;
     }
+    this.#owner = undefined;
     this.#first = undefined;
     if (this.#stopped === undefined) this.#channel.onData(bytes, start);
     else this.#channel.onStopSending(this.#stopped);
   }
 
-  #giveAway(bytes: Uint8Array): void {
-    const { onForeign } = this.#owner;
+  #giveAway(owner: StreamOwner, bytes: Uint8Array): void {
+    const { onForeign } = owner;
     if (onForeign === undefined) {
-      this.#refuse(ResetCode.UnknownKind);
+      this.#refuse(owner, ResetCode.UnknownKind);
       return;
     }
+    this.#owner = undefined;
     this.#first = undefined;
-    this.#owner.onUnclaimed();
+    owner.onUnclaimed();
     this.#foreign = onForeign(this.#stream, bytes);
     if (this.#stopped !== undefined) this.#foreign.onStopSending(this.#stopped);
   }
 
-  #refuse(code: number): void {
-    this.#giveUp();
+  #refuse(owner: StreamOwner, code: number): void {
+    this.#giveUp(owner);
     this.#stream.reset(code);
     this.#stream.stopSending(code);
   }
 
-  #giveUp(): void {
-    this.#over = true;
+  #giveUp(owner: StreamOwner): void {
+    this.#owner = undefined;
     this.#first = undefined;
-    this.#owner.onUnclaimed();
+    owner.onUnclaimed();
   }
 }
