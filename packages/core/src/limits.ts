@@ -98,11 +98,17 @@ export const DEFAULT_LIMITS: Limits = {
   maxPrincipalBlobBytes: 68_719_476_736,
 };
 
-/** All limits. A default grows with the larger limits that were given. */
+/** Limits that `completeLimits` has returned. */
+const completed: WeakSet<Partial<Limits>> = /* @__PURE__ */ new WeakSet();
+
+/** All limits. A default grows with the larger limits that were given. Those that are complete are returned as they are, so that sessions share them. */
 export function completeLimits(given?: Partial<Limits>): Limits {
   // One object for all sessions.
   if (given === undefined) return DEFAULT_LIMITS;
+  if (completed.has(given)) return given as Limits;
   const limits = { ...DEFAULT_LIMITS, ...given, ...completeClientLimits(given) };
   const maxServerBytes = given.maxServerBytes ?? Math.max(limits.maxServerBytes, limits.maxSessionBytes * 3);
-  return { ...limits, maxServerBytes };
+  const complete = { ...limits, maxServerBytes };
+  completed.add(complete);
+  return complete;
 }

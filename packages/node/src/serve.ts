@@ -5,6 +5,7 @@ import {
   checkOptions,
   type CloseOptions,
   combineRouters,
+  completeLimits,
   createSession,
   errorHook,
   type ErrorHook,
@@ -13,6 +14,7 @@ import {
   OverloadGuard,
   PageGuard,
   refusalCode,
+  type SessionEnd,
   type Unacknowledged,
 } from "@quicrpc/core/transport";
 import {
@@ -117,6 +119,7 @@ class RpcServer<Context> implements Server {
     this.sessionOptions = {
       ...options,
       ...(this.guard !== undefined && { loadShedder: this.guard }),
+      ...(options.limits !== undefined && { limits: completeLimits(options.limits) }),
       load: this.load,
       routers: [combineRouters([interceptRouter(served, interceptors)])],
     };
@@ -381,12 +384,26 @@ class RpcServer<Context> implements Server {
     this.sessions.add(session);
     if (this.options.maxSessionAgeMs !== undefined) limitAge(session, this.options.maxSessionAgeMs);
     follow(session);
+    if (onSessionEnd === undefined) this.forgetAtEnd(session);
+    else this.tellAtEnd(session, peer, onSessionEnd);
+    if (onSession !== undefined) this.tellBegun(session, arrival, onSession);
+  }
+
+  // Each is a function of its own: what is kept until a session ends is not to keep its arrival, nor its peer where nobody asks for that.
+
+  private forgetAtEnd(session: Session): void {
+    void session.closed.then(() => this.sessions.delete(session));
+  }
+
+  private tellAtEnd(session: Session, peer: Peer, onSessionEnd: (end: SessionEnd, peer: Peer) => void): void {
     void session.closed.then((end) => {
       this.sessions.delete(session);
       this.tell("onSessionEnd", onSessionEnd, end, peer);
     });
-    const failed = (error: unknown): void => this.refuse(error, "onSession", arrival);
-    if (onSession !== undefined) guarded(onSession, failed)(session, peer);
+  }
+
+  private tellBegun(session: Session, arrival: Admitted, onSession: (session: Session, peer: Peer) => void): void {
+    guarded(onSession, (error) => this.refuse(error, "onSession", arrival))(session, arrival.peer);
   }
 
   /** Only an `RpcError` says to the peer why. Another exception, of the hook `name`, goes to `onError`. */
