@@ -65,7 +65,8 @@ class SteppedDirect implements DirectSession {
   attach(handler: Parameters<DirectSession["attach"]>[0]): void {
     let over = false;
     this.session.attach({
-      ...handler,
+      ...(handler.onDatagram !== undefined && { onDatagram: (bytes) => handler.onDatagram?.(bytes) }),
+      waits: () => handler.waits?.() === true,
       onStream: (stream) => {
         this.onStep("stream");
         if (!over) handler.onStream(steppedStream(stream, this.onStep));

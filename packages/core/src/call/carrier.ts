@@ -122,9 +122,9 @@ export interface Callee {
   /** Takes those on a lane; absent, they are refused. */
   onLane?(channel: Channel): LaneCallee;
   /** Takes one on a stream of its own; absent, such streams are refused. `onOver` is to be called when it is over. */
-  readonly onStream?: (channel: Channel, onOver: () => void) => FrameHandler;
+  onStream?(channel: Channel, onOver: () => void): FrameHandler;
   /** Takes a datagram; absent, none are read. */
-  readonly onDatagram?: (bytes: Uint8Array) => void;
+  onDatagram?(bytes: Uint8Array): void;
 }
 
 /** The peer's calls on one lane. */

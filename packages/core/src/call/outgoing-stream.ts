@@ -15,6 +15,16 @@ import * as StreamKind from "../wire/stream-kind.js";
 /** The code of a stream that is stopped although nothing is wrong. */
 const NO_ERROR = 0;
 
+/** Opens the streams of single calls. */
+export interface StreamOpener {
+  /**
+   * A stream is over, once for each.
+   * @param notifies whether it carried a notification
+   * @param received whether the peer has received what was sent: otherwise it never will
+   */
+  onOver(notifies: boolean, received: boolean): void;
+}
+
 /** One call of ours on its own stream. Cancelling it resets the stream. */
 export class OutgoingCallStream implements Carrier, FrameHandler {
   readonly single = true;
@@ -23,11 +33,13 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
   readonly format: SessionFormat | undefined;
   private call: OutgoingCall | undefined = undefined;
   private readonly maxMetadataBytes: number;
-  private onEnded: ((received: boolean) => void) | undefined;
+  private readonly notifies: boolean;
+  /** Undefined once the stream is over. */
+  private opener: StreamOpener | undefined;
 
-  /** @param onEnded called once: the peer has received what was sent, or never will */
-  constructor(stream: DirectStream, settings: CarrierSettings, onEnded: (received: boolean) => void) {
-    this.onEnded = onEnded;
+  constructor(stream: DirectStream, settings: CarrierSettings, opener: StreamOpener, notifies: boolean) {
+    this.opener = opener;
+    this.notifies = notifies;
     this.format = settings.format;
     this.maxMetadataBytes = settings.limits.maxMetadataBytes;
     this.channel = Channel.open(stream, StreamKind.Call, this, settings);
@@ -112,9 +124,9 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
   }
 
   private end(received = false): void {
-    const { onEnded } = this;
-    this.onEnded = undefined;
-    onEnded?.(received);
+    const { opener } = this;
+    this.opener = undefined;
+    opener?.onOver(this.notifies, received);
   }
 
   protected settle(error: RpcError): void {

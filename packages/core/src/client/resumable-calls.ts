@@ -4,7 +4,7 @@ import { DurableStream } from "../call/durable/durable-stream.js";
 import type { ReceiveFlow } from "../call/items/flow.js";
 import { scheduleAttempt } from "../call/next-attempt.js";
 import type { CallOptions } from "../call/options.js";
-import { OutgoingCallStream } from "../call/outgoing-stream.js";
+import { OutgoingCallStream, type StreamOpener } from "../call/outgoing-stream.js";
 import type { AnyMethod, MethodKind } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import type { ClientLimits } from "../client-limits.js";
@@ -46,8 +46,8 @@ function around<Kind extends MethodKind>(calling: Calling<Kind>): Calling<Kind> 
 class DurableCallStream extends OutgoingCallStream {
   private readonly durable: DurableStream;
 
-  constructor(durable: DurableStream, settings: CarrierSettings, onEnded: () => void) {
-    super(durable, settings, onEnded);
+  constructor(durable: DurableStream, settings: CarrierSettings, opener: StreamOpener) {
+    super(durable, settings, opener, false);
     this.durable = durable;
   }
 
@@ -83,7 +83,7 @@ interface Late {
 }
 
 /** One call out of as many attempts as it takes, each on another session; the call itself runs on a stream that none of them ends. */
-class ResumableCall implements AttemptOwner {
+class ResumableCall implements AttemptOwner, StreamOpener {
   /** The answer of a call of the method's kind. */
   readonly answer: AnyAnswer;
   private readonly caller: BaseCaller;
@@ -212,7 +212,7 @@ class ResumableCall implements AttemptOwner {
       budget: budgetOf(this.caller, limits),
     };
     const carrierFor = (): Carrier => {
-      this.stream = new DurableCallStream(this.durable, settings, () => this.onEnded());
+      this.stream = new DurableCallStream(this.durable, settings, this);
       return this.stream;
     };
     const own: CallingHost = {
@@ -235,7 +235,7 @@ class ResumableCall implements AttemptOwner {
   }
 
   /** The caller has its answer, or wants none. */
-  private onEnded(): void {
+  onOver(): void {
     this.over = true;
     // The callee ends an attempt when it knows.
     if (this.running === undefined) this.finish();

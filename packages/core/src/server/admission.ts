@@ -62,7 +62,8 @@ export class Admission {
   /** Running handlers whose call is over. */
   private outliving = 0;
   private starting = false;
-  private readonly waiting: Set<() => void> = new Set();
+  /** Calls that wait for their turn; undefined until one does. */
+  private waiting: Set<() => void> | undefined = undefined;
 
   constructor(settings: AdmissionSettings) {
     this.settings = settings;
@@ -74,7 +75,11 @@ export class Admission {
 
   /** Calls and notifications in progress, those that wait for their turn included. */
   get calls(): number {
-    return this.inProgress + this.waiting.size;
+    return this.inProgress + this.waitingCalls;
+  }
+
+  private get waitingCalls(): number {
+    return this.waiting === undefined ? 0 : this.waiting.size;
   }
 
   /** Whether a call that is taken has to wait. */
@@ -91,7 +96,7 @@ export class Admission {
     this.shed();
     this.settings.shares?.requireRoom(client, this.calls);
     const { maxCalls, maxWaitingCalls } = this.settings.limits;
-    if (this.full && this.waiting.size >= maxWaitingCalls) {
+    if (this.full && this.waitingCalls >= maxWaitingCalls) {
       const queue = maxWaitingCalls === 0 ? "" : ` and ${maxWaitingCalls} wait (limits.maxWaitingCalls)`;
       throw refusal("resource_exhausted", `${this.crowd(maxCalls)}${queue}`);
     }
@@ -166,9 +171,10 @@ export class Admission {
       this.start();
       start();
     };
-    this.waiting.add(entry);
+    const waiting = (this.waiting ??= new Set());
+    waiting.add(entry);
     return () => {
-      if (!this.waiting.delete(entry)) return;
+      if (!waiting.delete(entry)) return;
       this.settings.shares?.count(client, -1);
       this.checkIdle();
     };
@@ -176,11 +182,12 @@ export class Admission {
 
   /** Starts calls that wait, in a loop: one that ends at once makes room for the next. */
   private startWaiting(): void {
-    if (this.starting) return;
+    const { waiting } = this;
+    if (waiting === undefined || this.starting) return;
     this.starting = true;
-    for (const start of this.waiting) {
+    for (const start of waiting) {
       if (this.full) break;
-      this.waiting.delete(start);
+      waiting.delete(start);
       start();
     }
     this.starting = false;

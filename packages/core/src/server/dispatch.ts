@@ -13,7 +13,6 @@ import { type IncomingRequest, readRequest } from "../wire/request.js";
 import { readOptionalHead } from "../wire/head.js";
 import { type ContextSettings, IncomingContext } from "./context.js";
 import type { Admission } from "./admission.js";
-import type { Identity } from "./identity.js";
 import { Reply } from "./reply.js";
 import { MisfitNotices } from "./misfit-notices.js";
 import { runNotification } from "./notification.js";
@@ -42,7 +41,6 @@ export type ErrorHook = (error: unknown, site: FailureSite) => void;
 
 /** Settings of a dispatcher. */
 export interface DispatchSettings<Context> extends ContextSettings<Context> {
-  readonly identity: Identity<Context>;
   /** The session, for what is served without a router. */
   readonly host: { readonly reserved: ReservedMethods | undefined };
   readonly table: MethodTable<Context>;
@@ -69,7 +67,7 @@ export class Dispatcher<Context> implements RequestHandler {
   /** Calls that begin from now on have this connection; those in progress keep theirs, and can look at this one. */
   identify(connection: Context): void {
     this.settings = { ...this.settings, connection };
-    this.settings.identity.renew(connection);
+    this.settings.identity?.renew(connection);
   }
 
   get formats(): FormatTable {

@@ -7,16 +7,14 @@ import type { MemoryBudget, ServerBudget } from "../memory-budget.js";
 const GRACE_MS = 1000;
 
 /** A session of a server, or a request over HTTP. */
-class Member {
+export interface LoadMember {
   readonly budget: MemoryBudget;
   /** Closes it, because others need its memory. */
-  readonly close: (error: RpcError) => void;
-
-  constructor(budget: MemoryBudget, close: (error: RpcError) => void) {
-    this.budget = budget;
-    this.close = close;
-  }
+  onEvicted(error: RpcError): void;
 }
+
+/** The place of a member, for `ServerLoad.remove`. */
+export type LoadPlace = Link<LoadMember>;
 
 /** Load of all sessions of one server, which share it. */
 export class ServerLoad implements ServerBudget {
@@ -32,7 +30,7 @@ export class ServerLoad implements ServerBudget {
   readonly suspended: Set<{ giveUp(code: Code): void }> = new Set();
   readonly max: number;
   readonly setting: string = "limits.maxServerBytes";
-  private readonly members: LinkedSet<Member> = new LinkedSet();
+  private readonly members: LinkedSet<LoadMember> = new LinkedSet();
   /** Sessions that were closed just now, and give back what they hold. */
   private readonly leaving: Set<MemoryBudget> = new Set();
   private waiting: (() => void)[] = [];
@@ -56,12 +54,19 @@ export class ServerLoad implements ServerBudget {
 
   /** A session has begun. Returns what is to be called when it has ended; what it holds then is held until it is given back. */
   enter(budget: MemoryBudget, close: (error: RpcError) => void): () => void {
-    const member = this.members.add(new Member(budget, close));
-    return () => {
-      this.members.remove(member);
-      // Nobody measures it again, and streams that were over before the session have not been told of its end.
-      budget.measure();
-    };
+    const place = this.add({ budget, onEvicted: close });
+    return () => this.remove(place);
+  }
+
+  /** The same for one that keeps its place, to be removed by. */
+  add(member: LoadMember): LoadPlace {
+    return this.members.add(member);
+  }
+
+  remove(place: LoadPlace): void {
+    this.members.remove(place);
+    // Nobody measures it again, and streams that were over before the session have not been told of its end.
+    place.value.budget.measure();
   }
 
   /** The server takes no more sessions. */
@@ -90,8 +95,8 @@ export class ServerLoad implements ServerBudget {
   }
 
   /** The session that holds most, if that is more than `asking` does. */
-  private largest(asking: MemoryBudget): Link<Member> | undefined {
-    let largest: Link<Member> | undefined;
+  private largest(asking: MemoryBudget): LoadPlace | undefined {
+    let largest: LoadPlace | undefined;
     let most = asking.held;
     for (const member of this.members) {
       const { held } = member.value.budget;
@@ -102,13 +107,14 @@ export class ServerLoad implements ServerBudget {
     return largest;
   }
 
-  private evict(member: Link<Member>): void {
-    const { budget, close } = member.value;
+  private evict(place: LoadPlace): void {
+    const { value: member } = place;
+    const { budget } = member;
     const error = budget.refusal("the session");
-    this.members.remove(member);
+    this.members.remove(place);
     this.leaving.add(budget);
     const timer: unknown = setTimeout(() => this.leaving.delete(budget), GRACE_MS);
     (timer as { unref?(): void }).unref?.();
-    close(error);
+    member.onEvicted(error);
   }
 }

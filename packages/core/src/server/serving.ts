@@ -10,7 +10,7 @@ import type { Limits } from "../limits.js";
 import type { MemoryBudget } from "../memory-budget.js";
 import type { Channel, FrameHandler } from "../transport/channel.js";
 import type { SessionCompression } from "../transport/compression.js";
-import { Admission, guardedShedder, type LoadShedder } from "./admission.js";
+import { Admission, type AdmissionSettings, guardedShedder, type LoadShedder } from "./admission.js";
 import type { PrincipalOf } from "./context.js";
 import { DatagramReceiver } from "./datagram-receiver.js";
 import { Dispatcher, type ErrorHook } from "./dispatch.js";
@@ -19,7 +19,6 @@ import { Identity } from "./identity.js";
 import type { OnceOptions } from "./once/once-options.js";
 import { MethodTable, type ReservedMethods, type Router } from "./router.js";
 import { ServerLoad } from "./server-load.js";
-import { young } from "../young.js";
 
 /** The session whose peer's calls are served. */
 export interface ServingHost extends TypedCaller {
@@ -37,6 +36,8 @@ export interface ServingHost extends TypedCaller {
 export interface ServingOptions<Context> {
   readonly routers?: readonly Router<Context>[] | undefined;
   readonly connection?: Context | undefined;
+  /** How the client proves itself anew. Undefined: it never does. */
+  readonly renewal?: object | undefined;
   readonly loadShedder?: LoadShedder | undefined;
   readonly load?: ServerLoad | undefined;
   readonly once?: OnceOptions<Context> | undefined;
@@ -55,13 +56,18 @@ export interface ServingSettings {
 }
 
 /** Serves the calls of one session's peer. */
-export class Serving<Context> implements Callee {
-  readonly onStream: (channel: Channel, onOver: () => void) => FrameHandler = young(
-    (channel, onOver) => new IncomingCallStream(channel, this.dispatcher, onOver),
-  );
-  readonly onDatagram: (bytes: Uint8Array) => void;
+export class Serving<Context> implements Callee, AdmissionSettings {
+  readonly limits: Limits;
+  readonly loadShedder: LoadShedder | undefined;
+  readonly load: ServerLoad;
+  readonly onError: ErrorHook;
+  private readonly host: ServingHost;
+  private readonly prefix: Uint8Array;
+  private readonly onForeignDatagram: ((bytes: Uint8Array) => void) | undefined;
   private readonly dispatcher: Dispatcher<Context>;
   private readonly admission: Admission;
+  /** Made with the first datagram. */
+  private datagrams: DatagramReceiver | undefined = undefined;
 
   constructor(host: ServingHost, options: ServingOptions<Context>, settings: ServingSettings) {
     const { budget, schemas } = host;
@@ -69,18 +75,18 @@ export class Serving<Context> implements Callee {
     const { loadShedder, load = new ServerLoad(), onForeignDatagram } = options;
     const onError = errorHook(options.onError, options.peer);
     const once = options.once && { options: options.once, since: Date.now() };
-    this.admission = new Admission({
-      limits,
-      loadShedder: loadShedder && guardedShedder(loadShedder, onError),
-      load,
-      onError,
-      isRefusing: () => host.drainage?.refusing === true,
-      onIdle: () => host.onIdle(),
-    });
+    this.host = host;
+    this.limits = limits;
+    this.prefix = prefix;
+    this.loadShedder = loadShedder && guardedShedder(loadShedder, onError);
+    this.load = load;
+    this.onError = onError;
+    this.onForeignDatagram = onForeignDatagram && guardedDatagrams(onForeignDatagram, onError);
+    this.admission = new Admission(this);
     this.dispatcher = new Dispatcher<Context>({
       table: MethodTable.of(options.routers ?? []),
       connection: options.connection as Context,
-      identity: new Identity(options.connection as Context),
+      identity: options.renewal && new Identity(options.connection as Context),
       session: host,
       host,
       limits,
@@ -93,14 +99,18 @@ export class Serving<Context> implements Callee {
       admission: this.admission,
       budget,
     });
-    const onForeign =
-      onForeignDatagram && guarded(onForeignDatagram, (thrown) => onError(thrown, { method: "onForeignDatagram" }));
-    const datagrams = new DatagramReceiver(this.dispatcher, prefix, limits, onForeign);
-    this.onDatagram = young((bytes) => datagrams.onDatagram(bytes));
   }
 
   get calls(): number {
     return this.admission.calls;
+  }
+
+  isRefusing(): boolean {
+    return this.host.drainage?.refusing === true;
+  }
+
+  onIdle(): void {
+    this.host.onIdle();
   }
 
   identify(connection: unknown): void {
@@ -110,4 +120,19 @@ export class Serving<Context> implements Callee {
   onLane(channel: Channel): LaneCallee {
     return new ServedLane(channel, this.dispatcher);
   }
+
+  onStream(channel: Channel, onOver: () => void): FrameHandler {
+    return new IncomingCallStream(channel, this.dispatcher, onOver);
+  }
+
+  onDatagram(bytes: Uint8Array): void {
+    const { dispatcher, prefix, limits, onForeignDatagram } = this;
+    this.datagrams ??= new DatagramReceiver(dispatcher, prefix, limits, onForeignDatagram);
+    this.datagrams.onDatagram(bytes);
+  }
+}
+
+/** A function of its own: what it returns keeps no more than it needs. */
+function guardedDatagrams(take: (bytes: Uint8Array) => void, onError: ErrorHook): (bytes: Uint8Array) => void {
+  return guarded(take, (thrown) => onError(thrown, { method: "onForeignDatagram" }));
 }

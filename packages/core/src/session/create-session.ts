@@ -1,14 +1,12 @@
 import { explainFault } from "../call/explain-fault.js";
-import { completeLimits, type Limits } from "../limits.js";
-import type { MemoryBudget } from "../memory-budget.js";
+import { completeLimits } from "../limits.js";
 import { errorHook } from "../server/error-hook.js";
-import type { ServerLoad } from "../server/server-load.js";
 import { Serving } from "../server/serving.js";
 import { foreignStreams } from "../transport/foreign-stream.js";
 import type { TransportSession } from "../transport/session.js";
 import { carrierSettings } from "./carrier-settings.js";
 import { clientSideOf } from "./plain-settings.js";
-import { CarrierChooser } from "./carriers/carrier-chooser.js";
+import { CarrierChooser, type CarrierChooserHost } from "./carriers/carrier-chooser.js";
 import { sayDeparture } from "./departure.js";
 import type { SessionOptions } from "./options.js";
 import type { SessionParts } from "./parts.js";
@@ -43,27 +41,22 @@ export function createSession<Context = unknown, Transport extends TransportSess
     peer,
     clientSide: clientSideOf(options, limits),
     serverRenewal: options.renewal && ((host) => new ServerRenewal(host, options.renewal as RenewalOptions<unknown>)),
-    sayDeparture: departureWithin(limits),
+    sayDeparture,
     callee: (host) => new Serving(host, options, settings),
-    enter: options.load && entryTo(options.load, settings.budget),
+    load: options.load,
     onForeign:
       onForeignStream &&
       foreignStreams(onForeignStream, (thrown) =>
         errorHook(options.onError, peer)(thrown, { method: "onForeignStream" }),
       ),
-    chooser: sole === undefined ? (host) => new CarrierChooser(host) : undefined,
+    chooser: sole === undefined ? measuredChooser : undefined,
   };
   const session =
     sole === undefined ? new LaneSession(transport, parts) : new SoleSession(transport, sole, keepAlive, parts);
   return session.open();
 }
 
-// Functions that a session keeps are made apart, so that it does not keep the options of its making.
-
-function entryTo(load: ServerLoad, budget: MemoryBudget): SessionParts["enter"] {
-  return (close) => load.enter(budget, close);
-}
-
-function departureWithin(limits: Limits): SessionParts["sayDeparture"] {
-  return (said, lane) => sayDeparture(said, lane, limits);
+/** Made apart: a session keeps it, and is not to keep the options of its making. */
+function measuredChooser(host: CarrierChooserHost): CarrierChooser {
+  return new CarrierChooser(host);
 }

@@ -1,11 +1,12 @@
 import { completeClientLimits } from "../client-limits.js";
-import type { DirectStream, WebTransportSession } from "../transport/session.js";
+import type { WebTransportSession } from "../transport/session.js";
 import { plainSettings } from "./plain-settings.js";
 import type { ClientSessionOptions } from "./create-client-session.js";
 import { explainByLoaded } from "./explain-by-loaded.js";
 import type { PeerStreamsHost } from "./peer-streams.js";
 import type { ClientSession } from "./session.js";
 import { StreamSession } from "./stream-session.js";
+import type { StreamTaker } from "./transport-events.js";
 import * as ResetCode from "../transport/reset-code.js";
 
 /**
@@ -30,16 +31,18 @@ export function createStreamSession<Transport extends WebTransportSession>(
 }
 
 /** The peer of a session that only calls opens few streams: the code that takes them is loaded with the first. */
-function loadPeerStreams(host: PeerStreamsHost): (stream: DirectStream) => void {
-  let loading: Promise<(stream: DirectStream) => void> | undefined;
-  return (stream) => {
-    loading ??= import("./loaded-later.js").then(({ takePeerStreams }) => takePeerStreams(host));
-    loading.then(
-      (take) => take(stream),
-      () => {
-        stream.reset(ResetCode.UnknownKind);
-        stream.stopSending(ResetCode.UnknownKind);
-      },
-    );
+function loadPeerStreams(host: PeerStreamsHost): StreamTaker {
+  let loading: Promise<StreamTaker> | undefined;
+  return {
+    accept(stream) {
+      loading ??= import("./loaded-later.js").then(({ takePeerStreams }) => takePeerStreams(host));
+      loading.then(
+        (taker) => taker.accept(stream),
+        () => {
+          stream.reset(ResetCode.UnknownKind);
+          stream.stopSending(ResetCode.UnknownKind);
+        },
+      );
+    },
   };
 }

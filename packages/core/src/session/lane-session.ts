@@ -12,24 +12,29 @@ import type { Frame } from "../wire/frame.js";
 import type { Hello } from "../wire/hello.js";
 import type { DemandOptions, ServerRenewal } from "./server-renewal.js";
 import { StreamSession } from "./stream-session.js";
-import type { CarrierChooser } from "./carriers/carrier-chooser.js";
+import type { CarrierChooser, CarrierChooserHost } from "./carriers/carrier-chooser.js";
 import type { ClosedSession, SessionDrainOptions } from "./options.js";
 import type { SessionParts } from "./parts.js";
 import { Pings } from "./pings.js";
 import * as GoawayStage from "../wire/goaway-stage.js";
 import type { Session } from "./session.js";
-import { young } from "../young.js";
 
 /** Bytes of a message from which calls of its method get streams of their own: in a lane the others would wait for it. */
 const BULK_BYTES = 64 * 1024;
 
+/** Of every session that has opened none. */
+const NO_LANES: readonly Lane[] = [];
+
 /** A session whose calls share lanes, or have streams of their own. */
 export class LaneSession<Transport extends TransportSession>
   extends StreamSession<Transport>
-  implements Session<Transport>
+  implements Session<Transport>, CarrierChooserHost
 {
-  readonly #chooser: CarrierChooser | undefined;
-  protected readonly pings: Pings = new Pings();
+  /** Made with the first call that asks for it. */
+  #chooser: CarrierChooser | undefined = undefined;
+  /** Undefined where nothing is measured: then all calls share one lane. */
+  readonly #newChooser: SessionParts["chooser"];
+  #pings: Pings | undefined = undefined;
   /** Methods whose last call was large: the next gets a stream of its own. */
   #bulk: Set<AnyMethod> | undefined = undefined;
   readonly #via: Via | undefined;
@@ -39,21 +44,15 @@ export class LaneSession<Transport extends TransportSession>
   departure: Departure | undefined = undefined;
   protected ourLane: Lane | undefined = undefined;
   /** Lanes of this side that have not ended, or only by a close. */
-  readonly lanes: Set<Lane> = new Set();
+  lanes: readonly Lane[] = NO_LANES;
   /** Notifications on lanes that ended before the peer had received them. */
   #lostOnLanes = 0;
   /** The same when the peer was told that there is nothing more. */
   #lostBeforeParting: number | undefined = undefined;
-  /** The session's own lane has ended, or one that was before it. */
-  readonly #onLaneOver: (lane: Lane, error: RpcError) => void = young((lane, error) => {
-    if (this.ourLane !== lane) return;
-    this.ourLane = undefined;
-    this.pings.fail(error);
-  });
 
   constructor(transport: Transport, parts: SessionParts) {
     super(transport, parts);
-    this.#chooser = this.#measured(parts.chooser);
+    this.#newChooser = this.direct.stats === undefined ? undefined : parts.chooser;
     this.#via = parts.via;
     this.#sayDeparture = parts.sayDeparture;
     this.#clientSide = parts.clientSide?.(this);
@@ -70,7 +69,8 @@ export class LaneSession<Transport extends TransportSession>
   async drain(options: SessionDrainOptions = {}): Promise<ClosedSession> {
     const { timeoutMs = this.limits.maxDrainMs } = options;
     // Ahead of the goaway itself, on the same lane.
-    if (this.drainage?.refusing !== true) this.#sayDeparture?.({ ...options, timeoutMs }, () => this.openLane());
+    if (this.drainage?.refusing !== true)
+      this.#sayDeparture?.({ ...options, timeoutMs }, () => this.openLane(), this.limits);
     const expire = (): void =>
       void this.close({ closeCode: SessionCode.DrainTimeout, reason: "the drain took too long" });
     const timer = setTimeout(expire, Math.min(timeoutMs, this.limits.maxTimeoutMs));
@@ -108,7 +108,11 @@ export class LaneSession<Transport extends TransportSession>
   }
 
   get rttMs(): number | undefined {
-    return this.pings.rttMs;
+    return this.#pings?.rttMs;
+  }
+
+  protected get pings(): Pings {
+    return (this.#pings ??= new Pings());
   }
 
   noteSize(method: AnyMethod, bytes: number): void {
@@ -119,12 +123,12 @@ export class LaneSession<Transport extends TransportSession>
   protected override pick(method: AnyMethod, said: Via | undefined): Carrier {
     const via = said ?? this.#via;
     const { kind } = method;
-    const chooser = this.#chooser;
     if (via === "stream") return super.pick(method, via);
     if (via === "lane" || kind === "notify") return this.lane();
     const isBulk = this.#bulk?.has(method) === true;
     if (kind !== "unary" || isBulk) return super.pick(method, via);
-    return chooser === undefined ? this.lane() : chooser.pick();
+    if (this.#newChooser === undefined) return this.lane();
+    return (this.#chooser ??= this.#newChooser(this)).pick();
   }
 
   protected override notifier(): Carrier {
@@ -174,39 +178,34 @@ export class LaneSession<Transport extends TransportSession>
   }
 
   onPong(token: number): void {
-    this.pings.onPong(token);
+    this.#pings?.onPong(token);
   }
 
-  protected lane(): Lane {
+  lane(): Lane {
     this.requireOpen();
-    if (this.ourLane === undefined || this.ourLane.spent) this.ourLane = this.#newLane(this.#onLaneOver);
+    if (this.ourLane === undefined || this.ourLane.spent) this.ourLane = this.newLane();
     return this.ourLane;
   }
 
-  #newLane(onOver: (lane: Lane, error: RpcError) => void): Lane {
+  /** @param onOver called when the lane has ended; without it, the lane is the session's own */
+  newLane(onOver?: (lane: Lane) => void): Lane {
     const lane = new Lane(0, Lane.on(this.openStream(), this.settings), this, (_, error) => {
       if (!this.ended) {
-        this.lanes.delete(lane);
+        this.lanes = this.lanes.filter((other) => other !== lane);
         this.#lostOnLanes += lane.unacknowledged;
       }
-      onOver(lane, error);
+      if (onOver === undefined) this.#onLaneOver(lane, error);
+      else onOver(lane);
     });
-    this.lanes.add(lane);
+    this.lanes = [...this.lanes, lane];
     return lane;
   }
 
-  /** Undefined where nothing is measured: then all calls share one lane. */
-  #measured(chooser: SessionParts["chooser"]): CarrierChooser | undefined {
-    const { direct } = this;
-    if (chooser === undefined || direct.stats === undefined) return undefined;
-    return chooser({
-      stats: direct.stats.bind(direct),
-      callsMade: () => this.callsMade(),
-      bytesSent: () => this.settings.traffic.sentBytes,
-      lane: () => this.lane(),
-      openLane: (onOver) => this.#newLane(onOver),
-      openStream: () => this.ownStreams.open(),
-    });
+  /** The session's own lane has ended, or one that was before it. */
+  #onLaneOver(lane: Lane, error: RpcError): void {
+    if (this.ourLane !== lane) return;
+    this.ourLane = undefined;
+    this.#pings?.fail(error);
   }
 
   /** The lane, for what concerns the session; undefined when the session has ended. */

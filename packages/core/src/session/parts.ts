@@ -1,16 +1,15 @@
 import type { Callee, CarrierSettings } from "../call/carrier.js";
 import type { ExplainFault } from "../call/fault.js";
-import type { PeerLane } from "../call/lanes/peer-lane.js";
-import type { RpcError } from "../errors.js";
 import type { Via } from "../contract/descriptor.js";
+import type { ServerLoad } from "../server/server-load.js";
 import type { ServingHost } from "../server/serving.js";
 import type { ClientSide, ProvingHost } from "../transport/prover.js";
-import type { DirectStream } from "../transport/session.js";
 import type { ForeignStreams } from "../transport/stream-sorter.js";
 import type { CarrierChooser, CarrierChooserHost } from "./carriers/carrier-chooser.js";
-import type { SessionDrainOptions } from "./options.js";
+import type { sayDeparture } from "./departure.js";
 import type { PeerStreamsHost } from "./peer-streams.js";
 import type { ServerRenewal, ServerRenewalHost } from "./server-renewal.js";
+import type { StreamTaker } from "./transport-events.js";
 
 /** Parts of a session beside the side that calls. Parts that are not named here stay out of a bundle. */
 export interface SessionParts {
@@ -20,16 +19,16 @@ export interface SessionParts {
   readonly peer?: string | undefined;
   /** Makes what takes the peer's calls. Without it nothing is served. */
   readonly callee?: (host: ServingHost) => Callee;
-  /** Tells the server that the session has begun, and how to close it; returns what tells of its end. */
-  readonly enter?: ((close: (error: RpcError) => void) => (() => void) | undefined) | undefined;
+  /** The load of the server that the session belongs to. */
+  readonly load?: ServerLoad | undefined;
   /** Makes what answers the server's questions about this side, the client: its credentials are renewed, its key is proven. */
   readonly clientSide?: ((host: ProvingHost) => ClientSide) | undefined;
   /** Makes what takes new credentials of the peer. */
   readonly serverRenewal?: ((host: ServerRenewalHost) => ServerRenewal) | undefined;
   /** Says where this side goes when it drains. */
-  readonly sayDeparture?: ((options: SessionDrainOptions, lane: () => PeerLane | undefined) => void) | undefined;
+  readonly sayDeparture?: typeof sayDeparture | undefined;
   /** Makes what takes the streams that the peer opens. */
-  readonly peerStreams: (host: PeerStreamsHost) => (stream: DirectStream) => void;
+  readonly peerStreams: (host: PeerStreamsHost) => StreamTaker;
   /** Explains errors of which the peer says too little. */
   readonly explain: ExplainFault;
   /** Takes the peer's streams of other protocols. */

@@ -1,3 +1,4 @@
+import type { Callee } from "../call/carrier.js";
 import { type LaneHost, PeerLane } from "../call/lanes/peer-lane.js";
 import { STREAM_BYTES } from "../memory-budget.js";
 import { Channel, type FrameHandler } from "../transport/channel.js";
@@ -5,6 +6,7 @@ import type { DirectStream } from "../transport/session.js";
 import { type ForeignStreams, StreamSorter } from "../transport/stream-sorter.js";
 import * as StreamKind from "../wire/stream-kind.js";
 import * as ResetCode from "../transport/reset-code.js";
+import type { StreamTaker } from "./transport-events.js";
 
 /** The session that the peer opens streams of. */
 export interface PeerStreamsHost extends LaneHost {
@@ -13,7 +15,7 @@ export interface PeerStreamsHost extends LaneHost {
 }
 
 /** The streams that the peer opens: each becomes a lane or a call by its first bytes, or is of another protocol. */
-class PeerStreams {
+class PeerStreams implements StreamTaker {
   #open = 0;
   readonly #host: PeerStreamsHost;
 
@@ -42,15 +44,17 @@ class PeerStreams {
   #channelOf(kind: number, stream: DirectStream, onOver: () => void): Channel | undefined {
     const { callee, settings } = this.#host;
     const accept = (handler: (channel: Channel) => FrameHandler): Channel => Channel.accept(stream, handler, settings);
-    const { onStream } = callee;
     if (kind === StreamKind.Lane) return accept((channel) => new PeerLane(1, () => channel, this.#host, onOver));
-    if (kind !== StreamKind.Call || onStream === undefined) return undefined;
-    return accept((channel) => onStream(channel, onOver));
+    if (kind !== StreamKind.Call || !takesStreams(callee)) return undefined;
+    return accept((channel) => callee.onStream(channel, onOver));
   }
 }
 
+function takesStreams(callee: Callee): callee is Callee & Required<Pick<Callee, "onStream">> {
+  return callee.onStream !== undefined;
+}
+
 /** Takes the streams that the peer of a session opens. */
-export function takePeerStreams(host: PeerStreamsHost): (stream: DirectStream) => void {
-  const streams = new PeerStreams(host);
-  return (stream) => streams.accept(stream);
+export function takePeerStreams(host: PeerStreamsHost): StreamTaker {
+  return new PeerStreams(host);
 }

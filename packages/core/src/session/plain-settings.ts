@@ -15,10 +15,13 @@ interface Opening {
   readonly greeting?: RawGreeting | undefined;
 }
 
+/** Of every session without one. */
+const NO_PREFIX = /* @__PURE__ */ new Uint8Array(0);
+
 /** How calls are carried in standard MessagePack, without compression. */
 export function plainSettings(
   limits: ClientLimits,
-  { prefix = new Uint8Array(0), greeting }: Opening,
+  { prefix, greeting }: Opening,
   server?: ServerBudget,
 ): CarrierSettings {
   return {
@@ -27,7 +30,7 @@ export function plainSettings(
     limits,
     budget: new MemoryBudget(limits.maxSessionBytes, "limits.maxSessionBytes", server),
     traffic: { sentBytes: 0, extraCredit: 0 },
-    prefix: prefix.slice(),
+    prefix: prefix === undefined ? NO_PREFIX : prefix.slice(),
     compression: undefined,
   };
 }

@@ -38,7 +38,7 @@ export class SoleSession<Transport extends TransportSession> extends LaneSession
     // A message of its own over a WebSocket: a server may want to read it before whatever follows.
     if (stream.opener) lane.channel.flushNow();
     this.ourLane = lane;
-    this.lanes.add(lane);
+    this.lanes = [lane];
     if (keepAlive !== false) {
       const ping = (): void => this.pings.probe((token) => lane.ping(token));
       this.beat = new KeepAlive(lane.channel, keepAlive, ping, (error) => stream.lose(error));
@@ -58,7 +58,7 @@ export class SoleSession<Transport extends TransportSession> extends LaneSession
     return this.lane();
   }
 
-  protected override lane(): Lane {
+  override lane(): Lane {
     this.requireOpen();
     return this.ourLane as Lane;
   }

@@ -12,9 +12,10 @@ import { RpcError } from "../errors.js";
 import type { ClientLimits } from "../client-limits.js";
 import type { MemoryBudget } from "../memory-budget.js";
 import type { ReservedMethods } from "../server/router.js";
+import type { LoadMember, LoadPlace, ServerLoad } from "../server/server-load.js";
 import type { ServingHost } from "../server/serving.js";
 import { lostCall, neverSent, turnedAway } from "../transport/close-codes.js";
-import type { DirectSession, DirectStream, TransportSession } from "../transport/session.js";
+import type { CloseInfo, DirectSession, DirectStream, TransportSession } from "../transport/session.js";
 import { directSession } from "../transport/web-session.js";
 import type { Frame } from "../wire/frame.js";
 import * as FrameType from "../wire/frame-type.js";
@@ -25,6 +26,7 @@ import { OwnStreams, type StreamsHost } from "./carriers/own-streams.js";
 import type { SessionParts } from "./parts.js";
 import type { PeerStreamsHost } from "./peer-streams.js";
 import type { ClientSession } from "./session.js";
+import { type EventsHost, EventsWithDatagrams, TransportEvents } from "./transport-events.js";
 
 /** Nothing is served. */
 const UNSERVED: Callee = { calls: 0 };
@@ -32,12 +34,11 @@ const UNSERVED: Callee = { calls: 0 };
 /** A session that makes each call on a stream of its own; `LaneSession` adds the lanes that calls share. */
 export class StreamSession<Transport extends TransportSession>
   extends BaseCaller
-  implements ClientSession<Transport>, CallingHost, PeerStreamsHost, ServingHost, StreamsHost
+  implements ClientSession<Transport>, CallingHost, EventsHost, LoadMember, PeerStreamsHost, ServingHost, StreamsHost
 {
   readonly closed: Promise<SessionEnd>;
-  readonly draining: Promise<void>;
   readonly transport: Transport;
-  protected readonly direct: DirectSession;
+  readonly direct: DirectSession;
   readonly limits: ClientLimits;
   readonly settings: CarrierSettings;
   readonly budget: MemoryBudget;
@@ -52,10 +53,14 @@ export class StreamSession<Transport extends TransportSession>
   #leavingOn: PeerLane | undefined = undefined;
   readonly onForeign: SessionParts["onForeign"];
   readonly explain: SessionParts["explain"];
-  readonly #enter: SessionParts["enter"];
+  readonly #load: ServerLoad | undefined;
+  /** The session's place among those of the server. */
+  #place: LoadPlace | undefined = undefined;
   readonly #peerStreams: SessionParts["peerStreams"];
   readonly #onEnd: (end: SessionEnd) => void;
-  readonly onDraining: () => void;
+  /** Made when it is asked for, with what resolves it. */
+  #draining: Promise<void> | undefined = undefined;
+  #drains: (() => void) | undefined = undefined;
   /** The peer has closed the session with code 0: after a drain, it has all that was sent. */
   protected parted = false;
   /** Resolves when the peer has the notifications that were sent before a close, or never will. */
@@ -63,11 +68,11 @@ export class StreamSession<Transport extends TransportSession>
   /** Error of calls after the session was lost. */
   #lost: RpcError | undefined = undefined;
 
-  constructor(transport: Transport, { settings, callee, onForeign, enter, explain, peer, peerStreams }: SessionParts) {
+  constructor(transport: Transport, { settings, callee, onForeign, load, explain, peer, peerStreams }: SessionParts) {
     super();
     this.explain = explain;
     this.peer = peer;
-    this.#enter = enter;
+    this.#load = load;
     this.#peerStreams = peerStreams;
     this.transport = transport;
     this.direct = directSession(transport);
@@ -79,9 +84,20 @@ export class StreamSession<Transport extends TransportSession>
     const { promise, resolve } = deferred<SessionEnd>();
     this.closed = promise;
     this.#onEnd = resolve;
-    const drain = deferred<void>();
-    this.draining = drain.promise;
-    this.onDraining = drain.resolve;
+  }
+
+  get draining(): Promise<void> {
+    if (this.#draining === undefined) {
+      const { promise, resolve } = deferred<void>();
+      this.#draining = promise;
+      this.#drains = resolve;
+      if (this.drainage !== undefined) resolve();
+    }
+    return this.#draining;
+  }
+
+  onDraining(): void {
+    this.#drains?.();
   }
 
   begin(method: AnyMethod, input: unknown, options: CallOptions | undefined): AnyAnswer {
@@ -184,23 +200,24 @@ export class StreamSession<Transport extends TransportSession>
   }
 
   protected attach(): void {
-    const { onDatagram } = this.callee;
-    const leave = this.#enter?.(({ code, message }) =>
-      this.direct.close({ closeCode: codeNumber(code), reason: message }),
-    );
-    this.direct.attach({
-      onStream: this.#peerStreams(this),
-      ...(onDatagram !== undefined && { onDatagram }),
-      waits: () => this.callsMade() > 0,
-      onClosed: ({ closeCode = 0, reason = "" }, error) => {
-        this.parted = !this.ended && error === undefined;
-        this.ended = true;
-        leave?.();
-        this.stopRenewals?.();
-        if (error !== undefined) this.#lost = lostCall(error);
-        this.#onEnd({ closeCode, reason, error });
-      },
-    });
+    const streams = this.#peerStreams(this);
+    this.#place = this.#load?.add(this);
+    const isServed = this.callee.onDatagram !== undefined;
+    this.direct.attach(isServed ? new EventsWithDatagrams(this, streams) : new TransportEvents(this, streams));
+  }
+
+  /** The server needs the session's memory for others. */
+  onEvicted({ code, message }: RpcError): void {
+    this.direct.close({ closeCode: codeNumber(code), reason: message });
+  }
+
+  onEnded({ closeCode = 0, reason = "" }: CloseInfo, error: Error | undefined): void {
+    this.parted = !this.ended && error === undefined;
+    this.ended = true;
+    if (this.#place !== undefined) this.#load?.remove(this.#place);
+    this.stopRenewals?.();
+    if (error !== undefined) this.#lost = lostCall(error);
+    this.#onEnd({ closeCode, reason, error });
   }
 
   protected stopRenewals?(): void;

@@ -28,11 +28,11 @@ function attachedPausable(there: DirectSession): { streams: DirectStream[] } {
   const watched: DirectSession = {
     attach: (handler) =>
       there.attach({
-        ...handler,
         onStream: (stream) => {
           streams.push(stream);
           handler.onStream(stream);
         },
+        onClosed: (info, error) => handler.onClosed(info, error),
       }),
     openStream: () => there.openStream(),
     close: (info) => there.close(info),

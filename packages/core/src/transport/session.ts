@@ -106,9 +106,9 @@ export interface DirectSessionHandler {
   /** The peer opened a stream. */
   onStream(stream: DirectStream): void;
   /** A datagram has arrived; the bytes belong to the handler. Without it none are read. */
-  readonly onDatagram?: (bytes: Uint8Array) => void;
+  onDatagram?(bytes: Uint8Array): void;
   /** Asked when nothing has come from the peer for a while: whether calls wait, so that it is to be asked for a sign of life. */
-  readonly waits?: () => boolean;
+  waits?(): boolean;
   /** The session ended; `error` is undefined after a clean close (code 0) by either side. Called once, after every stream's `onClosed`. */
   onClosed(info: CloseInfo, error: Error | undefined): void;
 }

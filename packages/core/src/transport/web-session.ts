@@ -45,7 +45,6 @@ function webSession(session: WebTransportSession): DirectSession {
   return {
     attach(handler) {
       const { datagrams } = session;
-      const { onDatagram } = handler;
       const end = (info: CloseInfo, error: Error | undefined): void => {
         ended = true;
         for (const stream of streams) stream.sessionClosed(error);
@@ -56,9 +55,9 @@ function webSession(session: WebTransportSession): DirectSession {
       };
       // Taken at once: where the application reads the streams already, this throws.
       accept(session.incomingBidirectionalStreams.getReader(), handler).catch(nothing);
-      if (datagrams !== undefined && onDatagram !== undefined)
+      if (datagrams !== undefined && handler.onDatagram !== undefined)
         void readDatagrams(datagrams, (data) => {
-          if (!ended) onDatagram(data);
+          if (!ended) handler.onDatagram?.(data);
         });
       session.closed.then(
         (info) => end(info ?? {}, closeError(info ?? {})),

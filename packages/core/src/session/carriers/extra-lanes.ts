@@ -1,15 +1,20 @@
 import type { Lane } from "../../call/lanes/lane.js";
 
+/** Opens lanes. */
+export interface LaneOpener {
+  /** @param onOver called when the lane has ended */
+  newLane(onOver: (lane: Lane) => void): Lane;
+}
+
 /** Lanes beside the session's first, opened as they are needed, for calls in turn. */
 export class ExtraLanes {
   private readonly lanes: (Lane | undefined)[];
   private turn = 0;
-  private readonly open: (onOver: (lane: Lane) => void) => Lane;
+  private readonly opener: LaneOpener;
 
-  /** @param open opens one more */
-  constructor(size: number, open: (onOver: (lane: Lane) => void) => Lane) {
+  constructor(size: number, opener: LaneOpener) {
     this.lanes = Array.from({ length: size }, () => undefined);
-    this.open = open;
+    this.opener = opener;
   }
 
   /** The next in turn; undefined when it is the first lane's. */
@@ -19,7 +24,7 @@ export class ExtraLanes {
     const { turn } = this;
     const lane = this.lanes[turn];
     if (lane !== undefined && !lane.spent) return lane;
-    const opened = this.open((over) => {
+    const opened = this.opener.newLane((over) => {
       if (this.lanes[turn] === over) this.lanes[turn] = undefined;
     });
     this.lanes[turn] = opened;

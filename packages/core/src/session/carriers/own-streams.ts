@@ -1,7 +1,6 @@
-import { OutgoingCallStream } from "../../call/outgoing-stream.js";
+import { OutgoingCallStream, type StreamOpener } from "../../call/outgoing-stream.js";
 import type { CarrierSettings } from "../../call/carrier.js";
 import type { DirectStream } from "../../transport/session.js";
-import { young } from "../../young.js";
 
 /** The session of the streams. */
 export interface StreamsHost {
@@ -13,7 +12,7 @@ export interface StreamsHost {
 }
 
 /** The streams that this side opens for one call each. */
-export class OwnStreams {
+export class OwnStreams implements StreamOpener {
   /** Streams of this side's calls that are not over. */
   made = 0;
   /** Called when a stream with a notification is over. */
@@ -23,10 +22,6 @@ export class OwnStreams {
   /** Notifications on those that ended before the peer had received them. */
   #lost = 0;
   readonly #host: StreamsHost;
-  readonly #onOver: () => void = young(() => {
-    this.made--;
-    this.#host.onIdle();
-  });
 
   constructor(host: StreamsHost) {
     this.#host = host;
@@ -44,24 +39,29 @@ export class OwnStreams {
 
   /** The carrier of one call. Throws `RpcError` when no stream can be had. */
   open(): OutgoingCallStream {
-    return this.#carry(this.#onOver);
+    return this.#carry(false);
   }
 
   /** The carrier of one notification, which nothing answers. */
   openForNotify(): OutgoingCallStream {
-    const carrier = this.#carry((received) => {
-      this.#unconfirmed--;
-      if (!received) this.#lost++;
-      this.onConfirmed?.();
-      this.#onOver();
-    });
+    const carrier = this.#carry(true);
     this.#unconfirmed++;
     return carrier;
   }
 
-  #carry(onOver: (received: boolean) => void): OutgoingCallStream {
+  onOver(notifies: boolean, received: boolean): void {
+    if (notifies) {
+      this.#unconfirmed--;
+      if (!received) this.#lost++;
+      this.onConfirmed?.();
+    }
+    this.made--;
+    this.#host.onIdle();
+  }
+
+  #carry(notifies: boolean): OutgoingCallStream {
     const stream = this.#host.openStream();
     this.made++;
-    return new OutgoingCallStream(stream, this.#host.settings, onOver);
+    return new OutgoingCallStream(stream, this.#host.settings, this, notifies);
   }
 }
