@@ -37,7 +37,7 @@ export class Link<S extends Session> {
   readonly #options: LinkOptions<S>;
   readonly #watched: Watched<ConnectionState> = new Watched<ConnectionState>({ status: "idle" });
   /** Every session that has not ended, those that drain too. */
-  readonly #sessions: Set<S> = new Set();
+  #sessions: readonly S[] = [];
   /** The latest session, as long as it lasts. */
   #current: S | undefined = undefined;
   /** The session that began to drain, until the next is there. */
@@ -105,7 +105,7 @@ export class Link<S extends Session> {
   async close(options: CloseOptions = {}): Promise<ClosedSession> {
     const { closeCode = 0, reason = "" } = options;
     this.#giveUp(undefined);
-    const ends = await Promise.all(Array.from(this.#sessions, (session) => session.close(options)));
+    const ends = await Promise.all(this.#sessions.map((session) => session.close(options)));
     this.#end.resolve(ends.at(-1) ?? { closeCode, reason, error: undefined });
     return this.#left();
   }
@@ -115,7 +115,7 @@ export class Link<S extends Session> {
     if (this.state.status !== "closed") {
       this.#stopDialling();
       this.#set({ status: "draining" });
-      const ends = await Promise.all(Array.from(this.#sessions, (session) => session.drain(options)));
+      const ends = await Promise.all(this.#sessions.map((session) => session.drain(options)));
       this.#giveUp(undefined);
       this.#end.resolve(ends.at(-1) ?? { closeCode: 0, reason: "", error: undefined });
     }
@@ -155,7 +155,7 @@ export class Link<S extends Session> {
     this.#readyAt = Date.now();
     this.#current = session;
     this.#predecessor = undefined;
-    this.#sessions.add(session);
+    this.#sessions = this.#sessions.concat(session);
     void session.closed.then((end) => this.#ended(session, end));
     void session.draining.then(() => this.#leaves(session));
     // It may be over already: then it is not worth a change of state.
@@ -197,7 +197,7 @@ export class Link<S extends Session> {
   }
 
   #ended(session: S, end: SessionEnd): void {
-    this.#sessions.delete(session);
+    this.#sessions = this.#sessions.filter((other) => other !== session);
     this.#unacknowledged += session.unacknowledged;
     if (this.#current !== session) return;
     this.#current = undefined;

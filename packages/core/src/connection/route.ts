@@ -61,7 +61,7 @@ export class Route<S extends Session> {
   private told: Set<string> | undefined = undefined;
 
   constructor(options: RouteOptions<S>) {
-    const { own, mayMoveTo = [] } = options;
+    const { own, mayMoveTo = nowhere } = options;
     this.options = options;
     this.own = addressOf(own) ?? String(own);
     this.mayMoveTo = typeof mayMoveTo === "function" ? mayMoveTo : isListed(mayMoveTo);
@@ -153,6 +153,10 @@ export class Route<S extends Session> {
     const message = `the server drains and sends its clients ${named === "" ? "elsewhere" : `to ${named}`}, which is not followed: ${why}`;
     this.options.onError(new TransportError({ code, url: named, message, ...more }));
   }
+}
+
+function nowhere(): boolean {
+  return false;
 }
 
 function isListed(addresses: readonly (string | URL)[]): (url: string) => boolean {

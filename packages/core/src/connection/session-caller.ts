@@ -21,7 +21,8 @@ import { remaining, WaitingCalls } from "./waiting-calls.js";
  */
 export abstract class SessionCaller<C extends Caller> extends BaseCaller {
   protected readonly waiting: WaitingCalls<C>;
-  readonly #moves: Moves<C> = new Moves(() => this.takesCalls);
+  /** Made with the first stream that may move. */
+  #moves: Moves<C> | undefined = undefined;
   /** Ends each stream that has lost its session and waits to go on. */
   #suspended: Set<(error: RpcError) => void> | undefined = undefined;
   readonly #limits: ClientLimits;
@@ -126,7 +127,7 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
     const send = (session: C, own: CallOptions | undefined): ItemStream<unknown> => {
       const since = startOf(own);
       const stream = session.start(method, input, own);
-      if (own?.attempt !== undefined) this.#moves.made(session, this.drainOf(session), own.attempt);
+      if (own?.attempt !== undefined) this.#moving.made(session, this.drainOf(session), own.attempt);
       (given.stream ?? stream).orElse((error, resume) => {
         let next: C | undefined;
         try {
@@ -145,10 +146,14 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
     return given.stream;
   }
 
+  get #moving(): Moves<C> {
+    return (this.#moves ??= new Moves(() => this.takesCalls));
+  }
+
   /** Sessions may be there again. */
   protected startWaiting(): void {
     if (this.waiting.size > 0) this.waiting.startAll();
-    this.#moves.start();
+    this.#moves?.start();
   }
 
   /** Fails the calls that wait for a session, if there are any, with the error that `why` makes. */

@@ -29,7 +29,8 @@ interface Entry<C> {
 /** Calls that wait for a session, in the order they were made and within bounds. */
 export class WaitingCalls<C extends Caller> {
   readonly #limits: ClientLimits;
-  readonly #calls: Set<Entry<C>> = new Set();
+  /** Made with the first. */
+  #calls: Set<Entry<C>> | undefined = undefined;
   #bytes = 0;
 
   constructor(limits: ClientLimits) {
@@ -37,7 +38,7 @@ export class WaitingCalls<C extends Caller> {
   }
 
   get size(): number {
-    return this.#calls.size;
+    return this.#calls?.size ?? 0;
   }
 
   /**
@@ -50,7 +51,7 @@ export class WaitingCalls<C extends Caller> {
     try {
       timeoutMs = timeoutOf(call.options, this.#limits);
       throwIfAborted(call.options);
-      if (this.#calls.size >= maxQueuedCalls) throw overfull(`limits.maxQueuedCalls is ${maxQueuedCalls}`);
+      if (this.size >= maxQueuedCalls) throw overfull(`limits.maxQueuedCalls is ${maxQueuedCalls}`);
       if (this.#bytes + call.bytes > maxQueuedBytes) throw overfull(`limits.maxQueuedBytes is ${maxQueuedBytes}`);
     } catch (error) {
       call.fail(RpcError.from(error, "internal"));
@@ -59,8 +60,9 @@ export class WaitingCalls<C extends Caller> {
     const since = Date.now();
     const mayWait = Math.max(maxQueuedMs - (since - call.waitingSince), 0);
     const patience = timeoutMs !== undefined && timeoutMs <= mayWait ? timeoutMs : mayWait;
+    const calls = (this.#calls ??= new Set());
     const leave = (): void => {
-      if (!this.#calls.delete(entry)) return;
+      if (!calls.delete(entry)) return;
       this.#bytes -= call.bytes;
       unwatch?.();
     };
@@ -75,7 +77,7 @@ export class WaitingCalls<C extends Caller> {
         call.fail(error);
       },
     };
-    this.#calls.add(entry);
+    calls.add(entry);
     this.#bytes += call.bytes;
     const isDeadline = patience === timeoutMs;
     const unwatch = watch(
@@ -94,7 +96,7 @@ export class WaitingCalls<C extends Caller> {
 
   /** Starts every call, until one of them loses the session. */
   startAll(): void {
-    for (const call of this.#calls) {
+    for (const call of this.#calls ?? []) {
       let session: C | undefined;
       try {
         session = call.pick();
@@ -108,7 +110,7 @@ export class WaitingCalls<C extends Caller> {
   }
 
   failAll(error: RpcError): void {
-    for (const call of this.#calls) call.fail(error);
+    for (const call of this.#calls ?? []) call.fail(error);
   }
 }
 

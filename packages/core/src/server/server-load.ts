@@ -26,29 +26,37 @@ export class ServerLoad implements ServerBudget {
   held = 0;
   /** The server takes no more sessions: a call that loses its own is not kept for another. */
   ending = false;
-  /** Resumable calls that no session carries. */
-  readonly suspended: Set<{ giveUp(code: Code): void }> = new Set();
   readonly max: number;
   readonly setting: string = "limits.maxServerBytes";
   private readonly members: LinkedSet<LoadMember> = new LinkedSet();
+  // What follows is made when it is needed: a client without a server has a load of its own.
   /** Sessions that were closed just now, and give back what they hold. */
-  private readonly leaving: Set<MemoryBudget> = new Set();
-  private waiting: (() => void)[] = [];
+  private leaving: Set<MemoryBudget> | undefined = undefined;
+  private waiting: (() => void)[] | undefined = undefined;
+  private withoutSession: Set<{ giveUp(code: Code): void }> | undefined = undefined;
 
   constructor(limits?: Partial<Limits>) {
     this.max = completeLimits(limits).maxServerBytes;
   }
 
+  /** Resumable calls that no session carries. */
+  get suspended(): Set<{ giveUp(code: Code): void }> {
+    return (this.withoutSession ??= new Set());
+  }
+
   /** Fulfils when no handler runs. */
   get idle(): Promise<void> {
-    return this.handlers === 0 ? Promise.resolve() : new Promise((resolve) => this.waiting.push(resolve));
+    if (this.handlers === 0) return Promise.resolve();
+    const waiting = (this.waiting ??= []);
+    return new Promise((resolve) => waiting.push(resolve));
   }
 
   /** To be called when one of them has settled. */
   handlerSettled(): void {
-    if (--this.handlers > 0 || this.waiting.length === 0) return;
+    if (--this.handlers > 0) return;
     const { waiting } = this;
-    this.waiting = [];
+    if (waiting === undefined) return;
+    this.waiting = undefined;
     for (const resolve of waiting) resolve();
   }
 
@@ -72,7 +80,7 @@ export class ServerLoad implements ServerBudget {
   /** The server takes no more sessions. */
   end(): void {
     this.ending = true;
-    for (const call of this.suspended) call.giveUp("unavailable");
+    for (const call of this.withoutSession ?? []) call.giveUp("unavailable");
   }
 
   /** Corrects `held` by what can be measured. */
@@ -84,7 +92,7 @@ export class ServerLoad implements ServerBudget {
   makeRoomFor(asking: MemoryBudget): boolean {
     this.measure();
     let { held } = this;
-    for (const budget of this.leaving) held -= budget.held;
+    for (const budget of this.leaving ?? []) held -= budget.held;
     while (held > this.max) {
       const largest = this.largest(asking);
       if (largest === undefined) return false;
@@ -112,8 +120,9 @@ export class ServerLoad implements ServerBudget {
     const { budget } = member;
     const error = budget.refusal("the session");
     this.members.remove(place);
-    this.leaving.add(budget);
-    const timer: unknown = setTimeout(() => this.leaving.delete(budget), GRACE_MS);
+    const leaving = (this.leaving ??= new Set());
+    leaving.add(budget);
+    const timer: unknown = setTimeout(() => leaving.delete(budget), GRACE_MS);
     (timer as { unref?(): void }).unref?.();
     member.onEvicted(error);
   }

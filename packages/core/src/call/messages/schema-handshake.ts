@@ -7,6 +7,7 @@ import { RpcError } from "../../errors.js";
  * explains a message that does not fit.
  */
 export class SchemaHandshake {
+  /** Methods whose callees have been told; undefined while there is one at most, the last. */
   #told: Set<AnyMethod> | undefined;
   #different: Set<AnyMethod> | undefined;
   #unreadable: Set<AnyMethod> | undefined;
@@ -14,9 +15,11 @@ export class SchemaHandshake {
 
   /** Returns the fingerprint that a call's request has to carry; undefined as a rule. */
   greet(method: AnyMethod): number | undefined {
-    if (method === this.#last || method.fingerprint === undefined) return undefined;
+    const last = this.#last;
+    if (method === last || method.fingerprint === undefined) return undefined;
     this.#last = method;
-    const { size } = (this.#told ??= new Set());
+    if (last === undefined) return method.fingerprint;
+    const { size } = (this.#told ??= new Set([last]));
     return this.#told.add(method).size > size ? method.fingerprint : undefined;
   }
 
