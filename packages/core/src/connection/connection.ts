@@ -83,7 +83,7 @@ class HealingConnection<S extends Session> extends SessionCaller<S> implements C
     super(completeClientLimits(options.limits), options.peer);
     this.#link = new Link({
       dial,
-      backoff: options.backoff === undefined ? DEFAULT_BACKOFF : { ...DEFAULT_BACKOFF, ...options.backoff },
+      backoff: { ...DEFAULT_BACKOFF, ...options.backoff },
       reconnect: options.reconnect ?? true,
       isPermanent: options.isPermanent ?? (() => false),
       improve: options.improve,

@@ -127,7 +127,10 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
     const send = (session: C, own: CallOptions | undefined): ItemStream<unknown> => {
       const since = startOf(own);
       const stream = session.start(method, input, own);
-      if (own?.attempt !== undefined) this.#moving.made(session, this.drainOf(session), own.attempt);
+      if (own?.attempt !== undefined) {
+        this.#moves ??= new Moves(() => this.takesCalls);
+        this.#moves.made(session, this.drainOf(session), own.attempt);
+      }
       (given.stream ?? stream).orElse((error, resume) => {
         let next: C | undefined;
         try {
@@ -144,10 +147,6 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
     };
     given.stream = this.#nowOrLater(method, input, options, send, refusals);
     return given.stream;
-  }
-
-  get #moving(): Moves<C> {
-    return (this.#moves ??= new Moves(() => this.takesCalls));
   }
 
   /** Sessions may be there again. */

@@ -110,7 +110,7 @@ export class WaitingCalls<C extends Caller> {
   }
 
   failAll(error: RpcError): void {
-    for (const call of this.#calls ?? []) call.fail(error);
+    this.#calls?.forEach((call) => call.fail(error));
   }
 }
 

@@ -12,6 +12,7 @@ import type { SessionOptions } from "./options.js";
 import type { SessionParts } from "./parts.js";
 import { type RenewalOptions, ServerRenewal } from "./server-renewal.js";
 import { LaneSession } from "./lane-session.js";
+import { ServedEvents } from "./served-events.js";
 import { takePeerStreams } from "./peer-streams.js";
 import type { Session } from "./session.js";
 import { SoleSession } from "./sole-session.js";
@@ -43,7 +44,7 @@ export function createSession<Context = unknown, Transport extends TransportSess
     serverRenewal: options.renewal && ((host) => new ServerRenewal(host, options.renewal as RenewalOptions<unknown>)),
     sayDeparture,
     callee: (host) => new Serving(host, options, settings),
-    load: options.load,
+    events: (host) => new ServedEvents(host, options.load),
     onForeign:
       onForeignStream &&
       foreignStreams(onForeignStream, (thrown) =>

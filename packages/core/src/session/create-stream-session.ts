@@ -3,10 +3,9 @@ import type { WebTransportSession } from "../transport/session.js";
 import { plainSettings } from "./plain-settings.js";
 import type { ClientSessionOptions } from "./create-client-session.js";
 import { explainByLoaded } from "./explain-by-loaded.js";
-import type { PeerStreamsHost } from "./peer-streams.js";
+import type { PeerStreamsHost, StreamTaker } from "./peer-streams.js";
 import type { ClientSession } from "./session.js";
 import { StreamSession } from "./stream-session.js";
-import type { StreamTaker } from "./transport-events.js";
 import * as ResetCode from "../transport/reset-code.js";
 
 /**

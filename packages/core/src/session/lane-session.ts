@@ -22,7 +22,7 @@ import type { Session } from "./session.js";
 /** Bytes of a message from which calls of its method get streams of their own: in a lane the others would wait for it. */
 const BULK_BYTES = 64 * 1024;
 
-/** Of every session that has opened none. */
+/** The lanes of every session that has opened none. */
 const NO_LANES: readonly Lane[] = [];
 
 /** A session whose calls share lanes, or have streams of their own. */

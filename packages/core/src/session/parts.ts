@@ -1,15 +1,15 @@
 import type { Callee, CarrierSettings } from "../call/carrier.js";
 import type { ExplainFault } from "../call/fault.js";
 import type { Via } from "../contract/descriptor.js";
-import type { ServerLoad } from "../server/server-load.js";
 import type { ServingHost } from "../server/serving.js";
 import type { ClientSide, ProvingHost } from "../transport/prover.js";
+import type { DirectSessionHandler } from "../transport/session.js";
 import type { ForeignStreams } from "../transport/stream-sorter.js";
 import type { CarrierChooser, CarrierChooserHost } from "./carriers/carrier-chooser.js";
 import type { sayDeparture } from "./departure.js";
-import type { PeerStreamsHost } from "./peer-streams.js";
+import type { PeerStreamsHost, StreamTaker } from "./peer-streams.js";
 import type { ServerRenewal, ServerRenewalHost } from "./server-renewal.js";
-import type { StreamTaker } from "./transport-events.js";
+import type { ServedHost } from "./served-events.js";
 
 /** Parts of a session beside the side that calls. Parts that are not named here stay out of a bundle. */
 export interface SessionParts {
@@ -19,8 +19,8 @@ export interface SessionParts {
   readonly peer?: string | undefined;
   /** Makes what takes the peer's calls. Without it nothing is served. */
   readonly callee?: (host: ServingHost) => Callee;
-  /** The load of the server that the session belongs to. */
-  readonly load?: ServerLoad | undefined;
+  /** Makes what takes what happens on the transport. Without it the session does, and leaves datagrams alone. */
+  readonly events?: (host: ServedHost) => DirectSessionHandler;
   /** Makes what answers the server's questions about this side, the client: its credentials are renewed, its key is proven. */
   readonly clientSide?: ((host: ProvingHost) => ClientSide) | undefined;
   /** Makes what takes new credentials of the peer. */

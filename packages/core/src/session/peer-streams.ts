@@ -6,12 +6,16 @@ import type { DirectStream } from "../transport/session.js";
 import { type ForeignStreams, StreamSorter } from "../transport/stream-sorter.js";
 import * as StreamKind from "../wire/stream-kind.js";
 import * as ResetCode from "../transport/reset-code.js";
-import type { StreamTaker } from "./transport-events.js";
 
 /** The session that the peer opens streams of. */
 export interface PeerStreamsHost extends LaneHost {
   /** Takes the streams of other protocols. Without it they are refused. */
   readonly onForeign: ForeignStreams | undefined;
+}
+
+/** Takes the streams that the peer opens. */
+export interface StreamTaker {
+  accept(stream: DirectStream): void;
 }
 
 /** The streams that the peer opens: each becomes a lane or a call by its first bytes, or is of another protocol. */

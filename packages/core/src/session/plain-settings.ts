@@ -15,7 +15,7 @@ interface Opening {
   readonly greeting?: RawGreeting | undefined;
 }
 
-/** Of every session without one. */
+/** The prefix of every session without one. */
 const NO_PREFIX = /* @__PURE__ */ new Uint8Array(0);
 
 /** How calls are carried in standard MessagePack, without compression. */

@@ -7,15 +7,19 @@ import type { PeerLane } from "../call/lanes/peer-lane.js";
 import type { Calling, CallingHost } from "../client/calling.js";
 import type { AnyMethod, Via } from "../contract/descriptor.js";
 import { deferred } from "../deferred.js";
-import { codeNumber } from "../codes.js";
 import { RpcError } from "../errors.js";
 import type { ClientLimits } from "../client-limits.js";
 import type { MemoryBudget } from "../memory-budget.js";
 import type { ReservedMethods } from "../server/router.js";
-import type { LoadMember, LoadPlace, ServerLoad } from "../server/server-load.js";
 import type { ServingHost } from "../server/serving.js";
 import { lostCall, neverSent, turnedAway } from "../transport/close-codes.js";
-import type { CloseInfo, DirectSession, DirectStream, TransportSession } from "../transport/session.js";
+import type {
+  CloseInfo,
+  DirectSession,
+  DirectSessionHandler,
+  DirectStream,
+  TransportSession,
+} from "../transport/session.js";
 import { directSession } from "../transport/web-session.js";
 import type { Frame } from "../wire/frame.js";
 import * as FrameType from "../wire/frame-type.js";
@@ -24,9 +28,9 @@ import type { Drain } from "../call/lanes/drain.js";
 import type { ClosedSession, CloseOptions, SessionEnd } from "./options.js";
 import { OwnStreams, type StreamsHost } from "./carriers/own-streams.js";
 import type { SessionParts } from "./parts.js";
-import type { PeerStreamsHost } from "./peer-streams.js";
+import type { PeerStreamsHost, StreamTaker } from "./peer-streams.js";
+import type { ServedHost } from "./served-events.js";
 import type { ClientSession } from "./session.js";
-import { type EventsHost, EventsWithDatagrams, TransportEvents } from "./transport-events.js";
 
 /** Nothing is served. */
 const UNSERVED: Callee = { calls: 0 };
@@ -34,7 +38,7 @@ const UNSERVED: Callee = { calls: 0 };
 /** A session that makes each call on a stream of its own; `LaneSession` adds the lanes that calls share. */
 export class StreamSession<Transport extends TransportSession>
   extends BaseCaller
-  implements ClientSession<Transport>, CallingHost, EventsHost, LoadMember, PeerStreamsHost, ServingHost, StreamsHost
+  implements ClientSession<Transport>, CallingHost, PeerStreamsHost, ServedHost, ServingHost, StreamsHost
 {
   readonly closed: Promise<SessionEnd>;
   readonly transport: Transport;
@@ -53,10 +57,8 @@ export class StreamSession<Transport extends TransportSession>
   #leavingOn: PeerLane | undefined = undefined;
   readonly onForeign: SessionParts["onForeign"];
   readonly explain: SessionParts["explain"];
-  readonly #load: ServerLoad | undefined;
-  /** The session's place among those of the server. */
-  #place: LoadPlace | undefined = undefined;
-  readonly #peerStreams: SessionParts["peerStreams"];
+  readonly #events: DirectSessionHandler;
+  readonly #streams: StreamTaker;
   readonly #onEnd: (end: SessionEnd) => void;
   /** Made when it is asked for, with what resolves it. */
   #draining: Promise<void> | undefined = undefined;
@@ -68,12 +70,11 @@ export class StreamSession<Transport extends TransportSession>
   /** Error of calls after the session was lost. */
   #lost: RpcError | undefined = undefined;
 
-  constructor(transport: Transport, { settings, callee, onForeign, load, explain, peer, peerStreams }: SessionParts) {
+  constructor(transport: Transport, { settings, callee, onForeign, events, explain, peer, peerStreams }: SessionParts) {
     super();
     this.explain = explain;
     this.peer = peer;
-    this.#load = load;
-    this.#peerStreams = peerStreams;
+    this.#streams = peerStreams(this);
     this.transport = transport;
     this.direct = directSession(transport);
     this.limits = settings.limits;
@@ -84,6 +85,7 @@ export class StreamSession<Transport extends TransportSession>
     const { promise, resolve } = deferred<SessionEnd>();
     this.closed = promise;
     this.#onEnd = resolve;
+    this.#events = events?.(this) ?? this;
   }
 
   get draining(): Promise<void> {
@@ -200,21 +202,20 @@ export class StreamSession<Transport extends TransportSession>
   }
 
   protected attach(): void {
-    const streams = this.#peerStreams(this);
-    this.#place = this.#load?.add(this);
-    const isServed = this.callee.onDatagram !== undefined;
-    this.direct.attach(isServed ? new EventsWithDatagrams(this, streams) : new TransportEvents(this, streams));
+    this.direct.attach(this.#events);
   }
 
-  /** The server needs the session's memory for others. */
-  onEvicted({ code, message }: RpcError): void {
-    this.direct.close({ closeCode: codeNumber(code), reason: message });
+  onStream(stream: DirectStream): void {
+    this.#streams.accept(stream);
   }
 
-  onEnded({ closeCode = 0, reason = "" }: CloseInfo, error: Error | undefined): void {
+  waits(): boolean {
+    return this.callsMade() > 0;
+  }
+
+  onClosed({ closeCode = 0, reason = "" }: CloseInfo, error: Error | undefined): void {
     this.parted = !this.ended && error === undefined;
     this.ended = true;
-    if (this.#place !== undefined) this.#load?.remove(this.#place);
     this.stopRenewals?.();
     if (error !== undefined) this.#lost = lostCall(error);
     this.#onEnd({ closeCode, reason, error });
