@@ -16,7 +16,7 @@ const LIMITS = {
   "@quicrpc/node": 400,
   "@quicrpc/browser": 40,
   "@quicrpc/fails-components": 40,
-  "@quicrpc/http": 430,
+  "@quicrpc/http": 435,
   "@quicrpc/mcp": 30,
   "@quicrpc/otel": 10,
   "@quicrpc/query": 12,
