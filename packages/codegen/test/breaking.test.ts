@@ -667,6 +667,13 @@ const messages: readonly MessagePair[] = [
     ["validation check-changed output"],
   ],
   [
+    'z.stringFormat("a.x", /^a/) to z.stringFormat("a.x", /^b/)',
+    "z.stringFormat('a.x', /^a/)",
+    "z.stringFormat('a.x', /^b/)",
+    ["validation check-changed input"],
+    ["validation check-changed output"],
+  ],
+  [
     "z.string().email() to z.string().email().url()",
     "z.string().email()",
     "z.string().email().url()",

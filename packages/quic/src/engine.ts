@@ -80,7 +80,8 @@ export class Engine {
     const host = told ?? own;
     const last = this.#lastLocal;
     if (last?.host === host && last.port === port && last.family === family) return last;
-    this.#lastLocal = { host, port, family };
+    // Of many sessions.
+    this.#lastLocal = Object.freeze({ host, port, family });
     return this.#lastLocal;
   }
 

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Checks, LiteralValue } from "../shape/shape.js";
-import { demandsIn, impliesBound, impliesFormat, impliesStep } from "./implied.js";
+import { demandsIn, impliesBound, impliesFormat, impliesStep, optionKey } from "./implied.js";
 
 /** Formats of text that zod has by their names. */
 const FORMATS: ReadonlySet<string> = new Set(
@@ -44,7 +44,7 @@ function sized(size: number | string): Checks {
 function hasFormat(text: string, format: string, options: Readonly<Record<string, string>>): boolean {
   if (!FORMATS.has(format)) return false;
   const given = Object.entries(options).flatMap(([key, option]) => {
-    const [of, name = ""] = key.split(".");
+    const [of, name] = optionKey(key);
     return of === format ? [[name, optionOf(name, option)] as const] : [];
   });
   try {

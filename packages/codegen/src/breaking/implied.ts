@@ -22,6 +22,12 @@ export function demandsIn(joined: Value | undefined): string[] {
   return joined === undefined ? [] : String(joined).split(" and ");
 }
 
+/** The format and the name of an option, by its key: a format of the user's may have dots in its name. */
+export function optionKey(key: string): [format: string, name: string] {
+  const dot = key.lastIndexOf(".");
+  return [key.slice(0, dot), key.slice(dot + 1)];
+}
+
 /** Whether every value that meets `checks` meets this bound. */
 export function impliesBound(checks: Checks, key: "min" | "max" | "above" | "below", value: Value): boolean {
   const sign = key === "min" || key === "above" ? 1 : -1;

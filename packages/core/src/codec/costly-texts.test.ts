@@ -108,6 +108,15 @@ describe("combining marks are not put in order where there are hundreds", () => 
       issuesAt(0),
     ],
     ["in zodCodec", () => detailsOf(z.string().normalize(), marks)],
+    [
+      "in an object that a function changes",
+      () =>
+        detailsOf(
+          z.object({ a: z.array(z.string()) }).overwrite(({ a }) => ({ a: a.map((each) => each.normalize()) })),
+          { a: [marks] },
+        ),
+    ],
+    ["by a check of what is lazy", () => detailsOf(z.lazy(() => z.string()).check(z.normalize()), marks)],
   ])("%s", (_where, found, expected = issuesAt()) => {
     const normalize = vi.spyOn(String.prototype, "normalize");
     expect(found()).toEqual(expected);
@@ -123,6 +132,31 @@ describe("combining marks are not put in order where there are hundreds", () => 
       issues: [],
     });
   });
+});
+
+it("a schema is guarded whole, or not yet: what is in it may come later", () => {
+  let later: z.ZodType | undefined;
+  const schema = z.object({
+    get at() {
+      if (later === undefined) throw new ReferenceError("not yet");
+      return later;
+    },
+    name: z.string().normalize(),
+  });
+  const value = { at: "a", name: marks };
+  const shape = external(schema);
+  expect(() => run(shape, value, Mode.Given)).toThrow("not yet");
+  // Nor is it looked at when codecs are made.
+  expect(() => refined(string(), z.string().check(z.property("at", schema)))).not.toThrow();
+  later = z.string();
+  expect(run(shape, value, Mode.Given).issues).toEqual(issuesAt("name"));
+});
+
+it("no default is made for it", () => {
+  const make = vi.fn(() => "a");
+  const schema = z.object({ at: z.string().default(make), name: z.string().normalize() });
+  expect(detailsOf(schema, { at: "b", name: marks })).toEqual(issuesAt("name"));
+  expect(make).not.toHaveBeenCalled();
 });
 
 describe("a template literal that zod runs does not go back over a text", () => {

@@ -21,6 +21,7 @@ interface Definition {
   readonly abort?: boolean;
   readonly discriminator?: string;
   readonly options?: readonly Guarded[];
+  readonly checks?: readonly unknown[];
 }
 
 /** Parses or checks the value of a payload; the issues that it adds are at the path where zod is. */
@@ -48,6 +49,8 @@ interface Guarded {
 interface Hazard {
   readonly isOf: (definition: Definition) => boolean;
   readonly isIn: (text: string) => boolean;
+  /** Whether texts anywhere in a value count: what is done with it is a function's business. */
+  readonly isAnywhere?: boolean;
   readonly message: string;
 }
 
@@ -61,6 +64,7 @@ const HAZARDS: readonly Hazard[] = [
   {
     isOf: ({ check, tx }) => check === "overwrite" && NORMALIZES.test(String(tx)),
     isIn: (text) => text.length > MAX_MARKS && MANY_MARKS.test(text),
+    isAnywhere: true,
     message: `invalid text: it has more than ${MAX_MARKS} combining marks in a row`,
   },
 ];
@@ -72,33 +76,53 @@ const guarded = new WeakSet<object>();
  * used. The patterns of template literals take time that grows with a text's length.
  */
 export function guardTexts(schema: unknown): void {
-  if (typeof schema !== "object" || schema === null || guarded.has(schema)) return;
-  guarded.add(schema);
-  const { _zod: internals } = schema as Partial<Guarded>;
-  if (internals === undefined) {
-    if (isPlain(schema)) for (const part of Object.values(schema)) guardTexts(part);
-    return;
+  const found = new Set<object>();
+  // Throws where what is lazy is not there yet: nothing is guarded by half.
+  collect(schema, found);
+  for (const each of found) {
+    if (hasInternals(each)) guardOwn(each);
+    guarded.add(each);
   }
+}
+
+function collect(part: unknown, found: Set<object>): void {
+  if (typeof part !== "object" || part === null || guarded.has(part) || found.has(part)) return;
+  const inside = hasInternals(part) ? partsOf(part) : isPlain(part) ? Object.values(part) : [];
+  found.add(part);
+  for (const each of inside) collect(each, found);
+}
+
+function hasInternals(part: object): part is Guarded {
+  return (part as Partial<Guarded>)._zod !== undefined;
+}
+
+function partsOf({ _zod: { def, innerType } }: Guarded): unknown[] {
+  // What a lazy schema is made of is made once.
+  if (def.type === "lazy") return [innerType, def.checks];
+  // To read a default is to have the program make one.
+  const names = Object.keys(def).filter((name) => name !== "defaultValue");
+  return names.map((name) => (def as Readonly<Record<string, unknown>>)[name]);
+}
+
+function guardOwn(inst: Guarded): void {
+  const { _zod: internals } = inst;
   const { def, pattern } = internals;
   if (def.type === "template_literal" && pattern !== undefined) linear(pattern);
-  for (const each of HAZARDS) if (each.isOf(def)) guard(schema as Guarded, each);
+  for (const each of HAZARDS) if (each.isOf(def)) guard(inst, each);
   const [only, ...others] = (def.type === "union" && def.discriminator === undefined && def.options) || [];
   // zod keeps the function of an only option, which may be another now.
   if (only !== undefined && others.length === 0)
     setParse(internals, (payload, context) => only._zod.run?.(payload, context));
-  // What a lazy schema is made of is made once.
-  for (const part of def.type === "lazy" ? [internals.innerType] : Object.values(def)) guardTexts(part);
 }
 
-function guard(inst: Guarded, { isIn, message }: Hazard): void {
+function guard(inst: Guarded, { isIn, isAnywhere = false, message }: Hazard): void {
   const { _zod: internals } = inst;
   const { def, check, parse } = internals;
   const before =
     (step: Step, goesOn: boolean): Step =>
     (payload, context) => {
       const input = payload.value;
-      const text = textOf(input);
-      if (text === undefined || !isIn(text)) return step(payload, context);
+      if (!(isAnywhere ? isAnywhereIn(input, isIn) : isTextOf(input, isIn))) return step(payload, context);
       payload.issues.push({ code: "invalid_format", path: [], message, input, inst, continue: goesOn });
       // Checks say nothing but by issues.
       return step === check ? undefined : payload;
@@ -113,14 +137,22 @@ function setParse(internals: Internals, parse: Step): void {
   internals.parse = parse;
 }
 
-/** A text, or that which a list is converted to; undefined where there is none. */
-function textOf(value: unknown): string | undefined {
-  if (!Array.isArray(value)) return typeof value === "string" ? value : undefined;
+/** Whether it is so of a text, or of that which a list is converted to. */
+function isTextOf(value: unknown, isIn: Hazard["isIn"]): boolean {
+  if (!Array.isArray(value)) return typeof value === "string" && isIn(value);
   try {
-    return String(value);
+    return isIn(String(value));
   } catch {
-    return undefined;
+    return false;
   }
+}
+
+/** Whether it is so of a text in a value, which may be a key. */
+function isAnywhereIn(value: unknown, isIn: Hazard["isIn"]): boolean {
+  if (typeof value === "string") return isIn(value);
+  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return false;
+  const isList = Array.isArray(value) || value instanceof Map || value instanceof Set;
+  return Array.from<unknown>(isList ? value : Object.entries(value)).some((each) => isAnywhereIn(each, isIn));
 }
 
 /** Whether a part of a definition may hold schemas. */

@@ -92,19 +92,20 @@ export function preprocessed(schema: unknown, inner: Shape): Shape {
 
 /** Runs `inner`, then the checks of a schema that are not compiled, such as refinements. */
 export function refined(inner: Shape, schema: unknown): Shape {
-  const checks = checksOf(schema);
+  // Not before it is run: what is lazy may not be there yet.
+  let checks: readonly ZodCheck[] | undefined;
   return {
     ...inner,
     form: { kind: "refined", inner, schema },
-    run: (payload, mode) => runChecks(inner.run(payload, mode), checks),
+    run: (payload, mode) => runChecks(inner.run(payload, mode), (checks ??= checksOf(schema))),
   };
 }
 
 /** The checks of `schema` on a value that is of the right type; a misfit where one fails, else the value they leave. */
 export function applyChecks(schema: unknown): <T>(value: T) => T {
-  const checks = checksOf(schema);
+  let checks: readonly ZodCheck[] | undefined;
   return <T>(value: T) => {
-    const payload = runChecks({ value, issues: [] }, checks);
+    const payload = runChecks({ value, issues: [] }, (checks ??= checksOf(schema)));
     // Checks may change a value, never its type.
     return payload.issues.length === 0 ? (payload.value as T) : misfit();
   };

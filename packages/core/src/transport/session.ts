@@ -101,7 +101,7 @@ export interface SoleStream extends DirectStream {
   lose(error: Error): void;
 }
 
-/** Receives the events of a direct session. */
+/** Receives the events of a direct session. Its members are called as methods of it: who wraps one passes them on, each by a call. */
 export interface DirectSessionHandler {
   /** The peer opened a stream. */
   onStream(stream: DirectStream): void;

@@ -32,6 +32,8 @@ struct Here {
     /// The window of a path that is not as short as it seems.
     long: ReceiveWindow,
     calls: Calls,
+    /// Whether calls were beside a large stream when the size was last looked at.
+    were_beside: bool,
 }
 
 impl StreamWindow {
@@ -52,6 +54,7 @@ impl StreamWindow {
                 Box::new(Here {
                     long: ReceiveWindow::new(HERE, ELSEWHERE, now),
                     calls: Calls::default(),
+                    were_beside: false,
                 })
             }),
         }
@@ -63,15 +66,18 @@ impl StreamWindow {
             return false;
         };
         let used_up = here.long.read(bytes);
-        here.calls.read(stream, bytes) || used_up
+        here.calls.read(stream, bytes);
+        used_up || here.calls.beside != here.were_beside
     }
 
     /// The new size, if it changes. `rtt` is the shortest round trip: one of now may have waited behind what this very window let into the
     /// socket.
     pub fn adapt(&mut self, now: Instant, rtt: Duration) -> Option<u64> {
         let here = self.here.as_mut()?;
-        let size = if rtt >= SHORT {
-            here.long.grow(now, rtt);
+        let is_long = rtt >= SHORT;
+        here.long.grow(now, if is_long { rtt } else { Duration::ZERO });
+        here.were_beside = here.calls.beside;
+        let size = if is_long {
             here.long.size()
         } else if here.calls.beside {
             BESIDE_CALLS
@@ -106,9 +112,7 @@ struct Calls {
 }
 
 impl Calls {
-    /// Returns whether there is something new.
-    fn read(&mut self, stream: StreamId, bytes: usize) -> bool {
-        let before = self.beside;
+    fn read(&mut self, stream: StreamId, bytes: usize) {
         if self.large == Some(stream) {
             self.others = 0;
             self.since += bytes as u64;
@@ -118,7 +122,6 @@ impl Calls {
             }
         } else if bytes < LARGE {
             self.called = true;
-            return false;
         } else {
             self.since += bytes as u64;
             self.others += bytes as u64;
@@ -129,7 +132,6 @@ impl Calls {
             }
         }
         self.beside &= self.since < LAST_CALL;
-        self.beside != before
     }
 }
 
@@ -214,6 +216,19 @@ mod tests {
         let sizes: Vec<_> = (0..200).filter_map(|_| called(&mut window, now, rtt)).collect();
         assert_eq!(sizes, [2 * HERE, ELSEWHERE]);
         assert!(window.adapt(now, Duration::from_micros(100)).is_some());
+    }
+
+    #[test]
+    fn it_is_looked_at_again_when_as_much_was_read_and_not_at_each_read() {
+        let (now, rtt) = (Instant::now(), Duration::from_micros(100));
+        let mut window = window(0, Remote::ThisMachine);
+        let looks = (0..1000).filter(|_| window.read(stream(1), CHUNK) && window.adapt(now, rtt).is_none());
+        assert!(looks.count() <= 1000 * CHUNK * 2 / HERE as usize);
+        // Calls that came before it could be looked at are not forgotten.
+        window.read(stream(0), 100);
+        window.read(stream(1), CHUNK);
+        assert!(window.read(stream(1), CHUNK));
+        assert_eq!(window.adapt(now, rtt), Some(BESIDE_CALLS));
     }
 
     #[test]
