@@ -4,38 +4,30 @@ import { z } from "zod";
 import { checksOf } from "../shape/checks.js";
 import { compareChecks } from "./compare-checks.js";
 
-const bound = fc.constantFrom(-7, -2.5, -1, 0, 1, 1.5, 2, 4, 6);
-const whole = fc.constantFrom(-7n, -2n, -1n, 0n, 1n, 4n, 6n);
-const ofNumbers = fc
-  .tuple(
-    fc.constantFrom(z.number, z.int, z.int32, z.uint32, z.float32, z.float64),
-    fc.array(
-      fc.oneof(
-        bound.map((at) => z.gte(at)),
-        bound.map((at) => z.gt(at)),
-        bound.map((at) => z.lte(at)),
-        bound.map((at) => z.lt(at)),
-        fc.constantFrom(0.5, 1, 1.5, 2, 3, 6).map((step) => z.multipleOf(step)),
-      ),
-      { maxLength: 4 },
-    ),
-  )
-  .map(([make, checks]): z.ZodType => (make() as z.ZodType<number>).check(...checks));
-const ofBigints = fc
-  .tuple(
-    fc.constantFrom(z.bigint, z.int64, z.uint64),
-    fc.array(
-      fc.oneof(
-        whole.map((at) => z.gte(at)),
-        whole.map((at) => z.gt(at)),
-        whole.map((at) => z.lte(at)),
-        whole.map((at) => z.lt(at)),
-        fc.constantFrom(1n, 2n, 3n, 6n).map((step) => z.multipleOf(step)),
-      ),
-      { maxLength: 4 },
-    ),
-  )
-  .map(([make, checks]): z.ZodType => (make() as z.ZodType<bigint>).check(...checks));
+type Amount = number | bigint;
+
+/** Schemas of one of some kinds, with up to four checks by these bounds and steps. */
+function schemasOf<A extends Amount>(
+  kinds: readonly (() => z.ZodType<A>)[],
+  bounds: readonly A[],
+  steps: readonly A[],
+): fc.Arbitrary<z.ZodType> {
+  const bound = fc.constantFrom(...bounds);
+  const check = fc.oneof(
+    ...[z.gte, z.gt, z.lte, z.lt].map((by) => bound.map((at) => by(at))),
+    fc.constantFrom(...steps).map((step) => z.multipleOf(step)),
+  ) as fc.Arbitrary<z.core.$ZodCheck<A>>;
+  return fc
+    .tuple(fc.constantFrom(...kinds), fc.array(check, { maxLength: 4 }))
+    .map(([kind, checks]) => kind().check(...checks));
+}
+
+const ofNumbers = schemasOf<number>(
+  [z.number, z.int, z.int32, z.uint32, z.float32, z.float64],
+  [-7, -2.5, -1, 0, 1, 1.5, 2, 4, 6],
+  [0.5, 1, 1.5, 2, 3, 6],
+);
+const ofBigints = schemasOf<bigint>([z.bigint, z.int64, z.uint64], [-7n, -2n, -1n, 0n, 1n, 4n, 6n], [1n, 2n, 3n, 6n]);
 
 const numbers = [-(2 ** 31) - 1, -(2 ** 31), 2 ** 31, 2 ** 32, 2 ** 53, 1e39, ...range(-8, 8, 0.5)];
 const bigints = [-(2n ** 63n) - 1n, 2n ** 63n, 2n ** 64n, ...range(-8, 8, 1).map(BigInt)];

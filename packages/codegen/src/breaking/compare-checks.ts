@@ -1,6 +1,6 @@
-import { WIDENING } from "../shape/checks.js";
+import { demandsIn, optionOfKey, WIDENING } from "../shape/checks.js";
 import type { Checks } from "../shape/shape.js";
-import { demandsIn, impliesBound, impliesFormat, impliesStep, optionKey } from "./implied.js";
+import { impliesBound, impliesFormat, impliesStep } from "./implied.js";
 
 /** One difference between the checks of two versions. */
 export interface CheckChange {
@@ -48,7 +48,7 @@ export function compareChecks(before: Checks = {}, after: Checks = {}): CheckCha
     changed(text, old, now, isMore, isLess);
   }
   for (const key of optionsIn(before, after)) {
-    const [format, name] = optionKey(key);
+    const [format, name] = optionOfKey(key);
     const [old, now] = [before.options?.[key], after.options?.[key]];
     // Where only one of them has the format, that is said already.
     const isOfBoth = [before, after].every((checks) => demandsIn(checks.format).includes(format));

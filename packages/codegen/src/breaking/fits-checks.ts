@@ -1,6 +1,7 @@
 import * as z from "zod";
+import { demandsIn, optionOfKey } from "../shape/checks.js";
 import type { Checks, LiteralValue } from "../shape/shape.js";
-import { demandsIn, impliesBound, impliesFormat, impliesStep, optionKey } from "./implied.js";
+import { impliesBound, impliesFormat, impliesStep } from "./implied.js";
 
 /** Formats of text that zod has by their names. */
 const FORMATS: ReadonlySet<string> = new Set(
@@ -44,7 +45,7 @@ function sized(size: number | string): Checks {
 function hasFormat(text: string, format: string, options: Readonly<Record<string, string>>): boolean {
   if (!FORMATS.has(format)) return false;
   const given = Object.entries(options).flatMap(([key, option]) => {
-    const [of, name] = optionKey(key);
+    const [of, name] = optionOfKey(key);
     return of === format ? [[name, optionOf(name, option)] as const] : [];
   });
   try {

@@ -1,4 +1,5 @@
 import { util } from "zod/v4/core";
+import { demandsIn } from "../shape/checks.js";
 import type { Checks } from "../shape/shape.js";
 
 type Value = number | string;
@@ -16,17 +17,6 @@ const RANGES: ReadonlyMap<string, readonly [least: Value, greatest: Value]> = ne
 /** Those of other numbers than whole ones. */
 const FRACTIONAL: ReadonlySet<string> = new Set(["float32", "float64"]);
 const WHOLE = /^-?\d+$/;
-
-/** Several formats or steps in one. */
-export function demandsIn(joined: Value | undefined): string[] {
-  return joined === undefined ? [] : String(joined).split(" and ");
-}
-
-/** The format and the name of an option, by its key: a format of the user's may have dots in its name. */
-export function optionKey(key: string): [format: string, name: string] {
-  const dot = key.lastIndexOf(".");
-  return [key.slice(0, dot), key.slice(dot + 1)];
-}
 
 /** Whether every value that meets `checks` meets this bound. */
 export function impliesBound(checks: Checks, key: "min" | "max" | "above" | "below", value: Value): boolean {

@@ -110,7 +110,23 @@ function addCheck(checks: Mutable<Checks>, def: CheckDef, of: object): void {
 /** Both demands, where they differ. */
 function joined(a: number | string | undefined, b: number | string): number | string {
   if (a === undefined) return b;
-  return [...new Set([...String(a).split(" and "), String(b)])].sort().join(" and ");
+  return [...new Set([...demandsIn(a), String(b)])].sort().join(" and ");
+}
+
+/** The demands that `joined` has put into one: several formats or steps. */
+export function demandsIn(demands: number | string | undefined): string[] {
+  return demands === undefined ? [] : String(demands).split(" and ");
+}
+
+/** The key of a format's option among those of all formats. */
+function keyOfOption(format: string, name: string): string {
+  return `${format}.${name}`;
+}
+
+/** The format and the name of an option, by its key: a format of the user's may have dots in its name. */
+export function optionOfKey(key: string): [format: string, name: string] {
+  const dot = key.lastIndexOf(".");
+  return [key.slice(0, dot), key.slice(dot + 1)];
 }
 
 function bothOptions(a: Options = {}, b: Options): Options {
@@ -121,16 +137,16 @@ function bothOptions(a: Options = {}, b: Options): Options {
 /** Returns what a format was asked for with; undefined where that is nothing. */
 function optionsOf(def: CheckDef, of: object): Options | undefined {
   const given = def as Readonly<Record<string, unknown>>;
+  const { format = "", pattern } = def;
   const options: Record<string, string> = {};
   for (const key of [...NARROWING, ...WIDENING]) {
     const value = given[key];
     if (typeof value === "string" || typeof value === "number" || value === true || value instanceof RegExp) {
-      options[`${def.format}.${key}`] = String(value);
+      options[keyOfOption(format, key)] = String(value);
     }
   }
-  const { pattern } = def;
   if (pattern !== undefined && String(pattern) !== usualPattern(def, of))
-    options[`${def.format}.pattern`] = String(pattern);
+    options[keyOfOption(format, "pattern")] = String(pattern);
   return Object.keys(options).length === 0 ? undefined : options;
 }
 

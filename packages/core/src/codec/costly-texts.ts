@@ -76,6 +76,7 @@ const guarded = new WeakSet<object>();
  * used. The patterns of template literals take time that grows with a text's length.
  */
 export function guardTexts(schema: unknown): void {
+  if (typeof schema === "object" && schema !== null && guarded.has(schema)) return;
   const found = new Set<object>();
   // Throws where what is lazy is not there yet: nothing is guarded by half.
   collect(schema, found);

@@ -11,8 +11,8 @@ function fixture() {
   const closed: { name: string; error: RpcError }[] = [];
   const session = (name: string) => {
     const budget = new MemoryBudget(600, "limits.maxSessionBytes", load);
-    const leave = load.enter(budget, (error) => closed.push({ name, error }));
-    return { budget, leave };
+    const place = load.add({ budget, onEvicted: (error) => closed.push({ name, error }) });
+    return { budget, leave: () => load.remove(place) };
   };
   return { load, closed, session };
 }

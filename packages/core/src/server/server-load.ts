@@ -60,13 +60,7 @@ export class ServerLoad implements ServerBudget {
     for (const resolve of waiting) resolve();
   }
 
-  /** A session has begun. Returns what is to be called when it has ended; what it holds then is held until it is given back. */
-  enter(budget: MemoryBudget, close: (error: RpcError) => void): () => void {
-    const place = this.add({ budget, onEvicted: close });
-    return () => this.remove(place);
-  }
-
-  /** The same for one that keeps its place, to be removed by. */
+  /** A session has begun. Returns its place, to be removed by when it has ended; what it holds then is held until it is given back. */
   add(member: LoadMember): LoadPlace {
     return this.members.add(member);
   }

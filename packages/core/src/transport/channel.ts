@@ -4,7 +4,7 @@ import { asError, ProtocolError, RpcError } from "../errors.js";
 import type { ClientLimits } from "../client-limits.js";
 import type { Measured, MemoryBudget } from "../memory-budget.js";
 import type { Frame } from "../wire/frame.js";
-import { FrameReader } from "../wire/reader.js";
+import { FrameReader, type FrameReceiver } from "../wire/reader.js";
 import { FrameWriter } from "../wire/writer.js";
 import type { SessionCompression } from "./compression.js";
 import type { DirectStream, DirectStreamHandler } from "./session.js";
@@ -20,7 +20,7 @@ const FLUSH_AT = 64 * 1024;
 const shared: FrameWriter = new FrameWriter(16 * 1024);
 
 /** Receives the events of a channel. After `onFailed` or `onClosed` nothing follows. */
-export interface FrameHandler {
+export interface FrameHandler extends FrameReceiver {
   /** Throws `ProtocolError` to abort the channel. */
   onFrame(frame: Frame): void;
   /** FIN, after whole frames. */

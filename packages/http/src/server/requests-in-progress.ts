@@ -40,9 +40,9 @@ export class RequestsInProgress {
     this.count++;
     const unread = new HeldBytes(budget);
     exchange.unread = unread;
-    const leave = this.load.enter(budget, (error) => onEvicted(error, request));
+    const place = this.load.add({ budget, onEvicted: (error) => onEvicted(error, request) });
     exchange.onEnd = () => {
-      leave();
+      this.load.remove(place);
       unread.close();
       request.unsent.close();
       this.count--;

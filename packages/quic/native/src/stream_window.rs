@@ -75,6 +75,7 @@ impl StreamWindow {
     pub fn adapt(&mut self, now: Instant, rtt: Duration) -> Option<u64> {
         let here = self.here.as_mut()?;
         let is_long = rtt >= SHORT;
+        // On a short path it stays, and only counts anew.
         here.long.grow(now, if is_long { rtt } else { Duration::ZERO });
         here.were_beside = here.calls.beside;
         let size = if is_long {

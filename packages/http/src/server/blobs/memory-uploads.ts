@@ -22,13 +22,14 @@ export class MemoryUploads implements UploadStore {
     const budget = new MemoryBudget(this.maxBytes + UPLOAD_BYTES, "limits.maxSessionBytes", this.load);
     requireRoom(budget, UPLOAD_BYTES, "the upload");
     const upload: MemoryUpload = new MemoryUpload(facts, budget, () => {
-      leave();
+      this.load.remove(place);
       this.uploads.delete(id);
     });
-    const leave = this.load.enter(budget, () => {
+    const onEvicted = (): void => {
       upload.drop();
       onRemoved();
-    });
+    };
+    const place = this.load.add({ budget, onEvicted });
     this.uploads.set(id, upload);
     return upload;
   }
