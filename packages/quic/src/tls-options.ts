@@ -117,13 +117,13 @@ function encodeAlpn(names: readonly string[]): Uint8Array {
     throw invalidOption("alpn must name at least one protocol: QUIC requires one (RFC 9001 §8.1)");
   }
   const wire = names.flatMap((name) => {
-    const bytes = new TextEncoder().encode(name);
+    const bytes = Buffer.from(name);
     if (bytes.length === 0 || bytes.length > 255) {
       throw invalidOption(`alpn ${JSON.stringify(name)} must have 1 to 255 bytes`);
     }
-    return [bytes.length, ...bytes];
+    return [Buffer.of(bytes.length), bytes];
   });
-  return Uint8Array.from(wire);
+  return Buffer.concat(wire);
 }
 
 /** Kind and bytes: 0 system roots, 1 PEM roots, 2 SHA-256 hashes one after the other. */

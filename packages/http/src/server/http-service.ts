@@ -1,7 +1,6 @@
 import { interceptRouter, type Limits, type Metadata, RpcError, ServerLoad } from "@quicrpc/core";
 import {
   Admission,
-  type Applicant,
   Authentications,
   callBytes,
   combineRouters,
@@ -32,10 +31,11 @@ import type { ExtensionAnswer, ExtensionHost, ExtensionRequest } from "./extensi
 import { answerWith, WholeRequest } from "./extension-exchange.js";
 import { FetchExchange } from "./fetch-exchange.js";
 import { type HttpCall, type HttpCallSettings, HttpRoute } from "./http-call.js";
-import type { HttpPeer, HttpServiceOptions } from "./http-options.js";
+import type { HttpServiceOptions } from "./http-options.js";
 import { PageAccess } from "./page-access.js";
 import { compressionsOf, positionOf, timeoutOf } from "./request-head.js";
 import { type ReadingLimits, RequestReader } from "./request-reader.js";
+import { RequestAuthentication } from "./request-authentication.js";
 import { RequestSettings } from "./request-settings.js";
 import { RequestsInProgress } from "./requests-in-progress.js";
 import { OWN_METHODS } from "./ping.js";
@@ -64,7 +64,7 @@ export class HttpService<Context> {
   private readonly routes: Routes<Context>;
   private readonly shared: HttpCallSettings;
   private readonly calls: LinkedSet<HttpCall> = new LinkedSet();
-  private readonly authentications: Pick<Authentications<HttpPeer, Context>, "run"> | undefined;
+  private readonly authentication: RequestAuthentication<Context> | undefined;
   private readonly guard: OverloadGuard | undefined;
   /** Those that read a request's message. */
   private readonly readers: LinkedSet<RequestReader> = new LinkedSet();
@@ -92,19 +92,19 @@ export class HttpService<Context> {
     this.callers = { options, limits, once: this.once, onError };
     this.load = options.load ?? new ServerLoad(options.limits);
     this.requests = new RequestsInProgress(this.load, limits);
-    const asksWho = (options.authentications ?? authenticate) !== undefined;
+    const authentications =
+      options.authentications ?? (authenticate && new Authentications({ authenticate, limits, onError }));
+    this.authentication = authentications && new RequestAuthentication(authentications, options, limits, onError);
     const { methods } = combineRouters([interceptRouter(combineRouters(routers), interceptors)]);
-    this.routes = new Routes([...methods, ...OWN_METHODS], prefix, !asksWho);
+    this.routes = new Routes([...methods, ...OWN_METHODS], prefix, authentications === undefined);
     const described = openApi === true ? {} : openApi;
     this.document = described === false ? undefined : new OpenApiPage(combineRouters(routers), prefix, described);
     const host: ExtensionHost = { router: combineRouters(routers), limits, prefix, onError };
     this.extensions = new Map(extensions.map((each) => [prefix + each.path, each.start(host)]));
     this.pages = new PageAccess(options, onError);
-    this.authentications =
-      options.authentications ?? (authenticate && new Authentications({ authenticate, limits, onError }));
     this.guard = loadShedding && new OverloadGuard(loadShedding);
     const loadShedder = this.guard ?? options.loadShedder;
-    this.shared = { compressFrom, cacheControl: asksWho ? "private" : undefined, calls: this.calls };
+    this.shared = { compressFrom, cacheControl: authentications && "private", calls: this.calls };
     const counted = { limits, load: this.load, onError, onIdle: () => this.requests.progress() };
     this.admission = new Admission({
       ...counted,
@@ -194,7 +194,7 @@ export class HttpService<Context> {
     const { unsent } = this.requests.enter(exchange, (error) => exchange.cutOff(error));
     let leave: (() => void) | undefined;
     try {
-      const connection = this.authentications && (await this.authenticate(exchange, fullName(method)));
+      const connection = await this.authentication?.run(exchange, fullName(method));
       const { client, requester } = callerOf(this.callers, exchange, method, connection);
       this.admission.requireRoom(client);
       leave = this.admission.attach(client);
@@ -217,7 +217,7 @@ export class HttpService<Context> {
     });
     const reader = new RequestReader(exchange, budget, this.readingLimits(undefined), this.readers);
     try {
-      await this.authenticate(exchange, DESCRIBE);
+      await this.authentication?.run(exchange, DESCRIBE);
       this.admission.requireRoom();
       whole = new WholeRequest(exchange, await reader.read("unary", undefined), budget, this.callFor(exchange));
       const given = whole;
@@ -251,7 +251,7 @@ export class HttpService<Context> {
     if (exchange.isGone) return;
     const { unsent } = this.requests.enter(exchange, (error) => exchange.cutOff(error));
     try {
-      await this.authenticate(exchange, DESCRIBE);
+      await this.authentication?.run(exchange, DESCRIBE);
       await document.answer(exchange, unsent);
     } catch (error) {
       this.refuse(exchange, error, DESCRIBE);
@@ -260,7 +260,7 @@ export class HttpService<Context> {
 
   private async take(exchange: HttpExchange, match: Match<Context>): Promise<void> {
     if (exchange.isGone) return;
-    const { limits, shared } = this;
+    const { limits, shared, authentication } = this;
     const { bound, framing, format, query } = match;
     const admission = OWN_METHODS.includes(bound as Bound<unknown>) ? this.ownAdmission : this.admission;
     const { method } = bound;
@@ -281,7 +281,7 @@ export class HttpService<Context> {
     try {
       requireVersion(exchange.header(VERSION_HEADER));
       const timeoutMs = timeoutOf(exchange, limits);
-      settings.connection = this.authentications && (await this.authenticate(exchange, fullName(method), timeoutMs));
+      settings.connection = authentication && (await authentication.run(exchange, fullName(method), timeoutMs));
       const { client, requester } = callerOf(this.callers, exchange, method, settings.connection);
       settings.client = client;
       admission.requireRoom(client);
@@ -330,22 +330,6 @@ export class HttpService<Context> {
     newCall(framing, route, undefined, settings, 0, shared).accept();
   }
 
-  /** Throws the `RpcError` that the caller receives. */
-  private async authenticate(exchange: HttpExchange, method: string, timeoutMs: number = Infinity): Promise<Context> {
-    const { authentications } = this;
-    if (authentications === undefined) return undefined as Context;
-    try {
-      const address = addressOf(exchange, this.options);
-      return await authentications.run(applicantOf(exchange, address, method, timeoutMs, this.limits));
-    } catch (error) {
-      if (error instanceof RpcError) throw error;
-      this.onError(error, { method: "authenticate" });
-      throw new RpcError("internal", "the server could not take the call");
-    } finally {
-      exchange.onGone = undefined;
-    }
-  }
-
   private readingLimits(timeoutMs: number | undefined): ReadingLimits {
     const usual = this.usualReading;
     if (timeoutMs === undefined || timeoutMs > usual.timeoutMs) return usual;
@@ -358,27 +342,6 @@ export class HttpService<Context> {
       this.onError(error, peer === undefined ? site : { peer, ...site });
     };
   }
-}
-
-function applicantOf(
-  exchange: HttpExchange,
-  address: string | undefined,
-  method: string,
-  timeoutMs: number,
-  { maxHandshakeMs }: Limits,
-): Applicant<HttpPeer> {
-  const { headers, target: path, request } = exchange;
-  return {
-    peer: { headers, path, address, method, request },
-    late: () =>
-      timeoutMs <= maxHandshakeMs
-        ? "the deadline has passed before the request was authenticated"
-        : `the request was not authenticated within ${maxHandshakeMs} ms (limits.maxHandshakeMs)`,
-    visit: {
-      remainingMs: Math.min(timeoutMs, maxHandshakeMs),
-      onGone: (listener) => void (exchange.onGone = listener),
-    },
-  };
 }
 
 function usualReading(

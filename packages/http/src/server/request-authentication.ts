@@ -1,0 +1,63 @@
+import { type Limits, RpcError } from "@quicrpc/core";
+import type { Applicant, Authentications, ErrorHook } from "@quicrpc/core/transport";
+import { addressOf } from "./caller.js";
+import type { HttpExchange } from "./exchange.js";
+import type { HttpPeer, HttpServiceOptions } from "./http-options.js";
+
+/** Asks `authenticate` whom requests are of. */
+export class RequestAuthentication<Context> {
+  private readonly authentications: Pick<Authentications<HttpPeer, Context>, "run">;
+  private readonly options: HttpServiceOptions<Context>;
+  private readonly limits: Limits;
+  private readonly onError: ErrorHook;
+
+  constructor(
+    authentications: Pick<Authentications<HttpPeer, Context>, "run">,
+    options: HttpServiceOptions<Context>,
+    limits: Limits,
+    onError: ErrorHook,
+  ) {
+    this.authentications = authentications;
+    this.options = options;
+    this.limits = limits;
+    this.onError = onError;
+  }
+
+  /**
+   * Returns what `authenticate` says of a request, and throws the `RpcError` that its caller receives.
+   * @param method full name of the method that it is for
+   */
+  async run(exchange: HttpExchange, method: string, timeoutMs: number = Infinity): Promise<Context> {
+    try {
+      const address = addressOf(exchange, this.options);
+      return await this.authentications.run(applicantOf(exchange, address, method, timeoutMs, this.limits));
+    } catch (error) {
+      if (error instanceof RpcError) throw error;
+      this.onError(error, { method: "authenticate" });
+      throw new RpcError("internal", "the server could not take the call");
+    } finally {
+      exchange.onGone = undefined;
+    }
+  }
+}
+
+function applicantOf(
+  exchange: HttpExchange,
+  address: string | undefined,
+  method: string,
+  timeoutMs: number,
+  { maxHandshakeMs }: Limits,
+): Applicant<HttpPeer> {
+  const { headers, target: path, request } = exchange;
+  return {
+    peer: { headers, path, address, method, request },
+    late: () =>
+      timeoutMs <= maxHandshakeMs
+        ? "the deadline has passed before the request was authenticated"
+        : `the request was not authenticated within ${maxHandshakeMs} ms (limits.maxHandshakeMs)`,
+    visit: {
+      remainingMs: Math.min(timeoutMs, maxHandshakeMs),
+      onGone: (listener) => void (exchange.onGone = listener),
+    },
+  };
+}

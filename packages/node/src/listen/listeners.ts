@@ -1,0 +1,127 @@
+import type { CloseInfo } from "@quicrpc/core/transport";
+import { isMissingEngine, transportError } from "../transport/failure.js";
+import { requireListenable } from "../transport/refuse.js";
+import type { GroupShare } from "../workers/worker.js";
+import { isOverUdp, isPassed, type ProvidedTarget, urlOf } from "./listen.js";
+import type { Arrival, Listener, ListenSettings, TlsUpdate } from "./listener.js";
+import { notifyReady } from "./systemd.js";
+
+/** The listeners of one server. */
+export class Listeners {
+  private settings: ListenSettings;
+  /** Sockets and keys that this process shares with the other workers of its group. */
+  private readonly share: GroupShare | undefined;
+  private readonly onArrival: (arrival: Arrival) => void;
+  private readonly open: Listener[] = [];
+
+  constructor(settings: ListenSettings, share: GroupShare | undefined, onArrival: (arrival: Arrival) => void) {
+    this.settings = settings;
+    this.share = share;
+    this.onArrival = onArrival;
+  }
+
+  get urls(): readonly string[] {
+    return this.open.map(({ url }) => url);
+  }
+
+  get address(): { readonly host: string; readonly port: number } {
+    const address = this.open.find((listener) => listener.address !== undefined)?.address;
+    if (address === undefined) throw new TypeError("the server listens on no port, but on a path");
+    return address;
+  }
+
+  /** Throws `TypeError` where a setting names something that the listeners of these targets cannot carry. */
+  check(targets: readonly ProvidedTarget[]): void {
+    requireListenable(targets, this.settings);
+  }
+
+  /** Listens at these targets. Rejects where one of them fails; `close` then ends those that listen by then. */
+  async start(targets: readonly ProvidedTarget[]): Promise<void> {
+    let missing: unknown;
+    // One after the other, so that a failure leaves none that is about to start.
+    for (const target of this.shared(targets)) {
+      const listening = target.provider.listen(target, this.settings, this.onArrival);
+      const url = urlOf(target);
+      const listeners = await listening.catch((cause: unknown) => {
+        const error = transportError(cause, { doing: "listen on", url });
+        if (!this.settings.engineOptional || !isMissingEngine(error)) throw error;
+        missing = error;
+        this.settings.onError(error, { method: "serve" });
+        return [];
+      });
+      this.open.push(...listeners, ...(await this.beside(target, listeners)));
+    }
+    if (missing !== undefined && this.open.length === 0) throw missing;
+    if (this.share === undefined && targets.some(isPassed)) await notifyReady();
+  }
+
+  /** Has each listener take these certificates, or none of them. */
+  updateTls(update: TlsUpdate): void {
+    const { settings: before } = this;
+    if (update.clientCertificates !== undefined && before.clientCertificates === undefined) {
+      throw new TypeError(
+        "serve() needs the option clientCertificates from the start: updateTls() can only replace it",
+      );
+    }
+    const after = { ...before, ...update };
+    const updated: Listener[] = [];
+    try {
+      for (const listener of this.open) {
+        listener.updateTls?.(after);
+        updated.push(listener);
+      }
+    } catch (error) {
+      for (const listener of updated) listener.updateTls?.(before);
+      throw error;
+    }
+    this.settings = after;
+  }
+
+  /** Takes no more sessions. */
+  stop(): void {
+    for (const listener of this.open) listener.stop();
+  }
+
+  /** Ends what is left of their sessions, and fulfils when their addresses are free. */
+  async close(info: CloseInfo): Promise<void> {
+    await Promise.all(this.open.map((listener) => listener.close(info)));
+  }
+
+  ref(): void {
+    for (const listener of this.open) listener.ref();
+  }
+
+  unref(): void {
+    for (const listener of this.open) listener.unref();
+  }
+
+  /** Listens at a target's other address too, unless this machine has none. */
+  private async beside(
+    { otherHost, ...target }: ProvidedTarget,
+    [first]: readonly Listener[],
+  ): Promise<readonly Listener[]> {
+    const port = first?.address?.port;
+    // Workers share the sockets that their group has bound.
+    if (otherHost === undefined || port === undefined || this.share !== undefined) return [];
+    try {
+      return await target.provider.listen({ ...target, host: otherHost, port }, this.settings, this.onArrival);
+    } catch (cause) {
+      const { code } = cause as NodeJS.ErrnoException;
+      // A port that the system has chosen may be taken at the other address.
+      if (code === "EADDRNOTAVAIL" || code === "EAFNOSUPPORT" || target.port === 0) return [];
+      throw transportError(cause, { doing: "listen on", url: urlOf({ ...target, host: otherHost, port }) });
+    }
+  }
+
+  /** The targets, with this worker's sockets where their ports are a group's. */
+  private shared(targets: readonly ProvidedTarget[]): readonly ProvidedTarget[] {
+    const { share } = this;
+    if (share === undefined) return targets;
+    const members = share.members.values();
+    return targets.map((target) => ({
+      ...target,
+      ...(isOverUdp(target) && { member: members.next().value }),
+      ...(target.descriptor !== undefined && { handed: share.handed(target.descriptor) }),
+    }));
+  }
+}
