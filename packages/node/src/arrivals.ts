@@ -17,7 +17,7 @@ import type { ServeOptions } from "./serve-options.js";
 import { limitAge } from "./session-age.js";
 import { SessionCredentials } from "./session-credentials.js";
 
-/** What a server does with those who arrive, complete. */
+/** Options by which a server takes those who arrive. */
 interface ArrivalSettings<Context> {
   readonly options: ServeOptions<Context>;
   readonly limits: Limits;
