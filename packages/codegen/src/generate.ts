@@ -128,7 +128,7 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
   const only = new Set((options.only ?? options.files).map((each) => resolve(cwd, each)));
   // What is wrong in a file that is not wanted stops nobody: the file is left out.
   const reportOf = (file: string): typeof report => (only.has(file) ? report : () => {});
-  const outputs = outputPaths(options, cwd, report);
+  const outputs = outputPaths(options, cwd, only, reportOf);
   const configs = new TsConfigs();
   const { modules, sources } = await openModules([...outputs.keys()], configs, reportOf);
   const outputOf = (schemaFile: string): string => outputs.get(schemaFile) ?? schemaFile;
@@ -203,15 +203,18 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
   };
 }
 
-/** Where the output for each schema module goes, where that is possible. */
+/** Where the output for each schema module goes, where that is possible. Those of `first` come before the others where two have the same. */
 function outputPaths(
   { files, out }: GenerateOptions,
   cwd: string,
-  report: (diagnostic: Diagnostic) => void,
+  first: ReadonlySet<string>,
+  reportOf: (file: string) => (diagnostic: Diagnostic) => void,
 ): Map<string, string> {
   const paths = new Map<string, string>();
   const taken = new Map<string, string>();
-  for (const file of new Set(files.map((each) => resolve(cwd, each)))) {
+  const all = [...new Set(files.map((each) => resolve(cwd, each)))];
+  for (const file of [...all.filter((each) => first.has(each)), ...all.filter((each) => !first.has(each))]) {
+    const report = reportOf(file);
     if (!existsSync(file)) {
       report({ code: "file-not-found", file, message: "There is no such file.", help: "Check the path." });
       continue;
@@ -235,7 +238,13 @@ function outputPaths(
     for (const each of written) taken.set(each, file);
     paths.set(file, path);
   }
-  return paths;
+  // In the order of the files, by which ids are given.
+  return new Map(
+    all.flatMap((file) => {
+      const path = paths.get(file);
+      return path === undefined ? [] : [[file, path] as const];
+    }),
+  );
 }
 
 async function openModules(

@@ -33,6 +33,23 @@ test("a file that is needed does", async () => {
   expect((await generate({ files: [good], only: [good] })).diagnostics).toMatchObject([{ code: "load-failed" }]);
 });
 
+test("files that are not wanted may have the output of a wanted one, or of each other", async () => {
+  const [a = "", b = "", other = "", another = ""] = ["a/same", "b/same", "a/other", "b/other"].map((name) =>
+    workspace.write(`clash/${name}.service.ts`, schema(`demo.v1.${name.replace("/", "")}`)),
+  );
+  const files = [a, b, other, another];
+  const out = `${workspace.path}/clash/out`;
+  for (const only of [[a], [b], [b, other]]) {
+    const made = await generate({ files, only, out });
+    expect(made.diagnostics).toEqual([]);
+    expect(made.files.flatMap((file) => file.schema?.file ?? [])).toEqual(only);
+  }
+  for (const only of [[a, b], files]) {
+    const { diagnostics } = await generate({ files, only, out });
+    expect(new Set(diagnostics.map(({ code }) => code))).toEqual(new Set(["output-clash"]));
+  }
+});
+
 test("two services of one name are reported with both places, where one is wanted", async () => {
   const files = ["a", "b", "c"].map((name) =>
     workspace.write(`twice/${name}.service.ts`, schema(name === "c" ? "demo.v1.Other" : "demo.v1.Twice")),
