@@ -8,6 +8,6 @@ import { buildExamples, run, setup } from "./setup.mjs";
 
 const [script = "arith/dist/demo.js", scheme = "tls"] = process.argv.slice(2);
 const engine = await setup({ engineOptional: scheme !== "https" });
-await buildExamples();
+await buildExamples([script.split("/")[0]]);
 const { code } = await run([`examples/${script}`], { env: engine ? {} : { LISTEN: "tls://localhost:0" } });
 process.exit(code);
