@@ -19,8 +19,15 @@ export function checkOptions<Options extends object>(
   if (typeof given !== "object" || given === null) throw new TypeError(`${where} takes its options as an object`);
   checkNames(where, "", options, names, names);
   const { routers } = options as { readonly routers?: unknown };
-  if (routers === undefined || Array.isArray(routers)) return;
-  throw new TypeError(`${where} takes a list of routers: routers: [createOrdersRouter(handlers)]`);
+  if (routers === undefined) return;
+  if (!Array.isArray(routers)) {
+    throw new TypeError(`${where} takes a list of routers: routers: [createOrdersRouter(handlers)]`);
+  }
+  const wrong = routers.findIndex(
+    (router: { readonly methods?: unknown } | undefined) => !Array.isArray(router?.methods),
+  );
+  if (wrong !== -1)
+    throw new TypeError(`routers[${wrong}] is no router: give what createOrdersRouter(handlers) returns`);
 }
 
 /**

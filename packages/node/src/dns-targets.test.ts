@@ -28,7 +28,13 @@ it("A and AAAA: a target for each address, whichever there are", async () => {
   const one = dnsTargets("quic://orders.example", { resolver: resolver({ AAAA: ["::5"] }) });
   expect(await one.resolve(signal)).toEqual(["quic://[::5]"]);
   const none = dnsTargets("quic://orders.example", { resolver: resolver({}) });
-  await expect(none.resolve(signal)).rejects.toMatchObject({ code: "ENODATA" });
+  await expect(none.resolve(signal)).rejects.toMatchObject({
+    name: "TransportError",
+    code: "ENODATA",
+    url: "quic://orders.example",
+    message: expect.stringMatching(/^cannot connect to quic:\/\/orders\.example: query/),
+    hint: expect.stringContaining("hosts file"),
+  });
 });
 
 it("only A, only AAAA; the path stays", async () => {

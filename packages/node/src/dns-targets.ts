@@ -1,5 +1,13 @@
 import { Resolver } from "node:dns/promises";
-import { checkOptions, type OptionNames, type ResolveTargets, type TargetSpec } from "@quicrpc/core/transport";
+import { TransportError } from "@quicrpc/core";
+import {
+  checkOptions,
+  type OptionNames,
+  publicUrl,
+  type ResolveTargets,
+  type TargetSpec,
+} from "@quicrpc/core/transport";
+import { transportError } from "./transport/failure.js";
 
 /** Resolver of DNS names; `Resolver` of `node:dns/promises` is one. */
 export interface DnsResolver {
@@ -47,14 +55,30 @@ export function dnsTargets(url: string | URL, options: DnsTargetsOptions = {}): 
     serverName: records === "SRV" ? hostname.replace(/^(_[^.]+\.){1,2}/, "") : hostname,
     resolve: async (signal) => {
       const asked = resolver ?? ownResolver(signal);
-      if (records === "SRV") return srvTargets(base, await asked.resolveSrv(hostname));
-      const wanted: Promise<string[]>[] = [];
-      if (records !== "AAAA") wanted.push(asked.resolve4(hostname));
-      if (records !== "A") wanted.push(asked.resolve6(hostname).then((found) => found.map((each) => `[${each}]`)));
-      return (await anyOf(wanted)).map((host) => at(base, host));
+      try {
+        if (records === "SRV") return srvTargets(base, await asked.resolveSrv(hostname));
+        const wanted: Promise<string[]>[] = [];
+        if (records !== "AAAA") wanted.push(asked.resolve4(hostname));
+        if (records !== "A") wanted.push(asked.resolve6(hostname).then((found) => found.map((each) => `[${each}]`)));
+        return (await anyOf(wanted)).map((host) => at(base, host));
+      } catch (error) {
+        throw unresolved(error, base, signal);
+      }
     },
   };
 }
+
+function unresolved(error: unknown, base: URL, signal: AbortSignal): unknown {
+  const { code } = error as { readonly code?: unknown };
+  const isUnknown = code === "ENOTFOUND" || code === "ENODATA";
+  const failed = transportError(error, { doing: "connect to", url: publicUrl(base) }, signal);
+  if (!isUnknown || !(failed instanceof TransportError)) return failed;
+  const { url, message } = failed;
+  return new TransportError({ code, url, message, hint: NO_RECORD, cause: error });
+}
+
+const NO_RECORD =
+  "DNS has no such record: check the name and the option `records`. dnsTargets asks DNS alone; a name of the hosts file, such as localhost, takes a list of URLs";
 
 /** A share of calls for records of weight 0 among others: very small (RFC 2782). */
 const LEAST_WEIGHT = 0.01;

@@ -1,6 +1,7 @@
 import { RpcError, type Session } from "@quicrpc/core";
-import { isDenied, untilAccepted } from "@quicrpc/core/transport";
+import { isDenied, publicUrl, untilAccepted } from "@quicrpc/core/transport";
 import type { DialOptions } from "./dial.js";
+import { transportError } from "./transport/failure.js";
 
 /** Options of `connect` and `connectPool` that say who this side is, and how long it waits. */
 type Proof = Pick<DialOptions, "signal" | "credentials" | "headers" | "cert">;
@@ -23,7 +24,7 @@ export async function firstSession(
   const remainingMs = (): number => timeoutMs - (Date.now() - since);
   for (;;) {
     const session = await ready({ signal, timeoutMs: remainingMs() }).catch((error: Error) => {
-      throw isDenied(error) ? refusalBy(peer(), error) : error;
+      throw isDenied(error) ? refusalBy(peer(), error) : notTaken(error, peer(), signal);
     });
     if ((credentials ?? headers ?? cert) === undefined) return;
     if (session === undefined) continue;
@@ -46,6 +47,16 @@ function refusalBy(peer: string, { code, message, cause }: RpcError): RpcError {
     hint: "see what the options credentials, headers or cert give",
   });
 }
+
+/** The error where sessions were made, and each ended before the server had said anything. */
+function notTaken(error: Error, peer: string, signal: AbortSignal | undefined): unknown {
+  // A pool with several targets, or none, has no URL.
+  if (error instanceof RpcError || !URL.canParse(peer)) return error;
+  return transportError(error, { doing: "connect to", url: publicUrl(new URL(peer)), hint: NOT_TAKEN }, signal);
+}
+
+const NOT_TAKEN =
+  "the session ended before the server had taken it; another program, or another protocol, may be at this port: check the URL's scheme and port";
 
 function silenceOf(peer: string, timeoutMs: number, cause: unknown): RpcError {
   const text = `${peer} has not said within ${timeoutMs} ms whether it accepts the session`;

@@ -4,6 +4,9 @@ import type { TransportProvider } from "./transport/provider.js";
 /** `localhost:4433`, `127.0.0.1`, `[::1]:4433`, `orders.example/rpc`: a URL without its scheme. */
 const HOST = /^(\[[0-9a-f:.]+\]|[a-z0-9_-]+(\.[a-z0-9_-]+)*)(:\d+)?(\/.*)?$/i;
 
+/** Schemes that the standard does not know: it takes their URLs without a host, too. */
+const WITH_HOST: ReadonlySet<string> = new Set(["quic:", "tls:", "tcp:"]);
+
 /** A URL for a transport. Throws `TypeError`, with the URL that was probably meant, for a text that is none. */
 export function transportUrl(
   given: string | URL,
@@ -15,7 +18,10 @@ export function transportUrl(
     throw new TypeError(`a URL is a string or a URL, such as "quic://localhost:4433", not ${describe(text)}`);
   }
   const url = parsed(given);
-  if (url !== undefined && isKnown(url.protocol, what, transports)) return url;
+  if (url !== undefined && isKnown(url.protocol, what, transports)) {
+    if (url.hostname !== "" || !WITH_HOST.has(url.protocol)) return url;
+    throw new TypeError(`"${String(given)}" has no host: a URL is such as quic://localhost:4433`);
+  }
   const isHost = HOST.test(String(given)) && (url === undefined || /^\d*(\/|$)/.test(url.pathname));
   if (isHost) throw new TypeError(`"${String(given)}" has no scheme: did you mean quic://${String(given)}?`);
   if (url === undefined) throw new TypeError(`"${String(given)}" is no URL, such as quic://localhost:4433`);

@@ -142,6 +142,14 @@ describe("options that are none are refused, with the name that was probably mea
     expect((await failure(dial(URL, { routers: {} } as object))).message).toMatch(/^dial\(\) takes a list of routers/);
   });
 
+  it("a router that is none is told", async () => {
+    const wrong = [{}, undefined, () => {}] as unknown as ServeOptions["routers"];
+    for (const router of wrong) {
+      const { message } = await failure(serve({ listen: "tcp://127.0.0.1:0", routers: [...routers, router] }));
+      expect(message).toBe("routers[1] is no router: give what createOrdersRouter(handlers) returns");
+    }
+  });
+
   it("tls that is missing is told with what there is to give", async () => {
     expect((await failure(serve({ routers }))).message).toMatch(
       /needs the option tls for quic:\/\/: .*devCertificate\(\)/,
@@ -167,6 +175,13 @@ describe("URLs", () => {
 
   it.each(["", "quic//localhost", "//"])("%j is said to be no URL", async (text) => {
     expect((await failure(dial(text))).message).toContain(`"${text}"`);
+  });
+
+  it.each(["quic://", "tls:///rpc", "quic:localhost:4433"])("%s is said to have no host", async (text) => {
+    const hint = `"${text}" has no host: a URL is such as quic://localhost:4433`;
+    expect((await failure(dial(text))).message).toBe(hint);
+    expect((await failure(connect(text))).message).toBe(hint);
+    expect((await failure(served({ listen: [text] }))).message).toBe(hint);
   });
 
   it("what is no text is told", async () => {

@@ -49,6 +49,16 @@ describe.each(["tcp", "tls", "ws", "wss"])("%s://", (scheme) => {
   });
 });
 
+it("a session that ends before the server has taken it is told with its URL and what to do", async () => {
+  const url = `tcp://127.0.0.1:${port}`;
+  const error = await failure(connect(url, { credentials: "secret", timeoutMs: 300 }));
+  expect(error).toBeInstanceOf(TransportError);
+  expect(error).toMatchObject({ code: expect.stringMatching(/^E/), url });
+  expect(error.message).toContain(`cannot connect to ${url}: `);
+  expect(error.hint).toContain("another protocol");
+  expect(error.cause).toBeInstanceOf(Error);
+});
+
 it("serve names code, URL, cause and what to do", async () => {
   const error = await failure(serve({ listen: [`tcp://127.0.0.1:${port}`], routers: [] }));
   expect(error).toBeInstanceOf(TransportError);

@@ -20,13 +20,15 @@ export interface NodeErrorCodes {
 export interface Attempted {
   readonly doing: "connect to" | "listen on";
   readonly url: string;
+  /** A sentence about what can be done, for a failure whose code says nothing of that. Default: none. */
+  readonly hint?: string;
 }
 
 /**
  * The error that the application gets of a failed attempt: a `TransportError` with the failure as its cause. What the
  * application itself gave, or aborted by its signal, stays what it is.
  */
-export function transportError(error: unknown, { doing, url }: Attempted, signal?: AbortSignal): unknown {
+export function transportError(error: unknown, { doing, url, hint: other }: Attempted, signal?: AbortSignal): unknown {
   if (error instanceof TypeError || error instanceof TransportError) return error;
   if (signal?.aborted === true && error === signal.reason) return error;
   const { code: given, message } =
@@ -36,7 +38,7 @@ export function transportError(error: unknown, { doing, url }: Attempted, signal
   const code = typeof given === "string" ? given : ("ERR_TRANSPORT" satisfies keyof NodeErrorCodes);
   const text = `cannot ${doing} ${url}: ${code.startsWith("ERR_SSL_") && typeof reason === "string" ? reason : message}`;
   const { status } = (error ?? {}) as { readonly status?: unknown };
-  const hint = hintFor(code, doing, url) ?? (typeof status === "number" ? ANSWERED[status] : undefined);
+  const hint = hintFor(code, doing, url) ?? (typeof status === "number" ? ANSWERED[status] : other);
   return new TransportError({ code, url, message: text, hint, cause: error });
 }
 
@@ -46,7 +48,8 @@ export function isMissingEngine(error: unknown): boolean {
 }
 
 const MISSING_ENGINE = "ERR_QUIC_NATIVE_MISSING";
-const UNTRUSTED = "trust the server's authority by the option `ca`, or its certificate by `serverCertificateHashes`";
+const UNTRUSTED =
+  "trust the server's authority by the option `ca`, or its certificate by `serverCertificateHashes`; in development: `serverCertificateHashes: [(await devCertificate()).hash]`";
 const OTHER_NAME = "connect by a name that is in the server's certificate, or give that as the option `serverName`";
 const EXPIRED = "renew the server's certificate, and compare the clocks of both machines";
 const OTHER_HASH = "the server has another certificate: give the hash of the one that it uses now";
