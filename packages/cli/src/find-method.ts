@@ -54,6 +54,12 @@ export function takesItems({ kind }: Pick<AnyMethod, "kind">): boolean {
 /** An argument `service/method`. */
 export function parseMethod(text: string): [string, string] {
   const [service, method, ...more] = text.split("/");
-  if (!service || !method || more.length > 0) throw new InvalidArgumentError("It takes service/method.");
+  if (!service || !method || more.length > 0) throw new InvalidArgumentError(`It takes service/method${meant(text)}`);
   return [service, method];
+}
+
+/** As of "shop.v1.Orders.get", which other commands take. */
+function meant(text: string): string {
+  const dotted = /^(\w+(?:\.\w+)*)\.(\w+)$/.exec(text);
+  return dotted === null ? ", such as shop.v1.Orders/get." : `: did you mean ${dotted[1]}/${dotted[2]}?`;
 }

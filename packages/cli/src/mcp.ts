@@ -24,7 +24,7 @@ ${TARGET_HELP}`,
         const { serveToolsOverStdio } = await import("@quicrpc/mcp/stdio");
         const reflection = callOptions(options, signal);
         const { tools } = await serveToolsOverStdio(connection, { name: "quicrpc", version, reflection });
-        process.stderr.write(`${tools.length} tools: ${tools.join(", ")}\n`);
+        process.stderr.write(`${tools.length === 0 ? NO_TOOLS : `${tools.length} tools: ${tools.join(", ")}`}\n`);
         await new Promise<void>((resolve) => {
           for (const event of ["end", "close"]) process.stdin.once(event, () => resolve());
           addAbortListener(signal, () => resolve());
@@ -34,3 +34,5 @@ ${TARGET_HELP}`,
       });
     });
 }
+
+const NO_TOOLS = "no tools: no method that the server serves is marked as one in its schema, by meta: { mcp: true }";

@@ -301,7 +301,8 @@ export function report(error: Error, options: Pick<TargetOptions, "json" | "cred
     return;
   }
   const colors = colorsFor(process.stderr, process.env);
-  const name = reason === undefined ? "" : ` ${colors.bold(printable(reason))}`;
+  // An error that a schema declares, and that was thrown without a text, has its name for that.
+  const name = reason === undefined || reason === message ? "" : ` ${colors.bold(printable(reason))}`;
   const lines = [`${colors.red(typeof code === "string" ? code : "error")}${name} ${printable(message)}`];
   if (details !== undefined) lines.push(jsonText(details, 2));
   if (hint !== undefined) lines.push(`${colors.green("help:")} ${printable(hint)}`);

@@ -169,6 +169,13 @@ it("a server of plain HTTP that is not there is no session, and what is no schem
   expect(pinned).toMatchObject({ code: 2, stderr: `error ${why}\n` });
 });
 
+it("a method that is named by dots is told by its slash", async () => {
+  const { code, stderr } = await quicrpc(["call", urls.tcp, "demo.v1.Orders.echo"]);
+  expect(code).toBe(2);
+  expect(stderr).toContain("It takes service/method: did you mean demo.v1.Orders/echo?");
+  expect((await quicrpc(["call", urls.tcp, "echo"])).stderr).toContain("such as shop.v1.Orders/get.");
+});
+
 it("plain HTTP behind TLS is called as that, of servers that are trusted as sessions' are", async () => {
   const { cert, key, hash, file } = await devCertificate({ directory: folder });
   const behind = await serve({ listen: "wss://127.0.0.1:0", tls: { cert, key }, routers, http: true });

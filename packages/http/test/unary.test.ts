@@ -226,6 +226,7 @@ describe("a wrong request", () => {
       const answer = await fetch(`${url}echo`, { method: "POST", body: "{}", headers: { "content-type": type } });
       expect(answer.status).toBe(415);
       expect(answer.headers.get("accept-post")).toBe("application/json, application/msgpack");
+      expect(await answer.text()).toContain("-H 'content-type: application/json' -d '{}'");
     }
   });
 

@@ -6,7 +6,8 @@ import { EXIT, parseCount, printJson, report } from "../target.js";
 import { ended } from "../ended.js";
 import type { MockOptions } from "./handlers.js";
 
-interface MockCommandOptions extends Omit<MockOptions, "handlers"> {
+interface MockCommandOptions extends Omit<MockOptions, "handlers" | "latency"> {
+  readonly latency?: MockOptions["latency"];
   readonly handlers?: string;
   readonly listen: string;
   readonly config?: string;
@@ -20,7 +21,7 @@ export function mockCommand(): Command {
     .argument("[files...]", "schema modules: paths or globs (default: the configuration's, or **/*.service.ts)")
     .option("-l, --listen <url>", "where", "https://[::]:4433/rpc")
     .option("--seed <n>", "the same seed gives the same answers to the same inputs", parseCount, 1)
-    .option("--latency <ms>", "before each answer and item: 80, or 50-200", parseLatency, [0, 0])
+    .option("--latency <ms>", "before each answer and item: 80, or 50-200 (default: 0)", parseLatency)
     .option("--errors <percent>", "so many calls fail with unavailable", parsePercent, 0)
     .option("--handlers <module>", "handlers of your own for some methods")
     .option("-c, --config <file>", "the configuration (default: the nearest quicrpc.config.ts)")
@@ -46,7 +47,7 @@ Exit codes: 0 ended, 1 it cannot serve, 2 wrong usage.`,
 
 async function mock(
   files: readonly string[],
-  { listen, json = false, config, handlers, ...options }: MockCommandOptions,
+  { listen, json = false, config, handlers, latency = [0, 0], ...options }: MockCommandOptions,
 ): Promise<number> {
   const colors = colorsFor(process.stderr, process.env);
   const cwd = process.cwd();
@@ -63,7 +64,7 @@ async function mock(
     const { devCertificate, serve } = await import("@quicrpc/node");
     const { createReflection } = await import("@quicrpc/services");
     const routers = services.map((service) =>
-      service.createRouter(mockHandlers(service, { ...options, handlers: own })),
+      service.createRouter(mockHandlers(service, { ...options, latency, handlers: own })),
     );
     const end = ended();
     await using server = await serve({

@@ -14,7 +14,10 @@ const REPLACEMENTS: Readonly<Record<string, readonly [what: string, help: string
   function: ["a function", "Functions cannot be sent. Make it a method of the service, and send its arguments."],
   promise: ["a promise", "Write the schema of the value it gives: handlers may return a promise of any output."],
   symbol: ["a symbol", "Symbols cannot be sent. Use z.literal or z.enum."],
-  file: ["a file", "Send its content and name: z.object({ name: z.string(), content: z.instanceof(Uint8Array) })."],
+  file: [
+    "a file",
+    "Make it blob() of @quicrpc/core/blobs, a field of the whole message. What is small may be z.instanceof(Uint8Array).",
+  ],
   nan: ["always NaN", "Use z.number() or z.null()."],
 };
 

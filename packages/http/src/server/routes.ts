@@ -87,7 +87,7 @@ export class Routes<Context> {
     if (type === undefined || format === undefined || type.stream !== isStream(method)) {
       const expected = typesOf(method).join(", ");
       const shown = JSON.stringify(given ?? "").slice(0, 200);
-      const text = `${fullName(method)} takes ${expected}, not ${shown}\n`;
+      const text = `${fullName(method)} takes ${expected}, not ${shown}\n\n${explainMethod(exchange, method)}`;
       answerText(exchange, 415, text, { "accept-post": expected });
       return undefined;
     }
