@@ -9,6 +9,7 @@ import { type Connection, retry } from "@quicrpc/core";
 import { createOnceKey, onceFailure } from "@quicrpc/core/once";
 import { connect, devCertificate } from "@quicrpc/node";
 import type { RedisServer } from "../../packages/redis/test/redis-server.js";
+import { freePort } from "../../scripts/free-port.mjs";
 import { startProgram } from "../child-program.js";
 import { type Conditions, type Link, openTcpLink, openUdpLink, randomNumbers } from "@quicrpc/testing";
 import { add, type Fate, LEASE_MS, type OnceServerSettings } from "./once-contract.js";
@@ -73,8 +74,8 @@ class Phoenix {
   private readonly journal: string;
   private readonly socket: string | undefined;
 
-  constructor(scheme: string, journal: string, socket: string | undefined) {
-    this.url = `${scheme}//127.0.0.1:0`;
+  constructor(scheme: string, port: number, journal: string, socket: string | undefined) {
+    this.url = `${scheme}//127.0.0.1:${port}`;
     this.journal = journal;
     this.socket = socket;
   }
@@ -113,9 +114,9 @@ export async function onceStorm(settings: OnceStormSettings): Promise<OnceAccoun
   const { scheme, calls, workers, seed, doom, redis } = settings;
   const random = randomNumbers(seed);
   const journal = join(mkdtempSync(join(tmpdir(), "quicrpc-once-")), "journal");
-  const server = new Phoenix(scheme, journal, redis?.socket);
+  const port = await freePort();
+  const server = new Phoenix(scheme, port, journal, redis?.socket);
   await server.start();
-  const port = Number(new URL(server.url.replace(scheme, "http:")).port);
   const link: Link =
     scheme === "quic:" ? await openUdpLink({ target: port, seed }) : await openTcpLink({ target: port });
   const usual: Partial<Conditions> = scheme === "quic:" ? { loss: 0.02, duplicate: 0.05, reorder: 0.05 } : {};

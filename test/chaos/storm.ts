@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Connection, RpcError } from "@quicrpc/core";
 import { connect, devCertificate } from "@quicrpc/node";
+import { freePort } from "../../scripts/free-port.mjs";
 import { startProgram } from "../child-program.js";
 import { type Held, methods, type ServerSettings } from "./contract.js";
 import { type Conditions, FAIR, type Link, openTcpLink, openUdpLink, randomNumbers } from "@quicrpc/testing";
@@ -75,8 +76,8 @@ class Server {
   readonly journal: string = join(mkdtempSync(join(tmpdir(), "quicrpc-chaos-")), "journal");
   url: string;
 
-  constructor(scheme: string) {
-    this.url = `${scheme}//127.0.0.1:0${scheme === "quic:" || scheme === "tls:" || scheme === "tcp:" ? "" : "/rpc"}`;
+  constructor(scheme: string, port: number) {
+    this.url = `${scheme}//127.0.0.1:${port}${scheme === "quic:" || scheme === "tls:" || scheme === "tcp:" ? "" : "/rpc"}`;
   }
 
   async start(): Promise<void> {
@@ -107,11 +108,11 @@ class Server {
 /** Runs calls through bad weather, then lets it clear up, and gives the account. */
 export async function storm({ scheme, seed, ms, workers, kills }: StormSettings): Promise<Account> {
   const random = randomNumbers(seed);
-  const server = new Server(scheme);
+  const port = await freePort();
+  const server = new Server(scheme, port);
   await server.start();
-  const { port } = new URL(server.url.replace(scheme, "http:"));
   const udp = scheme === "quic:" || scheme === "https:";
-  const link: Link = await (udp ? openUdpLink : openTcpLink)({ target: Number(port), seed });
+  const link: Link = await (udp ? openUdpLink : openTcpLink)({ target: port, seed });
   const { hash } = await devCertificate();
   const connection = await connect(server.url.replace(`:${port}`, `:${link.port}`), {
     serverCertificateHashes: [hash],

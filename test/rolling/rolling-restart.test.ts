@@ -7,6 +7,7 @@ import { once } from "node:events";
 import { appendFileSync } from "node:fs";
 import { expect, it, vi } from "vitest";
 import { trustOf } from "../../packages/node/test/trust.js";
+import { freePort } from "../../scripts/free-port.mjs";
 import { startProgram } from "../child-program.js";
 import { follow, type RollingSettings } from "./log.js";
 
@@ -115,7 +116,7 @@ it.each(ways.flatMap((way) => (engine ? ["tcp", "quic"] : ["tcp"]).map((scheme) 
     const start = async (listen: string): Promise<{ child: ChildProcess; message: string }> =>
       startProgram<string>(PROGRAM, { listen, since: began, everyMs, tls: { cert, key } } satisfies RollingSettings);
     const began = Date.now();
-    const servers = await Promise.all([1, 2].map(() => start(`${scheme}://127.0.0.1:0`)));
+    const servers = await Promise.all([1, 2].map(async () => start(`${scheme}://127.0.0.1:${await freePort()}`)));
     const urls = servers.map(({ message }) => message);
     const ending = new AbortController();
     const account = new Account();

@@ -2,6 +2,7 @@ import { createRouter } from "@quicrpc/core/generated";
 import { connectPool, devCertificate, dnsTargets, serve, type Server } from "@quicrpc/node";
 import { createHealth, type Health, watchHealth } from "@quicrpc/services";
 import { describe, expect, it } from "vitest";
+import { freePort } from "../../scripts/free-port.mjs";
 import { methods } from "../behaviour/service.js";
 import { closedAfterEach } from "../open.js";
 
@@ -29,7 +30,9 @@ const urlOf = (server: Server): string => server.urls[0] as string;
 describe.each(schemes)("a pool over %s", (scheme) => {
   it("calls go on while a server is gone, and reach it again once it is back", async () => {
     const { hash } = await devCertificate();
-    const [a, b, c] = await Promise.all(["a", "b", "c"].map((name) => served(name, `${scheme}://127.0.0.1:0`)));
+    const [a, b, c] = await Promise.all(
+      ["a", "b", "c"].map(async (name) => served(name, `${scheme}://127.0.0.1:${await freePort()}`)),
+    );
     if (a === undefined || b === undefined || c === undefined) throw new Error("three servers were started");
     const pool = await connectPool([a, b, c].map(urlOf), {
       serverCertificateHashes: [hash],

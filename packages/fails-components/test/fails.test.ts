@@ -24,6 +24,7 @@ import {
   type Server,
 } from "@quicrpc/node";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { freePort } from "../../../scripts/free-port.mjs";
 import { certificate as issue } from "../../quic/test/certificates.js";
 import { behaviourRouter, methods, Witness } from "../../../test/behaviour/service.js";
 import { collect } from "../../../test/behaviour/tools.js";
@@ -204,7 +205,7 @@ describe("requests", () => {
   });
 
   it("nobody there, and a certificate that is not trusted, are told apart", async () => {
-    const port = await serving();
+    const port = await serving({ listen: [`https://127.0.0.1:${await freePort()}/rpc`] });
     const untrusted = dial(`https://127.0.0.1:${port}/rpc`, { transports: [failsTransport({ httpVersion: 2 })] });
     expect(await failure(untrusted)).toMatchObject({ code: "DEPTH_ZERO_SELF_SIGNED_CERT" });
     const other = { ...certificate.hash, value: new Uint8Array(32) };
@@ -309,7 +310,8 @@ describe("one port number for everything", () => {
   }
 
   it("QUIC's WebTransport, WebTransport over HTTP/2 and WebSocket, with one certificate, authentication and drain", async () => {
-    const port = await together({ authenticate: ({ transport }) => transport, listen: ["https://127.0.0.1:0/rpc"] });
+    const listen = [`https://127.0.0.1:${await freePort()}/rpc`];
+    const port = await together({ authenticate: ({ transport }) => transport, listen });
     const trust = { serverCertificateHashes: [certificate.hash] };
     const clients = await Promise.all([
       dial(`https://127.0.0.1:${port}/rpc`, trust),

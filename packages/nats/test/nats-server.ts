@@ -5,6 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { freePort } from "../../../scripts/free-port.mjs";
 
 const built = fileURLToPath(new URL("../../../.cache/nats-server/nats-server", import.meta.url));
 
@@ -25,7 +26,7 @@ export const WITHOUT_NATS = "it needs a NATS server of 2.10 or later: npm run na
 
 /** A NATS server in a process, with its files in a folder of its own. */
 export class NatsProcess {
-  port = -1;
+  port = 0;
   private child: ChildProcess | undefined = undefined;
   private folder: string | undefined = undefined;
 
@@ -35,6 +36,8 @@ export class NatsProcess {
 
   /** Starts it, on the port that it had before. */
   async start(): Promise<void> {
+    // It stays free while the server is away.
+    if (this.port === 0) this.port = await freePort();
     this.folder ??= await mkdtemp(join(tmpdir(), "quicrpc-nats-"));
     const args = ["-a", "127.0.0.1", "-p", String(this.port), "-js", "-sd", this.folder];
     const child = spawn(natsServer ?? "nats-server", args, { stdio: ["ignore", "ignore", "pipe"] });
@@ -43,10 +46,7 @@ export class NatsProcess {
     await new Promise<void>((resolve, reject) => {
       child.stderr.on("data", (text: Buffer) => {
         log += text.toString();
-        const port = /Listening for client connections on [\d.]+:(\d+)/.exec(log)?.[1];
-        if (port === undefined || !log.includes("Server is ready")) return;
-        this.port = Number(port);
-        resolve();
+        if (log.includes("Server is ready")) resolve();
       });
       child.once("exit", () => reject(new Error(`nats-server ended: ${log}`)));
     });

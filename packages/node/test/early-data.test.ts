@@ -6,6 +6,7 @@ import { createRouter } from "@quicrpc/core/generated";
 import { connect, devCertificate, dial, type DialOptions, serve, type ServeOptions, type Server } from "@quicrpc/node";
 import { connect as quicConnect, type QuicSession } from "@quicrpc/quic";
 import { describe, expect, it } from "vitest";
+import { freePort } from "../../../scripts/free-port.mjs";
 import { methods as plain } from "../../../test/behaviour/service.js";
 import { closedAfterEach } from "../../../test/open.js";
 
@@ -112,8 +113,8 @@ async function expectOnlySafeEarly(session: Session<QuicSession>): Promise<void>
 
 /** Another server in the place of one that this process knows. */
 async function forgotten(): Promise<Server> {
-  const before = await known(await served());
-  const { port } = before.address;
+  const port = await freePort();
+  const before = await known(await served({ port }));
   await before.close();
   return served({ port });
 }

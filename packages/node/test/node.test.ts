@@ -17,6 +17,7 @@ import {
 } from "@quicrpc/node";
 import type { QuicSession } from "@quicrpc/quic";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { freePort } from "../../../scripts/free-port.mjs";
 import { behaviourRouter, methods, Witness } from "../../../test/behaviour/service.js";
 import { closedAfterEach } from "../../../test/open.js";
 
@@ -111,7 +112,8 @@ describe("a connection that heals", () => {
   it("finds the server that comes back on its port; both ends serve again", async () => {
     const sessions: Session[] = [];
     const onSession = (session: Session): void => void sessions.push(session);
-    const first = await served({ onSession });
+    const port = await freePort();
+    const first = await served({ port, onSession });
     const client = await connected(first, {
       routers: [behaviourRouter(new Witness())],
       backoff: { initialMs: 10, maxMs: 50 },
@@ -121,7 +123,7 @@ describe("a connection that heals", () => {
     await first.close({ closeCode: 7, reason: "restart" });
     for await (const { status } of client.states()) if (status === "connecting") break;
     const early = client.unary(methods.echo, { text: "second" });
-    await served({ port: first.address.port, onSession });
+    await served({ port, onSession });
     expect(await early).toEqual({ text: "second" });
     expect(client.state).toEqual({ status: "ready" });
     expect(client.session).not.toBe(before);
@@ -129,12 +131,10 @@ describe("a connection that heals", () => {
   });
 
   it("waits for a server that starts later", async () => {
-    const early = await served();
-    const { address } = early;
-    await early.close();
+    const port = await freePort();
     const { hash } = await devCertificate();
-    const connecting = connect(`quic://${host}:${address.port}`, { serverCertificateHashes: [hash], timeoutMs: 5000 });
-    await served({ port: address.port });
+    const connecting = connect(`quic://${host}:${port}`, { serverCertificateHashes: [hash], timeoutMs: 5000 });
+    await served({ port });
     const client = await connecting;
     open.push(client);
     expect(await client.unary(methods.echo, { text: "late" })).toEqual({ text: "late" });

@@ -1,5 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { freePort } from "../../../scripts/free-port.mjs";
 import { startProgram } from "../../../test/child-program.js";
 
 /** How a server's process ends without a drain. */
@@ -15,7 +16,7 @@ export interface ServerSettings {
   readonly tls: { readonly cert: string; readonly key: string };
   /** 32 bytes in hexadecimal; nothing: the server's own default. */
   readonly secret?: string;
-  /** 0 takes a free port. */
+  /** Without one a port that stays free while no server listens at it. */
   readonly port?: number;
 }
 
@@ -30,7 +31,8 @@ export class ServerProcess {
   }
 
   static async start(settings: ServerSettings): Promise<ServerProcess> {
-    const { child, message: port } = await startProgram<number>(PROGRAM, settings);
+    const port = settings.port ?? (await freePort());
+    const { child } = await startProgram(PROGRAM, { ...settings, port });
     return new ServerProcess(child, port);
   }
 

@@ -3,6 +3,7 @@ import { type TypedCaller, RpcError } from "@quicrpc/core";
 import { createRouter } from "@quicrpc/core/generated";
 import { connect, connectPool, devCertificate, serve, type ServeOptions, type Server } from "@quicrpc/node";
 import { describe, expect, it, vi } from "vitest";
+import { freePort } from "../../../scripts/free-port.mjs";
 import { methods } from "../../../test/behaviour/service.js";
 import { trustOf } from "./trust.js";
 import { closedAfterEach } from "../../../test/open.js";
@@ -106,7 +107,7 @@ describe.each(schemes)("rolling restarts over %s", (scheme) => {
 
   it("one server: no call fails, and the state changes as often as the server does", { timeout: 60_000 }, async () => {
     const { hash } = await devCertificate();
-    let server = await served(`${scheme}://127.0.0.1:0/rpc`);
+    let server = await served(`${scheme}://127.0.0.1:${await freePort()}/rpc`);
     const url = server.urls[0] as string;
     const connection = await connect(url, trustOf(url, { hash }));
     open.push(connection);
@@ -127,7 +128,7 @@ describe.each(schemes)("rolling restarts over %s", (scheme) => {
 
   it("a pool of two: no call fails, and the pool stays ready", { timeout: 60_000 }, async () => {
     const { hash } = await devCertificate();
-    const servers = await Promise.all([0, 1].map(() => served(`${scheme}://127.0.0.1:0/rpc`)));
+    const servers = await Promise.all([0, 1].map(async () => served(`${scheme}://127.0.0.1:${await freePort()}/rpc`)));
     const urls = servers.map((server) => server.urls[0] as string);
     const pool = await connectPool(urls, trustOf(urls[0] as string, { hash }));
     open.push(pool);

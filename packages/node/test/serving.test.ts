@@ -22,6 +22,7 @@ import {
 } from "@quicrpc/node";
 import { describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
+import { freePort } from "../../../scripts/free-port.mjs";
 import { behaviourRouter, methods, Witness } from "../../../test/behaviour/service.js";
 import { trustOf } from "./trust.js";
 import { closedAfterEach } from "../../../test/open.js";
@@ -303,7 +304,7 @@ describe("serve", () => {
     "a WebSocket beside QUIC: the same number, certificate, handlers and admission",
     async () => {
       const server = await served({
-        listen: ["https://127.0.0.1:0/rpc"],
+        listen: [`https://127.0.0.1:${await freePort()}/rpc`],
         webSocket: true,
         authenticate: ({ transport, path }) => {
           if (path === "/rpc?no") throw new RpcError("unauthenticated", "who are you?");
@@ -327,9 +328,9 @@ describe("serve", () => {
   );
 
   it.skipIf(quic.length === 0)("a WebSocket whose port is taken leaves no QUIC behind", async () => {
-    const blocker = createServer().listen(0, "127.0.0.1");
+    const port = await freePort();
+    const blocker = createServer().listen(port, "127.0.0.1");
     await once(blocker, "listening");
-    const { port } = blocker.address() as { port: number };
     const options = { listen: [`quic://127.0.0.1:${port}`] };
     expect(await failure(served({ ...options, webSocket: true }))).toMatchObject({ code: "EADDRINUSE" });
     expect((await served(options)).address.port).toBe(port);
@@ -477,7 +478,8 @@ describe("a peer over a byte stream", () => {
 describe("server.drain", () => {
   it("C64 calls in progress finish on every listener, new ones and new sessions are refused, then all is closed", async () => {
     const witness = new Witness();
-    const server = await served({ listen: schemes, routers: [behaviourRouter(witness)] });
+    const listen = await Promise.all(schemes.map(async (url) => url.replace(":0", `:${await freePort()}`)));
+    const server = await served({ listen, routers: [behaviourRouter(witness)] });
     const sessions = await Promise.all(server.urls.map((url) => dialled(url)));
     const calls = sessions.map((session, i) => session.unary(methods.wait, { text: String(i) }));
     await Promise.all(calls.map((_, i) => witness.until(`wait ${i}`)));

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { createSocket } from "node:dgram";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { freePort } from "../../../scripts/free-port.mjs";
 import type { QuicSession, QuicStream } from "../dist/index.js";
 import { certificate } from "./certificates.js";
 import {
@@ -217,11 +218,10 @@ describe.each(DRIVERS)("early data, %s driver", (driver) => {
     const [old, fresh, foreign] = [randomBytes(32), randomBytes(32), randomBytes(32)];
     world.certificate = await certificate();
     const client = world.bind();
-    let port = 0;
+    const port = await freePort();
     /** A server on the same port each time, as if restarted; the client's session with it. */
     const visit = async (ticketKeys: Uint8Array[]): Promise<boolean> => {
       const server = Endpoint.bind({ host: "127.0.0.1", port, driver });
-      port = server.address.port;
       server.listen({ alpn: ALPN, tls: world.certificate, ticketKeys }, echo);
       try {
         const session = await world.dial(server, early, client);
@@ -240,7 +240,7 @@ describe.each(DRIVERS)("early data, %s driver", (driver) => {
   });
 
   test("a server that is gone: the session that began early ends", async () => {
-    const server = await world.serve(echo, early);
+    const server = await world.serve(echo, { ...early, port: await freePort() });
     const client = world.bind();
     await echoed(await world.dial(server, early, client), "one");
     await server.close();

@@ -183,18 +183,18 @@ export class World {
     this.#driver = driver;
   }
 
-  bind(host = "127.0.0.1"): Endpoint {
-    const endpoint = Endpoint.bind({ host, driver: this.#driver });
+  bind(host = "127.0.0.1", port = 0): Endpoint {
+    const endpoint = Endpoint.bind({ host, port, driver: this.#driver });
     this.#endpoints.push(endpoint);
     return endpoint;
   }
 
   async serve(
     onSession: (session: QuicSession) => void,
-    options: Partial<Omit<ListenOptions, "tls">> & { tls?: TestCertificate } = {},
+    { port, ...options }: Partial<Omit<ListenOptions, "tls">> & { tls?: TestCertificate; port?: number } = {},
   ): Promise<Endpoint> {
     this.certificate = options.tls ?? (await certificate());
-    const server = this.bind();
+    const server = this.bind("127.0.0.1", port);
     server.listen({ alpn: ALPN, ...options, tls: this.certificate }, onSession);
     return server;
   }

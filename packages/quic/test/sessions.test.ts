@@ -1,6 +1,7 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { freePort } from "../../../scripts/free-port.mjs";
 import { dial } from "../dist/dial.js";
 import { engineOptions } from "../dist/bind-options.js";
 import { Engine } from "../dist/engine.js";
@@ -122,7 +123,7 @@ describe.each(DRIVERS)("sessions, %s driver", (driver) => {
 
     test("closing the endpoint closes its sessions with the code", async () => {
       const accepted = deferred();
-      const server = await world.serve(() => accepted.resolve());
+      const server = await world.serve(() => accepted.resolve(), { port: await freePort() });
       const session = await world.dial(server);
       await accepted.promise;
       const end = ending(session);
@@ -286,10 +287,7 @@ describe.each(DRIVERS)("sessions, %s driver", (driver) => {
     });
 
     test("a port where nobody listens is known at once", async () => {
-      const silent = createSocket("udp4").bind(0, "127.0.0.1");
-      await once(silent, "listening");
-      const { port } = silent.address();
-      silent.close();
+      const port = await freePort();
       const since = performance.now();
       await expect(world.bind().connect({ host: "127.0.0.1", port, alpn: ALPN })).rejects.toMatchObject({
         code: "ECONNREFUSED",

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { freePort } from "../../../scripts/free-port.mjs";
 import type { QuicSession } from "../dist/index.js";
 import { ALPN, deferred, DRIVERS, echo, Endpoint, onSessionEvents, selectivePath, World } from "./harness.js";
 
@@ -22,13 +23,13 @@ describe.each(DRIVERS)("a server that forgets a session, %s driver", (driver) =>
   afterEach(() => world.close());
 
   test("before the handshake is confirmed is noticed although the congestion window is full", async () => {
-    const bind = (port = 0): Endpoint => {
+    const port = await freePort();
+    const bind = (): Endpoint => {
       const endpoint = Endpoint.bind({ host: "127.0.0.1", port, driver, secret: new Uint8Array(32).fill(7) });
       onTestFinished(() => endpoint.close());
       return endpoint;
     };
     const server = bind();
-    const { port } = server.address;
     let stage: "handshake" | "away" | "back" = "handshake";
     let answered = false;
     let repeated = 0;
@@ -62,7 +63,7 @@ describe.each(DRIVERS)("a server that forgets a session, %s driver", (driver) =>
     await server.close();
     // By then the window is full, and all that leaves are packets of the handshake.
     await onlyRepeats.promise;
-    const next = bind(port);
+    const next = bind();
     next.listen({ alpn: ALPN, tls }, echo);
     stage = "back";
     // oxlint-disable-next-line eslint/no-restricted-globals -- ends a test that fails

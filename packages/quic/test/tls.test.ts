@@ -1,5 +1,6 @@
 import { randomBytes, X509Certificate } from "node:crypto";
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { freePort } from "../../../scripts/free-port.mjs";
 import type { ConnectOptions, QuicError, QuicSession, ServerTlsOptions } from "../dist/index.js";
 import { certificate, type TestCertificate } from "./certificates.js";
 import { ALPN, bytes, deferred, DRIVERS, echo, Endpoint, readAll, World } from "./harness.js";
@@ -115,16 +116,17 @@ describe.each(DRIVERS)("TLS, %s driver", (driver) => {
     const identity = ({ cert, key }: TestCertificate) => ({ ...pinned(), cert, key });
 
     /** A server on a port, as if restarted with other options; what the same client gets there. */
-    function visits(): (
-      options: Partial<ServerTlsOptions>,
-      tls?: ConnectOptions["tls"],
-    ) => Promise<{ resumed: boolean; subject: string | undefined }> {
+    async function visits(): Promise<
+      (
+        options: Partial<ServerTlsOptions>,
+        tls?: ConnectOptions["tls"],
+      ) => Promise<{ resumed: boolean; subject: string | undefined }>
+    > {
       const client = world.bind();
-      let port = 0;
+      const port = await freePort();
       return async (options, tls) => {
         const accepted = deferred<QuicSession>();
         const server = Endpoint.bind({ host: "127.0.0.1", port, driver });
-        port = server.address.port;
         server.listen({ alpn: ALPN, tls: world.certificate, ticketKeys, ...options }, (session) => {
           echo(session);
           accepted.resolve(session);
@@ -153,7 +155,7 @@ describe.each(DRIVERS)("TLS, %s driver", (driver) => {
       const required = { clientCertificates: { ca: authority.cert } };
       const optional = { clientCertificates: { ca: authority.cert, required: false } };
       const refused = { code: "ERR_QUIC_CERTIFICATE_REQUIRED" };
-      const visit = visits();
+      const visit = await visits();
       expect(await visit({})).toMatchObject({ resumed: false });
       expect(await visit({})).toMatchObject({ resumed: true });
       await expect(visit(required)).rejects.toMatchObject(refused);
@@ -163,7 +165,7 @@ describe.each(DRIVERS)("TLS, %s driver", (driver) => {
     });
 
     test("where the authorities are others since, the certificate is judged by them", async () => {
-      const visit = visits();
+      const visit = await visits();
       const before = { clientCertificates: { ca: authority.cert } };
       const tls = identity(alice);
       expect(await visit(before, tls)).toEqual({ resumed: false, subject: "CN=alice.example" });
