@@ -83,6 +83,8 @@ async function cuttablePath(to: number): Promise<{ port: number; cut(): void }> 
   await Promise.all([front, back].map((socket) => once(socket.bind(0, "127.0.0.1"), "listening")));
   let [client, isCut] = [0, false];
   front.on("message", (data, { port }) => {
+    // A dialler's question whether the port is closed comes from a socket of its own.
+    if (data.length === 1) return;
     client = port;
     back.send(data, to, "127.0.0.1");
   });

@@ -123,6 +123,14 @@ export function random(seed: number): () => number {
   };
 }
 
+/**
+ * Whether a datagram is a dialler's question whether a port is closed, where an answer takes long (src/port-probe.ts): one byte, from a socket
+ * of its own. Whoever carries packets for one client drops it, or the answers would go to that socket.
+ */
+export function isPortProbe(datagram: Uint8Array): boolean {
+  return datagram.length === 1;
+}
+
 /** A path to a UDP port of this machine, for one client, that takes `delayMs` each way. */
 export async function delayedPath(to: number, delayMs: number): Promise<{ port: number; close(): void }> {
   const [front, back] = [createSocket("udp4"), createSocket("udp4")];
@@ -130,6 +138,7 @@ export async function delayedPath(to: number, delayMs: number): Promise<{ port: 
   let [client, open] = [0, true];
   const later = (send: () => void): void => void setTimeout(() => open && send(), delayMs);
   front.on("message", (data, { port }) => {
+    if (isPortProbe(data)) return;
     client = port;
     later(() => back.send(data, to, "127.0.0.1"));
   });
@@ -157,6 +166,7 @@ export async function selectivePath(
   await Promise.all([front, back].map((socket) => once(socket.bind(0, "127.0.0.1"), "listening")));
   const arrived = deferred();
   front.on("message", (data, { port }) => {
+    if (isPortProbe(data)) return;
     back.removeAllListeners("message").on("message", (answer) => {
       if (returns(answer)) front.send(answer, port, "127.0.0.1");
     });

@@ -2,7 +2,17 @@ import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Endpoint, QuicSession } from "../dist/index.js";
-import { bytes, DRIVERS, echo, onSessionEvents, onStreamEvents, random, readAll, World } from "./harness.js";
+import {
+  bytes,
+  DRIVERS,
+  echo,
+  isPortProbe,
+  onSessionEvents,
+  onStreamEvents,
+  random,
+  readAll,
+  World,
+} from "./harness.js";
 
 async function udp(): Promise<Socket> {
   const socket = createSocket("udp4");
@@ -34,6 +44,7 @@ describe.each(DRIVERS)("a hostile QUIC peer, %s driver", (driver) => {
     const [front, back] = [await udp(), await udp()];
     let client = 0;
     front.on("message", (datagram, from) => {
+      if (isPortProbe(datagram)) return;
       client = from.port;
       for (const each of tamper(datagram)) back.send(each, server.address.port, "127.0.0.1");
     });
