@@ -178,7 +178,9 @@ describe.skipIf(process.platform !== "linux").each(DRIVERS)("several on one port
 
   test("one more process: the system spreads anew, and who is led elsewhere is not reset", async () => {
     await start(childProcess, ["a", "b"]);
-    const sessions = await Promise.all(Array.from({ length: 32 }, () => dial(world.bind(), SHORT)));
+    // None ends while the third process starts.
+    const short = { ...SHORT, idleTimeoutMs: 2000, keepAliveIntervalMs: 200 };
+    const sessions = await Promise.all(Array.from({ length: 32 }, () => dial(world.bind(), short)));
     const before = await Promise.all(sessions.map(answer));
     const ends = sessions.map(ending);
     await start(childProcess, ["c"]);
