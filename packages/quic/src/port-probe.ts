@@ -33,14 +33,17 @@ async function probed(host: string, port: number, patienceMs: number): Promise<b
   const { createSocket } = await import("node:dgram");
   return new Promise((resolve) => {
     const socket = createSocket(isIP(host) === 6 ? "udp6" : "udp4");
+    let late: NodeJS.Immediate | undefined;
     const finish = (closed: boolean): void => {
       clearTimeout(timer);
+      clearImmediate(late);
       socket.off("error", onError).on("error", () => {});
       socket.close();
       resolve(closed);
     };
     const onError = ({ code }: NodeJS.ErrnoException): void => finish(code === "ECONNREFUSED");
-    const timer = setTimeout(() => finish(false), patienceMs);
+    // Where the process was busy, its timers come before what has arrived meanwhile.
+    const timer = setTimeout(() => (late = setImmediate(() => finish(false)).unref()), patienceMs);
     timer.unref();
     socket.unref();
     socket.on("error", onError);
