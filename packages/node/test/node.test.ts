@@ -178,7 +178,8 @@ describe("what can go wrong says so, with a code", () => {
     const wanted = { code: "ECONNREFUSED", message: expect.stringContaining("127.0.0.1:1 ") };
     expect(await failure(dial(`quic://${host}:1`))).toMatchObject(wanted);
     expect(await failure(dial(`https://${host}:1`))).toMatchObject(wanted);
-    expect(await failure(connect(`quic://${host}:1`, { timeoutMs: 200 }))).toMatchObject(wanted);
+    // Longer than an attempt takes on a busy machine: one that is cut short says nothing of the port.
+    expect(await failure(connect(`quic://${host}:1`, { timeoutMs: 1000 }))).toMatchObject(wanted);
   });
 
   it("the attempt is aborted", async () => {

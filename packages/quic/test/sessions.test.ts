@@ -174,7 +174,7 @@ describe.each(DRIVERS)("sessions, %s driver", (driver) => {
     });
 
     test("keep-alive prevents that", async () => {
-      const [client, server] = await world.pair({ client: { idleTimeoutMs: 300, keepAliveIntervalMs: 100 } });
+      const [client, server] = await world.pair({ client: { idleTimeoutMs: 1000, keepAliveIntervalMs: 250 } });
       const { receivedUdpDatagrams: before } = server.stats();
       // As many as twice the idle timeout has, without traffic of ours.
       const quiet = vi.waitUntil(() => server.stats().receivedUdpDatagrams >= before + 8, { timeout: 10_000 });
