@@ -6,6 +6,7 @@ import { devCertificate, type DevCertificate, serve, type ServeOptions, type Ser
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { BLACKOUT, FAIR, openTcpLink, openUdpLink } from "@quicrpc/testing";
+import { freePort } from "../../scripts/free-port.mjs";
 import { behaviourRouter, Witness } from "../behaviour/service.js";
 import { bundle } from "./bundle.js";
 import { Chromium, executablePath } from "./chromium.js";
@@ -66,7 +67,7 @@ describe.skipIf(executablePath === undefined)("connect in a page", () => {
   });
 
   it("takes a WebSocket within 2 s where UDP disappears", async () => {
-    const port = await listen("wss://127.0.0.1:0/rpc");
+    const port = await listen(`wss://127.0.0.1:${await freePort()}/rpc`);
     // Takes every packet and answers none.
     const blackHole = createSocket("udp4");
     await new Promise<void>((bound) => blackHole.bind(port, "127.0.0.1", bound));
@@ -104,7 +105,7 @@ describe.skipIf(executablePath === undefined)("connect in a page", () => {
   });
 
   it("heals when the server is back on its port", async () => {
-    const port = await listen("https://127.0.0.1:0/rpc");
+    const port = await listen(`https://127.0.0.1:${await freePort()}/rpc`);
     await attempt(port);
     await server?.close();
     await listen(`https://127.0.0.1:${port}/rpc`);
@@ -174,7 +175,7 @@ describe.skipIf(executablePath === undefined)("connect in a page", () => {
   });
 
   it("is back on WebTransport after an outage, over a WebSocket meanwhile or not", { timeout: 60_000 }, async () => {
-    const port = await listen("https://127.0.0.1:0/rpc");
+    const port = await listen(`https://127.0.0.1:${await freePort()}/rpc`);
     await attempt(port);
     await server?.close();
     await page.evaluate(`failed(6)`);

@@ -3,6 +3,7 @@ import { createFetchHandler, toNodeHandler } from "@quicrpc/http";
 import { devCertificate, type DevCertificate, serve, type ServeOptions, type Server } from "@quicrpc/node";
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { BLACKOUT, FAIR, openTcpLink, openUdpLink } from "@quicrpc/testing";
+import { freePort } from "../../scripts/free-port.mjs";
 import { behaviourRouter, Witness } from "../behaviour/service.js";
 import { bundle, bundleShipped } from "./bundle.js";
 import { Firefox, firefoxPath, type FirefoxTab } from "./firefox.js";
@@ -103,7 +104,7 @@ describe.skipIf(firefoxPath === undefined)("connect in Firefox", () => {
   });
 
   it("takes a WebSocket within 2 s where UDP disappears", async () => {
-    const port = await listen("wss://127.0.0.1:0/rpc");
+    const port = await listen(`wss://127.0.0.1:${await freePort()}/rpc`);
     const blackHole = createSocket("udp4");
     await new Promise<void>((bound) => blackHole.bind(port, "127.0.0.1", bound));
     const [, seen] = await attempt(port);
@@ -160,7 +161,7 @@ describe.skipIf(firefoxPath === undefined)("connect in Firefox", () => {
   });
 
   it("heals when the server is back on its port", async () => {
-    const port = await listen("https://127.0.0.1:0/rpc");
+    const port = await listen(`https://127.0.0.1:${await freePort()}/rpc`);
     const [tab] = await attempt(port);
     await server?.close();
     await listen(`https://127.0.0.1:${port}/rpc`);

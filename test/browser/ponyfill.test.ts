@@ -2,6 +2,7 @@ import { createSocket } from "node:dgram";
 import { failsTransport } from "@quicrpc/fails-components";
 import { devCertificate, serve, type Server } from "@quicrpc/node";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { freePort } from "../../scripts/free-port.mjs";
 import { behaviourRouter, Witness } from "../behaviour/service.js";
 import { bundle } from "./bundle.js";
 import { Chromium, executablePath } from "./chromium.js";
@@ -45,7 +46,7 @@ describe.skipIf(executablePath === undefined)("the ponyfill in a page", () => {
     const routers = [behaviourRouter(new Witness())];
     // Over TCP alone.
     const over = { transports: [failsTransport({ httpVersion: 2 })] };
-    server = await serve({ listen: ["https://127.0.0.1:0/rpc"], ...over, tls: { cert, key }, routers });
+    server = await serve({ listen: [`https://127.0.0.1:${await freePort()}/rpc`], ...over, tls: { cert, key }, routers });
     const { port } = server.address;
     await prepare?.(port);
     const page = await chromium.open();
