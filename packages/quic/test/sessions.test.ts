@@ -168,7 +168,7 @@ describe.each(DRIVERS)("sessions, %s driver", (driver) => {
     });
 
     test("an idle session times out", async () => {
-      const [client, server] = await world.pair({ client: { idleTimeoutMs: 300 } });
+      const [client, server] = await world.pair({ client: { idleTimeoutMs: 1000 } });
       const ends = await Promise.all([ending(client), ending(server)]);
       for (const { error } of ends) expect(error).toMatchObject({ code: "ERR_QUIC_IDLE_TIMEOUT" });
     });
