@@ -155,8 +155,12 @@ function lazy(port: number, method: string, type: string, body: Uint8Array, time
   return socket;
 }
 
-async function becomes(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setImmediate(resolve));
+/** Asks in each turn. Where it waits in vain, the error has what is `seen`. */
+async function becomes(holds: () => boolean, seen: () => object = () => ({})): Promise<void> {
+  for (const until = performance.now() + 15_000; !holds(); ) {
+    if (performance.now() > until) expect.unreachable(`nothing of it in 15 s: ${JSON.stringify(seen())}`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
 }
 
 it("answers that are not read count until they are sent, or their client is gone", async () => {
@@ -171,9 +175,10 @@ it("answers that are not read count until they are sent, or their client is gone
   // More than two sockets' buffers hold; at some point the server reads no further request.
   const text = JSON.stringify({ text: "x".repeat(1_900_000) });
   const socket = lazy(port, "echo", "application/json", Buffer.from(text), 30);
-  await becomes(() => answers > 0 && own.handlers === 0 && own.held >= text.length);
+  const account = (): object => ({ answers, handlers: own.handlers, held: own.held, written: socket.bytesWritten });
+  await becomes(() => answers > 0 && own.handlers === 0 && own.held >= text.length, account);
   socket.destroy();
-  await becomes(() => own.held === 0);
+  await becomes(() => own.held === 0, account);
   await close();
 });
 
