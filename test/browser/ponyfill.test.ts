@@ -46,7 +46,12 @@ describe.skipIf(executablePath === undefined)("the ponyfill in a page", () => {
     const routers = [behaviourRouter(new Witness())];
     // Over TCP alone.
     const over = { transports: [failsTransport({ httpVersion: 2 })] };
-    server = await serve({ listen: [`https://127.0.0.1:${await freePort()}/rpc`], ...over, tls: { cert, key }, routers });
+    server = await serve({
+      listen: [`https://127.0.0.1:${await freePort()}/rpc`],
+      ...over,
+      tls: { cert, key },
+      routers,
+    });
     const { port } = server.address;
     await prepare?.(port);
     const page = await chromium.open();
