@@ -1,3 +1,4 @@
+import * as wire from "@quicrpc/core/generated";
 import { defineMethod, uncheckedCodec, bytesCodec, zodCodec } from "@quicrpc/core/generated";
 import type { Limits } from "@quicrpc/core";
 import { z } from "zod";
@@ -5,6 +6,17 @@ import { z } from "zod";
 const service = { name: "test.v1.Victim", id: 4700 };
 const any = uncheckedCodec<unknown>();
 const count = uncheckedCodec<number>();
+/** Lists and objects inside one another, as generated code has `z.json()`. */
+const tree: wire.Shape = wire.union(
+  wire.string(),
+  wire.number(),
+  wire.nil(),
+  wire.array(wire.lazy(() => tree)),
+  wire.record(
+    {},
+    wire.lazy(() => tree),
+  ),
+);
 
 /** Methods that the victim serves. */
 export const methods = {
@@ -34,6 +46,14 @@ export const methods = {
   unread: defineMethod(service, "client_stream", "unread", { id: 8, input: bytesCodec, output: any }),
   /** So many items of 1 KiB, and nothing more until the caller is gone. */
   live: defineMethod(service, "server_stream", "live", { id: 12, input: count, output: bytesCodec, resumable: true }),
+  /** Takes what a recursive schema has looked at. */
+  tree: defineMethod(service, "unary", "tree", {
+    id: 13,
+    input: wire.decoder<unknown>(
+      () => tree,
+      (r, p) => wire.readBy(r, p, tree),
+    ),
+  }),
 };
 
 /** How the victim is started. */

@@ -10,6 +10,7 @@ const living = sharedVictim();
 const anything = uncheckedCodec<unknown>();
 /** The victim's method, as a peer calls it that minds no schema. */
 const strict = defineMethod(methods.strict.service, "unary", "strict", { id: 2, input: anything, output: anything });
+const tree = defineMethod(methods.tree.service, "unary", "tree", { id: 13, input: anything });
 
 /** Writes JSON as it is given, as text. */
 const textAsJson: SessionCodec = {
@@ -45,6 +46,21 @@ describe.each(schemes)("over %s", (scheme) => {
           expect(message.length).toBeLessThan(1000);
           expect(JSON.stringify(details ?? []).length).toBeLessThan(10_000);
         }
+      }
+      await session.close();
+    };
+    await withstand(server, attack, { peak: PEAK });
+  });
+
+  it("lists and objects inside one another, without number", async () => {
+    const server = await living();
+    const attack = async (): Promise<void> => {
+      const session = await server.dial(scheme);
+      const misfit = new Date(0);
+      for (const item of [[], {}, [[]], [{}], { a: [] }, [[[[]]]]]) {
+        const items = Math.floor(1_000_000 / JSON.stringify(item).length);
+        const { code } = await refusal(session.unary(tree, [...Array<unknown>(items).fill(item), misfit]));
+        expect(["invalid_argument", "resource_exhausted"]).toContain(code);
       }
       await session.close();
     };

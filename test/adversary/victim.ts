@@ -25,6 +25,7 @@ async function kept(input: unknown, { signal }: { readonly signal: AbortSignal }
 const router = createRouter(methods, {
   echo: (input) => input,
   strict: ({ tags }) => tags.length,
+  tree: () => {},
   bytes: (n) => new Uint8Array(n),
   hang: async (_, { signal, metadata }) => {
     handlers++;

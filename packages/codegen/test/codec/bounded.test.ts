@@ -1,5 +1,6 @@
 import { uncheckedCodec, zodCodec } from "@quicrpc/core/generated";
 import { RpcError } from "@quicrpc/core";
+import { decodedBytes, decodeWithin, MemoryBudget } from "@quicrpc/core/transport";
 import fc from "fast-check";
 import { Packr } from "msgpackr";
 import { afterAll, describe, expect, test } from "vitest";
@@ -208,6 +209,22 @@ describe("a value inside many of its kind takes as long as it is large", () => {
       const bad = pack(nested((child) => ({ child, kind: "b" }), { kind: 1 }));
       checkSmall(refusal(() => codec.decode(bad, 0, bad.length)));
     }
+  });
+
+  test("what is remembered of it counts as the values of a message do, while it is remembered", async () => {
+    const [sample] = await compileSamples(workspace, "remembered.service.ts", [plainSample("z.json()")]);
+    if (sample === undefined) throw new Error("no sample");
+    const take = (value: unknown, most: number): unknown => {
+      const bytes = pack(value);
+      return decodeWithin(new MemoryBudget(most, "most"), sample.codec, bytes, 0, bytes.length);
+    };
+    // 32 bytes for each list, as many for its place, and what is remembered of the outer ones: of small ones nothing.
+    const small = times(() => []);
+    expect(take(small, COUNT * 70)).toEqual(small);
+    const large = times(() => [[]]);
+    expect(refusal(() => take(large, COUNT * 140)).code).toBe("resource_exhausted");
+    expect(take(large, COUNT * 400)).toEqual(large);
+    expect(decodedBytes()).toBeLessThan(COUNT * 140);
   });
 
   test("with keys in another order, or unknown ones", async () => {

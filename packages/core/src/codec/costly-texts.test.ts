@@ -68,6 +68,30 @@ describe("the platform does not parse a long host", () => {
   });
 });
 
+describe("no URL is made of a long address", () => {
+  // zod 4.0 makes one of any text: all after the @ would be a host.
+  it.each([
+    ["of IPv6", z.ipv6(), `::1@${"漢".repeat(100)}`, "1".repeat(101)],
+    ["of IPv6 with a prefix", z.cidrv6(), `::1@${"漢".repeat(100)}/64`, `${"1".repeat(100)}/64`],
+  ])("%s", (_kind, schema, ...texts) => {
+    const canParse = vi.spyOn(URL, "canParse");
+    for (const each of texts) {
+      const message = "invalid address: it has more than 100 characters";
+      expect(run(refined(string(), schema), each, Mode.Wire).issues).toMatchObject([{ message }]);
+      expect(run(external(schema), each, Mode.Given).issues).toMatchObject([{ message }]);
+    }
+    expect(canParse).not.toHaveBeenCalled();
+    vi.restoreAllMocks();
+  });
+
+  it("and of others as before", () => {
+    const longest = "2001:0db8:0000:0000:0000:0000:192.168.100.100";
+    expect(run(external(z.ipv6()), longest, Mode.Given).issues).toEqual([]);
+    expect(run(external(z.cidrv6()), `${longest}/128`, Mode.Given).issues).toEqual([]);
+    expect(run(external(z.ipv6()), "none", Mode.Given).issues).toHaveLength(1);
+  });
+});
+
 describe("a bigint is not made of thousands of digits", () => {
   const digits = "9".repeat(4_000_000);
 

@@ -4,6 +4,8 @@ import { linear } from "./linear-pattern.js";
 import { MAX_BIGINT_DIGITS } from "../msgpack/big-int.js";
 import { hasLongHost, LONG_HOST } from "./url-hosts.js";
 
+/** Characters of an address of IPv6 with its prefix: the longest has 49. */
+const MAX_ADDRESS = 100;
 /** Combining marks in a row. Platforms put those of a text in order by the square of their number; the Unicode standard has 30 be enough. */
 const MAX_MARKS = 100;
 const MANY_MARKS = new RegExp(`(?<!\\p{M})\\p{M}{${MAX_MARKS + 1}}`, "u");
@@ -56,6 +58,12 @@ interface Hazard {
 
 const HAZARDS: readonly Hazard[] = [
   { isOf: ({ format }) => format === "url", isIn: hasLongHost, message: LONG_HOST },
+  {
+    // Some versions of zod make a URL of the text, which may have any host then.
+    isOf: ({ format }) => format === "ipv6" || format === "cidrv6",
+    isIn: (text) => text.length > MAX_ADDRESS,
+    message: `invalid address: it has more than ${MAX_ADDRESS} characters`,
+  },
   {
     isOf: ({ type, coerce }) => type === "bigint" && coerce === true,
     isIn: (text) => text.length > MAX_BIGINT_DIGITS && MANY_DIGITS.test(text),

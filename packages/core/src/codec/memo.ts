@@ -1,3 +1,5 @@
+import { allowance, count } from "../msgpack/reader.js";
+import { WireMap } from "../msgpack/value.js";
 import { add, type Mode, run, type Shape, type ShapePayload } from "./shape.js";
 
 /** Result of running a recursive shape on a value. */
@@ -5,15 +7,23 @@ interface Outcome {
   readonly shape: Shape;
   readonly mode: Mode;
   readonly result: ShapePayload;
+  /** Of another shape on the same value, or in another mode. */
+  readonly next: Outcome | undefined;
 }
 
+/** Values that an outcome counts while it is remembered. */
+const OUTCOME_VALUES = 8;
+/** Parts of a value that is no more to look at than to remember. */
+const FEW = 8;
+
 /** Results by value that a recursive shape was run on; undefined while nothing is worth remembering. */
-let outcomes: Map<object, Outcome[]> | undefined;
+let outcomes: Map<object, Outcome> | undefined;
 let isRemembering = false;
+let counted = 0;
 
 /**
  * Runs `parse`, which looks at one value several times, as unions and intersections do. Meanwhile recursive shapes remember what they made of
- * each value: otherwise a value inside n such shapes would be looked at 2^n times.
+ * each value: otherwise a value inside n such shapes would be looked at 2^n times. What they remember counts as values of a message do.
  */
 export function remembering<T>(parse: () => T): T {
   if (isRemembering) return parse();
@@ -23,20 +33,25 @@ export function remembering<T>(parse: () => T): T {
   } finally {
     isRemembering = false;
     outcomes = undefined;
+    // Who was stopped stays so.
+    if (allowance.values >= 0) allowance.values += counted;
+    counted = 0;
   }
 }
 
 /** As `shape.run`, but only once for each value while it is remembered. */
 export function runOnce(shape: Shape, payload: ShapePayload, mode: Mode): ShapePayload {
   const { value } = payload;
-  if (!isRemembering || typeof value !== "object" || value === null) return shape.run(payload, mode);
+  if (!isRemembering || typeof value !== "object" || value === null || isSmall(value)) return shape.run(payload, mode);
   outcomes ??= new Map();
-  let ofValue = outcomes.get(value);
-  if (ofValue === undefined) outcomes.set(value, (ofValue = []));
-  let known = ofValue.find((each) => each.shape === shape && each.mode === mode);
+  let known = outcomes.get(value);
+  while (known !== undefined && (known.shape !== shape || known.mode !== mode)) known = known.next;
   if (known === undefined) {
-    known = { shape, mode, result: run(shape, value, mode) };
-    ofValue.push(known);
+    count(OUTCOME_VALUES);
+    counted += OUTCOME_VALUES;
+    const result = run(shape, value, mode);
+    known = { shape, mode, result, next: outcomes.get(value) };
+    outcomes.set(value, known);
   }
   const { result } = known;
   payload.value = result.value;
@@ -44,4 +59,20 @@ export function runOnce(shape: Shape, payload: ShapePayload, mode: Mode): ShapeP
   // Copies: whoever takes them says where they are.
   for (const issue of result.issues) add(payload, { ...issue, path: [...issue.path] });
   return payload;
+}
+
+/** Whether `value` has few parts, none of which has any itself. */
+function isSmall(value: object): boolean {
+  if (Array.isArray(value)) return value.length <= FEW && !value.some(isObject);
+  if (value instanceof WireMap)
+    return value.entries.length <= FEW && !value.entries.some((entry) => entry.some(isObject));
+  let parts = 0;
+  for (const key in value) {
+    if (++parts > FEW || isObject((value as Readonly<Record<string, unknown>>)[key])) return false;
+  }
+  return true;
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null;
 }

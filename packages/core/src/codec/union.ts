@@ -50,11 +50,37 @@ function choose(options: readonly Shape[], payload: ShapePayload, mode: Mode): S
 function firstFit(options: readonly Shape[], { value }: ShapePayload, mode: Mode): ShapePayload | ShapePayload[] {
   const results: ShapePayload[] = [];
   for (const option of options) {
+    if (isOther(option, value, mode)) continue;
     const result = run(option, value, mode);
     if (result.issues.length === 0) return result;
     results.push(result);
   }
   return results;
+}
+
+/** Whether `option` is of another type than `value`, which is seen without running it: no such option says more than that. */
+function isOther({ form: { kind } }: Shape, value: unknown, mode: Mode): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  switch (kind) {
+    case "array":
+    case "tuple":
+      return !Array.isArray(value);
+    case "object":
+    case "record":
+      return Array.isArray(value);
+    case "string":
+    case "boolean":
+    case "null":
+    case "undefined":
+      return true;
+    case "number":
+    case "bigint":
+    case "literal":
+      // Other sources than these may write them as objects.
+      return mode[kind] === undefined || mode.isWire === true;
+    default:
+      return false;
+  }
 }
 
 /** The option that `key` names. */
