@@ -121,6 +121,7 @@ export {
   optional,
   pipe,
   prefault,
+  absent,
   withDefault,
 } from "./codec/wrappers.js";
 export { applyChecks, catchOf, defaultOf, external, preprocessed, refined, schemaAt } from "./codec/zod-schema.js";
@@ -134,6 +135,8 @@ export {
   type Reader,
   readFieldsHeader,
   readMapHeader,
+  readSetHeader,
+  readTableHeader,
   readString,
   skip,
   within,

@@ -333,7 +333,7 @@ function readArticle(r: wire.Reader, p: number): ArticleParsed {
     stock,
     notes,
     size,
-    color: color === undefined ? "white" : color,
+    color: color === undefined ? wire.absent("white", 0.5) : color,
   };
   if (picture !== undefined) result.picture = picture;
   if (old !== undefined) result.old = old;
@@ -366,7 +366,7 @@ function writeArticleTags(b: Uint8Array, p: number, value: ReadonlySet<string>):
 }
 
 function readArticleTags(r: wire.Reader, p: number): Set<string> {
-  let left = wire.readArrayHeader(r, p);
+  let left = wire.readSetHeader(r, p);
   if (left > 20) return wire.misfit();
   const value: Set<string> = new Set();
   for (; left > 0; left--) {
@@ -390,7 +390,7 @@ function writeArticleStock(b: Uint8Array, p: number, value: ReadonlyMap<string, 
 }
 
 function readArticleStock(r: wire.Reader, p: number): Map<string, number> {
-  let left = wire.readMapHeader(r, p);
+  let left = wire.readTableHeader(r, p);
   if (left > 100) return wire.misfit();
   const value: Map<string, number> = new Map();
   for (; left > 0; left--) {

@@ -262,7 +262,7 @@ function readArithTicksInput(r: wire.Reader, p: number): ArithTicksInputParsed {
     left = r.left;
   }
   if (n === undefined) return wire.misfit();
-  return { n, everyMs: everyMs === undefined ? 0 : everyMs };
+  return { n, everyMs: everyMs === undefined ? wire.absent(0, 0.5) : everyMs };
 }
 
 const readArithTicksInputKeys = /* @__PURE__ */ new wire.Keys(["n", "everyMs"]);

@@ -86,7 +86,7 @@ function writeOrderTags(b: Uint8Array, p: number, value: ReadonlySet<string>): n
 }
 
 function readOrderTags(r: wire.Reader, p: number): Set<string> {
-  let left = wire.readArrayHeader(r, p);
+  let left = wire.readSetHeader(r, p);
   const value: Set<string> = new Set();
   for (; left > 0; left--) {
     const item = wire.readString(r, r.position);

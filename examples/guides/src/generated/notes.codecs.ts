@@ -250,9 +250,9 @@ function readNotesListInput(r: wire.Reader, p: number): NotesListInputParsed {
     left = r.left;
   }
   if (after === undefined) {
-    return { limit: limit === undefined ? 50 : limit };
+    return { limit: limit === undefined ? wire.absent(50, 0.5) : limit };
   }
-  return { after, limit: limit === undefined ? 50 : limit };
+  return { after, limit: limit === undefined ? wire.absent(50, 0.5) : limit };
 }
 
 const readNotesListInputKeys = /* @__PURE__ */ new wire.Keys(["after", "limit"]);

@@ -379,7 +379,7 @@ function writeValuesSet(b: Uint8Array, p: number, value: ReadonlySet<number>): n
 }
 
 function readValuesSet(r: wire.Reader, p: number): Set<number> {
-  let left = wire.readArrayHeader(r, p);
+  let left = wire.readSetHeader(r, p);
   const value: Set<number> = new Set();
   const crowd = wire.keyCrowd(value, left);
   for (; left > 0; left--) {
@@ -401,7 +401,7 @@ function writeValuesMap(b: Uint8Array, p: number, value: ReadonlyMap<number, str
 }
 
 function readValuesMap(r: wire.Reader, p: number): Map<number, string> {
-  let left = wire.readMapHeader(r, p);
+  let left = wire.readTableHeader(r, p);
   const value: Map<number, string> = new Map();
   const crowd = wire.keyCrowd(value, left);
   for (; left > 0; left--) {

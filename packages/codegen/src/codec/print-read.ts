@@ -62,7 +62,7 @@ function bodyOf(node: CodecNode, type: TypeNode, printer: CodecPrinter): Layout[
       ];
     case "set":
       return [
-        "let left = wire.readArrayHeader(r, p);",
+        "let left = wire.readSetHeader(r, p);",
         ...refuseExcess(node.checks, "left"),
         value("new Set()"),
         ...countKeys(node.element),
@@ -72,7 +72,7 @@ function bodyOf(node: CodecNode, type: TypeNode, printer: CodecPrinter): Layout[
       ];
     case "map":
       return [
-        "let left = wire.readMapHeader(r, p);",
+        "let left = wire.readTableHeader(r, p);",
         ...refuseExcess(node.checks, "left"),
         value("new Map()"),
         ...countKeys(node.key),
@@ -239,11 +239,23 @@ function result(fields: readonly FieldNode[], names: LocalNames, type: TypeNode,
   ];
 }
 
+/** As how many values of a message a constant counts, as `weightOf` of core has it. */
+function weightOf(constant: unknown): number {
+  return typeof constant === "object" && constant !== null ? 2 * partsOf(constant) : 0.5;
+}
+
+function partsOf(constant: unknown): number {
+  if (typeof constant !== "object" || constant === null) return 1;
+  return Object.values(constant).reduce<number>((sum, part) => sum + partsOf(part), 1);
+}
+
 function resultField({ name, node }: FieldNode, names: LocalNames): Layout {
   const local = names.of(name);
   const key = keyText(name);
   if (node.kind !== "default" || node.value.kind !== "constant") return key === local ? key : `${key}: ${local}`;
-  return [`${key}:`, group(indent(line, conditional(`${local} === undefined`, expression(node.value.value), local)))];
+  const { value } = node.value;
+  const instead = callOf("wire.absent", [expression(value), String(weightOf(value))]);
+  return [`${key}:`, group(indent(line, conditional(`${local} === undefined`, instead, local)))];
 }
 
 /** Statements that read the value at `at` into `into`, which is called `name`, and leave the position after it in `r`. */

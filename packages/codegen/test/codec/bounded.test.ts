@@ -301,6 +301,35 @@ describe("a message is nested 100 levels deep at most", () => {
   });
 });
 
+describe("what a message makes of nothing counts as if it had been sent", () => {
+  const row = (fields: string) => `z.array(z.object({ ${fields} }))`;
+  const made = "z.array(z.int()).default(() => [1, 2, 3])";
+  const cases: readonly (readonly [source: string, item: unknown, least: number])[] = [
+    [row('a: z.array(z.int()).default([1, 2, 3]), b: z.string().default("b"), c: z.int().default(1)'), {}, 200],
+    [row(`a: ${made}, b: ${made}`), {}, 300],
+    [row("a: z.object({ b: z.array(z.int()).default([]) }).prefault({})"), {}, 120],
+    ["z.array(z.int().or(z.array(z.int())).catch(() => [1, 2, 3]))", null, 120],
+    ["z.array(z.set(z.int()))", [], 160],
+    ["z.array(z.set(z.string()).refine(() => true))", [], 160],
+    ["z.array(z.map(z.string(), z.int()))", new Map(), 190],
+    ["z.array(z.union([z.string(), z.set(z.int()), z.map(z.int(), z.int())]))", [], 160],
+  ];
+  const samples = compileSamples(
+    workspace,
+    "nothing.service.ts",
+    cases.map(([source]) => plainSample(source)),
+  );
+
+  test.each(cases.map((each, i) => [...each, i] as const))("in %s", async (_source, item, least, i) => {
+    const codec = (await samples)[i]?.codec ?? expect.unreachable();
+    const bytes = pack(times(() => item));
+    const take = (most: number): unknown => decodeWithin(new MemoryBudget(most, "most"), codec, bytes, 0, bytes.length);
+    expect(refusal(() => take(COUNT * least)).code).toBe("resource_exhausted");
+    expect(take(COUNT * least * 5)).toHaveLength(COUNT);
+    expect(decodedBytes()).toBeGreaterThan(COUNT * least);
+  });
+});
+
 describe("zodCodec", () => {
   test("takes as many values as it is told, of a sender and of a receiver", () => {
     const codec = zodCodec(z.array(z.int()), { maxNodes: 4 });

@@ -7,11 +7,11 @@ interface Outcome {
   readonly shape: Shape;
   readonly mode: Mode;
   readonly result: ShapePayload;
-  /** Of another shape on the same value, or in another mode. */
+  /** The outcome of another shape for the same value, or of another mode. */
   readonly next: Outcome | undefined;
 }
 
-/** Values that an outcome counts while it is remembered. */
+/** Values that an outcome counts as, while it is remembered. */
 const OUTCOME_VALUES = 8;
 /** Parts of a value that is no more to look at than to remember. */
 const FEW = 8;

@@ -1,4 +1,6 @@
+import { count } from "../msgpack/reader.js";
 import { runOnce } from "./memo.js";
+import { weightOf } from "./nodes.js";
 import type { Refused } from "./form.js";
 import { isFull, Mode, refuse, run, type Shape } from "./shape.js";
 
@@ -32,6 +34,16 @@ export function nullable(inner: Shape): Shape {
   };
 }
 
+/** `value`, which a schema has in the place of what is absent: counted as so many values of a message, which has none of it. */
+export function absent<T>(value: T, values: number): T {
+  count(values);
+  return value;
+}
+
+function weighed<T>(value: T): T {
+  return absent(value, weightOf(value));
+}
+
 /** `value()` where there is nothing, or where `inner` gives nothing. */
 export function withDefault(inner: Shape, value: () => unknown): Shape {
   return {
@@ -39,11 +51,11 @@ export function withDefault(inner: Shape, value: () => unknown): Shape {
     optin: "defaulted",
     run(payload, mode) {
       if (payload.value === undefined) {
-        payload.value = value();
+        payload.value = weighed(value());
         return payload;
       }
       const result = inner.run(payload, mode);
-      if (result.value === undefined) result.value = value();
+      if (result.value === undefined) result.value = weighed(value());
       return result;
     },
   };
@@ -55,7 +67,7 @@ export function prefault(inner: Shape, value: () => unknown): Shape {
     form: { kind: "prefault", inner, value },
     optin: "defaulted",
     run(payload, mode) {
-      if (payload.value === undefined) payload.value = value();
+      if (payload.value === undefined) payload.value = weighed(value());
       return inner.run(payload, mode);
     },
   };
@@ -71,7 +83,7 @@ export function caught(inner: Shape, value: (refused: Refused) => unknown): Shap
       const input = payload.value;
       const result = run(inner, input, mode);
       payload.value = result.value;
-      if (result.issues.length > 0) payload.value = value({ input, ...result });
+      if (result.issues.length > 0) payload.value = weighed(value({ input, ...result }));
       return payload;
     },
   };

@@ -80,6 +80,9 @@ export const allowance: { values: number } = { values: Number.POSITIVE_INFINITY 
 /** Values that bytes count beside themselves: their objects take more memory than other small values. */
 export const BYTES_VALUES = 5;
 
+/** Values that a Map or Set counts beside what it holds: its table takes more memory than an array or an object. */
+export const TABLE_VALUES = 4;
+
 /** How many elements follow: at most as many as there are bytes. */
 export function readArrayHeader(r: Reader, p: number): number {
   const byte = r.bytes[p] as number;
@@ -98,6 +101,18 @@ export function readMapHeader(r: Reader, p: number): number {
     return counted(byte & 15, 2);
   }
   return counted(readLongHeader(r, p, byte - 0xde), 2);
+}
+
+/** The same for a Set. */
+export function readSetHeader(r: Reader, p: number): number {
+  count(TABLE_VALUES);
+  return readArrayHeader(r, p);
+}
+
+/** The same for a Map. */
+export function readTableHeader(r: Reader, p: number): number {
+  count(TABLE_VALUES);
+  return readMapHeader(r, p);
 }
 
 /** The same for an object of `expected` fields, which count for nothing where there are no others. */

@@ -198,7 +198,7 @@ function writeArticleStock(b: Uint8Array, p: number, value: ReadonlyMap<string, 
 }
 
 function readArticleStock(r: wire.Reader, p: number): Map<string, number> {
-  let left = wire.readMapHeader(r, p);
+  let left = wire.readTableHeader(r, p);
   const value: Map<string, number> = new Map();
   for (; left > 0; left--) {
     const key = wire.readString(r, r.position);
@@ -218,7 +218,7 @@ function writeArticleTags(b: Uint8Array, p: number, value: ReadonlySet<string>):
 }
 
 function readArticleTags(r: wire.Reader, p: number): Set<string> {
-  let left = wire.readArrayHeader(r, p);
+  let left = wire.readSetHeader(r, p);
   const value: Set<string> = new Set();
   for (; left > 0; left--) {
     const item = wire.readString(r, r.position);

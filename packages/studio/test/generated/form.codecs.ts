@@ -551,7 +551,7 @@ function writeEverythingPrices(b: Uint8Array, p: number, value: ReadonlyMap<stri
 }
 
 function readEverythingPrices(r: wire.Reader, p: number): Map<string, bigint> {
-  let left = wire.readMapHeader(r, p);
+  let left = wire.readTableHeader(r, p);
   const value: Map<string, bigint> = new Map();
   for (; left > 0; left--) {
     const key = wire.readString(r, r.position);
@@ -571,7 +571,7 @@ function writeEverythingMarks(b: Uint8Array, p: number, value: ReadonlySet<strin
 }
 
 function readEverythingMarks(r: wire.Reader, p: number): Set<string> {
-  let left = wire.readArrayHeader(r, p);
+  let left = wire.readSetHeader(r, p);
   const value: Set<string> = new Set();
   for (; left > 0; left--) {
     const item = wire.readString(r, r.position);
