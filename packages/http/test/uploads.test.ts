@@ -3,6 +3,7 @@ import { connect } from "node:http2";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { DEFAULT_LIMITS, RpcError, ServerLoad } from "@quicrpc/core";
+import { MemoryBudget } from "@quicrpc/core/transport";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { StoredUpload, UploadStore } from "@quicrpc/http";
 import { MemoryUploads } from "../src/server/blobs/memory-uploads.js";
@@ -527,12 +528,35 @@ it("however many requests ask for the digest of an upload, its bytes are read on
   expect(reads).toBe(1);
 });
 
+it("many small uploads of one client make room for others, and for none of its own", async () => {
+  const limits = { maxServerBytes: 2_000_000, maxSessionBytes: 600_000 };
+  const load = new ServerLoad(limits);
+  const store = new MemoryUploads(load, { ...DEFAULT_LIMITS, ...limits });
+  const facts = { field: "", principal: "", type: "", name: "", isComplete: false };
+  const removed: string[] = [];
+  const kept = async (id: string, owner: string, bytes: number): Promise<void> => {
+    const upload = await store.create(id, facts, () => removed.push(id), owner);
+    await upload.write(new Uint8Array(bytes), 0);
+  };
+  await kept("other", "b", 100_000);
+  for (let i = 0; i < 18; i++) await kept(`a${i}`, "a", 100_000);
+  await expect(kept("one more", "a", 100_000)).rejects.toMatchObject({ code: "resource_exhausted" });
+  expect(removed).toEqual([]);
+  await kept("large", "c", 500_000);
+  expect(removed.length).toBeGreaterThan(2);
+  expect(removed.every((id) => id.startsWith("a"))).toBe(true);
+  expect(load.held).toBeLessThanOrEqual(limits.maxServerBytes);
+  // A request, which waits for nobody.
+  const request = new MemoryBudget(600_000, "limits.maxSessionBytes", load);
+  expect(request.charge(500_000)).toBe(true);
+});
+
 it("a store in memory has one upload of an id", async () => {
   const load = new ServerLoad();
   const store = new MemoryUploads(load, DEFAULT_LIMITS);
   const facts = { field: "", principal: "", type: "", name: "", isComplete: false };
-  const upload = await store.create("1", facts, () => {});
-  await expect(store.create("1", facts, () => {})).rejects.toMatchObject({ code: "already_exists" });
+  const upload = await store.create("1", facts, () => {}, "");
+  await expect(store.create("1", facts, () => {}, "")).rejects.toMatchObject({ code: "already_exists" });
   await upload.remove();
   expect(load.held).toBe(0);
 });

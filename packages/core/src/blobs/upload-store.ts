@@ -35,8 +35,12 @@ export interface StoredUpload {
 export interface UploadStore {
   /** Most bytes of one upload. Default: what its field takes. */
   readonly maxBytes?: number;
-  /** Begins one. `onRemoved` is called when the store itself has removed it, to make room. */
-  create(id: string, facts: UploadFacts, onRemoved: () => void): Promise<StoredUpload>;
+  /**
+   * Begins one. `onRemoved` is called when the store itself has removed it, to make room.
+   *
+   * @param owner its principal, else its client's address
+   */
+  create(id: string, facts: UploadFacts, onRemoved: () => void, owner: string): Promise<StoredUpload>;
   /** Finds one that this process or another has begun. */
   find(id: string): Promise<StoredUpload | undefined>;
   /** Removes what was left, by processes that are no more, since before that time in milliseconds since the epoch. */

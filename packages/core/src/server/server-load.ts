@@ -9,8 +9,16 @@ const GRACE_MS = 1000;
 /** A session of a server, or a request over HTTP. */
 export interface LoadMember {
   readonly budget: MemoryBudget;
+  /** Whose it is, of what waits for its owner: all of that is weighed together. */
+  readonly owner?: LoadOwner;
   /** Closes it, because others need its memory. */
   onEvicted(error: RpcError): void;
+}
+
+/** Somebody who has many members, each of them small maybe. */
+export interface LoadOwner {
+  /** Bytes that all of them hold. */
+  held: number;
 }
 
 /** The place of a member, for `ServerLoad.remove`. */
@@ -82,13 +90,16 @@ export class ServerLoad implements ServerBudget {
     for (const { value } of this.members) value.budget.measure();
   }
 
-  /** Closes sessions that hold more than `asking` does, until there is room or it is the largest itself. */
+  /**
+   * Closes sessions that hold more than `asking` does, until there is room or it is the largest itself; then what waits for others who hold
+   * more than it does.
+   */
   makeRoomFor(asking: MemoryBudget): boolean {
     this.measure();
     let { held } = this;
     for (const budget of this.leaving ?? []) held -= budget.held;
     while (held > this.max) {
-      const largest = this.largest(asking);
+      const largest = this.largest(asking) ?? this.largestOfOthers(asking);
       if (largest === undefined) return false;
       held -= largest.value.budget.held;
       this.evict(largest);
@@ -105,6 +116,24 @@ export class ServerLoad implements ServerBudget {
       if (held <= most) continue;
       most = held;
       largest = member;
+    }
+    return largest;
+  }
+
+  /** The largest member of whoever has most waiting, if that is more than `asking` holds and is somebody else. */
+  private largestOfOthers(asking: MemoryBudget): LoadPlace | undefined {
+    let owner: LoadOwner | undefined;
+    for (const { value } of this.members) if (value.budget === asking) ({ owner } = value);
+    let largest: LoadPlace | undefined;
+    for (const member of this.members) {
+      const { value } = member;
+      if (value.owner === undefined || value.owner === owner || value.owner.held <= asking.held) continue;
+      const most = largest?.value;
+      const isMore =
+        most?.owner === value.owner
+          ? value.budget.held > most.budget.held
+          : value.owner.held > (most?.owner?.held ?? 0);
+      if (isMore) largest = member;
     }
     return largest;
   }

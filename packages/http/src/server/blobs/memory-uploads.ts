@@ -1,4 +1,4 @@
-import { type Limits, RpcError, type ServerLoad } from "@quicrpc/core";
+import { type Limits, type LoadOwner, RpcError, type ServerLoad } from "@quicrpc/core";
 import { MemoryBudget, requireRoom } from "@quicrpc/core/transport";
 import type { StoredUpload, UploadFacts, UploadStore } from "@quicrpc/core/transport";
 
@@ -6,30 +6,37 @@ import type { StoredUpload, UploadFacts, UploadStore } from "@quicrpc/core/trans
 const UPLOAD_BYTES = 4096;
 const PIECE_BYTES = 96;
 
-/** Uploads in the memory of the process. Each counts as a session does: in the memory of the server, of which the largest are removed where it is full. */
+/**
+ * Uploads in the memory of the process. Each counts as a session does: in the memory of the server, of which the largest are removed where it is full, and those of
+ * whoever has most.
+ */
 export class MemoryUploads implements UploadStore {
   readonly maxBytes: number;
   private readonly load: ServerLoad;
   private readonly uploads: Map<string, MemoryUpload> = new Map();
+  private readonly owners: Map<string, LoadOwner> = new Map();
 
   constructor(load: ServerLoad, { maxSessionBytes }: Limits) {
     this.load = load;
     this.maxBytes = maxSessionBytes;
   }
 
-  async create(id: string, facts: UploadFacts, onRemoved: () => void): Promise<StoredUpload> {
+  async create(id: string, facts: UploadFacts, onRemoved: () => void, name: string): Promise<StoredUpload> {
     if (this.uploads.has(id)) throw new RpcError("already_exists", "there is an upload with this id");
     const budget = new MemoryBudget(this.maxBytes + UPLOAD_BYTES, "limits.maxSessionBytes", this.load);
     requireRoom(budget, UPLOAD_BYTES, "the upload");
-    const upload: MemoryUpload = new MemoryUpload(facts, budget, () => {
+    const owner = this.owners.get(name) ?? { held: 0 };
+    this.owners.set(name, owner);
+    const upload: MemoryUpload = new MemoryUpload(facts, budget, owner, () => {
       this.load.remove(place);
       this.uploads.delete(id);
+      if (owner.held === 0 && this.owners.get(name) === owner) this.owners.delete(name);
     });
     const onEvicted = (): void => {
       upload.drop();
       onRemoved();
     };
-    const place = this.load.add({ budget, onEvicted });
+    const place = this.load.add({ budget, owner, onEvicted });
     this.uploads.set(id, upload);
     return upload;
   }
@@ -43,16 +50,18 @@ class MemoryUpload implements StoredUpload {
   facts: UploadFacts;
   private readonly pieces: Uint8Array[] = [];
   private bytes = 0;
-  private held = UPLOAD_BYTES;
+  private held = 0;
   private readonly budget: MemoryBudget;
+  private readonly owner: LoadOwner;
   private readonly onDropped: () => void;
   private dropped = false;
 
-  constructor(facts: UploadFacts, budget: MemoryBudget, onDropped: () => void) {
+  constructor(facts: UploadFacts, budget: MemoryBudget, owner: LoadOwner, onDropped: () => void) {
     this.facts = facts;
     this.budget = budget;
+    this.owner = owner;
     this.onDropped = onDropped;
-    budget.charge(UPLOAD_BYTES);
+    this.hold(UPLOAD_BYTES);
   }
 
   async size(): Promise<number> {
@@ -66,10 +75,15 @@ class MemoryUpload implements StoredUpload {
     requireRoom(this.budget, counted, "the upload");
     // Making room may have removed this one.
     if (this.dropped) throw this.budget.refusal("the upload");
-    this.budget.charge(counted);
-    this.held += counted;
+    this.hold(counted);
     this.bytes += piece.length;
     this.pieces.push(piece);
+  }
+
+  private hold(bytes: number): void {
+    this.budget.charge(bytes);
+    this.held += bytes;
+    this.owner.held += bytes;
   }
 
   async sync(): Promise<void> {}
@@ -90,6 +104,7 @@ class MemoryUpload implements StoredUpload {
     if (this.dropped) return;
     this.dropped = true;
     this.budget.release(this.held);
+    this.owner.held -= this.held;
     this.pieces.length = 0;
     this.onDropped();
   }

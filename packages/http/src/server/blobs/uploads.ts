@@ -49,7 +49,9 @@ export class Uploads {
       if (this.known.has(id) || (await this.store.find(id)) !== undefined)
         throw new RpcError("already_exists", "there is an upload with this id: HEAD says how much of it");
       await this.store.expire?.(Date.now() - this.maxAgeMs);
-      return this.enter(id, counted, facts.length ?? maxBytes, (onRemoved) => this.store.create(id, facts, onRemoved));
+      return this.enter(id, counted, facts.length ?? maxBytes, (onRemoved) =>
+        this.store.create(id, facts, onRemoved, counted),
+      );
     });
   }
 
