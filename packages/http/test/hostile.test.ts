@@ -457,6 +457,23 @@ it("a message over HTTP/2 whose stream is never ended is answered once it is com
   await server.close();
 });
 
+it("a request by a method that the platform has no request for is answered, and is no failure of the server", async () => {
+  const page: HttpExtension = { path: "/page", start: () => () => Promise.resolve(new Response("page")) };
+  const { port, errors, close } = await serveHttp({ extensions: [page] });
+  for (const [method, status] of [
+    ["TRACE", 404],
+    ["GET", 200],
+  ] as const) {
+    const socket = connect(port, "127.0.0.1").setEncoding("latin1");
+    socket.write(`${method} /page HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`);
+    let answer = "";
+    for await (const text of socket) answer += String(text);
+    expect(answer).toContain(`HTTP/1.1 ${status} `);
+  }
+  expect(errors).toEqual([]);
+  await close();
+});
+
 it("a request whose host is none is answered, and is no failure of the server", async () => {
   const told: unknown[] = [];
   const page: HttpExtension = {

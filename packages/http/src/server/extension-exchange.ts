@@ -5,6 +5,11 @@ import type { HttpExchange } from "./exchange.js";
 import type { ExtensionRequest } from "./extension.js";
 import type { HeldBytes } from "./held-bytes.js";
 
+/** Whether there may be a `Request` for it: of some methods the platform makes none. */
+export function isWhole({ method }: HttpExchange): boolean {
+  return !/^(?:connect|trace|track)$/i.test(method);
+}
+
 /** A request as an extension gets it, charged to its client until it is answered. */
 export class WholeRequest implements ExtensionRequest {
   readonly request: Request;

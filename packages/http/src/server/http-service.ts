@@ -28,7 +28,7 @@ import { OpenApiPage } from "./open-api-page.js";
 import { EventCall } from "./event-call.js";
 import { type HttpExchange, splitTarget } from "./exchange.js";
 import type { ExtensionAnswer, ExtensionHost, ExtensionRequest } from "./extension.js";
-import { answerWith, WholeRequest } from "./extension-exchange.js";
+import { answerWith, isWhole, WholeRequest } from "./extension-exchange.js";
 import { FetchExchange } from "./fetch-exchange.js";
 import { type HttpCall, type HttpCallSettings, HttpRoute } from "./http-call.js";
 import type { HttpServiceOptions } from "./http-options.js";
@@ -175,7 +175,7 @@ export class HttpService<Context> {
     const verbs = this.blobs.match(exchange.target) === undefined ? "GET, POST" : "GET, POST, PATCH, DELETE";
     if (!this.pages.admit(exchange, verbs)) return undefined;
     if (this.document?.isAskedFor(exchange) === true) return this.describe(exchange, this.document);
-    const extension = this.extensions.get(splitTarget(exchange.target).path);
+    const extension = isWhole(exchange) ? this.extensions.get(splitTarget(exchange.target).path) : undefined;
     return extension === undefined ? this.serve(exchange) : this.extend(exchange, extension);
   }
 
