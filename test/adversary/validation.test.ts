@@ -57,7 +57,7 @@ describe.each(schemes)("over %s", (scheme) => {
     const attack = async (): Promise<void> => {
       const session = await server.dial(scheme);
       const misfit = new Date(0);
-      for (const item of [[], {}, [[]], [{}], { a: [] }, [[[[]]]]]) {
+      for (const item of [[], {}, [[]], [{}], { a: [] }, [[[[]]]], { 1000: 1 }]) {
         const items = Math.floor(1_000_000 / JSON.stringify(item).length);
         const { code } = await refusal(session.unary(tree, [...Array<unknown>(items).fill(item), misfit]));
         expect(["invalid_argument", "resource_exhausted"]).toContain(code);

@@ -128,6 +128,7 @@ export { applyChecks, catchOf, defaultOf, external, preprocessed, refined, schem
 export { readIsoDate } from "./call/messages/iso-date.js";
 export { countJson } from "./call/messages/json-count.js";
 export { MAX_BIGINT_DIGITS } from "./msgpack/big-int.js";
+export { placesWith } from "./msgpack/places.js";
 export { type KeyCrowd, keyCrowd, setOf } from "./msgpack/key-crowd.js";
 export { misfit } from "./msgpack/misfit.js";
 export {

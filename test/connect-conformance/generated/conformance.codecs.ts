@@ -594,9 +594,11 @@ function readAnyMessage(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): AnyM
   if (depth === 0) return wire.misfit();
   let left = wire.readMapHeader(r, p);
   const value: AnyMessage = {};
+  let places = 0;
   for (; left > 0; left--) {
     const key = wire.readString(r, r.position);
     if (key === "__proto__") return wire.misfit();
+    places = wire.placesWith(key, places);
     const item: AnyMessageValue = wire.readBy(r, r.position, anyMessageValueShape, depth - 1);
     value[key] = item;
   }

@@ -416,9 +416,11 @@ function writeArticleNotes(b: Uint8Array, p: number, value: Record<string, strin
 function readArticleNotes(r: wire.Reader, p: number): Record<string, string | null> {
   let left = wire.readMapHeader(r, p);
   const value: Record<string, string | null> = {};
+  let places = 0;
   for (; left > 0; left--) {
     const key = wire.readString(r, r.position);
     if (key === "__proto__") return wire.misfit();
+    places = wire.placesWith(key, places);
     const item = r.bytes[r.position] === 0xc0 ? wire.readNil(r, r.position) : wire.readString(r, r.position);
     value[key] = item;
   }

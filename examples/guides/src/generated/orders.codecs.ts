@@ -70,9 +70,11 @@ function writePrices(b: Uint8Array, p: number, value: Prices): number {
 function readPrices(r: wire.Reader, p: number): Prices {
   let left = wire.readMapHeader(r, p);
   const value: Prices = {};
+  let places = 0;
   for (; left > 0; left--) {
     const key = wire.readString(r, r.position);
     if (key === "__proto__") return wire.misfit();
+    places = wire.placesWith(key, places);
     const item = wire.readNumber(r, r.position);
     value[key] = item;
   }

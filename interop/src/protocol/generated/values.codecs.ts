@@ -426,9 +426,11 @@ function writeValuesRecord(b: Uint8Array, p: number, value: Record<string, numbe
 function readValuesRecord(r: wire.Reader, p: number): Record<string, number> {
   let left = wire.readMapHeader(r, p);
   const value: Record<string, number> = {};
+  let places = 0;
   for (; left > 0; left--) {
     const key = wire.readString(r, r.position);
     if (key === "__proto__") return wire.misfit();
+    places = wire.placesWith(key, places);
     const item = wire.readInt(r, r.position);
     value[key] = item;
   }

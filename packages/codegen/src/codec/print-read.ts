@@ -89,9 +89,11 @@ function bodyOf(node: CodecNode, type: TypeNode, printer: CodecPrinter): Layout[
       return [
         "let left = wire.readMapHeader(r, p);",
         value("{}"),
+        "let places = 0;",
         block("for (; left > 0; left--)", [
           "const key = wire.readString(r, r.position);",
           `if (key === "__proto__") ${MISFIT}`,
+          "places = wire.placesWith(key, places);",
           ...read(node.element, "const item", "item", "r.position", printer),
           "value[key] = item;",
         ]),

@@ -313,6 +313,12 @@ describe("what a message makes of nothing counts as if it had been sent", () => 
     ["z.array(z.set(z.string()).refine(() => true))", [], 160],
     ["z.array(z.map(z.string(), z.int()))", new Map(), 190],
     ["z.array(z.union([z.string(), z.set(z.int()), z.map(z.int(), z.int())]))", [], 160],
+    // V8 has places for all numbers below the largest.
+    ["z.array(z.record(z.string(), z.int()))", { 500: 1 }, 3000],
+    ["z.array(z.record(z.int(), z.int()))", { 500: 1 }, 3000],
+    ["z.array(z.any())", { 500: 1 }, 3000],
+    ["z.array(z.json())", { 500: 1 }, 3000],
+    ["z.array(z.looseObject({ a: z.int().optional() }))", { 500: 1 }, 3000],
   ];
   const samples = compileSamples(
     workspace,
@@ -322,11 +328,12 @@ describe("what a message makes of nothing counts as if it had been sent", () => 
 
   test.each(cases.map((each, i) => [...each, i] as const))("in %s", async (_source, item, least, i) => {
     const codec = (await samples)[i]?.codec ?? expect.unreachable();
-    const bytes = pack(times(() => item));
+    const count = COUNT / 100;
+    const bytes = pack(times(() => item).slice(0, count));
     const take = (most: number): unknown => decodeWithin(new MemoryBudget(most, "most"), codec, bytes, 0, bytes.length);
-    expect(refusal(() => take(COUNT * least)).code).toBe("resource_exhausted");
-    expect(take(COUNT * least * 5)).toHaveLength(COUNT);
-    expect(decodedBytes()).toBeGreaterThan(COUNT * least);
+    expect(refusal(() => take(count * least)).code).toBe("resource_exhausted");
+    expect(take(count * least * 5)).toHaveLength(count);
+    expect(decodedBytes()).toBeGreaterThan(count * least);
   });
 });
 

@@ -1,3 +1,4 @@
+import { placesWith } from "../msgpack/places.js";
 import { WireMap } from "../msgpack/value.js";
 import { keepUndefined } from "../msgpack/write-value.js";
 import { any } from "./scalars.js";
@@ -82,12 +83,16 @@ function parseOthers(
   mode: Mode,
 ): void {
   const unknown: string[] = [];
+  let places = 0;
   // With what is inherited, as zod has it.
   for (const key in input) {
     if (names.has(key)) continue;
     if (isFull(payload)) return;
     if (others === "strict") unknown.push(key);
-    else if (key !== "__proto__") settle(run(others, input[key], mode), payload, result, key, input, others);
+    else if (key !== "__proto__") {
+      places = placesWith(key, places);
+      settle(run(others, input[key], mode), payload, result, key, input, others);
+    }
   }
   if (unknown.length > 0) add(payload, unrecognized(unknown));
 }

@@ -1,3 +1,4 @@
+import { placesWith } from "../msgpack/places.js";
 import type { RecordKeys } from "./form.js";
 import { asObject, unrecognized } from "./object.js";
 import {
@@ -29,7 +30,9 @@ export function record(keys: RecordKeys<Shape>, element: Shape): Shape {
       const invalid: string[] = [];
       const elements: ShapePayload = { value: undefined, issues: [] };
       const inOrder: ShapeIssue[] = [];
+      let places = 0;
       const settle = (name: string, key: PropertyKey): void => {
+        places = placesWith(name, places);
         const parsed = run(element, input[name], mode);
         prefix(name, parsed, elements);
         inOrder.push(...parsed.issues);

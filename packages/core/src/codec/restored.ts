@@ -1,6 +1,7 @@
 // The wire has a set as an array, a map of text as an object would be, and a bigint as an integer. zod, which runs some schemas whole,
 // takes the values themselves.
-import { plain, WireMap, withEntry } from "../msgpack/value.js";
+import { placesWith } from "../msgpack/places.js";
+import { isName, plain, WireMap, withEntry } from "../msgpack/value.js";
 import type { Form } from "./form.js";
 import { remembering } from "./memo.js";
 import { Mode, run, type Shape } from "./shape.js";
@@ -39,7 +40,9 @@ function restoreOne(shape: Shape | undefined, value: unknown): unknown {
     return new Map(value.entries.map(([key, each]) => [restore(form.key, key), restore(form.element, each)]));
   }
   let object: object = {};
+  let places = 0;
   for (const [key, each] of value.entries) {
+    if (isName(key)) places = placesWith(String(key), places);
     object = withEntry(object, plain(key), restore(form && fieldOf(form, String(key), each), each));
   }
   return object;

@@ -1,7 +1,8 @@
 import { MAX_DEPTH } from "../fixed-limits.js";
 import { misfit } from "./misfit.js";
-import { WireMap, safeNumber, tooDeep, withEntry } from "./value.js";
+import { WireMap, isName, safeNumber, tooDeep, withEntry } from "./value.js";
 import { isArray, isMap, readArrayHeader, type Reader, readMapHeader, readString } from "./reader.js";
+import { placesWith } from "./places.js";
 import { dateOf, readBigInt, readBytes, readDate } from "./read-scalars.js";
 import { readAnyNumber } from "./read-number.js";
 
@@ -49,8 +50,10 @@ export function readPlain(r: Reader, p: number, depth: number = MAX_DEPTH): unkn
 function readPlainMap(r: Reader, p: number, depth: number): object {
   if (depth < 0) throw tooDeep();
   let object: object = {};
+  let places = 0;
   for (let left = readMapHeader(r, p); left > 0; left--) {
     const key = readPlain(r, r.position, depth);
+    if (isName(key)) places = placesWith(String(key), places);
     object = withEntry(object, key, readPlain(r, r.position, depth));
   }
   return object;

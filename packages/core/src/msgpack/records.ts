@@ -2,6 +2,7 @@ import { MAX_DEPTH } from "../fixed-limits.js";
 import { bigIntOf } from "./big-int.js";
 import { copyBytes } from "./copy-bytes.js";
 import { keyCrowd, setOf } from "./key-crowd.js";
+import { placesWith } from "./places.js";
 import { readWhole } from "./message.js";
 import { misfit } from "./misfit.js";
 import { BYTES_VALUES, count, isArray, isMap, readArrayHeader, type Reader, readMapHeader } from "./reader.js";
@@ -105,8 +106,10 @@ class RecordsReading {
     if (depth < 0) throw tooDeep();
     count(keys.length * 2 + 1);
     const object: Record<string, unknown> = {};
+    let places = 0;
     r.position = p;
     for (const key of keys) {
+      places = placesWith(key, places);
       const value = this.value(r, r.position, depth);
       if (key !== "__proto__") object[key] = value;
     }

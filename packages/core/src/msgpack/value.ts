@@ -1,3 +1,4 @@
+import { placesWith } from "./places.js";
 import { MAX_DEPTH } from "../fixed-limits.js";
 
 /** A map as it is on the wire, where keys may be of any type. */
@@ -11,7 +12,12 @@ export class WireMap {
   /** As an object, or a Map, by `withEntry`. */
   toObject(of: (value: unknown) => unknown): object {
     let object: object = {};
-    for (const [key, value] of this.entries) object = withEntry(object, of(key), of(value));
+    let places = 0;
+    for (const [key, value] of this.entries) {
+      const name = of(key);
+      if (isName(name)) places = placesWith(String(name), places);
+      object = withEntry(object, name, of(value));
+    }
     return object;
   }
 }

@@ -384,9 +384,11 @@ function writeHttpMetadataOutput(b: Uint8Array, p: number, value: Record<string,
 function readHttpMetadataOutput(r: wire.Reader, p: number): Record<string, string> {
   let left = wire.readMapHeader(r, p);
   const value: Record<string, string> = {};
+  let places = 0;
   for (; left > 0; left--) {
     const key = wire.readString(r, r.position);
     if (key === "__proto__") return wire.misfit();
+    places = wire.placesWith(key, places);
     const item = wire.readString(r, r.position);
     value[key] = item;
   }

@@ -513,9 +513,11 @@ function readJsonObject(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): Json
   if (depth === 0) return wire.misfit();
   let left = wire.readMapHeader(r, p);
   const value: JsonObject = {};
+  let places = 0;
   for (; left > 0; left--) {
     const key = wire.readString(r, r.position);
     if (key === "__proto__") return wire.misfit();
+    places = wire.placesWith(key, places);
     const item: JsonObjectValue = wire.readBy(r, r.position, jsonObjectValueShape, depth - 1);
     value[key] = item;
   }
@@ -1003,9 +1005,11 @@ function readMethodDetailsErrors(r: wire.Reader, p: number, depth = wire.MAX_DEP
   if (depth === 0) return wire.misfit();
   let left = wire.readMapHeader(r, p);
   const value: Record<string, JsonObject> = {};
+  let places = 0;
   for (; left > 0; left--) {
     const key = wire.readString(r, r.position);
     if (key === "__proto__") return wire.misfit();
+    places = wire.placesWith(key, places);
     const item = readJsonObject(r, r.position, depth - 1);
     value[key] = item;
   }
