@@ -36,8 +36,8 @@ const ofHttp =
   "metadata,nested-calls,once,outliving,sessions,sizes,slow-reader,topics,typed-errors,unserved}";
 
 const nowhere = ["**/node_modules/**"];
-/** Most of a test's time is spent waiting: two at a time fit on two cores. */
-const maxWorkers = Math.max(2, availableParallelism() - 1);
+/** Most of a test's time is spent waiting: three at a time fit on two cores. */
+const maxWorkers = Math.max(3, availableParallelism() - 1);
 
 export default defineConfig({
   test: {

@@ -99,7 +99,9 @@ it("requests at the same time do not fill a folder beyond its bounds", async () 
 it("one id has one upload in a folder that servers share", async () => {
   const facts = { field: "f", principal: "", type: "", name: "", isComplete: false };
   const [one, other] = [fileUploads(folder), fileUploads(folder)];
-  const made = await Promise.allSettled([one, other].map((store) => store.create("a".repeat(32), facts, () => {})));
+  const made = await Promise.allSettled(
+    [one, other].map((store) => store.create("a".repeat(32), facts, () => {}, "somebody")),
+  );
   expect(made.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
   expect(made.find(({ status }) => status === "rejected")).toMatchObject({ reason: { code: "already_exists" } });
   expect((await readdir(folder)).length).toBe(2);

@@ -39,7 +39,7 @@ export { catchUp } from "./server/catch-up.js";
 export type { CallContext } from "./server/context.js";
 export { printable } from "./server/log-error.js";
 export type { Router } from "./server/router.js";
-export { type LoadOwner, ServerLoad } from "./server/server-load.js";
+export { ServerLoad } from "./server/server-load.js";
 export { createClientSession } from "./session/create-client-session.js";
 export { createSession } from "./session/create-session.js";
 export { createStreamSession } from "./session/create-stream-session.js";

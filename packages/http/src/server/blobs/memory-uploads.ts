@@ -1,10 +1,15 @@
-import { type Limits, type LoadOwner, RpcError, type ServerLoad } from "@quicrpc/core";
+import { type Limits, RpcError, type ServerLoad } from "@quicrpc/core";
 import { MemoryBudget, requireRoom } from "@quicrpc/core/transport";
 import type { StoredUpload, UploadFacts, UploadStore } from "@quicrpc/core/transport";
 
 /** Bytes that an upload counts beside those that were sent, and each piece. */
 const UPLOAD_BYTES = 4096;
 const PIECE_BYTES = 96;
+
+/** The principal or address that uploads are of, as `ServerLoad` weighs them. */
+interface Owner {
+  held: number;
+}
 
 /**
  * Uploads in the memory of the process. Each counts as a session does: in the memory of the server, of which the largest are removed where it is full, and those of
@@ -14,7 +19,7 @@ export class MemoryUploads implements UploadStore {
   readonly maxBytes: number;
   private readonly load: ServerLoad;
   private readonly uploads: Map<string, MemoryUpload> = new Map();
-  private readonly owners: Map<string, LoadOwner> = new Map();
+  private readonly owners: Map<string, Owner> = new Map();
 
   constructor(load: ServerLoad, { maxSessionBytes }: Limits) {
     this.load = load;
@@ -52,11 +57,11 @@ class MemoryUpload implements StoredUpload {
   private bytes = 0;
   private held = 0;
   private readonly budget: MemoryBudget;
-  private readonly owner: LoadOwner;
+  private readonly owner: Owner;
   private readonly onDropped: () => void;
   private dropped = false;
 
-  constructor(facts: UploadFacts, budget: MemoryBudget, owner: LoadOwner, onDropped: () => void) {
+  constructor(facts: UploadFacts, budget: MemoryBudget, owner: Owner, onDropped: () => void) {
     this.facts = facts;
     this.budget = budget;
     this.owner = owner;
