@@ -1,4 +1,5 @@
 import { RpcError } from "../errors.js";
+import { placesWith } from "../msgpack/places.js";
 import { TABLE_VALUES } from "../msgpack/reader.js";
 
 /**
@@ -14,28 +15,34 @@ export function requireFewNodes(value: unknown, most: number): void {
   throw new RpcError("resource_exhausted", `the message has more than ${most} values, too many for zod. ${remedy}`);
 }
 
-/** Whether `value` has at most `most` values. */
+/** Whether `value` has at most `most` values. The places of its objects count: zod copies them. */
 export function hasFewNodes(value: unknown, most: number): boolean {
-  return nodesLeft(value, most) >= 0;
+  return nodesLeft(value, most, placesWith) >= 0;
 }
 
-/** How many of `left` values there may be beside those of `value`; negative where there are more. */
-function nodesLeft(value: unknown, left: number): number {
+/**
+ * How many of `left` values there may be beside those of `value`; negative where there are more.
+ *
+ * @param placesOf is called with the name of each property, and what it returned for the one before
+ */
+function nodesLeft(value: unknown, left: number, placesOf?: (name: string, places: number) => number): number {
   let rest = left - 1;
   if (rest < 0 || typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return rest;
   if (value instanceof Map) {
     for (const [key, item] of value) {
-      rest = nodesLeft(item, nodesLeft(key, rest));
+      rest = nodesLeft(item, nodesLeft(key, rest, placesOf), placesOf);
       if (rest < 0) break;
     }
   } else if (Array.isArray(value) || value instanceof Set) {
     for (const item of value as Iterable<unknown>) {
-      rest = nodesLeft(item, rest);
+      rest = nodesLeft(item, rest, placesOf);
       if (rest < 0) break;
     }
   } else {
+    let places = 0;
     for (const key in value) {
-      rest = nodesLeft((value as Record<string, unknown>)[key], rest);
+      if (placesOf !== undefined) places = placesOf(key, places);
+      rest = nodesLeft((value as Record<string, unknown>)[key], rest, placesOf);
       if (rest < 0) break;
     }
   }
