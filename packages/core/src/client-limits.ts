@@ -21,7 +21,6 @@ export type ClientLimits = Omit<Limits, ServingLimit>;
 /** Their defaults: a page that only calls loads no others. */
 export const CLIENT_LIMITS: ClientLimits = {
   ...CALLER_LIMITS,
-  maxSessionBytes: 33_554_432,
   maxCallsPerLane: 65_536,
   maxStreams: 4096,
   maxErrorMessageBytes: 65_536,

@@ -6,8 +6,6 @@ export const CALL_BYTES = 2048;
 export const STREAM_BYTES = 4096;
 /** Bytes that a resumable call counts beside the call itself: its stream, and what carries that from session to session. */
 export const RESUMABLE_BYTES = 6144;
-/** Bytes that a decoded value counts beside its encoded bytes: the size of an empty object, say. */
-export const VALUE_BYTES = 32;
 
 /** Bytes that an unread item counts beside its value: its place in the queue, with the room that queues grow by. */
 export const ITEM_BYTES = 96;

@@ -1,5 +1,5 @@
 // Users' code that misbehaves, and peers that ask for more than they should have: each costs what it must, and no more.
-import { createSession, RpcError, type Session, type SessionOptions } from "@quicrpc/core";
+import { createClientSession, createSession, RpcError, type Session, type SessionOptions } from "@quicrpc/core";
 import { createRouter, defineMethod, uncheckedCodec, zodCodec } from "@quicrpc/core/generated";
 import { createMemoryPair, type DirectSession, type DirectStream } from "@quicrpc/core/transport";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -101,6 +101,38 @@ describe("users' code", () => {
       const failing = client.unary(method.run, "fail", { via });
       await expect(failing).rejects.toMatchObject({ code: "aborted", message: "told", details: undefined });
       expect(await client.unary(method.run, 1, { via })).toBe(1);
+    }
+  });
+
+  it("details that would hold more than the session has room for are left out, of each kind of session", async () => {
+    const declared = defineMethod(service, "unary", "run", {
+      id: 1,
+      input: any,
+      output: any,
+      errors: { MANY: { code: "aborted", details: any } },
+    });
+    const limits = { maxFrameBytes: 65_536, maxSessionBytes: 8 * 65_536 };
+    const few = Array.from({ length: 100 }, () => ({}));
+    const many = Array.from({ length: 60_000 }, () => ({}));
+    const run: Unary = (input) => {
+      throw new RpcError("aborted", "told", { reason: "MANY", details: input === "many" ? many : few });
+    };
+    for (const create of [createSession, createClientSession]) {
+      for (const each of [method.run, declared]) {
+        const [ours, theirs] = createMemoryPair();
+        const server = createSession(theirs, { routers: [createRouter({ run: each }, { run })] });
+        sessions.push(server);
+        const client = create(ours, { limits });
+        await expect(client.unary(each, "few")).rejects.toMatchObject({ message: "told", details: few });
+        const error = await client.unary(each, "many").then(
+          () => expect.unreachable(),
+          (thrown: unknown) => RpcError.from(thrown),
+        );
+        expect(error).toMatchObject({ code: "aborted", message: "told", details: undefined });
+        expect(error.hint).toMatch(
+          /^its details are left out: .* holds too much memory: limits.maxSessionBytes is 524288/,
+        );
+      }
     }
   });
 

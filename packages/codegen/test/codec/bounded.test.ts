@@ -332,18 +332,22 @@ describe("what a message makes of nothing counts as if it had been sent", () => 
   const inMessagePack = cases.map(([source, item, least], i) => ({ form: "MessagePack", source, item, least, i }));
   // What else JSON says stays as the parser makes it: with numbers for keys a table.
   const inJson = inMessagePack.filter(({ source }) => /default|prefault|catch|set|xor|looseRecord/.test(source));
-  test.each([...inMessagePack, ...inJson.map((each) => ({ ...each, form: "JSON" }))])("$form in $source", async (sample) => {
-    const { form, item, least, i } = sample;
-    const own = (await samples)[i]?.codec ?? expect.unreachable();
-    const codec = form === "JSON" ? jsonCodecOf(own) : own;
-    const count = COUNT / 100;
-    const items = times(() => item).slice(0, count);
-    const bytes = form === "JSON" ? new TextEncoder().encode(JSON.stringify(items)) : pack(items);
-    const take = (most: number): unknown => decodeWithin(new MemoryBudget(most, "most"), codec, bytes, 0, bytes.length);
-    expect(refusal(() => take(count * least)).code).toBe("resource_exhausted");
-    expect(take(count * least * 5)).toHaveLength(count);
-    expect(decodedBytes()).toBeGreaterThan(count * least);
-  });
+  test.each([...inMessagePack, ...inJson.map((each) => ({ ...each, form: "JSON" }))])(
+    "$form in $source",
+    async (sample) => {
+      const { form, item, least, i } = sample;
+      const own = (await samples)[i]?.codec ?? expect.unreachable();
+      const codec = form === "JSON" ? jsonCodecOf(own) : own;
+      const count = COUNT / 100;
+      const items = times(() => item).slice(0, count);
+      const bytes = form === "JSON" ? new TextEncoder().encode(JSON.stringify(items)) : pack(items);
+      const take = (most: number): unknown =>
+        decodeWithin(new MemoryBudget(most, "most"), codec, bytes, 0, bytes.length);
+      expect(refusal(() => take(count * least)).code).toBe("resource_exhausted");
+      expect(take(count * least * 5)).toHaveLength(count);
+      expect(decodedBytes()).toBeGreaterThan(count * least);
+    },
+  );
 });
 
 describe("zodCodec", () => {

@@ -1,6 +1,6 @@
 import { type Code, ProtocolError, type RpcError } from "../errors.js";
 import type { Channel, ChannelSettings, FrameHandler } from "../transport/channel.js";
-import type { ReceivedFault } from "../wire/fault.js";
+import type { Fault } from "./fault.js";
 import type { Frame } from "../wire/frame.js";
 import type { RawGreeting } from "../wire/hello.js";
 import type { ReceiveFlow } from "./items/flow.js";
@@ -73,7 +73,7 @@ export interface OutgoingCall {
   onItemsEnd(): void;
   onDone(frame: Frame): void;
   /** The callee ended the call with an error. */
-  onFault(fault: ReceivedFault): void;
+  onFault(fault: Fault): void;
   /** The call failed on this side, or on the way. */
   onError(error: RpcError): void;
   /** The callee has room for so many more bytes of items. */

@@ -1,14 +1,16 @@
 import type { AnyMethod } from "../contract/descriptor.js";
+import { RpcError } from "../errors.js";
+import type { MemoryBudget } from "../memory-budget.js";
 import { unpack } from "../msgpack/unpack.js";
-import type { ReceivedFault } from "../wire/fault.js";
-import type { Explanation } from "./fault.js";
+import type { Explanation, Fault } from "./fault.js";
+import { decodeWithin } from "./messages/decode-within.js";
 
 /** The hint of a failure whose reason stays at the server. */
 const FAILED = "the server's log, or its `onError`, has the reason";
 
 /** Explains a fault: reads details that no schema declares, and names what the peer does not serve. */
-export function explainFault({ code, message, details }: ReceivedFault, method: AnyMethod): Explanation {
-  const read = details === undefined ? undefined : { details: unpackDetails(details) };
+export function explainFault({ code, message, details, budget }: Fault, method: AnyMethod): Explanation {
+  const read = details === undefined ? undefined : readDetails(details, budget);
   const unserved = code === "unimplemented" ? describeUnserved(message, method) : undefined;
   const failed = code === "internal" && message.startsWith("the handler failed") ? { hint: FAILED } : undefined;
   return { ...read, ...unserved, ...failed };
@@ -33,12 +35,15 @@ function describeUnserved(
   return { message: message.replace(noMethod, () => `service ${service.name} has no method ${name} `), hint };
 }
 
-/** Details that cannot be read are left out. */
-function unpackDetails(details: Uint8Array): unknown {
-  if (details.length === 0) return undefined;
+/** Details that cannot be read are left out; the hint says so of those that would hold too much. */
+function readDetails(details: Uint8Array, budget: MemoryBudget): Explanation {
+  if (details.length === 0) return { details: undefined };
   try {
-    return unpack(details, 0, details.length);
-  } catch {
-    return undefined;
+    return { details: decodeWithin(budget, anyDetails, details, 0, details.length) };
+  } catch (error) {
+    const isLarge = error instanceof RpcError && error.code === "resource_exhausted";
+    return { details: undefined, ...(isLarge && { hint: `its details are left out: ${error.message}` }) };
   }
 }
+
+const anyDetails = { decode: unpack, encode: () => {} };

@@ -2,16 +2,24 @@ import type { AnyMethod } from "../contract/descriptor.js";
 import { declaredError } from "../contract/method-errors.js";
 import { type RpcError, untracedError } from "../errors.js";
 import { explainLater } from "../late-explanation.js";
+import type { MemoryBudget } from "../memory-budget.js";
 import type { Channel } from "../transport/channel.js";
 import { noteEndOfSession } from "../transport/close-codes.js";
 import { expand } from "../transport/expand.js";
 import { readFault, type ReceivedFault } from "../wire/fault.js";
 import type { Frame } from "../wire/frame.js";
 import { decodeMetadata } from "../wire/metadata.js";
+import { decodeWithin } from "./messages/decode-within.js";
+
+/** An error as it arrived, and the memory that its details may take. */
+export interface Fault extends ReceivedFault {
+  readonly budget: MemoryBudget;
+}
 
 /** Reads an error frame that came on `channel`. */
-export function receiveFault({ compression }: Channel, frame: Frame, maxMetadataBytes: number): ReceivedFault {
-  return readFault(frame, maxMetadataBytes, (bytes, start, end) => expand(compression, bytes, start, end));
+export function receiveFault({ compression, budget }: Channel, frame: Frame, maxMetadataBytes: number): Fault {
+  const fault = readFault(frame, maxMetadataBytes, (bytes, start, end) => expand(compression, bytes, start, end));
+  return { ...fault, budget };
 }
 
 /** The part of an error that its frame does not say by itself. */
@@ -22,10 +30,10 @@ export interface Explanation {
 }
 
 /** Explains a fault whose frame says too little: that it is internal, that something is not served, details that the method does not declare. */
-export type ExplainFault = (fault: ReceivedFault, method: AnyMethod) => Explanation | Promise<Explanation>;
+export type ExplainFault = (fault: Fault, method: AnyMethod) => Explanation | Promise<Explanation>;
 
 /** The error that a caller gets. Details that do not fit what the method declares are kept, without the name. */
-export function errorOf(fault: ReceivedFault, method: AnyMethod, explain: ExplainFault): RpcError {
+export function errorOf(fault: Fault, method: AnyMethod, explain: ExplainFault): RpcError {
   const { code, head } = fault;
   let reason = head?.reason;
   let read: unknown;
@@ -34,7 +42,7 @@ export function errorOf(fault: ReceivedFault, method: AnyMethod, explain: Explai
   if (codec !== undefined) {
     try {
       const bytes = unread ?? new Uint8Array(0);
-      read = codec.decode(bytes, 0, bytes.length);
+      read = decodeWithin(fault.budget, codec, bytes, 0, bytes.length);
       unread = undefined;
     } catch {
       reason = undefined;

@@ -1,5 +1,6 @@
 import type { Carrier } from "../call/carrier.js";
 import { flushPieces, type Pipe, pieceCursor, sendPiece } from "../call/durable/pipe.js";
+import type { Fault } from "../call/fault.js";
 import type { ItemFlow } from "../call/items/send-items.js";
 import { type ReceiveFlow, receiveFlowOf } from "../call/items/flow.js";
 import type { CallOptions } from "../call/options.js";
@@ -7,7 +8,6 @@ import type { AnyMethod } from "../contract/descriptor.js";
 import { describeMethod } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import type { Cursor } from "../wire/cursor.js";
-import type { ReceivedFault } from "../wire/fault.js";
 import type { Frame } from "../wire/frame.js";
 import type { PieceFields } from "../wire/piece.js";
 import { Call } from "./call.js";
@@ -88,7 +88,7 @@ export class AttemptCall extends Call implements Pipe {
     this.finish(undefined);
   }
 
-  override onFault(fault: ReceivedFault): void {
+  override onFault(fault: Fault): void {
     this.told = true;
     super.onFault(fault);
   }

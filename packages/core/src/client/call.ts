@@ -1,13 +1,12 @@
 import type { Carrier, OutgoingCall } from "../call/carrier.js";
 import { expiries } from "../call/expiries.js";
-import { errorOf } from "../call/fault.js";
+import { errorOf, type Fault } from "../call/fault.js";
 import { type CallOptions, throwIfAborted, timeoutOf } from "../call/options.js";
 import { watch } from "../call/watch.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import { type Code, ProtocolError, RpcError } from "../errors.js";
 import { guarded } from "../guarded.js";
 import { Cursor } from "../wire/cursor.js";
-import type { ReceivedFault } from "../wire/fault.js";
 import { FLAG_HEAD, type Frame } from "../wire/frame.js";
 import { type Head, type HeadFields, readHead } from "../wire/head.js";
 import { decodeMetadata } from "../wire/metadata.js";
@@ -103,7 +102,7 @@ export abstract class Call implements OutgoingCall {
     }
   }
 
-  onFault(fault: ReceivedFault): void {
+  onFault(fault: Fault): void {
     this.onLastHead(fault.head);
     const error = errorOf(fault, this.method, this.host.explain);
     if (error.code === "unauthenticated") this.host.onUnauthenticated?.();

@@ -1,5 +1,6 @@
 import { type AnswerCarrier, type NotificationCarrier, prioritize, type RequestHandler } from "../call/carrier.js";
-import { codecIn, decodedBytes, decodePayload } from "../call/messages/payload.js";
+import { decodedBytes } from "../call/messages/decode-within.js";
+import { codecIn, decodePayload } from "../call/messages/payload.js";
 import type { SchemaHandshake } from "../call/messages/schema-handshake.js";
 import type { FormatTable } from "../call/messages/session-format.js";
 import type { BlobCode } from "../contract/blob-code.js";

@@ -1,14 +1,13 @@
 import { atMost } from "../call/at-most.js";
-import type { Explanation } from "../call/fault.js";
+import type { Explanation, Fault } from "../call/fault.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import { asError } from "../errors.js";
-import type { ReceivedFault } from "../wire/fault.js";
 
 /** Milliseconds that an error waits for the code that explains it. */
 const LOAD_MS = 3000;
 
 /** Explains a fault by code that is loaded with the first that needs it. Where that fails, the error's hint says so. */
-export async function explainByLoaded(fault: ReceivedFault, method: AnyMethod): Promise<Explanation> {
+export async function explainByLoaded(fault: Fault, method: AnyMethod): Promise<Explanation> {
   let explanation: Explanation | undefined;
   let reason = `no answer within ${LOAD_MS} ms`;
   const loaded = import("./loaded-later.js").then(

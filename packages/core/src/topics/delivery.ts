@@ -1,4 +1,4 @@
-import { decodedBytes, decodeWithin } from "../call/messages/payload.js";
+import { decodedBytes, decodeWithin } from "../call/messages/decode-within.js";
 import type { MessageCodec, PayloadWriter } from "../contract/codec.js";
 import { MemoryBudget } from "../memory-budget.js";
 import { FrameWriter } from "../wire/writer.js";

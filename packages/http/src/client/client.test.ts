@@ -1,6 +1,6 @@
 // A client and whatever may answer it: `fetch` is a function of each test.
 import { createCaller, type CallOptions, Metadata, RpcError } from "@quicrpc/core";
-import { defineMethod, zodCodec } from "@quicrpc/core/generated";
+import { defineMethod, uncheckedCodec, zodCodec } from "@quicrpc/core/generated";
 import { pack, unpack } from "@quicrpc/core/transport";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { z } from "zod";
@@ -11,8 +11,10 @@ import { FLAG_COMPRESSED, FLAG_END, readEnvelopes, writeEnvelope } from "../prot
 import { errorToJson, jsonBytes } from "../protocol/error-json.js";
 import { readGetQuery } from "../protocol/get-query.js";
 import { packedDetail } from "../protocol/packed-detail.js";
+import { structDetail } from "../protocol/struct-detail.js";
 import { httpTransport } from "./http-transport.js";
 import type { FetchInit, HttpOptions } from "./options.js";
+import { plainJson } from "./plain-json.js";
 
 const service = { name: "demo.v1.Demo", id: 7 };
 const text = zodCodec(z.object({ text: z.string() }));
@@ -502,5 +504,72 @@ describe("a duplex call", () => {
     const { readable, writable } = caller.duplex(chat);
     await writable.abort(new RpcError("aborted", "by the writer"));
     expect(await failure(collect(readable))).toMatchObject({ code: "aborted" });
+  });
+});
+
+describe("an answer that would hold more than limits.maxSessionBytes", () => {
+  const any = uncheckedCodec<unknown>();
+  const holding = {
+    one: defineMethod(service, "unary", "one", {
+      id: 6,
+      input: any,
+      output: any,
+      errors: { MANY: { code: "aborted", details: any } },
+    }),
+    some: defineMethod(service, "server_stream", "some", { id: 7, input: any, output: any }),
+    none: defineMethod(service, "unary", "none", { id: 8, errors: { MANY: { code: "aborted", details: any } } }),
+  } as const;
+  const many = Array.from({ length: 50_000 }, () => ({}));
+  const numbered = Array.from({ length: 500 }, () => ({ 1000: 1 }));
+  const limits = { maxSessionBytes: 1_000_000 };
+
+  it.each([
+    ["empty objects", many],
+    ["objects with numbers for keys", numbered],
+  ])("is refused: %s", async (_, value) => {
+    const caller = callerOf((url) => (url.pathname.endsWith("one") ? answerOf(value) : streamOf(item(value), end())), {
+      limits,
+    });
+    await expect(caller.unary(holding.one, 1)).rejects.toMatchObject({ code: "resource_exhausted" });
+    await expect(caller.serverStream(holding.some, 1)[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+      code: "resource_exhausted",
+    });
+    const roomy = callerOf(() => answerOf(value));
+    expect(await roomy.unary(holding.one, 1)).toEqual(value);
+  });
+
+  it.each([
+    ["MessagePack", many, undefined],
+    ["MessagePack", numbered, undefined],
+    ["a struct", many, plainJson],
+    ["a struct", numbered, plainJson],
+  ] as const)("leaves the details of an error out, and says so: in %s", async (_, details, codec) => {
+    for (const reason of [undefined, "MANY"]) {
+      const given = new RpcError("aborted", "told", { reason, details });
+      const detail = codec === undefined ? packedDetail(given, holding.none) : structDetail(given, holding.none);
+      const answer = (): Response =>
+        new Response(
+          jsonBytes({ code: "aborted", message: "told", details: detail === undefined ? [] : [detail] }).slice(),
+          {
+            status: 409,
+            headers: { "content-type": "application/json" },
+          },
+        );
+      const error = await callerOf(answer, { limits, ...(codec && { codec }) })
+        .unary(holding.none, undefined)
+        .then(
+          () => expect.unreachable(),
+          (thrown: unknown) => RpcError.from(thrown),
+        );
+      expect(error).toMatchObject({ code: "aborted", message: "told", details: undefined });
+      expect(error.hint).toContain("limits.maxSessionBytes is 1000000");
+      const roomy = await callerOf(answer, codec && { codec })
+        .unary(holding.none, undefined)
+        .then(
+          () => expect.unreachable(),
+          (thrown: unknown) => RpcError.from(thrown),
+        );
+      expect(roomy).toMatchObject({ code: "aborted", details });
+    }
   });
 });

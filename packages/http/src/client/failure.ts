@@ -6,7 +6,7 @@ import { readContentType } from "../protocol/read-content-type.js";
 import { type ConnectDetail, withConnectDetails } from "../protocol/connect-details.js";
 import { type ErrorDetail, parseJson, readErrorJson, type ReceivedError } from "../protocol/error-json.js";
 import { readHeaders, REFUSED_HEADER, TRAILER_PREFIX } from "../protocol/headers.js";
-import { readPackedDetail } from "../protocol/packed-detail.js";
+import { type NamedDetails, readPackedDetail } from "../protocol/packed-detail.js";
 import type { HttpCall } from "./http-call.js";
 
 const OTHER_SERVER =
@@ -43,6 +43,8 @@ async function failed(call: HttpCall, response: Response): Promise<RpcError> {
   return errorOf(call, received, fallback, trailers, headers.has(REFUSED_HEADER));
 }
 
+const NOTHING: Uint8Array = new Uint8Array(0);
+
 /** The error that a caller gets for one that was received. */
 export function errorOf(
   { client, method }: HttpCall,
@@ -52,13 +54,23 @@ export function errorOf(
   refused: boolean,
 ): RpcError {
   const { codec } = client;
-  const named = codec.readDetails ? codec.readDetails(details, method) : readPackedDetail(details, method);
+  const read = (): NamedDetails | undefined =>
+    codec.readDetails ? codec.readDetails(details, method) : readPackedDetail(details, method);
+  let named: NamedDetails | undefined;
+  let hint: string | undefined;
+  try {
+    named = client.decode({ decode: read, encode: () => {} }, NOTHING) as NamedDetails | undefined;
+  } catch (error) {
+    hint = `its details are left out: ${RpcError.from(error).message}`;
+  }
   const error = new RpcError(code ?? fallback, message, {
     reason: named?.reason,
     details: named?.details,
     metadata,
     refused,
+    hint,
   });
+  if (hint !== undefined) return error;
   return named === undefined && details.length > 0 ? withConnectDetails(error, details.map(connectDetail)) : error;
 }
 

@@ -1,9 +1,10 @@
 import { type CallOptions, RpcError } from "@quicrpc/core";
-import type { AnyMethod, Caller } from "@quicrpc/core/generated";
+import type { AnyMethod, Caller, MessageCodec } from "@quicrpc/core/generated";
 import {
   CALLER_LIMITS,
   type CallerLimits,
   type Calling,
+  decodeWithin,
   type ForeignClient,
   fullName,
   type LateCall,
@@ -41,6 +42,8 @@ export class HttpClient implements ForeignClient {
   readonly codings: readonly ContentCoding[];
   /** Calls in progress, and streams that wait to go on. */
   readonly calls: Members<Pick<HttpCall, "fail">> = new Members();
+  /** What one message may hold, once it is decoded. */
+  readonly #budget: Parameters<typeof decodeWithin>[0];
   #isClosed = false;
   #onClosed!: (end: End) => void;
   /** Notifications that the server has not answered. */
@@ -51,12 +54,23 @@ export class HttpClient implements ForeignClient {
     this.base = origin + pathname.replace(/\/?$/, "/");
     this.peer = publicUrl(url);
     this.limits = { ...CALLER_LIMITS, ...options.limits };
+    const { maxSessionBytes } = this.limits;
+    const text = `holds too much memory: limits.maxSessionBytes is ${maxSessionBytes}`;
+    this.#budget = {
+      room: maxSessionBytes,
+      refusal: (what) => new RpcError("resource_exhausted", `${what} ${text}`),
+    };
     this.codec = options.codec ?? messagePack;
     this.options = options;
     this.codings = options.compression?.algorithms.filter((each) => each !== undefined) ?? [];
     this.closed = new Promise((resolve) => {
       this.#onClosed = resolve;
     });
+  }
+
+  /** Decodes a message. Throws what the codec throws, and `resource_exhausted` for one that would hold more than `limits.maxSessionBytes`. */
+  decode(codec: MessageCodec<unknown> | undefined, bytes: Uint8Array): unknown {
+    return codec && decodeWithin(this.#budget, codec, bytes, 0, bytes.length);
   }
 
   readonly start: Caller["start"] = ((method: AnyMethod, input: unknown, options?: CallOptions) => {

@@ -100,7 +100,7 @@ export class ReceivedItems implements AsyncIterableIterator<unknown, undefined> 
     const { client, method } = this.call;
     const bytes = await this.expanded(envelope);
     if ((envelope.flags & FLAG_END) !== 0) return this.end(bytes, reader);
-    const value = this.call.read(() => client.codec.of(method.output)?.decode(bytes, 0, bytes.length));
+    const value = this.call.read(() => client.decode(client.codec.of(method.output), bytes));
     return { done: false, value };
   }
 

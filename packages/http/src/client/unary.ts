@@ -54,6 +54,6 @@ async function exchange(
   return call.read(() => {
     if (!UNDONE.test(encoding)) throw new Error(`it is compressed by ${JSON.stringify(encoding)}, which is not known`);
     const output = codecs === undefined ? codec.of(method.output) : codecs.output;
-    return output?.decode(body, 0, body.length);
+    return client.decode(output, body);
   });
 }

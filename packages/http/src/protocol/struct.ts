@@ -1,3 +1,5 @@
+import { count, placesWith } from "@quicrpc/core/generated";
+
 /** A value of JSON. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 
@@ -6,6 +8,8 @@ export interface JsonObject {
   readonly [key: string]: Json;
 }
 
+/** Values of a message that a field counts as, with its view of bytes. */
+const FIELD_VALUES = 8;
 /** How deep values may be nested, as everywhere in messages. */
 const MAX_DEPTH = 100;
 
@@ -86,6 +90,7 @@ export function readStruct(bytes: Uint8Array): JsonObject | undefined {
 
 function structOf(bytes: Uint8Array, depth: number): JsonObject {
   const entries: [string, Json][] = [];
+  let places = 0;
   for (const { number, value } of fields(bytes)) {
     if (number !== 1) continue;
     let key = "";
@@ -94,6 +99,7 @@ function structOf(bytes: Uint8Array, depth: number): JsonObject {
       if (part.number === 1) key = text(asBytes(part.value));
       if (part.number === 2) read = valueOf(asBytes(part.value), depth + 1);
     }
+    places = placesWith(key, places);
     entries.push([key, read]);
   }
   return Object.fromEntries(entries);
@@ -141,6 +147,7 @@ function fields(bytes: Uint8Array): Field[] {
     return bytes.subarray(at - length, at);
   };
   while (at < bytes.length) {
+    count(FIELD_VALUES);
     const key = integer();
     const number = Math.floor(key / 8);
     const wire = key % 8;

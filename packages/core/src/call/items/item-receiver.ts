@@ -11,7 +11,8 @@ import { readOptionalHead } from "../../wire/head.js";
 import type { CallChannel } from "../carrier.js";
 import { type FlowCarrier, type ReceiveFlow, receiveFlowOf } from "./flow.js";
 import { type ItemQueue, itemQueue, type ItemStream } from "./item-stream.js";
-import { decodedBytes, decodePayload } from "../messages/payload.js";
+import { decodedBytes } from "../messages/decode-within.js";
+import { decodePayload } from "../messages/payload.js";
 
 /** The messages that one side of a call receives: item frames in, an `ItemStream` out, with the flow control between. */
 export class ItemReceiver {

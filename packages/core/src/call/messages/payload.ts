@@ -1,11 +1,11 @@
 import type { MessageCodec } from "../../contract/descriptor.js";
-import { type MemoryBudget, VALUE_BYTES } from "../../memory-budget.js";
-import { allowance } from "../../msgpack/reader.js";
+import type { MemoryBudget } from "../../memory-budget.js";
 import type { SessionCompression } from "../../transport/compression.js";
 import { expand } from "../../transport/expand.js";
 import { FLAG_COMPRESSED, type Frame } from "../../wire/frame.js";
 import { tooLarge } from "../../wire/too-large.js";
 import { FrameWriter } from "../../wire/writer.js";
+import { decodeWithin, nothingDecoded } from "./decode-within.js";
 import type { SessionFormat } from "./session-format.js";
 
 /** Where payloads are written: a channel, as a rule. */
@@ -57,8 +57,7 @@ export function decodePayload(
   budget: MemoryBudget,
   look?: (bytes: Uint8Array, start: number, end: number) => void,
 ): unknown {
-  lastDecodedBytes = 0;
-  if (codec === undefined) return undefined;
+  if (codec === undefined) return nothingDecoded();
   if ((flags & FLAG_COMPRESSED) === 0) {
     look?.(bytes, position, end);
     return decodeWithin(budget, codec, bytes, position, end);
@@ -66,39 +65,6 @@ export function decodePayload(
   const message = expand(compression, bytes, position, end);
   look?.(message, 0, message.length);
   return decodeWithin(budget, codec, message, 0, message.length);
-}
-
-let lastDecodedBytes = 0;
-
-/** Returns the estimated size, in bytes, of the last message that `decodePayload` decoded. */
-export function decodedBytes(): number {
-  return lastDecodedBytes;
-}
-
-/**
- * The value of a message in `bytes[start, end)`. Throws `RpcError`: what the codec throws, and `resource_exhausted` for one of more
- * values than the budget has room for. `decodedBytes` tells what it holds.
- */
-export function decodeWithin(
-  budget: MemoryBudget,
-  codec: MessageCodec<unknown>,
-  bytes: Uint8Array,
-  start: number,
-  end: number,
-): unknown {
-  const most = budget.room / VALUE_BYTES;
-  allowance.values = most;
-  try {
-    const value = codec.decode(bytes, start, end);
-    lastDecodedBytes = end - start + (most - allowance.values) * VALUE_BYTES;
-    allowance.values = Number.POSITIVE_INFINITY;
-    return value;
-  } catch (error) {
-    const stopped = allowance.values < 0;
-    allowance.values = Number.POSITIVE_INFINITY;
-    // Whatever a codec makes of being stopped.
-    throw stopped ? budget.refusal("a message of so many values") : error;
-  }
 }
 
 /** Bytes that the payload of `value` takes, for a message that is not sent yet. Throws as `encodePayload` does. */

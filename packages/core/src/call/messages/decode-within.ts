@@ -1,0 +1,47 @@
+import type { MessageCodec } from "../../contract/descriptor.js";
+import type { MemoryBudget } from "../../memory-budget.js";
+import { misfit } from "../../msgpack/misfit.js";
+import { allowance } from "../../msgpack/reader.js";
+
+/** Bytes that a decoded value counts beside its encoded bytes: the size of an empty object, say. */
+const VALUE_BYTES = 32;
+
+let lastDecodedBytes = 0;
+
+/** There is no message, of which `decodedBytes` tells nothing then. */
+export function nothingDecoded(): undefined {
+  lastDecodedBytes = 0;
+}
+
+/** Returns the estimated size, in bytes, of the last message that was decoded. */
+export function decodedBytes(): number {
+  return lastDecodedBytes;
+}
+
+/**
+ * The value of a message in `bytes[start, end)`. Throws `RpcError`: what the codec throws, and `resource_exhausted` for one of more
+ * values than the budget has room for. `decodedBytes` tells what it holds.
+ */
+export function decodeWithin(
+  budget: Pick<MemoryBudget, "room" | "refusal">,
+  codec: MessageCodec<unknown>,
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+): unknown {
+  const most = budget.room / VALUE_BYTES;
+  allowance.values = most;
+  try {
+    const value = codec.decode(bytes, start, end);
+    // A codec may have made something else of being stopped.
+    if (allowance.values < 0) throw misfit();
+    lastDecodedBytes = end - start + (most - allowance.values) * VALUE_BYTES;
+    allowance.values = Number.POSITIVE_INFINITY;
+    return value;
+  } catch (error) {
+    const stopped = allowance.values < 0;
+    allowance.values = Number.POSITIVE_INFINITY;
+    // Whatever a codec makes of being stopped.
+    throw stopped ? budget.refusal("a message of so many values") : error;
+  }
+}
