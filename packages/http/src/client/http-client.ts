@@ -42,7 +42,7 @@ export class HttpClient implements ForeignClient {
   readonly codings: readonly ContentCoding[];
   /** Calls in progress, and streams that wait to go on. */
   readonly calls: Members<Pick<HttpCall, "fail">> = new Members();
-  /** What one message may hold, once it is decoded. */
+  /** Room that one message has once it is decoded. */
   readonly #budget: Parameters<typeof decodeWithin>[0];
   #isClosed = false;
   #onClosed!: (end: End) => void;
