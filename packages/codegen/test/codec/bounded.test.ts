@@ -228,6 +228,27 @@ describe("a value inside many of its kind takes as long as it is large", () => {
     expect(decodedBytes()).toBeLessThan(COUNT * 140);
   });
 
+  test("objects of known fields inside one another count as the memory that they take", async () => {
+    const declarations = "export const Chain = z.object({ get a() { return Chain.nullable(); } });";
+    const [sample] = await compileSamples(
+      workspace,
+      "chains.service.ts",
+      [plainSample("z.array(Chain)")],
+      true,
+      declarations,
+    );
+    if (sample === undefined) throw new Error("no sample");
+    const count = COUNT / 100;
+    const chain = nested((a) => ({ a }), { a: null });
+    const bytes = pack(times(() => chain).slice(0, count));
+    // Three bytes each, and 32 in memory.
+    const take = (most: number): unknown =>
+      decodeWithin(new MemoryBudget(most, "most"), sample.codec, bytes, 0, bytes.length);
+    expect(refusal(() => take(count * LEVELS * 12)).code).toBe("resource_exhausted");
+    expect(take(count * LEVELS * 60)).toHaveLength(count);
+    expect(decodedBytes()).toBeGreaterThan(count * LEVELS * 20);
+  });
+
   test("with keys in another order, or unknown ones", async () => {
     const declarations = "export const Node = z.object({ get child() { return Node.optional(); }, kind: z.string() });";
     const [sample] = await compileSamples(workspace, "order.service.ts", [plainSample("Node")], true, declarations);

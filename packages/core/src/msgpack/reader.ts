@@ -115,17 +115,24 @@ export function readTableHeader(r: Reader, p: number): number {
   return readMapHeader(r, p);
 }
 
-/** The same for an object of `expected` fields, which count for nothing where there are no others. */
+/**
+ * The same for an object of `expected` fields, which counts for half of the memory that it takes where there are no others: its bytes and, as
+ * a rule, its place in an array count as well.
+ */
 export function readFieldsHeader(r: Reader, p: number, expected: number): number {
   if (r.bytes[p] !== (0x80 | expected) || expected > 15) return readOtherHeader(r, p, expected);
   r.position = p + 1;
+  count((expected + 4) / 8);
   return expected;
 }
 
 function readOtherHeader(r: Reader, p: number, expected: number): number {
   const allowed = allowance.values;
   const length = readMapHeader(r, p);
-  if (length === expected) allowance.values = allowed;
+  if (length === expected) {
+    allowance.values = allowed;
+    count((expected + 4) / 8);
+  }
   return length;
 }
 
