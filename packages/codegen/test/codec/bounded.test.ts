@@ -371,6 +371,24 @@ describe("what a message makes of nothing counts as if it had been sent", () => 
   );
 });
 
+test.each([
+  ["z.array(z.instanceof(Uint8Array))", '""', 160],
+  ["z.array(z.map(z.string(), z.int()))", "{}", 160],
+])("what JSON has another form for counts as the memory that it takes, in %s", async (source, item, least) => {
+  const [sample] = await compileSamples(workspace, `forms${source.replaceAll(/\W/g, "")}.service.ts`, [
+    plainSample(source),
+  ]);
+  if (sample === undefined) throw new Error("no sample");
+  const count = COUNT / 100;
+  const bytes = new TextEncoder().encode(
+    `[${times(() => item)
+      .slice(0, count)
+      .join(",")}]`,
+  );
+  decodeWithin(new MemoryBudget(count * 1000, "most"), jsonCodecOf(sample.codec), bytes, 0, bytes.length);
+  expect(decodedBytes()).toBeGreaterThan(count * least);
+});
+
 describe("zodCodec", () => {
   test("takes as many values as it is told, of a sender and of a receiver", () => {
     const codec = zodCodec(z.array(z.int()), { maxNodes: 4 });

@@ -1,4 +1,5 @@
 import { CROWDED, keyCrowd, mapOf, setOf } from "../msgpack/key-crowd.js";
+import { count, TABLE_VALUES } from "../msgpack/reader.js";
 import { WireMap } from "../msgpack/value.js";
 import { type Check, checked, exceededCap } from "./check.js";
 import { add, invalidType, isFull, Mode, prefix, refuse, run, type Shape, type ShapePayload } from "./shape.js";
@@ -97,6 +98,8 @@ export function map(key: Shape, element: Shape, ...checks: Check[]): Shape {
       const input = converted instanceof WireMap ? mapOf(converted.entries) : converted;
       if (input === undefined && converted !== undefined) return crowded(payload);
       if (!(input instanceof Map)) return invalidType(payload, "map", mode);
+      // Made of an object, by the mode.
+      if (converted !== given) count(TABLE_VALUES);
       payload.value = input;
       if (exceededCap(payload, input.size, checks)) return payload;
       const result = new Map<unknown, unknown>();

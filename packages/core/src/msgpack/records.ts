@@ -5,7 +5,7 @@ import { keyCrowd, setOf } from "./key-crowd.js";
 import { placesWith } from "./places.js";
 import { readWhole } from "./message.js";
 import { misfit } from "./misfit.js";
-import { BYTES_VALUES, count, isArray, isMap, readArrayHeader, type Reader, readMapHeader } from "./reader.js";
+import { BYTES_VALUES, count, isArray, isMap, readArrayHeader, type Reader, readTableHeader } from "./reader.js";
 import { readExtensionLength } from "./read-scalars.js";
 import { readScalar } from "./read-value.js";
 import { isName, safeNumber, tooDeep } from "./value.js";
@@ -126,7 +126,7 @@ class RecordsReading {
   #map(r: Reader, p: number, depth: number): Map<unknown, unknown> {
     if (depth < 0) throw tooDeep();
     const map = new Map<unknown, unknown>();
-    let left = readMapHeader(r, p);
+    let left = readTableHeader(r, p);
     const crowd = keyCrowd(map, left);
     for (; left > 0; left--) {
       const key = this.value(r, r.position, depth);

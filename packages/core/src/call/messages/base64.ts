@@ -1,3 +1,5 @@
+import { BYTES_VALUES, count } from "../../msgpack/reader.js";
+
 /** Characters that one call of `String.fromCharCode` takes. */
 const CHUNK = 8192;
 
@@ -18,6 +20,7 @@ export function fromBase64(text: string): Uint8Array | undefined {
   } catch {
     return undefined;
   }
+  count(BYTES_VALUES);
   const bytes = new Uint8Array(binary.length);
   for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
   return bytes;
