@@ -317,19 +317,14 @@ export function printNotice(said: { readonly notice: string } | { readonly help:
 }
 
 /** Converts values that JSON has no form for: bytes to base64, big integers and dates to strings, maps to objects, sets to arrays. */
-function toJson(_key: string, value: unknown): unknown {
+function toJson(this: unknown, key: string, value: unknown): unknown {
   if (typeof value === "bigint") return value.toString();
-  if (value instanceof Uint8Array)
-    return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("base64");
+  // A Buffer's own toJSON has run by now. An object that looks like what that makes is an object.
+  const own = (this as Readonly<Record<string, unknown>>)[key];
+  if (own instanceof Uint8Array) return Buffer.from(own.buffer, own.byteOffset, own.byteLength).toString("base64");
   if (value instanceof Map) return Object.fromEntries(value);
   if (value instanceof Set) return [...value];
-  // A Buffer's own toJSON has run by now.
-  if (isBufferJson(value)) return Buffer.from(value.data).toString("base64");
   return value;
-}
-
-function isBufferJson(value: unknown): value is { readonly data: number[] } {
-  return typeof value === "object" && value !== null && "type" in value && value.type === "Buffer" && "data" in value;
 }
 
 /** Prints one value as a line of JSON. */

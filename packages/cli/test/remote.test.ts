@@ -155,6 +155,16 @@ describe("commands that call a server", () => {
     }
   });
 
+  it("an answer that looks like bytes in JSON is what it is", async () => {
+    const given = [
+      { type: "Buffer", data: { length: 4_000_000_000 } },
+      { type: "Buffer", data: [1] },
+      { type: "Buffer", data: 5 },
+    ];
+    const text = JSON.stringify(given);
+    expect(await call("echo", text)).toEqual({ code: 0, stdout: `${text}\n`, stderr: "" });
+  });
+
   it("call makes calls of every kind", async () => {
     expect(await call("echo", '{"a":[1,"ü",null]}')).toEqual({ code: 0, stdout: '{"a":[1,"ü",null]}\n', stderr: "" });
     expect(await call("log", '"line"')).toEqual({ code: 0, stdout: "", stderr: "" });

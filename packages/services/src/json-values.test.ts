@@ -111,3 +111,19 @@ test("names of a prototype are names", () => {
   expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
   expect(Object.keys(value)).toEqual(["__proto__"]);
 });
+
+/** Definitions that each name the next twice: as a text, or tried one after the other, they would have no end. */
+function doubling(last: object, twice: (next: object) => object): Record<string, unknown> {
+  const count = 40;
+  const $defs = Object.fromEntries(
+    Array.from({ length: count }, (_, i) => [`d${i}`, i + 1 < count ? twice({ $ref: `#/$defs/d${i + 1}` }) : last]),
+  );
+  return { $ref: "#/$defs/d0", $defs };
+}
+
+test.each([
+  ["choices", (next: object) => ({ anyOf: [next, next] })],
+  ["all of several", (next: object) => ({ allOf: [next, next] })],
+])("a stranger's schema of %s inside one another is left after a time", (_, twice) => {
+  expect(valueOf(5, doubling({ type: "null" }, twice))).toBe(5);
+});

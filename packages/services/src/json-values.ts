@@ -6,23 +6,36 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 /** The key by which `MethodTooling` tells types that JSON has not. */
 const TYPE_KEY = "x-quicrpc-type";
 const MAX_DEPTH = 100;
+/** Parts of a schema that one conversion looks at: choices between choices between choices would have no end. */
+const MAX_STEPS = 1_000_000;
+
+/** A schema by which JSON is being read. */
+interface Scope {
+  readonly root: JsonSchema;
+  /** Steps that may still be made; then JSON stays as it is. */
+  left: number;
+}
 
 /**
  * Converts JSON to the value that its schema, as `MethodTooling` has it, means; a message that came without its schema, too: of a small big integer the wire does
  * not tell that it is one. What does not fit stays as it is: the server says so.
  */
-export function valueOf(json: unknown, schema: JsonSchema, root: JsonSchema = schema, depth = 0): unknown {
-  if (depth > MAX_DEPTH || ownType(json) !== undefined) return json;
-  const inner = (each: unknown, by: unknown): unknown => (isObject(by) ? valueOf(each, by, root, depth + 1) : each);
-  if (typeof schema["$ref"] === "string") return inner(json, resolve(schema["$ref"], root));
+export function valueOf(json: unknown, schema: JsonSchema): unknown {
+  return readBy(schema, json, { root: schema, left: MAX_STEPS }, 0);
+}
+
+function readBy(schema: JsonSchema, json: unknown, scope: Scope, depth: number): unknown {
+  if (depth > MAX_DEPTH || scope.left-- <= 0 || ownType(json) !== undefined) return json;
+  const inner = (each: unknown, by: unknown): unknown => (isObject(by) ? readBy(by, each, scope, depth + 1) : each);
+  if (typeof schema["$ref"] === "string") return inner(json, resolve(schema["$ref"], scope.root));
   const marked = schema[TYPE_KEY];
-  if (marked === "map") return mapOf(json, schema, inner, (each, by) => fits(each, by, root, depth + 1)) ?? json;
+  if (marked === "map") return mapOf(json, schema, inner, (each, by) => fits(each, by, scope, depth + 1)) ?? json;
   if (typeof marked === "string") return markedValue(json, marked, schema, inner);
   const choices = schema["anyOf"] ?? schema["oneOf"];
   if (Array.isArray(choices))
     return inner(
       json,
-      choices.find((each) => fits(json, each, root, depth + 1)),
+      choices.find((each) => fits(json, each, scope, depth + 1)),
     );
   if (Array.isArray(schema["allOf"])) return schema["allOf"].reduce(inner, json);
   if (Array.isArray(json)) {
@@ -87,14 +100,14 @@ function meanings(text: string): unknown[] {
 }
 
 /** Whether JSON may be what a schema means, as far as a choice between several needs it. */
-function fits(json: unknown, schema: unknown, root: JsonSchema, depth: number): boolean {
-  if (!isObject(schema) || depth > MAX_DEPTH) return true;
-  if (typeof schema["$ref"] === "string") return fits(json, resolve(schema["$ref"], root), root, depth + 1);
+function fits(json: unknown, schema: unknown, scope: Scope, depth: number): boolean {
+  if (!isObject(schema) || depth > MAX_DEPTH || scope.left-- <= 0) return true;
+  if (typeof schema["$ref"] === "string") return fits(json, resolve(schema["$ref"], scope.root), scope, depth + 1);
   const marked = schema[TYPE_KEY];
   const values = "const" in schema ? [schema["const"]] : schema["enum"];
   if (Array.isArray(values)) return values.includes(marked === "bigint" ? String(json) : json);
   const choices = schema["anyOf"] ?? schema["oneOf"];
-  if (Array.isArray(choices)) return choices.some((each) => fits(json, each, root, depth + 1));
+  if (Array.isArray(choices)) return choices.some((each) => fits(json, each, scope, depth + 1));
   const own = ownType(json);
   if (own !== undefined) return marked === own;
   if (marked === "bigint") return isBigInt(json);
@@ -106,7 +119,7 @@ function fits(json: unknown, schema: unknown, root: JsonSchema, depth: number): 
   const known = isObject(properties) ? properties : {};
   return (
     (!Array.isArray(required) || required.every((key) => Object.hasOwn(json, key as string))) &&
-    Object.entries(json).every(([key, each]) => !Object.hasOwn(known, key) || fits(each, known[key], root, depth + 1))
+    Object.entries(json).every(([key, each]) => !Object.hasOwn(known, key) || fits(each, known[key], scope, depth + 1))
   );
 }
 

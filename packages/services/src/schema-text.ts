@@ -4,12 +4,33 @@ import type { JsonSchema } from "./json-values.js";
 /** Types that JSON has not, by what `MethodTooling` marks them with. */
 const OWN: Readonly<Record<string, string>> = { date: "Date", bigint: "bigint", bytes: "Uint8Array", blob: "Blob" };
 const MAX_DEPTH = 12;
+/** Characters of parts, each counted once in every part around it: definitions that refer to one another several times would have no end. */
+const MAX_LENGTH = 1_000_000;
 
-/** Says a JSON Schema, as reflection has them, in the words of TypeScript; several lines where it has named members. */
-export function schemaText(schema: JsonSchema, root: JsonSchema = schema, indent = "", depth = 0): string {
-  if (depth > MAX_DEPTH) return "…";
+/** A schema that is being said. */
+interface Scope {
+  readonly root: JsonSchema;
+  /** Characters that may still be said. */
+  left: number;
+  /** Definitions that refer to themselves, or do not, as far as that is known. */
+  readonly recursive: Map<unknown, boolean>;
+}
+
+/** Says a JSON Schema, as reflection has them, in the words of TypeScript; several lines where it has named members. What a terminal would act on is escaped. */
+export function schemaText(schema: JsonSchema, root: JsonSchema = schema, indent = ""): string {
+  return partText(schema, { root, left: MAX_LENGTH, recursive: new Map() }, indent, 0);
+}
+
+function partText(schema: JsonSchema, scope: Scope, indent: string, depth: number): string {
+  if (depth > MAX_DEPTH || scope.left <= 0) return "…";
+  const said = textOf(schema, scope, indent, depth);
+  scope.left -= said.length;
+  return said;
+}
+
+function textOf(schema: JsonSchema, scope: Scope, indent: string, depth: number): string {
   const text = (inner: unknown, by = indent): string =>
-    typeof inner === "object" && inner !== null ? schemaText(inner as JsonSchema, root, by, depth + 1) : "unknown";
+    typeof inner === "object" && inner !== null ? partText(inner as JsonSchema, scope, by, depth + 1) : "unknown";
   const {
     $ref,
     anyOf,
@@ -22,9 +43,9 @@ export function schemaText(schema: JsonSchema, root: JsonSchema = schema, indent
     properties,
     additionalProperties,
   } = schema;
-  if (typeof $ref === "string") return refText($ref, root, text);
+  if (typeof $ref === "string") return refText($ref, scope, text);
   const mark = schema["x-quicrpc-type"];
-  if (typeof mark === "string" && mark in OWN) return OWN[mark] as string;
+  if (typeof mark === "string" && Object.hasOwn(OWN, mark)) return OWN[mark] as string;
   if (mark === "set") return `Set<${text(items)}>`;
   if ("const" in schema) return printable(JSON.stringify(schema["const"]));
   if (Array.isArray(values)) return values.map((value) => printable(JSON.stringify(value))).join(" | ");
@@ -44,7 +65,7 @@ export function schemaText(schema: JsonSchema, root: JsonSchema = schema, indent
     return objectText(schema, indent, text);
   }
   if (Array.isArray(type)) return type.map((each) => text({ ...schema, type: each as unknown })).join(" | ");
-  return typeof type === "string" ? type : "unknown";
+  return typeof type === "string" ? printable(type) : "unknown";
 }
 
 function objectText(
@@ -63,9 +84,15 @@ function objectText(
 }
 
 /** A type that refers to itself is written by its name, others in full. */
-function refText(reference: string, { $defs }: JsonSchema, text: (inner: unknown) => string): string {
+function refText(reference: string, { root, recursive }: Scope, text: (inner: unknown) => string): string {
   const name = /^#\/\$defs\/(.+)$/.exec(reference)?.[1];
-  const definition = name === undefined ? undefined : (($defs ?? {}) as Readonly<Record<string, unknown>>)[name];
+  const definitions = (root["$defs"] ?? {}) as Readonly<Record<string, unknown>>;
+  const definition = name !== undefined && Object.hasOwn(definitions, name) ? definitions[name] : undefined;
   if (name === undefined || definition === undefined) return printable(reference);
-  return JSON.stringify(definition).includes(`"${reference}"`) ? printable(name) : text(definition);
+  let isRecursive = recursive.get(definition);
+  if (isRecursive === undefined) {
+    isRecursive = JSON.stringify(definition).includes(JSON.stringify(reference));
+    recursive.set(definition, isRecursive);
+  }
+  return isRecursive ? printable(name) : text(definition);
 }
