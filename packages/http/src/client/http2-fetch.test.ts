@@ -102,3 +102,17 @@ it("keeps no process alive for a request that could not be made", async () => {
   await expect(answeredOn(session)).rejects.toThrow("the session is over");
   expect(isKept).toBe(false);
 });
+
+it("takes nothing that a server pushes, whatever settings it is given", async () => {
+  let given: Readonly<Record<string, unknown>> | undefined;
+  const fetch = http2Fetch(
+    (_, options) => {
+      given = options;
+      return { ...unused, request: () => new FakeStream() };
+    },
+    { settings: { enablePush: true, initialWindowSize: 70_000 } },
+  );
+  const { signal } = new AbortController();
+  void fetch("https://orders.example/a", { method: "GET", headers: new Headers(), signal, redirect: "manual" });
+  expect(given?.["settings"]).toEqual({ enablePush: false, initialWindowSize: 70_000 });
+});

@@ -57,7 +57,9 @@ export function http2Fetch(
   const sessionOf = (origin: string): Http2Session => {
     const present = sessions.get(origin);
     if (present !== undefined && !present.closed && !present.destroyed) return present;
-    const session = connect(origin, { maxSessionMemory: MAX_SESSION_MB, ...options }) as Http2Session;
+    // What a server pushes nobody would read: each push would keep a window of bytes.
+    const settings = { ...(options["settings"] as object | undefined), enablePush: false };
+    const session = connect(origin, { maxSessionMemory: MAX_SESSION_MB, ...options, settings }) as Http2Session;
     const leave = (): void => {
       if (sessions.get(origin) === session) sessions.delete(origin);
     };
