@@ -359,7 +359,7 @@ describe("a server stream", () => {
   it("whose body goes on after its end keeps its connection for a moment only", async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
-    const cancelled = vi.fn();
+    const cancelled = vi.fn<() => void>();
     const body = new ReadableStream<Uint8Array>({ start: (each) => each.enqueue(end()), cancel: cancelled });
     const caller = callerOf(() => new Response(body, { headers: STREAM }));
     await collect(caller.serverStream(count, 1));
