@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { QuicSession, WebTransportSession } from "../dist/index.js";
 import { certificate } from "./certificates.js";
-import { deferred, DRIVERS, World } from "./harness.js";
+import { deferred, DRIVERS, echo, readAll, World } from "./harness.js";
 
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
@@ -58,6 +58,40 @@ describe.each(DRIVERS)("keying material, %s driver", (driver) => {
     await expect(client.exportKeyingMaterial(utf8("a"), utf8(""), 32)).rejects.toMatchObject({
       code: "ERR_QUIC_NO_KEYING_MATERIAL",
     });
+  });
+
+  test("is the same at both ends of a session that is resumed, with early data", async () => {
+    const earlyData = true;
+    const accepted: QuicSession[] = [];
+    const server = await world.serve(
+      (session) => {
+        accepted.push(session);
+        echo(session);
+      },
+      { earlyData },
+    );
+    const client = world.bind();
+    const seen = new Set<string>();
+    for (const resumed of [false, true, true]) {
+      const session = await world.dial(server, { earlyData }, client);
+      const stream = session.openStream();
+      stream.write(utf8("a"), true);
+      // Asked for before the handshake is over, where there is early data: it is still the session's.
+      const asked = session.exportKeyingMaterial(utf8("a"), utf8("c"), 32).catch(() => undefined);
+      await readAll(stream);
+      await session.ready;
+      expect(session.resumed).toBe(resumed);
+      expect(session.earlyDataAccepted).toBe(resumed ? true : undefined);
+      const ours = hex(await session.exportKeyingMaterial(utf8("a"), utf8("c"), 32));
+      // The acceptor may know later that the handshake is over.
+      await (accepted.at(-1) as QuicSession).ready;
+      const theirs = await (accepted.at(-1) as QuicSession).exportKeyingMaterial(utf8("a"), utf8("c"), 32);
+      expect(hex(theirs)).toBe(ours);
+      const early = await asked;
+      if (early !== undefined) expect(hex(early)).toBe(ours);
+      seen.add(ours);
+    }
+    expect(seen.size).toBe(3);
   });
 });
 
