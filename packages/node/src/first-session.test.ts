@@ -1,5 +1,8 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { RpcError } from "@quicrpc/core";
 import { expect, it } from "vitest";
+import { connect } from "./connect.js";
 import { firstSession } from "./first-session.js";
 
 it("names the server where a session is refused before anybody has seen it", async () => {
@@ -20,4 +23,17 @@ it("passes on what else keeps a session from being made", async () => {
       1000,
     ),
   ).rejects.toBe(failure);
+});
+
+it("a server that breaks the protocol after its hello neither stops the event loop nor keeps connect waiting", async () => {
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    // Its hello, and the answer of a call that nobody has made.
+    socket.once("data", () => socket.write(Buffer.from("03000001030340c0", "hex")));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const made = connect(`tcp://127.0.0.1:${port}`, { credentials: () => "t", timeoutMs: 300 });
+  await expect(made).rejects.toThrow("127.0.0.1");
+  server.close();
 });

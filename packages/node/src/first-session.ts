@@ -27,7 +27,11 @@ export async function firstSession(
       throw isDenied(error) ? refusalBy(peer(), error) : notTaken(error, peer(), signal);
     });
     if ((credentials ?? headers ?? cert) === undefined) return;
-    if (session === undefined) continue;
+    if (session === undefined) {
+      // Whoever knows that it has ended hears of it in a turn of the event loop.
+      await new Promise(setImmediate);
+      continue;
+    }
     const late = AbortSignal.timeout(Math.max(0, Math.ceil(remainingMs())));
     try {
       await untilAccepted(session, signal === undefined ? late : AbortSignal.any([signal, late]));
@@ -36,6 +40,8 @@ export async function firstSession(
       signal?.throwIfAborted();
       if (isDenied(error as Error)) throw refusalBy(peer(), error as RpcError);
       if (late.aborted) throw silenceOf(peer(), timeoutMs, error);
+      // It may be offered again until it has ended: without a turn of the event loop between that would go on for ever.
+      await session.closed;
     }
   }
 }
