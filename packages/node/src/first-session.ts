@@ -28,7 +28,7 @@ export async function firstSession(
     });
     if ((credentials ?? headers ?? cert) === undefined) return;
     if (session === undefined) {
-      // Whoever knows that it has ended hears of it in a turn of the event loop.
+      // The connection is notified of its end in a turn of the event loop.
       await new Promise(setImmediate);
       continue;
     }
@@ -41,7 +41,7 @@ export async function firstSession(
       if (isDenied(error as Error)) throw refusalBy(peer(), error as RpcError);
       if (late.aborted) throw silenceOf(peer(), timeoutMs, error);
       // It may be offered again until it has ended: without a turn of the event loop between that would go on for ever.
-      await session.closed;
+      await Promise.race([session.closed, new Promise((resolve) => late.addEventListener("abort", resolve))]);
     }
   }
 }
