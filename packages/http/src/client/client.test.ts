@@ -356,19 +356,6 @@ describe("a server stream", () => {
     });
   });
 
-  it("whose body goes on after its end keeps its connection for a moment only", async () => {
-    vi.useFakeTimers();
-    onTestFinished(() => void vi.useRealTimers());
-    const cancelled = vi.fn<() => void>();
-    const body = new ReadableStream<Uint8Array>({ start: (each) => each.enqueue(end()), cancel: cancelled });
-    const caller = callerOf(() => new Response(body, { headers: STREAM }));
-    await collect(caller.serverStream(count, 1));
-    await vi.advanceTimersByTimeAsync(500);
-    expect(cancelled).not.toHaveBeenCalled();
-    await vi.advanceTimersByTimeAsync(500);
-    expect(cancelled).toHaveBeenCalledOnce();
-  });
-
   it("that its reader leaves ends the request", async () => {
     let signal: AbortSignal | undefined;
     const caller = callerOf((_, init) => {

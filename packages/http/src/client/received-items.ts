@@ -5,13 +5,9 @@ import { type Envelope, EnvelopeReader, FLAG_COMPRESSED, FLAG_END } from "../pro
 import { readHeaders, requireSmall } from "../protocol/headers.js";
 import { errorOf } from "./failure.js";
 import type { HttpCall } from "./http-call.js";
-import { timers } from "./timers.js";
 
 type Next = IteratorResult<unknown, undefined>;
 type Reader = ReadableStreamDefaultReader<Uint8Array>;
-
-/** Milliseconds that a body has to end after the message that is its end: its server keeps a connection for longer by saying nothing. */
-const LEAVE_MS = 1000;
 
 const OVER: Next = { done: true, value: undefined };
 
@@ -145,15 +141,10 @@ function brokenOff({ method }: HttpCall, why: string, cause?: unknown): RpcError
   return new RpcError("unavailable", `the answer of ${fullName(method)} broke off: ${why}`, { cause });
 }
 
-/** Nothing may follow the end. The body's own end is read, so that its connection can be used again; one that does not come soon is not waited for. */
+/** Nothing may follow the end. The body's own end is read, so that its connection can be used again. */
 function leave(reader: Reader): void {
-  const cancel = (): void => void reader.cancel().catch(() => {});
-  const timer = timers.add(LEAVE_MS, cancel);
-  reader
-    .read()
-    .then(
-      ({ done }) => void (done || cancel()),
-      () => {},
-    )
-    .finally(() => timers.remove(timer));
+  reader.read().then(
+    ({ done }) => void (done || reader.cancel().catch(() => {})),
+    () => {},
+  );
 }
