@@ -127,6 +127,7 @@ export {
 export { applyChecks, catchOf, defaultOf, external, preprocessed, refined, schemaAt } from "./codec/zod-schema.js";
 export { readIsoDate } from "./call/messages/iso-date.js";
 export { count } from "./msgpack/reader.js";
+export { weightOf } from "./codec/nodes.js";
 export { countJson } from "./call/messages/json-count.js";
 export { MAX_BIGINT_DIGITS } from "./msgpack/big-int.js";
 export { placesWith } from "./msgpack/places.js";

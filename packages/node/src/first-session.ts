@@ -33,15 +33,16 @@ export async function firstSession(
       continue;
     }
     const late = AbortSignal.timeout(Math.max(0, Math.ceil(remainingMs())));
+    const over = signal === undefined ? late : AbortSignal.any([signal, late]);
     try {
-      await untilAccepted(session, signal === undefined ? late : AbortSignal.any([signal, late]));
+      await untilAccepted(session, over);
       return;
     } catch (error) {
       signal?.throwIfAborted();
       if (isDenied(error as Error)) throw refusalBy(peer(), error as RpcError);
       if (late.aborted) throw silenceOf(peer(), timeoutMs, error);
       // It may be offered again until it has ended: without a turn of the event loop between that would go on for ever.
-      await Promise.race([session.closed, new Promise((resolve) => late.addEventListener("abort", resolve))]);
+      await Promise.race([session.closed, new Promise((resolve) => over.addEventListener("abort", resolve))]);
     }
   }
 }

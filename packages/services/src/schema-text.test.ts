@@ -10,7 +10,7 @@ test("whatever a schema names as a type reaches a terminal escaped", () => {
   expect(schemaText({ "x-quicrpc-type": "constructor", type: "string" })).toBe("string");
 });
 
-test("definitions that refer to one another many times are said as far as anybody reads", () => {
+test("the text of definitions that refer to one another many times has an end", () => {
   const most = 5;
   const many = (name: string): object => ({
     prefixItems: Array.from({ length: 100 }, () => ({ $ref: `#/$defs/${name}` })),

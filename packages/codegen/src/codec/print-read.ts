@@ -1,3 +1,4 @@
+import { weightOf } from "@quicrpc/core/generated";
 import { group, indent, type Layout, line } from "../print/layout.js";
 import {
   arrayOf,
@@ -241,22 +242,12 @@ function result(fields: readonly FieldNode[], names: LocalNames, type: TypeNode,
   ];
 }
 
-/** As how many values of a message a constant counts, as `weightOf` of core has it. */
-function weightOf(constant: unknown): number {
-  return typeof constant === "object" && constant !== null ? 2 * partsOf(constant) : 0.5;
-}
-
-function partsOf(constant: unknown): number {
-  if (typeof constant !== "object" || constant === null) return 1;
-  return Object.values(constant).reduce<number>((sum, part) => sum + partsOf(part), 1);
-}
-
 function resultField({ name, node }: FieldNode, names: LocalNames): Layout {
   const local = names.of(name);
   const key = keyText(name);
   if (node.kind !== "default" || node.value.kind !== "constant") return key === local ? key : `${key}: ${local}`;
   const { value } = node.value;
-  const instead = callOf("wire.absent", [expression(value), String(weightOf(value))]);
+  const instead = callOf("wire.absent", [expression(value), String(weightOf(value, Number.MAX_SAFE_INTEGER))]);
   return [`${key}:`, group(indent(line, conditional(`${local} === undefined`, instead, local)))];
 }
 

@@ -13,7 +13,7 @@ interface Outcome {
 
 /** Values that an outcome counts as, while it is remembered. */
 const OUTCOME_VALUES = 8;
-/** Parts of a value that is no more to look at than to remember. */
+/** Most parts of a small value. */
 const FEW = 8;
 
 /** Results by value that a recursive shape was run on; undefined while nothing is worth remembering. */
@@ -61,18 +61,18 @@ export function runOnce(shape: Shape, payload: ShapePayload, mode: Mode): ShapeP
   return payload;
 }
 
-/** Whether `value` has few parts, none of which has any itself. */
+/** Whether `value` is small: an outcome of it would take more than to run a shape on it again. It has at most `FEW` parts, and no objects among them. */
 function isSmall(value: object): boolean {
-  if (Array.isArray(value)) return value.length <= FEW && !value.some(isObject);
+  if (Array.isArray(value)) return value.length <= FEW && !value.some(isContainer);
   if (value instanceof WireMap)
-    return value.entries.length <= FEW && !value.entries.some((entry) => entry.some(isObject));
+    return value.entries.length <= FEW && !value.entries.some((entry) => entry.some(isContainer));
   let parts = 0;
   for (const key in value) {
-    if (++parts > FEW || isObject((value as Readonly<Record<string, unknown>>)[key])) return false;
+    if (++parts > FEW || isContainer((value as Readonly<Record<string, unknown>>)[key])) return false;
   }
   return true;
 }
 
-function isObject(value: unknown): boolean {
+function isContainer(value: unknown): boolean {
   return typeof value === "object" && value !== null;
 }

@@ -49,13 +49,17 @@ function nodesLeft(value: unknown, left: number, placesOf?: (name: string, place
   return rest;
 }
 
-/** Values inside another that are weighed: it may hold itself. */
+/** Values inside another that are weighed where nothing else is known of it: it may hold itself. */
 const MOST_WEIGHED = 64;
 
-/** As how many values of a message `value` counts, which is of the program's own making. */
-export function weightOf(value: unknown): number {
+/**
+ * As how many values of a message `value` counts, which is of the program's own making.
+ *
+ * @param most how many values inside it are weighed
+ */
+export function weightOf(value: unknown, most: number = MOST_WEIGHED): number {
   // It has a place in an object.
   if (typeof value !== "object" || value === null) return 0.5;
   const table = value instanceof Map || value instanceof Set ? TABLE_VALUES : 0;
-  return table + 2 * (MOST_WEIGHED - Math.max(0, nodesLeft(value, MOST_WEIGHED)));
+  return table + 2 * (most - Math.max(0, nodesLeft(value, most)));
 }

@@ -1,7 +1,6 @@
 // The wire has a set as an array, a map of text as an object would be, and a bigint as an integer. zod, which runs some schemas whole,
 // takes the values themselves.
-import { placesWith } from "../msgpack/places.js";
-import { isName, plain, WireMap, withEntry } from "../msgpack/value.js";
+import { placesWithKey, plain, WireMap, withEntry } from "../msgpack/value.js";
 import type { Form } from "./form.js";
 import { remembering } from "./memo.js";
 import { Mode, run, type Shape } from "./shape.js";
@@ -42,7 +41,7 @@ function restoreOne(shape: Shape | undefined, value: unknown): unknown {
   let object: object = {};
   let places = 0;
   for (const [key, each] of value.entries) {
-    if (isName(key)) places = placesWith(String(key), places);
+    places = placesWithKey(key, places);
     object = withEntry(object, plain(key), restore(form && fieldOf(form, String(key), each), each));
   }
   return object;

@@ -1,8 +1,7 @@
 import { MAX_DEPTH } from "../fixed-limits.js";
 import { misfit } from "./misfit.js";
-import { WireMap, isName, safeNumber, tooDeep, withEntry } from "./value.js";
+import { WireMap, placesWithKey, safeNumber, tooDeep, withEntry } from "./value.js";
 import { isArray, isMap, readArrayHeader, type Reader, readMapHeader, readString } from "./reader.js";
-import { placesWith } from "./places.js";
 import { dateOf, readBigInt, readBytes, readDate } from "./read-scalars.js";
 import { readAnyNumber } from "./read-number.js";
 
@@ -53,7 +52,7 @@ function readPlainMap(r: Reader, p: number, depth: number): object {
   let places = 0;
   for (let left = readMapHeader(r, p); left > 0; left--) {
     const key = readPlain(r, r.position, depth);
-    if (isName(key)) places = placesWith(String(key), places);
+    places = placesWithKey(key, places);
     object = withEntry(object, key, readPlain(r, r.position, depth));
   }
   return object;

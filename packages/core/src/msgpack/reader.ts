@@ -115,14 +115,11 @@ export function readTableHeader(r: Reader, p: number): number {
   return readMapHeader(r, p);
 }
 
-/**
- * The same for an object of `expected` fields, which counts for half of the memory that it takes where there are no others: its bytes and, as
- * a rule, its place in an array count as well.
- */
+/** The same for an object of `expected` fields, which counts for half where there are no others: its bytes and, as a rule, its place in an array count as well. */
 export function readFieldsHeader(r: Reader, p: number, expected: number): number {
   if (r.bytes[p] !== (0x80 | expected) || expected > 15) return readOtherHeader(r, p, expected);
   r.position = p + 1;
-  count((expected + 4) / 8);
+  countFields(expected);
   return expected;
 }
 
@@ -131,9 +128,14 @@ function readOtherHeader(r: Reader, p: number, expected: number): number {
   const length = readMapHeader(r, p);
   if (length === expected) {
     allowance.values = allowed;
-    count((expected + 4) / 8);
+    countFields(expected);
   }
   return length;
+}
+
+/** Counts half of an object's memory: a header of four words, and a word for each field, where a value is four words. */
+function countFields(fields: number): void {
+  count((fields + 4) / 8);
 }
 
 /** Counts a container and what it holds: so many values `each`. */

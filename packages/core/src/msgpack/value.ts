@@ -15,7 +15,7 @@ export class WireMap {
     let places = 0;
     for (const [key, value] of this.entries) {
       const name = of(key);
-      if (isName(name)) places = placesWith(String(name), places);
+      places = placesWithKey(name, places);
       object = withEntry(object, name, of(value));
     }
     return object;
@@ -32,6 +32,11 @@ export function withEntry(object: object, key: unknown, value: unknown): object 
   if (typeof name !== "string") return new Map<unknown, unknown>(Object.entries(object)).set(name, value);
   if (name !== "__proto__") (object as Record<string, unknown>)[name] = value;
   return object;
+}
+
+/** As `placesWith`, for an entry that `withEntry` is to add. */
+export function placesWithKey(key: unknown, places: number): number {
+  return isName(key) ? placesWith(String(key), places) : places;
 }
 
 /** Whether a key of a map can be that of an object, as text. */

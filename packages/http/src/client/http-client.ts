@@ -42,7 +42,7 @@ export class HttpClient implements ForeignClient {
   readonly codings: readonly ContentCoding[];
   /** Calls in progress, and streams that wait to go on. */
   readonly calls: Members<Pick<HttpCall, "fail">> = new Members();
-  /** Room that one message has once it is decoded. */
+  /** Room that one message has once it is decoded. Less than a `MemoryBudget`, which a page would load for nothing else. */
   readonly #budget: Parameters<typeof decodeWithin>[0];
   #isClosed = false;
   #onClosed!: (end: End) => void;
