@@ -1,4 +1,4 @@
-// npm run cli:docs: writes docs/cli.md, what `quicrpc` says of itself; npm run cli:check fails where it says something else.
+// npm run cli:docs: writes docs/cli.md, what `quicrpc` says of itself; npm run docs:check fails where it says something else.
 import { readFile, writeFile } from "node:fs/promises";
 import { run, tool } from "./setup.mjs";
 

@@ -1,4 +1,4 @@
-// Says which code may import which: the one table behind the linter's rules, their proof, and the page that names them.
+// Says which code may import which: the one table behind the linter's rules.
 
 /** Our packages: the name of each, and those that it imports. One that runs `anywhere` uses nothing of Node; one that `prints` may use the console. */
 export const packages = {

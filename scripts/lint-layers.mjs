@@ -1,4 +1,4 @@
-// Writes the linter's rules of imports, and CONTRIBUTING's table, from scripts/layers.mjs. `--check` fails where they differ.
+// Writes the linter's rules of imports from scripts/layers.mjs: `npm run lint:layers`. `--check` fails if they differ.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { apart, consumers, entries, foreignTo, forbiddenTo, layered, layers, packages, reserved } from "./layers.mjs";
@@ -89,57 +89,9 @@ function overrides() {
   return all;
 }
 
-function table() {
-  const row = (names) =>
-    names.map((name) => `\`${name}/\`${apart[name] === undefined ? "" : ` (not ${list(apart[name])})`}`).join(" ");
-  const rows = [
-    "the files beside the folders",
-    ...layers.map(row),
-    entries.map((name) => `\`${name}.ts\``).join(" "),
-  ].map((text, layer) => `| ${layer} | ${text} |`);
-  const between = Object.entries(packages).map(
-    ([name, { imports }]) => `| ${name} | ${imports.length === 0 ? "none" : imports.join(", ")} |`,
-  );
-  const anywhere = Object.keys(packages).filter((name) => packages[name].anywhere === true);
-  const alone = Object.entries(reserved).map(([name, file]) => `Only \`${file}\` imports ${name}.`);
-  return [
-    "| Layer | |",
-    "|---|---|",
-    ...rows,
-    "",
-    "| Package | imports of ours |",
-    "|---|---|",
-    ...between,
-    "",
-    `${list(anywhere)} use nothing of Node. ${alone.join(" ")}`,
-    "Tests may import anything but examples and bench.",
-  ].join("\n");
-}
-
-/** The page with what stands between its marks replaced. */
-function inMarks(text) {
-  const [before, , after] = text.split(/(?<=<!-- layers -->\n)([\s\S]*)(?=<!-- \/layers -->)/);
-  if (after === undefined) fail("CONTRIBUTING.md has lost its marks <!-- layers --> and <!-- /layers -->.");
-  return `${before}\n${table()}\n\n${after}`;
-}
-
-const files = {
-  "scripts/layers.oxlintrc.json": () =>
-    `{ "overrides": [\n${overrides()
-      .map((one) => JSON.stringify(one))
-      .join(",\n")}\n] }\n`,
-  "CONTRIBUTING.md": inMarks,
-};
-for (const [name, write] of Object.entries(files)) {
-  const path = join(root, name);
-  let present = "";
-  try {
-    present = readFileSync(path, "utf8");
-  } catch {
-    // It is written for the first time.
-  }
-  const wanted = write(present);
-  if (wanted === present) continue;
-  if (process.argv.includes("--check")) fail(`${name} is not what scripts/layers.mjs says: npm run lint:layers`);
-  writeFileSync(path, wanted);
-}
+const rules = join(root, "scripts/layers.oxlintrc.json");
+const wanted = `{ "overrides": [\n${overrides()
+  .map((one) => JSON.stringify(one))
+  .join(",\n")}\n] }\n`;
+if (!process.argv.includes("--check")) writeFileSync(rules, wanted);
+else if (readFileSync(rules, "utf8") !== wanted) fail("scripts/layers.mjs has changed: npm run lint:layers");

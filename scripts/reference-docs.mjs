@@ -1,7 +1,7 @@
 // npm run reference:docs: writes docs/options.md and docs/error-codes.md from the code, and the table of options between such comments in any page:
 //   <!-- options of createOutbox: npm run reference:docs -->
 //   <!-- end of options -->
-// npm run reference:check fails where they say something else, where an option has no comment that says enough or one whose default is not the code's, and where an
+// npm run docs:check fails where they say something else, where an option has no comment that says enough or one whose default is not the code's, and where an
 // error code is not declared.
 import { readdirSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";

@@ -2,7 +2,7 @@
 // ```ts file=examples/guides/src/lists.ts#pages
 // With "imports" after that, what the region uses of packages and of generated code is imported above it:
 // ```ts file=examples/guides/src/serving.ts#serve imports
-// npm run snippets:check fails where a page says something else, has TypeScript or JavaScript that is no file's, or JSON that cannot be read.
+// npm run docs:check fails where a page says something else, has TypeScript or JavaScript that is no file's, or JSON that cannot be read.
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
 // npm run docs: serves the documentation as a site while its pages are edited.
-// npm run docs:build: builds it into site/dist, and fails where a link or an anchor leads nowhere, or where a question of
+// npm run docs:check: builds it into site/dist, and fails where a link or an anchor leads nowhere, or where a question of
 // site/questions.mjs is not answered by what the site's search finds first.
 import { fileURLToPath } from "node:url";
 import { fail, run, setup } from "../scripts/setup.mjs";
