@@ -26,7 +26,8 @@ class ShapeComparison {
   readonly #oldTypes: ShapeTypes;
   readonly #newTypes: ShapeTypes;
   readonly #report: ReportShapeChange;
-  readonly #met = new Set<string>();
+  /** The pairs of shapes that were compared, or are being compared: a recursive type leads back to them. */
+  readonly #met = new Map<Shape, Set<Shape>>();
 
   constructor(oldTypes: ShapeTypes, newTypes: ShapeTypes, report: ReportShapeChange) {
     this.#oldTypes = oldTypes;
@@ -42,11 +43,10 @@ class ShapeComparison {
   }
 
   compare(before: Shape, after: Shape, path: string): void {
-    if (before.type === "ref" && after.type === "ref") {
-      const pair = `${before.name} ${after.name}`;
-      if (this.#met.has(pair)) return;
-      this.#met.add(pair);
-    }
+    const [old, now] = [definition(before, this.#oldTypes), definition(after, this.#newTypes)];
+    const met = this.#met.get(old) ?? new Set();
+    if (met.has(now)) return;
+    this.#met.set(old, met.add(now));
     const oldOnes = alternatives(before, this.#oldTypes);
     const newOnes = alternatives(after, this.#newTypes);
     const pairs = pairUp(oldOnes, newOnes);
@@ -210,6 +210,12 @@ class ShapeComparison {
     else if (before.rest !== undefined) this.#report("option-removed", path, "there can no longer be further items");
     else if (after.rest !== undefined) this.#report("option-added", path, "there may now be further items");
   }
+}
+
+/** The type that `shape` refers to; `shape` itself if it has checks of its own, which are compared wherever it is used. */
+function definition(shape: Shape, types: ShapeTypes): Shape {
+  if (shape.type !== "ref" || shape.checks !== undefined || shape.more !== undefined) return shape;
+  return types[shape.name] ?? shape;
 }
 
 function isShape(rest: ObjectShape["rest"]): rest is Shape {

@@ -57,14 +57,29 @@ function mergeObjects(parts: readonly Shape[], types: ShapeTypes): ObjectShape |
     const left = new Set(only.shape.optional);
     for (const [name, field] of Object.entries(only.shape.fields)) {
       const present = fields[name];
-      fields[name] =
-        present === undefined || JSON.stringify(present) === JSON.stringify(field)
-          ? field
-          : { type: "intersection", parts: [present, field] };
+      fields[name] = present === undefined ? field : intersect(present, field, types);
       (left.has(name) ? optional : required).add(name);
     }
   }
   return { type: "object", fields, optional: [...optional].filter((name) => !required.has(name)) };
+}
+
+/** The intersections that were made of the types of one version, by their text: a recursive type leads back to the same shape. */
+const intersections = new WeakMap<ShapeTypes, Map<string, Shape>>();
+
+function intersect(a: Shape, b: Shape, types: ShapeTypes): Shape {
+  const parts = new Map([...partsOf(a), ...partsOf(b)].map((part) => [JSON.stringify(part), part]));
+  if (parts.size === 1) return b;
+  const known = intersections.get(types) ?? new Map<string, Shape>();
+  intersections.set(types, known);
+  const text = [...parts.keys()].join();
+  const shape = known.get(text) ?? { type: "intersection", parts: [...parts.values()] };
+  known.set(text, shape);
+  return shape;
+}
+
+function partsOf(shape: Shape): readonly Shape[] {
+  return shape.type === "intersection" && shape.checks === undefined ? shape.parts : [shape];
 }
 
 const WITH_PARTS: ReadonlySet<string> = new Set(["object", "array", "set", "tuple", "record", "map", "intersection"]);
