@@ -22,19 +22,19 @@ import { containReads, pingWhileAlive, resetLater } from "./containment.js";
 import { FAILS_STREAMS, FAILS_WINDOWS, loadFails, unsupportedVersion } from "./package.js";
 import { FailsRequests } from "./requests.js";
 
-/** Streams at once of one connection. */
+/** Maximum number of concurrent streams on one connection. */
 const MAX_STREAMS = 100;
 
 /**
- * Takes WebTransport sessions over connections that a listener of this package has accepted: HTTP/2, and the WebSocket of
- * the ponyfill. The server of `@fails-components/webtransport` itself never listens, since it knows one certificate, no
- * client certificates and no limits.
+ * Accepts WebTransport sessions over HTTP/2, and over the ponyfill's WebSocket, on connections that a listener of this
+ * package has accepted. The server of `@fails-components/webtransport` itself never listens, because it supports one
+ * certificate, no client certificates and no limits.
  */
 class FailsAcceptor implements WebAcceptor {
   readonly alpn: string = "h2";
   private readonly http2: Http2SecureServer;
   private readonly requests: FailsRequests;
-  /** The connection whose HTTP/2 session is being made. */
+  /** The connection whose HTTP/2 session is being created. */
   private connecting: { readonly socket: TLSSocket; readonly guest: Guest } | undefined = undefined;
 
   private constructor(http2: Http2SecureServer, requests: FailsRequests) {
@@ -44,7 +44,7 @@ class FailsAcceptor implements WebAcceptor {
     sendWebSocketsToHttp1(http2);
   }
 
-  /** @param url of the listener, once it has one */
+  /** @param url returns the listener's URL once it listens */
   static async create(...[path, settings, door, url, onArrival]: Parameters<WebProtocol>): Promise<FailsAcceptor> {
     const { Http2Server } = await loadFails();
     const { cert, key: privKey } = firstCertificate(settings);
@@ -57,19 +57,19 @@ class FailsAcceptor implements WebAcceptor {
     return new FailsAcceptor(http2, requests);
   }
 
-  /** A connection that has chosen HTTP/2. */
+  /** Takes over a connection that negotiated HTTP/2. */
   takeConnection(socket: TLSSocket, guest: Guest): void {
     this.connecting = { socket, guest };
     this.http2.emit("secureConnection", socket);
     this.connecting = undefined;
   }
 
-  /** Whether a request to upgrade to WebSocket is the ponyfill's, of a session of this protocol. */
+  /** Returns true if an upgrade request to WebSocket comes from the ponyfill. */
   asks({ headers }: IncomingMessage): boolean {
     return isPonyfill(headers["sec-websocket-protocol"]);
   }
 
-  /** The HTTP status that refuses such a request; undefined where it may pass. */
+  /** Returns the HTTP status that refuses such a request, or undefined to accept it. */
   refusal({ url, headers }: IncomingMessage): number | undefined {
     // The ponyfill doubles the first slash.
     return this.requests.refusal({ ...headers, ":path": url?.replace(/^\/+/, "/") });
@@ -107,7 +107,7 @@ class FailsAcceptor implements WebAcceptor {
   }
 }
 
-/** Takes this package's part of the connections of a TCP port. */
+/** Creates the acceptor for the HTTP/2 and ponyfill connections of a TCP port. */
 export const failsProtocol: WebProtocol = (...given) => FailsAcceptor.create(...given);
 
 function isPonyfill(offered: string | undefined): boolean {
@@ -116,8 +116,8 @@ function isPonyfill(offered: string | undefined): boolean {
 }
 
 /**
- * Browsers that have an HTTP/2 connection open a WebSocket on it (RFC 8441). The ponyfill's is at home there; of others the
- * browser learns that they need HTTP/1.1, and tries that (RFC 9113 §7).
+ * Redirects WebSockets that a browser opens on an HTTP/2 connection (RFC 8441). The ponyfill's stay; others get
+ * HTTP_1_1_REQUIRED, after which the browser retries with HTTP/1.1 (RFC 9113 §7).
  */
 function sendWebSocketsToHttp1(http2: Http2SecureServer): void {
   divert(http2, "stream", (_, stream: ServerHttp2Stream, header: IncomingHttpHeaders) => {

@@ -15,7 +15,10 @@ type Ponyfill = new (url: string, options: object) => PonyfillSession;
 
 /** URL that the package connects to when it is loaded, to detect the browser's abilities. */
 const PROBE = "https://example.com:23333/test";
-/** Above what a session has under way; with the package's own, small ones, it stands still. */
+/**
+ * Flow-control window in bytes. It must exceed what a session has in flight: with the package's small defaults, a
+ * session stalls.
+ */
 const WINDOW = 2 * 1024 * 1024;
 
 let loading: Promise<Ponyfill> | undefined;
@@ -43,14 +46,15 @@ const ponyfill: PageTransportProvider = {
 };
 
 /**
- * WebTransport over the WebSocket of the package's ponyfill, for pages whose server has `http2Transport()` or
- * `failsTransport()`: `connect(url, { fallback: { transport: ponyfillTransport() } })`. It trusts no hashes of certificates.
+ * WebTransport over the WebSocket of the package's ponyfill, for pages whose server uses `http2Transport()` or
+ * `failsTransport()`: `connect(url, { fallback: { transport: ponyfillTransport() } })`. It does not support
+ * `serverCertificateHashes`.
  */
 export function ponyfillTransport(): PageTransportProvider {
   return ponyfill;
 }
 
-/** Loads the package, and keeps it from connecting to a stranger meanwhile. */
+/** Loads the package, and blocks the connection to `PROBE` that the package makes on import. */
 async function load(): Promise<Ponyfill> {
   const scope = globalThis as { WebTransport?: (typeof globalThis)["WebTransport"] };
   const { WebTransport: native } = scope;

@@ -1,14 +1,15 @@
 import type { PackageSession } from "./package.js";
 
-/** Holder of a session: a connection, or a stream of one. */
+/** A connection, or one stream of it, that carries a session. */
 export interface Holder {
   destroy(): unknown;
 }
 
 /**
- * The session, closed by letting go of its holder. Its own `close` ends the HTTP/2 stream and waits for the peer, which may
- * be gone; and where both sides do so at once, it destroys an ended stream that was not reset, for which Node's HTTP/2
- * sends empty frames without end. How a session ends has been said on its stream by then.
+ * Returns `session` with a `close` that destroys its holder. The package's own `close` ends the HTTP/2 stream and waits
+ * for a peer that may be gone. If both sides close at once, it also destroys an ended stream that was not reset, after
+ * which Node's HTTP/2 sends empty frames forever. By the time `close` is called, the close reason has already been sent
+ * on the stream.
  */
 export function lettingGo(session: PackageSession, holder: Holder): PackageSession {
   const { ready, closed, datagrams, incomingBidirectionalStreams, incomingUnidirectionalStreams } = session;

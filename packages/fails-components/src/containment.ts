@@ -3,8 +3,8 @@ import type { Duplex } from "node:stream";
 import type { FailsInside } from "./package.js";
 
 /**
- * Makes an exception of the package's parser cost the stream that it reads, rather than the process: some bytes of a peer
- * make it throw where nobody catches, such as a close capsule that is too short.
+ * Destroys only the stream if the package's parser throws, instead of crashing the process. Some input, such as a close
+ * capsule that is too short, makes the parser throw from an event listener.
  */
 export function containReads(stream: Duplex): void {
   const on = stream.on.bind(stream);
@@ -20,7 +20,10 @@ export function containReads(stream: Duplex): void {
   };
 }
 
-/** Newer Nodes do not send the head of an answer whose stream is reset in the same turn, as the package resets what it refuses: it waits a turn. */
+/**
+ * Delays the reset of a refused stream by one turn of the event loop. Newer versions of Node do not send the response
+ * headers of a stream that is reset in the same turn.
+ */
 export function resetLater(stream: ServerHttp2Stream): void {
   const close = stream.close.bind(stream);
   stream.close = (...given) => {
@@ -30,7 +33,10 @@ export function resetLater(stream: ServerHttp2Stream): void {
   };
 }
 
-/** Makes a stream that arrives after the session's close throw at once: the package throws a turn later, where nothing contains it. */
+/**
+ * Throws at once for a stream that arrives after the session has closed. The package itself throws one turn later,
+ * where the exception would be uncaught.
+ */
 export function refuseLateStreams(session: FailsInside): void {
   const onStream = session.onStream.bind(session);
   session.onStream = (event) => {
@@ -39,7 +45,7 @@ export function refuseLateStreams(session: FailsInside): void {
   };
 }
 
-/** The package pings every second, and does not look whether the connection has been destroyed: then Node throws. */
+/** Skips the package's ping, sent every second, once the connection is destroyed: Node throws for such a ping. */
 export function pingWhileAlive(connection: Http2Session): void {
   const ping = connection.ping.bind(connection) as (...given: unknown[]) => boolean;
   connection.ping = (...given: unknown[]) => !connection.destroyed && ping(...given);

@@ -14,19 +14,19 @@ import {
   unsupportedVersion,
 } from "./package.js";
 
-/** Milliseconds for which HTTP/3 is tried alone: where UDP is blocked nothing says so. */
+/** Milliseconds to wait for HTTP/3 before falling back. If UDP is blocked, no error arrives. */
 const HTTP3_MS = 1500;
 
-/** Transport session of `failsTransport()`: `Session.transport` of a session that `dial` returns. */
+/** The session that `failsTransport()` dials, available as `Session.transport`. */
 export interface FailsSession extends DirectSession {
   readonly httpVersion: 2 | 3;
-  /** Why it is not HTTP/3; undefined where it is, or where HTTP/2 was asked for. */
+  /** Reason for using HTTP/2, or undefined for HTTP/3 and if HTTP/2 was requested. */
   readonly reason: string | undefined;
 }
 
 /**
- * Dials `https://host[:port]/path` with `@fails-components/webtransport`: HTTP/3 where its quiche transport is there and the
- * server answers, otherwise HTTP/2, or what `httpVersion` says.
+ * Dials `https://host[:port]/path` with `@fails-components/webtransport`. Uses HTTP/3 if the quiche transport is
+ * installed and the server answers, otherwise HTTP/2. `httpVersion` forces one of them.
  */
 export async function dialFails(
   url: URL,
@@ -50,7 +50,7 @@ export async function dialFails(
   }
 }
 
-/** Throws `TypeError` for what the package would pass over in silence. */
+/** Throws `TypeError` for options that the package would silently ignore. */
 function requireSupported({ ca, cert, serverName }: TransportDialOptions): void {
   const given = Object.entries({ ca, cert, serverName }).find(([, value]) => value !== undefined);
   if (given === undefined) return;
@@ -136,7 +136,7 @@ function settings({ serverCertificateHashes, timeoutMs }: TransportDialOptions):
   };
 }
 
-/** The socket of a connection; a face of it until the connection has ended. */
+/** Returns the socket of a connection: Node's proxy object until the connection has ended. */
 function socketOf(connection: ClientHttp2Session): TLSSocket {
   return connection.socket as TLSSocket;
 }
@@ -158,7 +158,7 @@ function transportOf(
   return Object.assign(oneStreamTransport(held, "client", timeout), { httpVersion, reason });
 }
 
-/** The package says no more than that the handshake failed. */
+/** Throws an error with the cause of a failed handshake, which the package's own error does not state. */
 function refuse({ href }: URL, status: number | undefined, cause: unknown): never {
   const text =
     status === undefined
@@ -167,7 +167,7 @@ function refuse({ href }: URL, status: number | undefined, cause: unknown): neve
   throw Object.assign(failsError("ERR_FAILS_REFUSED", text, { cause, permanent: false }), { status });
 }
 
-/** Adds to the package's request, and tells of the stream that it makes. */
+/** Adds headers to the package's CONNECT request and calls back with its stream. */
 function onRequest(
   connection: ClientHttp2Session,
   headers: TransportDialOptions["headers"],

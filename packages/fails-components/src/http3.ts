@@ -5,8 +5,8 @@ import { FAILS_STREAMS, FAILS_WINDOWS, failsError, type FailsServer, loadFails }
 import { FailsRequests } from "./requests.js";
 
 /**
- * Listens for WebTransport over HTTP/3 with the package's quiche transport, which must be there: without it the package's
- * server says nothing, for ever. It knows one certificate, and asks no client for any.
+ * Listens for WebTransport over HTTP/3 with the package's quiche transport. Check that the transport is installed
+ * first: without it the package's server never settles. It supports one certificate and no client certificates.
  */
 export const listenFailsHttp3: Listen = async ({ host, port, path: given }, settings, onArrival): Promise<Listener> => {
   if (settings.clientCertificates !== undefined) {

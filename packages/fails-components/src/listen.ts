@@ -4,8 +4,8 @@ import { listenFailsHttp3 } from "./http3.js";
 import { failsError, http3Problem } from "./package.js";
 
 /**
- * Listens on `https://`: over HTTP/2, and over HTTP/3 on the UDP port of the same number where the package's quiche
- * transport can be loaded. `httpVersion` 3 rejects where it cannot, and 2 does not look.
+ * Listens on `https://` over HTTP/2, and over HTTP/3 on the UDP port of the same number if the quiche transport can be
+ * loaded. `httpVersion: 3` rejects if it cannot; `httpVersion: 2` does not try.
  */
 export async function listenFails(
   httpVersion: 2 | 3 | undefined,

@@ -3,16 +3,19 @@ import type { ClientHttp2Session, Http2SecureServer, IncomingHttpHeaders } from 
 import type { WebTransportSession } from "@quicrpc/core/transport";
 import { quietly } from "./quiet.js";
 
-/** The part of `@fails-components/webtransport` 1.6 that is used, with insides that its own types do not name. */
+/**
+ * The parts of `@fails-components/webtransport` 1.6 that this package uses, including internals that its types do not
+ * declare.
+ */
 export interface FailsPackage {
   readonly WebTransport: new (url: string, options: object) => FailsClientSession;
   readonly Http2Server: new (options: object) => FailsServer;
   readonly Http3Server: new (options: object) => FailsServer;
-  /** Fulfils with undefined whether the quiche transport was loaded or not. */
+  /** Fulfils with undefined, even if the quiche transport could not be loaded. */
   readonly quicheLoaded: Promise<unknown>;
 }
 
-/** A session, of either side. */
+/** A client or server session. */
 export interface PackageSession extends WebTransportSession {
   readonly incomingUnidirectionalStreams: ReadableStream<unknown>;
 }
@@ -24,19 +27,19 @@ export interface FailsInside {
   onStream(event: unknown): void;
 }
 
-/** A session of the client, with the insides that hold its connection. */
+/** A client session, with the internals that hold its connection. */
 export interface FailsClientSession extends PackageSession {
-  /** The subprotocol that the server chose; "" for none. */
+  /** Subprotocol that the server chose, or "" for none. */
   readonly protocol: string;
   readonly sessionint?: FailsInside & FailsConnection;
 }
 
-/** Where a session of the client keeps its connection: `clientInt` is there over HTTP/2. */
+/** Internals of a client session. `clientInt` is defined over HTTP/2. */
 interface FailsConnection {
   readonly parentobj?: { readonly transportInt?: { readonly clientInt?: ClientHttp2Session } };
 }
 
-/** A session of the server. */
+/** A server session. */
 export interface FailsServerSession extends PackageSession, FailsInside {
   /** The `userData` that the request callback returned. */
   readonly userData: unknown;
@@ -51,17 +54,20 @@ export interface FailsAnswer {
   readonly userData?: object;
 }
 
-/** A server, with the insides that take connections. */
+/** A server, with the internals that accept connections. */
 export interface FailsServer {
   readonly ready: Promise<unknown>;
   readonly closed: Promise<unknown>;
-  /** Fails when it rejects: the client would wait for ever; and when it throws: nobody catches that. */
+  /**
+   * Sets the callback that accepts or refuses a request. It must neither reject (the client's `ready` would stay
+   * pending) nor throw (the exception would be uncaught).
+   */
   setRequestCallback(callback: (request: { readonly header: IncomingHttpHeaders }) => Promise<FailsAnswer>): void;
   sessionStream(path: string, options?: { readonly noAutoPaths: boolean }): ReadableStream<FailsServerSession>;
   startServer(): void;
   stopServer(): void;
   createTransportInt(): Promise<void>;
-  /** Replaces the certificate; that of HTTP/3 too where `http2only` is false. */
+  /** Replaces the certificate, for HTTP/3 too unless `http2only` is true. */
   updateCert(cert: string, key: string, http2only: boolean): void;
   address(): { readonly host: string; readonly port: number } | null;
   readonly transportInt?: { readonly serverInt?: Http2SecureServer & EventEmitter };
@@ -74,9 +80,9 @@ const QUICHE: string = "@fails-components/webtransport-transport-http3-quiche";
 const WINDOW = 2 * 1024 * 1024;
 
 /**
- * Flow-control settings of both sides: above what a session has under way by its own credit (1 MiB), so that the package's
- * windows, which start at 16 KiB, hold nothing back. Its server tells one window and keeps books of another where it has no
- * request callback; `FailsRequests` is one.
+ * Flow-control settings of both sides. They exceed what a session has in flight by its own credit (1 MiB), because the
+ * package's windows, which start at 16 KiB, would stall it. Without a request callback, the package's server announces
+ * one window and enforces another; `FailsRequests` always sets a callback.
  */
 export const FAILS_WINDOWS: Readonly<Record<string, number>> = {
   initialStreamFlowControlWindow: WINDOW,
@@ -85,13 +91,13 @@ export const FAILS_WINDOWS: Readonly<Record<string, number>> = {
   sessionFlowControlWindowSizeLimit: WINDOW,
 };
 
-/** One: the session's own. The package gives no credit for another. */
+/** One stream: the session's own. The package never grants credit for a second stream. */
 export const FAILS_STREAMS: Readonly<Record<string, number>> = {
   initialBidirectionalStreams: 1,
   initialUnidirectionalStreams: 1,
 };
 
-/** Codes of errors that are this package's own; docs/error-codes.md is written from the comments. */
+/** Error codes of this package. docs/error-codes.md is generated from these comments. */
 interface FailsErrorCodes {
   /**
    * `@fails-components/webtransport` is not installed, or cannot be loaded.
@@ -113,11 +119,11 @@ interface FailsErrorCodes {
   readonly ERR_FAILS_HTTP3: "fails";
   /** The server does not speak this protocol in its WebTransport sessions. */
   readonly ERR_FAILS_PROTOCOL: "fails";
-  /** The server refused the session, with `status` where it said one. */
+  /** The server refused the session. `status` is the HTTP status, if there was a response. */
   readonly ERR_FAILS_REFUSED: "fails";
 }
 
-/** An error of this transport; `code` says what to do about it. `permanent`: trying again will hardly mend it. */
+/** Creates an error of this transport. `permanent` means that a retry is unlikely to succeed. */
 export function failsError(
   code: keyof FailsErrorCodes,
   message: string,
@@ -128,7 +134,9 @@ export function failsError(
 
 let loading: Promise<FailsPackage> | undefined;
 
-/** Loads the package, which takes a while and looks for quiche: when it is used. Rejects with `ERR_FAILS_MISSING`. */
+/**
+ * Loads the package on first use, which takes a while because it looks for quiche. Rejects with `ERR_FAILS_MISSING`.
+ */
 export async function loadFails(): Promise<FailsPackage> {
   loading ??= quietly(load);
   try {
@@ -141,7 +149,7 @@ export async function loadFails(): Promise<FailsPackage> {
   }
 }
 
-/** Waits until the package has looked for quiche: its client and its server both do, when they are loaded. */
+/** Loads the package and waits until its client and its server have looked for quiche. */
 async function load(): Promise<FailsPackage> {
   const loaded = (await import("@fails-components/webtransport")) as unknown as FailsPackage;
   await loaded.quicheLoaded;
@@ -149,7 +157,7 @@ async function load(): Promise<FailsPackage> {
   return loaded;
 }
 
-/** Why HTTP/3 cannot be used; undefined where it can. */
+/** Returns the reason why HTTP/3 cannot be used, or undefined if it can. */
 export async function http3Problem(): Promise<string | undefined> {
   try {
     await import(QUICHE);
@@ -159,7 +167,7 @@ export async function http3Problem(): Promise<string | undefined> {
   }
 }
 
-/** Makes the error for a version of the package whose internals differ from those that this code uses. */
+/** Creates the error for a version of the package whose internals differ from the ones used here. */
 export function unsupportedVersion(): Error {
   return failsError("ERR_FAILS_VERSION", `this version of ${PACKAGE} is not supported: install ${PACKAGE}@1.6`);
 }

@@ -1,9 +1,9 @@
-/** How the package's words begin about a quiche transport that it did not find. */
+/** Matches the package's log messages about a missing quiche transport. */
 const ABOUT_QUICHE = /^(http3 loader:|Problem loading http3-quiche transport|Did you install @fails-components\/)/;
 
 /**
- * Runs `load`, and keeps from the console what the package says there about a missing quiche transport, with stacks and on
- * stdout, which may carry a session (`stdioTransport`). `http3Problem` says it to whoever needs to know.
+ * Runs `load` and suppresses the package's console output about a missing quiche transport. It would include stacks and
+ * go to stdout, which may carry a session (`stdioTransport`). `http3Problem` reports the problem instead.
  */
 export async function quietly<T>(load: () => Promise<T>): Promise<T> {
   const restore = [filtered("log"), filtered("error")];

@@ -20,34 +20,34 @@ import { lettingGo } from "./closing.js";
 import { refuseLateStreams } from "./containment.js";
 import type { FailsAnswer, FailsServer, FailsServerSession } from "./package.js";
 
-/** Connection that a request arrived on. */
+/** The connection on which a request arrived. */
 export interface Source {
   readonly transport: "webtransport-http2" | "webtransport-websocket";
   readonly socket: TLSSocket;
   readonly guest: Guest;
-  /** Holds the session: a stream of the connection, or the socket itself. */
+  /** Carries the session: a stream of the connection, or the socket itself. */
   readonly holder: Duplex;
-  /** Holds back what arrives for the session. */
+  /** Pauses reading of the session's data. */
   readonly hold: () => HeldReads;
 }
 
-/** A request that was accepted, as its session gives it back. */
+/** An accepted request, passed through the package as the session's `userData`. */
 interface Accepted {
   readonly header: IncomingHttpHeaders;
   readonly source: Source | undefined;
   readonly visit: Visit;
-  /** Over HTTP/3, where nothing but the session itself can be closed: it, once there is one. */
+  /** Over HTTP/3, the session once it exists: there is nothing else that could be closed. */
   session: FailsServerSession | undefined;
-  /** Its time was over before it was a session. */
+  /** True if the handshake timeout expired before the session existed. */
   isLate: boolean;
 }
 
-/** The package hands over the sessions of one path; which was asked for has been looked at before. */
+/** Path under which the package delivers all sessions. `FailsRequests` checks the requested path earlier. */
 const SESSIONS = "/";
 
-/** Decides about a server's requests, and makes arrivals of its sessions. */
+/** Accepts or refuses a server's requests, and turns the package's sessions into incoming sessions. */
 export class FailsRequests {
-  /** Source of the request that the package is about to call back for, where that is known: it calls back before it returns. */
+  /** Source of the request whose callback is about to run, if known. The package calls back synchronously. */
   source: Source | undefined = undefined;
   private readonly path: string;
   private readonly settings: ListenSettings;
@@ -73,12 +73,12 @@ export class FailsRequests {
     void this.take(server.sessionStream(SESSIONS, { noAutoPaths: true }).getReader());
   }
 
-  /** Takes no more sessions. */
+  /** Stops accepting sessions. */
   stop(): void {
     this.stopped = true;
   }
 
-  /** The HTTP status that refuses a request; undefined where it may pass. */
+  /** Returns the HTTP status that refuses a request, or undefined to accept it. */
   refusal(header: IncomingHttpHeaders): number | undefined {
     if (this.stopped) return 503;
     if (pathOf(header[":path"]) !== this.path) return 404;
@@ -98,7 +98,10 @@ export class FailsRequests {
     return { status: 200, path: SESSIONS, selectedProtocol: WEBTRANSPORT_STREAM_PROTOCOL, userData };
   }
 
-  /** A WebSocket over HTTP/1.1 is its connection; what a connection of HTTP/2 carries is a visit of its own. */
+  /**
+   * Reserves a place for a session. A WebSocket over HTTP/1.1 uses the place of its connection; each session on an
+   * HTTP/2 connection gets its own.
+   */
   private enter(source: Source | undefined, close: () => void): Visit | undefined {
     if (source === undefined) return this.door.enter(undefined, close);
     const { guest, holder, socket } = source;
@@ -154,7 +157,7 @@ export class FailsRequests {
   }
 }
 
-/** Gives the place of a session over HTTP/3 back, whether the package says that the session has ended or not. */
+/** Releases the place of a session over HTTP/3. The package does not always report the end of a session. */
 function release(accepted: Accepted): void {
   accepted.isLate = true;
   accepted.session?.close();
@@ -180,7 +183,10 @@ function peerOf(
   };
 }
 
-/** The package's clients in Node send their host's name as origin; what a page sends is a scheme and more, or "null". */
+/**
+ * Returns the origin of a page. The package's Node clients send their host name as origin, which is ignored: a page's
+ * origin begins with a scheme, or is "null".
+ */
 function pageOrigin(origin: string | undefined): string | undefined {
   return origin === undefined || !(origin === "null" || origin.includes("://")) ? undefined : origin;
 }
@@ -189,7 +195,7 @@ function fieldsOf(name: string, value: string | string[] | undefined): [string, 
   return [value ?? []].flat().map((one) => [name, one]);
 }
 
-/** "host:port", as the package tells it of HTTP/3. */
+/** Parses "host:port", the form in which the package reports HTTP/3 addresses. */
 function addressOf(text: string | undefined): ArrivingPeer["remoteAddress"] {
   const parts = text?.match(/^\[?(.*?)\]?:(\d+)$/);
   return parts ? { host: parts[1] as string, port: Number(parts[2]) } : undefined;

@@ -4,13 +4,14 @@ import type { TransportAbilities, TransportProvider } from "@quicrpc/node";
 /** Options of `failsTransport`. */
 export interface FailsTransportOptions {
   /**
-   * 2: HTTP/2 alone. 3: HTTP/3 alone for clients; servers reject where it cannot be had, and have HTTP/2 as well. Default: HTTP/3
-   * where the package's quiche transport is installed, and for clients where the server answers; otherwise HTTP/2.
+   * 2: HTTP/2 only. 3: HTTP/3 only for clients; servers offer HTTP/2 as well, and reject if HTTP/3 is not available.
+   * Default: HTTP/3 if the package's quiche transport is installed and, for clients, the server answers; otherwise
+   * HTTP/2.
    */
   readonly httpVersion?: 2 | 3;
 }
 
-/** All calls of a session share one byte stream, whose flow control is the protocol's own. */
+/** All calls of a session share one byte stream with the protocol's own flow control. */
 const ABILITIES: TransportAbilities = {
   sessions: true,
   headers: true,
@@ -21,8 +22,9 @@ const ABILITIES: TransportAbilities = {
 };
 
 /**
- * `https://` by `@fails-components/webtransport` in place of this project's own engine, of servers and clients:
- * `serve({ transports: [failsTransport()], listen: ["https://[::]:4433"] })`, `connect(url, { transports: [failsTransport()] })`.
+ * Uses `@fails-components/webtransport` for `https://` instead of the QUIC engine, in servers and clients: `serve({
+ * transports: [failsTransport()], listen: ["https://[::]:4433"] })`, `connect(url, { transports: [failsTransport()]
+ * })`.
  */
 export function failsTransport(options: FailsTransportOptions = {}): TransportProvider {
   checkOptions("failsTransport()", options, { httpVersion: true });
@@ -38,8 +40,8 @@ export function failsTransport(options: FailsTransportOptions = {}): TransportPr
 }
 
 /**
- * WebTransport over HTTP/2, and over the WebSocket of the package's ponyfill for browsers, on the TCP port of the same number
- * as each listener of `quic://` and `https://`: `serve({ transports: [http2Transport()] })`.
+ * WebTransport over HTTP/2, and over the WebSocket of the package's ponyfill for browsers, on the TCP port with the
+ * same number as each `quic://` and `https://` listener: `serve({ transports: [http2Transport()] })`.
  */
 export function http2Transport(): TransportProvider {
   return {

@@ -3,21 +3,24 @@ import { type CallOptions, RpcError } from "@quicrpc/core";
 import type { Caller } from "@quicrpc/core/generated";
 import type { Tool } from "./tool.js";
 
-/** Items of a stream that a result holds where the schema says no other number. */
+/** Default for the maximum number of stream items in one result. */
 const DEFAULT_MAX_ITEMS = 1000;
 
-/** How the calls of a request, or of a connection, are made. */
+/** Calling context of one request or one connection. */
 export interface ToolCalls {
   readonly caller: Caller;
-  /** Fires when the client is gone. */
+  /** Aborted when the client disconnects. */
   readonly signal?: AbortSignal;
-  /** Makes one more call known to what may cancel it by its signal; undefined where nothing may. `end` is called when it is over. */
+  /**
+   * Registers a call so that the client can cancel it. Returns undefined if the client cannot cancel calls. Call `end`
+   * when the call is over.
+   */
   readonly begin?: () => { readonly signal: AbortSignal; end(): void } | undefined;
-  /** Bytes of the items of one result, about. */
+  /** Approximate maximum size of the items in one result, in bytes. */
   readonly maxBytes: number;
 }
 
-/** Calls a tool's method. Never rejects: whatever fails is a result that says so. */
+/** Calls a tool's method. Never rejects: a failure is a result with `isError`. */
 export async function callTool(
   tool: Tool,
   given: Readonly<Record<string, unknown>>,
@@ -56,7 +59,7 @@ function inputOf({ input, wraps }: Tool, given: Readonly<Record<string, unknown>
   return input?.fromJson(wraps.input ? given["value"] : given);
 }
 
-/** Gathers the items of a stream, and tells each as progress to a client that asks for it. */
+/** Collects the items of a stream. Reports each one as progress if the client asked for progress. */
 async function gather(
   { output, mark }: Tool,
   items: AsyncIterable<unknown>,
@@ -86,7 +89,7 @@ function resultOf(structuredContent: Record<string, unknown>): CallToolResult {
   return { structuredContent, content: [{ type: "text", text: JSON.stringify(structuredContent) }] };
 }
 
-/** The model reads the text, programs the rest. */
+/** Creates the result of a failed call: text for the model, structured content for programs. */
 function failureOf(tool: Tool, error: RpcError): CallToolResult {
   const { code, message, reason } = error;
   const details = detailsOf(tool, error);

@@ -17,17 +17,18 @@ import { createToolServer, TOOL_SERVER_OPTIONS, type ToolServerInfo } from "./to
 
 /** Options of `mcp`. */
 export interface McpOptions extends Omit<Partial<ToolServerInfo>, "name" | "version"> {
-  /** The server's name, for the client. Default: "quicrpc". */
+  /** Server name reported to clients. Default: "quicrpc". */
   readonly name?: string;
-  /** The server's version, for the client. Default: "0.0.0". */
+  /** Server version reported to clients. Default: "0.0.0". */
   readonly version?: string;
-  /** Where clients connect. Default: "/mcp". */
+  /** Path of the endpoint. Default: "/mcp". */
   readonly path?: string;
 }
 
 /**
- * Serves the methods that are marked in their schema's `meta.mcp` as tools, over streamable HTTP: for `extensions` of
- * `createFetchHandler`. Each call of a tool is a call over HTTP to the same handler, with the headers of the client's request.
+ * Serves methods marked with `meta.mcp` in their schema as tools, over streamable HTTP. Pass it to `extensions` of
+ * `createFetchHandler`. Each tool call is a call over HTTP to the same handler, with the headers of the client's
+ * request.
  */
 export function mcp(options: McpOptions = {}): HttpExtension {
   checkOptions("mcp()", options, { ...TOOL_SERVER_OPTIONS, path: true });
@@ -65,7 +66,7 @@ function serveTools(info: ToolServerInfo, { router, limits, prefix, onError }: E
   };
 }
 
-/** Headers that belong to a request for tools, and not to the calls that it makes. */
+/** Headers of the MCP request that are not copied to the calls it makes. */
 const OWN =
   /^(content-.*|accept.*|mcp-.*|connect-.*|sec-.*|origin|host|connection|transfer-encoding|te|upgrade|last-event-id)$/;
 

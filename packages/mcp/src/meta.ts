@@ -1,27 +1,29 @@
-/** How a method is shown as a tool: its `meta.mcp`, where that is more than `true`. */
+/** How a method is presented as a tool: the object form of its `meta.mcp`. */
 export interface McpTool {
-  /** The tool's name: letters, digits, "_", "-" and ".". Default: `Service_method`. */
+  /** Name of the tool: letters, digits, "_", "-" and ".". Default: `Service_method`. */
   readonly name?: string;
-  /** A name for people. Default: `meta.summary`. */
+  /** Display name. Default: `meta.summary`. */
   readonly title?: string;
-  /** Says to the model what the tool does. Default: `meta.description`, or the method's comment. */
+  /** Tells the model what the tool does. Default: `meta.description`, or the method's comment. */
   readonly description?: string;
-  /** Calls may overwrite or delete something. Default: nothing is said of it. */
+  /** Calls may overwrite or delete data. Default: not stated. */
   readonly destructive?: boolean;
-  /** Calls reach beyond the services' own data, such as the web. Default: nothing is said of it. */
+  /** Calls reach beyond the services' own data, for example to the web. Default: not stated. */
   readonly openWorld?: boolean;
-  /** Items of a server stream that one result holds at most; then the call is ended. Default: 1000. */
+  /** Maximum number of server-stream items in one result; the call is then ended. Default: 1000. */
   readonly maxItems?: number;
 }
 
 declare module "@quicrpc/core" {
   interface MethodMeta {
-    /** The method is a tool for language models: see `@quicrpc/mcp`. */
+    /** Exposes the method as a tool for language models: see `@quicrpc/mcp`. */
     readonly mcp?: boolean | McpTool;
   }
 }
 
-/** Reads what a method's `meta` says of it as a tool; undefined where it is none. Throws `TypeError` for what is no mark. */
+/**
+ * Reads a method's `meta.mcp`. Returns undefined if the method is not a tool. Throws `TypeError` for an invalid value.
+ */
 export function markOf(meta: object | undefined, method: string): McpTool | undefined {
   const { mcp } = (meta ?? {}) as { readonly mcp?: unknown };
   if (mcp === undefined || mcp === false) return undefined;

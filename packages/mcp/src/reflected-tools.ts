@@ -16,8 +16,8 @@ import { type Tool, type ToolJson, type ToolSource, toolsOf } from "./tool.js";
 import type { JsonSchema } from "./tool-schema.js";
 
 /**
- * Makes the tools of what a server says of itself by its reflection service. Rejects with its `RpcError` where there is none, and with
- * `TypeError` for a marked method that cannot be a tool.
+ * Creates tools from a server's reflection service. Rejects with the server's `RpcError` if it has no reflection, and
+ * with `TypeError` if a marked method cannot be a tool.
  */
 export async function reflectedTools(caller: Caller, options: CallOptions = {}): Promise<ReadonlyMap<string, Tool>> {
   const reflection = createReflectionClient(caller);

@@ -7,8 +7,8 @@ import { markOf } from "./meta.js";
 import { type Tool, type ToolJson, type ToolSource, toolsOf } from "./tool.js";
 
 /**
- * Makes the tools of what a router serves. Rejects with `TypeError` for marked methods that cannot be tools: those whose code is not
- * generated, and those that plain JSON does not say all of.
+ * Creates tools from a router. Rejects with `TypeError` if a marked method cannot be a tool: its code is not generated,
+ * or plain JSON cannot represent its values.
  */
 export async function toolsOfRouter({ methods }: Router<never>): Promise<ReadonlyMap<string, Tool>> {
   const marked = methods.map(({ method }) => method).filter(({ meta, ...method }) => isMarked(meta, method));

@@ -1,9 +1,12 @@
 import { isObject } from "./tool-schema.js";
 
-/** The field that names the session of a client of 2025: its requests carry what the answer to `initialize` had. */
+/**
+ * Header with the session of a client that speaks protocol version 2025. The client repeats the value from the response
+ * to `initialize`.
+ */
 export const SESSION_FIELD = "mcp-session-id";
 
-/** A message of JSON-RPC that nobody has checked. */
+/** A JSON-RPC message that has not been validated. */
 interface Message {
   readonly id?: unknown;
   readonly method?: unknown;
@@ -13,13 +16,16 @@ interface Message {
 const SESSION = /^[0-9a-f-]{36}$/;
 
 /**
- * Calls of tools that clients of 2025 may cancel: they do it by a request of its own, which only the session's name, too long to guess,
- * and the id of the call connect with it. Nothing else is kept of a session.
+ * Tool calls that clients of protocol version 2025 can cancel. A cancellation is a request of its own. It is matched
+ * with the call by the session name, which cannot be guessed, and the call's id. No other session state is kept.
  */
 export class RunningCalls {
   private readonly calls: Map<string, AbortController> = new Map();
 
-  /** Begins a call; `end` must follow. Returns undefined for a message that is none, or of a client without a session. */
+  /**
+   * Registers a call; call `end` when it is over. Returns undefined if the message is not a tool call or the client has
+   * no session.
+   */
   begin(session: string | null, message: Message): { readonly signal: AbortSignal; end(): void } | undefined {
     const { id, method } = message;
     const key = method === "tools/call" ? keyOf(session, id) : undefined;
@@ -34,7 +40,7 @@ export class RunningCalls {
     };
   }
 
-  /** Cancels the call that a message says is not wanted any more. Other messages do nothing. */
+  /** Cancels the call that a cancellation message names. Ignores other messages. */
   cancel(session: string | null, message: Message): void {
     const { method, params } = message;
     if (method !== "notifications/cancelled") return;

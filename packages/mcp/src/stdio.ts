@@ -7,13 +7,13 @@ import { createToolServer, TOOL_SERVER_OPTIONS, type ToolServerInfo } from "./to
 
 /** Options of `serveToolsOverStdio`. */
 export interface StdioOptions extends ToolServerInfo {
-  /** Options of the calls that ask for the tools. Default: none. */
+  /** Call options of the reflection calls. Default: none. */
   readonly reflection?: CallOptions;
-  /** Bytes of the items of a stream that one result holds, about. Default: 4 MiB. */
+  /** Approximate maximum size of the stream items in one result, in bytes. Default: 4 MiB. */
   readonly maxResultBytes?: number;
-  /** Carries the messages of the protocol. Default: the process's standard input and output. */
+  /** Carries the protocol's messages. Default: the process's standard input and output. */
   readonly transport?: NonNullable<ServeStdioOptions["transport"]>;
-  /** Called with errors of the protocol. Default: none. */
+  /** Called with protocol errors. Default: none. */
   readonly onError?: (error: Error) => void;
 }
 
@@ -28,8 +28,8 @@ const OPTIONS: OptionNames<StdioOptions> = {
 const DEFAULT_RESULT_BYTES = 4 * 1024 * 1024;
 
 /**
- * Serves the tools of the server that `caller` calls, such as a connection to it, to the program that started this process. Its reflection
- * service says which they are. Rejects with why it does not.
+ * Serves a server's tools to the program that started this process. `caller` is for example a connection to the server;
+ * the server's reflection service lists the tools. Rejects if the tools cannot be read.
  */
 export async function serveToolsOverStdio(
   caller: Caller,

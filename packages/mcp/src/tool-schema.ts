@@ -6,14 +6,14 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Whether all values of a schema are objects, as tools take and give them. */
+/** Returns true if all values of a schema are objects, which tools require for inputs and outputs. */
 export function isObjectSchema({ type }: JsonSchema): boolean {
   return type === "object";
 }
 
 /**
- * Returns the schema of an object that has a value of `schema` under `key`: "value" as it is, "items" as a list. Definitions go to the
- * outside, and references follow.
+ * Returns the schema of an object with one member: `value` of `schema`, or `items` as a list of them. Moves definitions
+ * to the root and adjusts references.
  */
 export function wrapped(schema: JsonSchema, key: "value" | "items", optional: JsonSchema = {}): JsonSchema {
   const { $defs, ...own } = schema;
@@ -27,7 +27,7 @@ export function wrapped(schema: JsonSchema, key: "value" | "items", optional: Js
   };
 }
 
-/** References to the whole of a schema lead to `root` from now on. */
+/** Replaces references to the root of the schema with references to `root`. */
 function withRoot(part: unknown, root: string): unknown {
   if (Array.isArray(part)) return part.map((each) => withRoot(each, root));
   if (!isObject(part)) return part;

@@ -3,19 +3,19 @@ import type { OptionNames } from "@quicrpc/core/transport";
 import { callTool, type ToolCalls } from "./call-tool.js";
 import type { Tool } from "./tool.js";
 
-/** How a server of tools calls itself. */
+/** How the server describes itself to clients. */
 export interface ToolServerInfo {
-  /** The server's name, for the client. */
+  /** Server name. */
   readonly name: string;
-  /** The server's version, for the client. */
+  /** Server version. */
   readonly version: string;
-  /** A name for people. Default: `name`. */
+  /** Display name. Default: `name`. */
   readonly title?: string;
-  /** How the tools are used together, for the model. Default: none. */
+  /** Tells the model how to use the tools together. Default: none. */
   readonly instructions?: string;
 }
 
-/** Names of the options that say how a server of tools calls itself. */
+/** Option names of `ToolServerInfo`. */
 export const TOOL_SERVER_OPTIONS: OptionNames<ToolServerInfo> = {
   instructions: true,
   name: true,
@@ -23,7 +23,7 @@ export const TOOL_SERVER_OPTIONS: OptionNames<ToolServerInfo> = {
   version: true,
 };
 
-/** Makes the server of one request, or of one connection: it lists `tools`, and calls them. */
+/** Creates the MCP server of one request or one connection. It lists and calls `tools`. */
 export function createToolServer(
   { instructions, ...info }: ToolServerInfo,
   tools: ReadonlyMap<string, Tool>,

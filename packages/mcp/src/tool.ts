@@ -6,7 +6,7 @@ import type { JsonSchema } from "@quicrpc/http/openapi";
 import { markOf, type McpTool } from "./meta.js";
 import { isObjectSchema, wrapped } from "./tool-schema.js";
 
-/** Values of one side of a method as JSON. Both may throw `RpcError`. */
+/** Converts the input or output of a method to and from JSON. Both functions may throw `RpcError`. */
 export interface ToolJson {
   /** JSON Schema of the values. */
   readonly schema: JsonSchema;
@@ -14,29 +14,32 @@ export interface ToolJson {
   fromJson(json: unknown): unknown;
 }
 
-/** A method as a tool is made of it. */
+/** A method with everything that a tool needs of it. */
 export interface ToolSource {
   readonly method: AnyMethod;
   readonly docs: string | undefined;
-  /** Undefined where the method takes nothing. */
+  /** Undefined if the method has no input. */
   readonly input: ToolJson | undefined;
-  /** Undefined where it gives nothing. Of a stream, one item. */
+  /** Undefined if the method has no output. For a stream, one item. */
   readonly output: ToolJson | undefined;
-  /** Details of an error as JSON; undefined for none. */
+  /** Returns the details of an error as JSON, or undefined. */
   detailsOf(error: RpcError): unknown;
 }
 
-/** A method that language models may call. */
+/** A method that language models can call. */
 export interface Tool extends ToolSource {
   readonly mark: McpTool;
   readonly listing: Listing;
-  /** Tools take and give objects: other values are their `value`. */
+  /** True if values are wrapped as `{ value }`, because tools require objects. */
   readonly wraps: { readonly input: boolean; readonly output: boolean };
 }
 
 const NAME = /^[A-Za-z0-9_.-]{1,128}$/;
 
-/** Makes tools of the methods that are marked. Throws `TypeError` for what cannot be a tool, and for two of one name. */
+/**
+ * Creates tools from the marked methods. Throws `TypeError` if a method cannot be a tool, or if two tools have the same
+ * name.
+ */
 export function toolsOf(sources: readonly ToolSource[]): ReadonlyMap<string, Tool> {
   const tools = new Map<string, Tool>();
   for (const source of sources) {
@@ -100,7 +103,7 @@ function outputSchemaOf(method: AnyMethod, { schema }: ToolJson, wraps: boolean)
   return wraps ? wrapped(schema, "value") : schema;
 }
 
-/** The schema of a stream's result. */
+/** Returns the schema of a stream's result. */
 function itemsSchema(schema: JsonSchema): JsonSchema {
   return wrapped(schema, "items", {
     truncated: { type: "boolean", description: "There were more items: the call was ended here." },

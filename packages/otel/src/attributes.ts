@@ -2,7 +2,7 @@ import type { Attributes } from "@opentelemetry/api";
 import type { CallTimings } from "@quicrpc/core/measure";
 import { type Code, type InterceptedCall, RpcError } from "@quicrpc/core";
 
-/** Codes that mean, on the callee's side, that the callee is at fault (OpenTelemetry's RPC conventions, gRPC). */
+/** Codes that count as server errors (OpenTelemetry's semantic conventions for RPC, gRPC). */
 const CALLEE_FAULTS: ReadonlySet<Code> = new Set<Code>([
   "unknown",
   "deadline_exceeded",
@@ -12,19 +12,19 @@ const CALLEE_FAULTS: ReadonlySet<Code> = new Set<Code>([
   "data_loss",
 ]);
 
-/** Attributes of a call that are known when it begins. */
+/** Returns the attributes that are known when a call starts. */
 export function callAttributes({ method }: InterceptedCall): Attributes {
   return { "rpc.system.name": "quicrpc", "rpc.method": `${method.service.name}/${method.name}` };
 }
 
-/** Attributes of a call that are known when it is over. */
+/** Returns the attributes that are known when a call ends. */
 export function outcomeAttributes({ side }: InterceptedCall, error: unknown): Attributes {
   if (error === undefined) return { "rpc.response.status_code": "ok" };
   const { code } = failureOf(side, error);
   return { "rpc.response.status_code": code, ...(isFailure(side, code) && { "error.type": code }) };
 }
 
-/** Attributes that say where the time of a call went, in milliseconds, and how many bytes its blobs have. */
+/** Returns the durations of a call's phases in milliseconds, and the size of its blobs in bytes. */
 export function timingAttributes({
   waitMs,
   uploadMs,
@@ -45,7 +45,7 @@ export function timingAttributes({
   };
 }
 
-/** The error as the caller receives it: what a handler throws beside `RpcError`s is `internal`. */
+/** Returns the error as the caller receives it: everything that a handler throws except `RpcError` is `internal`. */
 export function failureOf(side: InterceptedCall["side"], error: unknown): RpcError {
   return RpcError.from(error, side === "callee" ? "internal" : "unknown");
 }

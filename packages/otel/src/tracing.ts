@@ -14,23 +14,26 @@ import { type InterceptedCall, type Interceptor, type Metadata, observed } from 
 import { callTimings } from "@quicrpc/core/measure";
 import { callAttributes, failureOf, isFailure, outcomeAttributes, timingAttributes } from "./attributes.js";
 
-/** Methods of a propagator that tracing uses. */
+/** The propagator methods that tracing uses. */
 type Propagator = Pick<TextMapPropagator, "inject" | "extract">;
 
 /** Options of `tracing`. */
 export interface TracingOptions {
-  /** The provider that makes spans. Default: the global one. */
+  /** Creates the spans. Default: the global provider. */
   readonly tracerProvider?: TracerProvider;
-  /** Puts the trace into a call's metadata, and takes it out. Default: the global one, W3C Trace Context as a rule. */
+  /**
+   * Writes the trace context into a call's metadata and reads it. Default: the global propagator, usually W3C Trace
+   * Context.
+   */
   readonly propagator?: Propagator;
   /**
-   * Whether a caller's spans say where the time went, by `callTimings` of `@quicrpc/core/measure`: then it stands last among the interceptors.
-   * Default false.
+   * Adds the durations of a call's phases to client spans (`callTimings` of `@quicrpc/core/measure`). Place `tracing`
+   * last among the interceptors then. Default: false.
    */
   readonly timings?: boolean;
 }
 
-/** One that follows the global propagator, also when that is set later. */
+/** Uses the global propagator, even if it is set later. */
 const globalPropagator: Propagator = {
   inject: (active, carrier, setter) => propagation.inject(active, carrier, setter),
   extract: (active, carrier, getter) => propagation.extract(active, carrier, getter),
@@ -48,8 +51,8 @@ const getter = {
 };
 
 /**
- * A span for each call, on both sides (OpenTelemetry's RPC conventions), which ends with the call's last message. The caller's
- * span travels in the call's metadata, so that the handler's is its child.
+ * Creates a span for each call, on both sides (OpenTelemetry's semantic conventions for RPC). It ends with the last
+ * message of the call. The client span travels in the metadata and is the parent of the server span.
  */
 export function tracing(options: TracingOptions = {}): Interceptor {
   checkOptions("tracing()", options, { tracerProvider: true, propagator: true, timings: true });

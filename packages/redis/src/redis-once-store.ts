@@ -2,7 +2,10 @@ import { checkOptions } from "@quicrpc/core/transport";
 import type { OnceClaim, OnceState, OnceStore } from "@quicrpc/core/once";
 import { CLAIM, RELEASE, RENEW, type Script, SETTLE } from "./scripts.js";
 
-/** The client of Redis or Valkey, as far as the store uses it: that of the package `redis` by `createClient` or `createCluster`. */
+/**
+ * The commands that the store uses. A client of the `redis` package implements them (`createClient` or
+ * `createCluster`).
+ */
 export interface RedisCommands {
   eval(script: string, options: RedisArguments): Promise<unknown>;
   evalSha(sha1: string, options: RedisArguments): Promise<unknown>;
@@ -13,21 +16,21 @@ interface RedisArguments {
   arguments: string[];
 }
 
-/** Options of a store in Redis. */
+/** Options of `RedisOnceStore`. */
 export interface RedisOnceStoreOptions {
-  /** Before the id of each call, as a key. Default: "quicrpc:once:". */
+  /** Prefix of the keys. Default: "quicrpc:once:". */
   readonly prefix?: string;
 }
 
 /**
- * Remembers calls that take effect once in Redis (from 5 on) or Valkey: one hash for each call, which expires by itself. Its eviction policy has
- * to be `noeviction`, since a call that is evicted may run again.
+ * Stores calls that take effect once in Redis (version 5 or later) or Valkey: one hash for each call, which expires by
+ * itself. Set the eviction policy to `noeviction`: a call that is evicted may run again.
  */
 export class RedisOnceStore implements OnceStore {
   private readonly client: RedisCommands;
   private readonly prefix: string;
 
-  /** @param client connected, and connecting anew by itself */
+  /** @param client a connected client that reconnects by itself */
   constructor(client: RedisCommands, options: RedisOnceStoreOptions = {}) {
     checkOptions("RedisOnceStore()", options, { prefix: true });
     const { prefix = "quicrpc:once:" } = options;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** A script that Redis runs as one step. */
+/** A script that Redis runs atomically. */
 export interface Script {
   readonly text: string;
   readonly sha1: string;
@@ -10,7 +10,10 @@ function script(text: string): Script {
   return { text, sha1: createHash("sha1").update(text).digest("hex") };
 }
 
-/** Fields of the hash of a call: o, its owner; f, the fingerprint of its input; l, when its lease ends; r, its record. */
+/**
+ * Sets `now` in milliseconds. The hash of a call has the fields o (owner), f (fingerprint of the input), l (end of the
+ * lease) and r (record).
+ */
 const NOW = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -21,7 +24,7 @@ local owned = redis.call('HMGET', KEYS[1], 'o', 'r')
 if owned[1] ~= ARGV[1] or owned[2] then return 0 end
 `;
 
-/** ARGV: owner, fingerprint, lease in ms, time to keep in ms, whether it may start. */
+/** Arguments: owner, fingerprint, lease in ms, retention in ms, "1" if the call may start. */
 export const CLAIM: Script = script(`${NOW}
 local call = redis.call('HMGET', KEYS[1], 'o', 'f', 'l', 'r')
 if call[1] then
@@ -35,19 +38,19 @@ redis.call('PEXPIRE', KEYS[1], ARGV[4])
 return {'claimed'}
 `);
 
-/** ARGV: owner, lease in ms. */
+/** Arguments: owner, lease in ms. */
 export const RENEW: Script = script(`${OWNED}${NOW}
 redis.call('HSET', KEYS[1], 'l', now + tonumber(ARGV[2]))
 return 1
 `);
 
-/** ARGV: owner, record. */
+/** Arguments: owner, record. */
 export const SETTLE: Script = script(`${OWNED}
 redis.call('HSET', KEYS[1], 'r', ARGV[2])
 return 1
 `);
 
-/** ARGV: owner. */
+/** Argument: owner. */
 export const RELEASE: Script = script(`${OWNED}
 return redis.call('DEL', KEYS[1])
 `);

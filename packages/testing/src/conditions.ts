@@ -1,30 +1,35 @@
-/** State of a network: what becomes of the packets on their way. Shares are from 0 to 1, and hold for each direction. */
+/** State of a simulated network. Shares are between 0 and 1 and apply to each direction. */
 export interface Conditions {
-  /** Milliseconds that a packet takes, one way. */
+  /** One-way delay in milliseconds. */
   readonly delayMs: number;
-  /** A packet takes up to so many milliseconds more; packets stay in order. */
+  /** Maximum additional delay of a packet in milliseconds. Packets stay in order. */
   readonly jitterMs: number;
-  /** Share of packets that are lost. TCP sends them again, so that its bytes come a round trip later, with all that follow. */
+  /**
+   * Share of packets that are lost. TCP retransmits: the bytes arrive one round trip later, and so do all that follow.
+   */
   readonly loss: number;
-  /** Share of packets that arrive twice. Of UDP only. */
+  /** Share of packets that arrive twice. UDP only. */
   readonly duplicate: number;
-  /** Share of packets that arrive up to 10 ms later than others sent after them. Of UDP only. */
+  /** Share of packets that arrive up to 10 ms after packets sent later. UDP only. */
   readonly reorder: number;
-  /** Share of packets (of TCP: of pieces read) in which a bit is turned over. */
+  /** Share of packets (TCP: of chunks read) in which one bit is flipped. */
   readonly corrupt: number;
-  /** Bytes a second from the client to the server. */
+  /** Rate from the client to the server in bytes per second. */
   readonly upBytesPerSecond: number;
-  /** Bytes a second from the server to the client. */
+  /** Rate from the server to the client in bytes per second. */
   readonly downBytesPerSecond: number;
-  /** Bytes of a direction that may wait for its rate: further packets of UDP are lost, further bytes of TCP stay with their sender. */
+  /**
+   * Bytes per direction that may wait for the rate limit. Beyond that, UDP packets are lost, and TCP senders are held
+   * back.
+   */
   readonly queueBytes: number;
-  /** Whether nothing passes, and nothing says so. */
+  /** Drops everything without an error. */
   readonly blackout: boolean;
-  /** Whether UDP does not pass, as behind some firewalls. */
+  /** Drops UDP, as some firewalls do. */
   readonly udpBlocked: boolean;
 }
 
-/** A network that passes everything on at once. */
+/** A network that forwards everything at once. */
 export const FAIR: Conditions = {
   delayMs: 0,
   jitterMs: 0,
@@ -39,10 +44,10 @@ export const FAIR: Conditions = {
   udpBlocked: false,
 };
 
-/** A network that passes nothing on, and does not say so. */
+/** A network that drops everything without an error. */
 export const BLACKOUT: Conditions = { ...FAIR, blackout: true };
 
-/** Completes what a program gives. Throws `TypeError` for what is no condition. */
+/** Fills in defaults. Throws `TypeError` for an invalid condition. */
 export function completeConditions(given: Partial<Conditions>): Conditions {
   const complete = { ...FAIR, ...given };
   for (const [name, value] of Object.entries(complete)) {

@@ -1,16 +1,16 @@
-/** Things to do at given times, in the order of these times: one timer for all. */
+/** Runs callbacks at given times, in the order of these times, with one timer. */
 export class DelayLine {
-  /** Bytes of what waits. */
+  /** Total size of the pending entries in bytes. */
   bytes = 0;
   private readonly waiting: { readonly at: number; readonly size: number; readonly arrive: () => void }[] = [];
   private timer: NodeJS.Timeout | undefined = undefined;
 
-  /** How many things wait. */
+  /** Number of pending entries. */
   get length(): number {
     return this.waiting.length;
   }
 
-  /** Does it now where its time has come and nothing waits before it. */
+  /** Runs `arrive` at the time `at`, or now if that time has passed and nothing is pending before it. */
   add(at: number, size: number, arrive: () => void): void {
     const { waiting } = this;
     if (waiting.length === 0 && at <= performance.now()) return arrive();
@@ -21,7 +21,7 @@ export class DelayLine {
     if (index === 0) this.arm();
   }
 
-  /** Nothing that waits is done. */
+  /** Drops all pending entries. */
   clear(): void {
     clearTimeout(this.timer);
     this.waiting.length = 0;

@@ -1,39 +1,39 @@
 import type { Conditions } from "./conditions.js";
 
-/** The longest time by which a packet that is reordered or sent twice is late, in milliseconds. */
+/** Maximum delay in milliseconds of a packet that is reordered or duplicated. */
 const LATE_MS = 10;
 
-/** Arrivals of one packet: none where it is lost, two where it is sent twice. */
+/** Fate of one packet. */
 export interface Passage {
-  /** Times at which it arrives. */
+  /** Arrival times: none if the packet is lost, two if it is duplicated. */
   readonly arrivals: readonly number[];
-  /** Where in the packet a bit is turned over, from 0 to 1; undefined: nowhere. */
+  /** Relative position of a flipped bit, from 0 to 1, or undefined for none. */
   readonly damage: number | undefined;
 }
 
 const LOST: Passage = { arrivals: [], damage: undefined };
 
 /**
- * One direction of a link: says when packets arrive. It has no clock and no timer: time is passed in, in milliseconds. Every packet draws the same
- * count of random numbers, so that the same seed loses the same packets under other conditions too.
+ * One direction of a link: computes when packets arrive. It has no clock; time is passed in, in milliseconds. Every
+ * packet draws the same number of random numbers, so a seed loses the same packets under all conditions.
  */
 export class Direction {
   private readonly random: () => number;
-  /** When the last byte given so far has been sent, at the rate of the link. */
+  /** Time at which the last byte leaves, at the rate of the link. */
   private sentAt = 0;
-  /** When the last packet that stays in order arrives. */
+  /** Arrival time of the last packet that was not reordered. */
   private lastArrival = 0;
 
   constructor(random: () => number) {
     this.random = random;
   }
 
-  /** Bytes that wait for the rate. */
+  /** Returns the number of bytes that wait for the rate limit. */
   waiting(now: number, bytesPerSecond: number): number {
     return bytesPerSecond === Number.POSITIVE_INFINITY ? 0 : (Math.max(0, this.sentAt - now) * bytesPerSecond) / 1000;
   }
 
-  /** Returns what becomes of a packet of UDP. */
+  /** Returns the fate of a UDP packet. */
   pass(size: number, now: number, conditions: Conditions, bytesPerSecond: number): Passage {
     const { random } = this;
     const [loss, corrupt, where, reorder] = [random(), random(), random(), random()] as const;
@@ -46,7 +46,7 @@ export class Direction {
     return { arrivals, damage: corrupt < conditions.corrupt ? where : undefined };
   }
 
-  /** Returns when bytes of TCP arrive, which are in so many packets. */
+  /** Returns the arrival time of TCP bytes that take `packets` packets. */
   passStream(
     size: number,
     packets: number,

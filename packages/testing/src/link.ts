@@ -2,19 +2,19 @@ import { isIPv6 } from "node:net";
 import type { OptionNames } from "@quicrpc/core/transport";
 import { type Conditions, FAIR } from "./conditions.js";
 
-/** Where a link leads, and by which network. */
+/** Options of a link. */
 export interface LinkOptions {
-  /** The port of the server; its address, where that is not 127.0.0.1. */
+  /** Port of the server, and its address if that is not 127.0.0.1. */
   readonly target: number | { readonly host?: string; readonly port: number };
-  /** Where clients reach the link. Default: a free port of 127.0.0.1. */
+  /** Address on which clients reach the link. Default: a free port of 127.0.0.1. */
   readonly listen?: { readonly host?: string; readonly port?: number };
-  /** The same seed loses the same packets. Default 1. */
+  /** Seed of the random numbers: the same seed loses the same packets. Default: 1. */
   readonly seed?: number;
-  /** How the network is at first. Default: fair. */
+  /** Initial state of the network. Default: `FAIR`. */
   readonly conditions?: Partial<Conditions>;
 }
 
-/** Names of the options of a link. */
+/** Option names of `LinkOptions`. */
 export const LINK_OPTIONS: OptionNames<LinkOptions> = {
   conditions: FAIR,
   listen: { host: true, port: true },
@@ -22,40 +22,42 @@ export const LINK_OPTIONS: OptionNames<LinkOptions> = {
   target: { host: true, port: true },
 };
 
-/** The way to one port of a server: packets that clients send to its port arrive at the server's, or do not, as its conditions say. */
+/** A simulated network in front of one port of a server. */
 export interface Link {
   readonly port: number;
-  /** State of its network, which may change at any time; what is set need not be complete, and what is left out is fair. */
+  /** Current state of the network. Assigning a partial state resets the other conditions to `FAIR`. */
   get conditions(): Conditions;
   set conditions(conditions: Partial<Conditions>);
-  /** Packets arrive from another address from now on (UDP), or connections are cut with a reset (TCP). */
+  /** UDP: packets arrive from another address from now on. TCP: all connections are reset. */
   move(): void;
   close(): void;
 }
 
-/** Clients of one link at once: further ones take the place of the first (UDP), or wait (TCP). */
+/** Maximum number of concurrent clients. Further ones replace the oldest (UDP), or wait (TCP). */
 export const MAX_CLIENTS = 1024;
-/** Packets on their way to arrive later; more are lost. */
+/** Maximum number of delayed packets; further ones are lost. */
 export const MAX_DELAYED = 10_000;
-/** The address of a target or listener that names none. */
+/** Default address of targets and listeners. */
 const LOOPBACK = "127.0.0.1";
 
-/** The target's address. */
+/** Returns the address of the target. */
 export function targetOf({ target }: LinkOptions): { readonly host: string; readonly port: number } {
   return typeof target === "number" ? { host: LOOPBACK, port: target } : { host: LOOPBACK, ...target };
 }
 
-/** Where a link listens. */
+/** Returns the address on which a link listens. */
 export function listenOf({ listen }: LinkOptions): { readonly host: string; readonly port: number } {
   return { host: LOOPBACK, port: 0, ...listen };
 }
 
-/** The kind of a UDP socket for an address. */
+/** Returns the type of UDP socket for an address. */
 export function socketType(host: string): "udp4" | "udp6" {
   return isIPv6(host) ? "udp6" : "udp4";
 }
 
-/** Returns the same bytes with one bit turned over, at `where` of 0 to 1; as they are where that is undefined. */
+/**
+ * Returns the bytes with one bit flipped at the relative position `where` (0 to 1), or unchanged if it is undefined.
+ */
 export function damaged(bytes: Buffer, where: number | undefined): Buffer {
   if (where === undefined) return bytes;
   const copy = Buffer.from(bytes);

@@ -4,29 +4,31 @@ import { type Link, LINK_OPTIONS, type LinkOptions } from "./link.js";
 import { openTcpLink } from "./tcp-link.js";
 import { openUdpLink } from "./udp-link.js";
 
-/** Attempts to find a port that is free for UDP and for TCP. */
+/** Number of attempts to find a port that is free for both UDP and TCP. */
 const ATTEMPTS = 20;
 const OUTAGES_EVERY_MS = 30_000;
 
-/** A network that goes away now and then. */
+/** Periodic outages. */
 export interface Outages {
-  /** Milliseconds for which nothing passes. */
+  /** Duration of an outage in milliseconds. */
   readonly offlineMs: number;
-  /** Milliseconds from one outage's begin to the next. The first begins after as many, less its own. Default 30,000. */
+  /**
+   * Milliseconds from the start of one outage to the start of the next. The first outage begins after `everyMs -
+   * offlineMs`. Default: 30,000.
+   */
   readonly everyMs?: number;
 }
 
 /** Options of `openNetwork`. */
 export interface NetworkOptions extends LinkOptions {
-  /** The network goes away for a while, again and again. Default: never. */
+  /** Makes the network fail periodically. Default: never. */
   readonly outages?: Outages | undefined;
 }
 
 const OPTIONS: OptionNames<NetworkOptions> = { ...LINK_OPTIONS, outages: { everyMs: true, offlineMs: true } };
 
 /**
- * Passes on what clients send to one port, by UDP and by TCP, to the server's port of the same number for both, over a network that a test makes bad.
- * Rejects where the port is taken.
+ * Forwards UDP and TCP from one port to the server's port through a simulated network. Rejects if the port is in use.
  */
 export async function openNetwork(given: NetworkOptions): Promise<Link> {
   checkOptions("openNetwork()", given, OPTIONS);
@@ -85,7 +87,7 @@ class FailingNetwork implements Link {
   private readonly offlineMs: number;
   private readonly onlineMs: number;
   private timer: NodeJS.Timeout;
-  /** The conditions that hold while it is online. */
+  /** Conditions between outages. */
   private online: Partial<Conditions>;
   private isOffline = false;
 

@@ -2,20 +2,20 @@ import { nearest } from "@quicrpc/core/generated";
 import type { Conditions } from "./conditions.js";
 import type { Outages } from "./network.js";
 
-/** A network as its description says. */
+/** A parsed network description. */
 export interface DescribedNetwork {
   readonly conditions: Partial<Conditions>;
   readonly outages?: Outages;
 }
 
-/** Networks that have a name. */
+/** Named networks. */
 export const NETWORKS: Readonly<Record<string, string>> = {
   "3g": "rtt=150 jitter=30 loss=1 down=1.6mbit up=750kbit",
   "flaky-wifi": "rtt=20 jitter=40 loss=4 reorder=2 down=20mbit up=10mbit",
   "no-udp": "udp=blocked",
 };
 
-/** Names of quantities, as in `rtt=80`. */
+/** Quantities, as in `rtt=80`. */
 const QUANTITIES = [
   "rtt",
   "jitter",
@@ -30,7 +30,7 @@ const QUANTITIES = [
   "udp",
   "offline",
 ];
-/** Words of their own. */
+/** Keywords without a value. */
 const WORDS = ["offline"];
 
 const UNITS: Readonly<Record<string, number>> = { bit: 1, kbit: 1e3, mbit: 1e6, gbit: 1e9 };

@@ -12,24 +12,27 @@ import type { Field, RecordedCall, Step } from "./recording.js";
 
 /** Options of `recordCalls`. */
 export interface RecordOptions {
-  /** Characters of the messages that are kept. Past them the recording is of no use, and says so. Default: 16 Mi. */
+  /**
+   * Maximum length of the recorded messages in characters. A longer recording cannot be used, and `text()` throws.
+   * Default: 16 Mi.
+   */
   readonly maxLength?: number;
 }
 
 /** Records calls. */
 export interface CallRecorder {
-  /** Stands around the calls that are recorded: the last of `interceptCaller`. */
+  /** Records the calls. Pass it to `interceptCaller` as the last interceptor. */
   readonly interceptor: Interceptor;
   /**
-   * Returns the calls so far as JSON, for a file and `replayCalls`. Metadata that callers send is left out: it may say who they are. Throws `RangeError`
-   * where they were more than `maxLength`.
+   * Returns the calls so far as JSON, for a file and `replayCalls`. Metadata of requests is left out because it may
+   * contain credentials. Throws `RangeError` if the recording exceeds `maxLength`.
    */
   text(): string;
 }
 
 /**
- * Records what calls carry, as their caller sees it: `interceptCaller(connection, [recorder.interceptor])`, over any kind of session. Calls whose messages
- * have blobs are refused.
+ * Records the messages of calls as their caller sees them: `interceptCaller(connection, [recorder.interceptor])`, over
+ * any kind of session. Refuses calls with blobs.
  */
 export function recordCalls(options: RecordOptions = {}): CallRecorder {
   checkOptions("recordCalls()", options, { maxLength: true });
@@ -63,7 +66,7 @@ export function recordCalls(options: RecordOptions = {}): CallRecorder {
   };
 }
 
-/** Counts what is kept. Returns whether there is room for it. */
+/** Counts recorded JSON. Returns true if it fits. */
 type HasRoom = (json: Json) => boolean;
 
 /** A call that is being recorded. */
@@ -76,7 +79,7 @@ class CallInProgress {
     this.hasRoom = hasRoom;
   }
 
-  /** Keeps a step of the call. One after its end, such as a message that is no longer read, is left out. */
+  /** Records a step of the call. Ignores steps after its end, such as a message that is no longer read. */
   keep(step: Step): void {
     if (!this.call.isOver && this.hasRoom(step)) this.call.steps.push(step);
   }
@@ -101,7 +104,7 @@ class CallInProgress {
   }
 }
 
-/** Notes an answer, and when it is over. */
+/** Records a response and its end. */
 function followed(answer: InterceptedAnswer, { method }: InterceptedCall, made: CallInProgress): InterceptedAnswer {
   const keep = (output: unknown): void => made.keep({ out: toJson(output) });
   if (answer.outputs === undefined && method.kind !== "notify") keep(answer.output);
@@ -114,7 +117,10 @@ function followed(answer: InterceptedAnswer, { method }: InterceptedCall, made: 
   });
 }
 
-/** The caller's messages, each noted when it is taken. No generator: leaving reaches their producer at once. */
+/**
+ * Records the caller's messages as they are taken. It is not a generator, so that `return()` reaches the producer at
+ * once.
+ */
 function noted(items: AsyncIterable<unknown>, made: CallInProgress): AsyncIterable<unknown> {
   return {
     [Symbol.asyncIterator]() {

@@ -1,10 +1,13 @@
-/** Value that JSON can hold. */
+/** A JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 
-/** Marks an object that stands for a value that JSON has not: its one other name is the type. */
+/** Key of objects that represent values outside JSON. The object's other key is the type. */
 const MARK = "$";
 
-/** A value of a message as JSON that loses nothing but members that are undefined. Throws `TypeError` for what no message carries, such as a function. */
+/**
+ * Converts a message to JSON without loss, except for members that are undefined. Throws `TypeError` for values that a
+ * message cannot contain, such as a function.
+ */
 export function toJson(value: unknown): Json {
   switch (typeof value) {
     case "string":
@@ -45,7 +48,7 @@ function marked(type: string, value: Json): Json {
   return { [MARK]: type, value };
 }
 
-/** The value that `toJson` has made JSON of. Throws `TypeError` for what it has not made. */
+/** Reverses `toJson`. Throws `TypeError` for JSON that `toJson` cannot have written. */
 export function fromJson(json: Json): unknown {
   if (typeof json !== "object" || json === null) return json;
   if (Array.isArray(json)) return (json as readonly Json[]).map(fromJson);
@@ -77,7 +80,7 @@ function membersOf(object: { readonly [name: string]: Json }): unknown {
   return Object.fromEntries(Object.entries(object).map(([name, member]) => [name, fromJson(member)]));
 }
 
-/** A text that is the same for equal values, in whichever order their members come. */
+/** Returns a text that is equal for equal values, regardless of the order of members. */
 export function textOf(json: Json): string {
   return JSON.stringify(json, (_, value: Json) =>
     typeof value === "object" && value !== null && !Array.isArray(value)

@@ -1,28 +1,28 @@
 import type { Code } from "@quicrpc/core";
 import type { Json } from "./recorded-values.js";
 
-/** One thing that happened in a call, as its caller saw it. */
+/** One event of a call, as its caller saw it. */
 export type Step =
-  /** The caller's message, or one of them. */
+  /** A message of the caller. */
   | { readonly in: Json }
-  /** The callee's. */
+  /** A message of the callee. */
   | { readonly out: Json }
-  /** The caller has no more messages. */
+  /** The end of the caller's messages. */
   | { readonly end: true };
 
-/** A field of metadata. */
+/** A metadata entry. */
 export type Field = readonly [name: string, value: Json];
 
-/** One call, in the order in which its caller saw things happen. */
+/** One call, with its events in order. */
 export interface RecordedCall {
   readonly method: string;
   readonly fingerprint?: number | undefined;
   readonly steps: Step[];
   metadata?: readonly Field[];
   trailers?: readonly Field[];
-  /** Error that the call failed with. */
+  /** Error with which the call failed. */
   error?: RecordedError;
-  /** Whether it had ended, well or not, when the recording did. */
+  /** False if the call was still in progress when the recording ended. */
   isOver: boolean;
 }
 
@@ -35,7 +35,7 @@ export interface RecordedError {
   readonly trailers: readonly Field[];
 }
 
-/** Calls in the order in which they began. */
+/** Calls in the order in which they started. */
 export interface Recording {
   readonly version: 1;
   readonly calls: readonly RecordedCall[];

@@ -11,13 +11,13 @@ import { fullName, onAbort, streamsOutput } from "@quicrpc/core/transport";
 import { fromJson, textOf, toJson } from "./recorded-values.js";
 import type { Field, RecordedCall, RecordedError, Recording, Step } from "./recording.js";
 
-/** Characters of a message that an error shows. */
+/** Maximum length of a message shown in an error, in characters. */
 const MAX_SHOWN = 200;
 
 /**
- * Returns a caller that answers by what `recordCalls` has recorded, without a network and without a clock: the same in every run. A call is answered as the
- * first one of its method and messages was that has not answered yet, in whichever order calls are made; there being none, it fails with
- * `failed_precondition`. Throws `TypeError` for a text that is no recording.
+ * Returns a caller that answers from a recording of `recordCalls`, without network or clock. A call gets the answer of
+ * the first recorded call with the same method and messages that has not been used yet, in whatever order calls are
+ * made. If there is none, the call fails with `failed_precondition`. Throws `TypeError` if the text is not a recording.
  */
 export function replayCalls(text: string): Caller {
   const { version, calls } = JSON.parse(text) as Partial<Recording>;
@@ -34,18 +34,18 @@ async function answerTo({ method }: InterceptedCall, replay: Replay): Promise<In
   return { responseMetadata, trailers, output, outputs: undefined };
 }
 
-/** One call as it is replayed. */
+/** One replayed call. */
 class Replay {
   /** Complete when the call is over. */
   readonly responseMetadata: Metadata = new Metadata();
   readonly trailers: Metadata = new Metadata();
   private readonly call: InterceptedCall;
   private readonly name: string;
-  /** Recorded calls of the method that went as this one has so far. */
+  /** Recorded calls whose steps so far equal those of this call. */
   private fitting: readonly RecordedCall[];
-  /** Recorded calls that answer one: this one, or others. */
+  /** Recorded calls that already answer a call, this one included. */
   private readonly taken: Set<RecordedCall>;
-  /** The one that answers this one. */
+  /** The recorded call that answers this one. */
   private current: RecordedCall | undefined = undefined;
   private position = 0;
 
@@ -56,7 +56,7 @@ class Replay {
     this.taken = taken;
   }
 
-  /** Takes the caller's messages and gives the callee's, in the order in which they were recorded. */
+  /** Reads the caller's messages and yields the callee's, in recorded order. */
   async *run(): AsyncGenerator {
     const { input, inputs, signal } = this.call;
     this.requireSchema();
@@ -91,7 +91,7 @@ class Replay {
     throw refusal(`the schema of ${this.name} has changed since its calls were recorded`);
   }
 
-  /** Goes one step further. Returns the recorded call that answers this one. */
+  /** Advances by one step. Returns the recorded call that answers this one. */
   private follow(step: Step): RecordedCall {
     const text = textOf(step);
     this.fitting = this.fitting.filter(({ steps }) => textOf(steps[this.position] ?? null) === text);
@@ -126,7 +126,7 @@ class Replay {
   }
 }
 
-/** Nothing else learns of the signal: what waits for a caller's message would go on waiting. */
+/** Rejects when the signal aborts. Without it, a wait for the caller's next message would continue. */
 function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {

@@ -7,10 +7,10 @@ import { Direction } from "./direction.js";
 import { damaged, type Link, LINK_OPTIONS, type LinkOptions, listenOf, MAX_CLIENTS, targetOf } from "./link.js";
 import { randomNumbers } from "./random.js";
 
-/** Bytes of a packet of TCP on most networks. */
+/** Bytes in a TCP packet on most networks. */
 const SEGMENT = 1448;
 
-/** Passes the bytes of TCP connections on to a server's port and back, over a network that a test makes bad. */
+/** Forwards TCP connections to a server's port through a simulated network. */
 export async function openTcpLink(options: LinkOptions): Promise<Link> {
   checkOptions("openTcpLink()", options, LINK_OPTIONS);
   const link = new TcpLink(options);
@@ -55,7 +55,7 @@ class TcpLink implements Link {
     return this.state;
   }
 
-  /** TCP sends again what a blackout has swallowed: it only comes later. */
+  /** TCP retransmits what a blackout dropped, so the bytes only arrive later. */
   set conditions(conditions: Partial<Conditions>) {
     this.state = completeConditions(conditions);
     for (const way of this.ways) way.adjust();
@@ -71,7 +71,7 @@ class TcpLink implements Link {
   }
 }
 
-/** Bytes of one direction of a connection. */
+/** One direction of a connection. */
 class Way {
   readonly from: Socket;
   private readonly to: Socket;
@@ -104,7 +104,7 @@ class Way {
     this.adjust();
   }
 
-  /** Reads on, or does not. */
+  /** Pauses or resumes reading. */
   adjust(): void {
     const { queueBytes, blackout } = this.stateOf();
     this.isFull = this.line.bytes >= queueBytes || this.to.writableNeedDrain;

@@ -17,7 +17,7 @@ import {
 } from "./link.js";
 import { randomNumbers } from "./random.js";
 
-/** Passes the packets of UDP on to a server's port and back, over a network that a test makes bad. */
+/** Forwards UDP packets to a server's port through a simulated network. */
 export async function openUdpLink(options: LinkOptions): Promise<Link> {
   checkOptions("openUdpLink()", options, LINK_OPTIONS);
   const link = new UdpLink(options);
@@ -30,7 +30,7 @@ class UdpLink implements Link {
   private readonly listen: { readonly host: string; readonly port: number };
   private readonly target: { readonly host: string; readonly port: number };
   private readonly near: Socket;
-  /** Sockets to the server, by the client's address. */
+  /** Sockets to the server, by client address. */
   private readonly far: Map<string, Socket> = new Map();
   private readonly up: Direction;
   private readonly down: Direction;

@@ -1,7 +1,10 @@
-/** The module that a page imports. */
+/** Name of the virtual module. */
 export const VIRTUAL = "virtual:quicrpc";
 
-/** Returns the text of that module. The certificate is the one that a server on this machine gets from `devCertificate` with the same options. */
+/**
+ * Returns the source of the virtual module. The certificate is the one that `devCertificate` returns on this machine
+ * for the same options.
+ */
 export async function certificateModule(isDevelopment: boolean, options: CertificateOptions): Promise<string> {
   if (!isDevelopment) return "export const serverCertificateHashes = [];\n";
   const { devCertificate } = await import("@quicrpc/node");
@@ -10,10 +13,10 @@ export async function certificateModule(isDevelopment: boolean, options: Certifi
   return `export const serverCertificateHashes = [{ algorithm: "sha-256", value: ${value} }];\n`;
 }
 
-/** Options of `devCertificate`, as the server gives them. */
+/** Options of `devCertificate`. Pass the same values as the server. */
 export interface CertificateOptions {
   /** Host names and addresses. Default: localhost, 127.0.0.1 and ::1. */
   readonly hosts?: readonly string[];
-  /** Where it is kept. Default: the user's cache folder. */
+  /** Folder of the certificate. Default: the user's cache folder. */
   readonly directory?: string;
 }

@@ -2,10 +2,10 @@ import { relative } from "node:path";
 import type { Diagnostic } from "@quicrpc/codegen";
 import type { ErrorPayload } from "vite";
 
-/** The name of the plugin, which messages name too. */
+/** Name of the plugin. */
 export const PLUGIN = "quicrpc";
 
-/** Describes a schema's mistakes as Vite shows errors: the place is that of the first. */
+/** Converts schema errors to Vite's error format, with the location of the first. */
 export function errorOf(diagnostics: readonly Diagnostic[], root: string): ErrorPayload["err"] {
   const [first] = diagnostics;
   const message = diagnostics.map((each) => textOf(each, root)).join("\n\n");

@@ -6,11 +6,11 @@ import { errorOf, PLUGIN } from "./overlay.js";
 
 /** Options of the plugin. */
 export interface QuicrpcOptions {
-  /** The configuration. Default: the nearest `quicrpc.config.ts`, from Vite's root on. */
+  /** Path of the configuration. Default: the nearest `quicrpc.config.ts`, searched from Vite's root upwards. */
   readonly config?: string;
-  /** False: nothing is generated, as where another program does it. Default true. */
+  /** Set to false if another program generates the code. Default: true. */
   readonly generate?: boolean;
-  /** The options that the server gives `devCertificate`. Default: none. */
+  /** Options that the server passes to `devCertificate`. Default: none. */
   readonly certificate?: CertificateOptions;
 }
 
@@ -20,13 +20,13 @@ const OPTIONS: OptionNames<QuicrpcOptions> = {
   generate: true,
 };
 
-/** Changes within this time are one: editors write a file in several steps, and git writes many files. */
+/** Milliseconds for which changes are collected: editors write a file in several steps, and git writes many files. */
 const SETTLE_MS = 50;
 const RESOLVED = `\0${VIRTUAL}`;
 
 /**
- * Generates code from schemas before Vite builds or serves, and again whenever one changes; a mistake is shown in the page, at its line. Gives
- * pages the hash of the development certificate, as `serverCertificateHashes` of "virtual:quicrpc".
+ * Generates code from schemas before Vite builds or serves, and again after each change. Errors appear in the page with
+ * file and line. Provides the hash of the development certificate as `serverCertificateHashes` of "virtual:quicrpc".
  */
 export function quicrpc(options: QuicrpcOptions = {}): Plugin {
   checkOptions("quicrpc()", options, OPTIONS);
@@ -64,7 +64,7 @@ export function quicrpc(options: QuicrpcOptions = {}): Plugin {
   };
 }
 
-/** Generates now and whenever a source changes. A mistake is shown to pages that are open, and to those that open later. */
+/** Generates now and after each change. Shows errors in open pages, and in pages opened later. */
 async function keepGenerated(
   { watcher, hot, ws, config }: ViteDevServer,
   run: () => Promise<SchemaRun>,
