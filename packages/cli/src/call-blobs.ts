@@ -5,6 +5,7 @@ import { type CallOptions, type Connection, createConnection, RpcError, type Ses
 import { createBlobId, type DescribedBlob, ReceivedBlob } from "@quicrpc/core/blobs";
 import type { AnyMethod, BlobFields } from "@quicrpc/core/generated";
 import { BlobProgress } from "./blob-progress.js";
+import type { FileBlobOptions } from "@quicrpc/node";
 import type { FoundMethod } from "./find-method.js";
 import { printJson, printNotice } from "./target.js";
 
@@ -117,14 +118,19 @@ class Uploads {
     };
     const more = { onProgress, ...(id !== undefined && { id }) };
     if (value === "@-") return { content: process.stdin as AsyncIterable<Uint8Array>, ...more };
-    if (typeof value !== "string" || !value.startsWith("@"))
-      throw new RpcError("invalid_argument", `${field} is a blob: it takes "@file", or "@-" for stdin`);
-    const { fileBlob } = await import("@quicrpc/node");
-    try {
-      return await fileBlob(value.slice(1), more);
-    } catch (error) {
-      throw new RpcError("invalid_argument", `the file of ${field} cannot be read: ${(error as Error).message}`);
-    }
+    return blobOfFile(field, value, more);
+  }
+}
+
+/** Opens the file that a field names, as "@file". Rejects with `RpcError`. */
+export async function blobOfFile(field: string, value: unknown, options: FileBlobOptions = {}): Promise<DescribedBlob> {
+  if (typeof value !== "string" || !value.startsWith("@"))
+    throw new RpcError("invalid_argument", `${field} is a blob: it takes "@file", or "@-" for stdin`);
+  const { fileBlob } = await import("@quicrpc/node");
+  try {
+    return await fileBlob(value.slice(1), options);
+  } catch (error) {
+    throw new RpcError("invalid_argument", `the file of ${field} cannot be read: ${(error as Error).message}`);
   }
 }
 

@@ -77,10 +77,18 @@ export class GivenInput {
 /** Converts a list of items. Throws `RpcError` where there is no list. */
 function itemsOf(method: FoundMethod["method"], json: unknown, toInput: FoundMethod["toInput"]): readonly unknown[] {
   if (Array.isArray(json)) return json.map(toInput);
-  throw new RpcError("invalid_argument", `${method.name} takes a stream: give a list of its items, as in '[1,2,3]'`);
+  throw noItems(method);
 }
 
-/** Converts an input of `load`: a message, or a list of items. */
-export function inputOf({ method, toInput }: FoundMethod, json: unknown): unknown {
-  return takesItems(method) ? itemsOf(method, json, toInput) : toInput(json);
+function noItems({ name }: FoundMethod["method"]): RpcError {
+  return new RpcError("invalid_argument", `${name} takes a stream: give a list of its items, as in '[1,2,3]'`);
+}
+
+/** Converts an input of `load`, which is used by many calls: a message, or the items of a stream. */
+export function inputOf(found: FoundMethod, argument: InputArgument | undefined): unknown {
+  const given = new GivenInput(argument);
+  if (!takesItems(found.method)) return given.message(found);
+  const items = given.items(found);
+  if (items === undefined) throw noItems(found.method);
+  return items;
 }

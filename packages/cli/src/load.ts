@@ -1,8 +1,8 @@
 import { addAbortListener } from "node:events";
 import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
-import type { AnyMethod, Via } from "@quicrpc/core/generated";
-import { type CallOptions, printable, type Session } from "@quicrpc/core";
+import type { AnyMethod, BlobFields, Via } from "@quicrpc/core/generated";
+import { type CallOptions, printable, RpcError, type Session } from "@quicrpc/core";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { sendAll } from "./call-run.js";
 import { type FoundMethod, findMethod, parseMethod } from "./find-method.js";
@@ -28,7 +28,7 @@ interface LoadOptions extends TargetOptions {
   readonly calls?: number;
   readonly rate?: number;
   readonly via: Via;
-  readonly inputs?: readonly unknown[];
+  readonly inputs?: readonly InputArgument[];
   readonly report?: string;
   readonly generate?: boolean;
   readonly seed: number;
@@ -95,10 +95,14 @@ ${TARGET_HELP}`,
           const inputs =
             options.generate === true
               ? await (await import("./generated-inputs.js")).generatedInputs(method, options.seed)
-              : inputsOf(found, options.inputs ?? [input?.json()]);
+              : await inputsOf(found, options.inputs ?? [input]);
           const next = callsOf(method, inputs, { timeoutMs: options.timeout, via: options.via });
           // One call first: a wrong method or input is reported here, once.
-          await Promise.race([next()(first), failedBy(signal)]);
+          await Promise.race([next()(first), failedBy(signal)]).catch((error: unknown) => {
+            throw isUnended(error, method)
+              ? new RpcError("deadline_exceeded", error.message, { hint: UNENDED })
+              : error;
+          });
           const outcome = await load(sessions, next, options, signal);
           if (options.report !== undefined) await writeReport(options.report, `${service}/${name}`, outcome, options);
           if (options.json === true) printJson(summary(outcome));
@@ -127,16 +131,34 @@ async function load(
   }
 }
 
+const UNENDED =
+  "load waits until the stream of each call has ended: choose a method that ends it within --timeout <ms>";
+
+function isUnended(error: unknown, { kind }: AnyMethod): error is RpcError {
+  return error instanceof RpcError && error.code === "deadline_exceeded" && /^(server_stream|duplex)$/.test(kind);
+}
+
 /** Rejects when a signal aborts. */
 function failedBy(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => addAbortListener(signal, () => reject(signal.reason)));
 }
 
-/** Returns what gives each call its input, one after the other, and the first again after the last. Throws `RpcError` where there is no list of items for a stream. */
-function inputsOf(found: FoundMethod, inputs: readonly unknown[]): () => unknown {
+/** Returns a function that gives each call its input, in turn. Rejects with `RpcError` for an input that the method does not take. */
+async function inputsOf(found: FoundMethod, inputs: readonly (InputArgument | undefined)[]): Promise<() => unknown> {
+  const fields = found.method.blobs?.fields.input ?? [];
   const converted = inputs.map((input) => inputOf(found, input));
+  const withFiles = fields.length === 0 ? converted : await Promise.all(converted.map((each) => filesIn(each, fields)));
   let next = 0;
-  return () => converted[next++ % converted.length];
+  return () => withFiles[next++ % withFiles.length];
+}
+
+/** Returns a message in which the fields that are blobs are the files that they name. */
+async function filesIn(message: unknown, fields: NonNullable<BlobFields["input"]>): Promise<unknown> {
+  if (typeof message !== "object" || message === null) return message;
+  const { blobOfFile } = await import("./call-blobs.js");
+  const given: Record<string, unknown> = { ...message };
+  for (const { name } of fields) if (given[name] !== undefined) given[name] = await blobOfFile(name, given[name]);
+  return given;
 }
 
 /** Calls of a method whose kind was given by the peer: the descriptor was made for it. */
@@ -155,7 +177,7 @@ async function callOnce(
 ): Promise<number | undefined> {
   switch (method.kind) {
     case "unary":
-      await session.start(method, input, options);
+      await readBlobs(method, await session.start(method, input, options));
       return 0;
     case "notify":
       await session.start(method, input, options);
@@ -172,6 +194,14 @@ async function callOnce(
       const [items] = await Promise.all([countOf(readable), sendAll(input as readonly unknown[], writable)]);
       return items;
     }
+  }
+}
+
+/** Reads the blobs of an answer: those that wait to be read are limited. */
+async function readBlobs({ blobs }: AnyMethod, answer: unknown): Promise<void> {
+  for (const { name } of blobs?.fields.output ?? []) {
+    const blob = (answer as Readonly<Record<string, AsyncIterable<Uint8Array> | undefined>>)[name];
+    if (blob !== undefined) await countOf(blob);
   }
 }
 
@@ -263,13 +293,16 @@ function count(value: number): string {
 }
 
 /** An argument that is a file with JSON in each of its lines. */
-function parseLines(file: string): readonly unknown[] {
+function parseLines(file: string): readonly InputArgument[] {
   try {
     const lines = readFileSync(file, "utf8")
       .split("\n")
       .filter((line) => line.trim() !== "");
     if (lines.length === 0) throw new Error("it has no lines");
-    return lines.map((line) => JSON.parse(line) as unknown);
+    return lines.map((line) => {
+      const value: unknown = JSON.parse(line);
+      return { json: () => value, bytes: undefined };
+    });
   } catch (error) {
     throw new InvalidArgumentError(`It takes a file with JSON in each line: ${(error as Error).message}.`);
   }

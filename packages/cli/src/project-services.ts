@@ -18,7 +18,6 @@ import { createReflection, createReflectionClient, describeServices, reflectionM
 export interface ProjectService {
   readonly schema: ServiceSchema;
   readonly methods: Readonly<Record<string, AnyMethod>>;
-  readonly createRouter: (handlers: Readonly<Record<string, unknown>>) => Router;
 }
 
 /** The services of the project around `cwd`, or of the schemas that `patterns` names; diagnostics where they are wrong. And what they were made of. */
@@ -105,8 +104,7 @@ function servicesOf(
     Object.entries(made).find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1];
   return Object.entries(declared).flatMap(([name, schema]) => {
     if (!isServiceSchema(schema)) return [];
-    const createRouter = named(`create${name}Router`) as ProjectService["createRouter"] | undefined;
     const methods = named(`${name}Methods`) as ProjectService["methods"] | undefined;
-    return createRouter === undefined || methods === undefined ? [] : [{ schema, methods, createRouter }];
+    return methods === undefined ? [] : [{ schema, methods }];
   });
 }

@@ -5,7 +5,8 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeEach, expect, vi } from "vitest";
 
-const MAIN = fileURLToPath(new URL("../dist/main.js", import.meta.url));
+/** The program of the command. */
+export const MAIN: string = fileURLToPath(new URL("../dist/main.js", import.meta.url));
 const CACHE = fileURLToPath(new URL("../.cache", import.meta.url));
 
 /** How a command ended. */
@@ -27,6 +28,8 @@ interface Running {
 export interface TestProject {
   readonly cwd: string;
   readonly quicrpc: (args: readonly string[], env?: NodeJS.ProcessEnv) => Run;
+  /** The same without blocking this process. Interrupts the command once its output matches `until`. */
+  readonly run: (args: readonly string[], until?: RegExp | false) => Promise<Run>;
   /** Starts a command that goes on until it is told to end. */
   readonly start: (args: readonly string[], env?: NodeJS.ProcessEnv, folder?: string) => Running;
   readonly write: (name: string, text: string) => void;
@@ -54,6 +57,17 @@ export function useProject(): TestProject {
       env: { PATH: process.env["PATH"], ...env },
     });
     return { code: status, stdout: stdout.replace(/in \d+ ms/, "in 0 ms"), stderr };
+  };
+  const run = async (args: readonly string[], until: RegExp | false = false): Promise<Run> => {
+    const child = spawn(process.execPath, [MAIN, ...args], { cwd, stdio: ["ignore", "pipe", "pipe"] });
+    let [stdout, stderr] = ["", ""];
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      stdout += text;
+      if (until !== false && until.test(stdout)) child.kill("SIGINT");
+    });
+    child.stderr.setEncoding("utf8").on("data", (text: string) => void (stderr += text));
+    const [code] = (await once(child, "close")) as [number | null];
+    return { code, stdout, stderr };
   };
   const start = (args: readonly string[], env: NodeJS.ProcessEnv = {}, folder = "."): Running => {
     const child = spawn(process.execPath, [MAIN, ...args], {
@@ -88,5 +102,5 @@ export function useProject(): TestProject {
     };
     return { says, stop };
   };
-  return { cwd, quicrpc, start, write };
+  return { cwd, quicrpc, run, start, write };
 }

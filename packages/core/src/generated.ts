@@ -47,7 +47,13 @@ export type { DeclaredError } from "./contract/error-schema.js";
 export type { ErrorDescriptor, RpcErrorOf } from "./contract/method-errors.js";
 export { type CursorOption, type ItemCursor, itemCursor } from "./contract/cursor.js";
 export { isBytesSchema, isStreamSchema, type Payload } from "./contract/schema.js";
-export { isServiceSchema, type MethodSchema, topicOfMethod, type TopicOfMethod } from "./contract/service.js";
+export {
+  isServiceSchema,
+  type MethodSchema,
+  topicMethodNames,
+  topicOfMethod,
+  type TopicOfMethod,
+} from "./contract/service.js";
 export { defaultServiceId, fnv1a } from "./contract/service-id.js";
 export { isCode } from "./codes.js";
 export type { CallContext } from "./server/context.js";

@@ -4,9 +4,10 @@ import { reachable } from "../dev/addresses.js";
 import { colorsFor, formatDiagnostics } from "../report.js";
 import { EXIT, parseCount, printJson, report } from "../target.js";
 import { ended } from "../ended.js";
-import type { MockOptions } from "./handlers.js";
+import type { OwnHandlers } from "./handlers.js";
+import type { MockOptions } from "./mocked-method.js";
 
-interface MockCommandOptions extends Omit<MockOptions, "handlers" | "latency"> {
+interface MockCommandOptions extends Omit<MockOptions, "latency"> {
   readonly latency?: MockOptions["latency"];
   readonly handlers?: string;
   readonly listen: string;
@@ -34,7 +35,7 @@ Examples:
   $ quicrpc mock src/shop.service.ts --latency 50-200 --errors 2%
   $ quicrpc mock --handlers mocks.ts
 
-Every answer passes its schema. The module of --handlers has them by service and method, as its default export:
+Every answer passes its schema. A topic passes on what clients publish, and each subscription brings some made messages to it. The module of --handlers has them by service and method, as its default export:
   export default { "shop.v1.Orders": { get: ({ id }) => ({ id, total: 9 }) } };
 It serves with the certificate for development, a WebSocket beside WebTransport, and reflection: quicrpc call finds it. Ctrl-C ends it.
 
@@ -60,12 +61,10 @@ async function mock(
       return 1;
     }
     const own = handlers === undefined ? {} : await loadHandlers(resolve(handlers));
-    const { mockHandlers } = await import("./handlers.js");
+    const { mockRouter } = await import("./handlers.js");
     const { devCertificate, serve } = await import("@quicrpc/node");
     const { createReflection } = await import("@quicrpc/services");
-    const routers = services.map((service) =>
-      service.createRouter(mockHandlers(service, { ...options, latency, handlers: own })),
-    );
+    const routers = services.map((service) => mockRouter(service, own, { ...options, latency }));
     const end = ended();
     await using server = await serve({
       listen,
@@ -87,14 +86,14 @@ async function mock(
   }
 }
 
-async function loadHandlers(file: string): Promise<MockOptions["handlers"]> {
+async function loadHandlers(file: string): Promise<OwnHandlers> {
   const { ModuleLoader } = await import("@quicrpc/codegen");
   const { exports, problem } = await new ModuleLoader().load(file);
   if (exports === undefined) throw new Error(`${file}: ${problem.message}`);
   const given = exports["default"];
   if (typeof given !== "object" || given === null)
     throw new Error(`${file} has no default export with handlers by service and method`);
-  return given as MockOptions["handlers"];
+  return given as OwnHandlers;
 }
 
 function parseLatency(text: string): readonly [number, number] {

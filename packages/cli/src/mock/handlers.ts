@@ -1,105 +1,127 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { type CallContext, RpcError } from "@quicrpc/core";
+import type { CallContext, Router } from "@quicrpc/core";
 import { ReceivedBlob } from "@quicrpc/core/blobs";
-import { type BlobFields, type Payload, topicOfMethod } from "@quicrpc/core/generated";
-import { randomNumbers } from "@quicrpc/testing";
+import {
+  type AnyMethod,
+  createRouter,
+  createTopicRouter,
+  type Handlers,
+  type MethodSchema,
+  type ServedTopic,
+  type ServedTopics,
+  serveTopics,
+  topicMethodNames,
+  topicOfMethod,
+  type TopicOfMethod,
+} from "@quicrpc/core/generated";
+import { createTopics } from "@quicrpc/core/topics";
 import type { ProjectService } from "../project-services.js";
-import { countFrom, isStream, itemsOf, type Random, seedOf, withBlobs } from "./items.js";
+import { countFrom, isStream } from "./items.js";
+import { MockedMethod, type MockOptions } from "./mocked-method.js";
 import { MockError } from "./schema.js";
 
-/** Options of a mock's answers. */
-export interface MockOptions {
-  /** The same seed gives the same answers to the same inputs. */
-  readonly seed: number;
-  /** Milliseconds before each answer, and each item of a stream: from and to. */
-  readonly latency: readonly [number, number];
-  /** Share of calls that fail, 0 to 1. */
-  readonly errors: number;
-  /** Handlers of one's own, by service and method. */
-  readonly handlers: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-}
+/** Handlers that a user gives for some methods, by service and method. */
+export type OwnHandlers = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** Handlers of a service that answer with data made from its schema. */
-export function mockHandlers({ schema, methods }: ProjectService, options: MockOptions): Record<string, unknown> {
-  const own = options.handlers[schema.name] ?? {};
-  const unknown = Object.keys(own).filter((name) => !(name in schema.methods));
+type BoundMethod = Router["methods"][number];
+type Handler = (input: unknown, context: CallContext) => unknown;
+type Topics = ServedTopics & Readonly<Record<string, ServedTopic<unknown, unknown, unknown>>>;
+
+/**
+ * Serves a service by data made from its schema. A topic passes on what clients publish, and some made messages for each subscription.
+ * Throws `MockError` if no data can be made of an output's schema.
+ */
+export function mockRouter(service: ProjectService, own: OwnHandlers, options: MockOptions): Router {
+  const { schema, methods } = service;
+  const given = own[schema.name] ?? {};
+  const unknown = Object.keys(given).filter((name) => !(name in schema.methods));
   if (unknown.length > 0)
     throw new MockError(`${schema.name} has no method ${unknown.join(", ")}, for which there are handlers`);
+  const answered: Record<string, AnyMethod> = {};
   const handlers: Record<string, unknown> = {};
-  for (const [name, method] of Object.entries(schema.methods)) {
-    if (topicOfMethod(method) !== undefined) continue;
-    const output = method.type === "rpc" ? method.output : undefined;
-    handlers[name] =
-      own[name] ?? mockHandler(`${schema.name}/${name}`, method.input, output, methods[name]?.blobs?.fields, options);
+  const patterns: Record<string, string> = {};
+  for (const [name, method] of Object.entries(methods)) {
+    const declared = schema.methods[name] as MethodSchema;
+    const topic = topicOfMethod(declared);
+    if (topic !== undefined) patterns[topic.name] = topic.pattern;
+    if (topic !== undefined && given[name] === undefined) continue;
+    answered[name] = method;
+    handlers[name] = given[name] ?? mockHandler(declared, method, options);
   }
-  return handlers;
+  const everybody = Object.keys(patterns).map((name) => [name, { authorize: "everybody" }]);
+  const topics = serveTopics<Topics>(methods, patterns, createTopics(), Object.fromEntries(everybody));
+  const ofTopics = createTopicRouter({}, {}, topics)
+    .methods.filter(({ method }) => given[method.name] === undefined)
+    .map((bound) => ({ method: bound.method, handler: topicHandler(service, bound, topics, options) }));
+  return { methods: [...createRouter(answered, handlers as Handlers<typeof answered, unknown>).methods, ...ofTopics] };
 }
 
-/** One method's handler. Throws `MockError` where its output is such that no data can be made of it. */
-function mockHandler(
-  method: string,
-  input: Payload | undefined,
-  output: Payload | undefined,
-  blobs: BlobFields | undefined,
-  options: MockOptions,
-): unknown {
-  const make = itemsOf(output);
-  const takesStream = isStream(input);
-  const begin = (given: unknown): Random => {
-    const random = randomNumbers(seedOf(options.seed, method, takesStream ? "" : textOf(given)));
-    if (random() < options.errors) throw new RpcError("unavailable", `${method} fails, as --errors says`);
-    return random;
-  };
-  const item = (random: Random): unknown => {
-    try {
-      return withBlobs(make?.(random), blobs?.output, random);
-    } catch (error) {
-      const advice = "give the method a handler of its own, by --handlers";
-      throw new RpcError("internal", `no data for ${method}: ${(error as Error).message}: ${advice}`, { cause: error });
-    }
-  };
-  if (!isStream(output)) {
-    return async (given: unknown, { signal }: CallContext) => {
-      const random = begin(given);
-      if (takesStream) for await (const _ of given as AsyncIterable<unknown>);
-      for (const blob of receivedOf(given, blobs?.input)) for await (const _ of blob);
-      await pause(options, random, signal);
-      return item(random);
+function mockHandler(declared: MethodSchema, method: AnyMethod, options: MockOptions): Handler {
+  const output = declared.type === "rpc" ? declared.output : undefined;
+  const name = `${method.service.name}/${method.name}`;
+  const mock = new MockedMethod(name, declared.input, output, method.blobs?.fields, options);
+  const takesStream = isStream(declared.input);
+  const { cursor } = method;
+  if (method.kind !== "server_stream" && method.kind !== "duplex") {
+    return async (input, { signal }) => {
+      const random = mock.begin(input);
+      if (takesStream) for await (const _ of input as AsyncIterable<unknown>);
+      for (const blob of receivedOf(input, method)) for await (const _ of blob);
+      await mock.pause(random, signal);
+      return mock.item(random);
     };
   }
-  return async function* (given: unknown, { signal }: CallContext) {
-    const random = begin(given);
+  return async function* (input, { signal, resumeFrom }) {
+    const random = mock.begin(input);
     if (takesStream) {
-      for await (const _ of given as AsyncIterable<unknown>) {
-        await pause(options, random, signal);
-        yield item(random);
+      for await (const _ of input as AsyncIterable<unknown>) {
+        await mock.pause(random, signal);
+        yield mock.item(random);
       }
       return;
     }
+    let last: unknown = resumeFrom;
     for (let left = countFrom(random); left > 0; left--) {
-      await pause(options, random, signal);
-      yield item(random);
+      await mock.pause(random, signal);
+      if (cursor === undefined) yield mock.item(random);
+      else {
+        const item = mock.itemAfter(last, cursor, random);
+        last = item[cursor.field];
+        yield item;
+      }
     }
   };
 }
 
-/** The blobs of an input: an upload is over when they were read. */
-function receivedOf(input: unknown, fields: BlobFields["input"] = []): ReceivedBlob[] {
-  const values = fields.map(({ name }) => (input as Readonly<Record<string, unknown>>)[name]);
+/** Serves one method of a topic by `handler`. Each subscription brings some messages to the topic. */
+function topicHandler(service: ProjectService, bound: BoundMethod, topics: Topics, options: MockOptions): Handler {
+  const { method, handler } = bound;
+  const { schema } = service;
+  const { name } = topicOfMethod(schema.methods[method.name] as MethodSchema) as TopicOfMethod;
+  const publish = topicMethodNames(name).publish;
+  const input = (schema.methods[publish] as MethodSchema).input;
+  const mock = new MockedMethod(`${schema.name}/${method.name}`, input, input, undefined, options);
+  return async (parameters, context) => {
+    const random = mock.begin(parameters);
+    if (method.name === publish) {
+      await mock.pause(random, context.signal);
+      return handler(parameters, context);
+    }
+    const made = Array.from({ length: countFrom(random) }, () => mock.item(random) as object);
+    const subscription: unknown = await handler(parameters, context);
+    const publishAll = async (): Promise<void> => {
+      for (const message of made) {
+        await mock.pause(random, context.signal);
+        await topics[name]?.publish({ ...message, ...(parameters as object) });
+      }
+    };
+    // A subscription that ends meanwhile, or falls behind, reports that itself.
+    publishAll().catch(() => {});
+    return subscription;
+  };
+}
+
+/** Returns the blobs of an input: an upload is over when they were read. */
+function receivedOf(input: unknown, { blobs }: AnyMethod): ReceivedBlob[] {
+  const values = blobs?.fields.input?.map(({ name }) => (input as Readonly<Record<string, unknown>>)[name]) ?? [];
   return values.filter((value) => value instanceof ReceivedBlob);
-}
-
-async function pause({ latency: [least, most] }: MockOptions, random: Random, signal: AbortSignal): Promise<void> {
-  const ms = least + random() * (most - least);
-  if (ms > 0) await sleep(ms, undefined, { signal });
-}
-
-/** The same input has the same answer, in whatever order calls come. */
-function textOf(input: unknown): string {
-  const text = JSON.stringify(input, (_key, value: unknown) => {
-    if (typeof value === "bigint") return `${value}n`;
-    if (value instanceof Map || value instanceof Set) return [...value];
-    return value;
-  }) as string | undefined;
-  return text ?? "";
 }

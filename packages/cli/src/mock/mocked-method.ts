@@ -1,0 +1,95 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { RpcError } from "@quicrpc/core";
+import { type BlobFields, isStreamSchema, type ItemCursor, type Payload } from "@quicrpc/core/generated";
+import { randomNumbers } from "@quicrpc/testing";
+import { isStream, itemsOf, type Random, seedOf, withBlobs } from "./items.js";
+
+/** Options of the answers of a mock. */
+export interface MockOptions {
+  /** The same seed gives the same answers to the same inputs. */
+  readonly seed: number;
+  /** Milliseconds before each answer, and each item of a stream: from and to. */
+  readonly latency: readonly [number, number];
+  /** Share of calls that fail, 0 to 1. */
+  readonly errors: number;
+}
+
+/** Makes the data of one method. The constructor throws `MockError` if no data can be made of the output's schema. */
+export class MockedMethod {
+  private readonly name: string;
+  private readonly output: Payload | undefined;
+  private readonly isStreamed: boolean;
+  private readonly blobs: BlobFields | undefined;
+  private readonly options: MockOptions;
+  private readonly make: ((random: Random) => unknown) | undefined;
+
+  constructor(
+    name: string,
+    input: Payload | undefined,
+    output: Payload | undefined,
+    blobs: BlobFields | undefined,
+    options: MockOptions,
+  ) {
+    this.name = name;
+    this.output = output;
+    this.isStreamed = isStream(input);
+    this.blobs = blobs;
+    this.options = options;
+    this.make = itemsOf(output);
+  }
+
+  /** Begins a call. Throws `RpcError` if it is one of those that `--errors` makes fail. */
+  begin(input: unknown): Random {
+    const { options, name } = this;
+    const random = randomNumbers(seedOf(options.seed, name, this.isStreamed ? "" : textOf(input)));
+    if (random() < options.errors) throw new RpcError("unavailable", `${name} fails, as --errors says`);
+    return random;
+  }
+
+  /** Makes an answer, or one item of a stream. */
+  item(random: Random): unknown {
+    try {
+      return withBlobs(this.make?.(random), this.blobs?.output, random);
+    } catch (error) {
+      const advice = "give the method a handler of its own, by --handlers";
+      throw new RpcError("internal", `no data for ${this.name}: ${(error as Error).message}: ${advice}`, {
+        cause: error,
+      });
+    }
+  }
+
+  /** Makes the item after `last`: with the next cursor, if the schema accepts that, and its predecessor. */
+  itemAfter(last: unknown, { field, predecessor }: ItemCursor, random: Random): Record<string, unknown> {
+    const item = { ...(this.item(random) as Record<string, unknown>) };
+    const next = Number(last ?? 0) + 1;
+    const counted = { ...item, [field]: ofType(item[field], next) };
+    const schema = isStreamSchema(this.output) ? this.output.item : undefined;
+    const chosen = schema?.safeParse(counted).success === true ? counted : item;
+    if (predecessor !== undefined && last === undefined) delete chosen[predecessor];
+    else if (predecessor !== undefined) chosen[predecessor] = ofType(chosen[field], last as string);
+    return chosen;
+  }
+
+  /** Waits as `--latency` says. */
+  async pause(random: Random, signal: AbortSignal): Promise<void> {
+    const [least, most] = this.options.latency;
+    const ms = least + random() * (most - least);
+    if (ms > 0) await sleep(ms, undefined, { signal });
+  }
+}
+
+/** Converts a cursor to the type of another. */
+function ofType(example: unknown, cursor: string | number | bigint): string | number | bigint {
+  if (typeof example === "number") return Number(cursor);
+  return typeof example === "bigint" ? BigInt(cursor) : String(cursor);
+}
+
+/** The same input has the same answer, in whatever order calls come. */
+function textOf(input: unknown): string {
+  const text = JSON.stringify(input, (_key, value: unknown) => {
+    if (typeof value === "bigint") return `${value}n`;
+    if (value instanceof Map || value instanceof Set) return [...value];
+    return value;
+  }) as string | undefined;
+  return text ?? "";
+}
