@@ -10,7 +10,7 @@ export interface LinkOptions {
   readonly listen?: { readonly host?: string; readonly port?: number };
   /** Seed of the random numbers: the same seed loses the same packets. Default: 1. */
   readonly seed?: number;
-  /** Initial state of the network. Default: `FAIR`. */
+  /** Initial state of the network. Default: no delay, loss or limit. */
   readonly conditions?: Partial<Conditions>;
 }
 
