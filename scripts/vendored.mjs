@@ -1,6 +1,7 @@
-// The crate that packages/quic/native/vendor has in a changed form: what its registry has, with the patch of
-// packages/quic/native/patches. Compares; `--write` makes it anew, after a change of the patch; `--test` runs the crate's
-// tests with it, those that the patch brings too. Needs cargo, git and, once, the network.
+// Checks that the crate in packages/quic/native/vendor is the published one with the patch of packages/quic/native/patches.
+// `--write` writes the crate again, after a change of the patch. `--test` also runs the crate's tests, with those of the patch.
+// `--advisories` also looks for advisories, with cargo-deny: for the engine's dependencies without the patch, since advisories
+// name crates of the registry. Needs cargo, git and, once, the network.
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
@@ -17,29 +18,42 @@ const LEFT_OUT = /^(\.cargo.*|Cargo\.lock|Cargo\.toml\.orig|src[/\\]tests[/\\].*
 const work = mkdtempSync(join(tmpdir(), "vendored-"));
 process.on("exit", () => rmSync(work, { recursive: true, force: true }));
 
-/** The folder of the crate as it was published. */
-async function published() {
+/** The engine's manifest without the patch: it resolves to the crate as published, in the version that the patch is for. */
+function unpatched() {
+  const manifest = readFileSync(join(native, "Cargo.toml"), "utf8");
+  const sections = manifest.split(/^(?=\[)/m).filter((section) => !section.startsWith("[patch."));
+  // A second requirement of the same crate: cargo takes one version that meets both.
+  const pinned = `[target."cfg(any())".dependencies]\n${NAME} = { version = "=${VERSION}", default-features = false }\n`;
+  return [...sections, pinned].join("\n");
+}
+
+/** Resolves the engine's dependencies without the patch. Returns the project's manifest and the folder of the crate. */
+async function resolve() {
   const project = join(work, "project");
   mkdirSync(join(project, "src"), { recursive: true });
   writeFileSync(join(project, "src/lib.rs"), "");
-  const needs = `${NAME} = { version = "=${VERSION}", default-features = false }`;
-  writeFileSync(
-    join(project, "Cargo.toml"),
-    `[package]\nname = "project"\nversion = "0.0.0"\nedition = "2024"\n[dependencies]\n${needs}\n`,
-  );
+  writeFileSync(join(project, "Cargo.toml"), unpatched());
+  cpSync(join(native, "Cargo.lock"), join(project, "Cargo.lock"));
+  let output = "";
   for (const offline of [["--offline"], []]) {
-    const { code, output } = await run(["metadata", "--format-version", "1", ...offline], {
+    const ended = await run(["metadata", "--format-version", "1", ...offline], {
       command: "cargo",
       cwd: project,
       capture: true,
       env: { CARGO_TERM_QUIET: "true" },
     });
-    if (code === 127) return undefined;
-    if (code !== 0) continue;
+    output = ended.output;
+    if (ended.code !== 0) continue;
     const { packages } = JSON.parse(output.slice(output.indexOf("{")));
-    return dirname(packages.find(({ name }) => name === NAME).manifest_path);
+    const found = packages.filter(({ name }) => name === NAME);
+    const shipped = found.filter(({ version, source }) => version === VERSION && source?.startsWith("registry+"));
+    if (found.length !== 1 || shipped.length !== 1) {
+      const versions = found.map(({ version, source }) => `${version} of ${source ?? "a folder"}`).join(" and ");
+      fail(`Without its patch the engine uses ${NAME} ${versions}, and not ${VERSION} of the registry.`);
+    }
+    return { manifest: join(project, "Cargo.toml"), source: dirname(shipped[0].manifest_path) };
   }
-  return undefined;
+  return { output };
 }
 
 function files(folder, within = folder) {
@@ -51,8 +65,10 @@ function files(folder, within = folder) {
   return found.filter((path) => !LEFT_OUT.test(path)).sort();
 }
 
-const source = await published();
+const { manifest, source, output } = await resolve();
+const advisories = process.argv.includes("--advisories");
 if (source === undefined) {
+  if (advisories) fail(`cargo could not resolve ${NAME} ${VERSION} from its registry.`, output);
   console.log(`skipped: needs cargo, and ${NAME} ${VERSION} from its registry`);
   process.exit(0);
 }
@@ -81,4 +97,9 @@ if (differs.length > 0) {
 if (process.argv.includes("--test")) {
   const tested = await run(["test", "--quiet", "--lib"], { command: "cargo", cwd: patched });
   process.exit(tested.code);
+}
+if (advisories) {
+  console.log(`advisories for the engine's crates, with ${NAME} ${VERSION} as published:`);
+  const deny = ["deny", "--manifest-path", manifest, "--config", join(native, "deny.toml"), "check", "advisories"];
+  process.exit((await run(deny, { command: "cargo" })).code);
 }
