@@ -94,8 +94,8 @@ export const QUESTIONS = [
   { asked: "stop server without losing calls", answers: ["/serving#graceful-shutdown"] },
   { asked: "nextjs", answers: ["/http#in-nextjs-and-other-frameworks"] },
   { asked: "SSR", answers: ["/http#in-nextjs-and-other-frameworks"] },
-  { asked: "useEffect", answers: ["/streams#in-react-ended-when-the-component-unmounts"] },
-  { asked: "react unmount cancel", answers: ["/streams#in-react-ended-when-the-component-unmounts"] },
+  { asked: "useEffect", answers: ["/streams#in-react-end-the-call-when-the-component-unmounts"] },
+  { asked: "react unmount cancel", answers: ["/streams#in-react-end-the-call-when-the-component-unmounts"] },
   { asked: "how many connections", answers: ["/scaling#how-far-it-goes-how-many-connections-how-much-memory"] },
   {
     asked: "memory per connection",
@@ -312,7 +312,7 @@ export const QUESTIONS = [
   },
   {
     asked: "react strict mode connects twice",
-    answers: ["/streams#in-react-ended-when-the-component-unmounts"],
+    answers: ["/streams#in-react-end-the-call-when-the-component-unmounts"],
     like: "socketio/socket.io#3975",
   },
   {
