@@ -1,8 +1,12 @@
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import { createRouter } from "@quicrpc/core/generated";
 import { RpcError } from "@quicrpc/core";
 import { devCertificate, serve, type Server } from "@quicrpc/node";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from "vitest";
+import { freePort } from "../../scripts/free-port.mjs";
+import { startProgram } from "../child-program.js";
 import { bundle } from "./bundle.js";
 import { Chromium, executablePath } from "./chromium.js";
 import { methods } from "./page/queries.js";
@@ -72,6 +76,7 @@ describe.skipIf(executablePath === undefined)("React with TanStack Query in a pa
         }
       },
       add: (n) => n + 1,
+      live: () => [],
       async *follow(_, { signal }) {
         yield { id: 1 };
         await new Promise((resolve) => signal.addEventListener("abort", resolve));
@@ -89,8 +94,8 @@ describe.skipIf(executablePath === undefined)("React with TanStack Query in a pa
     await server.close();
   });
 
-  const show = (what: { double?: number; count?: boolean }): Promise<unknown> =>
-    page.evaluate(`show(${JSON.stringify({ double: 0, count: false, ...what })})`);
+  const show = (what: { double?: number; count?: boolean; live?: boolean }): Promise<unknown> =>
+    page.evaluate(`show(${JSON.stringify({ double: 0, count: false, live: false, ...what })})`);
   /** Fails by its own timeout. */
   const shows = (id: string, text: string): Promise<unknown> => page.waitForSelector(`#${id} >> text="${text}"`);
 
@@ -146,5 +151,21 @@ describe.skipIf(executablePath === undefined)("React with TanStack Query in a pa
     await shows("count", "1 fetching");
     await show({});
     await events.until("count cancelled");
+  });
+
+  it("opens a stream again after its server was killed", { timeout: 90_000 }, async () => {
+    const port = await freePort();
+    const start = (name: string): Promise<{ readonly child: ChildProcess }> =>
+      startProgram(new URL("live-server.ts", import.meta.url), { port, name });
+    const { child } = await start("first");
+    const { hash } = await devCertificate();
+    await page.evaluate(`start("https://127.0.0.1:${port}/rpc", ${JSON.stringify([...hash.value])})`);
+    await show({ live: true });
+    await shows("live", "first open");
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    const { child: next } = await start("second");
+    await page.waitForSelector('#live >> text="second open"', { timeout: 60_000 });
+    next.kill();
   });
 });

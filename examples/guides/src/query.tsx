@@ -102,3 +102,11 @@ export function useStream({ notes }: Api): readonly string[] {
   // #endregion stream
   return data.map(({ text }) => text);
 }
+
+export function useLiveNotes({ notes }: Api): { texts: readonly string[]; notice: string } {
+  // #region lost
+  const { data = [], failureReason } = useQuery(notes.watch.streamedOptions(undefined, { keep: 20 }));
+  const notice = failureReason === null ? "" : "Reconnecting…";
+  // #endregion lost
+  return { texts: data.map(({ text }) => text), notice };
+}

@@ -24,6 +24,7 @@ export { POOL_OPTIONS } from "./balance/option-names.js";
 export { checked, checkOptions, type OptionNames } from "./check-options.js";
 export { type OptionNeed, refusedOption, SESSION_NEEDS } from "./refused-option.js";
 export { type Backoff, backoffDelay } from "./backoff.js";
+export { sleep } from "./call/sleep.js";
 export type { ConnectionOptions } from "./connection/connection.js";
 export { type Loss, race, type RaceOptions, type Won } from "./connection/race.js";
 export { CONNECTION_OPTIONS } from "./connection/option-names.js";

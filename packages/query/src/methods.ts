@@ -1,6 +1,7 @@
 import type { CallOptions, ItemStream, RpcError } from "@quicrpc/core";
 import { type DataTag, experimental_streamedQuery as streamedQuery, type QueryKey } from "@tanstack/query-core";
 import { withInput } from "./key.js";
+import { reopenedStream, type StreamPart } from "./reopened-stream.js";
 import type { QueryCallOptions, StreamedCallOptions } from "./options.js";
 import type {
   CallInfiniteOptions,
@@ -17,16 +18,19 @@ export interface MutationMethod<Input, Output> {
   mutationOptions(options?: CallOptions): CallMutationOptions<Input, Output>;
 }
 
+/** An answer as a query holds it. TanStack Query refuses undefined, so it is null there. */
+export type Held<Output> = undefined extends Output ? Exclude<Output, undefined> | null : Output;
+
 /** A method with one answer. */
 export interface UnaryMethod<Input, Output> extends MutationMethod<Input, Output> {
   /** The key of the query with this input; without one, the key by which all queries of the method are found. */
-  queryKey(input?: Input): DataTag<QueryKey, Output, RpcError>;
+  queryKey(input?: Input): DataTag<QueryKey, Held<Output>, RpcError>;
   /** Returns options for `useQuery` and its like, which call whenever they think fit: for methods that change nothing. */
-  queryOptions(input: Input, options?: QueryCallOptions): CallQueryOptions<Output>;
+  queryOptions(input: Input, options?: QueryCallOptions): CallQueryOptions<Held<Output>>;
   queryOptions<Token extends symbol>(
     input: Input | Token,
     options?: QueryCallOptions,
-  ): SkippableCallQueryOptions<Output, Token>;
+  ): SkippableCallQueryOptions<Held<Output>, Token>;
   /**
    * Returns options for `useInfiniteQuery` and its like: a call for each page. `inputOf` returns the input of the page that a parameter is for, such as a
    * cursor.
@@ -70,13 +74,10 @@ export function unaryMethod<Input, Output>(
     ...mutationMethod(key, call),
     queryKey: (input) => keyWith(key, input),
     queryOptions: (input: Input | symbol, options?: QueryCallOptions) =>
-      query<Input, Output>(
-        key,
-        input,
-        (input) =>
-          ({ signal }) =>
-            call(input, { ...options, signal }),
-      ),
+      query<Input, Held<Output>>(key, input, (input) => async ({ signal }) => {
+        const answer = await call(input, { ...options, signal });
+        return (answer ?? null) as Held<Output>;
+      }),
     infiniteOptions: (inputOf, paging, options) => ({
       ...paging,
       queryKey: [...withInput(key, inputOf(paging.initialPageParam)), PAGES] as never,
@@ -91,6 +92,7 @@ const PAGES = "pages";
 export function streamMethod<Input, Item>(
   key: QueryKey,
   call: Call<Input, ItemStream<Item>>,
+  isOver: () => boolean,
 ): StreamMethod<Input, Item> {
   return {
     queryKey: (input) => keyWith(key, input),
@@ -99,9 +101,26 @@ export function streamMethod<Input, Item>(
       { keep = Number.POSITIVE_INFINITY, refetchMode = "reset", ...options }: StreamedCallOptions = {},
     ) =>
       query<Input, Item[]>(key, input, (input) => {
-        const fetching = streamedQuery<Item>({
-          streamFn: ({ signal }) => call(input, { ...options, signal }),
-          reducer: (items, item) => [...items.slice(Math.max(0, items.length + 1 - keep)), item],
+        const fetching = streamedQuery<StreamPart<Item>, Item[]>({
+          streamFn: ({ signal, client, queryKey }) =>
+            reopenedStream(
+              (attempt) => call(input, attempt),
+              { ...options, signal },
+              isOver,
+              (failures, error, isWaiting) =>
+                client
+                  .getQueryCache()
+                  .find({ queryKey, exact: true })
+                  ?.setState({
+                    fetchStatus: isWaiting ? "paused" : "fetching",
+                    fetchFailureCount: failures,
+                    fetchFailureReason: error,
+                  }),
+            ),
+          reducer: (before, { items, replaces }) => {
+            const all = replaces && refetchMode !== "append" ? items : [...before, ...items];
+            return all.slice(Math.max(0, all.length - keep));
+          },
           initialValue: [],
           refetchMode,
         });

@@ -14,6 +14,7 @@ const methods = {
   sum: defineMethod(service, "client_stream", "sum", { id: 4, input: number, output: number }),
   note: defineMethod(service, "notify", "note", { id: 5, input: number }),
   clear: defineMethod(service, "unary", "clear", { id: 6, input: number }),
+  find: defineMethod(service, "unary", "find", { id: 8, input: number, output: uncheckedCodec<string | undefined>() }),
   talk: defineMethod(service, "duplex", "talk", { id: 7, input: number, output: number }),
 };
 
@@ -47,6 +48,7 @@ describe("createQueries", () => {
         return sum;
       },
       note: (n) => void noted.push(n),
+      find: (n) => (n === 1 ? "one" : undefined),
       clear: (n) => void noted.splice(0, n),
       talk: (items) => items,
     });
@@ -66,6 +68,14 @@ describe("createQueries", () => {
     expect(await client.fetchQuery(double.queryOptions(4))).toBe(8);
     expect(client.getQueryData(double.queryKey(4))).toBe(8);
     expect(client.getQueryCache().findAll({ queryKey: double.queryKey() })).toHaveLength(1);
+  });
+
+  it("holds null for an answer that is undefined, which TanStack Query takes for an error", async () => {
+    const { find } = createQueries(methods, session);
+    expect(await client.fetchQuery(find.queryOptions(1))).toBe("one");
+    expect(await client.fetchQuery(find.queryOptions(2))).toBeNull();
+    const pages = find.infiniteOptions((n: number) => n, { initialPageParam: 2, getNextPageParam: () => undefined });
+    expect(await client.fetchInfiniteQuery(pages)).toMatchObject({ pages: [undefined] });
   });
 
   it("fails with the RpcError of the call", async () => {

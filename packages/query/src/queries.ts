@@ -1,5 +1,5 @@
 import type { AnyMethod, MethodDescriptor, MethodKind } from "@quicrpc/core/generated";
-import type { Caller, StreamSource } from "@quicrpc/core";
+import type { Caller, Session, StreamSource } from "@quicrpc/core";
 import { methodKey } from "./key.js";
 import {
   type MutationMethod,
@@ -50,17 +50,23 @@ export function createQueries<const Methods extends Record<string, AnyMethod>>(
   caller: Caller,
   { scope }: CreateQueriesOptions = {},
 ): Queries<Methods> {
-  const queries = Object.entries(methods).map(([name, method]) => [name, queriesOf(method, caller, scope)]);
+  let isOver = false;
+  // A session or a connection. Streams of any other caller are opened again without end.
+  void (caller as Partial<Session>).closed?.then(() => (isOver = true));
+  const queries = Object.entries(methods).map(([name, method]) => [
+    name,
+    queriesOf(method, caller, scope, () => isOver),
+  ]);
   return Object.fromEntries(queries) as Queries<Methods>;
 }
 
-function queriesOf(method: AnyMethod, caller: Caller, scope: string | undefined): object {
+function queriesOf(method: AnyMethod, caller: Caller, scope: string | undefined, isOver: () => boolean): object {
   const key = methodKey(scope, method);
   switch (method.kind) {
     case "unary":
       return unaryMethod(key, (input, options) => caller.start(method, input, options));
     case "server_stream":
-      return streamMethod(key, (input, options) => caller.start(method, input, options));
+      return streamMethod(key, (input, options) => caller.start(method, input, options), isOver);
     case "notify":
       return mutationMethod(key, (input, options) => caller.start(method, input, options));
     case "client_stream":

@@ -19,6 +19,8 @@ type DivideErrors = {
 declare const methods: {
   readonly divide: MethodDescriptor<"unary", Ratio, Required<Ratio>, Quotient, Quotient, DivideErrors>;
   readonly list: MethodDescriptor<"unary", void, void, string[], string[]>;
+  readonly find: MethodDescriptor<"unary", number, number, Quotient | undefined, Quotient | undefined>;
+  readonly anything: MethodDescriptor<"unary", void, void, unknown, unknown>;
   readonly forget: MethodDescriptor<"unary", Ratio, Ratio, void, void>;
   readonly log: MethodDescriptor<"notify", string, string, void, void>;
   readonly ticks: MethodDescriptor<"server_stream", { n: number }, { n: number }, Date, Date>;
@@ -50,6 +52,9 @@ export function queries(ready: boolean): void {
   const client = useQueryClient();
   expectTypeOf(client.getQueryData(api.divide.queryKey(input))).toEqualTypeOf<Quotient | undefined>();
   expectTypeOf(client.fetchQuery(api.list.queryOptions())).toEqualTypeOf<Promise<string[]>>();
+  expectTypeOf(client.fetchQuery(api.find.queryOptions(1))).toEqualTypeOf<Promise<Quotient | null>>();
+  expectTypeOf(client.getQueryData(api.find.queryKey(1))).toEqualTypeOf<Quotient | null | undefined>();
+  expectTypeOf(useQuery(api.anything.queryOptions()).data).toBeUnknown();
 
   // @ts-expect-error -- b is a bigint
   api.divide.queryOptions({ a: 1, b: 2 });

@@ -20,6 +20,11 @@ function Count({ api }: { api: Api }): ReactNode {
   return <output id="count">{`${data.join(" ")} ${fetchStatus}`}</output>;
 }
 
+function Live({ api }: { api: Api }): ReactNode {
+  const { data = [], error, failureReason } = useQuery(api.live.streamedOptions(undefined));
+  return <output id="live">{`${data.join(" ")} ${error?.code ?? failureReason?.code ?? "open"}`}</output>;
+}
+
 function Add({ api }: { api: Api }): ReactNode {
   const { mutate, data, status } = useMutation(api.add.mutationOptions());
   return (
@@ -35,12 +40,13 @@ function State({ connection }: { connection: Connection }): ReactNode {
 }
 
 function App({ api }: { api: Api }): ReactNode {
-  const [shown, setShown] = useState({ double: 0, count: false });
+  const [shown, setShown] = useState({ double: 0, count: false, live: false });
   Object.assign(globalThis, { show: setShown });
   return (
     <>
       {shown.double !== 0 && <Double api={api} of={shown.double} />}
       {shown.count && <Count api={api} />}
+      {shown.live && <Live api={api} />}
       <Add api={api} />
     </>
   );
