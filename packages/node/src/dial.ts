@@ -20,7 +20,7 @@ import { collectPayloadsYoung } from "./young-collections.js";
 import { type Able, providerFor } from "./transport/choose.js";
 import { transportError } from "./transport/failure.js";
 import type { TransportDialOptions } from "./transport/dialling.js";
-import { QUIC_OPTIONS, type QuicOptions, withKeepAlive } from "./transport/keep-alive.js";
+import { DEFAULT_INTERVAL_MS, QUIC_OPTIONS, type QuicOptions, withKeepAlive } from "./transport/keep-alive.js";
 import type { TransportProvider } from "./transport/provider.js";
 import { requireDialable } from "./transport/refuse.js";
 import { reachable, transportUrl } from "./urls.js";
@@ -136,7 +136,7 @@ export function wayTo<Context>(
 
 /** QUIC keeps places in its tables for each stream that the peer may open: those for the usual 100 were a tenth of an idle session's memory. */
 function transportFor<Context>({ routers = [], keepAlive, ...options }: DialOptions<Context>): TransportOptions {
-  const transport = withKeepAlive(options.transport, keepAlive) ?? {};
+  const transport = withKeepAlive(options.transport, keepAlive, DEFAULT_INTERVAL_MS);
   if (routers.length > 0 || transport.maxStreams !== undefined) return transport;
   const { maxStreamsCeiling } = DEFAULT_TRANSPORT;
   return { maxStreamsCeiling, ...transport, maxStreams: FEW_STREAMS };

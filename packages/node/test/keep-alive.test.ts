@@ -1,6 +1,10 @@
 // One option for pings, whatever the transport.
-import { connect, dial, serve, type TransportProvider } from "@quicrpc/node";
-import { describe, expect, it } from "vitest";
+import type { Connection, Session } from "@quicrpc/core";
+import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
+import { connect, type ConnectOptions, devCertificate, dial, serve, type TransportProvider } from "@quicrpc/node";
+import type { QuicSession } from "@quicrpc/quic";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { trustOf } from "./trust.js";
 
 /** Settings of the connections that are dialled or listened for, over a transport that makes none. */
 const asked: unknown[] = [];
@@ -23,7 +27,7 @@ describe.each([
   ["dial", (options: object) => dial("asked://host", { transports, ...options })],
   ["connect", (options: object) => connect("asked://host", { transports, ...options })],
   ["serve", (options: object) => serve({ listen: ["asked://host"], routers: [], transports, ...options })],
-])("keepAlive of %s", (_name, attempt) => {
+])("keepAlive of %s", (name, attempt) => {
   const settings = async (options: object): Promise<unknown> => {
     await expect(attempt(options)).rejects.toThrow("there is none");
     return asked.pop();
@@ -37,8 +41,63 @@ describe.each([
     expect(await settings({ keepAlive, transport })).toMatchObject({ keepAliveIntervalMs: 100, idleTimeoutMs: 1000 });
   });
 
-  it("switches them off, and leaves them as they are", async () => {
+  it("switches them off; without it only dialled sessions ping", async () => {
     expect(await settings({ keepAlive: false })).toMatchObject({ keepAliveIntervalMs: 0 });
-    expect((await settings({})) ?? {}).not.toHaveProperty("keepAliveIntervalMs");
+    const transport = { idleTimeoutMs: 1000 };
+    expect(await settings({ transport })).toMatchObject({
+      keepAliveIntervalMs: name === "serve" ? 0 : 15_000,
+      idleTimeoutMs: 1000,
+    });
+  });
+});
+
+const service = { name: "test.v1.Polled", id: 7102 };
+const poll = defineMethod(service, "unary", "poll", { id: 1, output: uncheckedCodec<number>() });
+
+/** A session of either kind over QUIC, whose server ends it after this time without packets. */
+const IDLE_MS = 1000;
+
+describe.each(["quic", "https"] as const)("an idle session over %s", (scheme) => {
+  /** Calls that were served. */
+  let polls = 0;
+
+  async function polledServer(options: ConnectOptions = {}): Promise<Connection<Session<QuicSession>>> {
+    polls = 0;
+    const { cert, key, hash } = await devCertificate();
+    const server = await serve({
+      listen: [`${scheme}://127.0.0.1:0`],
+      tls: { cert, key },
+      routers: [createRouter({ poll }, { poll: () => ++polls })],
+      transport: { idleTimeoutMs: IDLE_MS },
+    });
+    onTestFinished(() => void server.close());
+    const connection = await connect(server.urls[0] as string, { ...trustOf(`${scheme}:`, { hash }), ...options });
+    onTestFinished(() => void connection.close());
+    return connection as Connection<Session<QuicSession>>;
+  }
+
+  it("pings its server within the idle timeout of either side", async () => {
+    const connection = await polledServer();
+    await connection.unary(poll, undefined);
+    const session = connection.session as Session<QuicSession>;
+    const { sentUdpDatagrams: before } = session.transport.stats();
+    // As many pings and acknowledgements as twice the idle timeout has.
+    const pinged = vi.waitUntil(() => session.transport.stats().sentUdpDatagrams >= before + 6, { timeout: 10_000 });
+    expect(await Promise.race([session.closed, pinged])).toBe(true);
+    expect(connection.session).toBe(session);
+  });
+
+  it("ends without pings, and a call that was made before that was known is made again", async () => {
+    const connection = await polledServer({ keepAlive: false });
+    await connection.unary(poll, undefined);
+    const { session } = connection;
+    // The engine has asked whether a call waits, 100 ms after the last packet.
+    const since = performance.now();
+    await vi.waitUntil(() => performance.now() - since > 300);
+    // Neither side has run since: both idle timeouts are over, and no timer has fired.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, IDLE_MS * 1.5);
+    expect(connection.session).toBe(session);
+    expect(await connection.unary(poll, undefined)).toBe(2);
+    expect(connection.session).not.toBe(session);
   });
 });

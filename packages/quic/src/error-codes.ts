@@ -23,9 +23,16 @@ export interface QuicErrorCodes {
   /**
    * Nothing came from the peer for `idleTimeoutMs`, 30 s unless you say otherwise.
    *
-   * Look at the network. Where sessions are silent for long, give `keepAlive`.
+   * Look at the network. Sessions that `connect` and `dial` make ping a silent server, unless `keepAlive` is false.
    */
   readonly ERR_QUIC_IDLE_TIMEOUT: "session";
+  /**
+   * The session had ended while the application waited for nothing on it: its idle timeout was over, or the server was restarted. The server has
+   * processed nothing that was sent since.
+   *
+   * Open another session. A connection makes the calls again by itself.
+   */
+  readonly ERR_QUIC_LOST_WHILE_IDLE: "session";
   /**
    * Nothing answered: there is no server, or the network does not let UDP pass.
    *

@@ -5,7 +5,7 @@ import { SETTINGS } from "./native-layout.js";
 export interface TransportOptions {
   /** Milliseconds without any packet from the peer after which a session is lost (RFC 9000 §10.1). 0: never. The smaller of both sides' values counts. */
   idleTimeoutMs?: number;
-  /** Milliseconds without traffic after which a PING is sent, so that the session does not idle out. 0: off. */
+  /** Milliseconds without traffic after which a PING is sent, so that the session does not idle out. At most half of the idle timeout, the shorter one of both sides. 0: off. */
   keepAliveIntervalMs?: number;
   /**
    * Streams the peer may have open at once, at first (MAX_STREAMS, RFC 9000 §4.6). Memory is reserved for each, so a

@@ -75,6 +75,7 @@ export interface NativeEndpoint {
   sessionStats(session: number): readonly number[] | undefined;
   setPaused(stream: number, paused: boolean): void;
   pendingBytes(stream: number): number;
+  idle(session: number): void;
   ping(session: number): void;
   portUnreachable(session: number): void;
   setPriority(stream: number, priority: number): void;

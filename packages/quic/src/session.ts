@@ -329,7 +329,9 @@ export class QuicSession {
 
   /** @internal */
   receiveSilence(unanswered: number): void {
-    if (this.#ended !== undefined || this.#handler?.waits?.() !== true) return;
+    const waits = this.#ended === undefined ? this.#handler?.waits?.() : undefined;
+    if (waits === false) this.engine.native.idle(this.handle);
+    if (waits !== true) return;
     this.engine.kick();
     this.engine.native.ping(this.handle);
     if (unanswered > 0) this.#probePort();

@@ -34,8 +34,9 @@ export interface SessionOptions<Context = unknown> extends CarrierOptions {
   /** Counts what the sessions that share it do. Default: one of its own. */
   readonly load?: ServerLoad;
   /**
-   * Pings to a silent peer. Default: over a byte stream, which does not tell by itself that the peer is gone; over QUIC, whose
-   * idle timeout tells, none. `false`: none.
+   * Pings to a silent peer. Default: after 15 s over a byte stream, on either side. Over QUIC the side that dialled pings after 15 s, or after
+   * half of the shorter idle timeout of both sides; a server does not ping. Pings do not keep a process alive. `false`: none; a QUIC session then
+   * ends when it has been idle for `transport.idleTimeoutMs`.
    */
   readonly keepAlive?: KeepAliveOptions | false;
   /**

@@ -55,6 +55,8 @@ export function lostCall(error: Error | undefined): RpcError {
 const EARLY_DATA_REJECTED = "ERR_QUIC_EARLY_DATA_REJECTED";
 /** Error code of a session that began before its handshake was complete and that the server then refused. */
 const CONNECTION_REFUSED = "ERR_QUIC_REFUSED";
+/** Error code of a session that had ended before the client sent its calls: no call was in progress before. */
+const LOST_WHILE_IDLE = "ERR_QUIC_LOST_WHILE_IDLE";
 
 /** Whether a call left before the session's handshake, and the server did not take it: on the same session it can be made again. */
 export function isRejectedEarly({ cause }: RpcError): boolean {
@@ -81,7 +83,7 @@ function describeLoss(error: Error | undefined): RpcError {
   const { code } = error as { code?: unknown };
   const refusal = { refused: true, cause: error };
   // Nothing of it was processed (RFC 9001 §4.6.2, RFC 9000 §20.1).
-  if (code === EARLY_DATA_REJECTED || code === CONNECTION_REFUSED)
+  if (code === EARLY_DATA_REJECTED || code === CONNECTION_REFUSED || code === LOST_WHILE_IDLE)
     return untracedError("unavailable", error.message, refusal);
   const hint = "it may have run: make it again if idempotent, or by its onceKey";
   return untracedError("unavailable", `the session was lost: ${error.message}`, { cause: error, hint });

@@ -37,15 +37,17 @@ export const QUIC_LISTEN_OPTIONS: OptionNames<QuicListenOptions> = {
   retryThreshold: true,
 };
 
-const DEFAULT_INTERVAL_MS = 15_000;
+/** Milliseconds between the pings of a dialled QUIC session that is silent, unless `keepAlive` says otherwise. */
+export const DEFAULT_INTERVAL_MS = 15_000;
 const DEFAULT_TIMEOUT_MS = 20_000;
 
-/** The settings of a QUIC connection with those that `keepAlive` asks for. Without it they stay as they are. */
+/** The settings of a QUIC connection with those that `keepAlive` asks for. Without it the session pings every `keepAliveIntervalMs`. */
 export function withKeepAlive<Settings extends QuicListenOptions>(
   settings: Settings | undefined,
   keepAlive: SessionOptions["keepAlive"],
-): (Settings & TransportOptions) | undefined {
-  if (keepAlive === undefined) return settings;
+  keepAliveIntervalMs = 0,
+): Settings & TransportOptions {
+  if (keepAlive === undefined) return { ...(settings as Settings), keepAliveIntervalMs };
   if (keepAlive === false) return { ...(settings as Settings), keepAliveIntervalMs: 0 };
   const { intervalMs = DEFAULT_INTERVAL_MS, timeoutMs = DEFAULT_TIMEOUT_MS } = keepAlive;
   return { idleTimeoutMs: intervalMs + timeoutMs, ...(settings as Settings), keepAliveIntervalMs: intervalMs };

@@ -139,6 +139,16 @@ impl Connection {
         self.silence.as_ref().is_some_and(|silence| silence.is_unanswered())
     }
 
+    /// Whether the server processed nothing of what the application wrote since it last waited for nothing.
+    pub fn is_unprocessed(&self, lost: &qp::ConnectionError) -> bool {
+        let silence = self.silence.as_ref().filter(|_| self.phase == Phase::Live && !self.early);
+        silence.is_some_and(|silence| match lost {
+            qp::ConnectionError::Reset => silence.reset_while_idle(),
+            qp::ConnectionError::TimedOut => silence.unsent_while_idle(),
+            _ => false,
+        })
+    }
+
     /// Packs the packets to be sent next: one datagram where a PING is to leave whatever the congestion window says.
     pub fn poll_transmit(&mut self, now: Instant, segments: usize, buffer: &mut Vec<u8>) -> Option<qp::Transmit> {
         let probes = self.silence.as_mut().is_some_and(|silence| silence.take_probe()) && self.phase == Phase::Live;

@@ -31,6 +31,7 @@ pub const METHODS: Methods = &[
     ("exportKeyingMaterial", export_keying_material),
     ("failure", failure),
     ("flush", flush),
+    ("idle", idle),
     ("listen", listen),
     ("openStream", open_stream),
     ("peerCertificate", peer_certificate),
@@ -128,6 +129,13 @@ fn close_session(reactor: &Rc<Reactor>, args: &Args) -> ReturnValue {
 fn ping(reactor: &Rc<Reactor>, args: &Args) -> ReturnValue {
     let session = Session::unpack(args.number(0));
     reactor.with(|endpoint| endpoint.ping(session));
+    ReturnValue::Undefined
+}
+
+/// (session): no call of it waits
+fn idle(reactor: &Rc<Reactor>, args: &Args) -> ReturnValue {
+    let session = Session::unpack(args.number(0));
+    reactor.with(|endpoint| endpoint.idle(session));
     ReturnValue::Undefined
 }
 

@@ -9,6 +9,9 @@ use crate::config::Remote;
 const ROUND_TRIPS: u32 = 3;
 /// While PINGs are not answered they follow one another at least this often.
 const MOST_UNANSWERED: Duration = Duration::from_secs(1);
+/// No server is restarted within this time. A stateless reset that answers packets of so short a time shows that none of
+/// them was processed.
+const SHORTEST_RESTART: Duration = Duration::from_millis(20);
 
 /// Between two PINGs: the least, and the most while they are answered.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +33,12 @@ pub struct Silence {
     unanswered: u32,
     /// The last PING has not left.
     probes: bool,
+    /// The application has answered that it waits for nothing, and nothing came from the peer since.
+    idle: bool,
+    /// The application has written since that answer.
+    wrote: bool,
+    /// The first and the last packet since that answer.
+    flight: Option<(Instant, Instant)>,
 }
 
 impl Silence {
@@ -55,21 +64,49 @@ impl Silence {
             wait: least,
             unanswered: 0,
             probes: false,
+            idle: false,
+            wrote: false,
+            flight: None,
         }
     }
 
     pub fn heard(&mut self, now: Instant) {
         self.heard = now;
         self.unanswered = 0;
+        // What was sent since may have been processed.
+        self.idle &= self.flight.is_none();
     }
 
     pub fn sent(&mut self, now: Instant) {
         self.sent.get_or_insert(now);
+        if self.idle {
+            let (first, _) = *self.flight.get_or_insert((now, now));
+            self.flight = Some((first, now));
+        }
     }
 
     /// The application writes: an answer is soon expected.
     pub fn wrote(&mut self) {
         self.wait = self.bounds.least;
+        self.wrote = true;
+    }
+
+    /// The application has answered that it waits for nothing.
+    pub fn idle(&mut self) {
+        self.idle = self.unanswered == 0;
+        self.wrote = false;
+        self.flight = None;
+    }
+
+    /// Whether a stateless reset shows that nothing was processed that the application wrote since it waited for nothing.
+    pub fn reset_while_idle(&self) -> bool {
+        let is_short = |(first, last): (Instant, Instant)| last - first < SHORTEST_RESTART;
+        self.idle && self.flight.is_some_and(is_short)
+    }
+
+    /// Whether nothing has left that the application wrote since it waited for nothing.
+    pub fn unsent_while_idle(&self) -> bool {
+        self.idle && self.wrote && self.flight.is_none()
     }
 
     /// Time at which the application is asked.
@@ -100,6 +137,7 @@ impl Silence {
 
     /// It waits for the peer, and a PING is about to leave.
     pub fn ping(&mut self, now: Instant) {
+        self.idle = false;
         self.sent = Some(now);
         if self.unanswered == 0 {
             self.wait = (self.wait * 2).min(self.bounds.most);
@@ -163,6 +201,36 @@ mod tests {
         silence.heard(now + 50 * MS);
         assert_eq!(silence.deadline(MS), Some(now + 300 * MS));
         assert_eq!(silence.ask(), 0);
+    }
+
+    #[test]
+    fn a_reset_that_answers_the_first_packets_after_idle_time_shows_that_none_was_processed() {
+        let now = Instant::now();
+        let idle = |at: &[u64]| {
+            let mut silence = Silence::new(now, Remote::Elsewhere, Duration::ZERO);
+            silence.sent(now);
+            silence.ask();
+            silence.idle();
+            silence.wrote();
+            for &ms in at {
+                silence.sent(now + Duration::from_millis(ms));
+            }
+            silence
+        };
+        assert!(idle(&[30_000, 30_019]).reset_while_idle());
+        // The server may have been restarted in between.
+        assert!(!idle(&[30_000, 30_020]).reset_while_idle());
+        // It has acknowledged something.
+        let mut heard = idle(&[30_000]);
+        heard.heard(now + Duration::from_secs(31));
+        assert!(!heard.reset_while_idle());
+        // A call waits.
+        let mut waits = idle(&[]);
+        waits.ping(now);
+        waits.sent(now);
+        assert!(!waits.reset_while_idle());
+        assert!(idle(&[]).unsent_while_idle());
+        assert!(!idle(&[30_000]).unsent_while_idle());
     }
 
     #[test]

@@ -128,10 +128,14 @@ impl Endpoint {
         let handshaking = connection.handshaking();
         let remote = canonical(connection.proto.remote_address());
         let dialled = !connection.incoming;
-        let failure = connection.findings.failure.take().map_or_else(
+        let unprocessed = connection.is_unprocessed(reason);
+        let mut failure = connection.findings.failure.take().map_or_else(
             || Failure::lost(reason, remote, handshaking, dialled),
             |failure| *failure,
         );
+        if unprocessed {
+            failure.code = "ERR_QUIC_LOST_WHILE_IDLE".into();
+        }
         self.end(index, Some(failure));
     }
 

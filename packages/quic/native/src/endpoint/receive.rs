@@ -68,7 +68,9 @@ impl Endpoint {
             Some(qp::DatagramEvent::ConnectionEvent(ch, event)) => {
                 if let Some(Some(connection)) = self.connections.get_mut(ch.0) {
                     connection.proto.handle_event(event);
-                    if let Some(silence) = &mut connection.silence {
+                    if let Some(silence) = &mut connection.silence
+                        && !connection.proto.is_closed()
+                    {
                         silence.heard(now);
                     }
                     connection.note_findings();

@@ -48,6 +48,16 @@ impl Endpoint {
         self.mark(index);
     }
 
+    /// No call of the session waits.
+    pub fn idle(&mut self, session: Session) {
+        if let Some(connection) = self.connection_of(session)
+            && let Some(silence) = &mut connection.silence
+            && silence.is_asked()
+        {
+            silence.idle();
+        }
+    }
+
     /// Handles an ICMP "port unreachable". It is ignored where a packet from the peer came after it (RFC 9000 §14.2.1).
     pub fn port_unreachable(&mut self, session: Session) {
         if let Some(connection) = self.connection_of(session)

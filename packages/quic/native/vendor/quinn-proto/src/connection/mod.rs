@@ -2011,7 +2011,8 @@ impl Connection {
 
     fn reset_keep_alive(&mut self, now: Instant) {
         let interval = match self.config.keep_alive_interval {
-            Some(x) if self.state.is_established() => x,
+            // The peer's idle timeout may be the shorter one.
+            Some(x) if self.state.is_established() => self.idle_timeout.map_or(x, |idle| x.min(idle / 2)),
             _ => return,
         };
         self.timers.set(Timer::KeepAlive, now + interval);
