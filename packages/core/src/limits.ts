@@ -39,7 +39,7 @@ export interface Limits {
   readonly maxQueuedBytes: number;
   /** Milliseconds that a handler may run on when its call is over before it is reported to `onError`. */
   readonly maxOutliveMs: number;
-  /** Milliseconds that a call waits for a session, where its own timeout is not shorter. */
+  /** Milliseconds that a call waits for a session, where its own timeout is not shorter. While a server drains that will end, they count from the end of its drain. */
   readonly maxQueuedMs: number;
   /**
    * Milliseconds that a stream whose items have cursors, and a resumable call, tries to go on after the loss of its

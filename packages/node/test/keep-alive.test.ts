@@ -1,9 +1,20 @@
 // One option for pings, whatever the transport.
+import { freePort } from "../../../scripts/free-port.mjs";
+import { selectivePath } from "../../quic/test/harness.js";
 import type { Connection, Session } from "@quicrpc/core";
 import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
-import { connect, type ConnectOptions, devCertificate, dial, serve, type TransportProvider } from "@quicrpc/node";
+import {
+  connect,
+  type ConnectOptions,
+  type DevCertificate,
+  devCertificate,
+  dial,
+  serve,
+  type Server,
+  type TransportProvider,
+} from "@quicrpc/node";
 import type { QuicSession } from "@quicrpc/quic";
-import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { trustOf } from "./trust.js";
 
 /** Settings of the connections that are dialled or listened for, over a transport that makes none. */
@@ -59,25 +70,41 @@ const IDLE_MS = 1000;
 
 describe.each(["quic", "https"] as const)("an idle session over %s", (scheme) => {
   /** Calls that were served. */
-  let polls = 0;
-
-  async function polledServer(options: ConnectOptions = {}): Promise<Connection<Session<QuicSession>>> {
+  let polls: number;
+  let certificate: DevCertificate;
+  beforeEach(async () => {
     polls = 0;
-    const { cert, key, hash } = await devCertificate();
+    certificate = await devCertificate();
+  });
+
+  async function polledServer(port = 0): Promise<Server> {
     const server = await serve({
-      listen: [`${scheme}://127.0.0.1:0`],
-      tls: { cert, key },
+      listen: [`${scheme}://127.0.0.1:${port}`],
+      tls: certificate,
       routers: [createRouter({ poll }, { poll: () => ++polls })],
       transport: { idleTimeoutMs: IDLE_MS },
     });
     onTestFinished(() => void server.close());
-    const connection = await connect(server.urls[0] as string, { ...trustOf(`${scheme}:`, { hash }), ...options });
+    return server;
+  }
+
+  async function connected(port: number, options: ConnectOptions = {}): Promise<Connection<Session<QuicSession>>> {
+    const trust = trustOf(`${scheme}:`, certificate);
+    const connection = await connect(`${scheme}://127.0.0.1:${port}/`, { ...trust, ...options });
     onTestFinished(() => void connection.close());
     return connection as Connection<Session<QuicSession>>;
   }
 
+  /** Calls, and waits until the engine has asked whether a call waits: 100 ms after the last packet. */
+  async function pollOnce(connection: Connection): Promise<void> {
+    expect(await connection.unary(poll, undefined)).toBe(1);
+    const since = performance.now();
+    await vi.waitUntil(() => performance.now() - since > 300);
+  }
+
   it("pings its server within the idle timeout of either side", async () => {
-    const connection = await polledServer();
+    const server = await polledServer();
+    const connection = await connected(server.address.port);
     await connection.unary(poll, undefined);
     const session = connection.session as Session<QuicSession>;
     const { sentUdpDatagrams: before } = session.transport.stats();
@@ -88,14 +115,35 @@ describe.each(["quic", "https"] as const)("an idle session over %s", (scheme) =>
   });
 
   it("ends without pings, and a call that was made before that was known is made again", async () => {
-    const connection = await polledServer({ keepAlive: false });
-    await connection.unary(poll, undefined);
+    const server = await polledServer();
+    const connection = await connected(server.address.port, { keepAlive: false });
+    await pollOnce(connection);
     const { session } = connection;
-    // The engine has asked whether a call waits, 100 ms after the last packet.
-    const since = performance.now();
-    await vi.waitUntil(() => performance.now() - since > 300);
     // Neither side has run since: both idle timeouts are over, and no timer has fired.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, IDLE_MS * 1.5);
+    expect(connection.session).toBe(session);
+    expect(await connection.unary(poll, undefined)).toBe(2);
+    expect(connection.session).not.toBe(session);
+  });
+
+  it("whose server was restarted: the next call is made again, on another session", async () => {
+    const port = await freePort();
+    const server = await polledServer(port);
+    let isCut = false;
+    const path = await selectivePath(
+      port,
+      () => true,
+      () => !isCut,
+    );
+    onTestFinished(() => path.close());
+    const connection = await connected(path.port, { keepAlive: false });
+    await pollOnce(connection);
+    const { session } = connection;
+    // The server's farewell is lost: only a stateless reset tells the client.
+    isCut = true;
+    await server.close();
+    await polledServer(port);
+    isCut = false;
     expect(connection.session).toBe(session);
     expect(await connection.unary(poll, undefined)).toBe(2);
     expect(connection.session).not.toBe(session);

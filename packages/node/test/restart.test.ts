@@ -64,13 +64,6 @@ describe.each(kinds)("restart: $name", ({ scheme, ends }) => {
     expect(await connection.unary(pid, undefined)).not.toBe(before);
   });
 
-  it.each(ends)("C74 fails no call that is made after %s, when nothing waited before", async (how) => {
-    const before = await connection.unary(pid, undefined);
-    await server.end(how);
-    server = await ServerProcess.start(settings);
-    expect(await connection.unary(pid, undefined, { timeoutMs: 60_000 })).not.toBe(before);
-  });
-
   it.each(ends)("C74 fails the calls that wait after %s, while it is away", async (how) => {
     await connection.unary(pid, undefined);
     const waiting = failure(connection.unary(wait, undefined, { timeoutMs: 60_000 }));

@@ -127,6 +127,10 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     return this.any() !== undefined;
   }
 
+  protected get drainsUntil(): number {
+    return Math.max(0, ...this.known.map((target) => target.drainsUntil));
+  }
+
   protected mayRepeat(): boolean {
     return this.budget.spend();
   }

@@ -109,6 +109,10 @@ export class Target<S extends Session> implements PoolTarget<S> {
     return this.slots.every(({ link }) => link.refusal !== undefined) ? this.slots[0]?.link.refusal : undefined;
   }
 
+  get drainsUntil(): number {
+    return Math.max(...this.slots.map(({ link }) => link.drainsUntil));
+  }
+
   /** Picks the session with the fewest calls in progress, among those that take calls. */
   pick(): PooledSession<S> | undefined {
     let best: PooledSession<S> | undefined;

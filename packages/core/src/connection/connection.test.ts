@@ -309,6 +309,36 @@ describe("calls without a session", () => {
     }
   });
 
+  describe("while the only server drains", () => {
+    const DRAIN_MS = 300;
+    const MAX_QUEUED_MS = 50;
+    beforeEach(async () => {
+      peer.answers = true;
+      await connected({ limits: { maxQueuedMs: MAX_QUEUED_MS } }).ready();
+      peer.answers = false;
+      void peer.latest.drain({ timeoutMs: DRAIN_MS, final: true });
+      await pass(0);
+    });
+
+    it("wait for its successor, until limits.maxQueuedMs after the drain", async () => {
+      const call = connection.unary(methods.echo, "a");
+      await pass(DRAIN_MS + MAX_QUEUED_MS - 1);
+      peer.dials[0]?.resolve(peer.session());
+      expect(await call).toBe("a");
+    });
+
+    it("fail after that, and at their deadline", async () => {
+      const calls = [{}, { timeoutMs: MAX_QUEUED_MS }].map((options) =>
+        failure(connection.unary(methods.echo, "a", options)),
+      );
+      await pass(DRAIN_MS + MAX_QUEUED_MS);
+      const [waited, timed] = await Promise.all(calls);
+      expect(waited).toMatchObject({ code: "unavailable", refused: true });
+      expect(waited?.message).toBe("no session within limits.maxQueuedMs (50 ms) after the end of the server's drain");
+      expect(timed).toMatchObject({ code: "deadline_exceeded", refused: true });
+    });
+  });
+
   it("fail when their signal fires", async () => {
     connected();
     const abort = new AbortController();

@@ -168,6 +168,10 @@ class HealingConnection<S extends Session> extends SessionCaller<S> implements C
     this.#link.setResuming(count);
   }
 
+  protected get drainsUntil(): number {
+    return this.#link.drainsUntil;
+  }
+
   protected why(): Error | undefined {
     const { state } = this.#link;
     return state.status === "connecting" || state.status === "closed" ? state.error : undefined;

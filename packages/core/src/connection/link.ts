@@ -34,6 +34,8 @@ export class Link<S extends Session> {
   session: S | undefined = undefined;
   /** Why calls should not wait: the last attempt failed in a way that the next will not mend. */
   refusal: Error | undefined = undefined;
+  /** Time, in milliseconds since the epoch, until which the process of a server that drained may run. Its successor may begin only then. */
+  drainsUntil = 0;
   readonly #options: LinkOptions<S>;
   readonly #watched: Watched<ConnectionState> = new Watched<ConnectionState>({ status: "idle" });
   /** Every session that has not ended, those that drain too. */
@@ -223,6 +225,8 @@ export class Link<S extends Session> {
     }
     this.#current = undefined;
     this.#predecessor = session;
+    const { final, withinMs = 0 } = session.departure ?? {};
+    if (final === true) this.drainsUntil = Date.now() + withinMs;
     const before = this.#leftAt;
     this.#leftAt = Date.now();
     if (this.#leftAt - before >= this.#options.backoff.initialMs) this.#attempt({ status: "draining" });

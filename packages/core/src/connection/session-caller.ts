@@ -52,6 +52,8 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
   protected abstract readonly isOneProcess: boolean;
   /** Called with the number of streams that wait to go on. */
   protected abstract onSuspended(count: number): void;
+  /** Time until which a server that drains may run, in milliseconds since the epoch: `limits.maxQueuedMs` counts from there. */
+  protected abstract readonly drainsUntil: number;
   /** A call is about to wait. Throws `RpcError` when there is nothing to wait for. */
   protected abstract beforeWait(): void;
 
@@ -232,7 +234,7 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
       const bytes =
         takesInput || method.blobs !== undefined ? 0 : payloadSize(method.input, input, this.#limits.maxFrameBytes);
       refusals.waitingSince ??= Date.now();
-      const { waitingSince } = refusals;
+      const waitingSince = Math.max(refusals.waitingSince, this.drainsUntil);
       const pick = (): C | undefined => this.pick(method, input, options);
       return this.waiting.add({ ...call, pick, bytes, options, waitingSince }, () => this.why() ?? refusals.last);
     } catch (error) {

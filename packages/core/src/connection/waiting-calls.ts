@@ -2,7 +2,7 @@ import type { Caller } from "../call/caller.js";
 import { expiries } from "../call/expiries.js";
 import { type CallOptions, throwIfAborted, timeoutOf } from "../call/options.js";
 import { watch } from "../call/watch.js";
-import { hintOf, RpcError } from "../errors.js";
+import { hintOf, RpcError, type RpcErrorOptions } from "../errors.js";
 import type { ClientLimits } from "../client-limits.js";
 
 /** A call that has not been sent. Exactly one of `start` and `fail` is called, once, unless it is taken back. */
@@ -10,7 +10,7 @@ export interface WaitingCall<C extends Caller> {
   /** Bytes of its input. */
   readonly bytes: number;
   readonly options: CallOptions | undefined;
-  /** When it first began to wait, in milliseconds since the epoch. */
+  /** Time from which its wait counts, in milliseconds since the epoch: its first wait, or later the end of the server's drain. */
   readonly waitingSince: number;
   /** The session that it may go to now. What it throws is the call's error. */
   pick(): C | undefined;
@@ -80,13 +80,16 @@ export class WaitingCalls<C extends Caller> {
     calls.add(entry);
     this.#bytes += call.bytes;
     const isDeadline = patience === timeoutMs;
+    const drained = call.waitingSince > since;
     const unwatch = watch(
       call.options,
       patience,
       {
         giveUp(error) {
           const inVain = error.code === "deadline_exceeded";
-          entry.fail(inVain ? noSession(isDeadline ? patience : maxQueuedMs, isDeadline, why()) : error);
+          entry.fail(
+            inVain ? (isDeadline ? noSession(patience, why()) : stillNoSession(maxQueuedMs, drained, why())) : error,
+          );
         },
       },
       expiries,
@@ -125,10 +128,20 @@ function overfull(limit: string): RpcError {
   return new RpcError("resource_exhausted", `too many calls wait for a session: ${limit}`, { refused: true, hint });
 }
 
-function noSession(patience: number, deadline: boolean, cause: Error | undefined): RpcError {
-  const because = cause === undefined ? "" : `: ${cause.message}`;
-  const options = { refused: true, cause, hint: hintOf(cause) };
-  return deadline
-    ? new RpcError("deadline_exceeded", `no session within ${patience} ms${because}`, options)
-    : new RpcError("unavailable", `no session within limits.maxQueuedMs (${patience} ms)${because}`, options);
+function noSession(timeoutMs: number, cause: Error | undefined): RpcError {
+  return new RpcError("deadline_exceeded", `no session within ${timeoutMs} ms${because(cause)}`, refusedBy(cause));
+}
+
+function stillNoSession(maxQueuedMs: number, drained: boolean, cause: Error | undefined): RpcError {
+  const after = drained ? " after the end of the server's drain" : "";
+  const message = `no session within limits.maxQueuedMs (${maxQueuedMs} ms)${after}${because(cause)}`;
+  return new RpcError("unavailable", message, refusedBy(cause));
+}
+
+function because(cause: Error | undefined): string {
+  return cause === undefined ? "" : `: ${cause.message}`;
+}
+
+function refusedBy(cause: Error | undefined): RpcErrorOptions {
+  return { refused: true, cause, hint: hintOf(cause) };
 }
