@@ -4,74 +4,86 @@ import { invalidOption } from "./errors.js";
 
 /** Options of `Endpoint.bind`. */
 export interface BindOptions {
-  /** An IP address or "localhost". Default: "::" for IPv6 and IPv4, or "0.0.0.0" where IPv6 is unavailable. */
+  /** An IP address or "localhost". Default: "::" for IPv6 and IPv4, or "0.0.0.0" if IPv6 is unavailable. */
   host?: string;
-  /** UDP port. Default 0: any free one. */
+  /** UDP port. Default 0: any free port. */
   port?: number;
-  /** How the engine is woken; see docs/engine.md. Default "auto", or what QUICRPC_DRIVER says. */
+  /** How the engine is woken; see docs/engine.md. Default "auto", or the value of QUICRPC_DRIVER. */
   driver?: "auto" | "loop" | "thread";
   /**
-   * Whether the event loop stays awake for up to 100 µs after it has sent, if answers have been coming sooner than that.
-   * To sleep and be woken takes longer and costs more: without, sequential calls lose a fifth of their rate. Timers and
-   * other sockets are handled meanwhile. Default true, or what QUICRPC_BUSY_POLL says (1 or 0).
+   * Whether the event loop polls for up to 100 µs after it has sent, if answers have been arriving faster than that.
+   * Sleeping and waking takes longer and costs more: without polling, sequential calls lose a fifth of their rate.
+   * Timers and other sockets are served meanwhile. Default true, or the value of QUICRPC_BUSY_POLL (1 or 0).
    */
   busyPoll?: boolean;
   /**
-   * Lets other endpoints of this and other processes bind the same port with `reusePort` (SO_REUSEPORT; not on Windows).
-   * On Linux and FreeBSD the system spreads new peers over them. See docs/tuning.md for clients that move. Default false.
+   * Lets other endpoints of this and other processes bind the same port with `reusePort` (SO_REUSEPORT; not on
+   * Windows). On Linux and FreeBSD the system distributes new peers among them. See docs/tuning.md for clients whose
+   * address changes. Default false.
    */
   reusePort?: boolean;
-  /** This endpoint's place in a group of workers, whose socket it takes: `host`, `port` and `reusePort` are the group's then. Default: none. */
+  /**
+   * This endpoint's place in a group of workers. It uses the group's socket, and the group's `host`, `port` and
+   * `reusePort`. Default: none.
+   */
   member?: GroupMember;
   /**
-   * Whether several datagrams pass in one system call where the system has a way (on Linux GSO, GRO and recvmmsg). Without, each takes one of its own:
-   * for a network driver that spoils what it is handed together. Default true, or what QUICRPC_OFFLOAD says (1 or 0).
+   * Whether the engine passes several datagrams in one system call, if the system supports it (on Linux GSO, GRO and
+   * recvmmsg). Turn it off for a network driver that damages such datagrams. Default true, or the value of
+   * QUICRPC_OFFLOAD (1 or 0).
    */
   offload?: boolean;
   /**
-   * At least 32 secret bytes, the same after a restart. By them the endpoint ends the sessions of its predecessor,
-   * which was bound to the same address on a host of the same name (stateless reset, RFC 9000 §10.3). With `reusePort`
-   * each endpoint that shares the port does so for processes that are gone; sessions of those that live go on.
-   * Endpoints with the same secret accept each other's address tokens (§8.1). Default: random.
+   * At least 32 secret bytes that survive a restart. With them the endpoint ends the sessions of its predecessor, which
+   * was bound to the same address on a host with the same name (stateless reset, RFC 9000 §10.3). With `reusePort`,
+   * each endpoint that shares the port does so for processes that have exited; other sessions continue. Endpoints with
+   * the same secret accept each other's address tokens (§8.1). Default: random.
    */
   secret?: Uint8Array;
-  /** How connection ids are made where a balancer routes by them. Not with `reusePort`. Default: as the engine likes. */
+  /**
+   * Format of connection ids, for balancers that route by them. Cannot be combined with `reusePort`. Default: random
+   * ids.
+   */
   connectionIds?: ConnectionIdOptions;
   /**
-   * Receives exceptions of `onSession`, `onRequest` and `onHandshakeError`, which cost the peer its session, and of the
-   * handlers of sessions and streams. Without it the latter are an `uncaughtException`, as of any event listener. Default: `console.error` for the former.
+   * Receives exceptions of `onSession`, `onRequest` and `onHandshakeError`, which end that peer's session, and
+   * exceptions of session and stream handlers. Default: `console.error` for the former; the latter become an
+   * `uncaughtException`, like those of any event listener.
    */
   onError?: (error: unknown) => void;
 }
 
-/** One place of a `PortGroup`, for the process or thread that takes it. */
+/** One place of a `PortGroup`, for the process or thread that uses it. */
 export type GroupMember = SteeredMember | RelayedMember;
 
-/** A place to which the kernel hands packets. */
+/** A place to which the kernel delivers packets. */
 export interface SteeredMember {
-  /** The place's socket: an open descriptor of this process. */
+  /** Socket of the place: an open file descriptor of this process. */
   readonly descriptor: number;
   readonly relay?: undefined;
   /** Number of the place, from 0. */
   readonly place: number;
 }
 
-/** A place to which the process that has bound the group hands packets. It holds a secret: who has it can take the place. */
+/**
+ * A place to which the process that bound the group relays packets. It contains a secret: anybody who has it can use
+ * the place.
+ */
 export interface RelayedMember {
   readonly descriptor?: undefined;
   readonly relay: {
-    /** The port at which that process expects workers, on the loopback interface. */
+    /** Port on the loopback interface where that process waits for workers. */
     readonly port: number;
-    /** The secret by which they know each other: 32 hexadecimal digits. */
+    /** Shared secret: 32 hexadecimal digits. */
     readonly token: string;
   };
   /** Number of the place, from 0. */
   readonly place: number;
 }
 
-/** `BindOptions` as the engine takes them. */
+/** `BindOptions` in the form that the engine expects. */
 export interface EngineOptions {
-  /** An IP address; empty for any. */
+  /** An IP address, or "" for any address. */
   readonly host: string;
   readonly port: number;
   readonly driver: string;
@@ -79,7 +91,7 @@ export interface EngineOptions {
   readonly reusePort: boolean;
   readonly member: GroupMember | undefined;
   readonly offload: boolean;
-  /** Empty for a random one. */
+  /** Empty for a random secret. */
   readonly secret: Uint8Array;
   readonly connectionIds: Uint8Array;
 }
@@ -100,7 +112,7 @@ export function engineOptions(options: BindOptions = {}): EngineOptions {
   };
 }
 
-/** Default 0: any free one. */
+/** Validates a port. Default 0: any free port. */
 export function portOf(port = 0): number {
   if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
   throw invalidOption(`port must be an integer from 0 to 65535, not ${String(port)}`);
@@ -114,7 +126,7 @@ export function addressOf(host = ""): string {
   );
 }
 
-/** Bun resolves libuv's symbols to stubs that abort, so the engine must not even look for them there. */
+/** Returns the driver. Bun resolves libuv's symbols to stubs that abort, so the engine must not look them up there. */
 function chooseDriver(option: BindOptions["driver"]): string {
   const driver = process.env["QUICRPC_DRIVER"] || (option ?? "auto");
   if (driver !== "auto" && driver !== "loop" && driver !== "thread") {
@@ -127,7 +139,7 @@ function chooseDriver(option: BindOptions["driver"]): string {
   return "thread";
 }
 
-/** The process's environment goes before the option. */
+/** Returns a flag. The environment variable takes precedence over the option. */
 export function flagOf(variable: string, option = true): boolean {
   const said = process.env[variable] || (option ? "1" : "0");
   if (said === "1" || said === "0") return said === "1";

@@ -4,7 +4,7 @@ import type { QuicSession } from "./session.js";
 import type { WebTransportConnectOptions } from "./web-transport-dial.js";
 import type { WebTransportSession } from "./web-transport-session.js";
 
-/** The client endpoint of this thread: a module instance belongs to one thread. */
+/** The client endpoint of this thread. Each thread has its own instance of this module. */
 let shared: Endpoint | undefined;
 
 function clientEndpoint(): Endpoint {
@@ -12,14 +12,17 @@ function clientEndpoint(): Endpoint {
   return shared;
 }
 
-/** Dials from a client endpoint that the whole thread shares. Without sessions it does not keep the process alive. */
+/**
+ * Dials from a client endpoint that the whole thread shares. The endpoint keeps the process alive only while it has
+ * sessions.
+ */
 export async function connect(options: ConnectOptions): Promise<QuicSession> {
   return clientEndpoint().connect(options);
 }
 
 /**
- * Asks for a WebTransport session at `url` (`https://host:port/path`), from the same endpoint. The session has the direct
- * interface and the W3C members; `new WebTransport(url)` is the W3C way to say the same.
+ * Requests a WebTransport session at `url` (`https://host:port/path`) from the same endpoint. The session has the
+ * direct interface and the W3C members. `new WebTransport(url)` is the W3C way to do the same.
  */
 export async function connectWebTransport(
   url: string | URL,

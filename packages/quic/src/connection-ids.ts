@@ -1,17 +1,25 @@
 import { invalidOption } from "./errors.js";
 
-/** Connection ids by which a balancer finds the server, wherever the client is (QUIC-LB, draft-ietf-quic-load-balancers-21). */
+/**
+ * Connection ids that let a balancer find the server after the client's address has changed (QUIC-LB,
+ * draft-ietf-quic-load-balancers-21).
+ */
 export interface ConnectionIdOptions {
   /**
-   * This server's id, as the balancer knows it: bytes, or hexadecimal digits, with or without `0x`. All servers' ids have the same length. AWS Network Load Balancers
-   * call it `QuicServerId`, of 8 bytes.
+   * Id of this server in the balancer's configuration: bytes, or hexadecimal digits with or without `0x`. The ids of
+   * all servers have the same length. AWS Network Load Balancers call it `QuicServerId`, with 8 bytes.
    */
   readonly serverId: Uint8Array | string;
-  /** 16 bytes by which balancer and servers encrypt ids, so that observers cannot tell which server a client has. Default: ids are plain. */
+  /**
+   * Key of 16 bytes with which balancer and servers encrypt ids, so that observers cannot tell which server a client
+   * uses. Default: ids are not encrypted.
+   */
   readonly key?: Uint8Array;
-  /** Bytes of the nonce, 4 at least; with those of `serverId` 16 at most. Default 4, or with a key 8 where that fits. */
+  /**
+   * Bytes of the nonce: at least 4, and at most 16 together with `serverId`. Default 4, or 8 with a key if they fit.
+   */
   readonly nonceBytes?: number;
-  /** Which of the balancer's configurations the ids are of, from 0 to 6 (config rotation). Default 0. */
+  /** Number of the balancer's configuration that the ids belong to, from 0 to 6 (config rotation). Default 0. */
   readonly config?: number;
 }
 
@@ -20,7 +28,7 @@ const KEYED_NONCE_BYTES = 8;
 const MOST_BLOCK_BYTES = 16;
 const HEXADECIMAL = /^(?:0x)?((?:[0-9a-f]{2})+)$/i;
 
-/** Writes options as `Routing::parse` of the engine reads them; empty for none. The engine says what is wrong with a length. */
+/** Serialises the options for `Routing::parse` of the engine; empty for none. The engine validates the lengths. */
 export function packConnectionIds(options: ConnectionIdOptions | undefined): Uint8Array {
   if (options === undefined) return new Uint8Array(0);
   const { serverId, key, config = 0 } = options;

@@ -4,25 +4,25 @@ import { DATAGRAM_BLOCKED, DATAGRAM_SENT } from "./native-layout.js";
 
 /** Counters of the W3C streams of datagrams (W3C WebTransport §6.11). */
 export interface DatagramStats {
-  /** Received and dropped, since too many waited to be read. */
+  /** Datagrams dropped on arrival because too many were unread. */
   readonly droppedIncoming: number;
-  /** Received and dropped by age. */
+  /** Received datagrams dropped because of their age. */
   readonly expiredIncoming: number;
-  /** Dropped by age before they were sent. */
+  /** Datagrams dropped because of their age before they were sent. */
   readonly expiredOutgoing: number;
 }
 
 interface Waiting {
   readonly bytes: Uint8Array;
-  /** `performance.now()` on arrival. */
+  /** `performance.now()` at arrival. */
   readonly at: number;
-  /** Lets the writer go on, where it waits. */
+  /** Resumes a writer that waits for room. */
   readonly release?: () => void;
 }
 
 /**
- * The datagrams of a session (RFC 9221): each arrives whole, once or never, in any order. `send` and a session handler's
- * `onDatagram` are the direct interface; the rest is W3C WebTransport §5.
+ * The datagrams of a session (RFC 9221). Each arrives whole, once or not at all, in any order. `send` and a session
+ * handler's `onDatagram` are the direct interface; the other members are those of W3C WebTransport §5.
  */
 export class Datagrams {
   #engine: Engine | undefined;
@@ -43,24 +43,27 @@ export class Datagrams {
   #expiredIn = 0;
   #expiredOut = 0;
 
-  /** @internal The session is established; what was written before is sent. */
+  /** @internal The session is established. Sends what was written before. */
   bind(engine: Engine, handle: number): void {
     this.#engine = engine;
     this.#handle = handle;
     this.receiveDrain();
   }
 
-  /** The largest payload that is sent now, in bytes; it follows the path's MTU. 0 when the peer takes no datagrams. */
+  /**
+   * Maximum payload that can be sent now, in bytes. It follows the path's MTU, and is 0 if the peer accepts no
+   * datagrams.
+   */
   get maxSize(): number {
     return this.#ended === undefined ? (this.#engine?.native.maxDatagramSize(this.#handle) ?? 0) : 0;
   }
 
-  /** `maxSize` as W3C WebTransport names it. */
+  /** W3C name of `maxSize`. */
   get maxDatagramSize(): number {
     return this.maxSize;
   }
 
-  /** Sends `bytes`, which are copied, or drops them and returns false: too large, no room, or the session is over. */
+  /** Copies and sends `bytes`. Returns false if they were dropped: too large, no room, or the session has ended. */
   send(bytes: Uint8Array): boolean {
     const engine = this.#engine;
     if (engine === undefined || this.#ended !== undefined || this.#outgoing.length > 0) return false;
@@ -68,7 +71,10 @@ export class Datagrams {
     return engine.native.sendDatagram(this.#handle, bytes) === DATAGRAM_SENT;
   }
 
-  /** Datagrams that arrive, where the session has no handler with `onDatagram`. The oldest go when too many wait. */
+  /**
+   * Received datagrams, if the session has no handler with `onDatagram`. When too many are unread, the oldest are
+   * dropped.
+   */
   get readable(): ReadableStream<Uint8Array> {
     this.#readable ??= new ReadableStream<Uint8Array>(
       {
@@ -87,13 +93,13 @@ export class Datagrams {
     return this.#readable;
   }
 
-  /** Each datagram written is sent or dropped; a write only waits while `outgoingHighWaterMark` datagrams do. */
+  /** Sends or drops each datagram written. A write waits only while `outgoingHighWaterMark` datagrams are unsent. */
   get writable(): WritableStream<Uint8Array> {
     this.#writable ??= this.createWritable();
     return this.#writable;
   }
 
-  /** A further writable. Datagrams that are too large are dropped. */
+  /** Creates another writable. Datagrams that are too large are dropped. */
   createWritable(): WritableStream<Uint8Array> {
     let own: WritableStreamDefaultController | undefined;
     return new WritableStream<Uint8Array>({
@@ -124,7 +130,7 @@ export class Datagrams {
     this.#outgoingMaxAge = checkedAge(age);
   }
 
-  /** Unread datagrams kept. */
+  /** Maximum number of unread datagrams that are kept. */
   get incomingHighWaterMark(): number {
     return this.#incomingMark;
   }
@@ -132,7 +138,7 @@ export class Datagrams {
     this.#incomingMark = checkedMark(mark);
   }
 
-  /** Unsent datagrams from which on writes wait. */
+  /** Number of unsent datagrams above which writes wait. */
   get outgoingHighWaterMark(): number {
     return this.#outgoingMark;
   }
@@ -151,7 +157,7 @@ export class Datagrams {
     });
   }
 
-  /** Hands over the oldest datagram that is young enough. */
+  /** Delivers the oldest datagram that has not expired. */
   #deliver(): boolean {
     const oldest = performance.now() - this.#incomingMaxAge;
     for (;;) {
@@ -181,7 +187,7 @@ export class Datagrams {
     return new Promise((release) => this.#outgoing.push({ ...waiting, release }));
   }
 
-  /** Whether the engine took it or it can never be sent. */
+  /** Returns true if the engine accepted the datagram, or if it can never be sent. */
   #sent(bytes: Uint8Array): boolean {
     if (this.#engine === undefined) return false;
     this.#engine.kick();
@@ -214,7 +220,7 @@ export class Datagrams {
     }
   }
 
-  /** @internal The session is over. */
+  /** @internal The session has ended. */
   receiveClosed(error: Error | undefined): void {
     this.#ended = { error };
     this.#endReading();

@@ -14,43 +14,46 @@ import type { QuicSession } from "./session.js";
 import { sessionStats } from "./stats.js";
 import { type ClientTlsOptions, encodeClientTls } from "./tls-options.js";
 
-/** Longest delay of a timer. */
+/** Longest delay that a timer supports, in milliseconds. */
 export const MAX_HANDSHAKE_TIMEOUT_MS = 0x7fff_ffff;
 
 /** Options of `connect`. */
 export interface ConnectOptions {
-  /** A host name or an IP address, in brackets or not. */
+  /** A host name or an IP address, with or without brackets. */
   host: string;
   /** The server's UDP port. */
   port: number;
-  /** The name the certificate must be for. Default: `host`. */
+  /** Name that the certificate must contain. Default: `host`. */
   serverName?: string;
   /** Protocols offered, in order of preference (RFC 7301). At least one. */
   alpn: string[];
-  /** Whom to trust, and who this side is. Default: the system's roots, and no certificate. */
+  /** Trusted certificates, and this side's own certificate. Default: the system's roots, and no certificate. */
   tls?: ClientTlsOptions;
   /** Timeouts, windows and limits (docs/limits.md). Default: `DEFAULT_TRANSPORT`. */
   transport?: TransportOptions;
   /**
-   * Keeps the server's session tickets in this endpoint and resumes with them. If the server takes early data, the
-   * session is then given out at once. What is written before its handshake is complete travels in the first flight
-   * (0-RTT). Whoever records that flight can send it again: write only what may happen twice. Default false.
+   * Keeps the server's session tickets in this endpoint and resumes sessions with them. If the server accepts early
+   * data, `connect` fulfils at once, and what is written before the handshake is complete travels in the first flight
+   * (0-RTT). An attacker who records that flight can send it again, so write only what may happen twice. Default false.
    */
   earlyData?: boolean;
-  /** Aborts the attempt; the promise then rejects with the signal's reason. Default: none. */
+  /** Aborts the attempt; the promise rejects with the signal's reason. Default: none. */
   signal?: AbortSignal;
-  /** Time for name resolution and handshake together. Default 10,000. */
+  /** Timeout in milliseconds for name resolution and handshake together. Default 10,000. */
   handshakeTimeoutMs?: number;
 }
 
-/** How long an address may be silent before its port is probed: on this machine, and elsewhere. */
+/** Milliseconds of silence after which the port of an address is probed: on this machine, and on other machines. */
 const ANSWER_HERE_MS = 25;
 const ANSWER_ELSEWHERE_MS = 300;
 
-/** How long an attempt receives nothing before another to the same address runs beside it: QUIC repeats its first packet less and less often. */
+/**
+ * Milliseconds of silence after which a second attempt to the same address is started in parallel. QUIC retransmits its
+ * first packet at growing intervals.
+ */
 const SILENT_ATTEMPT_MS = 2000;
 
-/** Everything about a dial but the address. */
+/** Parameters of a dial, except the address. */
 interface Plan {
   readonly engine: Engine;
   readonly serverName: string;
@@ -60,7 +63,9 @@ interface Plan {
   readonly earlyData: boolean;
 }
 
-/** Resolves the host and dials its addresses, each a moment after the one before (RFC 8305 §5). The first session wins. */
+/**
+ * Resolves the host and dials its addresses, each shortly after the previous one (RFC 8305 §5). The first session wins.
+ */
 export async function dial(engine: Engine, options: ConnectOptions, webTransportSessions = 0): Promise<QuicSession> {
   const { signal, port, handshakeTimeoutMs = DEFAULT_HANDSHAKE_TIMEOUT_MS } = options;
   const host = options.host.replace(/^\[(.*)\]$/, "$1");
@@ -98,7 +103,7 @@ export async function dial(engine: Engine, options: ConnectOptions, webTransport
   }
 }
 
-/** Throws a `QuicError` for a time that no timer can wait. */
+/** Throws a `QuicError` for a timeout that no timer supports. */
 export function checkHandshakeTimeout(handshakeTimeoutMs: number): void {
   if (handshakeTimeoutMs > 0 && handshakeTimeoutMs <= MAX_HANDSHAKE_TIMEOUT_MS) return;
   throw invalidOption(
@@ -106,7 +111,7 @@ export function checkHandshakeTimeout(handshakeTimeoutMs: number): void {
   );
 }
 
-/** The host's addresses that a socket of this family can reach, in the resolver's order. */
+/** Resolves the host to addresses of the socket's family, in the resolver's order. */
 async function resolveHost(host: string, family: "IPv4" | "IPv6"): Promise<string[]> {
   if (isIP(host) !== 0) return [host];
   let found: { address: string; family: number }[];
@@ -196,7 +201,10 @@ class Attempts {
     });
   }
 
-  /** Whoever comes back from a restart, or out of reach, finds a fresh packet soon. The first attempt to succeed wins. */
+  /**
+   * Starts further attempts while an address is silent, so that a server that restarts or becomes reachable soon
+   * receives a fresh packet. The first attempt to succeed wins.
+   */
   #watch(handle: number, address: string, before = 0): void {
     const { native } = this.#plan.engine;
     this.#after(SILENT_ATTEMPT_MS, () => {
@@ -207,7 +215,7 @@ class Attempts {
     });
   }
 
-  /** Calls `act` after so many milliseconds, unless the dial is settled by then. */
+  /** Calls `act` after `ms` milliseconds, unless the dial has settled by then. */
   #after(ms: number, act: () => void): void {
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
@@ -216,7 +224,7 @@ class Attempts {
     this.#timers.add(timer);
   }
 
-  /** Nothing came from there for a while: the system may know that nobody listens. */
+  /** Probes the port after some silence: the system may report that it is closed. */
   #probePort(handle: number, address: string): void {
     if (!this.#open.has(handle)) return;
     const { engine, port } = this.#plan;
@@ -233,7 +241,7 @@ class Attempts {
     this.#tryNext();
   }
 
-  /** Ends every attempt but the one that won. */
+  /** Ends all attempts except the winner. */
   #settle(): void {
     this.#settled = true;
     clearTimeout(this.#next);

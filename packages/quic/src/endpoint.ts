@@ -21,42 +21,52 @@ import { dialWebTransport, HTTP3_ALPN, type WebTransportConnectOptions } from ".
 import type { WebTransportAnswer, WebTransportRequest } from "./web-transport-request.js";
 import type { WebTransportSession } from "./web-transport-session.js";
 
-/** WebTransport over HTTP/3 on the port of an endpoint. */
+/** Options for WebTransport over HTTP/3 on the port of an endpoint. */
 export interface WebTransportListenOptions {
   /**
-   * Decides about each request before its session exists; may take its time. Default: every request is accepted, with
-   * the first of the client's subprotocols that `protocols` names. An exception answers with status 500.
+   * Accepts or refuses a request before its session exists; may be asynchronous. An exception is answered with status
+   * 500. Default: accepts every request, with the first of the client's subprotocols that is in `protocols`.
    */
   onRequest?: (request: WebTransportRequest) => WebTransportAnswer | Promise<WebTransportAnswer>;
   /** Subprotocols for the default `onRequest`. */
   protocols?: readonly string[];
-  /** Sessions of one connection, requests awaiting an answer included. Default 16. */
+  /** Maximum number of sessions on one connection, including requests that wait for an answer. Default 16. */
   maxSessionsPerConnection?: number;
 }
 
 /** Options of `Endpoint.listen`. */
 export interface ListenOptions extends ServerTlsOptions {
-  /** Protocols served as raw QUIC, in order of preference (RFC 7301). At least one, or `webTransport`. Default: none. */
+  /**
+   * Protocols served as raw QUIC, in order of preference (RFC 7301). Give at least one, or `webTransport`. Default:
+   * none.
+   */
   alpn?: string[];
-  /** Serves WebTransport over HTTP/3 as well (ALPN `h3`). Its sessions go to `onSession` too, as `WebTransportSession`. Default: it is not served. */
+  /**
+   * Also serves WebTransport over HTTP/3 (ALPN `h3`). `onSession` receives its sessions too, as `WebTransportSession`.
+   * Default: not served.
+   */
   webTransport?: WebTransportListenOptions;
   /**
-   * Takes requests of plain HTTP/3 on the connections of `webTransport`, which it needs. A connection counts as a session from its first
-   * request on. Default: such requests are answered with status 404.
+   * Receives plain HTTP/3 requests on the connections of `webTransport`, which it requires. A connection counts as a
+   * session from its first request on. Default: such requests are answered with status 404.
    */
   onHttpRequest?: (request: HttpRequest) => void;
   /** Timeouts, windows and limits (docs/limits.md). Default: `DEFAULT_TRANSPORT`. */
   transport?: ListenTransportOptions;
   /**
-   * Side that says that a session is one. "manual": the application, by `session.admit()`. Until then it counts as a handshake, its peer
-   * may send 64 KiB and open 16 streams in either direction, and nothing of that is read. Default "automatic".
+   * How a connection becomes a session. "manual": the application calls `session.admit()`. Until then it counts as a
+   * handshake, its peer may send 64 KiB and open 16 streams in either direction, and nothing is read. Default
+   * "automatic".
    */
   admission?: "automatic" | "manual";
-  /** Called for each client whose handshake failed by TLS: no common protocol, a certificate that either side refused. Default: none. */
+  /**
+   * Called for each client whose TLS handshake failed, for example without a common protocol or with a certificate that
+   * either side refused. Default: none.
+   */
   onHandshakeError?: (error: QuicError) => void;
 }
 
-/** One UDP socket that can both accept and dial. */
+/** A UDP socket that can both accept and dial. */
 export class Endpoint {
   readonly driver: "loop" | "thread";
   readonly #engine: Engine;
@@ -95,22 +105,22 @@ export class Endpoint {
     return new Endpoint(engine);
   }
 
-  /** Where the socket is bound. */
+  /** Address to which the socket is bound. */
   get address(): SocketAddress {
     return this.#engine.address;
   }
 
-  /** Whether it accepts sessions. */
+  /** Returns true if it accepts sessions. */
   get listening(): boolean {
     return this.#listening;
   }
 
-  /** Whether it can no longer be used: `close` was called, or the engine failed. */
+  /** Returns true if the endpoint cannot be used any more: `close` was called, or the engine failed. */
   get closed(): boolean {
     return this.#closing;
   }
 
-  /** Accepts sessions from now on. `onSession` gets each one whose handshake is complete. */
+  /** Accepts sessions from now on. `onSession` receives each session whose handshake is complete. */
   listen(options: ListenOptions, onSession: (session: QuicSession) => void): void {
     this.#assertOpen();
     if (this.#listening) {
@@ -141,7 +151,7 @@ export class Endpoint {
     this.#updateRef();
   }
 
-  /** New certificates for handshakes that begin from now on. Sessions go on as they are. */
+  /** Uses new certificates for handshakes that start from now on. Existing sessions continue unchanged. */
   updateTls(options: ServerTlsOptions): void {
     this.#assertOpen();
     if (!this.#listening) {
@@ -152,8 +162,8 @@ export class Endpoint {
   }
 
   /**
-   * Goes on with another socket, for instance after the device has changed networks; dialled sessions live on. `host`
-   * must be of the same address family. A listening endpoint cannot: only clients may move (RFC 9000 §9).
+   * Continues with another socket, for example after the device changed networks; dialled sessions survive. `host` must
+   * be of the same address family. Listening endpoints cannot do this: only clients may migrate (RFC 9000 §9).
    */
   rebind(options: { host?: string; port?: number } = {}): void {
     this.#assertOpen();
@@ -165,7 +175,7 @@ export class Endpoint {
     this.#engine.rebind(addressOf(options.host), portOf(options.port));
   }
 
-  /** Dials from this endpoint's socket. Every address of the host is tried. */
+  /** Dials from this endpoint's socket. Tries every address of the host. */
   async connect(options: ConnectOptions): Promise<QuicSession> {
     this.#assertOpen();
     checkOptions("connect()", options, CONNECT_OPTIONS);
@@ -173,8 +183,8 @@ export class Endpoint {
   }
 
   /**
-   * Asks for a WebTransport session at `url` (`https://host:port/path`) from this endpoint's socket. Rejects with a
-   * `QuicError`; `status` tells of a server that refused.
+   * Requests a WebTransport session at `url` (`https://host:port/path`) from this endpoint's socket. Rejects with a
+   * `QuicError`, whose `status` is the HTTP status if the server refused.
    */
   async connectWebTransport(url: string | URL, options: WebTransportConnectOptions = {}): Promise<WebTransportSession> {
     this.#assertOpen();
@@ -183,9 +193,9 @@ export class Endpoint {
   }
 
   /**
-   * Winds the endpoint up: new connections are refused in their handshake (`ERR_QUIC_REFUSED` at the client), those there are
-   * take no more WebTransport sessions (GOAWAY, RFC 9114 §5.2), and the `draining` of their sessions fulfils at the clients.
-   * Sessions go on.
+   * Prepares to shut down. New connections are refused during their handshake (`ERR_QUIC_REFUSED` at the client),
+   * existing connections accept no more WebTransport sessions (GOAWAY, RFC 9114 §5.2), and `draining` of their sessions
+   * fulfils at the clients. Existing sessions continue.
    */
   drain(): void {
     if (!this.#closing) this.#engine.drain();
@@ -196,8 +206,8 @@ export class Endpoint {
   }
 
   /**
-   * Closes every session with CONNECTION_CLOSE, then the socket. Fulfils when the socket is closed: up to 260 ms later where
-   * streams of pages have just ended, since Chromium must not learn of a session's end at once then.
+   * Closes every session with CONNECTION_CLOSE, then the socket. Fulfils when the socket is closed. If streams of pages
+   * have just ended, that takes up to 260 ms, because Chromium crashes if a session ends right after its streams.
    */
   close(info: CloseInfo = {}): Promise<void> {
     if (!this.#closing) {
@@ -219,7 +229,7 @@ export class Endpoint {
     return this;
   }
 
-  /** Lets the process exit although the endpoint listens or has sessions. */
+  /** Lets the process exit even if the endpoint listens or has sessions. */
   unref(): this {
     this.#wantsRef = false;
     this.#updateRef();
@@ -245,7 +255,7 @@ function checkedSessions(sessions = DEFAULT_WEB_TRANSPORT_SESSIONS): number {
   throw invalidOption(`webTransport.maxSessionsPerConnection must be an integer from 1 to 65536, not ${sessions}`);
 }
 
-/** Accepts everyone. */
+/** Returns the default `onRequest`, which accepts every request. */
 function firstOf(protocols: readonly string[] = []): (request: WebTransportRequest) => WebTransportAnswer {
   return (request) => {
     const protocol = request.protocols.find((name) => protocols.includes(name));

@@ -5,12 +5,15 @@ import { fileURLToPath } from "node:url";
 import { QuicError } from "./errors.js";
 import { LAYOUT } from "./native-layout.js";
 
-/** Undefined in CommonJS by esbuild. First of the two, since evaluated programs and workers have a global `__filename` that is no path. */
+/**
+ * Undefined in CommonJS made by esbuild. It is tried before `__filename`, which evaluated programs and workers have as
+ * a global that is not a path.
+ */
 const moduleUrl: string | undefined = import.meta.url;
 
 /**
- * This module's own path; in a bundle, that of the bundle or, by webpack, of the module that it was made of. No bundler may see a
- * path made of it: none has to follow it to the engine, and CommonJS has no `import.meta`.
+ * Path of this module, or of the bundle that contains it. Bundlers must not recognise a path derived from it, because
+ * they would then try to bundle the engine. CommonJS has no `import.meta`.
  */
 const here = moduleUrl === undefined ? __filename : fileURLToPath(moduleUrl);
 const root = dirname(dirname(here));
@@ -18,7 +21,7 @@ const root = dirname(dirname(here));
 const { createRequire: requireFor } = nodeModule;
 const requireHere = requireFor(here);
 
-/** Loads the engine for this platform: one that was built here, or else that of the platform's own package. */
+/** Loads the engine for this platform: one that was built in this checkout, or the one in the platform's package. */
 export function loadEngine(): unknown {
   const platform = platformName();
   const built = join(root, "prebuilds", `${platform}.node`);
@@ -37,7 +40,10 @@ function required(path: string, platform: string): { LAYOUT?: number } {
   }
 }
 
-/** An engine and a package of different versions would not understand each other's numbers, and wait for ever. */
+/**
+ * Returns the message for an engine whose version differs from this package's. The two would misread each other's
+ * numbers and hang.
+ */
 function otherLayout(path: string, isBuiltHere: boolean): string {
   const remedy = isBuiltHere
     ? 'Build both anew with "npm run build"'
@@ -62,7 +68,7 @@ function isMusl(): boolean {
   }
 }
 
-/** The path of the engine in the platform's package, where this package or the program that runs finds it. */
+/** Returns the path of the engine in the platform's package, resolved from this package or from the running program. */
 function published(platform: string): string | undefined {
   const [, program] = process.argv;
   for (const require of [requireHere, ...(program === undefined ? [] : [requireFor(resolve(program))])]) {
@@ -75,7 +81,7 @@ function published(platform: string): string | undefined {
   return undefined;
 }
 
-/** Why there is no engine, and how to get one. */
+/** Returns a message with the reason why there is no engine, and how to get one. */
 function whyAbsent(platform: string): string {
   const names = enginePackages();
   const name = `@quicrpc/quic-${platform}`;
@@ -92,7 +98,10 @@ function whyAbsent(platform: string): string {
   return `there is no engine for it (there is one for ${others})`;
 }
 
-/** Packages with an engine, as the published package.json lists them; none in a source checkout, and undefined in a bundle. */
+/**
+ * Returns the names of the engine packages from the published package.json: none in a source checkout, undefined in a
+ * bundle.
+ */
 function enginePackages(): string[] | undefined {
   try {
     const text = readFileSync(join(root, "package.json"), "utf8");

@@ -10,7 +10,7 @@ import { cleanOr, QuicSession, type SocketAddress } from "./session.js";
 import { QuicStream } from "./stream.js";
 import { WebTransports } from "./web-transports.js";
 
-/** The server could not answer for a reason of its own (RFC 9114 §8.1). */
+/** HTTP/3 error code for an internal error of the server (RFC 9114 §8.1). */
 const HTTP3_INTERNAL_ERROR = 0x102;
 
 /** Receives the outcome of a dialled connection. */
@@ -20,13 +20,13 @@ export interface Dialling {
 }
 
 /**
- * One native endpoint and the objects that stand for its sessions and streams. Records arrive in batches; each becomes
- * one call on a session or stream.
+ * A native endpoint with the objects of its sessions and streams. The engine delivers records in batches, and each
+ * record becomes one call on a session or stream.
  */
 export class Engine {
   readonly native: NativeEndpoint;
   address: SocketAddress;
-  /** Whether the thread driver runs the endpoint: what JavaScript did must then be flushed by JavaScript. */
+  /** True if the thread driver runs the endpoint. JavaScript must then flush what it has written. */
   readonly threaded: boolean;
   readonly streams: (QuicStream | undefined)[] = [];
   readonly webTransports: WebTransports = new WebTransports(this);
@@ -34,23 +34,23 @@ export class Engine {
   onHttpRequest: ((request: HttpRequest) => void) | undefined = undefined;
   onHandshakeError: ((error: QuicError) => void) | undefined = undefined;
   onError: ((error: unknown) => void) | undefined = undefined;
-  /** Called whenever the number of sessions, dialling ones included, changes. */
+  /** Called whenever the number of sessions changes, including those being dialled. */
   onSessionCount: ((count: number) => void) | undefined = undefined;
   onClosed: (() => void) | undefined = undefined;
   readonly #sessions: (QuicSession | undefined)[] = [];
-  /** Attempts that have no session yet, by their handles. */
+  /** Attempts without a session yet, by handle. */
   readonly #dialling: Map<number, Dialling> = new Map();
-  /** Address and protocol of the last session: most have the same. */
+  /** Address and protocol of the last session, reused because most sessions have the same. */
   #lastLocal: SocketAddress | undefined = undefined;
   #lastProtocol = "";
   #sessionCount = 0;
   readonly #records = new Uint32Array(record.RECORDS * record.RECORD_WORDS);
-  /** Errors of connections whose streams have been told and which themselves have not. */
+  /** Errors of connections that have been reported to their streams, but not yet to their sessions. */
   readonly #failures = new Map<number, QuicError>();
   #dispatching = false;
-  /** Somebody may keep a chunk of this batch. */
+  /** True if a handler may keep a chunk of this batch. */
   #keeping = false;
-  /** Indices in `streams` that become free when this batch is over. */
+  /** Indices in `streams` to free at the end of this batch. */
   readonly #leaving: number[] = [];
   #flushScheduled = false;
   readonly #flush = (): void => {
@@ -74,7 +74,7 @@ export class Engine {
     this.address = this.#boundAddress();
   }
 
-  /** The address of this end of a session, whose host the system may tell. */
+  /** Returns the local address of a session. The system may report its host. */
   localAddress(told: string | undefined, family: SocketAddress["family"]): SocketAddress {
     const { host: own, port } = this.address;
     const host = told ?? own;
@@ -85,7 +85,7 @@ export class Engine {
     return this.#lastLocal;
   }
 
-  /** The protocol of a session, as the text that others have. */
+  /** Returns a protocol name as a shared string. */
   protocol(alpn: string): string {
     if (alpn !== this.#lastProtocol) this.#lastProtocol = alpn;
     return this.#lastProtocol;
@@ -102,7 +102,7 @@ export class Engine {
     return { host, port, family };
   }
 
-  /** Announces that JavaScript has left something to send. The loop driver notices by itself. */
+  /** Announces that there is something to send. The loop driver notices by itself. */
   kick(): void {
     if (!this.threaded || this.#flushScheduled) return;
     this.#flushScheduled = true;
@@ -121,8 +121,8 @@ export class Engine {
   }
 
   /**
-   * A call of JavaScript ended the stream. During a batch its place stays taken: records that were written before that
-   * call may follow, and nothing of what the peer sent gets lost. The engine reuses no index within a batch.
+   * Releases a stream that a call from JavaScript ended. During a batch its place stays reserved: records written
+   * before that call may follow, and no data of the peer is lost. The engine reuses no index within a batch.
    */
   releaseStream(index: number): void {
     if (this.#dispatching) this.#leaving.push(index);
@@ -135,7 +135,7 @@ export class Engine {
     this.kick();
   }
 
-  /** Server: GOAWAY on each HTTP/3 connection, and a word to each of its sessions. */
+  /** Server: sends GOAWAY on each HTTP/3 connection and DRAIN_WEBTRANSPORT_SESSION on each session. */
   drain(): void {
     this.kick();
     this.native.drain();
@@ -152,7 +152,7 @@ export class Engine {
     else setTimeout(() => this.close(code, reason), waitMs);
   }
 
-  /** Server: gives a session to whoever listens; one over which that fails is closed. */
+  /** Server: passes a session to the listener. If the listener throws, the session is closed. */
   accepted(session: QuicSession): void {
     try {
       this.onSession?.(session);
@@ -162,7 +162,7 @@ export class Engine {
     }
   }
 
-  /** Server: a request of plain HTTP. */
+  /** Server: passes on a plain HTTP request. */
   #requested(connection: number, index: number, generation: number): void {
     const stream = this.#acceptStream(index, generation);
     const carrier = this.#sessions[connection];
@@ -177,7 +177,9 @@ export class Engine {
     }
   }
 
-  /** An exception of a hook that a peer's doing called: it must not cost other peers the process. */
+  /**
+   * Reports an exception of a hook that a peer triggered. It must not end the process, which serves other peers too.
+   */
   hookFailed(thrown: unknown): void {
     try {
       if (this.onError !== undefined) this.onError(thrown);
@@ -189,7 +191,7 @@ export class Engine {
     }
   }
 
-  /** An exception of a session's or stream's handler. */
+  /** Reports an exception of a session or stream handler. */
   handlerFailed(thrown: unknown): void {
     if (this.onError === undefined) reportException(thrown);
     else this.hookFailed(thrown);
@@ -205,14 +207,13 @@ export class Engine {
     this.onSessionCount?.(this.#sessionCount);
   }
 
-  /** A chunk of this batch was given to someone who may keep it: its memory is not written again. */
+  /** Marks this batch as kept: a handler may hold a chunk of it, so its memory is not written again. */
   keepBatch(): void {
     this.#keeping = true;
   }
 
   /**
-   * A handler that throws costs its own record only: the rest of the batch is still delivered. Returns whether anyone may
-   * keep a chunk of it.
+   * Delivers a batch. A handler that throws affects only its own record. Returns true if a handler may keep a chunk.
    */
   #dispatch(count: number, slab: Uint8Array): boolean {
     if (this.threaded) this.kick();
@@ -376,7 +377,7 @@ export class Engine {
     }
   }
 
-  /** A panic was caught in the engine; it has shut itself down. */
+  /** Handles a panic that the engine caught before it shut itself down. */
   #broken(): void {
     const message = "the QUIC engine failed and closed this endpoint; please report this with the message on stderr";
     const error = new QuicError({ source: "session", code: "ERR_QUIC_INTERNAL", message });
@@ -405,8 +406,8 @@ export class Engine {
 }
 
 /**
- * Writes a member as `endpoint_for` of the engine reads it: the descriptor in four bytes, little-endian, and the place in one; or the relay's port in two
- * bytes, the place and the token.
+ * Serialises a member for `endpoint_for` of the engine: four bytes of descriptor, little-endian, and one byte of place;
+ * or two bytes of relay port, the place and the token.
  */
 function packMember(member: GroupMember | undefined): Uint8Array {
   if (member === undefined) return new Uint8Array(0);

@@ -1,4 +1,7 @@
-/** Codes of errors that are this package's own, each with where such an error arises. docs/error-codes.md is written from the comments. */
+/**
+ * Error codes of this package, each with the place where it arises. docs/error-codes.md is generated from these
+ * comments.
+ */
 export interface QuicErrorCodes {
   /**
    * There is no engine for this platform, it was not installed, or it cannot be loaded. `cause` says which.
@@ -14,92 +17,98 @@ export interface QuicErrorCodes {
   readonly ERR_QUIC_LISTENING: "usage";
   /** `updateTls` was called on an endpoint that does not listen. */
   readonly ERR_QUIC_NOT_LISTENING: "usage";
-  /** `exportKeyingMaterial` was called before the handshake or after the session's end, or its label, context or length cannot be. */
+  /**
+   * `exportKeyingMaterial` was called before the handshake was complete or after the session had ended, or with an
+   * invalid label, context or length.
+   */
   readonly ERR_QUIC_NO_KEYING_MATERIAL: "usage";
   /** This side has closed the session, or the endpoint. */
   readonly ERR_QUIC_CLOSED: "session" | "usage";
   /** The peer has closed the session, with `closeCode` and `reason`. */
   readonly ERR_QUIC_CLOSED_BY_PEER: "session";
   /**
-   * Nothing came from the peer for `idleTimeoutMs`, 30 s unless you say otherwise.
+   * Nothing arrived from the peer for `idleTimeoutMs`, 30 s by default.
    *
-   * Look at the network. Sessions that `connect` and `dial` make ping a silent server, unless `keepAlive` is false.
+   * Check the network. Sessions of `connect` and `dial` ping a silent server, unless `keepAlive` is false.
    */
   readonly ERR_QUIC_IDLE_TIMEOUT: "session";
   /**
-   * The session had ended while the application waited for nothing on it: its idle timeout was over, or the server was restarted. The server has
-   * processed nothing that was sent since.
+   * The session had ended while the application was not waiting for anything on it: after its idle timeout, or because the
+   * server restarted. The server has processed nothing that was sent since then.
    *
-   * Open another session. A connection makes the calls again by itself.
+   * Open another session. A connection repeats the calls by itself.
    */
   readonly ERR_QUIC_LOST_WHILE_IDLE: "session";
   /**
-   * Nothing answered: there is no server, or the network does not let UDP pass.
+   * There was no response: no server runs there, or the network blocks UDP.
    *
-   * A `fallback` connects by TCP where UDP does not pass (docs/connecting.md).
+   * A `fallback` connects over TCP if UDP is blocked (docs/connecting.md).
    */
   readonly ERR_QUIC_HANDSHAKE_TIMEOUT: "session";
   /**
-   * The server did not take the early data of a stream. Nothing of it was processed.
+   * The server did not accept the early data of a stream, and processed none of it.
    *
-   * Open the stream again. Calls are made again without your doing.
+   * Open the stream again. Calls are repeated automatically.
    */
   readonly ERR_QUIC_EARLY_DATA_REJECTED: "session";
-  /** The server is full, or drains. It has processed nothing of the session. */
+  /** The server is full or drains. It processed nothing of the session. */
   readonly ERR_QUIC_REFUSED: "session";
-  /** A transport error of QUIC (RFC 9000 §20.1), a stateless reset, or no version in common. The message has the number. */
+  /**
+   * A QUIC transport error (RFC 9000 §20.1), a stateless reset, or no common version. The message contains the number.
+   */
   readonly ERR_QUIC_TRANSPORT: "session";
   /**
-   * The request for a WebTransport session was refused, with `status`.
+   * The server refused the WebTransport session with the HTTP status `status`.
    *
    * The table of statuses below says what to do.
    */
   readonly ERR_QUIC_SESSION_REJECTED: "session";
   /**
-   * The server offers no WebTransport, or takes no more sessions on this connection (GOAWAY). Nothing was processed.
+   * The server does not offer WebTransport, or accepts no more sessions on this connection (GOAWAY). It processed
+   * nothing.
    *
-   * A connection tries again by itself.
+   * A connection retries by itself.
    */
   readonly ERR_QUIC_SESSION_UNAVAILABLE: "session";
   /** The stream of a WebTransport session was reset. */
   readonly ERR_QUIC_SESSION_GONE: "session";
-  /** The peer broke the rules of HTTP/3, and was told by the code in the message. */
+  /** The peer violated HTTP/3. The connection was closed with the code in the message. */
   readonly ERR_QUIC_HTTP3: "session";
   /**
-   * The engine failed and has closed its endpoint.
+   * The engine failed and closed its endpoint.
    *
    * Report it, with what it wrote to stderr.
    */
   readonly ERR_QUIC_INTERNAL: "session";
-  /** The server has another certificate than `serverCertificateHashes` names. */
+  /** The server's certificate does not match `serverCertificateHashes`. */
   readonly ERR_QUIC_CERTIFICATE_HASH_MISMATCH: "tls";
-  /** The server's certificate leads to no root that is trusted. */
+  /** The server's certificate does not lead to a trusted root. */
   readonly ERR_QUIC_CERTIFICATE_UNTRUSTED: "tls";
   /** The server's certificate is for another name. */
   readonly ERR_QUIC_CERTIFICATE_NAME: "tls";
-  /** The server's certificate has run out, or is not valid yet. */
+  /** The server's certificate has expired, or is not valid yet. */
   readonly ERR_QUIC_CERTIFICATE_EXPIRED: "tls";
   /**
-   * The certificate is pinned by its hash, and is not an ECDSA P-256 one that is valid for at most 14 days.
+   * The certificate is pinned by its hash, but is not an ECDSA P-256 certificate that is valid for at most 14 days.
    *
    * `devCertificate()` makes such certificates.
    */
   readonly ERR_QUIC_CERTIFICATE_UNSUITABLE: "tls";
-  /** The server wants a client certificate and got none. Both sides have this code. */
+  /** The server requires a client certificate and got none. Both sides have this code. */
   readonly ERR_QUIC_CERTIFICATE_REQUIRED: "tls";
-  /** The peer does not accept this side's certificate. The message names the TLS alert. */
+  /** The peer rejected this side's certificate. The message names the TLS alert. */
   readonly ERR_QUIC_CERTIFICATE_REJECTED: "tls";
-  /** The two sides have no ALPN protocol in common: something else listens at this port. */
+  /** The two sides have no ALPN protocol in common: another service listens on this port. */
   readonly ERR_QUIC_ALPN_MISMATCH: "tls";
-  /** Any other TLS alert. The message has its number. */
+  /** Any other TLS alert. The message contains its number. */
   readonly ERR_QUIC_TLS: "tls";
   /** The peer reset its side of a stream, with `streamErrorCode`. */
   readonly ERR_QUIC_RESET: "stream";
   /** The peer stopped reading a stream, with `streamErrorCode`. */
   readonly ERR_QUIC_STOP_SENDING: "stream";
-  /** A `WebTransportError` that the application itself made. */
+  /** A `WebTransportError` that the application created. */
   readonly ERR_WEBTRANSPORT: "stream";
 }
 
-/** A code of this package's own. */
+/** One of this package's error codes. */
 export type QuicErrorCode = keyof QuicErrorCodes;

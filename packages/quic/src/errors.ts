@@ -1,7 +1,7 @@
 import type { QuicErrorCode } from "./error-codes.js";
 import type { SocketAddress } from "./session.js";
 
-/** Where an error arose. */
+/** Origin of an error. */
 export type QuicErrorSource = "session" | "stream" | "tls" | "system" | "usage";
 
 /** A code of the operating system or the resolver, such as "EADDRINUSE". */
@@ -21,8 +21,8 @@ export interface QuicErrorInit {
 }
 
 /**
- * Every error of this package. `code` is stable: a system code (`EADDRINUSE`), or one of this package's own, which docs/error-codes.md
- * lists.
+ * Base class of all errors of this package. `code` is stable: a system code (`EADDRINUSE`) or one of the codes in
+ * docs/error-codes.md.
  */
 export class QuicError extends Error {
   override readonly name: string = "QuicError";
@@ -30,13 +30,13 @@ export class QuicError extends Error {
   readonly code: QuicErrorCode | SystemCode;
   /** The application code of RESET_STREAM or STOP_SENDING, 0 to 2^32-1; null for every other error. */
   readonly streamErrorCode: number | null;
-  /** The application code of CONNECTION_CLOSE, where there was one. */
+  /** Application code of CONNECTION_CLOSE, if there was one. */
   readonly closeCode?: number;
-  /** The reason given with `closeCode`. */
+  /** Reason sent with `closeCode`. */
   readonly reason?: string;
-  /** The HTTP status that refused a WebTransport session. */
+  /** HTTP status with which the server refused a WebTransport session. */
   readonly status?: number;
-  /** The peer of a handshake that failed: of errors that `onHandshakeError` receives. */
+  /** Peer of a failed handshake; set on errors passed to `onHandshakeError`. */
   readonly remoteAddress?: SocketAddress;
 
   constructor(init: QuicErrorInit) {
@@ -51,7 +51,10 @@ export class QuicError extends Error {
   }
 }
 
-/** The error of an event, as `make` makes it, without a trace: each session ends with one, and a trace is dear, and has lines of this package alone. */
+/**
+ * Creates an error without a stack trace. Each session ends with such an error, and a trace is expensive and would
+ * contain only lines of this package.
+ */
 export function untraced(make: () => QuicError): QuicError {
   const { stackTraceLimit } = Error as { stackTraceLimit?: unknown };
   // Does nothing where `Error` is frozen.
@@ -63,18 +66,18 @@ export function untraced(make: () => QuicError): QuicError {
 
 /** Options of the constructor of `WebTransportError` (W3C WebTransport §11). */
 export interface WebTransportErrorOptions {
-  /** Whether the stream failed or its session. Default "stream". */
+  /** Whether the stream or its session failed. Default "stream". */
   source?: "stream" | "session";
   /** 0 to 2^32-1. Default null. */
   streamErrorCode?: number | null;
 }
 
-/** The same with what a `QuicError` has besides. */
+/** `WebTransportErrorOptions` with the other fields of a `QuicError`. */
 type WebTransportErrorInit = WebTransportErrorOptions & Partial<Omit<QuicErrorInit, keyof WebTransportErrorOptions>>;
 
 /**
- * An error of a stream or session, as W3C WebTransport has it. Abort a writable, or cancel a readable, with one to choose
- * the code that the peer gets.
+ * An error of a stream or session (W3C WebTransport §11). Abort a writable or cancel a readable with one to choose the
+ * code that the peer receives.
  */
 export class WebTransportError extends QuicError {
   override readonly name: string = "WebTransportError";
@@ -85,24 +88,24 @@ export class WebTransportError extends QuicError {
   }
 }
 
-/** An option or argument that cannot be used. */
+/** Creates the error for an invalid option or argument. */
 export function invalidOption(message: string): QuicError {
   return new QuicError({ source: "usage", code: "ERR_QUIC_INVALID_OPTION", message });
 }
 
-/** The peer reset its sending side (RFC 9000 §19.4). */
+/** Creates the error for RESET_STREAM: the peer reset its sending side (RFC 9000 §19.4). */
 export function resetError(code: number): WebTransportError {
   const message = `the peer reset the stream with code ${code}`;
   return new WebTransportError(message, { code: "ERR_QUIC_RESET", streamErrorCode: code });
 }
 
-/** The peer asked this side to stop sending (RFC 9000 §19.5). */
+/** Creates the error for STOP_SENDING: the peer asked this side to stop sending (RFC 9000 §19.5). */
 export function stopSendingError(code: number): WebTransportError {
   const message = `the peer stopped reading the stream with code ${code}`;
   return new WebTransportError(message, { code: "ERR_QUIC_STOP_SENDING", streamErrorCode: code });
 }
 
-/** Throws to `uncaughtException`, as an exception of an event listener goes. */
+/** Throws an exception as `uncaughtException`, like an exception of an event listener. */
 export function reportException(error: unknown): void {
   queueMicrotask(() => {
     throw error;

@@ -1,13 +1,13 @@
 import { EARLY_STREAM, INDEX_BITS } from "./native-layout.js";
 
-/** The generation of an accepted stream, and whether it came before the handshake was complete. */
+/** Splits the generation of an accepted stream from the flag that it arrived before the handshake was complete. */
 export function streamGeneration(word: number): [generation: number, early: boolean] {
   return word >= EARLY_STREAM ? [word - EARLY_STREAM, true] : [word, false];
 }
 
 const INDEX_SPAN = 2 ** INDEX_BITS;
 
-/** Returns the handle of a table's place: the generation above the bits of the index. */
+/** Returns the handle of a table entry: the generation above the bits of the index. */
 export function packHandle(index: number, generation: number): number {
   return generation * INDEX_SPAN + index;
 }

@@ -4,20 +4,20 @@ import type { QuicStream } from "./stream.js";
 
 const NOTHING = new Uint8Array(0);
 
-/** A client's request of plain HTTP/3 (RFC 9114 §4), and the means to answer it: once, by `respond`. */
+/** A plain HTTP/3 request (RFC 9114 §4). Answer it once, with `respond`. */
 export class HttpRequest {
   readonly method: string;
-  /** Host and port as the client names the server. */
+  /** Host and port that the client requested. */
   readonly authority: string;
-  /** Path and query, from "/"; "*" of some requests with the method OPTIONS. */
+  /** Path and query, starting with "/", or "*" in some OPTIONS requests. */
   readonly path: string;
-  /** Header fields in the client's order, by lower-case names. */
+  /** Header fields in the client's order, with lower-case names. */
   readonly fields: readonly (readonly [name: string, value: string])[];
-  /** The connection that it came by. */
+  /** The connection on which the request arrived. */
   readonly session: Pick<QuicSession, "remoteAddress" | "localAddress" | "peerCertificate">;
   /**
-   * The request's body, and after `respond` the answer's. A client that cancels resets or stops it. Error codes are those of HTTP/3 (RFC
-   * 9114 §8.1).
+   * Body of the request and, after `respond`, of the response. If the client cancels, it resets or stops the stream.
+   * Error codes are those of HTTP/3 (RFC 9114 §8.1).
    */
   readonly stream: QuicStream;
 
@@ -38,8 +38,8 @@ export class HttpRequest {
   }
 
   /**
-   * Begins the answer, and ends it where `end` is true; `stream.write` sends more of its body. Returns false above the high-water mark, as
-   * `stream.write` does. Throws `QuicError` for fields that HTTP/3 cannot send.
+   * Sends the response headers, and ends the response if `end` is true; `stream.write` sends more of the body. Returns
+   * false above the high-water mark, as `stream.write` does. Throws `QuicError` for fields that HTTP/3 cannot send.
    */
   respond(status: number, fields: HeaderFields = {}, body: Uint8Array = NOTHING, end = false): boolean {
     return this.stream.respond(status, encodeFields(fields), body, end);

@@ -1,49 +1,65 @@
 import { invalidOption } from "./errors.js";
 import { SETTINGS } from "./native-layout.js";
 
-/** Settings of a session's transport. What is left out has the default of `DEFAULT_TRANSPORT`. */
+/** Settings of a session's transport. Omitted settings have the defaults of `DEFAULT_TRANSPORT`. */
 export interface TransportOptions {
-  /** Milliseconds without any packet from the peer after which a session is lost (RFC 9000 §10.1). 0: never. The smaller of both sides' values counts. */
+  /**
+   * Milliseconds without any packet from the peer after which a session is lost (RFC 9000 §10.1). 0: never. The smaller
+   * of both sides' values applies.
+   */
   idleTimeoutMs?: number;
   /** Milliseconds without traffic after which a PING is sent, so that the session does not idle out. At most half of the idle timeout, the shorter one of both sides. 0: off. */
   keepAliveIntervalMs?: number;
   /**
-   * Streams the peer may have open at once, at first (MAX_STREAMS, RFC 9000 §4.6). Memory is reserved for each, so a
-   * session starts low and the limit doubles while the peer uses half of it.
+   * Initial number of streams that the peer may have open at once (MAX_STREAMS, RFC 9000 §4.6). Each reserves memory,
+   * so a session starts low, and the limit doubles whenever the peer uses half of it.
    */
   maxStreams?: number;
-  /** Unidirectional streams the peer may have open at once, at first. The limit grows as `maxStreams` does. */
+  /**
+   * Initial number of unidirectional streams that the peer may have open at once. The limit grows like `maxStreams`.
+   */
   maxUniStreams?: number;
-  /** Streams at which the growth of `maxStreams` and `maxUniStreams` ends. Default: 4096, or `maxStreams` where that is given: it is fixed then. */
+  /**
+   * Upper bound for the growth of `maxStreams` and `maxUniStreams`. Default: 4096, or `maxStreams` if that is set,
+   * which makes it fixed.
+   */
   maxStreamsCeiling?: number;
   /**
-   * Bytes a peer may send on one stream ahead of what is read (RFC 9000 §4.1). 0 means 4 MiB, and for a peer on this
-   * machine 1 MiB, so that calls do not wait behind a stream that fills the socket. The 1 MiB are 512 KiB while calls go
-   * beside the stream. On paths of this machine with a round trip of 2 ms and more they grow to 4 MiB while they are used
-   * up within two round trips. Any other value is fixed.
+   * Bytes that a peer may send on one stream ahead of the reader (RFC 9000 §4.1). 0 means 4 MiB, and 1 MiB for a peer
+   * on this machine, so that calls do not wait behind a stream that fills the socket. The 1 MiB shrink to 512 KiB while
+   * calls run beside the stream. On paths of this machine with a round trip of 2 ms or more they grow to 4 MiB while
+   * they are used up within two round trips. Any other value is fixed.
    */
   streamReceiveWindow?: number;
   /**
-   * Bytes a peer may send on the whole session ahead of what is read, at first. The window doubles while it is used up
-   * within two round trips. A growing window holds up no fast reader on a long path, and is small for a slow one.
+   * Initial number of bytes that a peer may send on the whole session ahead of the reader. The window doubles whenever
+   * it is used up within two round trips. It does not limit a fast reader on a long path, and stays small for a slow
+   * reader.
    */
   receiveWindow?: number;
-  /** Bytes at which the growth of `receiveWindow` ends. Default: 24 MiB, or `receiveWindow` where that is given: it is fixed then. */
+  /**
+   * Upper bound in bytes for the growth of `receiveWindow`. Default: 24 MiB, or `receiveWindow` if that is set, which
+   * makes it fixed.
+   */
   receiveWindowCeiling?: number;
-  /** Bytes of a session sent or about to be sent, and not acknowledged. */
+  /** Bytes of a session that are sent or about to be sent, and not acknowledged. */
   sendWindow?: number;
-  /** Bytes waiting on one stream beyond the send window, above which `write` returns false. */
+  /** Pending bytes of one stream beyond the send window above which `write` returns false. */
   highWaterMark?: number;
-  /** Milliseconds of the round-trip time that is assumed before the first measurement. 0: 333 (RFC 9002 §6.2.2), and 50 to this machine itself. Lower it only where the path is known. */
+  /**
+   * Round-trip time in milliseconds that is assumed before the first measurement. 0: 333 (RFC 9002 §6.2.2), and 50 to
+   * this machine itself. Lower it only if the path is known.
+   */
   initialRttMs?: number;
   /**
-   * Milliseconds within which the peer is asked to acknowledge, if it supports the ACK frequency extension. A last
-   * packet that is lost is repaired that much sooner. 0: the peer's own choice, usually 25 ms.
+   * Milliseconds within which the peer is asked to acknowledge, if it supports the ACK frequency extension. A lost last
+   * packet is then repaired that much sooner. 0: the peer's own choice, usually 25 ms.
    */
   maxAckDelayMs?: number;
   /**
-   * When this side slows down. "steady" is CUBIC that takes a loss for congestion only when packets wait in a queue, or when more are lost than
-   * chance explains. "cubic" and "newreno" slow down at each loss. "bbr" goes by measured bandwidth.
+   * Congestion controller. "steady" is CUBIC, but treats a loss as congestion only if packets wait in a queue or if
+   * more are lost than chance explains. "cubic" and "newreno" slow down at each loss. "bbr" follows the measured
+   * bandwidth.
    */
   congestionControl?: "steady" | "cubic" | "newreno" | "bbr";
   /**
@@ -53,11 +69,15 @@ export interface TransportOptions {
    * streams are never sent twice, and nothing is on paths with a round trip below 4 ms. "off" saves those bytes.
    */
   redundancy?: "off" | "afterLoss" | "always";
-  /** Bytes of datagrams that wait on either side: received and not yet delivered, or not yet sent. 0: no datagrams. */
+  /**
+   * Maximum size in bytes of the datagrams that wait on either side: received and not yet delivered, or not yet sent.
+   * 0: no datagrams.
+   */
   datagramBuffer?: number;
   /**
-   * Bytes of the largest UDP payload that the path is probed for (RFC 8899). 0: 1452, and 8952 to this machine itself.
-   * Give 8952 on a network that carries packets of 9,000 bytes: bulk then costs half the CPU time, many small messages two thirds.
+   * Largest UDP payload in bytes that the path is probed for (RFC 8899). 0: 1452, and 8952 to this machine itself. Set
+   * 8952 on a network that carries packets of 9,000 bytes: bulk then costs half the CPU time, many small messages two
+   * thirds.
    */
   maxUdpPayload?: number;
 }
@@ -65,30 +85,34 @@ export interface TransportOptions {
 /** Settings of a listening endpoint. */
 export interface ListenTransportOptions extends TransportOptions {
   /**
-   * Sessions accepted at once, those of WebTransport included, of which one connection may carry several. Further peers are
-   * refused (CONNECTION_REFUSED, status 503). As many connections again may be closing or draining (RFC 9000 §10.2).
+   * Maximum number of concurrent sessions, including WebTransport sessions, of which one connection may carry several.
+   * Further peers are refused (CONNECTION_REFUSED, status 503). The same number of connections may additionally be
+   * closing or draining (RFC 9000 §10.2).
    */
   maxSessions?: number;
   /** Sessions and handshakes of one source: an IPv4 address or an IPv6 /64. 0: no limit. From half of it on, its peers must prove their address. */
   maxSessionsPerAddress?: number;
   /**
-   * Connections at once that carry no session yet: handshakes in progress, HTTP/3 without a session, and sessions that wait
-   * for their admission. Further peers are refused.
+   * Maximum number of concurrent connections without a session: handshakes in progress, HTTP/3 without a session, and
+   * sessions that wait for admission. Further peers are refused.
    */
   maxHandshakes?: number;
   /**
-   * Most unfinished handshakes of one source, an IPv4 address or an IPv6 /64. Further ones are refused. From half of
-   * the limit on, its peers must prove their address (Retry). The more handshakes other addresses have in progress, the
-   * fewer this address may have. Sessions do not count. Default: a quarter of `maxHandshakes`.
+   * Maximum number of unfinished handshakes of one source: an IPv4 address or an IPv6 /64. Further ones are refused.
+   * From half of the limit on, its peers must prove their address (Retry). The limit shrinks as other addresses have
+   * more handshakes in progress. Sessions do not count. Default: a quarter of `maxHandshakes`.
    */
   maxHandshakesPerAddress?: number;
-  /** Milliseconds after which a connection that carries no session yet is closed. */
+  /** Milliseconds after which a connection without a session is closed. */
   handshakeTimeoutMs?: number;
-  /** Handshakes in progress from which on peers must prove their address first, for one round trip more (Retry, RFC 9000 §8.1.2). Default: half of `maxHandshakes`. 0: always. */
+  /**
+   * Number of handshakes in progress above which peers must first prove their address, which costs one round trip
+   * (Retry, RFC 9000 §8.1.2). Default: half of `maxHandshakes`. 0: always.
+   */
   retryThreshold?: number;
 }
 
-/** The defaults, all in one place. Sizes in bytes, times in milliseconds. */
+/** All defaults. Sizes in bytes, times in milliseconds. */
 export const DEFAULT_TRANSPORT: Readonly<Required<ListenTransportOptions>> = {
   idleTimeoutMs: 30_000,
   keepAliveIntervalMs: 0,
@@ -116,26 +140,26 @@ export const DEFAULT_TRANSPORT: Readonly<Required<ListenTransportOptions>> = {
   retryThreshold: 500,
 };
 
-/** Default for `handshakeTimeoutMs` of `connect`. */
+/** Default of `handshakeTimeoutMs` of `connect`. */
 export const DEFAULT_HANDSHAKE_TIMEOUT_MS = 10_000;
-/** The pause before `connect` tries a further address of the host beside the ones under way (RFC 8305 §5). */
+/** Milliseconds after which `connect` tries a further address of the host in parallel (RFC 8305 §5). */
 export const CONNECTION_ATTEMPT_DELAY_MS = 250;
-/** WebTransport sessions of one connection; further requests are answered with status 429. */
+/** Maximum number of WebTransport sessions on one connection; further requests are answered with status 429. */
 export const DEFAULT_WEB_TRANSPORT_SESSIONS = 16;
-/** Datagrams that wait, at first, on either side of the W3C streams (W3C WebTransport §5). */
+/** Initial maximum of waiting datagrams on either side of the W3C streams (W3C WebTransport §5). */
 export const DATAGRAM_HIGH_WATER_MARK = 128;
-/** Streams of a session that wait for someone to take them; further ones are reset. */
+/** Maximum number of unclaimed streams of a session; further ones are reset. */
 export const MAX_UNCLAIMED_STREAMS = 4096;
-/** UTF-8 bytes of a close reason that are sent (W3C WebTransport §6.9). */
+/** Maximum size of a close reason in bytes of UTF-8 (W3C WebTransport §6.9). */
 export const MAX_CLOSE_REASON_BYTES = 1024;
 
-/** Values of the settings that have names; the engine receives the index. */
+/** Named values of settings. The engine receives the index. */
 const CHOICES = {
   congestionControl: ["cubic", "newreno", "bbr", "steady"],
   redundancy: ["off", "afterLoss", "always"],
 } as const;
 
-/** Least and greatest accepted values. */
+/** Minimum and maximum of each setting. */
 const RANGES: Readonly<Record<Exclude<keyof ListenTransportOptions, keyof typeof CHOICES>, readonly [number, number]>> =
   {
     idleTimeoutMs: [0, 2 ** 32],
@@ -160,17 +184,17 @@ const RANGES: Readonly<Record<Exclude<keyof ListenTransportOptions, keyof typeof
     retryThreshold: [0, 2 ** 24],
   };
 
-/** Settings of the engine that are no transport's own; flags are 0 or 1. */
+/** Engine settings that do not belong to the transport. Flags are 0 or 1. */
 export interface EngineSettings {
-  /** WebTransport sessions of one connection, where it speaks HTTP/3. Default 0. */
+  /** Maximum number of WebTransport sessions on one HTTP/3 connection. Default 0. */
   readonly webTransportSessions?: number;
-  /** Whether JavaScript says when a session is admitted. Default 0. */
+  /** 1 if JavaScript admits sessions. Default 0. */
   readonly manualAdmission?: number;
-  /** Whether requests of plain HTTP/3 are taken. Default 0. */
+  /** 1 if plain HTTP requests are accepted. Default 0. */
   readonly plainRequests?: number;
 }
 
-/** The settings as the engine takes them. */
+/** Returns the settings in the form that the engine expects. */
 export function transportNumbers(
   options: ListenTransportOptions = {},
   { webTransportSessions = 0, manualAdmission = 0, plainRequests = 0 }: EngineSettings = {},
@@ -183,10 +207,13 @@ export function transportNumbers(
     }
     return value;
   };
-  /** A ceiling that is not given equals its start: the setting does not grow. */
+  /**
+   * Returns the upper bound of a setting, which equals its initial value if no upper bound is set: the setting does not
+   * grow.
+   */
   const ceiling = (name: keyof typeof RANGES, start: keyof typeof RANGES): number =>
     number(options[name] === undefined && options[start] !== undefined ? start : name);
-  /** A limit that is not given is a share of `maxHandshakes`. */
+  /** Returns a limit that defaults to a share of `maxHandshakes`. */
   const ofHandshakes = (name: keyof typeof RANGES, share: number): number =>
     options[name] === undefined ? Math.ceil(number("maxHandshakes") * share) : number(name);
   const choice = (name: keyof typeof CHOICES): number => {

@@ -15,7 +15,7 @@ export type NativeFailure = readonly [
 /** An address as the engine reports it. */
 type NativeAddress = readonly [host: string, port: number, family: "IPv4" | "IPv6"];
 
-/** A request for a WebTransport session; fields as name, value, name, value… */
+/** A request for a WebTransport session, with fields as name, value, name, value. */
 type NativeRequest = readonly [
   authority: string,
   path: string,
@@ -116,7 +116,10 @@ interface NativeModule {
   closeRelay(relay: number): void;
 }
 
-/** Several byte strings as one argument, as native/src/fields.rs reads them: each preceded by its length in four bytes. */
+/**
+ * Serialises several byte strings into one argument for native/src/fields.rs: each is preceded by its length in four
+ * bytes.
+ */
 export function packFields(fields: readonly Uint8Array[]): Uint8Array {
   const packed = new Uint8Array(fields.reduce((sum, field) => sum + 4 + field.length, 0));
   const view = new DataView(packed.buffer);
@@ -129,7 +132,7 @@ export function packFields(fields: readonly Uint8Array[]): Uint8Array {
   return packed;
 }
 
-/** Throws when the engine answered with a failure. */
+/** Throws if the engine returned a failure. */
 export function unwrap<T>(answer: T | NativeFailure): T {
   if (Array.isArray(answer)) throw fromFailure(answer as unknown as NativeFailure);
   return answer as T;

@@ -13,7 +13,7 @@ import type {
 } from "./tls-options.js";
 import type { WebTransportConnectOptions } from "./web-transport-dial.js";
 
-/** Names of the options of one function, complete by their type. One that has options of its own has their names, as an object. */
+/** Option names of one function. Nested options are objects of names. The type ensures that the list is complete. */
 type OptionNames<Options> = Readonly<Record<keyof Options, true | object>>;
 
 const CERTIFICATE: OptionNames<CertificateOptions> = { cert: true, key: true };
@@ -26,7 +26,7 @@ const WEB_TRANSPORT: OptionNames<WebTransportListenOptions> = {
   protocols: true,
 };
 
-/** Names of the options of `Endpoint.bind`. */
+/** Option names of `Endpoint.bind`. */
 export const BIND_OPTIONS: OptionNames<BindOptions> = {
   busyPoll: true,
   connectionIds: CONNECTION_IDS,
@@ -40,10 +40,10 @@ export const BIND_OPTIONS: OptionNames<BindOptions> = {
   secret: true,
 };
 
-/** Names of the options of `Endpoint.rebind`. */
+/** Option names of `Endpoint.rebind`. */
 export const REBIND_OPTIONS = { host: true, port: true } as const;
 
-/** Names of the options of `Endpoint.updateTls`. */
+/** Option names of `Endpoint.updateTls`. */
 export const SERVER_TLS_OPTIONS: OptionNames<ServerTlsOptions> = {
   clientCertificates: CLIENT_CERTIFICATES,
   earlyData: true,
@@ -52,7 +52,7 @@ export const SERVER_TLS_OPTIONS: OptionNames<ServerTlsOptions> = {
   tls: true,
 };
 
-/** Names of the options of `Endpoint.listen`. */
+/** Option names of `Endpoint.listen`. */
 export const LISTEN_OPTIONS: OptionNames<ListenOptions> = {
   ...SERVER_TLS_OPTIONS,
   admission: true,
@@ -63,7 +63,7 @@ export const LISTEN_OPTIONS: OptionNames<ListenOptions> = {
   webTransport: WEB_TRANSPORT,
 };
 
-/** Names of the options of `connect`. */
+/** Option names of `connect`. */
 export const CONNECT_OPTIONS: OptionNames<ConnectOptions> = {
   alpn: true,
   earlyData: true,
@@ -76,7 +76,7 @@ export const CONNECT_OPTIONS: OptionNames<ConnectOptions> = {
   transport: DEFAULT_TRANSPORT,
 };
 
-/** Names of the options of `connectWebTransport`. */
+/** Option names of `connectWebTransport`. */
 export const WEB_TRANSPORT_OPTIONS: OptionNames<WebTransportConnectOptions> = {
   allowPooling: true,
   datagrams: true,
@@ -89,7 +89,7 @@ export const WEB_TRANSPORT_OPTIONS: OptionNames<WebTransportConnectOptions> = {
   transport: DEFAULT_TRANSPORT,
 };
 
-/** Names of the options of `PortGroup.bind`. */
+/** Option names of `PortGroup.bind`. */
 export const PORT_GROUP_OPTIONS: OptionNames<PortGroupOptions> = {
   connectionIds: CONNECTION_IDS,
   host: true,
@@ -98,7 +98,7 @@ export const PORT_GROUP_OPTIONS: OptionNames<PortGroupOptions> = {
   steering: true,
 };
 
-/** Names of the options of `PortGroup.inherit`. */
+/** Option names of `PortGroup.inherit`. */
 export const INHERITED_PORT_OPTIONS: OptionNames<InheritedPortOptions> = {
   connectionIds: CONNECTION_IDS,
   descriptors: true,
@@ -106,8 +106,8 @@ export const INHERITED_PORT_OPTIONS: OptionNames<InheritedPortOptions> = {
 };
 
 /**
- * Throws `QuicError` where options, or those inside one of them, have a name that the function does not know, which would be passed over in
- * silence. What is undefined counts as left out.
+ * Throws `QuicError` for option names that the function does not have, including nested ones. They would otherwise be
+ * ignored silently. An undefined value counts as omitted.
  */
 export function checkOptions(where: string, options: object, names: object, path = ""): void {
   for (const [name, value] of Object.entries(options) as [string, unknown][]) {

@@ -8,32 +8,42 @@ import { checkOptions, INHERITED_PORT_OPTIONS, PORT_GROUP_OPTIONS } from "./opti
 
 /** Options of `PortGroup.bind`. */
 export interface PortGroupOptions {
-  /** An IP address or "localhost". Default: "::" for IPv6 and IPv4, or "0.0.0.0" where IPv6 is unavailable. */
+  /** An IP address or "localhost". Default: "::" for IPv6 and IPv4, or "0.0.0.0" if IPv6 is unavailable. */
   host?: string;
-  /** UDP port. Default 0: any free one. */
+  /** UDP port. Default 0: any free port. */
   port?: number;
-  /** The number of places, from 1 to 128: one for each worker. */
+  /** Number of places, from 1 to 128: one for each worker. */
   places: number;
-  /** Connection ids of each endpoint that takes one of the places: a place is found in ids of this form. Default: as the engine likes. */
+  /**
+   * Format of connection ids for the endpoints of all places. It allows the group to find the place of a packet.
+   * Default: random ids.
+   */
   connectionIds?: ConnectionIdOptions;
   /**
-   * Part that hands packets to the workers: the kernel, or this process over sockets of the loopback interface, which costs more and works on
-   * every system. Default, or what QUICRPC_STEERING says: "kernel" on Linux, "relay" elsewhere.
+   * How packets reach the workers: through the kernel, or through this process and sockets of the loopback interface,
+   * which costs more and works on every system. Default: the value of QUICRPC_STEERING, else "kernel" on Linux and
+   * "relay" elsewhere.
    */
   steering?: "kernel" | "relay";
 }
 
 /** Options of `PortGroup.inherit`. */
 export interface InheritedPortOptions {
-  /** The sockets that were passed to this process, all of one address, in the order in which they were bound. Each is a place. */
+  /**
+   * Sockets that were passed to this process, all bound to the same address, in the order of their binding. Each is a
+   * place.
+   */
   descriptors: readonly number[];
-  /** The number of places to take: the first that no other process has. Default 1. */
+  /** Number of places to use: the first ones that no other process uses. Default 1. */
   places?: number;
-  /** Connection ids of each endpoint that takes one of the places, in every process that has the port. Default: as the engine likes. */
+  /**
+   * Format of connection ids for the endpoints of all places, in every process that shares the port. Default: random
+   * ids.
+   */
   connectionIds?: ConnectionIdOptions;
 }
 
-/** Hands the packets of a port to its places. */
+/** Delivers the packets of a port to its places. */
 interface Steering {
   accept(places: Uint8Array, empty: Uint8Array): void;
   close(): void;
@@ -41,18 +51,18 @@ interface Steering {
 
 const TOKEN_BYTES = 16;
 
-/** Sockets whose places this process has: the system tells processes apart, and not groups of one process. */
+/** Sockets whose places this process uses. The system distinguishes processes, but not groups within one process. */
 const taken: Set<number> = new Set();
 
 /**
- * One UDP port for several workers. Each packet goes to the worker that made its connection id, wherever the client is by then, and new
- * clients are spread over the places. On Linux the kernel does that: each place has a socket, which stays open, and keeps what waits in
- * it, when a worker ends, for the next one that takes the place. Elsewhere this process has the port, and hands packets to the
- * workers and back.
+ * One UDP port for several workers. Each packet goes to the worker that issued its connection id, even after the
+ * client's address has changed, and new clients are distributed among the places. On Linux the kernel does that. Each
+ * place has a socket that stays open when its worker ends, and keeps waiting packets for the next worker. On other
+ * systems this process owns the port and relays packets to and from the workers.
  */
 export class PortGroup {
   readonly port: number;
-  /** The places of this process, each for a worker's `Endpoint.bind({ member })`. */
+  /** Places of this process, each for a worker's `Endpoint.bind({ member })`. */
   readonly members: readonly GroupMember[];
   readonly #steering: Steering;
   #open = true;
@@ -63,7 +73,10 @@ export class PortGroup {
     this.#steering = steering;
   }
 
-  /** Binds the port. Throws `QuicError` with the system's code, such as `EADDRINUSE`, and `ERR_QUIC_INVALID_OPTION` where the kernel shall steer and cannot. */
+  /**
+   * Binds the port. Throws `QuicError` with the system's code, such as `EADDRINUSE`, or with `ERR_QUIC_INVALID_OPTION`
+   * if kernel steering was requested and is not available.
+   */
   static bind(options: PortGroupOptions): PortGroup {
     checkOptions("PortGroup.bind()", options, PORT_GROUP_OPTIONS);
     const { host, port, places, connectionIds, steering } = options;
@@ -97,9 +110,9 @@ export class PortGroup {
   }
 
   /**
-   * Takes places of a port whose sockets another process has bound and passed on, as systemd does: two processes share it while the one
-   * follows the other. New clients go where they went before until `accept` is called. Linux only. Throws `QuicError`: `EADDRINUSE` where
-   * other processes have so many places that too few are left.
+   * Uses places of a port whose sockets another process, such as systemd, bound and passed on. Two processes then share
+   * the port while one replaces the other. New clients are distributed as before until `accept` is called. Linux only.
+   * Throws `QuicError` with `EADDRINUSE` if other processes use too many places.
    */
   static inherit(options: InheritedPortOptions): PortGroup {
     checkOptions("PortGroup.inherit()", options, INHERITED_PORT_OPTIONS);
@@ -130,17 +143,18 @@ export class PortGroup {
   }
 
   /**
-   * Has new clients go to these places alone, such as while a worker drains. Sessions stay where they are. Packets for places that are
-   * `empty`, which have no worker, go to the first of `places`, whose worker ends their sessions. Where the sockets were inherited, so
-   * do those of processes that are gone, and nothing changes once a process that came later has called this.
+   * Sends new clients only to these places, for example while a worker drains. Existing sessions stay where they are.
+   * Packets for `empty` places, which have no worker, go to the first of `places`, whose worker ends their sessions.
+   * With inherited sockets, the same holds for places of processes that have exited, and the call has no effect once a
+   * newer process has called it.
    */
   accept(places: readonly number[] = this.members.map(({ place }) => place), empty: readonly number[] = []): void {
     if (this.#open) this.#steering.accept(Uint8Array.from(places), Uint8Array.from(empty));
   }
 
   /**
-   * Closes this process's sockets; those that it was passed stay open, and others may take the places. Workers that the kernel steers
-   * packets to go on.
+   * Closes this process's sockets. Sockets that were passed to it stay open, and other processes can use their places.
+   * Workers behind kernel steering continue.
    */
   close(): void {
     if (!this.#open) return;
@@ -149,7 +163,7 @@ export class PortGroup {
   }
 }
 
-/** The process's environment goes before the option. */
+/** Returns the kind of steering. The environment variable takes precedence over the option. */
 function chooseSteering(
   option: PortGroupOptions["steering"] = process.platform === "linux" ? "kernel" : "relay",
 ): "kernel" | "relay" {

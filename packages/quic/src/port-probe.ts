@@ -1,23 +1,24 @@
 import { isIP } from "node:net";
 
-/** How long the system has to say that a port is closed: on this machine it does so at once. */
+/** Milliseconds that the system gets to report a closed port. On this machine it does so at once. */
 const PATIENCE_MS = { here: 50, elsewhere: 1000 };
 /**
- * Answers that are believed. One from the network may be forged by whoever guesses the port that the probe left from; each
- * leaves from another one.
+ * Number of answers required. An attacker who guesses the probe's source port can forge an answer from the network, so
+ * each probe uses another port.
  */
 const PROBES = { here: 1, elsewhere: 2 };
-/** A short header and nothing behind it: every QUIC endpoint drops it. */
+/** A short header without content, which every QUIC endpoint drops. */
 const PROBE: Uint8Array = Uint8Array.of(0x40);
 
-/** Whether an address is of this machine itself. */
+/** Returns true for an address of this machine. */
 export function isLoopback(host: string): boolean {
   return host === "::1" || /^(::ffff:)?127\./.test(host);
 }
 
 /**
- * Whether nobody listens at a UDP port, as far as the system says so (ICMP port unreachable). It only tells a socket that
- * is connected, and QUIC's is not: so each probe has its own. False where nothing was said.
+ * Returns true if the system reports that nothing listens on a UDP port (ICMP port unreachable), and false without a
+ * report. The system reports it only to connected sockets, and QUIC's is not connected, so each probe uses its own
+ * socket.
  */
 export async function isPortClosed(host: string, port: number): Promise<boolean> {
   const where = isLoopback(host) ? "here" : "elsewhere";
@@ -27,7 +28,7 @@ export async function isPortClosed(host: string, port: number): Promise<boolean>
   return true;
 }
 
-/** Whether one probe was answered so. */
+/** Sends one probe. Returns true if the port was reported as closed. */
 async function probed(host: string, port: number, patienceMs: number): Promise<boolean> {
   // Loaded when it is needed, which most processes never do.
   const { createSocket } = await import("node:dgram");

@@ -8,7 +8,7 @@ interface Both {
   readonly unidirectional: Incoming<ReadableStream<Uint8Array>>;
 }
 
-/** The promises and the streams of streams that W3C WebTransport §6 adds to a session. */
+/** The promises and the streams of streams of W3C WebTransport §6. */
 export class SessionFace {
   readonly closed: Promise<CloseInfo>;
   readonly #session: QuicSession;
@@ -39,7 +39,7 @@ export class SessionFace {
     else this.#reject(error);
   }
 
-  /** Takes streams of both kinds at once: a session has one handler. */
+  /** Accepts streams of both kinds at once, because a session has one handler. */
   #accept(): Both {
     if (this.#incoming === undefined) {
       const bidirectional = new Incoming<QuicStream>();
@@ -59,8 +59,8 @@ export class SessionFace {
 }
 
 /**
- * Streams wait here unread. The peer's stream limit does not bound how many: a stream that the peer has both reset and
- * stopped counts no longer. After a cancel nobody takes streams any more.
+ * Queue of unread streams. The peer's stream limit does not bound it: a stream that the peer has both reset and stopped
+ * no longer counts. After a cancel no streams are accepted.
  */
 class Incoming<T> {
   readonly streams: ReadableStream<T>;
@@ -77,7 +77,7 @@ class Incoming<T> {
     });
   }
 
-  /** False when nobody takes it. */
+  /** Returns false if the stream is not accepted. */
   offer(stream: T): boolean {
     if (this.#controller === undefined || (this.#controller.desiredSize ?? 0) <= -MAX_UNCLAIMED_STREAMS) return false;
     this.#controller.enqueue(stream);

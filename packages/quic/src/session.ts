@@ -9,11 +9,11 @@ import { SessionFace } from "./session-face.js";
 import { type SessionStats, sessionStats, type WebTransportStats, webTransportStats } from "./stats.js";
 import type { QuicStream } from "./stream.js";
 
-/** How a session ended or shall end. */
+/** How a session ended, or is to end. */
 export interface CloseInfo {
   /** Application error code, 0 to 2^32-1. Default 0. */
   closeCode?: number;
-  /** At most 1024 bytes of UTF-8; more is cut. Default "". */
+  /** At most 1024 bytes of UTF-8; the rest is cut. Default "". */
   reason?: string;
 }
 
@@ -28,22 +28,25 @@ export interface SocketAddress {
 export interface SessionHandler {
   /** The peer opened a bidirectional stream. */
   onStream(stream: QuicStream): void;
-  /** The peer opened a unidirectional stream: it is read only. Without this method such streams are refused. */
+  /** The peer opened a unidirectional stream, which can only be read. Without this method such streams are refused. */
   onUniStream?(stream: QuicStream): void;
-  /** A datagram. The bytes belong to the handler. Without this method datagrams go to `datagrams.readable`. */
+  /** A datagram arrived. The handler may keep the bytes. Without this method datagrams go to `datagrams.readable`. */
   onDatagram?(bytes: Uint8Array): void;
   /**
-   * Asked of a dialled session when nothing has come for some round trips, and at growing intervals then: whether the peer
-   * is to be asked (PING) whether it still is there. That also keeps the session from its idle timeout. Default: it is not.
+   * Called on dialled sessions after some round trips without any packet, then at growing intervals. Return true to ask
+   * the peer with a PING whether it is still there, which also prevents an idle timeout. Default: false.
    */
   waits?(): boolean;
-  /** The handshake of a session that began early (`earlyData`) is complete. */
+  /** The handshake of a session with early data (`earlyData`) is complete. */
   onReady?(earlyDataAccepted: boolean): void;
-  /** The session ended; `error` is undefined after a clean close (code 0) by either side. Once, after every stream's `onClosed`. */
+  /**
+   * The session ended. `error` is undefined after a clean close (code 0) by either side. Called once, after every
+   * stream's `onClosed`.
+   */
   onClosed(info: CloseInfo, error: Error | undefined): void;
 }
 
-/** An established QUIC session. Use it through a handler (`attach`, `openStream`), or through the W3C WebTransport members. */
+/** A QUIC session. Use it through a handler (`attach`, `openStream`) or through the W3C WebTransport members. */
 export class QuicSession {
   #remoteAddress!: SocketAddress;
   #localAddress!: SocketAddress;
@@ -58,7 +61,7 @@ export class QuicSession {
   /** @internal */
   readonly handle: number;
   #handler: SessionHandler | undefined;
-  /** Streams that came before there was a handler; undefined where none has. */
+  /** Streams that arrived before a handler was attached, or undefined if there are none. */
   #early: { stream: QuicStream; unidirectional: boolean }[] | undefined;
   #onFirstStream: ((stream: QuicStream) => void) | undefined;
   #probing = false;
@@ -87,19 +90,22 @@ export class QuicSession {
     return this.#datagrams;
   }
 
-  /** The peer's address now: a client may move (RFC 9000 §9). After the session's end the last one asked for. */
+  /**
+   * Current address of the peer, which changes if a client migrates (RFC 9000 §9). After the end of the session, the
+   * last address that was read.
+   */
   get remoteAddress(): SocketAddress {
     this.#readInfo();
     return this.#remoteAddress;
   }
 
-  /** The address of this end, as far as the system tells. */
+  /** Local address, as far as the system reports it. */
   get localAddress(): SocketAddress {
     this.#readInfo();
     return this.#localAddress;
   }
 
-  /** Returns the ALPN protocol, since the engine tells all at once. */
+  /** Reads all session data from the engine at once. Returns the ALPN protocol. */
   #readInfo(): string {
     const info = this.engine.native.sessionInfo(this.handle);
     if (info === undefined && this.#remoteAddress !== undefined) return this.alpnProtocol;
@@ -112,8 +118,8 @@ export class QuicSession {
   }
 
   /**
-   * Admits the session, on an endpoint that listens with `admission: "manual"`. Returns false where there is no room for another
-   * (`maxSessions`); the caller then closes it.
+   * Admits the session on an endpoint that listens with `admission: "manual"`. Returns false if `maxSessions` is
+   * reached; the caller must then close the session.
    */
   admit(): boolean {
     this.engine.kick();
@@ -121,8 +127,8 @@ export class QuicSession {
   }
 
   /**
-   * Calls `onStream` with the first bidirectional stream that the peer has opened or opens, for a look at its first bytes
-   * (`QuicStream.peek`): before `admit` too. The handler that is attached later receives the stream, and all its bytes.
+   * Calls `onStream` with the first bidirectional stream of the peer, to look at its first bytes (`QuicStream.peek`);
+   * also before `admit`. The handler that is attached later receives the stream with all its bytes.
    */
   firstStream(onStream: (stream: QuicStream) => void): void {
     const first = this.#early?.find(({ unidirectional }) => !unidirectional);
@@ -135,13 +141,15 @@ export class QuicSession {
     this.engine.native.greetSession(this.handle);
   }
 
-  /** Milliseconds until the session must be admitted, by the time its connection began. Infinity: it needs not. */
+  /** Milliseconds left to admit the session, or Infinity if it need not be admitted. */
   get remainingMs(): number {
     const remaining = this.engine.native.remainingMs(this.handle);
     return remaining < 0 ? Number.POSITIVE_INFINITY : remaining;
   }
 
-  /** Starts delivery to `handler`, beginning with what arrived before. Once per session. */
+  /**
+   * Starts delivery to `handler`, beginning with everything that has already arrived. Can be called once per session.
+   */
   attach(handler: SessionHandler): void {
     if (this.#handler !== undefined) {
       throw new QuicError({ source: "usage", code: "ERR_QUIC_ATTACHED", message: "the session already has a handler" });
@@ -160,14 +168,14 @@ export class QuicSession {
   }
 
   /**
-   * Opens a bidirectional stream. Beyond the peer's stream limit it waits, holding what is written. Throws when the
-   * session has closed.
+   * Opens a bidirectional stream. Beyond the peer's stream limit the stream waits and keeps what is written. Throws if
+   * the session has closed.
    */
   openStream(): QuicStream {
     return this.#open(false);
   }
 
-  /** Opens a unidirectional stream, which is written only; else as `openStream`. */
+  /** Opens a unidirectional stream, which can only be written. Otherwise like `openStream`. */
   openUniStream(): QuicStream {
     return this.#open(true);
   }
@@ -183,7 +191,7 @@ export class QuicSession {
     return engine.adoptStream(unwrap(engine.native.openStream(this.handle, unidirectional)));
   }
 
-  /** Closes the session at once with CONNECTION_CLOSE (RFC 9000 §10.2); unsent data is dropped. */
+  /** Closes the session at once with CONNECTION_CLOSE (RFC 9000 §10.2). Unsent data is dropped. */
   close(info: CloseInfo = {}): void {
     if (this.#ended !== undefined) return;
     this.engine.kick();
@@ -191,8 +199,8 @@ export class QuicSession {
   }
 
   /**
-   * The certificate the peer has shown: always a server's, a client's when `clientCertificates` asked for it. Asked for
-   * on first use, while the session lives.
+   * Certificate of the peer: always a server's, and a client's if `clientCertificates` requested one. It is read on
+   * first use, while the session exists.
    */
   get peerCertificate(): X509Certificate | undefined {
     if (this.#peerCertificate === undefined) {
@@ -203,9 +211,10 @@ export class QuicSession {
   }
 
   /**
-   * Returns `length` bytes of keying material of the connection's TLS (RFC 8446 §7.5), at most 8,160: the same at both ends, and nowhere
-   * else. A label has at most 249 bytes. Of a WebTransport session they are those of W3C WebTransport §6.4, of this session alone, whose label and context have at most 255 bytes.
-   * Rejects before the handshake is complete, and after the session's end.
+   * Returns `length` bytes (at most 8,160) of TLS keying material (RFC 8446 §7.5), which only the two ends of the
+   * connection share. A label has at most 249 bytes. For a WebTransport session they belong to this session only (W3C
+   * WebTransport §6.4), and label and context have at most 255 bytes. Rejects before the handshake is complete and
+   * after the end of the session.
    */
   async exportKeyingMaterial(label: Uint8Array, context: Uint8Array, length: number): Promise<Uint8Array> {
     // The engine keeps a closed connection for a while.
@@ -218,65 +227,68 @@ export class QuicSession {
     throw new QuicError({ source: "usage", code: "ERR_QUIC_NO_KEYING_MATERIAL", message });
   }
 
-  /** Counters and measurements; after the session's end the last ones that were asked for. */
+  /** Returns counters and measurements. After the end of the session, the last ones that were read. */
   stats(): SessionStats {
     const numbers = this.engine.native.sessionStats(this.handle);
     if (numbers !== undefined || this.#lastStats === undefined) this.#lastStats = sessionStats(numbers);
     return this.#lastStats;
   }
 
-  /** `stats` as W3C WebTransport names them. */
+  /** `stats` with W3C names. */
   async getStats(): Promise<WebTransportStats> {
     return webTransportStats(this.stats(), this.datagrams.stats());
   }
 
-  /** Fulfils when the handshake is complete: at once but for sessions with early data. */
+  /** Fulfils when the handshake is complete, which is at once except for sessions with early data. */
   get ready(): Promise<undefined> {
     return this.#handshake?.done ?? Promise.resolve(undefined);
   }
 
-  /** The handshake is still in progress (`earlyData`): who the peer is, and that it is there now, is not yet proven. */
+  /**
+   * True while the handshake of a session with early data is in progress. The identity and liveness of the peer are not
+   * yet proven.
+   */
   get early(): boolean {
     return this.#handshake !== undefined && this.#earlyDataAccepted === undefined && this.#ended === undefined;
   }
 
   /**
-   * Whether the server accepted the early data of a session that began early; undefined until `ready`, and for other
-   * sessions. Streams of rejected early data have ended with `ERR_QUIC_EARLY_DATA_REJECTED`.
+   * Whether the server accepted the early data, or undefined until `ready` and for sessions without early data. Streams
+   * of rejected early data have ended with `ERR_QUIC_EARLY_DATA_REJECTED`.
    */
   get earlyDataAccepted(): boolean | undefined {
     return this.#earlyDataAccepted;
   }
 
-  /** Whether a dialled session resumed an earlier one, and so did without the server's certificate. */
+  /** True if a dialled session resumed an earlier one, in which case the server did not send its certificate. */
   get resumed(): boolean {
     this.#readInfo();
     return this.#resumed;
   }
 
-  /** Fulfils when either side closed the session, rejects when it was lost (W3C WebTransport §6.4). */
+  /** Fulfils when either side has closed the session, and rejects when the session is lost (W3C WebTransport §6.4). */
   get closed(): Promise<CloseInfo> {
     return this.#web().closed;
   }
 
-  /** The streams the peer opens; takes the place of a handler. */
+  /** Streams opened by the peer. Use it instead of a handler. */
   get incomingBidirectionalStreams(): ReadableStream<QuicStream> {
     return this.#web().bidirectional;
   }
 
-  /** The unidirectional streams the peer opens; takes the place of a handler. */
+  /** Unidirectional streams opened by the peer. Use it instead of a handler. */
   get incomingUnidirectionalStreams(): ReadableStream<ReadableStream<Uint8Array>> {
     return this.#web().unidirectional;
   }
 
-  /** `openStream` as W3C WebTransport names it. Of streams that wait to be sent, a higher `sendOrder` goes first. */
+  /** W3C name of `openStream`. Streams with a higher `sendOrder` are sent first. */
   async createBidirectionalStream(options: { sendOrder?: number } = {}): Promise<QuicStream> {
     const stream = this.openStream();
     if (options.sendOrder !== undefined) stream.setPriority(options.sendOrder);
     return stream;
   }
 
-  /** The writable of an `openUniStream`. */
+  /** Returns the writable of a new unidirectional stream. */
   async createUnidirectionalStream(options: { sendOrder?: number } = {}): Promise<WritableStream<Uint8Array>> {
     const stream = this.openUniStream();
     if (options.sendOrder !== undefined) stream.setPriority(options.sendOrder);
@@ -337,7 +349,7 @@ export class QuicSession {
     if (unanswered > 0) this.#probePort();
   }
 
-  /** The system may know that nobody listens there any more. */
+  /** Probes the port: the system may report that nothing listens there any more. */
   #probePort(): void {
     if (this.#probing) return;
     this.#probing = true;
@@ -364,7 +376,7 @@ export class QuicSession {
   }
 }
 
-/** The end of a handshake that is awaited. */
+/** Promise for the end of a handshake. */
 class Handshake {
   readonly done: Promise<undefined>;
   complete!: (value: undefined) => void;
@@ -386,12 +398,12 @@ function offer(handler: SessionHandler, stream: QuicStream, unidirectional: bool
   else stream.refuse();
 }
 
-/** A close with code 0 by either side is not an error. */
+/** Returns undefined for a close with code 0 by either side, which is not an error. */
 export function cleanOr(error: QuicError): QuicError | undefined {
   return error.closeCode === 0 ? undefined : error;
 }
 
-/** Returns at most 1024 bytes of a text, cut between characters. */
+/** Encodes a reason as at most 1024 bytes of UTF-8, cut between characters. */
 export function encodeReason(reason = ""): Uint8Array {
   const bytes = new Uint8Array(MAX_CLOSE_REASON_BYTES);
   return bytes.subarray(0, new TextEncoder().encodeInto(reason, bytes).written);

@@ -7,15 +7,15 @@ export interface SessionStats {
   readonly rttMs: number;
   readonly minRttMs: number;
   readonly congestionWindow: number;
-  /** The UDP payload size that the path is known to carry. */
+  /** UDP payload size that the path is known to carry. */
   readonly mtu: number;
   readonly sentPackets: number;
   readonly lostPackets: number;
-  /** Packets sent a second time, see `redundancy`. */
+  /** Packets sent a second time; see `redundancy`. */
   readonly copiedPackets: number;
-  /** How often the congestion window was reduced. */
+  /** Number of reductions of the congestion window. */
   readonly congestionEvents: number;
-  /** UDP payload, retransmissions and acknowledgements included. */
+  /** Bytes of UDP payload, including retransmissions and acknowledgements. */
   readonly sentBytes: number;
   readonly receivedBytes: number;
   readonly lostBytes: number;
@@ -24,11 +24,11 @@ export interface SessionStats {
   /** QUIC datagrams (RFC 9221). */
   readonly sentDatagrams: number;
   readonly receivedDatagrams: number;
-  /** Streams of either side that are open, the waiting ones not included. */
+  /** Open streams of both sides, except those that wait for the stream limit. */
   readonly openStreams: number;
   /** Streams that wait for the peer's stream limit. */
   readonly waitingStreams: number;
-  /** Bytes the peer may send ahead of what is read now; see `receiveWindow`. */
+  /** Current number of bytes that the peer may send ahead of the reader; see `receiveWindow`. */
   readonly receiveWindow: number;
 }
 
@@ -36,20 +36,20 @@ export interface SessionStats {
 export interface EndpointStats {
   /** Sessions, including those being dialled. */
   readonly sessions: number;
-  /** Connections of clients that carry no session yet; see `maxHandshakes`. */
+  /** Client connections without a session; see `maxHandshakes`. */
   readonly handshakes: number;
   /** Clients refused because of a limit. */
   readonly refused: number;
-  /** Clients that were asked to prove their address (Retry). */
+  /** Clients that had to prove their address (Retry). */
   readonly retried: number;
-  /** Handshakes of clients that did not end in a session. */
+  /** Client handshakes that did not lead to a session. */
   readonly failedHandshakes: number;
-  /** The socket buffers in bytes, as the system granted them. */
+  /** Size of the socket buffers in bytes, as granted by the system. */
   readonly receiveBuffer: number;
   readonly sendBuffer: number;
-  /** Bytes asked of the kernel for each buffer. */
+  /** Size in bytes that was requested for each buffer. */
   readonly askedBuffer: number;
-  /** Advice where the kernel granted less; undefined where it granted all. */
+  /** Advice if the kernel granted smaller buffers than requested, else undefined. */
   readonly bufferAdvice: string | undefined;
 }
 
@@ -80,14 +80,14 @@ function bufferAdvice(stats: { receiveBuffer: number; sendBuffer: number; askedB
   return `the system granted ${receiveBuffer} bytes to receive and ${sendBuffer} to send of ${askedBuffer}; datagrams may be lost here under load: ${remedy}`;
 }
 
-/** W3C `WebTransportConnectionStats` (W3C WebTransport §6.11), as far as QUIC tells. */
+/** W3C `WebTransportConnectionStats` (W3C WebTransport §6.11), as far as QUIC provides them. */
 export interface WebTransportStats {
   readonly bytesSent: number;
   readonly bytesLost: number;
   readonly bytesReceived: number;
   readonly packetsSent: number;
   readonly packetsLost: number;
-  /** UDP datagrams, of which each may hold several packets. */
+  /** UDP datagrams, each of which may contain several packets. */
   readonly packetsReceived: number;
   readonly smoothedRtt: number;
   readonly minRtt: number;

@@ -1,7 +1,7 @@
 import { QuicError, resetError, stopSendingError } from "./errors.js";
 import type { QuicStream, StreamHandler } from "./stream.js";
 
-/** Bytes a readable buffers before the stream is paused. */
+/** Bytes that a readable buffers before the stream is paused. */
 const READ_HIGH_WATER = 64 * 1024;
 
 /** A QUIC stream as a pair of WHATWG streams (W3C WebTransport §7 and §8). */
@@ -121,7 +121,7 @@ function toBytes(chunk: unknown): Uint8Array {
   throw new TypeError("a QUIC stream takes ArrayBuffer and its views");
 }
 
-/** The code to send for a cancel or abort reason: its `streamErrorCode` (W3C WebTransportError), or 0. */
+/** Returns the code to send for a cancel or abort reason: its `streamErrorCode` (W3C WebTransportError), or 0. */
 function errorCode(reason: unknown): number {
   const code = (reason as { streamErrorCode?: unknown } | null | undefined)?.streamErrorCode;
   return typeof code === "number" && code >= 0 && code <= 0xffff_ffff ? Math.trunc(code) : 0;

@@ -7,13 +7,13 @@ import { StreamFace } from "./stream-face.js";
 /** Receives the events of one stream. `onEnd` or `onReset` is the last event of the receiving side. */
 export interface StreamHandler {
   /**
-   * Bytes in order. The chunk is a view of a larger buffer. It belongs to the handler and is never written again, unless
-   * the handler `borrows`.
+   * Bytes arrived, in order. The chunk is a view of a larger buffer. The handler may keep it, and it is never written
+   * again, unless the handler sets `borrows`.
    */
   onData(chunk: Uint8Array): void;
   /**
-   * The handler does not look at a chunk any more when `onData` has returned, so that its memory can be used for the
-   * next: no garbage. Default false.
+   * Set to true if the handler does not use a chunk after `onData` has returned. Its memory is then reused and causes
+   * no garbage. Default false.
    */
   readonly borrows?: boolean;
   /** The peer sent FIN. */
@@ -22,43 +22,44 @@ export interface StreamHandler {
   onReset(code: number): void;
   /** The peer asked this side to stop sending (RFC 9000 §19.5); writes are dropped from now on. */
   onStopSending(code: number): void;
-  /** The client has acknowledged the whole answer to its request. Only of streams of an `HttpRequest`. */
+  /** The client acknowledged the whole response. Only for streams of an `HttpRequest`. */
   onSent?(): void;
-  /** Less is pending than the high-water mark again. Once per `write` that returned false. */
+  /** Fewer bytes than the high-water mark are pending. Called once per `write` that returned false. */
   onDrain(): void;
-  /** The session ended before the stream did; `error` is undefined after a clean close. The last call. */
+  /** The session ended before the stream did. `error` is undefined after a clean close. The last call. */
   onClosed(error: Error | undefined): void;
 }
 
-/** An event kept until there is someone to tell: bytes, or what calls the handler. */
+/** An event kept until a handler is attached: bytes, or a function that calls the handler. */
 type Held = Uint8Array | ((handler: StreamHandler) => void);
 
-/** Someone who looks at the first bytes, ahead of the handler. */
+/** A callback that sees the first bytes before the handler. */
 interface Peek {
   readonly look: (bytes: Uint8Array) => boolean;
   readonly onOver: () => void;
 }
 
-/** One bidirectional QUIC stream. Every method is synchronous; after the stream's end they do nothing. */
+/** A QUIC stream. Every method is synchronous, and does nothing after the end of the stream. */
 export class QuicStream {
   readonly #engine: Engine;
   /** -1 once the engine has freed the stream. */
   #handle: number;
   #id: number | undefined;
   #handler: StreamHandler | undefined;
-  /** Events go straight to the handler: it is attached, not paused, and nothing is held. */
+  /** True if events go straight to the handler: it is attached, not paused, and nothing is held. */
   #flowing = false;
   #paused = false;
   #receiving = true;
   #enginePaused = false;
-  /** Undefined while nothing has been held. */
+  /** Events kept until they can be delivered, or undefined if there never were any. */
   #held: Held[] | undefined;
   #peek: Peek | undefined;
   #face: StreamFace | undefined;
 
   /**
-   * The peer opened it before its handshake was complete (0-RTT). Whoever recorded that could send it again, to this
-   * process or to another: do nothing with it that must not happen twice. See docs/tuning.md.
+   * True if the peer opened the stream before its handshake was complete (0-RTT). An attacker who recorded the data
+   * could send it again, to this or another process, so do nothing with it that must not happen twice. See
+   * docs/tuning.md.
    */
   readonly early: boolean;
 
@@ -70,8 +71,8 @@ export class QuicStream {
   }
 
   /**
-   * The QUIC stream id (RFC 9000 §2.1); -1 while the stream waits for the peer's stream limit. Asked for on first use,
-   * so a stream that ended before has -1 as well.
+   * QUIC stream id (RFC 9000 §2.1), or -1 while the stream waits for the peer's stream limit. It is read on first use,
+   * so a stream that ended earlier also has -1.
    */
   get id(): number {
     if (this.#id === undefined && this.#handle >= 0) {
@@ -81,7 +82,9 @@ export class QuicStream {
     return this.#id ?? -1;
   }
 
-  /** Starts delivery to `handler`, beginning with what arrived before. Once per stream. */
+  /**
+   * Starts delivery to `handler`, beginning with everything that has already arrived. Can be called once per stream.
+   */
   attach(handler: StreamHandler): void {
     if (this.#handler !== undefined) {
       throw new QuicError({ source: "usage", code: "ERR_QUIC_ATTACHED", message: "the stream already has a handler" });
@@ -91,8 +94,9 @@ export class QuicStream {
   }
 
   /**
-   * Ahead of `attach`: calls `look` with the bytes that have arrived, and again with more, until it returns false. Then the
-   * peer is held back until there is a handler, which receives all of them. `onOver` is called where the stream ends before.
+   * Looks at the first bytes before `attach`: calls `look` with the bytes that have arrived, and again with more, until
+   * it returns false. Then flow control holds the peer back until a handler is attached, which receives all bytes.
+   * Calls `onOver` if the stream ends first.
    */
   peek(look: (bytes: Uint8Array) => boolean, onOver: () => void): void {
     this.#peek = { look, onOver };
@@ -114,14 +118,14 @@ export class QuicStream {
     return (flags & FLAG_ABOVE_HIGH_WATER) === 0;
   }
 
-  /** @internal Begins the answer to a request of plain HTTP. */
+  /** @internal Starts the response to a plain HTTP request. */
   respond(status: number, fields: string, bytes: Uint8Array, end: boolean): boolean {
     if (this.#handle < 0) return true;
     this.#engine.kick();
     return (this.#engine.native.respond(this.#handle, status, fields, bytes, end) & FLAG_ABOVE_HIGH_WATER) === 0;
   }
 
-  /** Written bytes that neither congestion nor flow control let the connection take yet. */
+  /** Number of written bytes that congestion or flow control has not let the connection take yet. */
   pendingBytes(): number {
     return this.#handle < 0 ? 0 : this.#engine.native.pendingBytes(this.#handle);
   }
@@ -134,8 +138,8 @@ export class QuicStream {
   }
 
   /**
-   * Sets the stream's priority. Among the streams of a session that have data to send, those of higher priority go first;
-   * within one priority they take turns. Default 0; integers from -2^31 to 2^31-1, others are rounded and clamped.
+   * Sets the priority of the stream. Among streams with data to send, those with a higher priority go first; streams of
+   * one priority take turns. Default 0; integers from -2^31 to 2^31-1, other numbers are rounded and clamped.
    */
   setPriority(priority: number): void {
     if (this.#handle < 0) return;
@@ -161,24 +165,26 @@ export class QuicStream {
     this.#pauseEngine(true);
   }
 
-  /** Goes on with delivery. */
+  /** Resumes delivery. */
   resume(): void {
     if (!this.#paused) return;
     this.#paused = false;
     if (this.#handler !== undefined) this.#flow();
   }
 
-  /** The receiving side as a byte stream; takes the place of a handler. */
+  /** The receiving side as a byte stream. Use it instead of a handler. */
   get readable(): ReadableStream<Uint8Array> {
     return this.#web().readable;
   }
 
-  /** The sending side; takes the place of a handler. `abort` resets the stream with the error's `streamErrorCode`, or 0. */
+  /**
+   * The sending side. Use it instead of a handler. `abort` resets the stream with the error's `streamErrorCode`, or 0.
+   */
   get writable(): WritableStream<Uint8Array> {
     return this.#web().writable;
   }
 
-  /** @internal Nobody takes this stream. */
+  /** @internal Ends a stream that nothing accepts. */
   refuse(): void {
     this.stopSending(0);
     this.reset(0);
@@ -215,7 +221,7 @@ export class QuicStream {
     this.#held.push(event);
   }
 
-  /** Delivers what was held. A handler that throws does not lose what follows. */
+  /** Delivers held events. If the handler throws, later events are not lost. */
   #deliverHeld(): void {
     const handler = this.#handler;
     if (handler === undefined || this.#paused) return;
@@ -226,13 +232,13 @@ export class QuicStream {
     }
   }
 
-  /** A call of ours has ended the stream. */
+  /** Frees the stream after a call from JavaScript ended it. */
   #release(): void {
     this.#engine.releaseStream(handleIndex(this.#handle));
     this.#handle = -1;
   }
 
-  /** The engine has ended the stream. */
+  /** Forgets the handle after the engine ended the stream. */
   #forget(): void {
     if (this.#handle < 0) return;
     this.#engine.streams[handleIndex(this.#handle)] = undefined;
@@ -259,7 +265,7 @@ export class QuicStream {
     else this.#look();
   }
 
-  /** Joins the pieces that were held while nobody looked: a look is at all bytes. */
+  /** Joins held pieces into one, because `peek` looks at all bytes. */
   #joinHeld(): void {
     const held = this.#held ?? [];
     const events = held.findIndex((each) => !(each instanceof Uint8Array));

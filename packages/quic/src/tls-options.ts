@@ -9,7 +9,10 @@ export interface CertificateOptions {
   key: string | Uint8Array;
 }
 
-/** Trust and identity of a client. Without `ca` and `serverCertificateHashes` it trusts the system's roots. */
+/**
+ * Trusted certificates of a client, and its own certificate. Without `ca` and `serverCertificateHashes` it trusts the
+ * system's roots.
+ */
 export interface ClientTlsOptions extends Partial<CertificateOptions> {
   /** Trust these roots only: PEM, one or more certificates. Default: the system's roots. */
   ca?: string | Uint8Array;
@@ -22,34 +25,38 @@ export interface ClientTlsOptions extends Partial<CertificateOptions> {
 
 /** One of a server's certificates. */
 export interface ServerCertificateOptions extends CertificateOptions {
-  /** The server names it is for (SNI); `*.` stands for one label. Default: the DNS names in it. */
+  /**
+   * Server names that the certificate is for (SNI). `*.` matches one label. Default: the DNS names in the certificate.
+   */
   names?: string[];
 }
 
 /** Asks clients for a certificate (mutual TLS). */
 export interface ClientCertificateOptions {
-  /** The authorities that may have issued it: PEM, one or more certificates. */
+  /** Authorities that may have issued the certificate: PEM, one or more certificates. */
   ca: string | Uint8Array;
-  /** Whether a client without one is refused. If not, its session has no `peerCertificate`. Default true. */
+  /** Whether a client without a certificate is refused. If not, its session has no `peerCertificate`. Default true. */
   required?: boolean;
 }
 
-/** Certificates of a server, and the clients that it takes. */
+/** Certificates of a server, and the clients that it accepts. */
 export interface ServerTlsOptions {
-  /** One certificate, or several, chosen by the name that the client asks for; the first is for every other name. */
+  /**
+   * One certificate, or several that are chosen by the requested server name. The first is used for all other names.
+   */
   tls: ServerCertificateOptions | readonly ServerCertificateOptions[];
-  /** Asks clients for a certificate (mutual TLS). Default: none is asked for. */
+  /** Requests a certificate from clients (mutual TLS). Default: not requested. */
   clientCertificates?: ClientCertificateOptions;
   /**
-   * Lets clients resume sessions, and send data before the handshake is complete (0-RTT). `onSession` then comes before
-   * the end of the handshake. Streams that are opened until that end have `early` set: whoever recorded them can send
-   * them again. This process accepts a ticket once, and keeps 4,096 of them. Default false.
+   * Lets clients resume sessions and send data before the handshake is complete (0-RTT). `onSession` is then called
+   * before the end of the handshake. Streams opened until then have `early` set: an attacker who recorded them can send
+   * them again. This process accepts a ticket once, and keeps 4,096 tickets. Default false.
    */
   earlyData?: boolean;
   /**
-   * Lets clients resume sessions that another process began: 32 secret bytes each, the same in all of them. The first
-   * seals tickets and all open them, so that keys can be rotated with `updateTls`. Excludes `earlyData`, whose tickets
-   * must be known to be fresh. Default: tickets are this process's alone.
+   * Lets clients resume sessions of another process: secrets of 32 bytes, the same in all processes. The first key
+   * encrypts tickets and all keys decrypt them, so that you can rotate keys with `updateTls`. Cannot be combined with
+   * `earlyData`, which requires each ticket to be used once. Default: tickets are valid in this process only.
    */
   ticketKeys?: readonly Uint8Array[];
 }
@@ -60,7 +67,7 @@ const EARLY_DATA = 4;
 const TICKET_KEY_BYTES = 32;
 const EMPTY = new Uint8Array(0);
 
-/** Encodes a server's TLS options as native/src/tls/server.rs reads them. */
+/** Serialises a server's TLS options for native/src/tls/server.rs. */
 export function encodeServerTls(alpn: readonly string[], options: ServerTlsOptions): Uint8Array {
   const { tls, clientCertificates, earlyData = false, ticketKeys = [] } = options;
   if (earlyData && ticketKeys.length > 0) {
@@ -96,7 +103,7 @@ function joinTicketKeys(keys: readonly Uint8Array[]): Uint8Array {
   return Buffer.concat(keys);
 }
 
-/** Encodes a client's TLS options as native/src/tls/client.rs reads them. */
+/** Serialises a client's TLS options for native/src/tls/client.rs. */
 export function encodeClientTls(alpn: readonly string[], tls: ClientTlsOptions = {}): Uint8Array {
   const { cert, key } = tls;
   if ((cert === undefined) !== (key === undefined)) throw invalidOption("tls.cert and tls.key need each other");
@@ -104,7 +111,7 @@ export function encodeClientTls(alpn: readonly string[], tls: ClientTlsOptions =
   return packFields([encodeAlpn(alpn), ...encodeTrust(tls), ...identity]);
 }
 
-/** PEM text or bytes as bytes. */
+/** Returns PEM text or bytes as bytes. */
 function toPem(value: string | Uint8Array, name: string): Uint8Array {
   if (typeof value === "string") return new TextEncoder().encode(value);
   if (value instanceof Uint8Array) return value;
@@ -126,7 +133,7 @@ function encodeAlpn(names: readonly string[]): Uint8Array {
   return Buffer.concat(wire);
 }
 
-/** Kind and bytes: 0 system roots, 1 PEM roots, 2 SHA-256 hashes one after the other. */
+/** Returns the kind of trust and its bytes: 0 system roots, 1 PEM roots, 2 concatenated SHA-256 hashes. */
 function encodeTrust({ ca, serverCertificateHashes: hashes }: ClientTlsOptions): [kind: Uint8Array, bytes: Uint8Array] {
   if (ca !== undefined && hashes !== undefined) {
     throw invalidOption("ca and serverCertificateHashes exclude each other");

@@ -18,25 +18,31 @@ const H3_NO_ERROR = 0x100;
 export interface WebTransportConnectOptions {
   /** Subprotocols, in order of preference. Default: none. */
   protocols?: readonly string[];
-  /** Further header fields of the request, such as `authorization` or `origin`. Default: none. */
+  /** Additional header fields of the request, such as `authorization` or `origin`. Default: none. */
   headers?: HeaderFields;
-  /** Whom to trust, and who this side is. Default: the system's roots, and no certificate. */
+  /** Trusted certificates, and this side's own certificate. Default: the system's roots, and no certificate. */
   tls?: ClientTlsOptions;
-  /** The name the certificate must be for. Default: the URL's host. */
+  /** Name that the certificate must contain. Default: the URL's host. */
   serverName?: string;
   /** Timeouts, windows and limits (docs/limits.md). Default: `DEFAULT_TRANSPORT`. */
   transport?: TransportOptions;
-  /** Whether the session may share a connection with others to the same server and with the same options. Default false. */
+  /**
+   * Whether the session may share a connection with other sessions that have the same server and options. Default
+   * false.
+   */
   allowPooling?: boolean;
-  /** Aborts the attempt; the promise then rejects with the signal's reason. Default: none. */
+  /** Aborts the attempt; the promise rejects with the signal's reason. Default: none. */
   signal?: AbortSignal;
-  /** Time for connection and answer together. Default 10,000. */
+  /** Timeout in milliseconds for connection and response together. Default 10,000. */
   handshakeTimeoutMs?: number;
-  /** @internal Those of a session that is not there yet. */
+  /** @internal Datagrams object that existed before the session. */
   datagrams?: Datagrams;
 }
 
-/** A connection that more sessions may join. It is dialled for as long as one of them waits for it, each by its own signal and time. */
+/**
+ * A connection that several sessions share. It is dialled as long as one of them waits for it, each with its own signal
+ * and timeout.
+ */
 class SharedConnection {
   readonly #giveUp: AbortController = new AbortController();
   readonly #dialled: Promise<QuicSession>;
@@ -71,15 +77,15 @@ class SharedConnection {
   }
 }
 
-/** Connections that more sessions may join, by server and options. */
+/** Shared connections by server and options. */
 const pools = new WeakMap<Engine, Map<string, SharedConnection>>();
 
-/** A connection that speaks HTTP/3, for a session. */
+/** An HTTP/3 connection that carries a session. */
 interface Carrier {
   readonly connection: QuicSession;
-  /** The connection is this session's alone. */
+  /** True if the connection carries only this session. */
   readonly own: boolean;
-  /** The session joins others, and the connection may be on its way out: makes sure that nobody else joins. */
+  /** Removes a shared connection that may be closing, so that no other session joins it. */
   readonly forget?: () => void;
 }
 
@@ -87,12 +93,12 @@ interface Ask {
   readonly target: Target;
   readonly protocols: string;
   readonly fields: string;
-  /** End of the time for it, by `performance.now()`. */
+  /** Deadline, on the clock of `performance.now()`. */
   readonly until: number;
   readonly options: WebTransportConnectOptions;
 }
 
-/** Connects, or joins a connection, and asks for a session. */
+/** Connects, or joins a shared connection, and requests a session. */
 export async function dialWebTransport(
   engine: Engine,
   url: string | URL,
@@ -118,7 +124,10 @@ export async function dialWebTransport(
   }
 }
 
-/** The server has not seen the request: the connection had ended, or takes no more sessions (RFC 9114 §5.2). */
+/**
+ * Returns true if the server has not seen the request, because the connection had ended or accepts no more sessions
+ * (RFC 9114 §5.2).
+ */
 function isUnasked(error: unknown): boolean {
   return error instanceof QuicError && ["ERR_QUIC_CLOSED", "ERR_QUIC_SESSION_UNAVAILABLE"].includes(error.code);
 }
@@ -195,7 +204,7 @@ function parseUrl(url: string | URL): Target {
   return { host: hostname, port: port === "" ? 443 : Number(port), authority: host, path: pathname + search };
 }
 
-/** The engine closes the connection when its last session is over. */
+/** Returns a connection for one session. The engine closes it when its last session ends. */
 async function carry(engine: Engine, ask: Ask): Promise<Carrier> {
   const { target, options } = ask;
   const { host, port } = target;

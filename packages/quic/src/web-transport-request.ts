@@ -1,24 +1,24 @@
 import { invalidOption, QuicError } from "./errors.js";
 import type { SocketAddress } from "./session.js";
 
-/** Request of a client, before there is a session (WebTransport over HTTP/3 §3.2). */
+/** A client's request for a session (WebTransport over HTTP/3 §3.2). */
 export interface WebTransportRequest {
-  /** Host and port as the client names the server. */
+  /** Host and port that the client requested. */
   readonly authority: string;
-  /** Path and query, from "/". */
+  /** Path and query, starting with "/". */
   readonly path: string;
-  /** The web origin of the page, where a browser asks (RFC 6454). */
+  /** Web origin of the page, if a browser sent the request (RFC 6454). */
   readonly origin: string | undefined;
   /** Header fields by lower-case name; repeated ones joined by ", ". */
   readonly headers: ReadonlyMap<string, string>;
   /** Subprotocols offered, in the client's order of preference. */
   readonly protocols: readonly string[];
   readonly remoteAddress: SocketAddress;
-  /** Aborts when the client leaves before it is answered. */
+  /** Aborted if the client disconnects before the response. */
   readonly signal: AbortSignal;
 }
 
-/** How a server answers. */
+/** Response to a `WebTransportRequest`. */
 export interface WebTransportAnswer {
   /** 200, the default, grants the session; 300 to 599 refuses it. */
   readonly status?: number;
@@ -32,7 +32,10 @@ export type HeaderFields = Readonly<Record<string, string>> | Iterable<readonly 
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 const VALUE = /^[\t\x20-\x7e]*$/;
-/** Fields of one connection have no place in HTTP/3 (RFC 9114 §4.2); the others are the engine's own. */
+/**
+ * Fields that a request must not set: connection-specific ones, which HTTP/3 forbids (RFC 9114 §4.2), and those that
+ * the engine sets.
+ */
 const RESERVED: ReadonlySet<string> = new Set([
   "connection",
   "keep-alive",
@@ -44,7 +47,7 @@ const RESERVED: ReadonlySet<string> = new Set([
   "wt-protocol",
 ]);
 
-/** Name and value on alternate lines, as the engine takes them. */
+/** Serialises fields for the engine: name and value on alternate lines. */
 export function encodeFields(fields: HeaderFields = {}): string {
   const pairs = Symbol.iterator in fields ? [...fields] : Object.entries(fields);
   return pairs
@@ -61,7 +64,7 @@ export function encodeFields(fields: HeaderFields = {}): string {
     .join("\n");
 }
 
-/** The engine's flat list as a map. */
+/** Converts the engine's flat list to a map. */
 export function decodeFields(flat: readonly string[]): Map<string, string> {
   const fields = new Map<string, string>();
   for (let at = 0; at + 1 < flat.length; at += 2) {
@@ -73,7 +76,7 @@ export function decodeFields(flat: readonly string[]): Map<string, string> {
   return fields;
 }
 
-/** Subprotocol names on lines of their own; the rules are those of W3C WebTransport §6.2. */
+/** Serialises subprotocol names, one per line, and checks the rules of W3C WebTransport §6.2. */
 export function encodeProtocols(protocols: readonly string[] = []): string {
   if (new Set(protocols).size !== protocols.length) throw invalidOption("protocols must not repeat a name");
   for (const name of protocols) {
@@ -84,7 +87,7 @@ export function encodeProtocols(protocols: readonly string[] = []): string {
   return protocols.join("\n");
 }
 
-/** Throws when an answer does not fit its request. */
+/** Throws if an answer is not valid for its request. */
 export function checkAnswer(request: WebTransportRequest, { status = 200, protocol }: WebTransportAnswer): void {
   if (status !== 200 && !(Number.isInteger(status) && status >= 300 && status <= 599)) {
     throw invalidOption(`onRequest must answer with status 200, or 300 to 599, not ${status}`);

@@ -2,21 +2,21 @@ import type { Datagrams } from "./datagrams.js";
 import type { Engine } from "./engine.js";
 import { QuicSession } from "./session.js";
 
-/** Request and response fields of HTTP that made the session. */
+/** HTTP request and response fields with which the session was opened. */
 export interface WebTransportOpening {
-  /** Host and port as the client names the server. */
+  /** Host and port that the client requested. */
   readonly authority: string;
-  /** Path and query, from "/". */
+  /** Path and query, starting with "/". */
   readonly path: string;
-  /** The subprotocol agreed on, or "". */
+  /** Negotiated subprotocol, or "". */
   readonly protocol: string;
   /** Header fields of the peer by lower-case name: the request's on a server, the response's on a client. */
   readonly headers: ReadonlyMap<string, string>;
 }
 
 /**
- * A WebTransport session over HTTP/3, on either side. It has the direct interface and the W3C members of `QuicSession`;
- * `close` ends this session and leaves others on its connection alone.
+ * A WebTransport session over HTTP/3, on either side. It has the direct interface and the W3C members of `QuicSession`.
+ * `close` ends only this session, not the others on its connection.
  */
 export class WebTransportSession extends QuicSession implements WebTransportOpening {
   readonly authority: string;
@@ -38,7 +38,10 @@ export class WebTransportSession extends QuicSession implements WebTransportOpen
     this.headers = opening.headers;
   }
 
-  /** Fulfils when the peer asks to wind the session up (DRAIN_WEBTRANSPORT_SESSION or GOAWAY); it goes on until closed. */
+  /**
+   * Fulfils when the peer asks to finish the session (DRAIN_WEBTRANSPORT_SESSION or GOAWAY). The session continues
+   * until it is closed.
+   */
   get draining(): Promise<undefined> {
     this.#draining ??= new Promise((resolve) => {
       this.#settleDraining = resolve;
@@ -47,7 +50,7 @@ export class WebTransportSession extends QuicSession implements WebTransportOpen
     return this.#draining;
   }
 
-  /** Asks the peer to wind the session up: its `draining` fulfils. */
+  /** Asks the peer to finish the session: its `draining` fulfils. */
   drain(): void {
     this.engine.kick();
     this.engine.native.drainSession(this.handle);

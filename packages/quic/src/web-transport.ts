@@ -8,22 +8,25 @@ import type { WebTransportStats } from "./stats.js";
 import type { WebTransportConnectOptions } from "./web-transport-dial.js";
 import type { WebTransportSession } from "./web-transport-session.js";
 
-/** Options of `new WebTransport` (W3C WebTransport §6.2), and what a server process may want besides. */
+/** Options of `new WebTransport` (W3C WebTransport §6.2), with additional ones for Node. */
 export interface WebTransportOptions extends WebTransportConnectOptions {
-  /** Trust these leaf certificates only, by SHA-256: ECDSA P-256, valid now, for at most 14 days altogether. Default: none, roots are trusted. */
+  /**
+   * Trusts only these leaf certificates, by SHA-256: ECDSA P-256, valid now, and for at most 14 days altogether.
+   * Default: roots are trusted.
+   */
   serverCertificateHashes?: { algorithm: "sha-256"; value: ArrayBuffer | ArrayBufferView }[];
-  /** Every session here can send datagrams; accepted for the sake of code that also runs in browsers. Default false. */
+  /** Accepted for code that also runs in browsers: every session here can send datagrams. Default false. */
   requireUnreliable?: boolean;
-  /** A wish; the engine has one controller for all purposes, see `transport.congestionControl`. Default: none. */
+  /** A hint without effect: the engine uses the controller of `transport.congestionControl`. Default: none. */
   congestionControl?: "default" | "throughput" | "low-latency";
 }
 
 /**
- * The W3C `WebTransport` class over HTTP/3. `await connectWebTransport(…)` gives the session itself, with the direct
+ * The W3C `WebTransport` class over HTTP/3. `await connectWebTransport(…)` returns the session itself, with the direct
  * interface.
  */
 export class WebTransport {
-  /** There is no fallback over TCP here. */
+  /** Always false: there is no fallback over TCP. */
   static readonly supportsReliableOnly = false;
 
   readonly ready: Promise<undefined>;
@@ -38,7 +41,7 @@ export class WebTransport {
   readonly #giveUp = new AbortController();
   #open: WebTransportSession | undefined;
 
-  /** Throws `SyntaxError` for a URL that is none, or not https, or has a fragment. */
+  /** Throws `SyntaxError` for a URL that is invalid, does not use https, or has a fragment. */
   constructor(url: string | URL, options: WebTransportOptions = {}) {
     checkUrl(url);
     const { serverCertificateHashes, signal } = options;
@@ -79,12 +82,12 @@ export class WebTransport {
     return this.#open === undefined ? "pending" : this.#open.reliability;
   }
 
-  /** The subprotocol the server chose, or "". */
+  /** Subprotocol that the server chose, or "". */
   get protocol(): string {
     return this.#open?.protocol ?? "";
   }
 
-  /** The response's header fields, from `ready` on. */
+  /** Header fields of the response, available after `ready`. */
   get responseHeaders(): ReadonlyMap<string, string> {
     return this.#open?.headers ?? new Map();
   }
@@ -101,7 +104,7 @@ export class WebTransport {
     return (await this.#session).getStats();
   }
 
-  /** Ends the session; before `ready`, aborts the attempt. */
+  /** Ends the session, or aborts the attempt before `ready`. */
   close(info: CloseInfo = {}): void {
     if (this.#open !== undefined) this.#open.close(info);
     else this.#giveUp.abort(new WebTransportError("the session was closed before it was ready", { source: "session" }));
@@ -120,7 +123,7 @@ function toSessionError(cause: unknown): unknown {
   return new WebTransportError(cause.message, { source: "session", code, closeCode, reason, status, cause });
 }
 
-/** A stream that exists before the session. */
+/** Returns a stream that can be used before the session exists. */
 function later<T>(
   session: Promise<WebTransportSession>,
   pick: (session: WebTransportSession) => ReadableStream<T>,

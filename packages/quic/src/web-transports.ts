@@ -14,7 +14,7 @@ import {
 } from "./web-transport-request.js";
 import { WebTransportSession } from "./web-transport-session.js";
 
-/** Request of a client, as the engine reads it. */
+/** A client's request in the form that the engine expects. */
 export interface Ask {
   readonly authority: string;
   readonly path: string;
@@ -25,17 +25,17 @@ export interface Ask {
   failed(error: QuicError): void;
 }
 
-/** A session, or the request for one. */
+/** A session, or a request for one. */
 interface Slot {
   readonly handle: number;
   session?: WebTransportSession;
-  /** The client's request, until there is a session. */
+  /** The client's request, until the session exists. */
   ask?: Ask | undefined;
-  /** A server's request, until there is a session. */
+  /** The request at the server, until the session exists. */
   request?: AskedRequest | undefined;
 }
 
-/** The WebTransport sessions of one endpoint, and the requests for them. */
+/** The WebTransport sessions of an endpoint, and the requests for them. */
 export class WebTransports {
   onRequest: ((request: WebTransportRequest) => WebTransportAnswer | Promise<WebTransportAnswer>) | undefined =
     undefined;
@@ -50,7 +50,7 @@ export class WebTransports {
     return this.#slots[index - WEB_TRANSPORT]?.session;
   }
 
-  /** Client: asks for a session on an HTTP/3 connection. Returns a function that aborts the attempt. */
+  /** Client: requests a session on an HTTP/3 connection. Returns a function that aborts the attempt. */
   ask(carrier: QuicSession, ask: Ask): () => void {
     const { native } = this.#engine;
     const { authority, path, protocols, fields } = ask;
@@ -76,7 +76,7 @@ export class WebTransports {
     ask.granted(slot.session);
   }
 
-  /** Server: a client asks. */
+  /** Server: a client requests a session. */
   asked(index: number, generation: number): void {
     const engine = this.#engine;
     const handle = packHandle(index, generation);
@@ -137,7 +137,7 @@ export class WebTransports {
     end(slot, error);
   }
 
-  /** The engine failed: what remains to be told. */
+  /** Returns callbacks that report the engine's failure to all pending requests. */
   broken(error: QuicError): (() => void)[] {
     return this.#slots.splice(0).map((slot) => () => {
       if (slot !== undefined) end(slot, error);
@@ -151,7 +151,7 @@ function end({ session, ask, request }: Slot, error: QuicError): void {
   else request?.left(error);
 }
 
-/** A client's request. Its signal is made when somebody looks at it. */
+/** A client's request. Its signal is created on first use. */
 class AskedRequest implements WebTransportRequest {
   readonly authority: string;
   readonly path: string;
@@ -187,7 +187,7 @@ class AskedRequest implements WebTransportRequest {
     return this.#abort.signal;
   }
 
-  /** The client has left before it was answered. */
+  /** Handles a client that disconnects before the response. */
   left(error: QuicError): void {
     this.#leftWith = error;
     this.#abort?.abort(error);
