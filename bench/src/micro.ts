@@ -59,9 +59,7 @@ function framing(): Record<string, () => void> {
     quicrpc() {
       writer.position = 0;
       for (let id = 0; id < BATCH; id++) {
-        const mark = writer.begin(FrameType.Item, id);
-        writer.bytes(payload);
-        writer.commit(mark);
+        writer.frame(FrameType.Item, id, () => writer.bytes(payload));
       }
       reader.push(writer.buffer.subarray(0, writer.position), 0, { onFrame: () => seen++ });
       expect();

@@ -1,11 +1,39 @@
-import { expect, it } from "vitest";
+import { inspect } from "node:util";
+import type { RpcError } from "@quicrpc/core";
+import { expect, it, vi } from "vitest";
 import { describeCalls } from "./describe-calls.js";
 import { said } from "./said-service.js";
 import { methods } from "./service.js";
-import { codes, collect, failure, range } from "./tools.js";
+import { tellable, thrown, unreadable } from "./thrown-service.js";
+import { codes, collect, endless, failure, range } from "./tools.js";
+
+const samples = Object.entries(unreadable).filter(([name]) =>
+  /^a revoked proxy$|(message cannot|a message$|a string)/.test(name),
+);
+
+function aborted(reason: unknown): AbortController {
+  const controller = new AbortController();
+  controller.abort(reason);
+  return controller;
+}
 
 describeCalls("errors", (on) => {
   const { options, items, chat, alive } = on;
+
+  /** The errors of calls of each kind whose handlers throw the value of this name. */
+  async function failuresOf(name: string): Promise<readonly RpcError[]> {
+    const { readable, writable } = on.client.duplex(thrown.duplex, options());
+    const writer = writable.getWriter();
+    writer.closed.catch(() => {});
+    writer.write(name).catch(() => {});
+    return Promise.all([
+      failure(on.client.unary(thrown.unary, name, options())),
+      failure(on.client.unary(thrown.later, name, options())),
+      failure(collect(on.client.serverStream(thrown.serverStream, name, options()))),
+      failure(on.client.clientStream(thrown.clientStream, [name], options())),
+      failure(collect(readable)),
+    ]);
+  }
 
   it.each(codes)("C42 status code %s, on every kind of call", async (code) => {
     const unary = on.client.unary(methods.fail, { code, message: `it was ${code}` }, options());
@@ -83,6 +111,76 @@ describeCalls("errors", (on) => {
     expect(error).toMatchObject({ code: "internal", message: "the handler failed", details: undefined });
     await on.witness.until("error test.v1.Behaviour/crash");
     expect(on.witness.errors).toMatchObject([{ error: { message: "the secret" }, method: "test.v1.Behaviour/crash" }]);
+  });
+
+  it.each(Object.keys(unreadable))("C49 a handler that throws %s fails its own call", async (name) => {
+    for (const error of await failuresOf(name)) {
+      expect(error).toMatchObject({ code: "internal", message: "the handler failed", details: undefined });
+    }
+    await alive();
+    await vi.waitUntil(() => on.witness.errors.length === 5);
+    for (const { error } of on.witness.errors) expect(inspect(error, { getters: true })).toBeTypeOf("string");
+  });
+
+  it.each(Object.entries(tellable))("C42 a handler that throws %s", async (name, [, seen]) => {
+    for (const error of await failuresOf(name)) expect(error).toMatchObject(seen);
+    await alive();
+  });
+
+  it.each(samples)("C49 a call whose signal is aborted with %s is cancelled", async (_, make) => {
+    const given = make();
+    const { signal } = aborted(given);
+    expect(await failure(on.wait("before", { signal }))).toMatchObject({ code: "cancelled" });
+    expect(await failure(collect(items(1, {}, { signal })))).toMatchObject({ code: "cancelled" });
+    const later = new AbortController();
+    const calls = [
+      failure(on.wait("later", { signal: later.signal })),
+      failure(collect(items(1, { open: true }, { signal: later.signal }))),
+      failure(on.client.clientStream(methods.sum, endless(1), options({ signal: later.signal }))),
+    ];
+    await Promise.all(["wait later", "item 0", "sum"].map((event) => on.witness.until(event)));
+    later.abort(given);
+    for (const call of calls) expect(await call).toMatchObject({ code: "cancelled" });
+    await alive();
+  });
+
+  it.each(samples)("C49 a source of items that throws %s fails its own call", async (_, make) => {
+    const failing = (function* (): Iterable<number> {
+      yield 1;
+      throw make();
+    })();
+    const call = on.client.clientStream(methods.sum, failing, options());
+    expect(await failure(call)).toMatchObject({ message: expect.any(String) as string });
+    await alive();
+  });
+
+  it.each(samples)("C49 streams that are given up with %s end their own call", async (_, make) => {
+    const { readable, writable } = chat();
+    const writer = writable.getWriter();
+    writer.closed.catch(() => {});
+    writer.abort(make()).catch(() => {});
+    await failure(collect(readable));
+    const stream = items(3, { open: true });
+    await on.witness.until("item 2");
+    await stream.cancel(make());
+    await on.witness.until("left 3");
+    await alive();
+  });
+
+  it.each(samples)("C49 an input whose field throws %s is refused", async (_, make) => {
+    const input = {
+      get text(): string {
+        throw make();
+      },
+    };
+    await failure(on.client.unary(methods.echo, input, options()));
+    await alive();
+  });
+
+  it("C49 a notification whose handler throws what cannot be read is reported", async () => {
+    for (const name of Object.keys(unreadable)) await on.client.notify(thrown.note, name);
+    await vi.waitUntil(() => on.witness.errors.length === Object.keys(unreadable).length);
+    await alive();
   });
 
   it("C50 invalid input is refused with the issue's path, invalid output is internal", async () => {

@@ -2,6 +2,7 @@ import type { Limits, Router, ServerLoad, SessionOptions } from "@quicrpc/core";
 import { saidRouter } from "./said-service.js";
 import { behaviourRouter, type Witness } from "./service.js";
 import { onceRouter } from "./once-service.js";
+import { thrownRouter } from "./thrown-service.js";
 import { typedRouter } from "./typed-service.js";
 
 /** Those of a session that serves the test service, and tells `witness` of it. */
@@ -15,7 +16,7 @@ export function sessionOptions(
     witness.saw(`error ${method}`);
   };
   const said = saidRouter((event) => witness.saw(event));
-  const routers = [behaviourRouter(witness), said, typedRouter(), onceRouter(), ...(own.routers ?? [])];
+  const routers = [behaviourRouter(witness), said, typedRouter(), onceRouter(), thrownRouter(), ...(own.routers ?? [])];
   return { onError, limits, ...own, routers };
 }
 

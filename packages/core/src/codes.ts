@@ -95,9 +95,9 @@ export function isCode(value: unknown): value is Code {
   return value !== "ok" && CODES.some((code) => code === value);
 }
 
-/** The number of a code on the wire, 1 to 16. */
+/** The number of a code on the wire, 1 to 16. A code that does not exist has the number of `unknown`. */
 export function codeNumber(code: Code): number {
-  return CODES.indexOf(code);
+  return Math.max(CODES.indexOf(code), 0) || 2;
 }
 
 /** The code of a number from the wire; a number that is none reads as `unknown`. */

@@ -65,9 +65,16 @@ export class RpcError extends Error {
     if (options.hint !== undefined) this.hint = options.hint;
   }
 
+  /** Whether `value` is an `RpcError` whose fields can be read and have the right types. Never throws, whatever `value` is. */
   static override [Symbol.hasInstance](value: unknown): boolean {
-    if (this !== RpcError) return Function.prototype[Symbol.hasInstance].call(this, value);
-    return typeof value === "object" && value !== null && RPC_ERROR in value;
+    try {
+      if (this !== RpcError) return Function.prototype[Symbol.hasInstance].call(this, value);
+      if (!(RPC_ERROR in Object(value))) return false;
+      const { code: _, reason: _reason, details: _details, message, metadata } = value as RpcError;
+      return typeof message === "string" && metadata.get !== undefined;
+    } catch {
+      return false;
+    }
   }
 
   /**
@@ -87,7 +94,7 @@ export class RpcError extends Error {
    */
   static from(value: unknown, code: Code = "unknown"): RpcError {
     if (value instanceof RpcError) return value;
-    const { name, message } = value instanceof Error ? value : { name: "", message: String(value) };
+    const { name, message } = asError(value);
     if (name === "AbortError") return new RpcError("cancelled", "the call was cancelled", { cause: value });
     return new RpcError(name === "TimeoutError" ? "deadline_exceeded" : code, message, { cause: value });
   }
@@ -140,7 +147,14 @@ export class ProtocolError extends Error {
   override readonly name = "ProtocolError";
 }
 
-/** Any thrown value as an `Error`. */
+/** Any thrown value as an `Error` whose name and message can be read. Never throws, whatever `value` is. */
 export function asError(value: unknown): Error {
-  return value instanceof Error ? value : new Error(String(value));
+  try {
+    const error = value instanceof Error ? value : new Error(String(value));
+    const { name: _, message } = error;
+    if (typeof message === "string") return error;
+  } catch {
+    // A revoked proxy, or a getter that throws.
+  }
+  return new Error("unreadable error");
 }

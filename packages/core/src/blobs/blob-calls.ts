@@ -4,7 +4,7 @@ import { Received } from "../call/messages/received.js";
 import type { Calling } from "../client/calling.js";
 import { unaryCalls } from "../client/unary.js";
 import type { BlobCode, BlobField, BlobFields } from "../contract/blob-code.js";
-import { RpcError } from "../errors.js";
+import { asError, RpcError } from "../errors.js";
 import type { ClientLimits } from "../client-limits.js";
 import type { MemoryBudget } from "../memory-budget.js";
 import type { CallContext } from "../server/context.js";
@@ -110,7 +110,7 @@ async function answered(
     const { failure } = failed;
     // What the source itself says of a transfer that cannot go on.
     if (failure instanceof RpcError && failure.code !== "aborted") throw failure;
-    throw new RpcError("aborted", `the source of the blob failed: ${String(failure)}`, { cause: failure });
+    throw new RpcError("aborted", `the source of the blob failed: ${asError(failure).message}`, { cause: failure });
   } finally {
     for (const offer of offers) offer.release();
   }

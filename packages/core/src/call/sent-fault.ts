@@ -1,7 +1,7 @@
 import { pack } from "../msgpack/pack.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import { declaredError } from "../contract/method-errors.js";
-import type { RpcError } from "../errors.js";
+import { asError, type RpcError } from "../errors.js";
 import type { Fault } from "../wire/sent-fault.js";
 import type { HeadFields } from "../wire/head.js";
 import { FrameWriter } from "../wire/writer.js";
@@ -24,7 +24,8 @@ export function faultOf(
     declared.details?.encode(error.details, out);
     return { code, message, head: { ...head, reason }, details: out.position === 0 ? undefined : out.written() };
   } catch (misfit) {
-    onMisfit(new Error(`the details of ${reason} do not fit their schema: ${String(misfit)}`, { cause: misfit }));
+    const cause = asError(misfit);
+    onMisfit(new Error(`the details of ${reason} do not fit their schema: ${cause.message}`, { cause }));
     return { code, message, head, details: packDetails(error.details) };
   }
 }

@@ -6,7 +6,7 @@ import { type ReceiveFlow, receiveFlowOf } from "../call/items/flow.js";
 import type { CallOptions } from "../call/options.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import { describeMethod } from "../contract/descriptor.js";
-import { RpcError } from "../errors.js";
+import { asError, RpcError } from "../errors.js";
 import type { Cursor } from "../wire/cursor.js";
 import type { Frame } from "../wire/frame.js";
 import type { PieceFields } from "../wire/piece.js";
@@ -71,7 +71,7 @@ export class AttemptCall extends Call implements Pipe {
         pieceCursor(frame, this.host.limits.maxMetadataBytes, this.carrier?.channel.compression),
       );
     } catch (error) {
-      this.giveUp(new RpcError("internal", `an attempt cannot be read: ${String(error)}`, { cause: error }));
+      this.giveUp(new RpcError("internal", `an attempt cannot be read: ${asError(error).message}`, { cause: error }));
     }
   }
 

@@ -4,7 +4,7 @@ import { errorOf, type Fault } from "../call/fault.js";
 import { type CallOptions, throwIfAborted, timeoutOf } from "../call/options.js";
 import { watch } from "../call/watch.js";
 import type { AnyMethod } from "../contract/descriptor.js";
-import { type Code, ProtocolError, RpcError } from "../errors.js";
+import { asError, type Code, ProtocolError, RpcError } from "../errors.js";
 import { guarded } from "../guarded.js";
 import { Cursor } from "../wire/cursor.js";
 import { FLAG_HEAD, type Frame } from "../wire/frame.js";
@@ -147,7 +147,7 @@ export abstract class Call implements OutgoingCall {
 
   /** Cancels the call for an answer that cannot be read. Throws what is an error of the whole carrier. */
   protected onUnreadable(error: unknown): void {
-    if (error instanceof ProtocolError) throw error;
+    if (asError(error) instanceof ProtocolError) throw error;
     this.giveUp(this.host.unreadable(this.method, error));
   }
 

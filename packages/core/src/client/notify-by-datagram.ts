@@ -64,11 +64,11 @@ function writeNotification(
   const given = requestHead(undefined, options, limits);
   const head = format === undefined ? given : { ...given, codec: format.name };
   try {
-    const mark = out.begin(head === undefined ? FrameType.Notify : FrameType.Notify | FLAG_HEAD, 0);
-    out.methodId(method.service.id, method.id);
-    if (head !== undefined) writeHead(out, head);
-    encodePayload(codecIn(format, method.input), input, { out, compression: undefined }, mark, limits.maxFrameBytes);
-    out.commit(mark);
+    out.frame(head === undefined ? FrameType.Notify : FrameType.Notify | FLAG_HEAD, 0, (_, mark) => {
+      out.methodId(method.service.id, method.id);
+      if (head !== undefined) writeHead(out, head);
+      encodePayload(codecIn(format, method.input), input, { out, compression: undefined }, mark, limits.maxFrameBytes);
+    });
   } catch (error) {
     throw RpcError.from(error, "invalid_argument");
   }

@@ -1,7 +1,7 @@
 import type { Carrier } from "../call/carrier.js";
 import { SendFlow } from "../call/items/send-flow.js";
 import { codecIn } from "../call/messages/payload.js";
-import { sendMessage } from "../call/messages/send-message.js";
+import { sendHead, sendMessage } from "../call/messages/send-message.js";
 import { bytePieceOf } from "../call/items/byte-pieces.js";
 import type { ItemTarget } from "../call/items/send-items.js";
 import type { MessageCodec } from "../contract/codec.js";
@@ -51,7 +51,7 @@ export class OutgoingItems implements ItemTarget {
   end(): void {
     if (this.over) return;
     const { channel, single } = this.carrier;
-    channel.commit(channel.begin(FrameType.End, this.id), single);
+    sendHead(channel, FrameType.End, this.id, undefined, single);
     this.onGivenUp = undefined;
     this.stop();
   }

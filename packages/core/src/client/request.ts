@@ -9,6 +9,7 @@ import { requireCursor } from "../contract/cursor.js";
 import { FLAG_HEAD } from "../wire/frame.js";
 import { type HeadFields, writeHead } from "../wire/head.js";
 import { encodeMetadata } from "../wire/metadata.js";
+import type { FrameWriter } from "../wire/writer.js";
 import type { CallingHost } from "./calling.js";
 import * as FrameType from "../wire/frame-type.js";
 
@@ -51,19 +52,18 @@ export function sendRequest(
   const codec = carrier.single ? format?.name : undefined;
   const fingerprint = schemas.greet(method);
   const head = codec === undefined && fingerprint === undefined ? given : { ...given, codec, fingerprint };
-  let mark: number | undefined;
-  try {
-    channel.requireRoom();
-    mark = channel.begin(head === undefined ? type : type | FLAG_HEAD, id);
-    channel.out.methodId(method.service.id, method.id);
-    if (head !== undefined) writeHead(channel.out, head);
+  const write = (out: FrameWriter, mark: number): void => {
+    out.methodId(method.service.id, method.id);
+    if (head !== undefined) writeHead(out, head);
     if (!itemsFollow) {
       encodePayload(codecIn(format, method.input), input, channel, mark, limits.maxFrameBytes, options?.compress);
     }
+  };
+  try {
+    channel.requireRoom();
+    return channel.frame(head === undefined ? type : type | FLAG_HEAD, id, write, carrier.single && !itemsFollow);
   } catch (error) {
-    if (mark !== undefined) channel.abandon(mark);
     if (type === FrameType.Request || carrier.single) carrier.withdraw(id);
     throw RpcError.from(error, "invalid_argument");
   }
-  return channel.commit(mark, carrier.single && !itemsFollow);
 }

@@ -127,9 +127,7 @@ function receiveClaim(
 /** A whole frame. */
 function challenge(nonce: Uint8Array): Uint8Array {
   const out = new FrameWriter(64);
-  const mark = out.begin(FrameType.Credentials, 0);
-  writeOfProof(out, nonce);
-  out.commit(mark);
+  out.frame(FrameType.Credentials, 0, () => writeOfProof(out, nonce));
   return out.written();
 }
 

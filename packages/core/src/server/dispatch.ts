@@ -6,7 +6,7 @@ import type { FormatTable } from "../call/messages/session-format.js";
 import type { BlobCode } from "../contract/blob-code.js";
 import { type AnyMethod, fullName } from "../contract/descriptor.js";
 import { streamsInput } from "../contract/directions.js";
-import { ProtocolError, RpcError } from "../errors.js";
+import { asError, ProtocolError, RpcError } from "../errors.js";
 import type { MemoryBudget } from "../memory-budget.js";
 import type { Frame } from "../wire/frame.js";
 import type { SessionCompression } from "../transport/compression.js";
@@ -109,7 +109,7 @@ export class Dispatcher<Context> implements RequestHandler {
       if (method.once !== undefined) context.keyedBy(this.fingerprint);
       bytes = this.bytesOf(frame, streamsInput(method) ? 0 : decodedBytes());
     } catch (error) {
-      if (error instanceof ProtocolError) throw error;
+      if (asError(error) instanceof ProtocolError) throw error;
       const explained = schemas.explain(method, RpcError.from(error, "invalid_argument"));
       new Reply(carrier, callId, undefined, this.settings).refuse(explained, differs ? method.fingerprint : undefined);
       return;
@@ -133,7 +133,7 @@ export class Dispatcher<Context> implements RequestHandler {
       if (bound === undefined) throw this.unknownMethod(request);
       this.runNotify(carrier, bound, frame, request);
     } catch (error) {
-      if (error instanceof ProtocolError) throw error;
+      if (asError(error) instanceof ProtocolError) throw error;
       const { serviceId, methodId } = request;
       this.settings.onError(error, {
         method: bound === undefined ? `${serviceId}/${methodId}` : fullName(bound.method),

@@ -2,14 +2,34 @@ import { guarded } from "../guarded.js";
 import type { ErrorHook } from "./dispatch.js";
 import { logError } from "./log-error.js";
 
+/** Causes of causes that are looked at. */
+const MAX_CAUSES = 8;
+
 /**
- * `given`, or what logs. Where `given` throws, that is logged, and the failure that it was to receive.
+ * Returns the hook that receives failures: `given`, or a log. The errors that it receives can be read. If `given` throws, that is logged, and
+ * the failure that it was to receive.
  *
  * @param peer the name of the peer whose calls fail, for the hook
  */
 export function errorHook(given: ErrorHook | undefined, peer?: string): ErrorHook {
   const hook = given === undefined ? logError : loggedWhereItThrows(given);
-  return peer === undefined ? hook : (error, site) => hook(error, { peer, ...site });
+  return (error, site) => hook(readable(error), peer === undefined ? site : { peer, ...site });
+}
+
+/** Returns what was thrown, or an error in its place if its fields, or those of its causes, cannot be read. */
+function readable(thrown: unknown): unknown {
+  try {
+    let error = thrown;
+    for (let depth = 0; error instanceof Error && depth < MAX_CAUSES; depth++) {
+      const { name, message, stack, code, cause } = error as Error & { readonly code?: unknown };
+      [name, message, stack, code].map(String);
+      error = cause;
+    }
+    String(error);
+    return thrown;
+  } catch {
+    return new TypeError("an error was thrown whose fields cannot be read");
+  }
 }
 
 function loggedWhereItThrows(given: ErrorHook): ErrorHook {

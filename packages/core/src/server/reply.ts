@@ -6,12 +6,13 @@ import { codecIn } from "../call/messages/payload.js";
 import { sendHead, sendMessage } from "../call/messages/send-message.js";
 import type { SchemaHandshake } from "../call/messages/schema-handshake.js";
 import { isTunnel } from "../contract/directions.js";
-import { ProtocolError, RpcError } from "../errors.js";
+import { asError, ProtocolError, RpcError } from "../errors.js";
 import { gatherFrames } from "../transport/gathering.js";
 import { isEndOfSession } from "../transport/close-codes.js";
 import { writeFault } from "../wire/sent-fault.js";
 import { FLAG_HEAD, type Frame } from "../wire/frame.js";
 import type { HeadFields } from "../wire/head.js";
+import type { FrameWriter } from "../wire/writer.js";
 import { AnswerHeads } from "./answer-heads.js";
 import type { IncomingContext } from "./context.js";
 import { ServedCall, type ServedCallSettings } from "./served-call.js";
@@ -120,7 +121,7 @@ export class Reply extends ServedCall implements IncomingCall {
     try {
       this.input.receive(frame);
     } catch (error) {
-      if (error instanceof ProtocolError) throw error;
+      if (asError(error) instanceof ProtocolError) throw error;
       this.giveUp(this.explained(RpcError.from(error, "invalid_argument")), false);
     }
   }
@@ -177,10 +178,12 @@ export class Reply extends ServedCall implements IncomingCall {
   private sendFault(error: RpcError, head: HeadFields | undefined): void {
     const { channel, single } = this.carrier;
     const fault = faultOf(error, this.context?.method, head, (misfit) => this.tellHook(misfit));
-    const mark = channel.begin(fault.head === undefined ? FrameType.Error : FrameType.Error | FLAG_HEAD, this.id);
-    const start = writeFault(channel.out, fault, this.settings.limits);
-    channel.compression?.shrink(channel.out, mark, start, this.context?.compress);
-    channel.commit(mark, single);
+    const type = fault.head === undefined ? FrameType.Error : FrameType.Error | FLAG_HEAD;
+    const write = (out: FrameWriter, mark: number): void => {
+      const start = writeFault(out, fault, this.settings.limits);
+      channel.compression?.shrink(out, mark, start, this.context?.compress);
+    };
+    channel.frame(type, this.id, write, single);
   }
 
   /** Metadata that is too large must not cost the caller the error. */

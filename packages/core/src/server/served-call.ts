@@ -6,7 +6,7 @@ import { Positions } from "../call/items/positions.js";
 import { type ItemFlow, type ItemTarget, sendItems } from "../call/items/send-items.js";
 import { fullName } from "../contract/descriptor.js";
 import { streamsInput, streamsOutput } from "../contract/directions.js";
-import { type Code, RpcError, untracedError } from "../errors.js";
+import { asError, type Code, RpcError, untracedError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import { CALL_BYTES, type MemoryBudget } from "../memory-budget.js";
 import { requireRoom } from "./require-room.js";
@@ -205,11 +205,16 @@ export abstract class ServedCall implements ItemTarget {
     if (!this.over) this.finishWith(this.tellable(error));
   }
 
-  /** Sends the error, and ends the call whether or not that could be done. */
-  protected finishWith(error: RpcError): void {
+  /** Sends the error, or if that throws one without anything that user code gave. Ends the call in any case. */
+  protected finishWith(error: RpcError, isPlain: boolean = false): void {
     try {
       this.sendError(error);
     } catch (thrown) {
+      if (!isPlain) {
+        this.tellHook(thrown);
+        this.finishWith(new RpcError("internal", "the handler failed"), true);
+        return;
+      }
       this.onUnsendable(thrown);
     }
     this.finish();
@@ -280,7 +285,7 @@ export abstract class ServedCall implements ItemTarget {
     const { code, message } = RpcError.from(error);
     // Not a misfit: a limit of the frame or the metadata, or a codec that is not known here.
     if (code === "resource_exhausted" || code === "unimplemented") return error as RpcError;
-    return new Error(`the result does not fit its schema: ${message}`, { cause: error });
+    return new Error(`the result does not fit its schema: ${message}`, { cause: asError(error) });
   }
 
   private tellable(error: unknown): RpcError {

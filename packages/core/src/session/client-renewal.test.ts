@@ -35,18 +35,14 @@ function renewing(ask: (n: number) => Promise<RawGreeting | undefined>): Renewin
   let asked = 0;
   const sendCredentials = (write: (out: FrameWriter) => void): void => {
     const out = new FrameWriter(64);
-    const mark = out.begin(FrameType.Credentials, 0);
-    write(out);
-    out.commit(mark);
+    out.frame(FrameType.Credentials, 0, write);
     frames(out, (frame) => given.push(readRenewal(frame).credentials));
   };
   const host = { openLane: () => ({ sendCredentials }) };
   const renewal = new ClientRenewal(host, () => ask(++asked));
   const tell = (notice: CredentialsNotice): void => {
     const out = new FrameWriter(64);
-    const mark = out.begin(FrameType.Credentials, 0);
-    writeNotice(out, notice);
-    out.commit(mark);
+    out.frame(FrameType.Credentials, 0, () => writeNotice(out, notice));
     frames(out, (frame) => renewal.onFrame(frame));
   };
   return { renewal, given, asked: () => asked, tell };

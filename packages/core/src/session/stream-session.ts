@@ -246,9 +246,8 @@ export class StreamSession<Transport extends TransportSession>
     try {
       const { channel, notifyId, single } = this.notifier();
       channel.whenIdle(() => {
-        const mark = channel.begin(FrameType.Notify, notifyId);
-        writeMisfitNotice(channel.out, service.id, { methodId: id, reason });
-        channel.commit(mark, single);
+        const notice = { methodId: id, reason };
+        channel.frame(FrameType.Notify, notifyId, (out) => writeMisfitNotice(out, service.id, notice), single);
       });
     } catch {
       // The session has ended.

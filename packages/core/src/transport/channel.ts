@@ -135,35 +135,46 @@ export class Channel implements DirectStreamHandler, Measured {
     return this.chargeUnsent(this.stream.pendingBytes());
   }
 
-  /** The buffer that frames are appended to: `begin`, the body, then `commit` or `abandon`. */
+  /** The buffer that frames are appended to. */
   get out(): FrameWriter {
     return this.writer;
   }
 
-  /** Starts a frame in `out` and returns its mark. */
-  begin(typeAndFlags: number, callId: number): number {
-    this.writer.requireIdle();
-    if (this.kindToSend !== undefined) {
-      if (this.prefix.length > 0) this.writer.bytes(this.prefix);
-      this.writer.varint(this.kindToSend);
-      this.kindToSend = undefined;
-    }
-    return this.writer.begin(typeAndFlags, callId);
-  }
-
-  /** Ends the frame; with `end`, it is this side's last and FIN follows. Returns its bytes. */
-  commit(mark: number, end = false): number {
-    const { writer, gathering } = this;
-    const bytes = writer.commit(mark);
-    if (end || gathering === undefined || writer.position >= FLUSH_AT) this.flush(end);
-    else if (!gathering.scheduled) gathering.schedule();
+  /**
+   * Sends one frame, whose body `write` appends, and returns its bytes. With `end`, it is this side's last frame and FIN follows. If
+   * `write` throws, so does this, and nothing of the frame is sent.
+   */
+  frame(
+    typeAndFlags: number,
+    callId: number,
+    write: (out: FrameWriter, mark: number) => void,
+    end: boolean = false,
+  ): number {
+    const { writer } = this;
+    const start = this.begin();
+    const bytes = writer.frame(typeAndFlags, callId, write, start);
+    this.committed(end);
     return bytes;
   }
 
-  /** Takes back a frame that could not be encoded. A channel that sends each frame at once must then be reset. */
-  abandon(mark: number): void {
-    this.writer.abandon(mark);
-    if (this.gathering === undefined) this.writer.clear();
+  /** Writes what precedes the first frame, and returns where a frame is taken back to. Call `committed` after the frame. */
+  begin(): number {
+    const { writer, prefix, kindToSend } = this;
+    const start = writer.position;
+    if (kindToSend !== undefined) {
+      writer.requireIdle();
+      if (prefix.length > 0) writer.bytes(prefix);
+      writer.varint(kindToSend);
+    }
+    return start;
+  }
+
+  /** Sends the frame that has been written, now or at the end of the turn; with `end`, FIN follows. */
+  committed(end: boolean): void {
+    const { writer, gathering } = this;
+    this.kindToSend = undefined;
+    if (end || gathering === undefined || writer.position >= FLUSH_AT) this.flush(end);
+    else if (!gathering.scheduled) gathering.schedule();
   }
 
   /** Runs `write` now, or after the frame that is being encoded: user code called from an encoder may lead here. */
@@ -239,7 +250,8 @@ export class Channel implements DirectStreamHandler, Measured {
     } catch (error) {
       if (error instanceof RpcError)
         this.fail(new ProtocolError(error.message, { cause: error }), codeNumber(error.code));
-      else this.fail(error instanceof ProtocolError ? error : new ProtocolError(String(error), { cause: error }));
+      else if (error instanceof ProtocolError) this.fail(error);
+      else this.fail(new ProtocolError(asError(error).message, { cause: error }));
       return;
     }
     // Answers that are ready leave now; `shared` never holds any between turns.

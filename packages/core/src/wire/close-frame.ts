@@ -11,10 +11,10 @@ const MAX_REASON_BYTES = 1024;
 /** A whole close frame: code (varint) | reason (UTF-8, the rest). */
 export function closeFrame(code: number, reason: string): Uint8Array {
   const out = new FrameWriter(64);
-  const mark = out.begin(FrameType.Close, 0);
-  out.varint(code);
-  out.bytes(encodeText(reason, MAX_REASON_BYTES));
-  out.commit(mark);
+  out.frame(FrameType.Close, 0, () => {
+    out.varint(code);
+    out.bytes(encodeText(reason, MAX_REASON_BYTES));
+  });
   return out.written();
 }
 

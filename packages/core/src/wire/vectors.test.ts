@@ -137,7 +137,11 @@ function write(fields: Fields): Uint8Array {
   const out = new FrameWriter(64);
   const head = headOf(fields);
   const flags = (head === undefined ? 0 : FLAG_HEAD) | (fields.compressed === undefined ? 0 : FLAG_COMPRESSED);
-  const mark = out.begin(types[fields.type] | flags, fields.callId);
+  out.frame(types[fields.type] | flags, fields.callId, () => writeBody(out, fields, head));
+  return out.written();
+}
+
+function writeBody(out: FrameWriter, fields: Fields, head: HeadFields | undefined): void {
   if (fields.type === "Hello") {
     const { codec, compressions = "", credentials, metadata, renews, proves } = fields;
     const greeting = { credentials, metadata: rawOf(metadata), renews, fields: proves && provesField() };
@@ -170,8 +174,6 @@ function write(fields: Fields): Uint8Array {
   if (fields.ping !== undefined) out.bytes(bytesOf(fields.ping));
   if (fields.value !== undefined) out.bytes(pack(fields.value));
   if (fields.compressed !== undefined) out.bytes(bytesOf(fields.compressed));
-  out.commit(mark);
-  return out.written();
 }
 
 function headOf(fields: Fields): HeadFields | undefined {

@@ -1,12 +1,57 @@
 import { describe, expect, it } from "vitest";
+import * as FrameType from "./frame-type.js";
 import { readVarint } from "./varint.js";
 import { FrameWriter } from "./writer.js";
 
-function fill(writer: FrameWriter, bytes: number): void {
-  const mark = writer.begin(1, 0);
-  writer.bytes(new Uint8Array(bytes));
-  writer.commit(mark);
+function fail(): never {
+  throw new Error("in the body");
 }
+
+function fill(writer: FrameWriter, bytes: number): void {
+  writer.frame(1, 0, () => writer.bytes(new Uint8Array(bytes)));
+}
+
+const types: readonly (readonly [name: string, type: number])[] = Object.entries(FrameType);
+
+describe.each(types)("a frame of type %s whose body throws", (_, type) => {
+  it.each([
+    ["at once", 0],
+    ["after some bytes", 10],
+    ["after more bytes than the buffer has", 100_000],
+  ])("%s leaves the writer as it was", (_when, size) => {
+    for (const before of [[], [3, 70_000], [70_000]]) {
+      const [failing, other] = [new FrameWriter(16), new FrameWriter(16)];
+      for (const writer of [failing, other]) for (const length of before) fill(writer, length);
+      const broken = (out: FrameWriter, mark: number): void => {
+        out.bytes(new Uint8Array(size));
+        out.flag(mark, 0x20);
+        fail();
+      };
+      expect(() => failing.frame(type, 5, broken)).toThrow("in the body");
+      expect(failing.idle).toBe(true);
+      expect(Buffer.compare(failing.written(), other.written())).toBe(0);
+      for (const writer of [failing, other]) fill(writer, 7);
+      expect(Buffer.compare(failing.written(), other.written())).toBe(0);
+    }
+  });
+});
+
+it("a frame within a frame is refused, and both are taken back", () => {
+  const writer = new FrameWriter(16);
+  const nested = (): unknown => writer.frame(1, 0, () => {});
+  expect(() => writer.frame(1, 0, nested)).toThrow("while another");
+  writer.frame(6, 0, () => {});
+  expect([...writer.written()]).toEqual([0x40, 2, 6, 0]);
+});
+
+it("a frame within a frame is refused, and the outer one goes on", () => {
+  const writer = new FrameWriter(16);
+  writer.frame(6, 0, () => {
+    expect(() => writer.frame(1, 0, () => {})).toThrow("while another");
+    writer.byte(9);
+  });
+  expect([...writer.written()]).toEqual([0x40, 3, 6, 0, 9]);
+});
 
 describe("a writer without a buffer of its own", () => {
   it("has none while it holds nothing", () => {
@@ -38,7 +83,7 @@ describe("a writer without a buffer of its own", () => {
 
   it("lets go of it when its only frame is taken back", () => {
     const writer = new FrameWriter();
-    writer.abandon(writer.begin(1, 0));
+    expect(() => writer.frame(1, 0, fail)).toThrow("in the body");
     expect(writer.buffer.length).toBe(0);
   });
 
@@ -63,9 +108,12 @@ describe("the length of a frame", () => {
   const lengthsAfter = (...sizes: number[]): number[] => {
     const writer = new FrameWriter(16);
     return sizes.map((size) => {
-      const mark = writer.begin(1, 0);
-      writer.bytes(new Uint8Array(size));
-      const [open, bytes] = [writer.sizeSince(mark), writer.commit(mark)];
+      const mark = writer.position;
+      let open = 0;
+      const bytes = writer.frame(1, 0, () => {
+        writer.bytes(new Uint8Array(size));
+        open = writer.sizeSince(mark);
+      });
       expect(bytes).toBe(writer.position - mark);
       expect(open - bytes).toBe(bytes - size === 4 ? 2 : 0);
       expect(readVarint(writer.buffer, mark)).toBe(size + 2);

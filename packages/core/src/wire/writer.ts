@@ -72,17 +72,50 @@ export class FrameWriter extends ByteWriter {
     this.buffer = larger;
   }
 
-  /** Starts a frame and returns its mark, for `commit` or `abandon`. */
+  /**
+   * Writes one frame and returns its bytes, its length field included. `write` appends the body, and may run user code. If it throws, so
+   * does this, and the writer is as it was before.
+   *
+   * @param write receives this writer and the mark of the frame
+   * @param start position of bytes that belong to the frame and lie before it: they are taken back with it
+   */
+  frame(
+    typeAndFlags: number,
+    callId: number,
+    write: (out: this, mark: number) => void,
+    start: number = this.position,
+  ): number {
+    const mark = this.begin(typeAndFlags, callId);
+    try {
+      write(this, mark);
+      return this.commit(mark);
+    } catch (error) {
+      this.abandon(start);
+      throw error;
+    }
+  }
+
+  /**
+   * Starts a frame and returns its mark. This is `frame` without a closure, for what is sent most: call `commit`, or `abandon` if
+   * anything throws.
+   */
   begin(typeAndFlags: number, callId: number): number {
     this.requireIdle();
-    this.open = true;
     this.reserve(MAX_HEADER + 4);
+    this.open = true;
     const mark = this.position;
     const { buffer } = this;
     const at = mark + this.lengthSize;
     buffer[at] = typeAndFlags;
     this.position = writeVarint(buffer, at + 1, callId);
     return mark;
+  }
+
+  /** Removes the bytes from `start`, and the frame that is open there. */
+  abandon(start: number): void {
+    this.open = false;
+    this.position = start;
+    if (start === 0) this.clear();
   }
 
   /** Appends the ids of a method to a frame that has just begun: service (2 bytes, big-endian) | method (varint). */
@@ -105,11 +138,10 @@ export class FrameWriter extends ByteWriter {
   }
 
   /**
-   * Ends the frame begun at `mark`: writes its length, in four bytes if two do not hold it. After one that long, the next is
-   * given four at once, since it would have to be moved. Returns the frame's bytes, its length field included.
+   * Ends the frame begun at `mark`, and returns its bytes. Writes its length, in four bytes if two do not hold it. After one that long, the next is
+   * given four at once, since it would have to be moved.
    */
   commit(mark: number): number {
-    this.open = false;
     const length = this.position - mark - this.lengthSize;
     const fits = length <= VARINT2_MAX;
     if (this.lengthSize === 4) {
@@ -124,6 +156,7 @@ export class FrameWriter extends ByteWriter {
       writeVarint4(this.buffer, mark, length);
       this.lengthSize = 4;
     }
+    this.open = false;
     return this.position - mark;
   }
 
@@ -135,13 +168,6 @@ export class FrameWriter extends ByteWriter {
   /** Sets a flag of the frame begun at `mark`. */
   flag(mark: number, flag: number): void {
     (this.buffer[mark + this.lengthSize] as number) |= flag;
-  }
-
-  /** Takes back the frame begun at `mark`. */
-  abandon(mark: number): void {
-    this.open = false;
-    this.position = mark;
-    if (mark === 0) this.clear();
   }
 
   /** Forgets what was written; releases a borrowed buffer, and of the memory of an unusually large burst. */

@@ -82,7 +82,7 @@ export class ReceivedItems implements AsyncIterableIterator<unknown, undefined> 
       const envelope = this.call.read(() => this.envelopes.next());
       if (envelope !== undefined) return this.take(envelope, this.reader);
       const { done, value } = await this.reader.read().catch((error: unknown) => {
-        throw brokenOff(this.call, error instanceof Error ? error.message : String(error), error);
+        throw brokenOff(this.call, RpcError.from(error).message, error);
       });
       if (done) throw brokenOff(this.call, "it ended before the message that is its end");
       this.envelopes.push(value);

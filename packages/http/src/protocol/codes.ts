@@ -36,9 +36,9 @@ const INFERRED: ReadonlyMap<number, Code> = new Map([
   [504, "unavailable"],
 ]);
 
-/** Returns the HTTP status of a unary answer that fails with `code`. */
+/** Returns the HTTP status of a unary answer that fails with `code`; for a code that does not exist, that of `unknown`. */
 export function statusOf(code: Code): number {
-  return STATUSES[code];
+  return STATUSES[isCode(code) ? code : "unknown"];
 }
 
 /** Returns the code of an answer with an error's status and no error of the Connect protocol, such as a proxy's. */
@@ -46,8 +46,9 @@ export function codeOfStatus(status: number): Code {
   return INFERRED.get(status) ?? "unknown";
 }
 
-/** Returns the spelling of a code in JSON: Connect writes "canceled". */
+/** Returns the spelling of a code in JSON: Connect writes "canceled". A code that does not exist is `unknown`. */
 export function codeName(code: Code): string {
+  if (!isCode(code)) return "unknown";
   return code === "cancelled" ? "canceled" : code;
 }
 

@@ -1,4 +1,4 @@
-import type { RpcError } from "@quicrpc/core";
+import { RpcError } from "@quicrpc/core";
 import type { AnyMethod } from "@quicrpc/core/generated";
 import { declaredError, pack, unpack } from "@quicrpc/core/transport";
 import { readBase64, unpadded } from "./base64.js";
@@ -65,7 +65,8 @@ export function readPackedDetail(details: readonly ErrorDetail[], method: AnyMet
 
 /** The error of details that do not fit what their method declares, for the error hook. */
 export function misfitOf(reason: string | undefined, misfit: unknown): Error {
-  return new Error(`the details of ${reason} do not fit their schema: ${String(misfit)}`, { cause: misfit });
+  const { message } = RpcError.from(misfit);
+  return new Error(`the details of ${reason} do not fit their schema: ${message}`, { cause: misfit });
 }
 
 /** Details that cannot be read are left out. */

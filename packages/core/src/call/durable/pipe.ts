@@ -12,12 +12,11 @@ export type { Pipe } from "./durable-stream.js";
 
 /** Sends a piece as an item. Returns its bytes. */
 export function sendPiece(channel: Channel, id: number, fields: PieceFields, bytes: Uint8Array): number {
-  const mark = channel.begin(FrameType.Item, id);
-  const { out } = channel;
-  const start = out.position;
-  writePiece(out, fields, bytes);
-  channel.compression?.shrink(out, mark, start, undefined);
-  return channel.commit(mark);
+  return channel.frame(FrameType.Item, id, (out, mark) => {
+    const start = out.position;
+    writePiece(out, fields, bytes);
+    channel.compression?.shrink(out, mark, start, undefined);
+  });
 }
 
 /** Has pieces leave that were sent. In a lane they wait, as the frames of other calls do, for the end of the turn. */

@@ -46,10 +46,7 @@ export class LaneReceiveFlow implements ReceiveFlow {
     // A credit frame has to be worth its while.
     if (this.unreported < this.size / 4 || this.over) return;
     const granted = this.unreported + this.growth(this.unreported);
-    const { channel } = this.carrier;
-    const mark = channel.begin(FrameType.Credit, this.id);
-    channel.out.varint(granted);
-    channel.commit(mark);
+    this.carrier.channel.frame(FrameType.Credit, this.id, (out) => out.varint(granted));
     this.credit += granted;
     this.unreported = 0;
   }

@@ -124,9 +124,7 @@ export class PeerLane implements FrameHandler {
   protected send(type: number, write: (out: FrameWriter) => void, id: number = 0): void {
     this.channel.whenIdle(() => {
       if (this.over && type !== FrameType.Pong) return;
-      const mark = this.channel.begin(type, id);
-      write(this.channel.out);
-      this.channel.commit(mark);
+      this.channel.frame(type, id, write);
     });
   }
 
@@ -157,13 +155,12 @@ export class PeerLane implements FrameHandler {
     const { settings } = this.host;
     const { greeting } = settings;
     settings.greeting = undefined;
-    const mark = this.channel.begin(FrameType.Hello, 0);
-    writeHello(this.channel.out, {
+    const hello = {
       codec: this.format?.name,
       compressions: Uint8Array.from(compression?.numbers ?? []),
       greeting,
-    });
-    this.channel.commit(mark);
+    };
+    this.channel.frame(FrameType.Hello, 0, (out) => writeHello(out, hello));
   }
 
   private onHello(frame: Frame): void {

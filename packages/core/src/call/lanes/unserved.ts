@@ -44,9 +44,7 @@ export class UnservedLane implements LaneCallee {
   #refuse(callId: number): void {
     const channel = this.#channel;
     channel.whenIdle(() => {
-      const mark = channel.begin(FrameType.Error | FLAG_HEAD, callId);
-      writeFault(channel.out, REFUSAL, channel.limits);
-      channel.commit(mark);
+      channel.frame(FrameType.Error | FLAG_HEAD, callId, (out) => writeFault(out, REFUSAL, channel.limits));
     });
   }
 }

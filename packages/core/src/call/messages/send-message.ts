@@ -19,20 +19,23 @@ export function sendMessage(
   head?: HeadFields,
   compress?: boolean,
 ): number {
-  const mark = channel.begin(head === undefined ? type : type | FLAG_HEAD, id);
+  const { out } = channel;
+  const start = channel.begin();
+  const mark = out.begin(head === undefined ? type : type | FLAG_HEAD, id);
+  let bytes: number;
   try {
-    if (head !== undefined) writeHead(channel.out, head);
+    if (head !== undefined) writeHead(out, head);
     encodePayload(codec, value, channel, mark, maxFrameBytes, compress);
+    bytes = out.commit(mark);
   } catch (error) {
-    channel.abandon(mark);
+    out.abandon(start);
     throw error;
   }
-  return channel.commit(mark, end);
+  channel.committed(end);
+  return bytes;
 }
 
 /** Sends a frame of nothing but `head`, if any, and FIN after it with `end`. */
 export function sendHead(channel: Channel, type: number, id: number, head: HeadFields | undefined, end: boolean): void {
-  const mark = channel.begin(head === undefined ? type : type | FLAG_HEAD, id);
-  if (head !== undefined) writeHead(channel.out, head);
-  channel.commit(mark, end);
+  sendMessage(channel, type, id, undefined, undefined, Number.POSITIVE_INFINITY, end, head, false);
 }
