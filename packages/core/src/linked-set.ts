@@ -19,6 +19,14 @@ export class LinkedSet<Value> implements Iterable<Link<Value>> {
   #first: Link<Value> | undefined = undefined;
   #last: Link<Value> | undefined = undefined;
 
+  get first(): Link<Value> | undefined {
+    return this.#first;
+  }
+
+  get last(): Link<Value> | undefined {
+    return this.#last;
+  }
+
   /** Returns what `remove` takes. */
   add(value: Value): Link<Value> {
     const link = new Link(value);

@@ -58,6 +58,8 @@ export { expiries, type Expiry, reminders } from "./call/expiries.js";
 export { cutText } from "./wire/text.js";
 export { completeLimits } from "./limits.js";
 export { CALLER_LIMITS, type CallerLimits } from "./caller-limits.js";
+export { FairQueue, type Queued } from "./fair-queue.js";
+export { hasShare } from "./fair-share.js";
 export { type Link, LinkedSet } from "./linked-set.js";
 export { MemoryBudget } from "./memory-budget.js";
 export { requireRoom } from "./server/require-room.js";

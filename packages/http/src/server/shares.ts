@@ -1,5 +1,5 @@
 import { type Limits, RpcError } from "@quicrpc/core";
-import type { ClientShares } from "@quicrpc/core/transport";
+import { type ClientShares, hasShare } from "@quicrpc/core/transport";
 
 /** Calls in progress of each client: fewer may be one's where others have some, so that a few clients do not take all places. */
 export class Shares implements ClientShares {
@@ -14,8 +14,7 @@ export class Shares implements ClientShares {
     if (client === undefined) return;
     const { maxCalls, maxWaitingCalls, maxPrincipalCalls } = this.limits;
     const own = this.calls.get(client) ?? 0;
-    const taken = (calls - own) / (maxCalls + maxWaitingCalls);
-    if (own < Math.ceil(maxPrincipalCalls * (1 - taken))) return;
+    if (hasShare(own, calls, maxCalls + maxWaitingCalls, maxPrincipalCalls)) return;
     const text = `${own} calls of the client are in progress, and ${calls} of all (limits.maxPrincipalCalls, limits.maxCalls)`;
     throw new RpcError("resource_exhausted", text, { refused: true });
   }

@@ -1,5 +1,5 @@
 import type { Limits } from "@quicrpc/core";
-import { sourceOf } from "@quicrpc/core/transport";
+import { FairQueue, hasShare, sourceOf } from "@quicrpc/core/transport";
 import type { ListenTransportOptions } from "@quicrpc/quic";
 import type { HeldReads } from "./held-reads.js";
 
@@ -27,22 +27,43 @@ export function doorLimits(transport: ListenTransportOptions | undefined, limits
   return { maxSessions, maxHandshakes, maxHandshakesPerAddress: share, maxHandshakeMs, maxCloseMs };
 }
 
+/** A connection that asks for a visit. */
+interface Newcomer {
+  /** Undefined for a peer on this machine that has no address. */
+  readonly address: string | undefined;
+  /** Closes the connection: the time of its visit is over. */
+  readonly close: () => void;
+  readonly enter: (visit: Visit) => void;
+  /** It gets no visit. */
+  readonly refuse: () => void;
+}
+
+/** A newcomer that found no room. */
+interface Waiting extends Newcomer {
+  readonly timer: ReturnType<typeof setTimeout>;
+}
+
+/** The source of those without an address: they have no share. */
+const NO_SOURCE = "";
+
 /**
  * Counts who stands before a listener and who is in. Whoever comes is a visit: pending until the peer is authenticated and
  * has greeted, for a limited time and within its address's share; then, until it leaves, a session or what carries some.
+ * Connections that find no room wait for it: the addresses take turns.
  */
 export class Door {
   readonly limits: DoorLimits;
   private sessions = 0;
   private pending = 0;
   private readonly shares: Map<string, number> = new Map();
+  private readonly waiting: FairQueue<Waiting> = new FairQueue();
 
   constructor(limits: DoorLimits) {
     this.limits = limits;
   }
 
   /**
-   * A visit of the address; undefined where there is no room. `close` is called when the time for it is over.
+   * A visit of the address; undefined if there is no room. `close` is called when the time for it is over.
    * @param address undefined for a peer on this machine that has none
    * @param within milliseconds in which it must be admitted
    */
@@ -58,12 +79,58 @@ export class Door {
     return new Visit(this, source, close, within);
   }
 
+  /**
+   * Calls `enter` with a visit: at once, or when there is room. Calls `refuse` instead if there are `maxSessions`, if no room was found within
+   * `maxHandshakeMs`, or if this is the newest connection of the address that has most of those that wait, when all connections together
+   * exceed `maxSessions` and `maxHandshakes`.
+   * @returns a function that ends the wait
+   */
+  arrive(newcomer: Newcomer): () => void {
+    const { maxSessions, maxHandshakes } = this.limits;
+    const visit = this.enter(newcomer.address, newcomer.close);
+    let leave = (): void => {};
+    if (visit !== undefined) newcomer.enter(visit);
+    else if (this.full) newcomer.refuse();
+    else leave = this.wait(newcomer);
+    if (this.sessions + this.pending + this.waiting.length > maxSessions + maxHandshakes) this.refuseNewest();
+    return leave;
+  }
+
+  private wait(newcomer: Newcomer): () => void {
+    const timer = setTimeout(() => {
+      this.waiting.remove(queued);
+      newcomer.refuse();
+    }, this.limits.maxHandshakeMs).unref();
+    const source = newcomer.address === undefined ? NO_SOURCE : sourceOf(newcomer.address);
+    const queued = this.waiting.push(source, { ...newcomer, timer });
+    return () => {
+      clearTimeout(timer);
+      this.waiting.remove(queued);
+    };
+  }
+
+  private refuseNewest(): void {
+    const newest = this.waiting.pop();
+    if (newest === undefined) return;
+    clearTimeout(newest.timer);
+    newest.refuse();
+  }
+
+  /** Gives visits to connections that wait, as far as there is room. */
+  private enterWaiting(): void {
+    while (!this.full && this.pending < this.limits.maxHandshakes) {
+      const next = this.waiting.shift((source) => source === NO_SOURCE || this.hasShare(source));
+      if (next === undefined) return;
+      clearTimeout(next.timer);
+      const visit = this.enter(next.address, next.close);
+      if (visit !== undefined) next.enter(visit);
+    }
+  }
+
   /** Whether the address may have one more that is pending: fewer where others have some, so that a few do not take all. */
   hasShare(source: string): boolean {
     const { maxHandshakes, maxHandshakesPerAddress } = this.limits;
-    const own = this.shares.get(source) ?? 0;
-    const left = maxHandshakes - (this.pending - own);
-    return own < Math.ceil((maxHandshakesPerAddress * left) / maxHandshakes);
+    return hasShare(this.shares.get(source) ?? 0, this.pending, maxHandshakes, maxHandshakesPerAddress);
   }
 
   /** Whether there are as many sessions as may be. */
@@ -77,15 +144,18 @@ export class Door {
 
   releaseSession(): void {
     this.sessions--;
+    this.enterWaiting();
   }
 
   /** One visit more, or less, is pending. */
   count(source: string | undefined, change: 1 | -1): void {
     this.pending += change;
-    if (source === undefined) return;
-    const share = (this.shares.get(source) ?? 0) + change;
-    if (share === 0) this.shares.delete(source);
-    else this.shares.set(source, share);
+    if (source !== undefined) {
+      const share = (this.shares.get(source) ?? 0) + change;
+      if (share === 0) this.shares.delete(source);
+      else this.shares.set(source, share);
+    }
+    if (change === -1) this.enterWaiting();
   }
 }
 
@@ -115,9 +185,10 @@ export class Visit {
   cameFrom(address: string): boolean {
     const source = sourceOf(address);
     if (!this.door.hasShare(source)) return false;
-    this.door.count(this.source, -1);
-    this.door.count(source, 1);
+    const { source: previous } = this;
     this.source = source;
+    this.door.count(source, 1);
+    this.door.count(previous, -1);
     return true;
   }
 

@@ -11,8 +11,9 @@ export interface HeldReads {
 /**
  * Holds back what arrives on a stream, and stops the peer by flow control, until it is released. What was on its way lies in one
  * piece then: as objects of their own, pieces of one byte would take a hundred times their size.
+ * @param onHeld called with the number of bytes of each chunk that is held
  */
-export function holdReads(stream: Duplex): HeldReads {
+export function holdReads(stream: Duplex, onHeld?: (bytes: number) => void): HeldReads {
   // oxlint-disable-next-line typescript/unbound-method -- it is called on the stream, and put back as it was
   const original = stream.push;
   const push = (chunk: Uint8Array | null): boolean => original.call(stream, chunk);
@@ -24,6 +25,7 @@ export function holdReads(stream: Duplex): HeldReads {
     const passing = bytes.subarray(0, allowed);
     allowed -= passing.length;
     held.append(bytes.subarray(passing.length));
+    onHeld?.(bytes.length - passing.length);
     const wanted = passing.length === 0 || push(passing);
     return wanted && allowed > 0;
   };

@@ -1,5 +1,6 @@
 import type { AddressInfo, ListenOptions, Server, Socket } from "node:net";
 import { divert } from "./divert.js";
+import { type HeldReads, holdReads } from "./held-reads.js";
 import type { Door, Visit } from "./door.js";
 import type { HandedConnections } from "./handed-connections.js";
 import type { Listener, ListenTarget } from "./listener.js";
@@ -19,13 +20,22 @@ export interface Guest {
   readonly remoteAddress: SocketName | undefined;
 }
 
-/** The connections of a server, from the moment they are accepted: those for which the door has no room are closed at once. */
+/** Bytes that connections which wait may have sent together; those that send more are closed. */
+const MAX_WAITING_BYTES = 16 * 1024 * 1024;
+
+/** The connections of a server, from the moment they are accepted. Nothing is read of those for which the door has no room yet. */
 export class Guests {
   readonly sockets: Set<Socket> = new Set();
   /** URL of the listener. Empty until it listens: nobody enters before. */
   url = "";
   private readonly door: Door;
   private readonly isTls: boolean;
+  /** Bytes that a connection gets that is refused; undefined if its protocol has none for that. */
+  private readonly refusal: string | undefined;
+  /** Connections that are refused and have not closed. */
+  private refused = 0;
+  /** Bytes that have arrived on connections that wait. */
+  private heldBytes = 0;
   /** Whoever came before that: a cluster's primary may give a worker connections before it says that the worker listens. */
   private readonly early: (() => void)[] = [];
   /** Guests by the socket, or where TLS hides that by the address that it comes from. */
@@ -33,9 +43,13 @@ export class Guests {
   /** Guests whose TLS handshake is not over. */
   private readonly shaking: Set<Guest> = new Set();
 
-  /** The listeners that the server has for connections by now get only those that found room. */
-  constructor(server: Server, door: Door, proxies: TrustedProxies | undefined) {
+  /**
+   * The listeners that the server has for connections by now get only those that found room.
+   * @param refusal bytes that a connection gets that is refused. Default: none
+   */
+  constructor(server: Server, door: Door, proxies: TrustedProxies | undefined, refusal?: string) {
     this.door = door;
+    this.refusal = refusal;
     this.isTls = "setSecureContext" in server;
     server.on("tlsClientError", (error: Error, socket: Socket) => {
       const guest = this.guests.get(nameOf(socket));
@@ -77,39 +91,95 @@ export class Guests {
 
   private enter(socket: Socket, proxied: boolean, pass: () => void): void {
     if (socket.destroyed) return;
+    this.sockets.add(socket);
+    socket.once("close", () => this.sockets.delete(socket));
     const remoteAddress = remoteAddressOf(socket);
-    // A balancer's own address has no share: its clients' have.
-    const visit = this.door.enter(proxied ? undefined : remoteAddress?.host, () => socket.destroy());
-    if (visit === undefined) {
-      socket.destroy();
-      const reason =
-        "there are as many connections as may be, of all or of this address (transport.maxSessions, maxHandshakes)";
-      tellRefusal(() => ({ stage: "connection", listener: this.url, remoteAddress, reason }));
-      return;
-    }
-    const names = [socket, nameOf(socket)].filter((name) => name !== "");
-    const welcome = (guest: Guest): void => {
+    const welcome = (visit: Visit, remoteAddress: SocketName | undefined): void => {
+      const guest = { visit, remoteAddress };
+      const names = [socket, nameOf(socket)].filter((name) => name !== "");
       for (const name of names) this.guests.set(name, guest);
       if (this.isTls) this.shaking.add(guest);
+      socket.once("close", () => {
+        this.refuseHandshake(guest, "the connection ended during the TLS handshake");
+        for (const name of names) this.guests.delete(name);
+      });
       pass();
     };
-    this.sockets.add(socket);
-    socket.once("close", () => {
-      visit.leave();
-      const guest = this.guests.get(socket);
-      if (guest !== undefined) this.refuseHandshake(guest, "the connection ended during the TLS handshake");
-      this.sockets.delete(socket);
-      for (const name of names) this.guests.delete(name);
-    });
     if (!proxied) {
-      welcome({ visit, remoteAddress });
+      this.awaitVisit(socket, remoteAddress, (visit) => welcome(visit, remoteAddress));
       return;
     }
-    readProxyHeader(socket, (header) => {
-      if (header === undefined || (header.source !== undefined && !visit.cameFrom(header.source.host)))
-        socket.destroy();
-      else welcome({ visit, remoteAddress: header.source ?? remoteAddress });
+    // A balancer's own address has no share: its clients' have.
+    this.awaitVisit(socket, undefined, (visit) => {
+      readProxyHeader(socket, (header) => {
+        const source = header?.source;
+        if (header === undefined) socket.destroy();
+        else if (source === undefined) welcome(visit, remoteAddress);
+        else {
+          visit.leave();
+          this.awaitVisit(socket, source, (visit) => welcome(visit, source));
+        }
+      });
     });
+  }
+
+  /** Calls `enter` with the visit of a connection from an address, when the door has room for it. */
+  private awaitVisit(socket: Socket, remoteAddress: SocketName | undefined, enter: (visit: Visit) => void): void {
+    let held: HeldReads | undefined = undefined;
+    let bytes = 0;
+    let waits = true;
+    const uncount = (): void => {
+      waits = false;
+      this.heldBytes -= bytes;
+      bytes = 0;
+    };
+    const leave = this.door.arrive({
+      address: remoteAddress?.host,
+      close: () => socket.destroy(),
+      enter: (visit) => {
+        uncount();
+        socket.once("close", () => visit.leave());
+        if (socket.destroyed) return;
+        held?.release();
+        enter(visit);
+      },
+      refuse: () => {
+        uncount();
+        held?.release();
+        this.refuse(socket, remoteAddress);
+      },
+    });
+    if (!waits) return;
+    held = holdReads(socket, (length) => {
+      bytes += length;
+      this.heldBytes += length;
+      if (this.heldBytes > MAX_WAITING_BYTES) socket.destroy();
+    });
+    socket.once("close", () => {
+      leave();
+      uncount();
+    });
+  }
+
+  /** Ends a connection that gets no visit. */
+  private refuse(socket: Socket, remoteAddress: SocketName | undefined): void {
+    const reason =
+      "there are as many connections as may be, of all or of this address (transport.maxSessions, maxHandshakes)";
+    tellRefusal(() => ({ stage: "connection", listener: this.url, remoteAddress, reason }));
+    const { maxHandshakes, maxCloseMs } = this.door.limits;
+    if (this.refusal === undefined || this.refused >= maxHandshakes) {
+      socket.destroy();
+      return;
+    }
+    this.refused++;
+    const timer = setTimeout(() => socket.destroy(), maxCloseMs).unref();
+    socket.once("close", () => {
+      this.refused--;
+      clearTimeout(timer);
+    });
+    socket.end(this.refusal);
+    // A connection whose bytes were not read is reset as it closes, and the client may lose the answer.
+    socket.resume();
   }
 
   /** Tells of a guest whose handshake has failed, unless it is over. */

@@ -125,7 +125,7 @@ const listen = async (
     else if (acceptor !== undefined) acceptor.takeUpgrade(request, head, guest);
     else webSockets?.take(request, head, guest, guests.url, onArrival);
   });
-  const guests = new Guests(server, door, settings.trustedProxies);
+  const guests = new Guests(server, door, settings.trustedProxies, secure ? undefined : NO_ROOM);
   await startServer(server, placeOf(target));
   const listener = socketListener(server, guests, target, (authority) => `${scheme}://${authority}${path}`);
   return {
@@ -139,6 +139,17 @@ const listen = async (
     ...(secureServer !== undefined && { updateTls: (settings) => tls?.update(secureServer, settings) }),
   };
 };
+
+const NO_ROOM_BODY = `{"code":"unavailable","message":"the server has no room for this connection: try again"}`;
+/** The answer on a connection without TLS for which there is no room, ahead of any request. */
+const NO_ROOM = `HTTP/1.1 503 Service Unavailable\r
+Retry-After: 1\r
+Quicrpc-Refused: 1\r
+Connection: close\r
+Content-Type: application/json\r
+Content-Length: ${NO_ROOM_BODY.length}\r
+\r
+${NO_ROOM_BODY}`;
 
 function refusalOfFields({ rawHeaders }: { readonly rawHeaders: readonly string[] }): 431 | undefined {
   return rawHeaders.length > 2 * MAX_HEADER_FIELDS ? 431 : undefined;
