@@ -61,12 +61,14 @@ export interface VictimSettings {
   readonly listen: readonly string[];
   readonly webSocket: boolean;
   readonly http2: boolean;
+  /** Serves plain HTTP too. */
+  readonly http?: boolean;
   readonly limits?: Partial<Limits>;
   /**
    * "never": `authenticate` never decides; "first": it lets in whoever comes first, and never decides about others; "reads": it lets
-   * everybody in whose greeting it has read.
+   * everybody in whose greeting it has read; "slow": it looks a second long for everybody, and refuses HTTP requests.
    */
-  readonly authenticate?: "never" | "first" | "reads";
+  readonly authenticate?: "never" | "first" | "reads" | "slow";
 }
 
 /** Resources that the victim holds. */

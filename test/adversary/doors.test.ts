@@ -1,15 +1,18 @@
 // What peers can make a server hold that it has not let in: none of them ever gets a session here.
 import { once } from "node:events";
+import { connect as connectHttp2 } from "node:http2";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { connect as connectTcp, type Socket } from "node:net";
 import { devCertificate } from "@quicrpc/node";
 import { Endpoint, type QuicSession } from "@quicrpc/quic";
 import { afterEach, describe, expect, it } from "vitest";
 import { Attacker, frame, FrameKind, pause } from "./bytes.js";
+import { methods } from "./contract.js";
 import { MIB, schemes, Victim, withstand } from "./harness.js";
 
 const PEAK = 120 * MIB;
 const HOST = "127.0.0.1";
+const JSON_TYPE = "application/json";
 
 let victim: Victim | undefined;
 const open: { close(): unknown }[] = [];
@@ -135,6 +138,52 @@ it("pings of a WebSocket that reads no answer", async () => {
     socket.destroy();
   };
   await withstand(server, attack, { peak: PEAK });
+}, 60_000);
+
+it("requests over HTTP/2 that keep authenticate busy: sessions of another address are let in", async () => {
+  const server = await Victim.start({ schemes: ["wss:"], http: true, authenticate: "slow" });
+  victim = server;
+  const times: number[] = [];
+  const attack = async (): Promise<void> => {
+    const url = `https://${HOST}:${portOf(server, "wss:")}`;
+    let attacking = true;
+    for (let count = 0; count < 20; count++) {
+      const createConnection = (): TLSSocket => {
+        const socket = connectTcp({ host: HOST, port: portOf(server, "wss:"), localAddress: "127.0.0.2" });
+        return connectTls({ socket, rejectUnauthorized: false, ALPNProtocols: ["h2"] });
+      };
+      const client = connectHttp2(url, { createConnection });
+      client.on("error", () => {});
+      open.push({ close: () => client.destroy() });
+      const ask = (): void => {
+        if (!attacking || client.destroyed) return;
+        const request = client.request({
+          ":method": "POST",
+          ":path": "/test.v1.Victim/hang",
+          "content-type": JSON_TYPE,
+        });
+        request
+          .on("error", () => {})
+          .on("close", ask)
+          .resume()
+          .end("{}");
+      };
+      for (let streams = 0; streams < 100; streams++) ask();
+    }
+    await pause(1000);
+    for (let count = 0; count < 3; count++) {
+      const began = performance.now();
+      const session = await server.dial("wss:");
+      await session.unary(methods.echo, count, { timeoutMs: 9000 });
+      times.push(performance.now() - began);
+      await session.close();
+    }
+    attacking = false;
+    for (const one of open.splice(0)) await one.close();
+  };
+  await withstand(server, attack, { peak: PEAK });
+  // The look-up itself takes a second.
+  expect(Math.max(...times)).toBeLessThan(5000);
 }, 60_000);
 
 it(

@@ -6,7 +6,14 @@ import { http2Transport } from "@quicrpc/fails-components";
 import { devCertificate, serve } from "@quicrpc/node";
 import { type Held, methods, type VictimSettings } from "./contract.js";
 
-const { listen, webSocket, http2, limits, authenticate } = JSON.parse(process.argv[2] ?? "{}") as VictimSettings;
+const {
+  listen,
+  webSocket,
+  http2,
+  http = false,
+  limits,
+  authenticate,
+} = JSON.parse(process.argv[2] ?? "{}") as VictimSettings;
 const never = (): Promise<never> => new Promise(() => {});
 let handlers = 0;
 let comers = 0;
@@ -68,12 +75,18 @@ const { cert, key } = await devCertificate();
 const server = await serve({
   listen,
   webSocket,
+  http,
   ...(http2 && { transports: [http2Transport()] }),
   tls: { cert, key },
   routers: [router],
   ...(limits !== undefined && { limits }),
   ...(authenticate !== undefined && {
     authenticate: async (peer) => {
+      if (authenticate === "slow") {
+        await new Promise((resolve) => setTimeout(resolve, 1000));
+        if (peer.transport === "http") throw new RpcError("unauthenticated", "who are you?");
+        return {};
+      }
       if (authenticate === "reads") return { known: await peer.credentials };
       return comers++ === 0 && authenticate === "first" ? {} : never();
     },

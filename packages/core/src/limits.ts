@@ -57,7 +57,11 @@ export interface Limits {
   readonly maxHandshakeMs: number;
   /** Bytes of a client's greeting that are read before `authenticate` has decided: its credentials and session metadata, and a few more. */
   readonly maxGreetingBytes: number;
-  /** Calls of `authenticate` of `serve` at once, until they have settled; other sessions wait for their turn. */
+  /**
+   * Calls of `authenticate` of `serve` at once, until they have settled. One address has three quarters of them at most. Others wait for their
+   * turn: addresses take turns, and 16 times as many may wait. Beyond that, the newest of the address with the most are refused with
+   * `resource_exhausted`.
+   */
   readonly maxAuthentications: number;
   /** Bytes of a blob that a peer sends, where the schema does not say. A larger one is refused before any of it is read. */
   readonly maxBlobBytes: number;

@@ -6,6 +6,7 @@ import {
   guarded,
   refusalCode,
   type SessionEnd,
+  sourceOf,
 } from "@quicrpc/core/transport";
 import { type Limits, type Router, RpcError, type Session, type SessionOptions } from "@quicrpc/core";
 import { isEarly } from "./early-data.js";
@@ -65,7 +66,8 @@ export class Arrivals<Context> {
       if (refusal !== undefined) throw refusal;
       const late = (): string =>
         `the session was not authenticated within ${limits.maxHandshakeMs} ms of its connection (limits.maxHandshakeMs)`;
-      const connection = await authentications?.run({ ...arrival, late });
+      const source = sourceOf(peer.remoteAddress?.host ?? "");
+      const connection = await authentications?.run({ ...arrival, source, late });
       forget();
       if (this.draining) throw new RpcError("unavailable", "the server is being drained");
       if (!visit.admit()) throw noRoom();

@@ -1,9 +1,10 @@
-import type {
-  Authentications,
-  RenewalOptions,
-  RenewedConnection,
-  RenewedGreeting,
-  TransportSession,
+import {
+  type Authentications,
+  type RenewalOptions,
+  type RenewedConnection,
+  type RenewedGreeting,
+  sourceOf,
+  type TransportSession,
 } from "@quicrpc/core/transport";
 import { type Limits, RpcError, type Session } from "@quicrpc/core";
 import { renewedPeer } from "./greeted-peer.js";
@@ -64,7 +65,10 @@ export class SessionCredentials<Context> {
       const late = (): string =>
         `new credentials were not decided about within ${maxHandshakeMs} ms (limits.maxHandshakeMs)`;
       const visit = { remainingMs: maxHandshakeMs, onGone: (gone: () => void) => expiry.onClosed(gone) };
-      const renewed = await authentications.run({ peer: renewedPeer(peer, greeting, transport), late, visit });
+      // Newcomers of the same address do not keep live sessions waiting.
+      const source = `renewals of ${sourceOf(peer.remoteAddress?.host ?? "")}`;
+      const renewing = renewedPeer(peer, greeting, transport);
+      const renewed = await authentications.run({ peer: renewing, source, late, visit });
       if (this.subjectOf(renewed) !== subject) throw new RpcError("permission_denied", "a session has one subject");
       const newExpiry = this.expiryOf(renewed);
       expiry.renew(newExpiry);

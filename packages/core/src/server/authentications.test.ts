@@ -36,7 +36,7 @@ describe("authenticate", () => {
     };
     const authentications = authenticationsBy(authenticate, errors);
     const { visit, leave } = visitor();
-    const outcome = authentications.run({ peer: "somebody", visit, late: () => "too late" }).then(
+    const outcome = authentications.run({ peer: "somebody", source: "192.0.2.1", visit, late: () => "too late" }).then(
       () => "resolved",
       () => "rejected",
     );
@@ -55,7 +55,7 @@ describe("authenticate", () => {
     const authentications = authenticationsBy(authenticate, errors);
     const { visit, leave } = visitor();
     const outcome = authentications
-      .run({ peer: "somebody", visit, late: () => "too late" })
+      .run({ peer: "somebody", source: "192.0.2.1", visit, late: () => "too late" })
       .catch((error: unknown) => error);
     leave();
     expect(await outcome).toMatchObject({ code: "cancelled" });
@@ -64,5 +64,82 @@ describe("authenticate", () => {
     settle("too late");
     await vi.runAllTimersAsync();
     expect(authentications.running).toBe(0);
+  });
+});
+
+describe("the places of authenticate", () => {
+  /** Asks for applicants, whose names begin with their source, and settles the calls as the test says. */
+  class Desk {
+    readonly running: Map<string, () => void> = new Map();
+    readonly outcomes: Map<string, unknown> = new Map();
+    readonly authentications: Authentications<string, string>;
+
+    constructor(maxAuthentications: number) {
+      const limits = { ...DEFAULT_LIMITS, maxAuthentications };
+      const authenticate = (peer: string): Promise<string> =>
+        new Promise((resolve) => this.running.set(peer, () => resolve(peer)));
+      this.authentications = new Authentications({ authenticate, limits, onError: () => {} });
+    }
+
+    async ask(...names: string[]): Promise<void> {
+      for (const peer of names) {
+        const source = peer.replace(/\d+$/, "");
+        this.authentications.run({ peer, source, visit: visitor().visit, late: () => "too late" }).then(
+          () => this.outcomes.set(peer, "in"),
+          (error: unknown) => this.outcomes.set(peer, error),
+        );
+      }
+      await Promise.resolve();
+    }
+
+    async settle(peer: string): Promise<void> {
+      this.running.get(peer)?.();
+      this.running.delete(peer);
+      await new Promise(setImmediate);
+    }
+  }
+  const numbered = (source: string, count: number): string[] =>
+    Array.from({ length: count }, (_, at) => `${source}${at + 1}`);
+
+  it("are left to others in part, however many one address asks for", async () => {
+    const desk = new Desk(8);
+    await desk.ask(...numbered("a", 20), "b1", "renewals of a1");
+    expect([...desk.running.keys()]).toEqual([...numbered("a", 6), "b1", "renewals of a1"]);
+  });
+
+  it("go to addresses by turns", async () => {
+    const desk = new Desk(4);
+    await desk.ask(...numbered("a", 9), ...numbered("b", 3), "c1");
+    expect([...desk.running.keys()]).toEqual(["a1", "a2", "a3", "b1"]);
+    const served: string[] = [];
+    for (let [first] = desk.running.keys(); first !== undefined; [first] = desk.running.keys()) {
+      served.push(first);
+      await desk.settle(first);
+    }
+    expect(served.slice(4, 9)).toEqual(["a4", "b2", "c1", "a5", "b3"]);
+    expect(desk.outcomes.size).toBe(13);
+  });
+
+  it("are awaited by 16 times as many: the newest of the address with the most are refused", async () => {
+    const desk = new Desk(2);
+    await desk.ask(...numbered("a", 36), "b1", "b2");
+    await new Promise(setImmediate);
+    expect([...desk.outcomes.keys()]).toEqual(["a35", "a36", "a34", "a33"]);
+    expect(desk.outcomes.get("a33")).toMatchObject({ code: "resource_exhausted", refused: true });
+    await desk.settle("a1");
+    await desk.settle("a2");
+    expect([...desk.running.keys()]).toEqual(["a3", "b1"]);
+  });
+
+  it("are given up when the time is over, so that the caller may try again", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "performance", "Date"] });
+    try {
+      const desk = new Desk(1);
+      await desk.ask("a1", "a2");
+      await vi.advanceTimersByTimeAsync(10_000);
+      expect(desk.outcomes.get("a2")).toMatchObject({ code: "deadline_exceeded", refused: true });
+    } finally {
+      vi.useRealTimers();
+    }
   });
 });

@@ -1,12 +1,21 @@
 import { expiries, type Expiry, reminders } from "../call/expiries.js";
 import { RpcError } from "../errors.js";
+import { FairQueue, type Queued } from "../fair-queue.js";
+import { hasShare } from "../fair-share.js";
 import type { Limits } from "../limits.js";
 import type { ErrorHook } from "./dispatch.js";
 import type { Awaitable } from "./router.js";
 
+/** The part of all places that one source may have: others find some free. */
+const SOURCE_SHARE = 3 / 4;
+/** Applicants that may wait for each place. */
+const WAITING_PER_PLACE = 16;
+
 /** Whoever asks to be let in: a session's peer, or an HTTP request's. */
 export interface Applicant<Who> {
   readonly peer: Who;
+  /** Sources take turns: an address, or whatever else may not keep others out. */
+  readonly source: string;
   /** The text of the error where the time is over: "the session was not authenticated within …". */
   readonly late: () => string;
   readonly visit: {
@@ -24,50 +33,60 @@ export interface AuthenticationSettings<Who, Context> {
   readonly onError: ErrorHook;
 }
 
+/** An applicant that waits for a place. */
+interface Waiting {
+  readonly start: () => void;
+  readonly fail: (error: RpcError) => void;
+}
+
 /**
- * The calls of `authenticate` of one server: `limits.maxAuthentications` at once, each from its beginning until it has settled,
- * whoever waits for it. Others wait for their turn, as long as they have time.
+ * The calls of `authenticate` of one server: `limits.maxAuthentications` at once, each from its beginning until it has settled, even if its
+ * peer is gone. Others wait for a place, as long as they have time. Each source has a share of the places, and sources take turns. When too many
+ * wait, the newest of the source with the most is refused.
  */
 export class Authentications<Who, Context> {
   /** Calls that have not settled. */
   running = 0;
   /** Running calls whose result is no longer awaited. */
   private outliving = 0;
-  private readonly waiting: Set<() => void> = new Set();
+  /** Calls that have not settled, by source. */
+  private readonly bySource: Map<string, number> = new Map();
+  private readonly waiting: FairQueue<Waiting> = new FairQueue();
   private readonly settings: AuthenticationSettings<Who, Context>;
 
   constructor(settings: AuthenticationSettings<Who, Context>) {
     this.settings = settings;
   }
 
-  /** Returns the result of `authenticate`. Rejects with `deadline_exceeded` when the visit's time is over, `cancelled` when the peer is gone. */
-  run({ peer, visit, late }: Applicant<Who>): Promise<Context> {
+  /** Returns the result of `authenticate`. Rejects with `deadline_exceeded` when the visit's time is over, `cancelled` when the peer is gone, `resource_exhausted` when too many wait. */
+  run({ peer, source, visit, late }: Applicant<Who>): Promise<Context> {
     const { authenticate, limits } = this.settings;
     const controller = new AbortController();
     return new Promise((resolve, reject) => {
       let reminder: Expiry | undefined;
+      let queued: Queued<Waiting> | undefined = undefined;
       let begun = false;
       let over = false;
       const settled = (): void => {
-        this.running--;
+        this.count(source, -1);
         if (over) this.outliving--;
         over = true;
         if (reminder !== undefined) reminders.remove(reminder);
         expiries.remove(timer);
-        this.startNext();
+        this.startWaiting();
       };
       const start = (): void => {
         begun = true;
-        this.running++;
+        this.count(source, 1);
         // An exception becomes a rejection.
         const result = (async () => authenticate(peer, controller.signal))();
         result.finally(settled).then(resolve, reject);
       };
-      const give = (error: RpcError): void => {
+      const fail = (error: RpcError): void => {
         if (over) return;
         over = true;
         expiries.remove(timer);
-        this.waiting.delete(start);
+        if (queued !== undefined) this.waiting.remove(queued);
         if (begun) {
           this.outliving++;
           reminder = this.remind();
@@ -75,25 +94,48 @@ export class Authentications<Who, Context> {
         controller.abort(error);
         reject(error);
       };
-      const timer = expiries.add(visit.remainingMs, () => give(this.tooLate(late())));
-      visit.onGone(() => give(new RpcError("cancelled", "the peer is gone")));
+      const timer = expiries.add(visit.remainingMs, () => fail(this.tooLate(late())));
+      visit.onGone(() => fail(new RpcError("cancelled", "the peer is gone")));
       if (over) return;
-      if (this.running < limits.maxAuthentications) start();
-      else this.waiting.add(start);
+      if (this.running < limits.maxAuthentications && this.hasShare(source)) {
+        start();
+        return;
+      }
+      queued = this.waiting.push(source, { start, fail });
+      if (this.waiting.length > limits.maxAuthentications * WAITING_PER_PLACE) this.waiting.pop()?.fail(this.tooMany());
     });
   }
 
-  private startNext(): void {
-    const [next] = this.waiting;
-    if (next === undefined) return;
-    this.waiting.delete(next);
-    next();
+  private hasShare(source: string): boolean {
+    const { maxAuthentications: places } = this.settings.limits;
+    return hasShare(this.bySource.get(source) ?? 0, this.running, places, places * SOURCE_SHARE);
+  }
+
+  private count(source: string, change: 1 | -1): void {
+    this.running += change;
+    const own = (this.bySource.get(source) ?? 0) + change;
+    if (own === 0) this.bySource.delete(source);
+    else this.bySource.set(source, own);
+  }
+
+  private startWaiting(): void {
+    while (this.running < this.settings.limits.maxAuthentications) {
+      const next = this.waiting.shift((source) => this.hasShare(source));
+      if (next === undefined) return;
+      next.start();
+    }
   }
 
   private tooLate(late: string): RpcError {
     const { maxAuthentications } = this.settings.limits;
     const crowd = this.running < maxAuthentications ? "" : `: ${this.running} others were (limits.maxAuthentications)`;
-    return new RpcError("deadline_exceeded", late + crowd);
+    return new RpcError("deadline_exceeded", late + crowd, { refused: true });
+  }
+
+  private tooMany(): RpcError {
+    const { maxAuthentications } = this.settings.limits;
+    const text = `too many wait to be authenticated: ${this.waiting.length + 1} (${WAITING_PER_PLACE} times limits.maxAuthentications, ${maxAuthentications})`;
+    return new RpcError("resource_exhausted", text, { refused: true });
   }
 
   /** Reports calls that do not settle, so that they do not keep others out in silence. */

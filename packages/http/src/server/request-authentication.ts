@@ -1,5 +1,5 @@
 import { type Limits, RpcError } from "@quicrpc/core";
-import type { Applicant, Authentications, ErrorHook } from "@quicrpc/core/transport";
+import { type Applicant, type Authentications, type ErrorHook, sourceOf } from "@quicrpc/core/transport";
 import { addressOf } from "./caller.js";
 import type { HttpExchange } from "./exchange.js";
 import type { HttpPeer, HttpServiceOptions } from "./http-options.js";
@@ -51,6 +51,7 @@ function applicantOf(
   const { headers, target: path, request } = exchange;
   return {
     peer: { headers, path, address, method, request },
+    source: sourceOf(address ?? ""),
     late: () =>
       timeoutMs <= maxHandshakeMs
         ? "the deadline has passed before the request was authenticated"
