@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { RpcError } from "@quicrpc/core";
+import { type Interceptor, interceptRouter, RpcError } from "@quicrpc/core";
 import { createFetchHandler, jsonCodecOf } from "@quicrpc/http";
 import { openApiDocument } from "@quicrpc/http/openapi";
+import { createReflection } from "@quicrpc/services";
 import { createConfig, lint } from "@redocly/openapi-core";
 import { afterAll, expect, test } from "vitest";
 import { shopMethods } from "./generated/shop.js";
@@ -66,6 +67,24 @@ test("only where that is asked for, and to those who may call", async () => {
   const headers = { authorization: "Bearer x" };
   const taken = await guarded(new Request("http://localhost/api/openapi.json", { headers }));
   expect(await taken.json()).toMatchObject({ servers: [{ url: "/api" }], paths: { "/shop.v1.Shop/get": {} } });
+});
+
+test("only to those who may call Reflection/describe, by the interceptors of the server or of its reflection", async () => {
+  const noAdmin: Interceptor = (call, next) => {
+    if (call.method.name !== "describe" || call.metadata.get("role") === "admin") return next(call);
+    throw new RpcError("permission_denied", "admins only");
+  };
+  const reflection = createReflection([router]);
+  for (const options of [
+    { routers: [router], interceptors: [noAdmin] },
+    { routers: [router, reflection], interceptors: [noAdmin] },
+    { routers: [router, interceptRouter(reflection, [noAdmin])] },
+  ]) {
+    const handler = createFetchHandler({ ...options, openApi: true });
+    const statusFor = async (headers: Record<string, string>): Promise<number> =>
+      (await handler(new Request("http://localhost/openapi.json", { headers }))).status;
+    expect([await statusFor({}), await statusFor({ role: "admin" })]).toEqual([403, 200]);
+  }
 });
 
 test("blobs are resources below their method, as a running server has them", async () => {

@@ -20,6 +20,16 @@ function post(url: string, body: string | Uint8Array, headers: Record<string, st
   return fetch(url, { method: "POST", body: body as BodyInit, headers: { ...json, ...headers } });
 }
 
+/** The status of a request whose target is sent as it is. */
+async function statusOf(port: number, method: string, target: string): Promise<number> {
+  const socket = connect(port, "127.0.0.1");
+  const head = `${method} ${target} HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n`;
+  socket.end(`${head}content-type: application/json\r\ncontent-length: 12\r\n\r\n{"text":"a"}`);
+  return Number((await readText(socket)).split(" ")[1]);
+}
+
+const pass: Interceptor = (call, next) => next(call);
+
 /** The length that an answer says, and its text: by fetch, or by a session of HTTP/2. */
 async function answerTo(session: ClientHttp2Session | undefined, url: string, body: string): Promise<[number, string]> {
   if (session === undefined) {
@@ -191,6 +201,39 @@ describe("a wrong request", () => {
     }
   });
 
+  it.each([
+    "/test.v1.Http/%65cho",
+    "/test%2Ev1.Http/echo",
+    "/test.v1.Http%2Fecho",
+    "/%74est.v1.Http/echo",
+    "//test.v1.Http/echo",
+    "/test.v1.Http//echo",
+    "/./test.v1.Http/echo",
+    "/a/../test.v1.Http/echo",
+    "/test.v1.Http/a/%2e%2e/echo",
+    "/test.v1.Http/echo/",
+    "/test.v1.Http/echo/.",
+    "/test.v1.Http/Echo",
+    "/TEST.V1.HTTP/echo",
+    "/test.v1.Http/echo;a",
+    "/test.v1.Http/echo#a",
+    "/test.v1.Http\\echo",
+    "/test.v1.Http/echo%00",
+    "/test.v1.Http/echo%3F",
+    "/%6fpenapi.json",
+    "//openapi.json",
+    "/openapi.json/",
+    "/extra%2Fpage",
+    "/%65xtra/page",
+  ])("is served by the one spelling of its path, and not by %s", async (target) => {
+    const extra = { path: "/extra/page", start: () => async () => new Response("here") };
+    const { url } = await served({ openApi: true, extensions: [extra] });
+    expect((await post(`${url}echo`, '{"text":"a"}')).status).toBe(200);
+    expect((await fetch(new URL("/openapi.json", url))).status).toBe(200);
+    expect((await fetch(new URL("/extra/page", url))).status).toBe(200);
+    for (const method of ["POST", "GET"]) expect(await statusOf(Number(new URL(url).port), method, target)).toBe(404);
+  });
+
   it("names the services beside reflection to everybody, unless the server asks who calls", async () => {
     const list = { list: defineMethod({ name: "quicrpc.v1.Reflection", id: 1 }, "unary", "list", { id: 1 }) };
     const routers = [createRouter(list, { list: () => undefined })];
@@ -200,7 +243,8 @@ describe("a wrong request", () => {
       return ((await answer.json()) as { message: string }).message;
     };
     expect(await told({})).toContain("quicrpc.v1.Reflection");
-    expect(await told({ authenticate: () => "somebody" })).toBe("no service test.v1.None is served here");
+    for (const guarded of [{ authenticate: () => "somebody" }, { interceptors: [pass] }])
+      expect(await told(guarded)).toBe("no service test.v1.None is served here");
   });
 
   it("with another verb is told which there are", async () => {

@@ -2,7 +2,7 @@
 import { connect } from "node:http2";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { DEFAULT_LIMITS, RpcError, ServerLoad } from "@quicrpc/core";
+import { DEFAULT_LIMITS, type Interceptor, Metadata, RpcError, ServerLoad } from "@quicrpc/core";
 import { MemoryBudget } from "@quicrpc/core/transport";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { StoredUpload, UploadStore } from "@quicrpc/http";
@@ -365,6 +365,53 @@ describe.each(SERVERS)("uploads: %s", (kind) => {
     ] as const)
       expect((await server.ask(verb, path, {}, verb === "POST" ? bytes : undefined)).status).toBe(401);
     await expect.poll(() => load.held, { interval: 5 }).toBe(0);
+  });
+
+  it("interceptors decide about an upload as about its call, before any of it is kept", async () => {
+    const load = new ServerLoad();
+    const told: string[] = [];
+    const annOnly: Interceptor = async (call, next) => {
+      const who = call.metadata.get("authorization");
+      told.push(`${who} ${call.method.name} ${call.input === undefined ? "upload" : "call"}`);
+      if (who !== "ann") throw new RpcError("permission_denied", "ann only");
+      return next(call);
+    };
+    const server = await serve({}, { load, interceptors: [annOnly] });
+    const [ann, bob] = [{ authorization: "ann" }, { authorization: "bob" }];
+    expect((await server.ask("POST", "put/file", bob, bytes)).status).toBe(403);
+    await expect.poll(() => load.held, { interval: 5 }).toBe(0);
+    const url = await begun(server, bytes.slice(0, 10), ann);
+    const statuses = [
+      await patch(server, url, 10, true, bytes.slice(10), bob),
+      await server.ask("HEAD", url, bob),
+      await server.ask("DELETE", url, bob),
+      await server.ask("OPTIONS", "put/file", bob),
+      await patch(server, url, 10, true, bytes.slice(10), ann),
+      await call(server, url, bob),
+      await call(server, url, ann),
+    ].map(({ status }) => status);
+    expect(statuses).toEqual([403, 403, 403, 204, 204, 403, 200]);
+    expect(told.slice(-3)).toEqual(["ann put upload", "bob put call", "ann put call"]);
+  });
+
+  it("an interceptor that fails, or that answers itself, lets no upload through", async () => {
+    const answering: Interceptor = async () => ({
+      responseMetadata: new Metadata(),
+      trailers: new Metadata(),
+      output: "no",
+      outputs: undefined,
+    });
+    const quiet = await serve({}, { interceptors: [answering] });
+    expect((await quiet.ask("POST", "put/file", {}, bytes)).status).toBe(403);
+    await quiet.close();
+    const errors: unknown[] = [];
+    const failing: Interceptor = () => {
+      throw new Error("a secret");
+    };
+    const broken = await serve({}, { interceptors: [failing], onError: (error) => void errors.push(error) });
+    const answer = await broken.ask("POST", "put/file", {}, bytes);
+    expect([answer.status, await answer.text()]).toEqual([500, expect.not.stringContaining("secret")]);
+    expect(errors.map(String)).toEqual(["Error: a secret"]);
   });
 
   it("what uploads hold in memory counts, and the largest is removed where the server has no more room", async () => {

@@ -1,6 +1,8 @@
 import { ItemStream } from "../call/items/item-stream.js";
 import { LateItems } from "../call/items/late-stream.js";
+import { type AnyMethod, fullName } from "../contract/descriptor.js";
 import { streamsInput, streamsOutput } from "../contract/directions.js";
+import { RpcError } from "../errors.js";
 import { Metadata } from "../metadata.js";
 import type { CallContext } from "../server/context.js";
 import type { BoundMethod, Router } from "../server/router.js";
@@ -17,7 +19,7 @@ export function interceptRouter<Context>(
 }
 
 function intercept<Context>(
-  { method, handler, resumables }: BoundMethod<Context>,
+  { method, handler, resumables, authorize }: BoundMethod<Context>,
   interceptors: readonly Interceptor[],
 ): BoundMethod<Context> {
   const serve = async (call: InterceptedCall): Promise<InterceptedAnswer> => {
@@ -33,25 +35,39 @@ function intercept<Context>(
   return {
     method,
     handler: async (input: unknown, context) => {
-      const streams = streamsInput(method);
-      const { outputs, output } = await next({
-        side: "callee",
-        method,
-        get metadata() {
-          return context.metadata;
-        },
-        deadline: context.deadline,
-        get signal() {
-          return context.signal;
-        },
-        input: streams ? undefined : input,
-        inputs: streams ? (input as ItemStream<unknown>) : undefined,
-        options: undefined,
-        context,
-      });
+      const { outputs, output } = await next(incomingCall(method, context, input));
       return outputs ?? output;
     },
     resumables,
+    authorize: async (context) => {
+      let passed = false;
+      const decide = compose(interceptors, async ({ context: given }) => {
+        await authorize?.(given as CallContext<Context>);
+        passed = true;
+        return { responseMetadata: new Metadata(), trailers: new Metadata(), output: undefined, outputs: undefined };
+      });
+      await decide(incomingCall(method, context, undefined));
+      if (!passed) throw new RpcError("permission_denied", `an interceptor does not pass on ${fullName(method)}`);
+    },
+  };
+}
+
+function incomingCall(method: AnyMethod, context: CallContext, input: unknown): InterceptedCall {
+  const streams = streamsInput(method);
+  return {
+    side: "callee",
+    method,
+    get metadata() {
+      return context.metadata;
+    },
+    deadline: context.deadline,
+    get signal() {
+      return context.signal;
+    },
+    input: streams ? undefined : input,
+    inputs: streams ? (input as ItemStream<unknown>) : undefined,
+    options: undefined,
+    context,
   };
 }
 

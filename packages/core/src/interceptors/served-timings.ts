@@ -27,12 +27,13 @@ export function timedRouter<Context>(
 }
 
 function timed<Context>(
-  { method, handler, resumables }: BoundMethod<Context>,
+  { method, handler, resumables, authorize }: BoundMethod<Context>,
   onTimings: (timings: ServedTimings, context: CallContext<Context>) => void,
 ): BoundMethod<Context> {
   return {
     method: measuredInput(method),
     resumables,
+    authorize,
     handler: (given: unknown, context) => {
       const entered = performance.now();
       const box = given instanceof Received ? given : undefined;

@@ -38,6 +38,11 @@ export interface BoundMethod<Context = unknown> {
   readonly handler: (input: any, context: CallContext<Context>) => unknown;
   /** The calls of a resumable method. */
   readonly resumables?: ResumableCalls | undefined;
+  /**
+   * Runs the interceptors around the method without entering its handler, for a request that belongs to a call and is none. Rejects if one of them
+   * refuses, or answers itself. Undefined: there are no interceptors.
+   */
+  readonly authorize?: ((context: CallContext<Context>) => Promise<void>) | undefined;
 }
 
 /** Handlers of one or more services, for `serve` or a session. */
@@ -118,8 +123,9 @@ export class MethodTable<Context> implements Router<Context> {
 
   /** The names of all services, where reflection tells them to everybody; otherwise none. */
   reflectedServices(): readonly string[] {
-    const names = Array.from(this.serviceNames.values());
-    return names.includes(REFLECTION) ? names : [];
+    const reflection = this.methods.filter(({ method }) => method.service.name === REFLECTION);
+    const isOpen = reflection.length > 0 && reflection.every(({ authorize }) => authorize === undefined);
+    return isOpen ? Array.from(this.serviceNames.values()) : [];
   }
 
   /** The same of the methods of one service. */

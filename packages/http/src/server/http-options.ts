@@ -81,8 +81,8 @@ export interface HttpServiceOptions<Context = unknown> {
   /** Bytes from which on messages are compressed for clients that can read that, Infinity for never. Default: 1024. */
   readonly compressFrom?: number;
   /**
-   * Serves an OpenAPI 3.1 document of the services at `/openapi.json`, to whoever `authenticate` takes for a caller of
-   * `quicrpc.v1.Reflection/describe`. Default: no document.
+   * Serves an OpenAPI 3.1 document of the services at `/openapi.json`, to clients that may call `quicrpc.v1.Reflection/describe`:
+   * `authenticate` and the interceptors decide as about such a call. Default: no document.
    */
   readonly openApi?: boolean | OpenApiOptions;
   /**

@@ -24,7 +24,7 @@ import { errorToJson, jsonBytes } from "../protocol/error-json.js";
 import { readHeaders } from "../protocol/headers.js";
 import { requireVersion, VERSION_HEADER } from "../protocol/version.js";
 import { addressOf, callerOf, type CallerSettings } from "./caller.js";
-import { OpenApiPage } from "./open-api-page.js";
+import { describeBehind, OpenApiPage } from "./open-api-page.js";
 import { EventCall } from "./event-call.js";
 import { type HttpExchange, splitTarget } from "./exchange.js";
 import type { ExtensionAnswer, ExtensionHost, ExtensionRequest } from "./extension.js";
@@ -36,7 +36,7 @@ import { PageAccess } from "./page-access.js";
 import { compressionsOf, positionOf, timeoutOf } from "./request-head.js";
 import { type ReadingLimits, RequestReader } from "./request-reader.js";
 import { RequestAuthentication } from "./request-authentication.js";
-import { RequestSettings } from "./request-settings.js";
+import { nobody, RequestSettings } from "./request-settings.js";
 import { RequestsInProgress } from "./requests-in-progress.js";
 import { OWN_METHODS } from "./ping.js";
 import { type Bound, type Framing, type Match, Routes } from "./routes.js";
@@ -73,6 +73,8 @@ export class HttpService<Context> {
   private readonly requests: RequestsInProgress;
   private readonly pages: PageAccess;
   private readonly document: OpenApiPage | undefined;
+  /** Who may call it may read the document. */
+  private readonly describing: Bound<Context>;
   /** Answers of extensions, by their paths. */
   private readonly extensions: ReadonlyMap<string, ExtensionAnswer>;
   private readonly blobs: HttpBlobs;
@@ -96,7 +98,10 @@ export class HttpService<Context> {
       options.authentications ?? (authenticate && new Authentications({ authenticate, limits, onError }));
     this.authentication = authentications && new RequestAuthentication(authentications, options, limits, onError);
     const { methods } = combineRouters([interceptRouter(combineRouters(routers), interceptors)]);
-    this.routes = new Routes([...methods, ...OWN_METHODS], prefix, authentications === undefined);
+    const describing = methods.find(({ method }) => fullName(method) === DESCRIBE);
+    this.describing = describing ?? describeBehind(interceptors);
+    const isOpen = authentications === undefined && this.describing.authorize === undefined;
+    this.routes = new Routes([...methods, ...OWN_METHODS], prefix, isOpen);
     const described = openApi === true ? {} : openApi;
     this.document = described === false ? undefined : new OpenApiPage(combineRouters(routers), prefix, described);
     const host: ExtensionHost = { router: combineRouters(routers), limits, prefix, onError };
@@ -148,7 +153,7 @@ export class HttpService<Context> {
   /** Whether a target is of a method or a page of this service. */
   owns(target: string): boolean {
     const { path } = splitTarget(target);
-    const isCalled = this.routes.has(path) || this.blobs.match(target) !== undefined;
+    const isCalled = this.routes.find(path) !== undefined || this.blobs.match(target) !== undefined;
     return isCalled || this.document?.path === path || this.extensions.has(path);
   }
 
@@ -198,7 +203,9 @@ export class HttpService<Context> {
       const { client, requester } = callerOf(this.callers, exchange, method, connection);
       this.admission.requireRoom(client);
       leave = this.admission.attach(client);
-      await this.blobs.answer(exchange, target, requester(), unsent);
+      const bound = this.routes.named(fullName(method));
+      const authorize = (): Promise<void> => this.authorize(bound, exchange, connection);
+      await this.blobs.answer(exchange, target, requester(), unsent, authorize);
     } catch (error) {
       if (!isSaid(error)) this.errorHookFor(exchange)(error, { method: fullName(method) });
       answerFailure(exchange, error, { "cache-control": "no-store" });
@@ -247,11 +254,36 @@ export class HttpService<Context> {
     exchange.respond(head, jsonBytes(errorToJson(refusal)));
   }
 
+  /** Runs the interceptors of a method for a request that is no call. Rejects with what the client receives if one of them refuses. */
+  private async authorize(
+    bound: Bound<Context> | undefined,
+    exchange: HttpExchange,
+    connection: unknown,
+  ): Promise<void> {
+    if (bound?.authorize === undefined) return;
+    const { method } = bound;
+    const onError = this.errorHookFor(exchange);
+    const settings = { session: nobody, connection: connection as Context, limits: this.limits, onError };
+    const context = new IncomingContext<Context>(method, undefined, () => readHeaders(exchange.headers), settings);
+    exchange.onGone = () => context.abort(new RpcError("cancelled", "the caller is gone"));
+    try {
+      await bound.authorize(context);
+    } catch (error) {
+      if (error instanceof RpcError && !error.fromCall) throw error;
+      onError(error, { method: fullName(method) });
+      throw new RpcError("internal", "the server could not decide about the request");
+    } finally {
+      exchange.onGone = undefined;
+    }
+  }
+
   private async describe(exchange: HttpExchange, document: OpenApiPage): Promise<void> {
     if (exchange.isGone) return;
     const { unsent } = this.requests.enter(exchange, (error) => exchange.cutOff(error));
     try {
-      await this.authentication?.run(exchange, DESCRIBE);
+      const connection = await this.authentication?.run(exchange, DESCRIBE);
+      await this.authorize(this.describing, exchange, connection);
+      if (exchange.isGone) return;
       await document.answer(exchange, unsent);
     } catch (error) {
       this.refuse(exchange, error, DESCRIBE);

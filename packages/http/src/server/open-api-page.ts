@@ -1,7 +1,19 @@
+import { type Interceptor, interceptRouter } from "@quicrpc/core";
+import { createRouter, defineMethod } from "@quicrpc/core/generated";
 import type { DescribableRouter } from "../openapi/of-routers.js";
 import type { OpenApiOptions } from "../openapi/source.js";
 import { type HttpExchange, isGet, splitTarget } from "./exchange.js";
 import type { HeldBytes } from "./held-bytes.js";
+import type { Bound } from "./routes.js";
+
+/** The method that describes services: a client that may call it may read the document. */
+const DESCRIBE = defineMethod({ name: "quicrpc.v1.Reflection", id: 35473 }, "unary", "describe", { id: 2 });
+
+/** Returns the method that describes services as a server has it that does not serve reflection. */
+export function describeBehind(interceptors: readonly Interceptor[]): Bound<unknown> {
+  const router = createRouter({ describe: DESCRIBE }, { describe: () => {} });
+  return interceptRouter(router, interceptors).methods[0] as Bound<unknown>;
+}
 
 /** The OpenAPI document of a server's services, at `/openapi.json`. It is made when it is first asked for. */
 export class OpenApiPage {

@@ -54,15 +54,20 @@ export class Routes<Context> {
     for (const bound of methods) this.byPath.set(`${prefix}/${fullName(bound.method)}`, bound);
   }
 
-  /** Whether a path is of a method. */
-  has(path: string): boolean {
-    return this.byPath.has(path) || this.byPath.has(decoded(path));
+  /** The method of a path; undefined for another spelling of it, which a proxy in front may have let through. */
+  find(path: string): Bound<Context> | undefined {
+    return this.byPath.get(path);
+  }
+
+  /** The method of a full name. */
+  named(name: string): Bound<Context> | undefined {
+    return this.find(`${this.prefix}/${name}`);
   }
 
   /** Finds a request's method; undefined where it was answered otherwise. */
   match(exchange: HttpExchange): Match<Context> | undefined {
     const { path, query } = splitTarget(exchange.target);
-    const bound = this.byPath.get(path) ?? this.byPath.get(decoded(path));
+    const bound = this.find(path);
     if (bound === undefined) {
       this.answerUnknown(exchange, path);
       return undefined;
@@ -157,13 +162,4 @@ function answerText(
   fields: Readonly<Record<string, string>> = {},
 ): void {
   exchange.respond({ status, fields: { "content-type": "text/plain; charset=utf-8", ...NOT_KEPT, ...fields } }, text);
-}
-
-/** A path without percent-encoding, which some clients use for dots. */
-function decoded(path: string): string {
-  try {
-    return path.includes("%") ? decodeURIComponent(path) : path;
-  } catch {
-    return path;
-  }
 }

@@ -89,8 +89,17 @@ export class HttpBlobs {
     return new CallBlobs(this.shared, method, requester);
   }
 
-  /** Answers a request for a blob. Rejects with what is to be answered instead. */
-  async answer(exchange: HttpExchange, target: BlobTarget, requester: Requester, unsent: HeldBytes): Promise<void> {
+  /**
+   * Answers a request for a blob. Rejects with what is to be answered instead.
+   * @param authorize rejects if the requester may not call the method: asked before anything is done to an upload
+   */
+  async answer(
+    exchange: HttpExchange,
+    target: BlobTarget,
+    requester: Requester,
+    unsent: HeldBytes,
+    authorize: () => Promise<void>,
+  ): Promise<void> {
     const { method } = exchange;
     const { input, id } = target;
     const isRead = method === "GET" || method === "HEAD";
@@ -104,7 +113,10 @@ export class HttpBlobs {
         input && id && ["PATCH", "DELETE"],
       ];
       exchange.respond({ status: 405, fields: { allow: allow.flatMap((each) => each || []).join(", ") } });
-    } else await this.answerUpload(exchange, target, input, requester);
+    } else {
+      if (method !== "OPTIONS") await authorize();
+      if (!exchange.isGone) await this.answerUpload(exchange, target, input, requester);
+    }
   }
 
   private takes(method: string, id: string | undefined): boolean {
