@@ -10,7 +10,7 @@ const SERVICE = [0x12, 0x5c];
 /** The bit of a frame's type that says that a head precedes the body. */
 export const FLAG_HEAD = 0x10;
 
-export const FrameKind = { request: 1, notify: 2, item: 5, cancel: 7 } as const;
+export const FrameKind = { request: 1, notify: 2, item: 5, cancel: 7, ping: 11 } as const;
 
 /** A varint of four bytes. */
 function four(n: number): number[] {

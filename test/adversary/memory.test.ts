@@ -71,6 +71,15 @@ describe.each(schemes)("over %s", (scheme) => {
       await pause(500);
     }));
 
+  it("pings whose answers nobody reads", () =>
+    attacked(scheme, async (attacker) => {
+      const pings = Buffer.concat(Array.from({ length: 4096 }, () => frame(FrameKind.ping, 0, new Uint8Array(8))));
+      await attacker.onLanes(8, async (lane) => {
+        lane.deafen();
+        for (let sent = 0; sent < 300 * MIB && (await lane.write(pings)); sent += pings.length);
+      });
+    }));
+
   it("requests of empty maps, for handlers that run on", () =>
     attacked(scheme, async (attacker) => {
       // An array of a million empty maps.

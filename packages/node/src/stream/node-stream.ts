@@ -122,9 +122,10 @@ class NodeByteStream implements NodeBytes {
     if (handler.borrows !== true || socket.push !== Socket.prototype.push) return;
     this.sole = undefined;
     readInto(socket, (bytes) => {
-      // Behind what waits in the stream already.
-      if (socket.isPaused() || socket.readableLength > 0) socket.push(Buffer.from(bytes));
-      else handler.onData(handler.borrows === true ? bytes : bytes.slice());
+      // Pausing does not stop Node's reads for good: it reads again after each push and `unshift`, until the stream's buffer is full.
+      if (socket.isPaused() || socket.readableLength > 0) return socket.push(Buffer.from(bytes));
+      handler.onData(handler.borrows === true ? bytes : bytes.slice());
+      return true;
     });
   }
 
