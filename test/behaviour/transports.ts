@@ -141,7 +141,7 @@ export function joinWebSocket(scheme: "ws" | "wss"): Join {
           webSocketTransport(new WebSocket(url, WEBSOCKET_PROTOCOL), "client");
     const [request] = await accepted;
     acceptHandshake(request);
-    const server = webSocketOn(request.socket, undefined, {});
+    const server = webSocketOn(request.socket, "server", {});
     http.close();
     return { client: await client, server, release: nothing };
   };

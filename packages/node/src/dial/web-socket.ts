@@ -2,7 +2,7 @@ import { connect as connectTcp, type Socket } from "node:net";
 import type { DirectSession } from "@quicrpc/core/transport";
 import { attempt, hostOf, type TransportDialOptions } from "../transport/dialling.js";
 import { requestWebSocket } from "../web-socket/handshake.js";
-import { type Masking, webSocketOn } from "../web-socket/transport.js";
+import { webSocketOn } from "../web-socket/transport.js";
 import { connectTrusted } from "./tls.js";
 
 /** Dials `ws://` and `wss://`. */
@@ -11,19 +11,19 @@ export function dialWebSocket(url: URL, options: TransportDialOptions): Promise<
   const host = hostOf(url);
   const port = url.port === "" ? (secure ? 443 : 80) : Number(url.port);
   return attempt(url, options, (resolve, reject) => {
-    const upgrade = (masking: Masking): void => {
+    const upgrade = (): void => {
       const { headers = {}, limits } = options;
       requestWebSocket(
         url,
         connection,
         headers,
-        () => resolve(webSocketOn(connection, masking, closing(limits))),
+        () => resolve(webSocketOn(connection, "client", closing(limits))),
         reject,
       );
     };
     const connection = secure
-      ? connectTrusted(url, { host, port, alpn: "http/1.1" }, options, () => upgrade("zero"), reject)
-      : connectPlain(host, port, () => upgrade("random"), reject);
+      ? connectTrusted(url, { host, port, alpn: "http/1.1" }, options, upgrade, reject)
+      : connectPlain(host, port, upgrade, reject);
     return () => connection.destroy();
   });
 }

@@ -61,7 +61,7 @@ function arrivalOf(
   );
   const session = webSocketOn(
     socket,
-    undefined,
+    "server",
     placed(visit, settings.limits, () => session),
   );
   return {

@@ -1,3 +1,5 @@
+import { applyMask, type MaskKey } from "./mask.js";
+
 /*
  * A frame (RFC 6455 §5.2):
  *   FIN 1 bit | RSV 3 bits | opcode 4 bits | MASK 1 bit | length 7 bits | length of 16 or 64 bits where those 7 are 126 or 127 |
@@ -12,7 +14,8 @@ const MASK = 0x80;
 const SHORT = 0x7f;
 const LENGTH_OF_16_BITS = 126;
 const LENGTH_OF_64_BITS = 127;
-const KEY_BYTES = 4;
+/** Bytes of a mask's key. */
+export const KEY_BYTES = 4;
 /** Longest payload whose length the 7 bits have, and longest payload of a control frame. */
 const LONGEST_SHORT = 125;
 
@@ -40,9 +43,6 @@ export function headBytes(length: number, masked: boolean): number {
   const extended = length <= LONGEST_SHORT ? 0 : length <= 0xffff ? 2 : 8;
   return 2 + extended + (masked ? KEY_BYTES : 0);
 }
-
-/** A key for a frame, in the order of its bytes. */
-export type MaskKey = Uint8Array;
 
 /** Writes a whole frame at the start of `into`, which has room for `headBytes` and the payload, and which the payload is no part of. */
 export function putFrame(into: Uint8Array, opcode: number, payload: Uint8Array, key: MaskKey | undefined): void {
@@ -72,29 +72,6 @@ export function putFrame(into: Uint8Array, opcode: number, payload: Uint8Array, 
   }
   into.set(payload, at);
   if (key !== undefined) applyMask(into.subarray(at, at + length), key, 0);
-}
-
-/** Bytes from which on whole words are masked. */
-const MANY_BYTES = 64;
-
-/** Masks or unmasks bytes in place, of which `offset` have gone before with the same key. */
-export function applyMask(bytes: Uint8Array, key: MaskKey, offset: number): void {
-  if (key.every((byte) => byte === 0)) return;
-  const { length } = bytes;
-  let at = 0;
-  const byte = (i: number): number => key[(offset + i) & 3] as number;
-  if (length >= MANY_BYTES) {
-    while (((bytes.byteOffset + at) & 3) !== 0) {
-      bytes[at] = (bytes[at] as number) ^ byte(at);
-      at++;
-    }
-    const words = new Int32Array(bytes.buffer, bytes.byteOffset + at, (length - at) >>> 2);
-    // In the machine's own order.
-    const word = new Int32Array(Uint8Array.of(byte(at), byte(at + 1), byte(at + 2), byte(at + 3)).buffer)[0] as number;
-    for (let i = 0; i < words.length; i++) words[i] = (words[i] as number) ^ word;
-    at += words.length * 4;
-  }
-  for (; at < length; at++) bytes[at] = (bytes[at] as number) ^ byte(at);
 }
 
 /** Receives what a `FrameReader` reads. */

@@ -15,11 +15,12 @@ import {
   FrameError,
   FrameReader,
   headBytes,
-  type MaskKey,
+  KEY_BYTES,
   MAX_HEAD_BYTES,
   Opcode,
   putFrame,
 } from "./frames.js";
+import type { MaskKey } from "./mask.js";
 
 /** Bytes of a message at most; a longer one ends its session (docs/protocol.md §8). */
 const MAX_RECEIVED_MESSAGE = 1024 * 1024;
@@ -27,24 +28,19 @@ const MAX_RECEIVED_MESSAGE = 1024 * 1024;
 /** Bytes of a message that is sent: many peers hold a whole one in memory before they see any of it. With its head it fits a buffer of 256 KiB. */
 const MAX_SENT_MESSAGE = 256 * 1024 - MAX_HEAD_BYTES;
 
-/** How a client masks what it sends: "zero" is for connections within TLS. */
-export type Masking = "random" | "zero";
-
 /**
  * A transport over a WebSocket whose handshake is done: frames of binary messages on the socket itself (RFC 6455 §5), of which pieces are
  * delivered as they come.
- * @param masking of a client; undefined for a server
  */
-export function webSocketOn(socket: Duplex, masking: Masking | undefined, options: ByteStreamOptions): DirectSession {
-  const role: Role = masking === undefined ? "server" : "client";
+export function webSocketOn(socket: Duplex, role: Role, options: ByteStreamOptions): DirectSession {
   const closeTimeoutMs = options.closeTimeoutMs ?? DEFAULT_LIMITS.maxCloseMs;
-  const bytes = new WebSocketByteStream(socket, masking, closeTimeoutMs);
+  const bytes = new WebSocketByteStream(socket, role, closeTimeoutMs);
   return byteStreamTransport(bytes, role, { ...exporterOf(socket), ...options });
 }
 
 class WebSocketByteStream implements ByteStream, ByteStreamHandler {
   private readonly bytes: NodeBytes;
-  private readonly masking: Masking | undefined;
+  private readonly role: Role;
   private readonly closeTimeoutMs: number;
   private readonly reader: FrameReader;
   private handler: ByteStreamHandler | undefined = undefined;
@@ -58,9 +54,9 @@ class WebSocketByteStream implements ByteStream, ByteStreamHandler {
   private reason: { error: Error | undefined } | undefined = undefined;
   private timer: ReturnType<typeof setTimeout> | undefined = undefined;
 
-  constructor(socket: Duplex, masking: Masking | undefined, closeTimeoutMs: number) {
+  constructor(socket: Duplex, role: Role, closeTimeoutMs: number) {
     this.bytes = soleReader(socket);
-    this.masking = masking;
+    this.role = role;
     this.closeTimeoutMs = closeTimeoutMs;
     this.reader = new FrameReader(
       {
@@ -68,7 +64,7 @@ class WebSocketByteStream implements ByteStream, ByteStreamHandler {
         onPing: (payload) => this.onPing(payload),
         onClose: (code, reason) => this.onCloseFrame(code, reason),
       },
-      masking === undefined,
+      role === "server",
       MAX_RECEIVED_MESSAGE,
     );
   }
@@ -167,12 +163,12 @@ class WebSocketByteStream implements ByteStream, ByteStreamHandler {
 
   /** Both have closed, or the peer is not to be waited for: a server ends the connection first (RFC 6455 §7.1.1). */
   private leave(): void {
-    if (this.masking === undefined) this.bytes.end();
+    if (this.role === "server") this.bytes.end();
     this.timer ??= setTimeout(() => this.bytes.destroy(), this.closeTimeoutMs);
   }
 
   private frame(opcode: number, payload: Uint8Array): void {
-    const key = this.masking === undefined ? undefined : this.masking === "zero" ? ZERO_KEY : randomKey();
+    const key = this.role === "client" ? nextKey() : undefined;
     const length = headBytes(payload.length, key !== undefined) + payload.length;
     this.full = !this.bytes.writeFrom(length, (into) => putFrame(into, opcode, payload, key));
   }
@@ -182,21 +178,16 @@ function closedWith(code: number, reason: string): Error {
   return new Error(`the WebSocket closed with code ${code}${reason === "" ? "" : `: ${reason}`}`);
 }
 
-/**
- * Masks keep scripts of pages from writing what an old proxy takes for HTTP (RFC 6455 §10.3): within TLS no proxy sees them, this is no
- * page, and masking in JavaScript takes half of the time of a large message.
- */
-const ZERO_KEY: MaskKey = new Uint8Array(4);
-
-/** Random bytes for keys, of which `keysAt` have been used. */
-const keys: Uint8Array = new Uint8Array(4096);
+/** Random bytes for keys; those before `keysAt` have been used. */
+const keys: Uint8Array = new Uint8Array(8192);
 let keysAt = keys.length;
 
-function randomKey(): MaskKey {
+/** Returns a key that no peer can predict (RFC 6455 §5.3), to be used before the next is asked for. */
+function nextKey(): MaskKey {
   if (keysAt === keys.length) {
     randomFillSync(keys);
     keysAt = 0;
   }
-  keysAt += ZERO_KEY.length;
-  return keys.slice(keysAt - ZERO_KEY.length, keysAt);
+  keysAt += KEY_BYTES;
+  return keys.subarray(keysAt - KEY_BYTES, keysAt);
 }
