@@ -355,6 +355,10 @@ const PARTS = [
       { title: "endpoint.updateTls", of: ["quic/src/tls-options.ts", "ServerTlsOptions"] },
       { title: "webTransport of listen", of: ["quic/src/endpoint.ts", "WebTransportListenOptions"] },
       { title: "connect by QUIC", of: ["quic/src/dial.ts", "ConnectOptions"] },
+      {
+        title: "the shared endpoint of connect and connectWebTransport",
+        of: ["quic/src/connect.ts", "SharedEndpointOptions"],
+      },
       { title: "tls of connect", of: ["quic/src/tls-options.ts", "ClientTlsOptions"] },
       {
         title: "connectWebTransport of the engine",

@@ -10,7 +10,8 @@ import {
   type TrustedAddresses,
 } from "@quicrpc/core/transport";
 import type { QuicSession } from "@quicrpc/quic";
-import { type DialOnce, FallbackDialler, type FallbackOptions } from "./dial/fallback.js";
+import { ConnectStrategy } from "./dial/connect-strategy.js";
+import type { DialOnce, FallbackOptions } from "./dial/fallback.js";
 import { DIAL_OPTIONS, type DialOptions, dialSession, rejectedAtCaller, wayTo } from "./dial.js";
 import { firstSession } from "./first-session.js";
 import { isPermanent } from "./permanent.js";
@@ -34,6 +35,7 @@ const FALLBACK_OPTIONS: OptionNames<FallbackOptions> = {
   afterMs: true,
   onFallback: true,
   rememberMs: true,
+  retry: true,
   url: true,
 };
 const OPTIONS: OptionNames<ConnectOptions> = {
@@ -82,12 +84,15 @@ export async function connect<Context = unknown>(
     ...own
   } = options;
   const dialOptions = { timeoutMs, ...own };
-  const byUrl: DialOnce = (given) => dialSession(url, { ...dialOptions, signal: given });
-  const dial = fallback === undefined ? byUrl : withFallback(byUrl, fallback, dialOptions);
   const onError = errorHook(options.onError);
+  const strategy = new ConnectStrategy({
+    preferred: (given, freshPort) => dialSession(url, { ...dialOptions, signal: given }, freshPort),
+    fallback: fallback && { dial: dialFallback(fallback, dialOptions), options: fallback },
+    onError: (error) => onError(error, { method: "fallback.onFallback" }),
+  });
   const route = new Route({
     own: url,
-    dial,
+    dial: (given) => strategy.dial(given),
     dialTo: (to, given) => dialSession(to, { ...usableAt(to, url, dialOptions), signal: given }),
     mayMoveTo,
     onError: (error) => onError(error, { method: "connect" }),
@@ -97,6 +102,10 @@ export async function connect<Context = unknown>(
     isPermanent,
     peer,
     ...(reconnect !== undefined && { reconnect }),
+    ...(reconnect !== false && {
+      improve: (session: Session, given: AbortSignal) =>
+        strategy.improve(session, given, (redialling) => route.dial(redialling, undefined)),
+    }),
     ...(backoff !== undefined && { backoff }),
     ...(dialOptions.limits !== undefined && { limits: dialOptions.limits }),
   });
@@ -123,15 +132,9 @@ function usableAt<Context>(to: string, from: string | URL, options: DialOptions<
   return rest;
 }
 
-/** Dials by the URL given first, or else by its fallback. Throws `TypeError` where that cannot be used. */
-function withFallback<Context>(first: DialOnce, fallback: FallbackOptions, options: DialOptions<Context>): DialOnce {
+/** Returns the function that dials the fallback. Throws `TypeError` if it cannot be used. */
+function dialFallback<Context>(fallback: FallbackOptions, options: DialOptions<Context>): DialOnce {
   const { earlyData: _, transport: __, ...own } = options;
   wayTo(fallback.url, own);
-  const other: DialOnce = (signal) => dialSession(fallback.url, { ...own, signal });
-  const onError = errorHook(options.onError);
-  const dialler = new FallbackDialler(
-    { first, fallback: other, onError: (error) => onError(error, { method: "fallback.onFallback" }) },
-    fallback,
-  );
-  return (signal) => dialler.dial(signal);
+  return (signal) => dialSession(fallback.url, { ...own, signal });
 }

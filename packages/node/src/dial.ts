@@ -28,7 +28,7 @@ import { reachable, transportUrl } from "./urls.js";
 /** How one session is made. Without `ca` and `serverCertificateHashes`, the system's roots are trusted. */
 export interface DialOptions<Context = unknown>
   extends Omit<SessionOptions<Context>, "credentials">,
-    Omit<TransportDialOptions, "credentials" | "transport"> {
+    Omit<TransportDialOptions, "credentials" | "transport" | "freshPort"> {
   /** Timeouts, windows and stream limits of a QUIC connection. Default: `DEFAULT_TRANSPORT` of `@quicrpc/quic`. */
   readonly transport?: QuicOptions;
   /**
@@ -89,14 +89,18 @@ export async function rejectedAtCaller(failure: unknown, signal: AbortSignal | u
 }
 
 /** The same for what heals, which is listed as open in its place. */
-export async function dialSession<Context>(url: string | URL, options: DialOptions<Context>): Promise<Session> {
+export async function dialSession<Context>(
+  url: string | URL,
+  options: DialOptions<Context>,
+  freshPort = false,
+): Promise<Session> {
   requireHashes(options.serverCertificateHashes);
   collectPayloadsYoung();
   const { target, provider } = wayTo(url, options);
   const combined = [combineRouters(options.routers ?? [])];
   const peer = publicUrl(target);
   const own = await withCredentials({ ...options, routers: combined });
-  const dialled = { ...own, transport: transportFor(options) };
+  const dialled = { ...own, transport: transportFor(options), freshPort };
   const dialling = inTurn(target, options.signal, () => provider.dial(target, dialled));
   const reached = await dialling.catch((error: unknown) => {
     throw transportError(error, { doing: "connect to", url: peer }, options.signal);

@@ -64,6 +64,7 @@ export class QuicSession {
   /** Streams that arrived before a handler was attached, or undefined if there are none. */
   #early: { stream: QuicStream; unidirectional: boolean }[] | undefined;
   #onFirstStream: ((stream: QuicStream) => void) | undefined;
+  #onSilence: ((unanswered: number) => void) | undefined;
   #probing = false;
   #ended: { info: CloseInfo; error: QuicError | undefined } | undefined;
   #face: SessionFace | undefined;
@@ -227,6 +228,14 @@ export class QuicSession {
     throw new QuicError({ source: "usage", code: "ERR_QUIC_NO_KEYING_MATERIAL", message });
   }
 
+  /**
+   * Calls `onSilence` with the number of PINGs in a row that the peer has not answered, about once a second while the handler waits (`waits`) and the peer
+   * is silent. Dialled sessions only; one listener. `undefined` ends that.
+   */
+  watchSilence(onSilence: ((unanswered: number) => void) | undefined): void {
+    this.#onSilence = onSilence;
+  }
+
   /** Returns counters and measurements. After the end of the session, the last ones that were read. */
   stats(): SessionStats {
     const numbers = this.engine.native.sessionStats(this.handle);
@@ -346,7 +355,9 @@ export class QuicSession {
     if (waits !== true) return;
     this.engine.kick();
     this.engine.native.ping(this.handle);
-    if (unanswered > 0) this.#probePort();
+    if (unanswered === 0) return;
+    this.#probePort();
+    this.#onSilence?.(unanswered);
   }
 
   /** Probes the port: the system may report that nothing listens there any more. */

@@ -1,4 +1,4 @@
-import { guarded, race } from "@quicrpc/core/transport";
+import { type Backoff, guarded, race } from "@quicrpc/core/transport";
 import { type Session, TransportError } from "@quicrpc/core";
 import { isPermanent } from "../permanent.js";
 import { isMissingEngine } from "../transport/failure.js";
@@ -11,6 +11,11 @@ export interface FallbackOptions {
   readonly afterMs?: number;
   /** Milliseconds for which new sessions take the fallback at once, after the first URL gave no answer. Default 10 minutes. */
   readonly rememberMs?: number;
+  /**
+   * Pauses between attempts to return to the first URL while a session is over the fallback. New calls go to the session over the first URL once it has
+   * answered; those in progress finish over the fallback. `false`: none are made. Default: 5 s at first, twice as long each time, 5 minutes at most.
+   */
+  readonly retry?: Partial<Backoff> | false;
   /** Called with the reason, each time that a session is made over the fallback. Default: none. */
   readonly onFallback?: (reason: Error) => void;
 }
@@ -40,6 +45,7 @@ export class FallbackDialler {
   private readonly tell: (reason: Error) => void;
   /** The first way gave no answer, and is not tried before this time. */
   private avoided: { readonly reason: Error; readonly until: number } | undefined = undefined;
+  private readonly overFallback: WeakSet<Session> = new WeakSet();
 
   constructor(ways: Ways, options: FallbackOptions) {
     this.ways = ways;
@@ -51,18 +57,33 @@ export class FallbackDialler {
     const { avoided } = this;
     this.avoided = undefined;
     if (avoided === undefined || performance.now() >= avoided.until) return this.race(signal);
-    const session = await this.ways.fallback(signal);
+    const session = await this.dialFallback(signal);
     // Only while the fallback works: else the first may be as good.
     this.avoided = avoided;
     this.tell(avoided.reason);
     return session;
   }
 
+  /** Whether a session was made over the fallback. */
+  isFallback(session: Session): boolean {
+    return this.overFallback.has(session);
+  }
+
+  /** Notes that the first way works again. */
+  forget(): void {
+    this.avoided = undefined;
+  }
+
+  private async dialFallback(signal: AbortSignal): Promise<Session> {
+    const session = await this.ways.fallback(signal);
+    this.overFallback.add(session);
+    return session;
+  }
+
   private async race(signal: AbortSignal): Promise<Session> {
-    const { first, fallback } = this.ways;
     const { afterMs = AFTER_MS } = this.options;
     const { made, losses } = await race({
-      ways: [first, fallback],
+      ways: [this.ways.first, (given) => this.dialFallback(given)],
       afterMs,
       signal,
       isFinal: (error) => !isMissingEngine(error as Error) && isPermanent(error as Error),

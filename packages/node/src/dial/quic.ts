@@ -4,8 +4,9 @@ import { hostOf, type TransportDialOptions } from "../transport/dialling.js";
 
 /** Dials `quic://host[:port]`. Rejects with a `QuicError`. */
 export function dialQuic(url: URL, options: TransportDialOptions): Promise<QuicSession> {
-  const { serverName, timeoutMs, signal, transport, earlyData } = options;
+  const { serverName, timeoutMs, signal, transport, earlyData, freshPort = false } = options;
   return connect({
+    freshPort,
     host: hostOf(url),
     port: url.port === "" ? DEFAULT_PORT : Number(url.port),
     alpn: [ALPN],

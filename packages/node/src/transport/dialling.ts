@@ -29,6 +29,8 @@ export interface TransportDialOptions extends Partial<CertificateOptions> {
    * An attacker can make the server see these calls twice. Other calls wait. Default false.
    */
   readonly earlyData?: boolean;
+  /** Over UDP: dials from another local port than before, for a path that leads the packets of that port to a server that is gone. Default false. */
+  readonly freshPort?: boolean;
   /** Limits of the session that the attempt is for. Default: `DEFAULT_LIMITS`. */
   readonly limits?: Partial<Limits>;
 }
