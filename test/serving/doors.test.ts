@@ -118,6 +118,17 @@ describe.each(LISTENERS)("over $name", (way) => {
     await vi.waitFor(() => answered(way, server), { timeout: 5000 });
   });
 
+  it("one address has three quarters of maxSessions at most, and a session that ends makes room", async () => {
+    const server = await served(way, { transport: { maxSessions: 8 } });
+    const sessions: Session[] = [];
+    for (let count = 0; count < 6; count++) sessions.push(await answered(way, server));
+    expect(await rejected(answered(way, server))).toBeInstanceOf(Error);
+    expect(server.sessions.size).toBe(6);
+    await sessions[0]?.close();
+    await vi.waitFor(() => expect(server.sessions.size).toBe(5));
+    await vi.waitFor(() => answered(way, server), { timeout: 5000 });
+  });
+
   it("sessions that nobody has authenticated take no place of maxSessions, and no more than are allowed are admitted", async () => {
     const gate = new Gate();
     const server = await served(way, { authenticate: gate.authenticate, transport: { maxSessions: 1 } });
@@ -352,6 +363,7 @@ it("more header fields than anybody needs are refused", async () => {
 describe("the door of a listener", () => {
   const limits = {
     maxSessions: 3,
+    maxSessionsPerAddress: 3,
     maxHandshakes: 4,
     maxHandshakesPerAddress: 2,
     maxHandshakeMs: 1000,
@@ -385,6 +397,18 @@ describe("the door of a listener", () => {
     expect(door.enter("198.51.100.1", never)).toBeDefined();
   });
 
+  it("gives an address fewer sessions the more others have", () => {
+    const door = new Door({ ...limits, maxSessions: 100, maxSessionsPerAddress: 75 });
+    const taken = (source: string): number => {
+      let count = 0;
+      for (; !door.isFull(source); count++) door.takeSession(source);
+      return count;
+    };
+    expect(["a", "b", "c", "a"].map(taken)).toEqual([75, 19, 5, 0]);
+    for (let count = 0; count < 75; count++) door.releaseSession("a");
+    expect(taken("d")).toBe(57);
+  });
+
   /** Newcomers of a door, and what became of them. */
   function queueOf(door: Door): { arrive: (address: string) => () => void; outcomes: string[] } {
     const outcomes: string[] = [];
@@ -410,7 +434,7 @@ describe("the door of a listener", () => {
   }
 
   it("lets connections that wait in by turns of their addresses", () => {
-    const door = new Door({ ...limits, maxHandshakesPerAddress: 4, maxSessions: 100 });
+    const door = new Door({ ...limits, maxHandshakesPerAddress: 4, maxSessions: 100, maxSessionsPerAddress: 75 });
     const { arrive, outcomes } = queueOf(door);
     const first = Array.from({ length: 4 }, () => arrive("192.0.2.1"));
     const [left] = Array.from({ length: 4 }, () => arrive("192.0.2.1"));

@@ -66,7 +66,7 @@ describe("requests over HTTP/3 of the package", () => {
   let server: StandIn;
   beforeEach(() => {
     vi.useFakeTimers();
-    const limits = { maxSessions: 9, maxHandshakes: 4, maxHandshakesPerAddress: 2 };
+    const limits = { maxSessions: 9, maxSessionsPerAddress: 9, maxHandshakes: 4, maxHandshakesPerAddress: 2 };
     door = new Door({ ...limits, maxHandshakeMs: MS, maxCloseMs: 100 });
     server = new StandIn(door);
   });

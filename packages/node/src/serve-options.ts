@@ -148,8 +148,8 @@ export interface ServeOptions<Context = unknown>
   /** Called with each session that was refused. Default: none. */
   readonly onRefused?: (error: RpcError, peer: Peer) => void;
   /**
-   * Timeouts, windows and stream limits of QUIC connections; `maxSessions`, `maxHandshakes` and `maxHandshakesPerAddress` hold for each
-   * listener of any kind. Default: `DEFAULT_TRANSPORT` of `@quicrpc/quic`.
+   * Timeouts, windows and stream limits of QUIC connections; `maxSessions`, `maxSessionsPerAddress`, `maxHandshakes` and
+   * `maxHandshakesPerAddress` hold for each listener of any kind. Default: `DEFAULT_TRANSPORT` of `@quicrpc/quic`.
    */
   readonly transport?: QuicListenOptions;
 }

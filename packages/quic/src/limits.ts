@@ -90,7 +90,11 @@ export interface ListenTransportOptions extends TransportOptions {
    * closing or draining (RFC 9000 §10.2).
    */
   maxSessions?: number;
-  /** Sessions and handshakes of one source: an IPv4 address or an IPv6 /64. 0: no limit. From half of it on, its peers must prove their address. */
+  /**
+   * Sessions and handshakes of one source: an IPv4 address or an IPv6 /64. 0: no limit. From half of it on, its peers must prove their address. In
+   * `serve` it is a limit of sessions over every transport, which is lower the more sessions others have. Default there: three quarters of
+   * `maxSessions`.
+   */
   maxSessionsPerAddress?: number;
   /**
    * Maximum number of concurrent connections without a session: handshakes in progress, HTTP/3 without a session, and

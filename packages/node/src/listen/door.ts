@@ -9,10 +9,14 @@ const MAX_SESSIONS = 10_000;
 const MAX_HANDSHAKES = 1_000;
 /** The part of `maxHandshakes` that one address may have. */
 const ADDRESS_SHARE = 1 / 4;
+/** The part of `maxSessions` that one address may have: many, since a proxy or a network with one address has many clients. */
+const SESSIONS_SHARE = 3 / 4;
 
 /** Limits of a door. */
 export interface DoorLimits {
   readonly maxSessions: number;
+  /** Sessions of one address while others have none. */
+  readonly maxSessionsPerAddress: number;
   readonly maxHandshakes: number;
   readonly maxHandshakesPerAddress: number;
   readonly maxHandshakeMs: number;
@@ -23,8 +27,15 @@ export interface DoorLimits {
 export function doorLimits(transport: ListenTransportOptions | undefined, limits: Limits): DoorLimits {
   const { maxSessions = MAX_SESSIONS, maxHandshakes = MAX_HANDSHAKES } = transport ?? {};
   const share = transport?.maxHandshakesPerAddress ?? Math.ceil(maxHandshakes * ADDRESS_SHARE);
-  const { maxHandshakeMs, maxCloseMs } = limits;
-  return { maxSessions, maxHandshakes, maxHandshakesPerAddress: share, maxHandshakeMs, maxCloseMs };
+  const given = transport?.maxSessionsPerAddress ?? Math.ceil(maxSessions * SESSIONS_SHARE);
+  return {
+    maxSessions,
+    maxSessionsPerAddress: given === 0 ? Infinity : given,
+    maxHandshakes,
+    maxHandshakesPerAddress: share,
+    maxHandshakeMs: limits.maxHandshakeMs,
+    maxCloseMs: limits.maxCloseMs,
+  };
 }
 
 /** A connection that asks for a visit. */
@@ -53,13 +64,14 @@ const NO_SOURCE = "";
  */
 export class Door {
   readonly limits: DoorLimits;
-  private sessions = 0;
-  private pending = 0;
-  private readonly shares: Map<string, number> = new Map();
+  private readonly sessions: Places;
+  private readonly pending: Places;
   private readonly waiting: FairQueue<Waiting> = new FairQueue();
 
   constructor(limits: DoorLimits) {
     this.limits = limits;
+    this.sessions = new Places(limits.maxSessions, limits.maxSessionsPerAddress);
+    this.pending = new Places(limits.maxHandshakes, limits.maxHandshakesPerAddress);
   }
 
   /**
@@ -72,10 +84,8 @@ export class Door {
     close: () => void,
     within: number = this.limits.maxHandshakeMs,
   ): Visit | undefined {
-    const { maxHandshakes } = this.limits;
-    if (this.full || this.pending >= maxHandshakes) return undefined;
-    const source = address === undefined ? undefined : sourceOf(address);
-    if (source !== undefined && !this.hasShare(source)) return undefined;
+    const source = sourceIn(address);
+    if (this.isFull(source) || !this.pending.hasRoom(source)) return undefined;
     return new Visit(this, source, close, within);
   }
 
@@ -87,21 +97,22 @@ export class Door {
    */
   arrive(newcomer: Newcomer): () => void {
     const { maxSessions, maxHandshakes } = this.limits;
+    const source = sourceIn(newcomer.address);
     const visit = this.enter(newcomer.address, newcomer.close);
     let leave = (): void => {};
     if (visit !== undefined) newcomer.enter(visit);
-    else if (this.full) newcomer.refuse();
-    else leave = this.wait(newcomer);
-    if (this.sessions + this.pending + this.waiting.length > maxSessions + maxHandshakes) this.refuseNewest();
+    else if (this.isFull(source)) newcomer.refuse();
+    else leave = this.wait(newcomer, source);
+    if (this.sessions.taken + this.pending.taken + this.waiting.length > maxSessions + maxHandshakes)
+      this.refuseNewest();
     return leave;
   }
 
-  private wait(newcomer: Newcomer): () => void {
+  private wait(newcomer: Newcomer, source: string): () => void {
     const timer = setTimeout(() => {
       this.waiting.remove(queued);
       newcomer.refuse();
     }, this.limits.maxHandshakeMs).unref();
-    const source = newcomer.address === undefined ? NO_SOURCE : sourceOf(newcomer.address);
     const queued = this.waiting.push(source, { ...newcomer, timer });
     return () => {
       clearTimeout(timer);
@@ -118,8 +129,8 @@ export class Door {
 
   /** Gives visits to connections that wait, as far as there is room. */
   private enterWaiting(): void {
-    while (!this.full && this.pending < this.limits.maxHandshakes) {
-      const next = this.waiting.shift((source) => source === NO_SOURCE || this.hasShare(source));
+    while (this.waiting.length > 0 && this.pending.taken < this.limits.maxHandshakes) {
+      const next = this.waiting.shift((source) => !this.isFull(source) && this.pending.hasRoom(source));
       if (next === undefined) return;
       clearTimeout(next.timer);
       const visit = this.enter(next.address, next.close);
@@ -127,42 +138,67 @@ export class Door {
     }
   }
 
-  /** Whether the address may have one more that is pending: fewer where others have some, so that a few do not take all. */
+  /** Whether the address may have one more that is pending. */
   hasShare(source: string): boolean {
-    const { maxHandshakes, maxHandshakesPerAddress } = this.limits;
-    return hasShare(this.shares.get(source) ?? 0, this.pending, maxHandshakes, maxHandshakesPerAddress);
+    return this.pending.hasRoom(source);
   }
 
-  /** Whether there are as many sessions as may be. */
-  get full(): boolean {
-    return this.sessions >= this.limits.maxSessions;
+  /** Whether there are as many sessions as may be, of all or of a source. */
+  isFull(source: string): boolean {
+    return !this.sessions.hasRoom(source);
   }
 
-  takeSession(): void {
-    this.sessions++;
+  takeSession(source: string): void {
+    this.sessions.count(source, 1);
   }
 
-  releaseSession(): void {
-    this.sessions--;
+  releaseSession(source: string): void {
+    this.sessions.count(source, -1);
     this.enterWaiting();
   }
 
   /** One visit more, or less, is pending. */
-  count(source: string | undefined, change: 1 | -1): void {
-    this.pending += change;
-    if (source !== undefined) {
-      const share = (this.shares.get(source) ?? 0) + change;
-      if (share === 0) this.shares.delete(source);
-      else this.shares.set(source, share);
-    }
+  count(source: string, change: 1 | -1): void {
+    this.pending.count(source, change);
     if (change === -1) this.enterWaiting();
   }
+}
+
+/** Places of which each source has a share: the fewer, the more others have, so that a few do not take all. */
+class Places {
+  taken = 0;
+  private readonly places: number;
+  private readonly share: number;
+  private readonly bySource: Map<string, number> = new Map();
+
+  constructor(places: number, share: number) {
+    this.places = places;
+    this.share = share;
+  }
+
+  hasRoom(source: string): boolean {
+    if (this.taken >= this.places) return false;
+    return source === NO_SOURCE || hasShare(this.bySource.get(source) ?? 0, this.taken, this.places, this.share);
+  }
+
+  count(source: string, change: 1 | -1): void {
+    this.taken += change;
+    if (source === NO_SOURCE) return;
+    const own = (this.bySource.get(source) ?? 0) + change;
+    if (own === 0) this.bySource.delete(source);
+    else this.bySource.set(source, own);
+  }
+}
+
+/** The source that limits count an address by. */
+export function sourceIn(address: string | undefined): string {
+  return address === undefined ? NO_SOURCE : sourceOf(address);
 }
 
 /** One connection, or one session of a connection that carries several. */
 export class Visit {
   private readonly door: Door;
-  private source: string | undefined;
+  private source: string;
   private readonly close: () => void;
   private deadline = 0;
   private timer: ReturnType<typeof setTimeout> | undefined = undefined;
@@ -174,7 +210,7 @@ export class Visit {
   private held: HeldReads | undefined = undefined;
   private gone: (() => void) | undefined = undefined;
 
-  constructor(door: Door, source: string | undefined, close: () => void, within: number) {
+  constructor(door: Door, source: string, close: () => void, within: number) {
     this.door = door;
     this.source = source;
     this.close = close;
@@ -241,7 +277,7 @@ export class Visit {
   admit(): boolean {
     // Another listener reports the end of its connection.
     if (this.over) return true;
-    if (this.door.full) return false;
+    if (this.door.isFull(this.source)) return false;
     // The session itself closes where a peer does not greet, and says so.
     this.expireIn(this.door.limits.maxHandshakeMs + this.door.limits.maxCloseMs);
     this.releaseHeld();
@@ -251,11 +287,11 @@ export class Visit {
   /** Its peer has greeted: it is a session, if there still is room. Otherwise it is to be closed. */
   greeted(): boolean {
     if (this.over) return true;
-    if (this.door.full) {
+    if (this.door.isFull(this.source)) {
       this.expireIn(this.door.limits.maxCloseMs);
       return false;
     }
-    this.door.takeSession();
+    this.door.takeSession(this.source);
     this.isSession = true;
     this.settled();
     return true;
@@ -281,7 +317,7 @@ export class Visit {
     if (this.over) return;
     this.settled();
     this.over = true;
-    if (this.isSession) this.door.releaseSession();
+    if (this.isSession) this.door.releaseSession(this.source);
     this.gone?.();
   }
 

@@ -167,7 +167,7 @@ export class HttpRequests {
     const refusal = certificateRefusal(origin.socket, settings);
     if (refusal !== undefined) return [401, refusal.message];
     if (this.hasRoom(origin)) return undefined;
-    return [503, "the server has as many sessions as it takes (transport.maxSessions)"];
+    return [503, "the server has as many sessions as it takes (transport.maxSessions, maxSessionsPerAddress)"];
   }
 
   /** The answer to whoever runs the server, where a request is theirs. */

@@ -83,7 +83,10 @@ export interface TlsUpdate {
 
 /** Why a session is refused for which there is no room. */
 export function noRoom(): RpcError {
-  return new RpcError("resource_exhausted", "the server has as many sessions as it takes (transport.maxSessions)");
+  return new RpcError(
+    "resource_exhausted",
+    "the server has as many sessions as it takes (transport.maxSessions, maxSessionsPerAddress)",
+  );
 }
 
 /** Options of a session over a byte stream, which finds its place when its peer has greeted. */

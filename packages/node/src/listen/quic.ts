@@ -1,4 +1,3 @@
-import type { Limits } from "@quicrpc/core";
 import {
   Endpoint,
   PortGroup,
@@ -15,6 +14,7 @@ import { headersOf, pathOf } from "../peer.js";
 import { ALPN, WEB_TRANSPORT_PROTOCOL } from "../protocol.js";
 import type { ListenTransport } from "../transport/provider.js";
 import { type Listen, listenBeside } from "./beside.js";
+import { Door, doorLimits, sourceIn } from "./door.js";
 import type { Admission, ArrivingPeer, ListenSettings } from "./listener.js";
 
 /** Listens for `quic://` on a UDP port, and there for WebTransport on the target's path as well. */
@@ -50,6 +50,7 @@ const listen = async (
   const { address } = endpoint;
   const authority = `${address.family === "IPv6" ? `[${address.host}]` : address.host}:${address.port}`;
   const url = scheme === "quic" ? `quic://${authority}` : `https://${authority}${path}`;
+  const door = new Door(doorLimits(transport, limits));
   let stopped = false;
   const onRequest = (request: WebTransportRequest): WebTransportAnswer => {
     const status = refusalOf(request);
@@ -87,7 +88,7 @@ const listen = async (
             error,
           })),
       },
-      (session) => onArrival({ transport: session, peer: new QuicPeer(session, url), visit: visitOf(session, limits) }),
+      (session) => onArrival({ transport: session, peer: new QuicPeer(session, url), visit: visitOf(session, door) }),
     );
     passed?.accept();
   } catch (error) {
@@ -124,16 +125,25 @@ function tlsOf({ tls, clientCertificates, earlyData, ticketKeys }: ListenSetting
   };
 }
 
-/** The engine counts, and closes what carries no session in time. */
-function visitOf(session: QuicSession, { maxHandshakeMs }: Limits): Admission {
+/** The engine counts what is pending and all sessions, and closes what carries no session in time. `door` counts the sessions of each address. */
+function visitOf(session: QuicSession, door: Door): Admission {
   return {
     // A connection that has carried a session already is pending no more: its next one has time of its own.
-    remainingMs: Math.min(maxHandshakeMs, session.remainingMs),
+    remainingMs: Math.min(door.limits.maxHandshakeMs, session.remainingMs),
     arrived: () => {},
     onGone: (listener) => void session.closed.then(listener, listener),
-    admit: () => session.admit(),
+    admit: () => admit(session, door),
     refuse: () => {},
   };
+}
+
+function admit(session: QuicSession, door: Door): boolean {
+  const source = sourceIn(session.remoteAddress.host);
+  if (door.isFull(source) || !session.admit()) return false;
+  door.takeSession(source);
+  const release = (): void => door.releaseSession(source);
+  void session.closed.then(release, release);
+  return true;
 }
 
 /** Who opened a session. The getters are the class's, as those of `PeerWithGreeting` in greeted-peer.ts. */
