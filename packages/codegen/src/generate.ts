@@ -122,7 +122,8 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
   const diagnostics: Diagnostic[] = [];
   const report = (diagnostic: Diagnostic): void => void diagnostics.push(diagnostic);
   const lockFile = options.lock === undefined ? undefined : resolve(cwd, options.lock);
-  const lock = lockFile === undefined ? EMPTY_LOCK : readLock(readText(lockFile) ?? "", lockFile, report);
+  const lockText = lockFile === undefined ? undefined : readText(lockFile);
+  const lock = lockFile === undefined || lockText === undefined ? EMPTY_LOCK : readLock(lockText, lockFile, report);
   const ids = options.ids ?? (lockFile === undefined || lock === undefined ? declarationOrder : lockedIds(lock));
 
   const only = new Set((options.only ?? options.files).map((each) => resolve(cwd, each)));

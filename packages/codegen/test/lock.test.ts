@@ -42,7 +42,8 @@ describe("lock file", () => {
     const spread = JSON.stringify(JSON.parse(text), undefined, 4);
     const commas = text.replace("},\n", "}\n").replace(/ \}\n {2}\}/, " },\n  }");
     const twice = file(line("a.A/x", 1, 2), line("a.A/x", 1, 2), line("b.B/x", 2, 1));
-    for (const each of [spread, commas, twice]) {
+    const first = text.replace('  "version": 1,\n', "").replace(/\}\n$/, ',\n  "version": 1\n}\n');
+    for (const each of [spread, commas, twice, first, text.replaceAll("\n", "\r\n")]) {
       const lock = readLock(each, "lock", fail);
       expect(lock && formatLock(lock)).toBe(text);
     }
@@ -58,6 +59,13 @@ describe("lock file", () => {
     ["an entry that is none", file('    "a.A/x": { "id": [1], "fingerprint": "0" }', line("b.B/y", 2, 99999))],
     ["another version", '{ "version": 2, "methods": {} }'],
     ["something else", "[]"],
+    ["an empty file", ""],
+    ["blanks", " \n"],
+    ["no methods", '{ "version": 1 }'],
+    ["a file that was cut off after an entry", file(line("a.A/x", 1, 2), line("b.B/y", 2, 1)).slice(0, 100)],
+    ["a file that was cut off in an entry", file(line("a.A/x", 1, 2), line("b.B/y", 2, 1)).slice(0, 130)],
+    ["an entry without its braces", file(line("a.A/x", 1, 2), '    "b.B/y": [2, 1]')],
+    ["another JSON file", '{ "name": "app", "version": 1, "methods": {} }'],
   ])("%s", (_, text) => {
     expect(problems(text)).toMatchSnapshot();
   });
@@ -99,6 +107,13 @@ describe("ids", () => {
     const id = /"test\.v1\.B\/ping": \{ "id": \[(\d+)/.exec(readFileSync(lock, "utf8"))?.[1];
     workspace.write("own/quicrpc.lock.json", file(line("test.v1.A/ping", Number(id), 9)));
     expect(await run([first, second], lock)).toMatchObject([{ code: "service-id-clash", service: "test.v1.B" }]);
+  });
+
+  test("a lock file that was emptied is refused, and stays as it is", async () => {
+    const schema = workspace.write("emptied/a.service.ts", service("test.v1.A", "ping: rpc()"));
+    const lock = workspace.write("emptied/quicrpc.lock.json", "");
+    expect(await run([schema], lock)).toMatchObject([{ code: "lock-invalid", file: lock }]);
+    expect(readFileSync(lock, "utf8")).toBe("");
   });
 
   test("a run of some files leaves the services of others alone", async () => {

@@ -1,9 +1,8 @@
 import { type Diagnostic, placeAt } from "../diagnostics.js";
-import { EMPTY_LOCK, type Lock, type LockedMethod, serviceOf } from "./lock.js";
+import { type Lock, type LockedMethod, serviceOf } from "./lock.js";
 
 /** Reads the lock file at `file` with content `text`; undefined when something was reported. */
 export function readLock(text: string, file: string, report: (diagnostic: Diagnostic) => void): Lock | undefined {
-  if (text.trim() === "") return EMPTY_LOCK;
   const place = (line: number): Pick<Diagnostic, "file" | "line" | "column" | "frame"> => {
     const code = text.split(/\r?\n/)[line - 1] ?? "";
     const column = code.search(/\S/) + 1;
@@ -31,12 +30,12 @@ export function readLock(text: string, file: string, report: (diagnostic: Diagno
       file,
       code: "lock-invalid",
       message: version === undefined ? "This is not a lock file." : `This lock file is of version ${version}, not 1.`,
-      help: version === undefined ? "Restore it from version control." : "Use a newer quicrpc.",
+      help: version === undefined ? RESTORE : "Use a newer quicrpc.",
     });
     return undefined;
   }
   // Read entry by entry, not as one JSON text: after a merge a comma may be missing, and JSON hides repeated keys.
-  for (const match of text.matchAll(/"([^"\n]+\/[^"\n]+)"\s*:\s*(\{[^{}]*\}?)/g)) {
+  for (const match of text.matchAll(ENTRY)) {
     const [, key = "", body = ""] = match;
     const line = text.slice(0, match.index).split("\n").length;
     const value = entryOf(body);
@@ -51,8 +50,41 @@ export function readLock(text: string, file: string, report: (diagnostic: Diagno
       entries.push({ key, line, method: value });
     }
   }
+  if (!failed && !isFrame(text)) {
+    const line = withoutEntries(text)
+      .split("\n")
+      .findIndex((each) => !FRAME_LINE.test(each));
+    fail({
+      ...(line < 0 ? { file } : place(line + 1)),
+      code: "lock-invalid",
+      message: line < 0 ? "The lock file is not complete." : "This is not a line of a lock file.",
+      help: RESTORE,
+    });
+  }
   for (const clash of clashes(entries)) fail({ ...place(clash.line), ...clash.problem });
   return failed ? undefined : { methods: new Map(entries.map(({ key, method }) => [key, method])) };
+}
+
+const ENTRY = /"([^"\n]+\/[^"\n]+)"\s*:\s*(\{[^{}]*\}?)/g;
+/** A line of what is around the entries. */
+const FRAME_LINE = /^[\s{},]*(?:"version"\s*:\s*1[\s,]*)?(?:"methods"\s*:)?[\s{},]*$/;
+const RESTORE =
+  "Restore it from version control: without it methods get other ids, and calls of released clients reach other methods.";
+
+/** The text around the entries, with as many lines. */
+function withoutEntries(text: string): string {
+  return text.replaceAll(ENTRY, (entry) => entry.replaceAll(/[^\n]/g, ""));
+}
+
+/** Whether the text around the entries is that of a whole lock file, whose commas may be wrong. */
+function isFrame(text: string): boolean {
+  const frame = withoutEntries(text).replaceAll(/,(?=[\s,]*\})|(?<=\{\s*),/g, "");
+  try {
+    const { version, methods, ...others } = JSON.parse(frame) as Record<string, unknown>;
+    return version === 1 && JSON.stringify(methods) === "{}" && Object.keys(others).length === 0;
+  } catch {
+    return false;
+  }
 }
 
 interface Entry {
