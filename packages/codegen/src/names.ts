@@ -12,7 +12,7 @@ const RESERVED_METHODS: ReadonlySet<string> = new Set([
 ]);
 
 /** Global types that generated files use by name, so no declaration of theirs may shadow them. */
-const GLOBAL_TYPES = (
+export const GLOBAL_TYPES: readonly string[] = (
   "Array ReadonlyArray Record Partial Readonly Exclude NonNullable Map ReadonlyMap Set ReadonlySet Date Promise " +
   "Uint8Array Object String Number Boolean Symbol"
 ).split(" ");

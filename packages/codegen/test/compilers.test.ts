@@ -3,8 +3,10 @@ import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
+import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { generate, writeGenerated } from "../src/index.js";
+import { schemas } from "./codec/schemas.js";
 import { createWorkspace, fixture, writeChecked } from "./workspace.js";
 
 const workspace = createWorkspace();
@@ -93,6 +95,67 @@ test.each(COMPILERS)(
     expect(emitted("rich.d.ts")).toContain("export declare function createRichClient(caller: Caller): RichClient;");
   },
 );
+
+/** Names that generated files import, declare or use as global types. */
+const OCCUPIED = [
+  ..."Any Awaitable CallContext CallOptions Caller DuplexStream ItemStream MessageCodec MethodDescriptor Router RpcErrorOf".split(
+    " ",
+  ),
+  ..."StreamSource UnsharedBytes createRouter wire".split(" "),
+  ..."OccupiedClient OccupiedHandlers createOccupiedRouter occupiedMethods OccupiedUnaryCallerError OccupiedUnaryCallerOutput".split(
+    " ",
+  ),
+  ..."Caller2Parsed caller2Codec readCaller2 caller2Shape emailPattern Context".split(" "),
+  ..."Array Date Map Object Partial Promise Readonly Record Set String Uint8Array".split(" "),
+];
+/** Literals that TypeScript writes in another way than JavaScript, or not at all. */
+const LITERALS = [
+  "z.literal(Infinity)",
+  "z.literal([NaN, -Infinity, -0, 1e21, 5e-324, -5n, undefined, null])",
+  "z.object({ a: z.literal(NaN).default(NaN), b: z.number().min(-Infinity).default(-Infinity) })",
+  'z.templateLiteral(["a", z.literal([Infinity, 1n])])',
+  'z.enum({ A: Infinity as number, B: "b" })',
+  'z.record(z.literal([1, "a"]), z.literal(-Infinity))',
+];
+const SAMPLES = 60;
+
+test("the compiler accepts what is generated of any schema and any name", { timeout: 120_000 }, async () => {
+  const occupied = workspace.write(
+    "occupied.service.ts",
+    [
+      'import { notify, rpc, service, stream } from "@quicrpc/core";\nimport { z } from "zod";',
+      "const Bytes = globalThis.Uint8Array;",
+      ...OCCUPIED.map(
+        (name) =>
+          `const Of${name} = z.object({ e: z.email(), d: z.date(), x: z.xor([z.int(), z.map(z.string(), z.instanceof(Bytes))]) })` +
+          `.refine(() => true);\nexport { Of${name} as ${name} };`,
+      ),
+      'export const Occupied = service("test.v1.Occupied", {',
+      ...OCCUPIED.map(
+        (name) =>
+          `unary${name}: rpc({ input: Of${name}, output: z.array(Of${name}), errors: { E: { code: "not_found", details: Of${name} } } }),`,
+      ),
+      "stream: rpc({ input: stream(OfCaller), output: stream(OfCaller) }), notify: notify({ input: OfCaller }),",
+      "});",
+    ].join("\n"),
+  );
+  const samples = fc.sample(schemas(3), { numRuns: SAMPLES, seed: 1 }).map(({ source }) => source);
+  const sampled = workspace.write(
+    "sampled.service.ts",
+    [
+      'import { rpc, service } from "@quicrpc/core";\nimport { z } from "zod";',
+      'export const Sampled = service("test.v1.Sampled", {',
+      ...[...LITERALS, ...samples].map((source, i) => `m${i}: rpc({ input: ${source}, output: ${source} }),`),
+      "});",
+    ].join("\n"),
+  );
+  const { files, diagnostics } = await generate({ files: [occupied, sampled], importExtension: "js" });
+  expect(diagnostics).toEqual([]);
+  writeChecked(files);
+  const { isolatedDeclarations: _, ...options } = { ...STRICT, ...RESOLUTIONS.nodenext, declaration: false };
+  workspace.write("any.json", JSON.stringify({ compilerOptions: options, files: files.map(({ path }) => path) }));
+  expect(await complaints("typescript", "-p", "any.json")).toEqual([]);
+});
 
 /** Errors that a compiler reports of generated files. */
 async function complaints(compiler: string, ...options: readonly string[]): Promise<string[]> {

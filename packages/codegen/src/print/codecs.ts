@@ -24,7 +24,7 @@ export function printCodecs(
   extension: ImportExtension,
   explain: boolean,
 ): string {
-  const imports = new Imports(codecsFileOf(typesFile), extension, takenNames(model));
+  const imports = importsOf(typesFile, extension, takenNames(model));
   const places = { types: typesFile, sharedTypes: sharedFile, sharedCodecs: codecsFileOf(sharedFile) };
   const names = new FileNames(imports, places);
   const code = new CodecPrinter(model.codecs, names, explain).print();
@@ -38,10 +38,15 @@ export function printSharedCodecs(
   extension: ImportExtension,
   explain: boolean,
 ): string {
-  const imports = new Imports(codecsFileOf(typesFile), extension, takenNames(types));
+  const imports = importsOf(typesFile, extension, takenNames({ declarations: types.declarations, codecs }));
   const names = new FileNames(imports, { sharedTypes: typesFile });
   const code = new CodecPrinter(codecs, names, explain, true).print();
   return join(SHARED_SCHEMAS, codecs, imports, names, code);
+}
+
+function importsOf(typesFile: string, extension: ImportExtension, taken: ReadonlySet<string>): Imports {
+  // Patterns get their names while the code that imports things is printed.
+  return new Imports(codecsFileOf(typesFile), extension, (name) => taken.has(name) || /Pattern\d*$/.test(name));
 }
 
 function join(

@@ -1,9 +1,10 @@
+import { namesOf } from "../codec/plan.js";
 import type { CodecNames } from "../codec/printer.js";
 import type { FileModel } from "../model.js";
 import type { SchemaRoot } from "../source/schema-root.js";
-import { pascalCase } from "../names.js";
+import { errorTypeName, generatedNames, GLOBAL_TYPES, pascalCase } from "../names.js";
 import { referenceName } from "../types/node.js";
-import { coreImport } from "./core-imports.js";
+import { CORE_IMPORTS, coreImport } from "./core-imports.js";
 import type { Imports } from "./imports.js";
 import { plainNames, schemaExpression } from "./type-text.js";
 
@@ -90,14 +91,22 @@ export class FileNames implements CodecNames {
   }
 }
 
-/** Names that imports must leave to the declarations of a service file and of its companions. */
+/** Names that imports must leave to the declarations of a service file and of its companions, and to what these use by name. */
 export function takenNames(model: Pick<FileModel, "declarations"> & Partial<FileModel>): ReadonlySet<string> {
-  const { declarations, sharedTypes = [], services = [] } = model;
-  const taken = new Set([
+  const { declarations, sharedTypes = [], services = [], codecs } = model;
+  const prefixes = new Set(services.map(({ prefix }) => prefix));
+  for (const { exportName } of services) prefixes.delete(exportName);
+  return new Set([
+    ...prefixes,
     ...sharedTypes,
     ...declarations.map(({ name }) => name),
-    ...services.map(({ prefix }) => prefix),
+    ...services.flatMap(({ prefix, methods }) => [
+      ...generatedNames(prefix),
+      ...methods.map(({ name }) => errorTypeName(prefix, name)),
+    ]),
+    ...[...(codecs?.named.values() ?? [])].flatMap(namesOf),
+    ...CORE_IMPORTS,
+    ...GLOBAL_TYPES,
+    "z",
   ]);
-  for (const { exportName } of services) taken.delete(exportName);
-  return taken;
 }

@@ -29,7 +29,7 @@ export function printFile(model: FileModel, outFile: string, options: PrintOptio
   const { extension, target, toolingFile, outputOf, sharedFile, linksTo } = options;
   const { services, declarations, sharedTypes, codecs } = model;
   const taken = takenNames(model);
-  const imports = new Imports(outFile, extension, taken);
+  const imports = new Imports(outFile, extension, (name) => taken.has(name));
   for (const name of codecs.messages) imports.add(imports.specifierOf(codecsFileOf(outFile)), name, true);
   const declared = new Set(services.flatMap(({ prefix }) => generatedNames(prefix)));
   const names = new FileNames(imports, { sharedTypes: sharedFile, linksTo }, ANY, declared);
@@ -55,7 +55,8 @@ export function printShared(
   extension: ImportExtension,
   linksTo: PrintOptions["linksTo"],
 ): string {
-  const imports = new Imports(outFile, extension, takenNames(types));
+  const taken = takenNames(types);
+  const imports = new Imports(outFile, extension, (name) => taken.has(name));
   const names = new FileNames(imports, { linksTo }, ANY);
   const body = types.declarations.map((each) => printDeclaration(each, names));
   return joinParts([headerFor(SHARED_SCHEMAS), `${names.coreImport}${names.zodImport}${imports.print()}`, ...body]);

@@ -14,16 +14,16 @@ export class Imports {
   readonly #extension: ImportExtension;
   /** Imported modules by specifier, in the order they were asked for. */
   readonly #modules = new Map<string, Map<string, { readonly as: string; value: boolean }>>();
-  readonly #taken: ReadonlySet<string>;
+  readonly #isTaken: (name: string) => boolean;
   readonly #roots = new Map<string, string>();
   /** Targets of links in comments, by specifier; each import with the name that the file has for it. */
   readonly #linked = new Map<string, Map<string, string>>();
 
-  /** `taken` are names that the file declares itself. */
-  constructor(outFile: string, extension: ImportExtension, taken: ReadonlySet<string>) {
+  /** @param isTaken whether the file needs a name for something else than an export of a schema module */
+  constructor(outFile: string, extension: ImportExtension, isTaken: (name: string) => boolean) {
     this.#outFile = outFile;
     this.#extension = extension;
-    this.#taken = taken;
+    this.#isTaken = isTaken;
   }
 
   /** A module as seen from the generated file. */
@@ -69,7 +69,7 @@ export class Imports {
       const used = new Set(this.#roots.values());
       const name = isIdentifier(root.name) ? root.name : camelCase(root.name);
       as = isReservedWord(name) ? `${name}Schema` : name;
-      for (let n = 1; this.#taken.has(as) || used.has(as); n++) as = `${name}Schema${n === 1 ? "" : n}`;
+      for (let n = 1; this.#isTaken(as) || used.has(as); n++) as = `${name}Schema${n === 1 ? "" : n}`;
       this.#roots.set(key, as);
     }
     return as;

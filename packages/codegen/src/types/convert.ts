@@ -223,6 +223,8 @@ function enumType(schema: AnySchema, context: ConversionContext): TypeNode {
 }
 
 function literal(value: unknown): TypeNode {
+  // TypeScript has no literal types for infinities and NaN.
+  if (typeof value === "number" && !Number.isFinite(value)) return text("number");
   return text(typeof value === "bigint" ? `${value}n` : typeof value === "string" ? quoted(value) : String(value));
 }
 
