@@ -28,7 +28,7 @@ test.for([
 });
 
 test("an ending that cannot be left out stays", () => {
-  const imports = new Imports("/a/generated/b.ts", "none", new Set());
+  const imports = new Imports("/a/generated/b.ts", "none", () => false);
   expect(["b.ts", "b.tsx", "b.js", "b.mts", "b.cts"].map((file) => imports.specifierOf(`/a/${file}`))).toEqual([
     "../b",
     "../b",
