@@ -247,3 +247,26 @@ const L: z.ZodType = z.lazy(() => L.optional());
     expect(diagnostics[0]?.help).toBeTruthy();
   });
 });
+
+test.each([
+  "z.string().refine(async () => true)",
+  "z.string().superRefine(async () => {})",
+  "z.string().check(async () => {})",
+  "z.string().overwrite(async (text) => text as never)",
+  "z.string().transform(async (text) => text)",
+  "z.preprocess(async (value) => value, z.string())",
+  "z.codec(z.string(), z.int(), { decode: async () => 1, encode: async () => '' })",
+  "z.codec(z.string(), z.int(), { decode: () => 1, encode: async () => '' })",
+  "z.string().catch((async () => '') as never)",
+  "z.custom<string>(async () => true)",
+  "z.lazy(() => z.string().refine(async () => true))",
+  "z.string().refine(async () => true).optional().readonly().describe('x')",
+  "z.string().refine(async () => true).meta({ title: 'A' })",
+])("an asynchronous function is refused where it is written: %s", async (schema) => {
+  const sync = "z.string().refine(() => true).superRefine(() => {}).transform((text) => text)";
+  const text = `${IMPORTS}export const Bad = service("test.v1.Bad", {\n  a: rpc({ input: ${sync} }),\n  b: rpc({\n    output: z.object({\n      a: z.int(),\n      b: ${schema},\n    }),\n  }),\n});\n`;
+  const file = workspace.write("asynchronous/bad.service.ts", text);
+  const { diagnostics } = await generate({ files: [file] });
+  expect(diagnostics).toMatchObject([{ code: "unsupported-type", file, line: 8, method: "b", path: "output.b" }]);
+  expect(diagnostics[0]?.message).toContain("asynchronous");
+});

@@ -15,7 +15,7 @@ const answers = new WeakMap<object, boolean>();
 function findConstant(def: object): boolean {
   const property = Object.getOwnPropertyDescriptor(def, "defaultValue");
   if (property?.get === undefined) return true;
-  const type = closureType(property, "defaultValue");
+  const type = closureVariable(property.get, "defaultValue")?.type;
   return type !== "function" && type !== undefined;
 }
 
@@ -33,19 +33,24 @@ export function isPrintable(value: unknown): boolean {
 
 const HANDLE = "__quicrpcInspected";
 
-/** The type of the variable `name` in the nearest scope of a getter that has it. */
-function closureType(property: PropertyDescriptor, name: string): string | undefined {
+/** Whether `run`, a check that `superRefine` made, calls an asynchronous function. */
+export function callsAsync(run: unknown): boolean {
+  return closureVariable(run, "fn")?.className === "AsyncFunction";
+}
+
+/** The variable `name` in the nearest scope of `run`, a function, that has it. */
+function closureVariable(run: unknown, name: string): RemoteObject | undefined {
   const session = new Session();
   const globals = globalThis as Record<string, unknown>;
   try {
     session.connect();
-    globals[HANDLE] = property;
-    const inspected = ask(session, "Runtime.evaluate", { expression: `globalThis.${HANDLE}.get` });
+    globals[HANDLE] = run;
+    const inspected = ask(session, "Runtime.evaluate", { expression: `globalThis.${HANDLE}` });
     const closure = propertiesOf(session, inspected?.["result"]);
     const scopes = propertiesOf(session, closure.internal.find((each) => each.name === "[[Scopes]]")?.value);
     for (const scope of scopes.own) {
       const found = propertiesOf(session, scope.value).own.find((each) => each.name === name);
-      if (found !== undefined) return found.value?.type;
+      if (found !== undefined) return found.value;
     }
     return undefined;
   } catch {
@@ -58,6 +63,7 @@ function closureType(property: PropertyDescriptor, name: string): string | undef
 
 interface RemoteObject {
   readonly type?: string;
+  readonly className?: string;
   readonly objectId?: string;
 }
 interface RemoteProperty {

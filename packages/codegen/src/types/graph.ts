@@ -2,7 +2,7 @@ import type { SourceNode } from "../source/compiler.js";
 import type { Annotations } from "../source/annotate.js";
 import type { SchemaRoot } from "../source/schema-root.js";
 import { isBlob } from "../blobs.js";
-import { notASchema, type Unsupported, unsupported } from "./support.js";
+import { asynchronous, notASchema, type Unsupported, unsupported } from "./support.js";
 import {
   type AnySchema,
   canonical,
@@ -10,6 +10,7 @@ import {
   defOf,
   type Direction,
   isZodSchema,
+  lazyTarget,
   metaOf,
   typeNameOf,
 } from "./zod.js";
@@ -74,6 +75,9 @@ export class SchemaGraph {
   ): void {
     const node = annotations.nodes.get(value) ?? at.node;
     if (!isZodSchema(value)) return report(notASchema(value, at.isRoot), at.path, node);
+    const target = defOf(value).type === "lazy" ? lazyTarget(value) : value;
+    const waits = isZodSchema(target) ? asynchronous(target) : undefined;
+    if (waits !== undefined) return report(waits, at.path, node);
     const schema = canonical(value);
     const constant = this.#exported.get(value);
     const { root, access } = constant === undefined ? at : { root: constant, access: "" };

@@ -1,5 +1,5 @@
 import { isBytesSchema, isStreamSchema, type Payload } from "@quicrpc/core/generated";
-import { isConstantDefault } from "../codec/constant.js";
+import { callsAsync, isConstantDefault } from "../codec/constant.js";
 import type { DiagnosticCode } from "../diagnostics.js";
 import { type AnySchema, defOf, isZod3Schema, isZodSchema } from "./zod.js";
 
@@ -48,6 +48,29 @@ export function unsupported(schema: AnySchema): Unsupported | undefined {
     }
   }
   return undefined;
+}
+
+/** Why a function of `schema` cannot be run, if it is asynchronous: a message is checked while it is read. */
+export function asynchronous(schema: AnySchema): Unsupported | undefined {
+  const def = defOf(schema);
+  const { fn, catchValue, transform, reverseTransform } = def as unknown as Readonly<Record<string, unknown>>;
+  const parts = def.type === "pipe" ? [def.in, def.out].filter(({ _zod }) => _zod.def.type === "transform") : [];
+  const checks = (def.checks ?? []).flatMap(({ _zod }) => {
+    const { fn, tx } = _zod.def as unknown as Readonly<Record<string, unknown>>;
+    return fn === undefined && callsAsync(_zod.check) ? [isAsync] : [fn, tx, _zod.check];
+  });
+  const functions = [fn, catchValue, transform, reverseTransform, ...checks];
+  if (!functions.some((each) => each === isAsync || isAsync(each))) {
+    return parts.map(asynchronous).find((each) => each !== undefined);
+  }
+  return unsupportedType(
+    "A function of this schema is asynchronous, and messages are checked synchronously: every call would fail.",
+    "Check or convert the value in the handler, or before the call, where it may wait.",
+  );
+}
+
+function isAsync(value: unknown): boolean {
+  return /^\[object Async(?:Generator)?Function\]$/.test(Object.prototype.toString.call(value));
 }
 
 /** Whether a custom schema takes a Uint8Array and not any object: `z.instanceof(Uint8Array)` or its like. */

@@ -1,7 +1,9 @@
 import type { z } from "zod";
 
-/** Any zod 4 schema. */
-export type Schema = z.ZodType;
+/** Any schema of zod 4, or of zod/mini. */
+export type Schema = z.core.$ZodType & {
+  safeParse(value: unknown): z.core.util.SafeParseResult<unknown>;
+};
 
 /** A sequence of messages of one schema: an input or output that streams. */
 export interface StreamSchema<Item extends Schema = Schema> {

@@ -78,7 +78,7 @@ export function topic<
   const lostMeaning = "So many messages before this one were dropped, because this subscriber was too slow for them.";
   const position = z.string().describe("Where to go on after this item.");
   const item = history
-    ? z.object({ message: message.optional().describe(FIRST), position })
+    ? z.object({ message: z.optional(message).describe(FIRST), position })
     : z.object({ message, lost: lost.describe(lostMeaning) });
   const output = { kind: "stream", item } as const;
   const shared = meta === undefined ? {} : { meta };

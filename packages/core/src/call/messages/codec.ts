@@ -41,7 +41,7 @@ export function zodCodec<S extends Schema>(
     let value = given;
     for (let revivals = 0; ; revivals++) {
       const { success, data, error } = schema.safeParse(value);
-      if (success) return data;
+      if (success) return data as z.output<S>;
       const again = revivals < MAX_REVIVALS ? revived(value, exact, error.issues) : undefined;
       if (again === undefined) throw misfitError(error.issues);
       ({ value } = again);
