@@ -62,7 +62,7 @@ describe.skipIf(executablePath === undefined)("the studio's form", () => {
     await page.getByLabel("ratio", { exact: true }).fill("1.50");
     await page.getByLabel("yes", { exact: true }).check();
     await page.getByLabel("state", { exact: true }).selectOption("paid");
-    await page.getByLabel("at, in ISO 8601").fill("2026-01-02T03:04:05.678Z");
+    await page.getByLabel("at, in RFC 3339").fill("2026-01-02T03:04:05.678Z");
     await page.getByLabel("big", { exact: true }).fill("9007199254740993");
     await page.getByLabel("data, from a file").setInputFiles({
       name: "three.bin",
@@ -74,7 +74,7 @@ describe.skipIf(executablePath === undefined)("the studio's form", () => {
     await page.getByRole("button", { name: "+ note optional" }).click();
     await page.getByLabel("note", { exact: true }).fill("two\nlines");
     await page.getByLabel("payment is").selectOption({ label: 'by: "invoice"' });
-    await page.getByLabel("due, in ISO 8601").fill("2027-01-01T00:00:00.000Z");
+    await page.getByLabel("due, in RFC 3339").fill("2027-01-01T00:00:00.000Z");
     await page.getByRole("button", { name: "Add to lines" }).click();
     await page.getByLabel("item", { exact: true }).fill("pen");
     await page.getByLabel("pieces", { exact: true }).fill("2");
@@ -153,7 +153,7 @@ describe.skipIf(executablePath === undefined)("the studio's form", () => {
     await page.getByLabel("name", { exact: true }).fill("");
     expect(await said("name")).toContain("It takes 1 characters or more.");
     expect(await said("name")).toContain("As on the label.");
-    await page.getByLabel("at, in ISO 8601").fill("tomorrow");
+    await page.getByLabel("at, in RFC 3339").fill("tomorrow");
     expect(await group(page, "at").innerText()).toContain("It takes a time");
     await page.getByRole("button", { name: "Add an entry to tags" }).click();
     await group(page, "tags").getByLabel("Key", { exact: true }).fill("t");

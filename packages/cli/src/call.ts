@@ -90,7 +90,7 @@ A field that is a blob takes "@file", or "@-" for stdin, and its answer's go whe
 stdout. A call with blobs or streams takes as long as it takes, unless --timeout says otherwise. Where the method is resumable it goes on after the loss of its session; run again,
 a download goes on after what is there, and an upload with --upload-id.
 
-JSON is as one types it: times in ISO 8601, bytes in base64, big integers as strings. Answers are printed as JSON, one line for
+JSON is as one types it: times in RFC 3339 (2026-01-31T12:00:00Z), bytes in base64, big integers as strings. Answers are printed as JSON, one line for
 each item of a stream. Raw bytes go in and out as they are. Ctrl-C cancels the call, at the server too.
 ${TARGET_HELP}`,
     )

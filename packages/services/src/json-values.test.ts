@@ -95,6 +95,10 @@ test.each([
 
 test.each([
   [date, "soon"],
+  [date, "2024-02-30"],
+  [date, "2024-04-31T00:00:00+02:00"],
+  [date, "foo 1"],
+  [{ anyOf: [date, { type: "string" }] }, "room 7"],
   [big, "many"],
   [big, 1.5],
   [bytes, "?"],

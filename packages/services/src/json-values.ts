@@ -1,3 +1,4 @@
+import { readIsoDate } from "@quicrpc/core/generated";
 import { fromBase64, toBase64 } from "@quicrpc/core/transport";
 
 /** A JSON Schema, as `MethodDetails` has them. */
@@ -61,7 +62,7 @@ function markedValue(
 ): unknown {
   switch (type) {
     case "date":
-      return typeof json === "string" && !Number.isNaN(Date.parse(json)) ? new Date(json) : json;
+      return typeof json === "string" ? (readIsoDate(json) ?? json) : json;
     case "bigint":
       return isBigInt(json) ? BigInt(json) : json;
     case "bytes":
@@ -113,7 +114,7 @@ function fits(json: unknown, schema: unknown, scope: Scope, depth: number): bool
   if (marked === "bigint") return isBigInt(json);
   if (marked === "map") return isObject(json) || isPairs(json);
   if (!fitsType(json, schema["type"])) return false;
-  if (marked === "date") return !Number.isNaN(Date.parse(json as string));
+  if (marked === "date") return readIsoDate(json as string) !== undefined;
   if (!isObject(json)) return true;
   const { required, properties } = schema;
   const known = isObject(properties) ? properties : {};

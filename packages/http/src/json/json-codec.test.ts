@@ -45,6 +45,13 @@ describe("values that JSON lacks", () => {
     for (const each of [text, ...others]) expect(json.read(each)).toEqual(value);
   });
 
+  test.each(["2024-04-31T00:00:00+02:00", "2024-02-30T00:00:00Z", "2024-02-30", "foo 1"])(
+    "%s is not a date",
+    (text) => {
+      expect(refusal(() => jsonOf(wire.date()).read(JSON.stringify(text)))).toMatchObject({ code: "invalid_argument" });
+    },
+  );
+
   test("raw bytes are base64", () => {
     const json = jsonCodecOf(wire.bytesCodec);
     expect(json.write(new Uint8Array([1, 2]))).toBe('"AQI="');

@@ -16,7 +16,7 @@ import { jsonProblem } from "./problems.js";
 import { JsonReaders } from "./reader.js";
 import { JsonWriters } from "./writer.js";
 
-/** Messages in JSON as people write it: times in ISO 8601, bytes in base64, integers of 64 bits as text, maps as objects. */
+/** Messages in JSON as people write it: times in RFC 3339, bytes in base64, integers of 64 bits as text, maps as objects. */
 export interface JsonCodec<In, Out = In> extends MessageCodec<In, Out> {
   /** Returns the JSON of `value`. Throws `RpcError` `invalid_argument` when it does not fit the schema. */
   write(value: In): string;

@@ -1,13 +1,14 @@
 /**
- * Reads a time with its date and offset, as `Date.toISOString` has it or another language: with any fraction of a second or none.
- * Undefined where `text` is something else.
+ * Reads a time in RFC 3339, and in the wider years that `Date.toISOString` writes: a date, a time with any fraction of a second or
+ * none, and an offset. Returns undefined for any other text, and for days, hours and offsets that do not exist.
  */
 export function readIsoDate(text: string): Date | undefined {
-  const parts = ISO_DATE.exec(text);
-  if (parts === null) return undefined;
+  const [, date = "", day] = ISO_DATE.exec(text) ?? [];
   const value = new Date(text);
-  const isThatDay = !text.endsWith("Z") || Number(parts[1]) === value.getUTCDate();
-  return Number.isNaN(value.getTime()) || !isThatDay ? undefined : value;
+  // JavaScript takes 30 February for 1 March; in UTC the day of a date alone shows that.
+  const exists = new Date(`${date}T00:00:00Z`).getUTCDate() === Number(day);
+  return exists && !Number.isNaN(value.getTime()) ? value : undefined;
 }
 
-const ISO_DATE = /^(?:\d{4}|[+-]\d{6})-\d\d-(\d\d)T\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
+const ISO_DATE =
+  /^((?:\d{4}|[+-]\d{6})-\d\d-(\d\d))T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;

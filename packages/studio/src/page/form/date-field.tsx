@@ -1,8 +1,9 @@
+import { readIsoDate } from "@quicrpc/core/generated";
 import type { JSX } from "preact";
 import type { ControlProps } from "./field-view.js";
 import { shownText } from "./form-context.js";
 
-/** A time: as ISO 8601, and as this machine's clock and calendar have it. */
+/** A time: in RFC 3339, and as this machine's clock and calendar have it. */
 export function DateField({ form, node, path, label, aria }: ControlProps): JSX.Element {
   const value = shownText(form, node);
   const write = (time: string): boolean => form.edit(path, { kind: "replace", value: time });
@@ -10,7 +11,7 @@ export function DateField({ form, node, path, label, aria }: ControlProps): JSX.
     <div class="parts">
       <input
         {...aria}
-        aria-label={`${label}, in ISO 8601`}
+        aria-label={`${label}, in RFC 3339`}
         autocomplete="off"
         value={value}
         onInput={(event) => write(event.currentTarget.value)}
@@ -31,8 +32,8 @@ export function DateField({ form, node, path, label, aria }: ControlProps): JSX.
 
 /** A time as `datetime-local` has it; "" for what is none. */
 function localTime(text: string): string {
-  const at = new Date(text);
-  if (Number.isNaN(at.getTime())) return "";
+  const at = readIsoDate(text);
+  if (at === undefined) return "";
   const local = new Date(at.getTime() - at.getTimezoneOffset() * 60_000);
   return local.getUTCFullYear() >= 0 && local.getUTCFullYear() <= 9999 ? local.toISOString().slice(0, -1) : "";
 }

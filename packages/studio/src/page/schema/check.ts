@@ -1,3 +1,4 @@
+import { readIsoDate } from "@quicrpc/core/generated";
 import type { JsonSchema } from "@quicrpc/services";
 import type { JsonNode } from "./json-tree.js";
 import {
@@ -193,7 +194,7 @@ function matches(pattern: string, value: string): boolean {
 function markProblem(mark: string, value: unknown): string | undefined {
   switch (mark) {
     case "date":
-      return typeof value === "string" && !Number.isNaN(Date.parse(value))
+      return typeof value === "string" && readIsoDate(value) !== undefined
         ? undefined
         : 'It takes a time, as "2026-01-31T12:00:00Z".';
     case "bigint":

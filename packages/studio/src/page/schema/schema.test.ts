@@ -74,15 +74,17 @@ describe("a text", () => {
       '{"id":1,"at":"soon","total":1.5}',
       ["1 It takes a string.", '"soon" It takes a time', "1.5 It takes a whole number"],
     ],
+    ['{"id":"a","at":"2024-04-31T00:00:00+02:00","total":"1"}', ['"2024-04-31T00:00:00+02:00" It takes a time']],
+    ['{"id":"a","at":"2024-02-30","total":"1"}', ['"2024-02-30" It takes a time']],
     ['{"id":"a"}', ["{ at, total are missing."]],
-    ['{"id":"a","at":"2026-01-01","total":"9","state":"lost"}', ['"lost" It is one of "new", "paid".']],
-    ['{"id":"a","at":"2026-01-01","total":9,"colour":1}', ['"colour" There is no member "colour".']],
-    ['{"id":"a","at":"2026-01-01","total":9,"lines":[{"name":"b","count":0}]}', ["0 It takes 1 or more."]],
+    ['{"id":"a","at":"2026-01-01T00:00:00Z","total":"9","state":"lost"}', ['"lost" It is one of "new", "paid".']],
+    ['{"id":"a","at":"2026-01-01T00:00:00Z","total":9,"colour":1}', ['"colour" There is no member "colour".']],
+    ['{"id":"a","at":"2026-01-01T00:00:00Z","total":9,"lines":[{"name":"b","count":0}]}', ["0 It takes 1 or more."]],
     [
-      '{"id":"a","at":"2026-01-01","total":9,"payment":{"by":"card","number":"1"}}',
+      '{"id":"a","at":"2026-01-01T00:00:00Z","total":9,"payment":{"by":"card","number":"1"}}',
       ['"1" It takes 4 characters or more.'],
     ],
-    ['{"id":"a","at":"2026-01-01","total":9,"payment":{"by":"cash"}}', []],
+    ['{"id":"a","at":"2026-01-01T00:00:00Z","total":9,"payment":{"by":"cash"}}', []],
     ["[]", ["[] It takes an object."]],
   ])("%s", (text, expected) => {
     const found = at(text);
@@ -119,7 +121,7 @@ describe("a text", () => {
     [
       "a map by times",
       { "x-quicrpc-type": "map", items: { prefixItems: [date, {}] } },
-      '{"2026-01-01":1,"b":2}',
+      '{"2026-01-01T00:00:00Z":1,"b":2}',
       ['It takes a time, as "2026-01-31T12:00:00Z".'],
     ],
     [
@@ -142,7 +144,7 @@ describe("a text", () => {
 
   it("may have the members of every part", () => {
     const both: JsonSchema = { allOf: [object({ a: big }), object({ b: date })] };
-    expect(at('{"a":1,"b":"2026-01-01"}', both)).toEqual([]);
+    expect(at('{"a":1,"b":"2026-01-01T00:00:00Z"}', both)).toEqual([]);
   });
 });
 
