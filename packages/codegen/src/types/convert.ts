@@ -232,8 +232,16 @@ function templatePart(
   part: AnySchema | string | number | bigint | boolean | null | undefined,
   of: (child: unknown) => TypeNode,
 ): string {
-  if (isZodSchema(part)) return `\${${typeText(of(part))}}`;
+  if (isZodSchema(part)) return `\${${typeText(templateType(part, of))}}`;
   return part === undefined ? "" : templateText(String(part));
+}
+
+/** The type of a part of a template: a part that is optional may be left out, where TypeScript would write "undefined". */
+function templateType(part: AnySchema, of: (child: unknown) => TypeNode): TypeNode {
+  const def = defOf(part);
+  if (def.type === "optional") return union([templateType(def.innerType, of), text('""')]);
+  if (def.type === "nullable") return union([templateType(def.innerType, of), text("null")]);
+  return of(part);
 }
 
 function defined(inner: AnySchema, of: (child: unknown) => TypeNode): TypeNode {
