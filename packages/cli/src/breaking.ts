@@ -2,6 +2,7 @@ import type { Change, ChangeClass, Diagnostic, SchemaRun } from "@quicrpc/codege
 import { printable } from "@quicrpc/core";
 import { Command, Option } from "commander";
 import { colorsFor, formatDiagnostics, type Colors } from "./report.js";
+import { endRun } from "./short-run.js";
 import { printNotice, type TargetOptions, withTrust } from "./target.js";
 
 interface BreakingOptions extends TargetOptions {
@@ -45,7 +46,7 @@ A server is asked by its reflection service for all that it serves, but health a
 Exit codes: 0 nothing breaks, 1 something does, 2 wrong usage or nothing to compare with.`,
     )
     .action(async (options: BreakingOptions) => {
-      process.exitCode = await breaking(options);
+      await endRun(await breaking(options));
     });
 }
 

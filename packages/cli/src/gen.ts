@@ -1,9 +1,9 @@
 import { relative } from "node:path";
-import type { ProjectOptions, SchemaRun } from "@quicrpc/codegen";
+import type { Diagnostic, ProjectOptions, SchemaRun } from "@quicrpc/codegen";
 import { DEFAULT_PATTERN } from "@quicrpc/codegen/config";
 import { Command, Option } from "commander";
 import { colorsFor, formatDiagnostics, formatFiles, formatWarnings } from "./report.js";
-import { optimizeLater } from "./short-run.js";
+import { endRun, optimizeLater } from "./short-run.js";
 
 interface GenOptions extends ProjectOptions {
   readonly watch?: boolean;
@@ -57,10 +57,12 @@ Examples:
   $ quicrpc gen --openapi docs/openapi.json
   $ quicrpc gen "services/**/*.service.ts" --check
 
+With file names, the other schemas of the same package are run as well: the code that they share with a named one is generated once.
+
 Exit codes: 0 done, 1 a schema is wrong or --check found stale files, 2 wrong usage.`,
     )
     .action(async (patterns: string[], options: GenOptions) => {
-      process.exitCode = await gen(patterns, options);
+      await endRun(await gen(patterns, options));
     });
 }
 
@@ -84,14 +86,18 @@ async function generateOnce(
   const { check = false, json = false } = options;
   // Loaded here, since they bring a compiler: help and usage errors need not wait for it.
   const { removeStale, runProject, writeGenerated } = await import("@quicrpc/codegen");
-  const run = await runProject(patterns, options, cwd);
+  let run = await runProject(patterns, options, cwd);
+  if (run.diagnostics.length === 0 && !check) {
+    try {
+      writeGenerated(run.files);
+      removeStale(run.stale);
+    } catch (error) {
+      run = { ...run, diagnostics: [writeProblem(error)], files: [], stale: [] };
+    }
+  }
   const { diagnostics, warnings, files, stale } = run;
   const failed = diagnostics.length > 0;
   const isStale = check && (stale.length > 0 || files.some((file) => file.changed));
-  if (!failed && !check) {
-    writeGenerated(files);
-    removeStale(stale);
-  }
 
   if (json) {
     process.stdout.write(`${JSON.stringify(jsonReport(run, check, cwd), undefined, 2)}\n`);
@@ -107,6 +113,16 @@ async function generateOnce(
     if (isStale) process.stderr.write("Generated files are stale: run quicrpc gen.\n");
   }
   return { code: failed || isStale ? 1 : 0, run };
+}
+
+function writeProblem(error: unknown): Diagnostic {
+  const { message, path } = error as NodeJS.ErrnoException;
+  return {
+    code: "write-failed",
+    ...(path !== undefined && { file: path }),
+    message: `The generated files cannot be written: ${message}.`,
+    help: "Move what is in the way, check its permissions, or choose another folder with --out.",
+  };
 }
 
 function jsonReport({ diagnostics, warnings, files, stale }: SchemaRun, check: boolean, cwd: string): object {

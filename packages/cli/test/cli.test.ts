@@ -57,6 +57,41 @@ process.on("exit", () => console.error(Object.keys(cache).filter((path) => path.
   });
 });
 
+describe("schema modules that do more than declare", () => {
+  test("a timer that they leave running ends with the command", () => {
+    write("src/ping.service.ts", `${GOOD}setInterval(() => {}, 1000);\n`);
+    expect(quicrpc(["gen"])).toMatchObject({ code: 0, stderr: "" });
+    expect(quicrpc(["gen", "--check"])).toMatchObject({ code: 0, stderr: "" });
+    expect(quicrpc(["breaking", "--against", "quicrpc.schema.json"])).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  test("an await that never settles is reported at its line", () => {
+    write("src/ping.service.ts", `${GOOD}await new Promise(() => {});\n`);
+    const { code, stderr } = quicrpc(["gen"]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("src/ping.service.ts:3:1");
+    expect(stderr).toContain("never settles");
+  });
+
+  test("a file in the place of the folder for generated files is named", () => {
+    write("src/ping.service.ts", GOOD);
+    write("src/generated", "");
+    const { code, stderr } = quicrpc(["gen"]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("src/generated");
+    expect(stderr).toContain("cannot be written");
+    expect(stderr).not.toContain("at ");
+  });
+
+  test("a file of another package is generated without running the schemas of this one", () => {
+    write("src/ping.service.ts", `console.log("was run");\nprocess.exit(7);\n`);
+    write("other/package.json", "{}");
+    write("other/pong.service.ts", GOOD.replaceAll("Ping", "Pong"));
+    expect(quicrpc(["gen", join(cwd, "other/pong.service.ts")])).toMatchObject({ code: 0, stderr: "" });
+    expect(existsSync(join(cwd, "other/generated/pong.ts"))).toBe(true);
+  });
+});
+
 describe("--json", () => {
   const errorOf = (args: readonly string[]): unknown => {
     const { code, stdout, stderr } = quicrpc([...args, "--json"]);

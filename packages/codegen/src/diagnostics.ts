@@ -13,6 +13,7 @@ export type DiagnosticCode =
   | "duplicate-export"
   | "service-id-clash"
   | "output-clash"
+  | "write-failed"
   | "lock-conflict"
   | "lock-invalid"
   | "lock-clash"

@@ -45,6 +45,19 @@ export function loadProblem(file: string, error: unknown): Diagnostic {
   };
 }
 
+/** Says that `file` never finishes loading, and where it may wait. */
+export function unsettledProblem(file: string): Diagnostic {
+  const lines = (readText(file) ?? "").split("\n");
+  // An await in a function is indented.
+  const line = lines.findIndex((each) => /^(?:export\s|const\s|let\s|var\s|await\b).*?\bawait\b|^await\b/.test(each));
+  return {
+    code: "load-failed",
+    message: "An await at the top level of this module, or of one that it imports, never settles.",
+    help: "Leave it out: a schema module is run to be read, and connects to nothing.",
+    ...(line < 0 ? { file } : readPlace(file, line + 1, (lines[line] ?? "").indexOf("await") + 1)),
+  };
+}
+
 /** Why the nearest tsconfig.json of `file`, whose paths a loader wants, could not be read. */
 export function configProblem(file: string, error: unknown): Diagnostic {
   const reason = error instanceof Error ? error.message : String(error);

@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { createJiti, type JitiOptions } from "jiti";
 import type { Diagnostic } from "./diagnostics.js";
-import { configProblem, loadProblem } from "./load-problem.js";
+import { configProblem, loadProblem, unsettledProblem } from "./load-problem.js";
 import { type Parse, transpile } from "./transpile.js";
 
 const OPTIONS: JitiOptions = { fsCache: false, interopDefault: false, sourceMaps: true };
@@ -39,8 +39,9 @@ export class ModuleLoader {
       return { problem: configProblem(file, error) };
     }
     try {
-      return { exports: await jiti.import<Record<string, unknown>>(file) };
+      return { exports: await beforeIdle(jiti.import<Record<string, unknown>>(file)) };
     } catch (error) {
+      if (error === IDLE) return { problem: unsettledProblem(file) };
       return { problem: loadProblem(file, error) };
     }
   }
@@ -60,6 +61,22 @@ export class ModuleLoader {
   /** Forgets what was run, except for packages. */
   dispose(): void {
     for (const path of this.sources) delete moduleCache[path];
+  }
+}
+
+const IDLE = Symbol("idle");
+
+/** The result of `loading`. Rejects with `IDLE` if nothing is left that could settle it: Node would end without a word then. */
+async function beforeIdle<T>(loading: Promise<T>): Promise<T> {
+  let onIdle = (): void => {};
+  const idle = new Promise<never>((_, reject) => {
+    onIdle = () => reject(IDLE);
+  });
+  process.once("beforeExit", onIdle);
+  try {
+    return await Promise.race([loading, idle]);
+  } finally {
+    process.off("beforeExit", onIdle);
   }
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { GeneratedFile } from "./generate.js";
 import { HEADER } from "./print/header.js";
@@ -11,7 +11,7 @@ export function findStale(files: readonly GeneratedFile[], others: readonly stri
   const current = new Set(files.map(({ path }) => path));
   const directories = new Set(files.filter(({ schema }) => schema !== undefined).map(({ path }) => dirname(path)));
   const beside = [...directories]
-    .filter((directory) => existsSync(directory))
+    .filter((directory) => existsSync(directory) && statSync(directory).isDirectory())
     .flatMap((directory) => readdirSync(directory).map((name) => join(directory, name)));
   return [...new Set([...beside, ...others])]
     .filter((path) => path.endsWith(".ts") && !current.has(path) && isGenerated(path))

@@ -81,7 +81,7 @@ test("files with the line ends of Windows are as those with others", async () =>
     "/** One.\n * Two. */\n a: rpc({ input: z.object({ /** Three.\n * Four. */ b: z.int() }) })",
   );
   const file = workspace.write("ends/one.service.ts", text);
-  const lock = workspace.write("ends/quicrpc.lock.json", "");
+  const lock = `${workspace.path}/ends/quicrpc.lock.json`;
   const run = async (): Promise<readonly GeneratedFile[]> => (await generate({ files: [file], lock })).files;
   writeGenerated(await run());
   const crlf = (path: string): void => writeFileSync(path, readFileSync(path, "utf8").replaceAll("\n", "\r\n"));

@@ -13,9 +13,9 @@ export function isConstantDefault(def: object): boolean {
 const answers = new WeakMap<object, boolean>();
 
 function findConstant(def: object): boolean {
-  const property = Object.getOwnPropertyDescriptor(def, "defaultValue");
-  if (property?.get === undefined) return true;
-  const type = closureVariable(property.get, "defaultValue")?.type;
+  const property: Readonly<Record<string, unknown>> = { ...Object.getOwnPropertyDescriptor(def, "defaultValue") };
+  if (property["get"] === undefined) return true;
+  const type = closureVariable(property["get"], "defaultValue")?.type;
   return type !== "function" && type !== undefined;
 }
 

@@ -1,5 +1,6 @@
-import { resolve } from "node:path";
+import { isAbsolute, relative, resolve } from "node:path";
 import { generate, type GenerateResult } from "../generate.js";
+import { packageOf } from "../packages.js";
 import type { Config } from "./config.js";
 import { findSchemaFiles } from "./files.js";
 import { findProject, infoOf, lockOf, patternsOf } from "./project.js";
@@ -43,13 +44,19 @@ export async function runProject(given: readonly string[], options: ProjectOptio
   const patterns = given.length > 0 ? { include: given, exclude: [], cwd } : all;
   const maxFolders = config.include === undefined ? options.maxFolders : undefined;
   const found = findSchemaFiles(patterns.include, patterns.cwd, patterns.exclude, maxFolders);
-  // Code that schemas share is generated for all of them, also where only some were named.
-  const others = given.length > 0 ? findSchemaFiles(all.include, all.cwd, all.exclude, maxFolders).files : [];
   const path = (option: "out" | "docs" | "asyncapi" | "openapi"): string | undefined => {
     const given = options[option];
     return given === undefined ? config[option] : resolve(cwd, given);
   };
   const [out, docs, asyncapi, openapi] = [path("out"), path("docs"), path("asyncapi"), path("openapi")];
+  // Schemas of one package share code, which is generated for all of them even if only some are named.
+  const packages = new Set(found.files.map(packageOf));
+  const others =
+    given.length > 0 && found.files.some((file) => isInside(root, file))
+      ? findSchemaFiles(all.include, all.cwd, all.exclude, maxFolders).files.filter(
+          (file) => out !== undefined || packages.has(packageOf(file)),
+        )
+      : [];
   const lockFile = options.lock === false ? undefined : lockOf(project);
   const target = options.target ?? config.target;
   const explain = options.explain !== false && config.explain !== false;
@@ -83,4 +90,9 @@ export async function runProject(given: readonly string[], options: ProjectOptio
     openapi: openapi !== undefined,
     lockFile,
   };
+}
+
+function isInside(folder: string, file: string): boolean {
+  const path = relative(folder, file);
+  return !path.startsWith("..") && !isAbsolute(path);
 }

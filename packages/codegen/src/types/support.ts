@@ -55,18 +55,28 @@ export function asynchronous(schema: AnySchema): Unsupported | undefined {
   const def = defOf(schema);
   const { fn, catchValue, transform, reverseTransform } = def as unknown as Readonly<Record<string, unknown>>;
   const parts = def.type === "pipe" ? [def.in, def.out].filter(({ _zod }) => _zod.def.type === "transform") : [];
-  const checks = (def.checks ?? []).flatMap(({ _zod }) => {
-    const { fn, tx } = _zod.def as unknown as Readonly<Record<string, unknown>>;
-    return fn === undefined && callsAsync(_zod.check) ? [isAsync] : [fn, tx, _zod.check];
-  });
-  const functions = [fn, catchValue, transform, reverseTransform, ...checks];
-  if (!functions.some((each) => each === isAsync || isAsync(each))) {
+  const checks = (def.checks ?? []).map(({ _zod }) => _zod as unknown as CheckInternals);
+  const functions = [
+    fn,
+    catchValue,
+    transform,
+    reverseTransform,
+    ...checks.flatMap(({ def: { fn, tx }, check }) => [fn, tx, check]),
+  ];
+  const isAsynchronous =
+    functions.some(isAsync) || checks.some(({ def, check }) => def.fn === undefined && callsAsync(check));
+  if (!isAsynchronous) {
     return parts.map(asynchronous).find((each) => each !== undefined);
   }
   return unsupportedType(
     "A function of this schema is asynchronous, and messages are checked synchronously: every call would fail.",
     "Check or convert the value in the handler, or before the call, where it may wait.",
   );
+}
+
+interface CheckInternals {
+  readonly def: { readonly fn?: unknown; readonly tx?: unknown };
+  readonly check: unknown;
 }
 
 function isAsync(value: unknown): boolean {
