@@ -7,11 +7,11 @@ import { createWorkspace } from "../workspace.js";
 import { same } from "./same.js";
 import { type CompiledSample, compileSamples, encode } from "./compile.js";
 import { schemas } from "./schemas.js";
+import { batchesOf, SEED } from "./settings.js";
 import { anything, nearly, numbers } from "./values.js";
 
-const SEED = Number(process.env["CODEC_SEED"] ?? 20_260);
-const BATCHES = 4;
 const SCHEMAS_PER_BATCH = 60;
+const BATCHES = batchesOf(4, SCHEMAS_PER_BATCH);
 const VALID_VALUES = 60;
 const CHANGES_OF_EACH = 4;
 const HOSTILE_VALUES = 200;

@@ -13,7 +13,7 @@ import { same } from "./same.js";
 import { schemas } from "./schemas.js";
 import { anything, nearly, numbers } from "./values.js";
 
-const SEED = Number(process.env["CODEC_SEED"] ?? 20_261);
+const SEED = Number(process.env["QUICRPC_DIFFERENTIAL_SEED"] ?? 20_261);
 const SCHEMAS = 150;
 /** More of these than so many must be without shape, else little was compared. */
 const LEAST_WITHOUT = 20;

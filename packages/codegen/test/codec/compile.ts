@@ -1,7 +1,8 @@
 import type { MessageCodec, PayloadWriter } from "@quicrpc/core/generated";
 import { expect } from "vitest";
 import type { z } from "zod";
-import { generate, writeGenerated } from "../../src/index.js";
+import type { VersionedShape } from "../../src/breaking/compare-shapes.js";
+import { generate, type SchemaSnapshot, writeGenerated } from "../../src/index.js";
 import type { Workspace } from "../workspace.js";
 import type { SchemaSample } from "./schemas.js";
 
@@ -11,14 +12,33 @@ export interface CompiledSample extends SchemaSample {
   readonly codec: MessageCodec<unknown>;
 }
 
+/** Schemas as the methods `m0`, `m1` … of a service, with their codecs. */
+export interface CompiledService {
+  readonly samples: readonly CompiledSample[];
+  readonly snapshot: SchemaSnapshot;
+}
+
+/** The shape of the input of a method, with the types that it refers to. */
+export function shapeIn({ snapshot }: CompiledService, method: string): VersionedShape {
+  const [service] = Object.values(snapshot.services);
+  const shape = service?.methods[method]?.input;
+  if (service === undefined || shape === undefined) throw new Error(`${method} has no input`);
+  return { shape, types: service.types };
+}
+
 /** Generates the codecs of `samples` by way of one schema module, and loads them. They may refer to `declarations` of that module. */
-export async function compileSamples(
+export async function compileSamples(...given: Parameters<typeof compileService>): Promise<CompiledSample[]> {
+  return [...(await compileService(...given)).samples];
+}
+
+/** The same, with the snapshot that `quicrpc breaking` compares. */
+export async function compileService(
   workspace: Workspace,
   name: string,
   samples: readonly SchemaSample[],
   explain = true,
   declarations = "",
-): Promise<CompiledSample[]> {
+): Promise<CompiledService> {
   const path = workspace.write(
     name,
     [
@@ -30,7 +50,7 @@ export async function compileSamples(
       "});",
     ].join("\n"),
   );
-  const { files, diagnostics } = await generate({ files: [path], importExtension: "ts", explain });
+  const { files, diagnostics, snapshot } = await generate({ files: [path], importExtension: "ts", explain });
   expect(diagnostics).toEqual([]);
   writeGenerated(files);
   const { sMethods } = (await import(/* @vite-ignore */ files[0]?.path ?? "")) as {
@@ -39,12 +59,13 @@ export async function compileSamples(
   const { S } = (await import(/* @vite-ignore */ path)) as {
     S: { methods: Record<string, { input: z.ZodType }> };
   };
-  return samples.map((sample, i) => {
+  const compiled = samples.map((sample, i) => {
     const codec = sMethods[`m${i}`]?.input;
     const schema = S.methods[`m${i}`]?.input;
     if (codec === undefined || schema === undefined) throw new Error(`nothing was made of ${sample.source}`);
     return { ...sample, schema, codec };
   });
+  return { samples: compiled, snapshot };
 }
 
 /** Grows as a session's does, from next to nothing. */

@@ -8,11 +8,11 @@ import { createWorkspace } from "../workspace.js";
 import { compileSamples, encode } from "./compile.js";
 import { same } from "./same.js";
 import { schemas } from "./schemas.js";
+import { batchesOf, SEED } from "./settings.js";
 import { anything, nearly, numbers } from "./values.js";
 
-const SEED = Number(process.env["CODEC_SEED"] ?? 20_261);
-const BATCHES = 3;
 const SCHEMAS_PER_BATCH = 60;
+const BATCHES = batchesOf(3, SCHEMAS_PER_BATCH);
 const VALID_VALUES = 40;
 const CHANGES_OF_EACH = 4;
 const HOSTILE_VALUES = 120;

@@ -7,7 +7,7 @@ import { createWorkspace, TSC, writeChecked } from "../workspace.js";
 import { recursiveSchemas } from "./recursive.js";
 import { schemas } from "./schemas.js";
 
-const SEED = Number(process.env["CODEC_SEED"] ?? 4_711);
+const SEED = Number(process.env["QUICRPC_DIFFERENTIAL_SEED"] ?? 4_711);
 const SCHEMAS = 60;
 const RECURSIVE = 60;
 const OPTIONS = {

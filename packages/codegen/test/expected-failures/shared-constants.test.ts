@@ -1,0 +1,43 @@
+// Generated code and documents grow exponentially with constants that are used several times. They are expected to fail until each node is written
+// once and referred to.
+import { afterAll, expect, test } from "vitest";
+import { z } from "zod";
+import { generate } from "../../src/index.js";
+import { jsonSchemaOf } from "../../src/tooling/json-schema.js";
+import { createWorkspace } from "../workspace.js";
+
+const workspace = createWorkspace();
+afterAll(() => workspace[Symbol.dispose]());
+
+/** Bytes of the generated files whose names end in `ending`, for a chain of constants of which each uses the one before twice. */
+async function sizeOf(
+  levels: number,
+  link: (before: string, level: number) => string,
+  ending: string,
+): Promise<number> {
+  const chain = Array.from({ length: levels }, (_, i) => `const L${i + 1} = ${link(`L${i}`, i + 1)};\n`);
+  const path = workspace.write(
+    "chain.service.ts",
+    `import { rpc, service } from "@quicrpc/core";\nimport { z } from "zod";\nconst L0 = z.object({ leaf: z.string() });\n${chain.join("")}` +
+      `export const S = service("test.v1.S", { m: rpc({ input: L${levels} }) });`,
+  );
+  const { files, diagnostics } = await generate({ files: [path] });
+  expect(diagnostics).toEqual([]);
+  return files.filter((file) => file.path.endsWith(ending)).reduce((sum, { text }) => sum + text.length, 0);
+}
+
+const unions = (before: string, level: number): string =>
+  `z.union([z.object({ k: z.literal(${level}), v: ${before} }), z.object({ v: ${before}.optional() })])`;
+
+test.fails("four levels more make codecs of unions less than three times as long", async () => {
+  expect(await sizeOf(6, unions, ".codecs.ts")).toBeLessThan(3 * (await sizeOf(2, unions, ".codecs.ts")));
+});
+
+test.fails("four levels more make the JSON Schema of objects less than three times as long", () => {
+  const lengthOf = (levels: number): number => {
+    let schema: z.ZodType = z.object({ leaf: z.string() });
+    for (let i = 0; i < levels; i++) schema = z.object({ a: schema, b: schema });
+    return JSON.stringify(jsonSchemaOf(schema)).length;
+  };
+  expect(lengthOf(9)).toBeLessThan(3 * lengthOf(5));
+});

@@ -1,0 +1,109 @@
+// Verdicts of `quicrpc breaking` that are wrong. The codecs of both versions say what is right; the verdicts are expected to fail until one
+// model of the schema says what a schema takes.
+import { RpcError } from "@quicrpc/core";
+import fc from "fast-check";
+import { afterAll, describe, expect, test } from "vitest";
+import { SHAPE_CHANGES } from "../../src/breaking/change.js";
+import { compareShapes } from "../../src/breaking/compare-shapes.js";
+import { compileService, encode, shapeIn } from "../codec/compile.js";
+import { createWorkspace } from "../workspace.js";
+
+const workspace = createWorkspace();
+afterAll(() => workspace[Symbol.dispose]());
+
+/** A value that the sender of a changed message sends, and whether the other side takes it. */
+type Case = readonly [
+  role: "input" | "output",
+  before: string,
+  after: string,
+  sent: unknown,
+  outcome: "taken" | "refused",
+];
+
+const A = "z.object({ a: z.int() })";
+const withB = (b: string): string => `z.object({ a: z.int(), b: ${b} })`;
+const CASES: readonly Case[] = [
+  // Fields that may be undefined, but may not be left out.
+  ...["z.undefined()", "z.void()", "z.literal(undefined)", "z.union([z.int(), z.undefined()])"].map(
+    (b): Case => ["input", A, withB(b), { a: 1 }, "refused"],
+  ),
+  ["input", withB("z.int().optional()"), withB("z.union([z.int(), z.undefined()])"), { a: 1 }, "refused"],
+  // What a pipe takes is what both of its ends take.
+  ["input", "z.string()", "z.string().pipe(z.email())", "a", "refused"],
+  ["input", "z.int()", "z.int().pipe(z.int().max(3))", 4, "refused"],
+  ["output", "z.string().pipe(z.email())", "z.string()", "a", "refused"],
+  ["output", "z.int().pipe(z.int().max(3))", "z.int()", 4, "refused"],
+  // Codecs.
+  ["input", "z.string()", `z.codec(z.string(), z.int().max(3), { decode: Number, encode: String })`, "4", "refused"],
+  ["input", "z.string()", "z.stringbool()", "perhaps", "refused"],
+  [
+    "input",
+    "z.codec(z.string(), z.int().max(9), { decode: Number, encode: String })",
+    "z.codec(z.string(), z.int().max(3), { decode: Number, encode: String })",
+    "4",
+    "refused",
+  ],
+  // Coercion and conversions before checks.
+  ["input", "z.coerce.number()", "z.coerce.number().min(5)", "4", "refused"],
+  ["input", "z.string().min(2)", "z.string().trim().min(2)", " a", "refused"],
+  ["input", "z.string().min(2).trim()", "z.string().trim().min(2)", " a", "refused"],
+  // Unions that take one option exactly, records that pass other keys on.
+  ["input", "z.union([z.string(), z.string().min(2)])", "z.xor([z.string(), z.string().min(2)])", "ab", "refused"],
+  ["output", "z.xor([z.string(), z.string().min(2)])", "z.union([z.string(), z.string().min(2)])", "ab", "refused"],
+  ["input", "z.xor([z.string(), z.int()])", "z.xor([z.string(), z.int(), z.email()])", "a@b.cd", "refused"],
+  [
+    "input",
+    'z.looseRecord(z.string().startsWith("x"), z.int())',
+    'z.record(z.string().startsWith("x"), z.int())',
+    { y: "other" },
+    "refused",
+  ],
+  ["output", "z.mac()", 'z.mac({ delimiter: "-" })', "00-1a-2b-3c-4d-5e", "refused"],
+  // Compatible.
+  ["input", "z.enum(Numbered)", "z.literal([0, 1])", 1, "taken"],
+  [
+    "input",
+    "z.union([z.object({ a: z.int() }), z.object({ b: z.int() })])",
+    "z.union([z.object({ b: z.int() }), z.object({ a: z.int() })])",
+    { b: 1 },
+    "taken",
+  ],
+  ["input", A, withB("z.int().catch(7)"), { a: 1 }, "taken"],
+  // Numbers that JSON, in which versions are kept, has not.
+  ["input", "z.literal(NaN)", "z.null()", Number.NaN, "refused"],
+];
+
+describe("verdicts of breaking", async () => {
+  const version = (at: 1 | 2, name: string) =>
+    compileService(
+      workspace,
+      `${name}.service.ts`,
+      CASES.map((each) => ({ source: each[at], valid: fc.constant(undefined), lossy: false })),
+      true,
+      "enum Numbered { A, B }",
+    );
+  const [before, after] = [await version(1, "before"), await version(2, "after")];
+
+  for (const [index, [role, old, now, sent, outcome]] of CASES.entries()) {
+    const title = `an ${role} that was ${old} and is ${now}`;
+    test(`${title}: ${fc.stringify(sent)} is ${outcome}`, () => {
+      const [from, to] = role === "input" ? [before, after] : [after, before];
+      const [sender = expect.unreachable(), receiver = expect.unreachable()] = [from, to].map(
+        ({ samples }) => samples[index],
+      );
+      const bytes = encode(sender.codec, sent);
+      const decode = (): unknown => receiver.codec.decode(bytes, 0, bytes.length);
+      if (outcome === "taken") expect(decode).not.toThrow();
+      else expect(decode).toThrow(RpcError);
+    });
+
+    test.fails(`${title}: the verdict says so`, () => {
+      // As versions are kept: in a file of JSON.
+      const [was, is] = [before, after].map((each) => JSON.parse(JSON.stringify(shapeIn(each, `m${index}`))));
+      const classes: string[] = [];
+      compareShapes(was, is, "message", (kind) => classes.push(SHAPE_CHANGES[kind][role === "input" ? 0 : 1]));
+      const breaks = classes.some((each) => each === "wire" || each === "validation");
+      expect(breaks).toBe(outcome === "refused");
+    });
+  }
+});
