@@ -70,11 +70,7 @@ export class Reply extends ServedCall implements IncomingCall {
   item(item: unknown): void {
     if (this.over) return;
     this.sendMetadata();
-    try {
-      this.flow.spend(this.message(FrameType.Item, item, false));
-    } catch (error) {
-      throw this.misfit(error);
-    }
+    this.flow.spend(this.message(FrameType.Item, item, false));
   }
 
   /** Ends the items well, and the call with them, unless it is a tunnel whose handler still reads. */
@@ -168,7 +164,11 @@ export class Reply extends ServedCall implements IncomingCall {
     const { channel, peerFormat } = this.carrier;
     channel.requireRoom();
     const codec = codecIn(peerFormat, this.context?.method.output);
-    return sendMessage(channel, type, this.id, codec, value, maxFrameBytes, end, head, this.context?.compress);
+    try {
+      return sendMessage(channel, type, this.id, codec, value, maxFrameBytes, end, head, this.context?.compress);
+    } catch (error) {
+      throw this.misfit(error);
+    }
   }
 
   private explained(error: RpcError): RpcError {

@@ -158,7 +158,7 @@ export abstract class ServedCall implements ItemTarget {
     try {
       this.sendResult(result);
     } catch (error) {
-      this.fail(this.misfit(error));
+      this.fail(error);
       return;
     }
     this.finish();

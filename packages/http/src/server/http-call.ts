@@ -79,6 +79,9 @@ export abstract class HttpCall extends ServedCall {
   private place: Link<HttpCall> | undefined = undefined;
   private readonly accepts: string | undefined;
   private readonly method: AnyMethod | undefined;
+  /** Says why the metadata that the handler set cannot be sent. */
+  private unsendable: Error | undefined = undefined;
+  private isUnsendableTold = false;
 
   constructor(
     { exchange, format, accepts, method, unsent }: HttpRoute,
@@ -167,6 +170,29 @@ export abstract class HttpCall extends ServedCall {
     return headers;
   }
 
+  /**
+   * Returns what `make` does, which writes the metadata that the handler set. If HTTP cannot carry that, the handler has failed and not
+   * the caller: throws an `Error`, the same one when the metadata is written again.
+   */
+  protected withMetadata<Made>(make: () => Made): Made {
+    if (this.unsendable !== undefined) throw this.unsendable;
+    try {
+      return make();
+    } catch (error) {
+      const { message } = RpcError.from(error);
+      this.unsendable = new Error(`the response metadata cannot be sent over HTTP: ${message}`, { cause: error });
+      throw this.unsendable;
+    }
+  }
+
+  /** Tells the hook of an error, of the metadata's once. */
+  protected override tellHook(error: unknown): void {
+    const isUnsendable = error !== undefined && error === this.unsendable;
+    if (isUnsendable && this.isUnsendableTold) return;
+    this.isUnsendableTold ||= isUnsendable;
+    super.tellHook(error);
+  }
+
   /** Returns what `make` does. Metadata that cannot be sent must not cost the caller the error: it is reported, and `without` made. */
   protected sparing<Made>(error: RpcError, make: () => Made, without: () => Made): Made {
     try {
@@ -186,6 +212,14 @@ export abstract class HttpCall extends ServedCall {
 
   /** The whole encoded answer, or one item. Throws for a value that does not fit. */
   protected encoded(value: unknown): Uint8Array {
+    try {
+      return this.encode(value);
+    } catch (error) {
+      throw this.misfit(error);
+    }
+  }
+
+  private encode(value: unknown): Uint8Array {
     const codec = this.outputCodec();
     // A client reads a message, also of a method that returns nothing.
     if (codec === undefined && this.format.name === "json") return EMPTY_JSON;
@@ -194,13 +228,17 @@ export abstract class HttpCall extends ServedCall {
 
   /** The whole encoded answer, as the body of one. Throws for a value that does not fit. */
   protected encodedBody(value: unknown): WholeBody {
-    const output = this.method?.output;
-    const text = output && this.format.textOf?.(output, value);
-    if (text === undefined) return this.encoded(value);
-    const body = bodyOf(text);
-    const { maxFrameBytes } = this.settings.limits;
-    if (lengthOf(body) > maxFrameBytes) throw tooLarge(maxFrameBytes);
-    return body;
+    try {
+      const output = this.method?.output;
+      const text = output && this.format.textOf?.(output, value);
+      if (text === undefined) return this.encode(value);
+      const body = bodyOf(text);
+      const { maxFrameBytes } = this.settings.limits;
+      if (lengthOf(body) > maxFrameBytes) throw tooLarge(maxFrameBytes);
+      return body;
+    } catch (error) {
+      throw this.misfit(error);
+    }
   }
 
   protected override methodName(): string {

@@ -55,7 +55,7 @@ export class StreamCall extends StreamedCall {
   protected ending(error: RpcError | undefined): Uint8Array {
     // Throws where it is too large.
     this.context?.answerHeads?.last(error);
-    return writeEndOfStream(this.endOf(error, this.trailersOf(error)));
+    return this.withMetadata(() => writeEndOfStream(this.endOf(error, this.trailersOf(error))));
   }
 
   protected endingOf(error: RpcError): Uint8Array {

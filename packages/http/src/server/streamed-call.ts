@@ -19,12 +19,7 @@ export abstract class StreamedCall extends HttpCall {
 
   item(item: unknown): void {
     if (this.over) return;
-    let message: Uint8Array;
-    try {
-      message = this.encoded(item);
-    } catch (error) {
-      throw this.misfit(error);
-    }
+    const message = this.encoded(item);
     this.begin();
     this.sendMessage(message);
     if (this.answerFlow.isCrowded) throw this.settings.budget.refusal("what its client has not read of an answer");
@@ -78,7 +73,7 @@ export abstract class StreamedCall extends HttpCall {
     const heads = this.context?.answerHeads;
     // Throws where it is too large.
     heads?.first();
-    this.beginWith(heads && this.headersOf(heads.metadata));
+    this.beginWith(heads && this.withMetadata(() => this.headersOf(heads.metadata)));
   }
 
   private beginWith(metadata: Headers | undefined): void {

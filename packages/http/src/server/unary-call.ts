@@ -48,9 +48,11 @@ export class UnaryCall extends HttpCall {
     if (heads === undefined && (error === undefined || error.metadata.size === 0)) return undefined;
     // Throws where it is too large.
     heads?.last(error);
-    const headers = this.headersOf(this.saidMetadata);
-    writeHeaders(this.trailersOf(error), headers, TRAILER_PREFIX);
-    return headers;
+    return this.withMetadata(() => {
+      const headers = this.headersOf(this.saidMetadata);
+      writeHeaders(this.trailersOf(error), headers, TRAILER_PREFIX);
+      return headers;
+    });
   }
 
   private answer(

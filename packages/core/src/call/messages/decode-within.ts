@@ -29,19 +29,20 @@ export function decodeWithin(
   start: number,
   end: number,
 ): unknown {
-  const most = budget.room / VALUE_BYTES;
+  // Code of a codec may decode another message: that counts for both.
+  const outer = allowance.values;
+  const most = Math.min(budget.room / VALUE_BYTES, outer, Number.MAX_SAFE_INTEGER);
   allowance.values = most;
   try {
     const value = codec.decode(bytes, start, end);
     // A codec may have made something else of being stopped.
     if (allowance.values < 0) throw misfit();
     lastDecodedBytes = end - start + (most - allowance.values) * VALUE_BYTES;
-    allowance.values = Number.POSITIVE_INFINITY;
     return value;
   } catch (error) {
-    const stopped = allowance.values < 0;
-    allowance.values = Number.POSITIVE_INFINITY;
     // Whatever a codec makes of being stopped.
-    throw stopped ? budget.refusal("a message of so many values") : error;
+    throw allowance.values < 0 ? budget.refusal("a message of so many values") : error;
+  } finally {
+    allowance.values += outer - most;
   }
 }

@@ -1,0 +1,65 @@
+import { expect, it } from "vitest";
+import { RpcError } from "../../errors.js";
+import { pack } from "../../msgpack/pack.js";
+import { allowance } from "../../msgpack/reader.js";
+import { unpack } from "../../msgpack/unpack.js";
+import { decodedBytes, decodeWithin } from "./decode-within.js";
+
+const budgetOf = (room: number): Parameters<typeof decodeWithin>[0] => ({
+  room,
+  refusal: (what) => new RpcError("resource_exhausted", `${room}: ${what}`),
+});
+
+const bytes = pack(Array.from({ length: 100 }, (_, i) => i));
+const decode = (given: Uint8Array, start: number, end: number): unknown => unpack(given, start, end);
+const plain = { encode() {}, decode };
+
+/** Decodes another message, within `room`, ahead of its own. */
+function nesting(room: number): typeof plain {
+  return {
+    encode() {},
+    decode(given, start, end) {
+      decodeWithin(budgetOf(room), plain, bytes, 0, bytes.length);
+      return decode(given, start, end);
+    },
+  };
+}
+
+it("counts a message that is decoded within another for both", () => {
+  decodeWithin(budgetOf(1_000_000), plain, bytes, 0, bytes.length);
+  const alone = decodedBytes();
+  decodeWithin(budgetOf(1_000_000), nesting(1_000_000), bytes, 0, bytes.length);
+  expect(decodedBytes()).toBe(2 * alone - bytes.length);
+  expect(allowance.values).toBe(Number.POSITIVE_INFINITY);
+});
+
+it.each([
+  ["of the outer message", 5_000, 1_000_000],
+  ["of the inner message", 1_000_000, 1_000],
+])("refuses a message within another beyond the budget %s", (_, outer, inner) => {
+  const decoding = (): unknown => decodeWithin(budgetOf(outer), nesting(inner), bytes, 0, bytes.length);
+  expect(decoding).toThrow(RpcError);
+  expect(allowance.values).toBe(Number.POSITIVE_INFINITY);
+  expect(decodeWithin(budgetOf(1_000_000), plain, bytes, 0, bytes.length)).toHaveLength(100);
+});
+
+it("leaves the budget of the outer message in force when the inner one is refused and that is ignored", () => {
+  const ignoring = {
+    encode() {},
+    decode(given: Uint8Array, start: number, end: number): unknown {
+      try {
+        decodeWithin(budgetOf(1_000), plain, bytes, 0, bytes.length);
+      } catch {
+        // As code of an application may.
+      }
+      return decode(given, start, end);
+    },
+  };
+  expect(() => decodeWithin(budgetOf(2_000), ignoring, bytes, 0, bytes.length)).toThrow("2000: a message of so many");
+});
+
+it("decodes within a budget without a limit", () => {
+  decodeWithin(budgetOf(Number.POSITIVE_INFINITY), plain, bytes, 0, bytes.length);
+  expect(decodedBytes()).toBeGreaterThan(100 * 32);
+  expect(allowance.values).toBe(Number.POSITIVE_INFINITY);
+});
