@@ -9,7 +9,6 @@ import { requireCursor } from "../contract/cursor.js";
 import { FLAG_HEAD } from "../wire/frame.js";
 import { type HeadFields, writeHead } from "../wire/head.js";
 import { encodeMetadata } from "../wire/metadata.js";
-import type { FrameWriter } from "../wire/writer.js";
 import type { CallingHost } from "./calling.js";
 import * as FrameType from "../wire/frame-type.js";
 
@@ -52,18 +51,25 @@ export function sendRequest(
   const codec = carrier.single ? format?.name : undefined;
   const fingerprint = schemas.greet(method);
   const head = codec === undefined && fingerprint === undefined ? given : { ...given, codec, fingerprint };
-  const write = (out: FrameWriter, mark: number): void => {
+  const { out } = channel;
+  let start: number | undefined;
+  let bytes: number;
+  try {
+    channel.requireRoom();
+    const before = channel.begin();
+    const mark = out.begin(head === undefined ? type : type | FLAG_HEAD, id);
+    start = before;
     out.methodId(method.service.id, method.id);
     if (head !== undefined) writeHead(out, head);
     if (!itemsFollow) {
       encodePayload(codecIn(format, method.input), input, channel, mark, limits.maxFrameBytes, options?.compress);
     }
-  };
-  try {
-    channel.requireRoom();
-    return channel.frame(head === undefined ? type : type | FLAG_HEAD, id, write, carrier.single && !itemsFollow);
+    bytes = out.commit(mark);
   } catch (error) {
+    if (start !== undefined) out.abandon(start);
     if (type === FrameType.Request || carrier.single) carrier.withdraw(id);
     throw RpcError.from(error, "invalid_argument");
   }
+  channel.committed(carrier.single && !itemsFollow);
+  return bytes;
 }
