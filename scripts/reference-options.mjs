@@ -304,6 +304,7 @@ const PARTS = [
     sections: [
       { title: "tracing", of: ["otel/src/tracing.ts", "TracingOptions"], text: "[Monitoring](monitoring.md)." },
       { title: "metrics", of: ["otel/src/metrics.ts", "MetricsOptions"] },
+      { title: "createReflection", of: ["services/src/reflection.ts", "ReflectionOptions"] },
       { title: "createTimings", of: ["services/src/timings.ts", "TimingsOptions"] },
       {
         title: "tapFrames",

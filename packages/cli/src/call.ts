@@ -22,6 +22,7 @@ import {
   parseCount,
   TARGET_HELP,
   type TargetOptions,
+  withSchema,
   withSession,
   withTarget,
 } from "./target.js";
@@ -41,38 +42,43 @@ interface CallCommandOptions extends TargetOptions {
 
 /** The `call` command. */
 export function callCommand(): Command {
-  return withTarget(
-    new Command("call")
-      .description("Call a method, which the server's reflection service describes.")
-      .argument("<url>", "the server")
-      .argument("<method>", "service/method", parseMethod)
-      .argument(
-        "[input]",
-        "JSON, @file, or - for stdin; where the caller streams, a list of items, or else lines of stdin",
-        parseInputArgument,
-      )
-      .option(
-        "-f, --data-field <name=value>",
-        "a field of the input, of the type that the schema says, or @file; repeatable, also for the items of a list",
-        parseDataField,
-      )
-      .option("-m, --metadata <field>", 'send metadata with the call, "name: value"; repeatable', parseMetadata)
-      .option(
-        "-o, --out <place>",
-        "write the answer into a file; its blobs into a folder, a file, or field=file, repeatable",
-        addPlace,
-      )
-      .option("--upload-id <id>", "go on with an upload that was not finished, by the id that it said", parseUploadId)
-      .option("-v, --verbose", "tell on stderr what the call did: metadata, trailers, where the time went, the network")
-      .option("--retry <n>", "so many attempts, where none can have run twice", parseCount)
-      .addOption(
-        new Option("--via <way>", "how the call travels (default: as the method says)").choices([
-          "auto",
-          "lane",
-          "stream",
-        ]),
-      )
-      .option("--compress", "send messages compressed, where the server reads that"),
+  return withSchema(
+    withTarget(
+      new Command("call")
+        .description("Call a method, which the server's reflection service describes.")
+        .argument("<url>", "the server")
+        .argument("<method>", "service/method", parseMethod)
+        .argument(
+          "[input]",
+          "JSON, @file, or - for stdin; where the caller streams, a list of items, or else lines of stdin",
+          parseInputArgument,
+        )
+        .option(
+          "-f, --data-field <name=value>",
+          "a field of the input, of the type that the schema says, or @file; repeatable, also for the items of a list",
+          parseDataField,
+        )
+        .option("-m, --metadata <field>", 'send metadata with the call, "name: value"; repeatable', parseMetadata)
+        .option(
+          "-o, --out <place>",
+          "write the answer into a file; its blobs into a folder, a file, or field=file, repeatable",
+          addPlace,
+        )
+        .option("--upload-id <id>", "go on with an upload that was not finished, by the id that it said", parseUploadId)
+        .option(
+          "-v, --verbose",
+          "tell on stderr what the call did: metadata, trailers, where the time went, the network",
+        )
+        .option("--retry <n>", "so many attempts, where none can have run twice", parseCount)
+        .addOption(
+          new Option("--via <way>", "how the call travels (default: as the method says)").choices([
+            "auto",
+            "lane",
+            "stream",
+          ]),
+        )
+        .option("--compress", "send messages compressed, where the server reads that"),
+    ),
   )
     .addHelpText(
       "after",
@@ -103,7 +109,7 @@ ${TARGET_HELP}`,
         command: Command,
       ) => {
         process.exitCode = await withSession(url, options, async (session, signal) => {
-          const found = await findMethod(session, service, method, callOptions(options, signal), options.json);
+          const found = await findMethod(session, service, method, callOptions(options, signal), options);
           const trace = options.verbose === true ? traceOf(url, session, found, options) : undefined;
           const given = new GivenInput(argument, options.dataField);
           const places = options.out ?? [];

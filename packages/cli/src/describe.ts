@@ -3,15 +3,26 @@ import { type MethodDescription, type MethodDetails, schemaText, type ServiceDes
 import { Command } from "commander";
 import { describedServices, detailsOf, findService, missing } from "./described-services.js";
 import { type Colors, colorsFor } from "./report.js";
-import { callOptions, EXIT, printJson, TARGET_HELP, type TargetOptions, withSession, withTarget } from "./target.js";
+import {
+  callOptions,
+  EXIT,
+  printJson,
+  TARGET_HELP,
+  type TargetOptions,
+  withSchema,
+  withSession,
+  withTarget,
+} from "./target.js";
 
 /** The `describe` command. */
 export function describeCommand(): Command {
-  return withTarget(
-    new Command("describe")
-      .description("Show types and comments of what a server serves, by its reflection service.")
-      .argument("<url>", "the server")
-      .argument("[name]", "only this service, or service/method"),
+  return withSchema(
+    withTarget(
+      new Command("describe")
+        .description("Show types and comments of what a server serves, by its reflection service.")
+        .argument("<url>", "the server")
+        .argument("[name]", "only this service, or service/method"),
+    ),
   )
     .addHelpText(
       "after",
@@ -19,7 +30,7 @@ export function describeCommand(): Command {
     )
     .action(async (url: string, name: string | undefined, options: TargetOptions) => {
       process.exitCode = await withSession(url, options, async (session, signal) => {
-        const described = await describe(session, name, callOptions(options, signal), options.json);
+        const described = await describe(session, name, callOptions(options, signal), options);
         if (options.json === true)
           printJson(described.map(({ service, methods }) => ({ name: service.name, methods })));
         else process.stdout.write(described.map(format).join("\n"));
@@ -37,10 +48,10 @@ async function describe(
   session: Session,
   name: string | undefined,
   options: CallOptions,
-  json: boolean | undefined,
+  given: TargetOptions,
 ): Promise<Described[]> {
   const [serviceName, methodName] = name?.split("/") ?? [];
-  const described = await describedServices(session, options, json);
+  const described = await describedServices(session, options, given);
   const services = serviceName === undefined ? described.services : [findService(described, serviceName)];
   return Promise.all(
     services.map(async (service) => {

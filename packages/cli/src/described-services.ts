@@ -1,9 +1,9 @@
 import { relative } from "node:path";
-import type { SchemaRun } from "@quicrpc/codegen";
+import type { Diagnostic, SchemaRun } from "@quicrpc/codegen";
 import { type Caller, type CallOptions, createLocalCaller, type Router, RpcError } from "@quicrpc/core";
 import { nearest } from "@quicrpc/core/generated";
 import { createReflectionClient, type MethodDetails, type ServiceDescription } from "@quicrpc/services";
-import { printNotice } from "./target.js";
+import { printNotice, type TargetOptions } from "./target.js";
 
 /** Services of a server, and the caller that describes their methods. */
 export interface DescribedServices {
@@ -11,34 +11,57 @@ export interface DescribedServices {
   /** Serves reflection. */
   readonly reflection: Caller;
   /** Source of the descriptions. */
-  readonly by: "the server" | "this project";
+  readonly by: "the server" | "this project" | "--schema";
 }
 
 /**
- * Returns what a server serves, by its reflection; where it has none, what the schemas of the project have that the command is run in, and says so on
- * stderr. Rejects with `RpcError` where there are none either.
+ * Returns the services of a server: those of the schemas that `schema` names, or those of its reflection. If it has none, or refuses it to this caller,
+ * they are those of the project that the command is run in, and stderr says so. Rejects with `RpcError` if there are none either.
  */
 export async function describedServices(
   server: Caller,
   options: CallOptions,
-  json: boolean = false,
+  { schema, json = false }: Pick<TargetOptions, "schema" | "json">,
 ): Promise<DescribedServices> {
+  const local = async (
+    { reflection: router }: ProjectReflection,
+    by: DescribedServices["by"],
+  ): Promise<DescribedServices> => {
+    const reflection = createLocalCaller([router]);
+    return { services: await listServices(reflection, options), reflection, by };
+  };
+  if (schema !== undefined) return local(await schemaReflection(schema), "--schema");
   try {
     return { services: await listServices(server, options), reflection: server, by: "the server" };
   } catch (error) {
     if (!isWithoutReflection(error)) throw error;
-    const reflection = createLocalCaller([(await projectReflection(error, json)).reflection]);
-    return { services: await listServices(reflection, options), reflection, by: "this project" };
+    return local(await projectReflection(error, json), "this project");
   }
 }
 
-/** Reflection of the project that a command is run in, and what it was made of. */
+/** Reflection of schemas, and what it was made of. */
 export interface ProjectReflection {
   readonly reflection: Router;
   readonly run: SchemaRun | undefined;
 }
 
-/** Returns reflection of the project that the command is run in, and says on stderr of which schemas. Rejects with `error`, and advice, where it has no services, or wrong schemas. */
+/** Returns reflection of the schemas that `files` name. Rejects with `RpcError` if they are wrong. */
+async function schemaReflection(files: readonly string[]): Promise<ProjectReflection> {
+  const { loadProjectServices, reflectionOf } = await import("./project-services.js");
+  const { services, diagnostics, run } = await loadProjectServices(files, process.cwd());
+  if (services !== undefined) return { reflection: reflectionOf(services), run };
+  const [{ file, line, message, help } = { message: "it has no services" } as Partial<Diagnostic>] = diagnostics;
+  const place = [file === undefined ? files.join(", ") : relative(process.cwd(), file), line];
+  throw new RpcError(
+    "failed_precondition",
+    `--schema ${place.filter((part) => part !== undefined).join(":")}: ${message}`,
+    {
+      hint: help,
+    },
+  );
+}
+
+/** Returns reflection of the project that the command is run in, and says on stderr of which schemas. Rejects with `error`, and advice, if it has no services, or wrong schemas. */
 export async function projectReflection(error: RpcError, json: boolean): Promise<ProjectReflection> {
   const { loadProjectServices, reflectionOf } = await import("./project-services.js");
   const cwd = process.cwd();
@@ -46,15 +69,19 @@ export async function projectReflection(error: RpcError, json: boolean): Promise
   if (services.length === 0) {
     const [problem] = diagnostics;
     const reason = problem === undefined ? "" : ` (${problem.message})`;
-    const hint = `${error.hint ?? ""}; or run this in the project whose schemas it serves${reason}`;
-    throw new RpcError("unimplemented", error.message, { hint });
+    const advice = `run this in the project whose schemas it serves${reason}, or name one with --schema <file>`;
+    const hint = error.hint === undefined ? `without reflection, ${advice}` : `${error.hint}; or ${advice}`;
+    throw new RpcError(error.code, error.message, { hint });
   }
   const all = (run?.files ?? []).flatMap(({ schema }) => (schema === undefined ? [] : [relative(cwd, schema.file)]));
   const files = [...new Set(all)];
   const shown = files.slice(0, MAX_SHOWN).join(", ");
   const more = files.length > MAX_SHOWN ? ` and ${files.length - MAX_SHOWN} more` : "";
-  const notice = `The server has no reflection: services are those of this project's schemas, ${shown}${more}.`;
-  printNotice({ notice }, json);
+  const reason =
+    error.code === "unimplemented"
+      ? "The server has no reflection"
+      : `The server refuses its reflection (${error.code})`;
+  printNotice({ notice: `${reason}: services are those of this project's schemas, ${shown}${more}.` }, json);
   return { reflection: reflectionOf(services), run };
 }
 
@@ -62,9 +89,10 @@ export async function projectReflection(error: RpcError, json: boolean): Promise
 const MAX_SHOWN = 3;
 const NO_REFLECTION = "the server has no reflection";
 
-/** Whether an error says that a server has no reflection. */
+/** Whether an error says that a server has no reflection, or refuses it to this caller. */
 export function isWithoutReflection(error: unknown): error is RpcError {
-  return error instanceof RpcError && error.message.startsWith(NO_REFLECTION);
+  if (!(error instanceof RpcError)) return false;
+  return error.message.startsWith(NO_REFLECTION) || ["unauthenticated", "permission_denied"].includes(error.code);
 }
 
 /** Returns all services of a running server. Rejects with `RpcError` where it has no reflection. */

@@ -23,9 +23,9 @@ export async function findMethod(
   serviceName: string,
   name: string,
   options: CallOptions,
-  json: boolean | undefined,
+  given: Parameters<typeof describedServices>[2],
 ): Promise<FoundMethod> {
-  const described = await describedServices(session, options, json);
+  const described = await describedServices(session, options, given);
   const service = findService(described, serviceName);
   const method = service.methods.find((one) => one.name === name);
   if (method === undefined) throw missing(serviceName, "method", name, service.methods);

@@ -4,12 +4,16 @@ import { inputsOf } from "./mock/items.js";
 import { loadProjectServices } from "./project-services.js";
 
 /**
- * Returns what makes inputs of a server's method, one after the other, from the schema that the project has of it which the command is run in. Rejects with
+ * Returns what makes inputs of a server's method, one after the other, from the schema that `schema` names, or else the project that the command is run in has. Rejects with
  * `RpcError` where there is none, where it is of another kind of call, or where no data can be made of it.
  */
-export async function generatedInputs(served: AnyMethod, seed: number): Promise<() => unknown> {
+export async function generatedInputs(
+  served: AnyMethod,
+  seed: number,
+  schema: readonly string[] = [],
+): Promise<() => unknown> {
   const [service, name] = [served.service.name, served.name];
-  const { services = [], diagnostics = [] } = await loadProjectServices([], process.cwd());
+  const { services = [], diagnostics = [] } = await loadProjectServices(schema, process.cwd());
   const project = services.find(({ schema }) => schema.name === service);
   const declared = project?.schema.methods[name];
   if (declared === undefined) {

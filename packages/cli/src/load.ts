@@ -16,6 +16,7 @@ import {
   printJson,
   TARGET_HELP,
   type TargetOptions,
+  withSchema,
   withSessions,
   withTarget,
 } from "./target.js";
@@ -39,32 +40,34 @@ const QUANTILES = [50, 90, 95, 99, 99.9] as const;
 
 /** The `load` command. */
 export function loadCommand(): Command {
-  return withTarget(
-    new Command("load")
-      .description("Call a method as often as a server takes it, and measure rate and latency.")
-      .argument("<url>", "the server")
-      .argument("<method>", "service/method", parseMethod)
-      .argument(
-        "[input]",
-        "JSON, @file or - for stdin; a list of the items where the caller streams",
-        parseInputArgument,
-      )
-      .option("--inputs <file>", "inputs instead, one line of JSON each: calls take one after the other", parseLines)
-      .addOption(
-        new Option(
-          "--generate",
-          "inputs made from the project's schema of the method instead, for each call its own",
-        ).conflicts("inputs"),
-      )
-      .option("--seed <n>", "of --generate: the same seed makes the same inputs in the same order", parseCount, 1)
-      .option("-c, --connections <n>", "sessions", parseCount, 1)
-      .option("-p, --in-flight <n>", "calls at once on each session", parseCount, 64)
-      .option("-r, --rate <n>", "begin so many calls a second, whether or not those before are over", parseCount)
-      .option("-d, --duration <s>", "seconds", parseSeconds, 10)
-      .option("-n, --calls <n>", "end after so many calls", parseCount)
-      .option("--report <file>", "write a page with plots", parseWritable)
-      .option("--warm-up <s>", "seconds that do not count, before", parseSeconds, 1)
-      .addOption(new Option("--via <way>", "how calls travel").choices(["auto", "lane", "stream"]).default("auto")),
+  return withSchema(
+    withTarget(
+      new Command("load")
+        .description("Call a method as often as a server takes it, and measure rate and latency.")
+        .argument("<url>", "the server")
+        .argument("<method>", "service/method", parseMethod)
+        .argument(
+          "[input]",
+          "JSON, @file or - for stdin; a list of the items where the caller streams",
+          parseInputArgument,
+        )
+        .option("--inputs <file>", "inputs instead, one line of JSON each: calls take one after the other", parseLines)
+        .addOption(
+          new Option(
+            "--generate",
+            "inputs made from the project's schema of the method instead, for each call its own",
+          ).conflicts("inputs"),
+        )
+        .option("--seed <n>", "of --generate: the same seed makes the same inputs in the same order", parseCount, 1)
+        .option("-c, --connections <n>", "sessions", parseCount, 1)
+        .option("-p, --in-flight <n>", "calls at once on each session", parseCount, 64)
+        .option("-r, --rate <n>", "begin so many calls a second, whether or not those before are over", parseCount)
+        .option("-d, --duration <s>", "seconds", parseSeconds, 10)
+        .option("-n, --calls <n>", "end after so many calls", parseCount)
+        .option("--report <file>", "write a page with plots", parseWritable)
+        .option("--warm-up <s>", "seconds that do not count, before", parseSeconds, 1)
+        .addOption(new Option("--via <way>", "how calls travel").choices(["auto", "lane", "stream"]).default("auto")),
+    ),
   )
     .addHelpText(
       "after",
@@ -90,11 +93,11 @@ ${TARGET_HELP}`,
       ) => {
         process.exitCode = await withSessions(url, options, options.connections, async (sessions, signal) => {
           const [first] = sessions;
-          const found = await findMethod(first, service, name, callOptions(options, signal), options.json);
+          const found = await findMethod(first, service, name, callOptions(options, signal), options);
           const { method } = found;
           const inputs =
             options.generate === true
-              ? await (await import("./generated-inputs.js")).generatedInputs(method, options.seed)
+              ? await (await import("./generated-inputs.js")).generatedInputs(method, options.seed, options.schema)
               : await inputsOf(found, options.inputs ?? [input]);
           const next = callsOf(method, inputs, { timeoutMs: options.timeout, via: options.via });
           // One call first: a wrong method or input is reported here, once.

@@ -3,20 +3,31 @@ import type { MethodDescription, ServiceDescription } from "@quicrpc/services";
 import { Command } from "commander";
 import { describedServices, findService } from "./described-services.js";
 import { colorsFor } from "./report.js";
-import { callOptions, EXIT, printJson, TARGET_HELP, type TargetOptions, withSession, withTarget } from "./target.js";
+import {
+  callOptions,
+  EXIT,
+  printJson,
+  TARGET_HELP,
+  type TargetOptions,
+  withSchema,
+  withSession,
+  withTarget,
+} from "./target.js";
 
 /** The `ls` command. */
 export function lsCommand(): Command {
-  return withTarget(
-    new Command("ls")
-      .description("List what a server serves, by its reflection service.")
-      .argument("<url>", "the server")
-      .argument("[service]", "only this service"),
+  return withSchema(
+    withTarget(
+      new Command("ls")
+        .description("List what a server serves, by its reflection service.")
+        .argument("<url>", "the server")
+        .argument("[service]", "only this service"),
+    ),
   )
     .addHelpText("after", `\nExamples:\n  $ quicrpc ls quic://localhost:4433 --dev\n${TARGET_HELP}`)
     .action(async (url: string, service: string | undefined, options: TargetOptions) => {
       process.exitCode = await withSession(url, options, async (session, signal) => {
-        const described = await describedServices(session, callOptions(options, signal), options.json);
+        const described = await describedServices(session, callOptions(options, signal), options);
         const shown = service === undefined ? described.services : [findService(described, service)];
         if (options.json === true) printJson(shown);
         else process.stdout.write(shown.map(format).join("\n"));

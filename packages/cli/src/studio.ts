@@ -6,33 +6,37 @@ import { Command, InvalidArgumentError } from "commander";
 import { isWithoutReflection, listServices, type ProjectReflection, projectReflection } from "./described-services.js";
 import { ended } from "./ended.js";
 import { colorsFor, formatDiagnostics } from "./report.js";
-import { EXIT, TARGET_HELP, type TargetOptions, trustedHashes, withConnection, withTrust } from "./target.js";
+import {
+  EXIT,
+  TARGET_HELP,
+  type TargetOptions,
+  trustedHashes,
+  withConnection,
+  withSchema,
+  withTrust,
+} from "./target.js";
 import type { SourceWatcher } from "./watch.js";
 
 interface StudioCommandOptions extends TargetOptions {
   readonly port?: number;
   readonly open?: boolean;
   readonly direct?: boolean;
-  readonly schema?: readonly string[];
 }
 
 /** The `studio` command. */
 export function studioCommand(): Command {
-  return withTrust(
-    new Command("studio")
-      .description("Serve a page, on this machine alone, that shows what a server serves and calls it.")
-      .argument("<url>", "the server")
-      .option("--port <port>", "the page's port (default: any that is free)", parsePort)
-      .option(
-        "--direct",
-        "the page connects by itself, to an https:// URL that allows its origin: its network is shown",
-      )
-      .option(
-        "--schema <file>",
-        "show services of this schema module, a path or glob, whatever the server says; repeatable (default: what the server's reflection says, or without it the project's schemas)",
-        addFile,
-      )
-      .option("--open", "open the page in the browser"),
+  return withSchema(
+    withTrust(
+      new Command("studio")
+        .description("Serve a page, on this machine alone, that shows what a server serves and calls it.")
+        .argument("<url>", "the server")
+        .option("--port <port>", "the page's port (default: any that is free)", parsePort)
+        .option(
+          "--direct",
+          "the page connects by itself, to an https:// URL that allows its origin: its network is shown",
+        )
+        .option("--open", "open the page in the browser"),
+    ),
   )
     .addHelpText(
       "after",
@@ -163,10 +167,6 @@ function openPage(url: string): void {
   const opener = spawn(command, args, { stdio: "ignore", detached: true });
   opener.on("error", () => {});
   opener.unref();
-}
-
-function addFile(file: string, before: readonly string[] = []): readonly string[] {
-  return [...before, file];
 }
 
 function parsePort(text: string): number {

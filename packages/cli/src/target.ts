@@ -30,6 +30,8 @@ export interface TargetOptions {
   readonly header?: Readonly<Record<string, string>>;
   /** An https:// URL is plain HTTP, rather than WebTransport. */
   readonly plainHttp?: boolean;
+  /** Schema modules that describe the services in place of the server's reflection. */
+  readonly schema?: readonly string[];
   /** The session can compress what calls ask to have compressed. */
   readonly compress?: boolean;
 }
@@ -41,6 +43,19 @@ listens on. Exit codes: 0 done, 1 the call failed, 2 wrong usage, 3 no session, 
 /** Adds the options of a command that calls a server. */
 export function withTarget(command: Command): Command {
   return withTrust(command).option("--json", "print JSON");
+}
+
+/** Adds the option that names schemas in place of the server's reflection. */
+export function withSchema(command: Command): Command {
+  return command.option(
+    "--schema <file>",
+    "use the services of this schema module, a path or glob, whatever the server says; repeatable (default: what the server's reflection says, or without it the project's schemas)",
+    addFile,
+  );
+}
+
+function addFile(file: string, before: readonly string[] = []): readonly string[] {
+  return [...before, file];
 }
 
 /** Adds the options that say how a server is reached: how it is trusted, and who this side is. */
@@ -252,7 +267,10 @@ export function helpFor(
   const { code, hint, cause } = (error ?? {}) as Readonly<Record<"code" | "hint" | "cause", unknown>>;
   const isKnown = credentialsFrom !== undefined || header !== undefined;
   if (code === "unauthenticated" && !isKnown)
-    return "say who you are: with credentials of the session, from the environment variable that --credentials-from names, or with metadata, quicrpc call -m 'authorization: Bearer …'";
+    return [
+      "say who you are: with credentials of the session, from the environment variable that --credentials-from names, or with metadata, quicrpc call -m 'authorization: Bearer …'",
+      ...(typeof hint === "string" ? [hint] : []),
+    ].join("; ");
   if (isUntrusted(error) || isUntrusted(cause) || isUntrusted((cause as Error | undefined)?.cause))
     return "trust the server's certificate: --dev for this machine's development certificate, --ca <file>, or --hash <sha-256>";
   if (typeof hint === "string") return hint;

@@ -45,7 +45,7 @@ async function mocked(...args: string[]): Promise<Call> {
   const session = await dial(urlIn(await mock.says("\n")), { serverCertificateHashes: [hash] });
   onTestFinished(() => void session.close());
   return async (name, input) => {
-    const { method } = await findMethod(session, "shop.v1.Shop", name, {}, true);
+    const { method } = await findMethod(session, "shop.v1.Shop", name, {}, { json: true });
     switch (method.kind) {
       case "unary":
         return session.start(method, input);

@@ -16,7 +16,7 @@ export {
   type ServiceDetails,
 } from "./generated/reflection.js";
 export { createHealth, type Health, type HealthStatuses, watchHealth } from "./health.js";
-export { createReflection, describeServices } from "./reflection.js";
+export { createReflection, describeServices, type ReflectionOptions } from "./reflection.js";
 export { describedMethod } from "./described-method.js";
 export { type JsonSchema, jsonOf, valueOf } from "./json-values.js";
 export { schemaText } from "./schema-text.js";

@@ -1,5 +1,6 @@
 import { type AnyMethod, type BlobFields, type MessageCodec, bytesCodec } from "@quicrpc/core/generated";
 import { type Router, RpcError } from "@quicrpc/core";
+import { checkOptions } from "@quicrpc/core/transport";
 import {
   createReflectionRouter,
   type JsonObject,
@@ -8,17 +9,33 @@ import {
   type ServiceDetails,
 } from "./generated/reflection.js";
 
+/** Options of `createReflection`. */
+export interface ReflectionOptions {
+  /**
+   * Whether callers that are not known may use it: `authorize` lets them in, as with `meta: { auth: "public" }` in a schema. Tools then find methods that
+   * are public too, such as a login. Everybody with a session learns of every method. Default false.
+   */
+  readonly public?: boolean | undefined;
+}
+
 /** Serves quicrpc.v1.Reflection: what `routers` serve, and reflection itself. Anybody who may call it learns of every method. */
-export function createReflection(routers: readonly Router<never>[]): Router {
+export function createReflection(routers: readonly Router<never>[], options: ReflectionOptions = {}): Router {
+  checkOptions("createReflection()", options, { public: true });
   let services: ServiceDescription[] | undefined;
-  const reflection: Router = createReflectionRouter({
+  const router = createReflectionRouter({
     list: () => {
       services ??= describeServices([...routers, reflection]);
       return { services };
     },
     describe: ({ service }) => detailsOf(service, [...routers, reflection]),
   });
+  const reflection: Router = options.public === true ? { methods: router.methods.map(forEverybody) } : router;
   return reflection;
+}
+
+/** Returns a method as `authorize` lets everybody call it. */
+function forEverybody({ method, ...rest }: Router["methods"][number]): Router["methods"][number] {
+  return { ...rest, method: { ...method, meta: { ...method.meta, auth: "public" } } };
 }
 
 /** Lists the services of routers, sorted by service and method name. */
