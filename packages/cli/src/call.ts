@@ -50,7 +50,7 @@ export function callCommand(): Command {
         .argument("<method>", "service/method", parseMethod)
         .argument(
           "[input]",
-          "JSON, @file, or - for stdin; where the caller streams, a list of items, or else lines of stdin",
+          "JSON, @file, or - for stdin; if the caller streams, a list of items or an item in each line (default: stdin)",
           parseInputArgument,
         )
         .option(

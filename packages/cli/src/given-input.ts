@@ -70,8 +70,22 @@ export class GivenInput {
       throw new RpcError("invalid_argument", `${method.name} takes a stream: --data-field is for one message`);
     if (argument === undefined) return undefined;
     if (method.input === bytesCodec && argument.bytes !== undefined) return [argument.bytes];
-    return itemsOf(method, argument.json(), toInput);
+    return itemsOf(method, argument.bytes === undefined ? argument.json() : listIn(argument), toInput);
   }
+}
+
+/** Returns the items of a file: one list of them, or one item in each line, as on standard input. */
+function listIn({ json, bytes }: InputArgument): unknown {
+  const lines = String(bytes)
+    .split("\n")
+    .filter((line) => line.trim() !== "");
+  try {
+    if (lines.length > 1) return lines.map((line) => JSON.parse(line) as unknown);
+  } catch {
+    // A list that spans several lines, or no JSON, which `json` reports.
+  }
+  const all = json();
+  return lines.length === 1 && !Array.isArray(all) ? [all] : all;
 }
 
 /** Converts a list of items. Throws `RpcError` where there is no list. */

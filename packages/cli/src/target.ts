@@ -271,6 +271,8 @@ export function helpFor(
       "say who you are: with credentials of the session, from the environment variable that --credentials-from names, or with metadata, quicrpc call -m 'authorization: Bearer …'",
       ...(typeof hint === "string" ? [hint] : []),
     ].join("; ");
+  const isAuthority = String((error as Partial<Error> | undefined)?.message).includes("CaUsedAsEndEntity");
+  if (isAuthority && typeof hint === "string") return hint;
   if (isUntrusted(error) || isUntrusted(cause) || isUntrusted((cause as Error | undefined)?.cause))
     return "trust the server's certificate: --dev for this machine's development certificate, --ca <file>, or --hash <sha-256>";
   if (typeof hint === "string") return hint;

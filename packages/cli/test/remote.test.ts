@@ -185,6 +185,10 @@ describe("commands that call a server", () => {
       expect(await readFile(answer, "utf8")).toBe('{"a":1}\n');
       expect((await call("echo", "-", '{"b":2}')).stdout).toBe('{"b":2}\n');
       expect((await call("echo", `@${folder}/none`)).code).toBe(2);
+      // Items are a list, or one in each line, as without the argument.
+      for (const items of ["[1,2,4]", "1\n2\n4\n", "[1,\n2,4]\n"])
+        expect((await call("sum", "-", items)).stdout).toBe("7\n");
+      expect((await call("sum", "-", "7\n")).stdout).toBe("7\n");
     } finally {
       await rm(folder, { recursive: true });
     }

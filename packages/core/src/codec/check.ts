@@ -91,13 +91,19 @@ export function longerThan(text: string, length: number): boolean {
   return text.length > length && codePoints(text) > length;
 }
 
+/** A size with its unit, such as "3 items". */
+function sizeText(size: number, value: unknown): string {
+  const unit = typeof value === "string" ? "character" : value instanceof Uint8Array ? "byte" : "item";
+  return `${size} ${unit}${size === 1 ? "" : "s"}`;
+}
+
 /** At least `minimum` elements, entries or characters. */
 export function minSize(minimum: number): Check {
   return {
     sized: true,
     test: (value) => {
       if (measure(value) >= minimum) return undefined;
-      return tooSmall(`expected at least ${minimum} of them`, { input: value, minimum });
+      return tooSmall(`expected at least ${sizeText(minimum, value)}`, { input: value, minimum });
     },
   };
 }
@@ -109,7 +115,7 @@ export function maxSize(maximum: number): Check {
     cap: maximum,
     test: (value) => {
       if (measure(value) <= maximum) return undefined;
-      return tooBig(`expected at most ${maximum} of them`, { input: value, maximum });
+      return tooBig(`expected at most ${sizeText(maximum, value)}`, { input: value, maximum });
     },
   };
 }
@@ -123,7 +129,12 @@ export function exactSize(size: number): Check {
       const measured = measure(value);
       if (measured === size) return undefined;
       const refused = measured > size ? tooBig : tooSmall;
-      return refused(`expected exactly ${size} of them`, { input: value, minimum: size, maximum: size, exact: true });
+      return refused(`expected exactly ${sizeText(size, value)}`, {
+        input: value,
+        minimum: size,
+        maximum: size,
+        exact: true,
+      });
     },
   };
 }

@@ -86,8 +86,11 @@ function parse(shape: Shape, value: unknown, mode: Mode): ShapePayload {
   try {
     return run(shape, value, mode);
   } catch (error) {
-    const reason = asError(error).message;
-    throw new RpcError("invalid_argument", `the schema fails on this value: ${reason}`, { cause: error });
+    const { name, message } = asError(error);
+    // The stack has overflowed: browsers differ in how they say so.
+    if (name === "InternalError" || (name === "RangeError" && message.includes("call stack")))
+      throw new RpcError("invalid_argument", "the value refers to itself, or is nested too deeply", { cause: error });
+    throw new RpcError("invalid_argument", `the schema fails on this value: ${message}`, { cause: error });
   }
 }
 

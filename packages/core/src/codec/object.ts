@@ -33,6 +33,7 @@ export function object(fields: Readonly<Record<string, Shape>>, others: OtherKey
       for (const [key, field] of known) {
         const parsed = run(field, input[key], mode);
         settle(parsed, payload, result, key, input, field);
+        if (payload.issues.length > 0 && !(key in input)) mentionUndeclared(payload, key, input, names);
         if (mode === Mode.Given && input[key] === undefined && field.optin === undefined && key in input)
           keepUndefined(input, key);
         if (isFull(payload)) return payload;
@@ -42,6 +43,19 @@ export function object(fields: Readonly<Record<string, Shape>>, others: OtherKey
     },
   };
 }
+
+/** Adds the undeclared keys of `input` to the issue of a missing field: one of them may be its name, misspelt. */
+function mentionUndeclared({ issues }: ShapePayload, key: string, input: object, names: ReadonlySet<string>): void {
+  const issue = issues.at(-1);
+  if (issue?.code !== "invalid_type" || issue.path.length !== 1 || issue.path[0] !== key) return;
+  const given: string[] = [];
+  for (const name in input) if (!names.has(name) && given.push(name) === MAX_MENTIONED) break;
+  if (given.length > 0)
+    issues[issues.length - 1] = { ...issue, message: `${issue.message} (undeclared: ${given.join(", ")})` };
+}
+
+/** Undeclared keys that an issue mentions. */
+const MAX_MENTIONED = 3;
 
 /** Any keys beside the declared ones, as they are. */
 export const loose: Shape = any();

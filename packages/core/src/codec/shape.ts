@@ -112,5 +112,8 @@ function describe(value: unknown): string {
   if (value === null) return "null";
   if (Number.isNaN(value)) return "NaN";
   if (Array.isArray(value)) return "array";
-  return typeof value;
+  if (typeof value !== "object") return typeof value;
+  const kind = Object.prototype.toString.call(value).slice(8, -1);
+  if (kind === "Promise") return "Promise: await it first";
+  return kind === "Object" ? "object" : kind;
 }

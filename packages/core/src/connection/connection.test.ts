@@ -568,7 +568,10 @@ describe("ready()", () => {
     abort.abort(new Error("enough"));
     expect((await aborted).message).toBe("enough");
     await connection.close();
-    expect(await failure(connection.ready())).toMatchObject({ code: "unavailable" });
+    expect(await failure(connection.ready())).toMatchObject({
+      code: "unavailable",
+      hint: "make calls before `close()`, or make another connection",
+    });
   });
 });
 

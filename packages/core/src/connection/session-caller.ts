@@ -300,7 +300,7 @@ export function closedError(cause: Error | undefined): RpcError {
   return new RpcError("unavailable", `the connection makes no more calls${because}`, {
     refused: true,
     cause,
-    hint: hintOf(cause),
+    hint: hintOf(cause) ?? "make calls before `close()`, or make another connection",
   });
 }
 

@@ -63,5 +63,5 @@ export function safeNumber(value: bigint): number | bigint {
 
 /** Makes the error for values that are nested deeper than `MAX_DEPTH`. */
 export function tooDeep(): RangeError {
-  return new RangeError(`nested deeper than ${MAX_DEPTH} levels`);
+  return new RangeError(`nested deeper than ${MAX_DEPTH} levels, or referring to itself`);
 }

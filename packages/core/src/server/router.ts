@@ -1,6 +1,7 @@
 import type { StreamSource } from "../call/items/item-source.js";
 import type { ItemStream } from "../call/items/item-stream.js";
 import type { AnyMethod, MethodDescriptor, MethodKind } from "../contract/descriptor.js";
+import { nearest } from "../nearest.js";
 import type { CallContext } from "./context.js";
 import { onceHandler } from "./once/once-handler.js";
 import { OnceService } from "./once/once-service.js";
@@ -59,7 +60,12 @@ export function createRouter<Methods extends Record<string, AnyMethod>, Context 
   let resumables: ResumableCalls | undefined;
   const bound = Object.entries(methods).map(([name, method]) => {
     const handler: unknown = handlers[name];
-    if (typeof handler !== "function") throw new TypeError(`${method.service.name}/${name} has no handler`);
+    if (typeof handler !== "function") {
+      const others = Object.keys(handlers).filter((other) => !Object.hasOwn(methods, other));
+      const near = nearest(name, others);
+      const meant = near === undefined ? "" : `: is it ${near}, which is not a method?`;
+      throw new TypeError(`${method.service.name}/${name} has no handler${meant}`);
+    }
     // Called on their own object, so that a class instance can serve.
     const serve = handler.bind(handlers) as BoundMethod["handler"];
     if (method.resumable === true) {

@@ -43,7 +43,8 @@ export function turnedAway(why: string): RpcError {
 /** The error of a call that is made on a session which has ended. */
 export function neverSent(lost: RpcError | undefined): RpcError {
   const { code, message } = lost ?? describeLoss(undefined);
-  return noteEndOfSession(new RpcError(code, message, { refused: true, cause: lost }));
+  const hint = "make calls before the session ends, or by a connection, which makes another session";
+  return noteEndOfSession(new RpcError(code, message, { refused: true, cause: lost, hint }));
 }
 
 /** The error of a call whose session ended, with what the transport says of it. */

@@ -110,7 +110,7 @@ describe("what does not fit", () => {
     [{ ...valid, key: "AQ ==" }, "expected bytes in base64, received string at key"],
     [{ ...valid, count: 2 ** 53 }, "expected an integer as text, received number at count"],
     [{ ...valid, count: "9".repeat(3000) }, "expected an integer as text, received string at count"],
-    [{ ...valid, name: "" }, "too small: expected at least 1 of them at name"],
+    [{ ...valid, name: "" }, "too small: expected at least 1 character at name"],
     [{}, "expected string, received undefined at name (and 2 more)"],
     [[], "expected object, received array"],
     [null, "expected object, received null"],

@@ -38,7 +38,9 @@ export function transportError(error: unknown, { doing, url, hint: other }: Atte
   const code = typeof given === "string" ? given : ("ERR_TRANSPORT" satisfies keyof NodeErrorCodes);
   const text = `cannot ${doing} ${url}: ${code.startsWith("ERR_SSL_") && typeof reason === "string" ? reason : message}`;
   const { status } = (error ?? {}) as { readonly status?: unknown };
-  const hint = hintFor(code, doing, url) ?? (typeof status === "number" ? ANSWERED[status] : other);
+  const isAuthority = text.includes("CaUsedAsEndEntity");
+  const hint =
+    (isAuthority ? AUTHORITY : hintFor(code, doing, url)) ?? (typeof status === "number" ? ANSWERED[status] : other);
   return new TransportError({ code, url, message: text, hint, cause: error });
 }
 
@@ -50,6 +52,8 @@ export function isMissingEngine(error: unknown): boolean {
 const MISSING_ENGINE = "ERR_QUIC_NATIVE_MISSING";
 const UNTRUSTED =
   "trust the server's authority by the option `ca`, or its certificate by `serverCertificateHashes`; in development: `serverCertificateHashes: [(await devCertificate()).hash]`";
+const AUTHORITY =
+  "the certificate is an authority's, as `openssl req -x509` makes it, and may not be a server's: make one with `-addext basicConstraints=critical,CA:FALSE`";
 const OTHER_NAME = "connect by a name that is in the server's certificate, or give that as the option `serverName`";
 const EXPIRED = "renew the server's certificate, and compare the clocks of both machines";
 const OTHER_HASH = "the server has another certificate: give the hash of the one that it uses now";
@@ -85,7 +89,7 @@ const DIALLED: Readonly<Record<string, string>> = {
 };
 
 const NO_SESSIONS =
-  "sessions are taken at another path, or not over this transport: compare the URL with the server's `urls`, and see whether it has the option `webSocket`";
+  "no sessions are taken at this URL: compare its scheme, host and path with the server's `urls`; wss:// and ws:// need the server's option `webSocket`, and plain HTTP is called by `httpTransport()` of @quicrpc/http";
 const NOT_WELCOME =
   "the server, or a proxy in front of it, refuses this client: see `credentials` and `headers` here, `authenticate` and `allowedHosts` there";
 
