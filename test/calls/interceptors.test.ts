@@ -17,7 +17,7 @@ import {
 import { createMemoryPair } from "@quicrpc/core/transport";
 import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { pino } from "pino";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { settle } from "../../packages/core/test/raw-peer.js";
 import { collect, failure } from "../behaviour/tools.js";
 
@@ -262,8 +262,22 @@ describe("logging", () => {
     ]);
   });
 
-  it("takes the console", () => {
-    expect(logging(console)).toBeTypeOf("function");
+  it("writes one line of text for each call to the console", async () => {
+    const lines: unknown[][] = [];
+    for (const level of ["info", "warn", "error"] as const)
+      vi.spyOn(console, level).mockImplementation((...line) => void lines.push([level, ...(line as unknown[])]));
+    onTestFinished(() => void vi.restoreAllMocks());
+    const handle = (input: unknown): unknown => {
+      if (input === "fail") throw new RpcError("not_found", "no such\nthing");
+      return input;
+    };
+    const client = connect(handle, { callees: [logging(console)] });
+    await client.unary(m.get, "x");
+    await failure(client.unary(m.get, "fail"));
+    expect(lines).toEqual([
+      ["info", expect.stringMatching(/^served test.v1.Tried\/get: ok \(\d+\.\d ms\)$/)],
+      ["warn", expect.stringMatching(/^served test.v1.Tried\/get: not_found \(\d+\.\d ms, no such\\u\{a\}thing\)$/)],
+    ]);
   });
 });
 

@@ -76,6 +76,14 @@ export async function natsTopics(options: NatsTopicsOptions): Promise<Topics> {
 
 /** The package for JetStream is loaded where somebody asks for history. */
 async function openLog(nats: NatsConnection, settings: JetStreamSettings): Promise<TopicLog> {
+  const { version = "" } = nats.info ?? {};
+  const [, major, minor] = /^(\d+)\.(\d+)/.exec(version) ?? [];
+  // An older one confirms messages, and delivers none of them.
+  if (Number(major) < 2 || (Number(major) === 2 && Number(minor) < 10)) {
+    throw new Error(
+      `natsTopics({ history }) needs a NATS server of 2.10 or later, and ${nats.getServer()} is ${version}: update it, or leave out history`,
+    );
+  }
   const { JetStreamLog } = await import("./jet-stream-log.js");
   return JetStreamLog.open(nats, settings);
 }

@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { inspect } from "node:util";
 import {
@@ -18,6 +19,7 @@ import {
   type Interceptor,
   interceptRouter,
   type Limits,
+  printable,
   type Router,
   ServerLoad,
   type Session,
@@ -163,6 +165,7 @@ class RpcServer<Context> implements Server {
   async start(): Promise<void> {
     const targets = targetsOf(this.options, this.share?.passed);
     this.listeners.check(targets);
+    warnOfExpiry(this.options.tls);
     if (this.http !== undefined) this.http.listener = await this.httpListener(this.http, targets);
     try {
       await this.listeners.start(targets);
@@ -275,6 +278,21 @@ class RpcServer<Context> implements Server {
 
 function total(ends: readonly Unacknowledged[]): Unacknowledged {
   return { unacknowledged: ends.reduce((sum, { unacknowledged }) => sum + unacknowledged, 0) };
+}
+
+/** Warns of certificates that no client will accept. What cannot be read is refused by the listeners. */
+function warnOfExpiry(tls: ServeOptions["tls"]): void {
+  for (const { cert } of [tls ?? []].flat()) {
+    let read: X509Certificate;
+    try {
+      read = new X509Certificate(cert);
+    } catch {
+      continue;
+    }
+    if (Date.parse(read.validTo) >= Date.now()) continue;
+    const text = `the certificate of ${printable(read.subject ?? "serve()")} has expired on ${read.validTo}: clients will refuse it; renew it`;
+    process.emitWarning(text, { code: "QUICRPC_CERTIFICATE_EXPIRED" });
+  }
 }
 
 function warn(text: string): void {

@@ -28,3 +28,9 @@ test("a type that refers to itself is named", () => {
   const $defs = { Tree: { type: "object", properties: { left: { $ref: "#/$defs/Tree" } } } };
   expect(schemaText({ type: "array", items: { $ref: "#/$defs/Tree" }, $defs })).toBe("Array<Tree>");
 });
+
+test("a type that refers to itself and has no name is written once", () => {
+  const $defs = { __schema0: { anyOf: [{ type: "null" }, { type: "array", items: { $ref: "#/$defs/__schema0" } }] } };
+  const list = { type: "array", items: { $ref: "#/$defs/__schema0" }, $defs };
+  expect(schemaText(list)).toBe("Array<null | Array<…>>");
+});

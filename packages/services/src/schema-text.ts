@@ -14,11 +14,13 @@ interface Scope {
   left: number;
   /** Definitions that refer to themselves, or do not, as far as that is known. */
   readonly recursive: Map<unknown, boolean>;
+  /** Definitions that are being said. */
+  readonly open: Set<unknown>;
 }
 
 /** Says a JSON Schema, as reflection has them, in the words of TypeScript; several lines where it has named members. What a terminal would act on is escaped. */
 export function schemaText(schema: JsonSchema, root: JsonSchema = schema, indent = ""): string {
-  return partText(schema, { root, left: MAX_LENGTH, recursive: new Map() }, indent, 0);
+  return partText(schema, { root, left: MAX_LENGTH, recursive: new Map(), open: new Set() }, indent, 0);
 }
 
 function partText(schema: JsonSchema, scope: Scope, indent: string, depth: number): string {
@@ -83,8 +85,11 @@ function objectText(
   return `{\n${lines.join("")}${indent}}`;
 }
 
-/** A type that refers to itself is written by its name, others in full. */
-function refText(reference: string, { root, recursive }: Scope, text: (inner: unknown) => string): string {
+/** Names that zod gives to types without one. */
+const UNNAMED = /^__schema\d+$/;
+
+/** A type that refers to itself is written by its name, or once if it has none; others in full. */
+function refText(reference: string, { root, recursive, open }: Scope, text: (inner: unknown) => string): string {
   const name = /^#\/\$defs\/(.+)$/.exec(reference)?.[1];
   const definitions = (root["$defs"] ?? {}) as Readonly<Record<string, unknown>>;
   const definition = name !== undefined && Object.hasOwn(definitions, name) ? definitions[name] : undefined;
@@ -94,5 +99,11 @@ function refText(reference: string, { root, recursive }: Scope, text: (inner: un
     isRecursive = JSON.stringify(definition).includes(JSON.stringify(reference));
     recursive.set(definition, isRecursive);
   }
-  return isRecursive ? printable(name) : text(definition);
+  if (!isRecursive) return text(definition);
+  if (!UNNAMED.test(name)) return printable(name);
+  if (open.has(definition)) return "…";
+  open.add(definition);
+  const said = text(definition);
+  open.delete(definition);
+  return said;
 }

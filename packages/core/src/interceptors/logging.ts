@@ -1,6 +1,7 @@
 import { fullName } from "../contract/descriptor.js";
 import { type Code, RpcError } from "../errors.js";
 import type { InterceptedCall, Interceptor } from "./interceptor.js";
+import { printable } from "../server/log-error.js";
 import { observed } from "./observed.js";
 
 /** A sink of log lines: pino, `console`, and what is shaped like them. */
@@ -51,6 +52,17 @@ export function logging(logger: Logger): Interceptor {
   };
 }
 
+/** The entry of a console, which would show fields as several lines, before the text. */
+function consoleLine(text: string, { durationMs, items, reason, err }: CallLog): string {
+  const more = [
+    ...(reason === undefined ? [] : [printable(reason)]),
+    `${durationMs.toFixed(1)} ms`,
+    ...(items === undefined ? [] : [`${items} item${items === 1 ? "" : "s"}`]),
+    ...(err instanceof Error && err.message !== reason ? [printable(err.message)] : []),
+  ];
+  return `${text} (${more.join(", ")})`;
+}
+
 function outcome({ side, method }: InterceptedCall, error: unknown): Omit<CallLog, "durationMs"> {
   const name = fullName(method);
   if (error === undefined) return { side, method: name, code: "ok" };
@@ -61,6 +73,11 @@ function outcome({ side, method }: InterceptedCall, error: unknown): Omit<CallLo
 function write(logger: Logger, fields: CallLog): void {
   const { side, method, code } = fields;
   const text = `${side === "caller" ? "called" : "served"} ${method}: ${code}`;
+  const { console } = globalThis as unknown as { readonly console?: Record<keyof Logger, (line: string) => void> };
+  if (console !== undefined && (logger as unknown) === console) {
+    console[code === "ok" ? "info" : FAULTS.has(code) ? "error" : "warn"](consoleLine(text, fields));
+    return;
+  }
   if (code === "ok") logger.info(fields, text);
   else if (FAULTS.has(code)) logger.error(fields, text);
   else logger.warn(fields, text);

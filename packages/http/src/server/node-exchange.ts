@@ -73,9 +73,11 @@ function closeWaiting(this: Connection): void {
   for (const exchange of this[WAITING] ?? []) exchange.close();
 }
 
-/** Returns a request's target, also where a router of Express has cut its path. */
-export function targetOf({ originalUrl, url }: NodeRequest): string {
-  return originalUrl ?? url ?? "/";
+/** Returns a request's target: the whole one, if a router of Express has cut it, or the cut one, if only that is owned. */
+export function targetOf({ originalUrl, url }: NodeRequest, owns?: (target: string) => boolean): string {
+  const whole = originalUrl ?? url ?? "/";
+  if (owns === undefined || url === undefined || url === whole || owns(whole)) return whole;
+  return owns(url) ? url : whole;
 }
 
 /** A request of Node's servers. */
@@ -95,11 +97,10 @@ export class NodeExchange extends NodeInput implements HttpExchange {
   /** All of the body was taken. */
   private isTaken = false;
 
-  constructor(request: NodeRequest, response: NodeResponse) {
+  constructor(request: NodeRequest, response: NodeResponse, given: string = targetOf(request)) {
     super(request.headers, request);
     this.request = request;
     this.response = response;
-    const given = targetOf(request);
     const absolute = splitAbsolute(given);
     this.target = absolute?.target ?? given;
     this.named = absolute?.authority;

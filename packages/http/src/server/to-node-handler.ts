@@ -31,8 +31,9 @@ export interface NodeHandler extends Pick<FetchHandler, "drain"> {
 export function toNodeHandler(handler: FetchHandler): NodeHandler {
   const service = serviceOf(handler);
   const handle = (request: NodeRequest, response: NodeResponse, next?: () => void): void => {
-    if (next !== undefined && !service.owns(targetOf(request))) next();
-    else service.handle(new NodeExchange(request, response));
+    const target = targetOf(request, next && ((path) => service.owns(path)));
+    if (next !== undefined && !service.owns(target)) next();
+    else service.handle(new NodeExchange(request, response, target));
   };
   const http3 = (request: Http3Request): void => service.handle(new Http3Exchange(request));
   const http2: NodeHandler["http2"] = (stream, headers, added) =>
