@@ -59,6 +59,16 @@ const CASES: readonly Case[] = [
     "refused",
   ],
   ["output", "z.mac()", 'z.mac({ delimiter: "-" })', "00-1a-2b-3c-4d-5e", "refused"],
+  // An item that is undefined, among further items.
+  [
+    "output",
+    "z.tuple([z.int()], z.int())",
+    "z.tuple([z.int(), z.int().optional()], z.int())",
+    [1, undefined, 2],
+    "refused",
+  ],
+  // An option of a union is sent with the fields that it does not declare.
+  ["output", "z.union([z.int(), z.strictObject({})])", "z.union([z.int(), z.object({})])", { more: 1 }, "refused"],
   // Compatible.
   ["input", "z.enum(Numbered)", "z.literal([0, 1])", 1, "taken"],
   [
