@@ -59,7 +59,7 @@ it("closes what it is given once the server is drained, and says so where the pr
 
 it("takes a signal that comes twice at once for one, and a second one for what it is", () => {
   const { order, stop } = begun({ signals: ["SIGUSR2"] });
-  vi.advanceTimersByTime(499);
+  vi.advanceTimersByTime(99);
   process.emit("SIGUSR2", "SIGUSR2");
   expect(order).toEqual([]);
   vi.advanceTimersByTime(1);

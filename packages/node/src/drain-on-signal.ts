@@ -4,8 +4,8 @@ import type { Server, ServerDrainOptions } from "./server.js";
 
 /** A program that was asked to end and still runs so many milliseconds after its drain gets a warning that says why that may be. */
 const STILL_RUNNING_MS = 5000;
-/** Ctrl-C reaches all processes of a terminal, and `npm` and `tsx` pass it on to the program once more: signals so close are one. */
-const SAME_MS = 500;
+/** Ctrl-C reaches all processes of a terminal, and `npm` and `tsx` forward it to the program: signals within this many milliseconds count as one. A person takes longer to press Ctrl-C again. */
+const SAME_MS = 100;
 /** A drain that takes so many milliseconds is said to somebody at a terminal. */
 const LONG_MS = 1000;
 

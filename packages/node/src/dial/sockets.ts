@@ -5,6 +5,7 @@ import { ALPN, DEFAULT_PORT } from "../protocol.js";
 import { socketTransport } from "../stream/node-stream.js";
 import { attempt, hostOf, type TransportDialOptions } from "../transport/dialling.js";
 import type { NodeErrorCodes } from "../transport/failure.js";
+import { selfConnection } from "./self-connection.js";
 import { connectTrusted } from "./tls.js";
 
 /** Dials `tcp://host[:port]`: without encryption. */
@@ -39,6 +40,8 @@ function open(url: URL, options: TransportDialOptions, connect: () => Socket): P
     const socket = connect();
     socket.once("error", reject);
     socket.once("connect", () => {
+      const error = selfConnection(socket);
+      if (error !== undefined) return reject(error);
       socket.off("error", reject);
       resolve(sessionOn(socket, options));
     });

@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 import { connect, type ConnectionOptions, type TLSSocket } from "node:tls";
 import { hostOf, type TransportDialOptions } from "../transport/dialling.js";
 import type { NodeErrorCodes } from "../transport/failure.js";
+import { selfConnection } from "./self-connection.js";
 
 /** Converts the options to those of Node's `tls`. */
 function clientTls(url: URL, options: TransportDialOptions): ConnectionOptions {
@@ -42,6 +43,10 @@ export function connectTrusted(
   const socket = connect({ host, port, ...clientTls(url, options), ALPNProtocols: [alpn] });
   socket.setNoDelay(true);
   socket.once("error", reject);
+  socket.once("connect", () => {
+    const error = selfConnection(socket);
+    if (error !== undefined) reject(error);
+  });
   socket.once("secureConnect", () => {
     try {
       requirePinned(socket, options);

@@ -3,6 +3,7 @@ import type { DirectSession } from "@quicrpc/core/transport";
 import { attempt, hostOf, type TransportDialOptions } from "../transport/dialling.js";
 import { requestWebSocket } from "../web-socket/handshake.js";
 import { webSocketOn } from "../web-socket/transport.js";
+import { selfConnection } from "./self-connection.js";
 import { connectTrusted } from "./tls.js";
 
 /** Dials `ws://` and `wss://`. */
@@ -32,6 +33,8 @@ function connectPlain(host: string, port: number, onConnected: () => void, rejec
   const socket = connectTcp({ host, port, noDelay: true });
   socket.once("error", reject);
   socket.once("connect", () => {
+    const error = selfConnection(socket);
+    if (error !== undefined) return reject(error);
     socket.off("error", reject);
     onConnected();
   });
