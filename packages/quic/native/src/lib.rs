@@ -28,6 +28,10 @@ mod layout;
 mod leftovers;
 mod members;
 mod methods;
+#[cfg(test)]
+mod pair;
+#[cfg(test)]
+mod path_tests;
 mod reactor;
 mod receive_window;
 mod recent;

@@ -6,7 +6,7 @@ mod hashes;
 mod server;
 mod session;
 #[cfg(test)]
-mod tests;
+pub mod tests;
 mod tickets;
 mod verify;
 
@@ -25,7 +25,7 @@ pub use verify::{ClientVerifier, Findings, Verdict};
 
 use crate::error::{Failure, Source};
 
-fn provider() -> Arc<CryptoProvider> {
+pub fn provider() -> Arc<CryptoProvider> {
     static PROVIDER: OnceLock<Arc<CryptoProvider>> = OnceLock::new();
     PROVIDER
         .get_or_init(|| {

@@ -50,7 +50,7 @@ fn roots() -> Arc<RootCertStore> {
     Arc::new(roots)
 }
 
-fn sessions(asks: bool, tickets: usize) -> Arc<ServerSessions> {
+pub fn sessions(asks: bool, tickets: usize) -> Arc<ServerSessions> {
     let verifier = match asks {
         true => WebPkiClientVerifier::builder_with_provider(roots(), provider())
             .build()
@@ -68,7 +68,7 @@ fn sessions(asks: bool, tickets: usize) -> Arc<ServerSessions> {
     Arc::new(ServerSessions::new(config).ok().unwrap())
 }
 
-fn client_config(suites: Vec<SupportedCipherSuite>) -> Arc<rustls::ClientConfig> {
+pub fn client_config(suites: Vec<SupportedCipherSuite>) -> Arc<rustls::ClientConfig> {
     let mut provider = (*provider()).clone();
     provider.cipher_suites = suites;
     let mut config = rustls::ClientConfig::builder_with_provider(Arc::new(provider))

@@ -1875,7 +1875,17 @@ impl Connection {
                 Some(time) => time,
                 None => continue,
             };
-            let pto = last_ack_eliciting + duration;
+            // Probes that have not left yet come before others
+            let since = match self.spaces[space].loss_probes {
+                0 => last_ack_eliciting,
+                _ => now,
+            };
+            let pto = match self.path.first_packet_after_rtt_sample {
+                // The path has worked, and may work again at any time. Its estimate may be of an
+                // acknowledgement that was lost and repeated much later.
+                Some(_) => since + cmp::min(duration, cmp::max(MAX_PTO, 3 * self.path.rtt.min())),
+                None => since + duration,
+            };
             if result.is_none_or(|(earliest_pto, _)| pto < earliest_pto) {
                 result = Some((pto, space));
             }
@@ -1955,6 +1965,11 @@ impl Connection {
         self.reset_keep_alive(now);
         self.reset_idle_timeout(now, space_id);
         self.permit_idle_reset = true;
+        if is_1rtt && self.pto_count > 1 {
+            // The path works again, so don't wait for the backoff to be over
+            self.pto_count = 1;
+            self.set_loss_detection_timer(now);
+        }
         self.receiving_ecn |= ecn.is_some();
         if let Some(x) = ecn {
             let space = &mut self.spaces[space_id];
@@ -4084,6 +4099,10 @@ fn get_max_ack_delay(params: &TransportParameters) -> Duration {
 
 // Prevents overflow and improves behavior in extreme circumstances
 const MAX_BACKOFF_EXPONENT: u32 = 16;
+
+/// Longest time between probes on a path that has worked, unless its round trips never took less
+/// than a third of it
+const MAX_PTO: Duration = Duration::from_secs(2);
 
 /// Minimal remaining size to allow packet coalescing, excluding cryptographic tag
 ///

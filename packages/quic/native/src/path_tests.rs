@@ -1,0 +1,92 @@
+//! Connections with the engine's settings over paths that exist in a model only.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use quinn_proto as qp;
+use quinn_proto::crypto::rustls::QuicClientConfig;
+
+use crate::config::Remote;
+use crate::layout::Settings;
+use crate::pair::{CLIENT, Pair, SERVER};
+use crate::secret::Secret;
+use crate::tls::provider;
+use crate::tls::tests::{client_config, sessions};
+
+const MS: Duration = Duration::from_millis(1);
+
+/// Returns a connected pair with the defaults of src/limits.ts. `path` returns how long a packet takes; nothing if it is lost.
+fn connect(mut path: impl FnMut() -> Option<Duration> + 'static) -> Pair {
+    let settings = Settings::from_numbers(&[
+        3e4, 0., 1000., 100., 1e4, 0., 6e6, 24e6, 8e6, 1e6, 0., 1., 3., 1., 0., 1e6, 0., 10., 10., 10., 5., 5., 1e4,
+        0., 0.,
+    ]);
+    let transport = settings.unwrap().transport(Remote::Elsewhere).ok().unwrap();
+    let token_key = Secret::new(&[], &[]).ok().unwrap().token_key();
+    let mut server = qp::ServerConfig::new(sessions(false, 2), token_key);
+    server.transport_config(transport.clone());
+    let tls = QuicClientConfig::try_from(client_config(provider().cipher_suites.clone())).unwrap();
+    let mut client = qp::ClientConfig::new(Arc::new(tls));
+    client.transport_config(transport);
+    let mut pair = Pair::new(client, server, move |_| path());
+    pair.run_for(5000 * MS);
+    pair
+}
+
+/// The server sends an item of `size` bytes on each of four streams every 50 ms, over a link that is cut for `cut`.
+/// Returns how long after the cut the client gets a further item. A client that `pings` does so every second.
+fn silence_after(cut: Duration, size: usize, pings: bool) -> Duration {
+    let is_cut = Rc::new(Cell::new(false));
+    let link = is_cut.clone();
+    let mut pair = connect(move || (!link.get()).then_some(20 * MS));
+    let streams = [(); 4].map(|()| pair.connection(SERVER).streams().open(qp::Dir::Uni).unwrap());
+    let item = vec![7; size];
+    let mut turns = 0;
+    let mut turn = |pair: &mut Pair| {
+        turns += 1;
+        if pings && turns % 20 == 0 {
+            pair.connection(CLIENT).ping();
+        }
+        for &stream in &streams {
+            // Blocked while the send window is full.
+            let _ = pair.connection(SERVER).send_stream(stream).write(&item);
+        }
+        pair.run_for(50 * MS);
+        streams.iter().any(|&stream| !pair.read(CLIENT, stream).is_empty())
+    };
+    for _ in 0..60 {
+        turn(&mut pair);
+    }
+    // What was sent last arrives, and its acknowledgements are lost.
+    for &stream in &streams {
+        pair.connection(SERVER).send_stream(stream).write(&item).unwrap();
+    }
+    pair.run_for(10 * MS);
+    is_cut.set(true);
+    let end = pair.now + cut;
+    while pair.now < end {
+        turn(&mut pair);
+    }
+    is_cut.set(false);
+    while !turn(&mut pair) {
+        assert!(pair.now - end < 20_000 * MS, "the server stays silent");
+    }
+    pair.now - end
+}
+
+#[test]
+fn a_server_sends_again_within_two_seconds_after_a_link_was_cut() {
+    for seconds in [4, 6, 8, 10, 12] {
+        for size in [20, 200, 2000] {
+            for pings in [false, true] {
+                let silence = silence_after(seconds * 1000 * MS, size, pings);
+                assert!(
+                    silence <= 2100 * MS,
+                    "cut for {seconds} s, items of {size} bytes, pings {pings}: {silence:?}"
+                );
+            }
+        }
+    }
+}
