@@ -90,3 +90,48 @@ fn a_server_sends_again_within_two_seconds_after_a_link_was_cut() {
         }
     }
 }
+
+/// Returns how long an upload of 300 kB takes if each packet takes `base` and up to `jitter` more, so that packets overtake
+/// one another. A share `loss` of them is lost.
+fn upload(base: Duration, jitter: Duration, loss: f64) -> Duration {
+    const BYTES: usize = 300_000;
+    let mut random = 88_172_645_463_325_252_u64;
+    let mut chance = move || {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        (random >> 11) as f64 / (1_u64 << 53) as f64
+    };
+    let mut pair = connect(move || {
+        let time = base + jitter.mul_f64(chance());
+        (chance() >= loss).then_some(time)
+    });
+    let stream = pair.connection(CLIENT).streams().open(qp::Dir::Uni).unwrap();
+    assert_eq!(
+        pair.connection(CLIENT).send_stream(stream).write(&[7; BYTES]),
+        Ok(BYTES)
+    );
+    let (start, mut read) = (pair.now, 0);
+    while read < BYTES {
+        pair.run_for(10 * MS);
+        read += pair.read(SERVER, stream).len();
+        assert!(pair.now - start < 120_000 * MS, "{read} bytes have arrived");
+    }
+    pair.now - start
+}
+
+#[test]
+fn an_upload_takes_about_as_long_over_a_path_that_reorders_packets() {
+    for (base, jitter) in [(20, 5), (20, 40), (0, 500)] {
+        let in_order = upload((base + jitter / 2) * MS, Duration::ZERO, 0.0);
+        for loss in [0.0, 0.03] {
+            let reordered = upload(base * MS, jitter * MS, loss);
+            let most = in_order.mul_f64(1.5) + 50 * MS;
+            assert!(
+                reordered <= most,
+                "{base} to {} ms, loss of {loss}: {reordered:?} instead of {in_order:?}",
+                base + jitter
+            );
+        }
+    }
+}

@@ -61,6 +61,10 @@ impl Controller for Closable {
             .on_congestion_event(now, sent, is_persistent_congestion, lost_bytes);
     }
 
+    fn on_spurious_congestion_event(&mut self) {
+        self.inner.on_spurious_congestion_event();
+    }
+
     fn on_mtu_update(&mut self, packet: u16) {
         self.inner.on_mtu_update(packet);
     }

@@ -25,6 +25,11 @@ impl Losses {
         self.forget();
     }
 
+    /// Forgets losses: the packets were only late.
+    pub fn forgive(&mut self) {
+        self.lost = 0;
+    }
+
     /// Whether more is lost than chance explains.
     pub fn excessive(&self) -> bool {
         let all = self.acknowledged + self.lost;

@@ -51,6 +51,10 @@ impl Controller for Steady {
         }
     }
 
+    fn on_spurious_congestion_event(&mut self) {
+        self.window.restore();
+    }
+
     fn on_mtu_update(&mut self, packet: u16) {
         self.window.set_packet(packet);
     }

@@ -14,6 +14,15 @@ const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 /// Above it a window says nothing any more; it keeps the arithmetic far from overflow.
 const GREATEST: f64 = 1024.0 * 1024.0 * 1024.0;
 
+/// State of the window before it last shrank.
+#[derive(Clone, Debug)]
+struct Before {
+    size: f64,
+    threshold: f64,
+    epoch: Option<Epoch>,
+    last_plateau: f64,
+}
+
 /// The growth since the last congestion.
 #[derive(Clone, Debug)]
 struct Epoch {
@@ -37,6 +46,7 @@ pub struct Window {
     last_plateau: f64,
     /// Losses of packets sent before this belong to a congestion that was answered already.
     answered: Option<Instant>,
+    before: Option<Box<Before>>,
     queue: QueueSense,
     losses: Losses,
     /// The newest packet and the bytes of the acknowledgement that is being read.
@@ -56,6 +66,7 @@ impl Window {
             epoch: None,
             last_plateau: 0.0,
             answered: None,
+            before: None,
             queue: QueueSense::default(),
             losses: Losses::default(),
             newest: None,
@@ -119,6 +130,7 @@ impl Window {
         if bytes > 0 && !self.congested() {
             return;
         }
+        self.note_before();
         self.answered = Some(now);
         let plateau = if self.size < self.last_plateau {
             self.size * (1.0 + BETA) / 2.0
@@ -139,6 +151,7 @@ impl Window {
     /// Nothing has come through for a long time (RFC 9002 §7.6.2): the window falls to its least, and slow start begins again.
     pub fn collapse(&mut self, bytes: u64) {
         self.losses.lost(bytes);
+        self.note_before();
         if !self.congested() {
             // The path was away for a while, which says nothing of how much it carries.
             if self.threshold.is_finite() {
@@ -151,6 +164,29 @@ impl Window {
         self.epoch = None;
         self.last_plateau = 0.0;
         self.answered = None;
+    }
+
+    /// Undoes the last reduction: all packets that seemed lost were only late.
+    pub fn restore(&mut self) {
+        self.losses.forgive();
+        if let Some(before) = self.before.take()
+            && before.size > self.size
+        {
+            self.size = before.size;
+            self.threshold = before.threshold;
+            self.epoch = before.epoch;
+            self.last_plateau = before.last_plateau;
+            self.answered = None;
+        }
+    }
+
+    fn note_before(&mut self) {
+        self.before = Some(Box::new(Before {
+            size: self.size,
+            threshold: self.threshold,
+            epoch: self.epoch.clone(),
+            last_plateau: self.last_plateau,
+        }));
     }
 
     /// Whether losses of now mean that the path is full.
@@ -246,5 +282,23 @@ mod tests {
         assert_eq!(window.threshold(), None);
         rounds(&mut window, now, 6);
         assert_eq!(window.size(), 128 * PACKET);
+    }
+
+    #[test]
+    fn a_window_is_as_wide_as_before_when_the_lost_packets_were_only_late() {
+        let start = Instant::now();
+        let mut window = Window::new(10 * PACKET, 1200);
+        let now = rounds(&mut window, start, 5);
+        let (size, threshold) = (window.size(), window.threshold());
+        let shrink: [fn(&mut Window, Instant); 2] = [
+            |window, now| window.lose(now, now, 0),
+            |window, _| window.collapse(PACKET),
+        ];
+        for shrink in shrink {
+            shrink(&mut window, now);
+            assert!(window.size() < size);
+            window.restore();
+            assert_eq!((window.size(), window.threshold()), (size, threshold));
+        }
     }
 }

@@ -59,6 +59,9 @@ pub trait Controller: Send + Sync {
         lost_bytes: u64,
     );
 
+    /// All packets that were deemed lost of late have been acknowledged since
+    fn on_spurious_congestion_event(&mut self) {}
+
     /// The known MTU for the current network path has been updated
     fn on_mtu_update(&mut self, new_mtu: u16);
 

@@ -1513,6 +1513,8 @@ impl Connection {
             }
         }
 
+        self.detect_spurious_losses(now, space, &ack);
+
         if newly_acked.is_empty() {
             return Ok(());
         }
@@ -1596,6 +1598,37 @@ impl Connection {
 
         self.set_loss_detection_timer(now);
         Ok(())
+    }
+
+    /// Adapts loss detection to a path on which packets overtake one another
+    ///
+    /// See RFC 9002 section 6.1; as in RFC 8985 section 7.2, time alone counts on such a path.
+    fn detect_spurious_losses(&mut self, now: Instant, space: SpaceId, ack: &frame::Ack) {
+        let two_pto = 2 * self.pto(SpaceId::Data);
+        let lost = &mut self.spaces[space].lost_packets;
+        while let Some(first) = lost.first_entry() {
+            if now.saturating_duration_since(*first.get()) <= two_pto.max(self.path.reordering) {
+                break;
+            }
+            // Lost indeed: what was learnt of the path fades
+            first.remove();
+            self.path.reordering = self.path.reordering * 15 / 16;
+        }
+        if lost.is_empty() {
+            return;
+        }
+        let mut late = Vec::new();
+        for range in ack.iter() {
+            late.extend(lost.range(range).map(|(&packet, &sent)| (packet, sent)));
+        }
+        for (packet, sent) in &late {
+            lost.remove(packet);
+            let took = now.saturating_duration_since(*sent);
+            self.path.reordering = self.path.reordering.max(took);
+        }
+        if !late.is_empty() && lost.is_empty() {
+            self.path.congestion.on_spurious_congestion_event();
+        }
     }
 
     /// Process a new ECN block from an in-order ACK
@@ -1711,10 +1744,15 @@ impl Connection {
         let mut lost_mtu_probe = None;
         let in_flight_mtu_probe = self.path.mtud.in_flight_mtu_probe();
         let rtt = self.path.rtt.conservative();
-        let loss_delay = cmp::max(rtt.mul_f32(self.config.time_threshold), TIMER_GRANULARITY);
+        let mut loss_delay = cmp::max(rtt.mul_f32(self.config.time_threshold), TIMER_GRANULARITY);
+        let mut packet_threshold = self.config.packet_threshold as u64;
+        if self.path.reordering > rtt {
+            let reordering = self.path.reordering.mul_f32(self.config.time_threshold);
+            loss_delay = cmp::max(loss_delay, cmp::min(reordering, self.pto(SpaceId::Data)));
+            packet_threshold = u64::MAX;
+        }
 
         let largest_acked_packet = self.spaces[pn_space].largest_acked_packet.unwrap();
-        let packet_threshold = self.config.packet_threshold as u64;
         let mut size_of_lost_packets = 0u64;
 
         // InPersistentCongestion: Determine if all packets in the time period before the newest
@@ -1739,7 +1777,7 @@ impl Connection {
             // However, we avoid this subtraction as it can panic and there's no
             // saturating equivalent of this substraction operation with a Duration.
             let packet_too_old = now.saturating_duration_since(info.time_sent) >= loss_delay;
-            if packet_too_old || largest_acked_packet >= packet + packet_threshold {
+            if packet_too_old || largest_acked_packet - packet >= packet_threshold {
                 if Some(packet) == in_flight_mtu_probe {
                     // Lost MTU probes are not included in `lost_packets`, because they should not
                     // trigger a congestion control response
@@ -1792,6 +1830,9 @@ impl Connection {
 
             for &packet in &lost_packets {
                 let info = self.spaces[pn_space].take(packet).unwrap(); // safe: lost_packets is populated just above
+                self.spaces[pn_space]
+                    .lost_packets
+                    .insert(packet, info.time_sent);
                 self.config.qlog_sink.emit_packet_lost(
                     packet,
                     &info,

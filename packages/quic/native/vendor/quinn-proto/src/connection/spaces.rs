@@ -62,6 +62,8 @@ pub(super) struct PacketSpace {
     /// exceeding the reordering window in time. Only set for packets numbered prior to a packet
     /// that has been acknowledged.
     pub(super) loss_time: Option<Instant>,
+    /// When the packets were sent that were deemed lost of late, and not acknowledged since
+    pub(super) lost_packets: BTreeMap<u64, Instant>,
     /// Number of tail loss probes to send
     pub(super) loss_probes: u32,
     pub(super) ping_pending: bool,
@@ -94,6 +96,7 @@ impl PacketSpace {
 
             time_of_last_ack_eliciting_packet: None,
             loss_time: None,
+            lost_packets: BTreeMap::new(),
             loss_probes: 0,
             ping_pending: false,
             immediate_ack_pending: false,
