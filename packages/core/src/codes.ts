@@ -95,9 +95,10 @@ export function isCode(value: unknown): value is Code {
   return value !== "ok" && CODES.some((code) => code === value);
 }
 
-/** The number of a code on the wire, 1 to 16. A code that does not exist has the number of `unknown`. */
+/** Returns the number of a code on the wire, 1 to 16. A code that does not exist has the number of `unknown`. */
 export function codeNumber(code: Code): number {
-  return Math.max(CODES.indexOf(code), 0) || 2;
+  const number = CODES.indexOf(code);
+  return number > 0 ? number : CODES.indexOf("unknown");
 }
 
 /** The code of a number from the wire; a number that is none reads as `unknown`. */

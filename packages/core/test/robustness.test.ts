@@ -1,5 +1,12 @@
 // Users' code that misbehaves, and peers that ask for more than they should have: each costs what it must, and no more.
-import { createClientSession, createSession, RpcError, type Session, type SessionOptions } from "@quicrpc/core";
+import {
+  createClientSession,
+  createSession,
+  Metadata,
+  RpcError,
+  type Session,
+  type SessionOptions,
+} from "@quicrpc/core";
 import { createRouter, defineMethod, uncheckedCodec, zodCodec } from "@quicrpc/core/generated";
 import { createMemoryPair, type DirectSession, type DirectStream } from "@quicrpc/core/transport";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -470,6 +477,8 @@ describe("ids", () => {
   it("an RpcError of another copy of core is one", () => {
     const foreign = Object.assign(Object.create({ [Symbol.for("quicrpc.RpcError")]: true }) as object, {
       code: "aborted",
+      message: "the call was aborted",
+      metadata: new Metadata(),
     });
     expect(foreign).toBeInstanceOf(RpcError);
     expect(new Error("x")).not.toBeInstanceOf(RpcError);

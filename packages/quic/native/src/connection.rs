@@ -141,7 +141,10 @@ impl Connection {
 
     /// Whether the server processed nothing of what the application wrote since it last waited for nothing.
     pub fn is_unprocessed(&self, lost: &qp::ConnectionError) -> bool {
-        let silence = self.silence.as_ref().filter(|_| self.phase == Phase::Live && !self.early);
+        let silence = self
+            .silence
+            .as_ref()
+            .filter(|_| self.phase == Phase::Live && !self.early);
         silence.is_some_and(|silence| match lost {
             qp::ConnectionError::Reset => silence.reset_while_idle(),
             qp::ConnectionError::TimedOut => silence.unsent_while_idle(),
