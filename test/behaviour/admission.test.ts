@@ -1,3 +1,4 @@
+import { createConnection } from "@quicrpc/core";
 import { describe, expect, it } from "vitest";
 import { kinds, type Pair } from "./kinds.js";
 import { methods } from "./service.js";
@@ -28,6 +29,17 @@ describe.each(kinds)("admission: $name", (kind) => {
     for (const text of ["a", "b"]) pair.witness.release.get(text)?.();
     expect(await Promise.all(calls)).toEqual([{ text: "a" }, { text: "b" }]);
     expect(await pair.client.unary(methods.echo, { text: "on" })).toEqual({ text: "on" });
+    await pair.close();
+  });
+
+  it("C56 a connection keeps the calls that are too many, and makes them as others end", async () => {
+    const pair = await kind.connect({ maxCalls: 2 });
+    const connection = createConnection(async () => pair.client);
+    await connection.ready();
+    const texts = Array.from({ length: 20 }, (_, i) => String(i));
+    const calls = texts.map((text) => connection.unary(methods.wait, { text }));
+    for (const text of texts) void pair.witness.until(`wait ${text}`).then(() => pair.witness.release.get(text)?.());
+    expect(await Promise.all(calls)).toEqual(texts.map((text) => ({ text })));
     await pair.close();
   });
 

@@ -2,7 +2,7 @@
 import type { DirectStream } from "@quicrpc/core/transport";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { HELLO, PROTOCOL_ERROR } from "../../packages/core/test/raw-peer.js";
+import { HELLO, PROTOCOL_ERROR, SERVER_HELLO } from "../../packages/core/test/raw-peer.js";
 import { kinds, type LocalKind } from "./kinds.js";
 import { type Exposed, expose, framed, givenUp, OPENING, viasOf } from "./raw.js";
 import { methods } from "./service.js";
@@ -20,7 +20,7 @@ async function alive({ peer }: Exposed, kind: LocalKind): Promise<void> {
     await peer
       .open()
       .write(`02 ${HELLO} ${echo("00")}`)
-      .untilReceived(`${HELLO} ${ECHOED("00")}`);
+      .untilReceived(`${SERVER_HELLO} ${ECHOED("00")}`);
     return;
   }
   const other = await kind.connect();

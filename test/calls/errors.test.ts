@@ -246,7 +246,7 @@ describe("hints", () => {
   });
 
   it("of calls that are too many to wait say what to do", async () => {
-    const connection = createConnection(() => new Promise<Session>(() => {}), { limits: { maxQueuedCalls: 1 } });
+    const connection = createConnection(() => new Promise<Session>(() => {}), { limits: { maxQueuedBytes: 600 } });
     const first = failureOf(() => connection.unary(work, 1));
     const second = await failureOf(() => connection.unary(work, 2));
     expect(second).toMatchObject({ code: "resource_exhausted", refused: true });

@@ -25,7 +25,6 @@ export const CLIENT_LIMITS: ClientLimits = {
   maxStreams: 4096,
   maxErrorMessageBytes: 65_536,
   maxAcknowledgeMs: 5000,
-  maxQueuedCalls: 10_000,
   maxQueuedBytes: 67_108_864,
   maxQueuedMs: 10_000,
   maxDrainMs: 30_000,

@@ -16,7 +16,7 @@ export interface Limits {
   readonly maxServerBytes: number;
   /**
    * Calls and notifications of the peer in progress on one session: until they are over and their handlers have settled. Over HTTP: those of all clients.
-   * More are refused with `resource_exhausted`.
+   * A client learns the number when it connects, and keeps more in its queue; those that arrive all the same are refused with `resource_exhausted`.
    */
   readonly maxCalls: number;
   /** Calls of the peer that wait for one of those to be over, in the order they came, rather than being refused. */
@@ -33,13 +33,17 @@ export interface Limits {
   readonly maxCloseMs: number;
   /** Milliseconds that a close waits for the peer to acknowledge notifications, unless it says so itself. */
   readonly maxAcknowledgeMs: number;
-  /** Calls that wait on a connection without a session. */
-  readonly maxQueuedCalls: number;
-  /** Bytes of the inputs of those calls. */
+  /**
+   * Bytes of the calls that wait on a connection, for a session or because the server has as many calls in progress as it takes at once: their
+   * inputs, and 512 for each. More fail with `resource_exhausted`.
+   */
   readonly maxQueuedBytes: number;
   /** Milliseconds that a handler may run on when its call is over before it is reported to `onError`. */
   readonly maxOutliveMs: number;
-  /** Milliseconds that a call waits for a session, where its own timeout is not shorter. While a server drains that will end, they count from the end of its drain. */
+  /**
+   * Milliseconds that a call waits for a session, or for one that waits before it to start, unless its own timeout is shorter. While a server drains
+   * that will end, they count from the end of its drain.
+   */
   readonly maxQueuedMs: number;
   /**
    * Milliseconds that a stream whose items have cursors, and a resumable call, tries to go on after the loss of its

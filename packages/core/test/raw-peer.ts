@@ -2,6 +2,8 @@ import type { DirectSession, DirectStream, DirectStreamHandler } from "@quicrpc/
 
 /** The frame that a lane begins with, both ways, in hex. */
 export const HELLO = "4003 00 00 01";
+/** The same of a side that serves, with default limits: it takes 4,096 calls at once. */
+export const SERVER_HELLO = "4007 00 00 01 0d 02 5000";
 /** The code of streams, and of sessions that are one, whose peer does not keep to the protocol. */
 export const PROTOCOL_ERROR = 0x20;
 

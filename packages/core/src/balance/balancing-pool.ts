@@ -12,6 +12,7 @@ import type { Session } from "../session/session.js";
 import { RetryBudget } from "../retry-budget.js";
 import { publicUrl } from "../transport-error.js";
 import { type Balance, balancer } from "./balance.js";
+import { isKeyed } from "./keyed.js";
 import { Discovery, type ResolveTargets, targetSpecs, type TargetSpec } from "./discovery.js";
 import { DEFAULT_OUTLIERS } from "./outliers.js";
 import type { Pool, PoolOptions } from "./pool.js";
@@ -25,6 +26,7 @@ const DEFAULT_REFRESH_MS = 30_000;
 export class BalancingPool<S extends Session> extends SessionCaller<PooledSession<S>> implements Pool<S> {
   private readonly watched: Watched<ConnectionState> = new Watched<ConnectionState>({ status: "idle" });
   private readonly balance: Balance;
+  private readonly isKeyed: boolean;
   private readonly targetOptions: TargetOptions<S>;
   private readonly discovery: Discovery | undefined;
   private readonly end: Deferred<void> = deferred();
@@ -52,6 +54,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     const { sessionsPerTarget = 1, outliers = {}, refreshMs = DEFAULT_REFRESH_MS, health, subset } = options;
     const backoff: Backoff = { ...DEFAULT_BACKOFF, ...options.backoff };
     this.balance = balancer(options.balance ?? "powerOfTwo");
+    this.isKeyed = isKeyed(options.balance);
     this.subset = subset && new Subset(subset);
     this.isPermanent = options.isPermanent ?? (() => false);
     const ejectable = outliers === false ? undefined : { ...DEFAULT_OUTLIERS, ...outliers };
@@ -120,11 +123,15 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
   protected pick(method: AnyMethod, input: unknown, options: CallOptions | undefined): PooledSession<S> | undefined {
     const { candidates } = this;
     if (candidates.length === 0) return undefined;
-    return this.balance(candidates, method, input, options).pick() ?? this.any();
+    const chosen = this.balance(candidates, method, input, options).pick();
+    if (chosen === undefined) return this.any(options);
+    if (this.hasPlace(chosen.session, options)) return chosen;
+    // Calls of one key meet on one target, however long they wait for it.
+    return this.isKeyed ? undefined : this.any(options);
   }
 
   protected get takesCalls(): boolean {
-    return this.any() !== undefined;
+    return this.candidates.some((target) => target.pick() !== undefined);
   }
 
   protected get drainsUntil(): number {
@@ -135,16 +142,17 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     return this.budget.spend();
   }
 
-  private any(): PooledSession<S> | undefined {
+  /** A session whose server takes one more call. */
+  private any(options: CallOptions | undefined): PooledSession<S> | undefined {
     for (const target of this.candidates) {
       const other = target.pick();
-      if (other !== undefined) return other;
+      if (other !== undefined && this.hasPlace(other.session, options)) return other;
     }
     return undefined;
   }
 
-  protected drainOf({ session }: PooledSession<S>): Promise<void> {
-    return session.draining;
+  protected sessionOf({ session }: PooledSession<S>): S {
+    return session;
   }
 
   protected get heals(): boolean {

@@ -36,7 +36,7 @@ export interface PoolOptions {
   readonly refreshMs?: number;
   /** Between the attempts to connect to one target, to resolve, and to watch health. Default: 100 ms at first, 1.6 times longer each time, 30 s at most. */
   readonly backoff?: Partial<Backoff>;
-  /** As of a connection: `maxQueuedCalls`, `maxQueuedBytes`, `maxQueuedMs`. Default: `DEFAULT_LIMITS`. */
+  /** As of a connection: `maxQueuedBytes`, `maxQueuedMs`. Default: `DEFAULT_LIMITS`. */
   readonly limits?: Partial<Limits>;
   /** As of a connection: calls do not wait once every target has failed so. Default: never. */
   readonly isPermanent?: (error: Error) => boolean;

@@ -1,6 +1,6 @@
 import { type AnyAnswer, BaseCaller } from "../call/base-caller.js";
-import type { ItemStream } from "../call/items/item-stream.js";
 import type { CallOptions } from "../call/options.js";
+import { whenOver } from "../call/when-over.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import type { Session } from "../session/session.js";
 
@@ -19,46 +19,12 @@ export class PooledSession<S extends Session> extends BaseCaller {
   }
 
   begin(method: AnyMethod, input: unknown, options: CallOptions | undefined): AnyAnswer {
-    switch (method.kind) {
-      case "notify":
-        return this.session.start(method, input, options);
-      case "unary":
-      case "client_stream":
-        return this.counted(this.session.start(method, input, options));
-      case "server_stream": {
-        const stream = this.session.start(method, input, options);
-        this.countUntilOver(stream);
-        return stream;
-      }
-      case "duplex": {
-        const streams = this.session.start(method, undefined, options);
-        this.countUntilOver(streams.readable);
-        return streams;
-      }
-    }
-  }
-
-  private counted<Result>(answer: Promise<Result>): Promise<Result> {
+    const answer = this.session.start(method, input, options) as AnyAnswer;
+    if (method.kind === "notify") return answer;
     this.calls++;
-    return answer.then(
-      (result) => {
-        this.over(undefined);
-        return result;
-      },
-      (error: unknown) => {
-        this.over(error);
-        throw error;
-      },
-    );
-  }
-
-  private countUntilOver(stream: ItemStream<unknown>): void {
-    this.calls++;
-    stream.whenOver((error) => this.over(error));
-  }
-
-  private over(error: unknown): void {
-    this.calls--;
-    this.onOver(error);
+    return whenOver(method, answer, (error) => {
+      this.calls--;
+      this.onOver(error);
+    });
   }
 }

@@ -117,6 +117,8 @@ export interface IncomingCall {
 export interface Callee {
   /** Calls and notifications that are being served, and those that wait for it. */
   readonly calls: number;
+  /** Calls that it takes at once, as the hellos of this side say; undefined where they say nothing of that. */
+  readonly maxCalls?: number | undefined;
   /** The client has proven itself anew: calls that begin from now on have this connection. */
   identify?(connection: unknown): void;
   /** Takes those on a lane; absent, they are refused. */

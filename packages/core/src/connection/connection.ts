@@ -1,4 +1,6 @@
 import type { TypedCaller } from "../call/base-caller.js";
+import type { CallOptions } from "../call/options.js";
+import type { AnyMethod } from "../contract/descriptor.js";
 import { completeClientLimits } from "../client-limits.js";
 import type { Limits } from "../limits.js";
 import type { ItemIterator } from "../platform-types.js";
@@ -16,7 +18,7 @@ export interface ConnectionOptions {
   readonly reconnect?: boolean;
   /** How long to wait between attempts to connect. Default: 100 ms at first, 1.6 times longer each time, 30 s at most. */
   readonly backoff?: Partial<Backoff>;
-  /** Limits. The connection itself uses those of calls that wait: `maxQueuedCalls`, `maxQueuedBytes`, `maxQueuedMs`. Default: `DEFAULT_LIMITS`. */
+  /** Limits. The connection itself uses those of calls that wait: `maxQueuedBytes`, `maxQueuedMs`. Default: `DEFAULT_LIMITS`. */
   readonly limits?: Partial<Limits>;
   /**
    * Whether a failure to connect will hardly go away by itself, such as a certificate that is not trusted. Calls then
@@ -137,23 +139,23 @@ class HealingConnection<S extends Session> extends SessionCaller<S> implements C
     await this.close();
   }
 
-  protected pick(): S | undefined {
+  protected pick(_method: AnyMethod, _input: unknown, options: CallOptions | undefined): S | undefined {
     const { session } = this.#link;
     // It may have begun to drain or ended a moment ago.
-    return session?.takesCalls === true ? session : undefined;
+    return session?.takesCalls === true && this.hasPlace(session, options) ? session : undefined;
   }
 
   protected get takesCalls(): boolean {
-    return this.pick() !== undefined;
+    return this.#link.session?.takesCalls === true;
+  }
+
+  protected sessionOf(session: S): S {
+    return session;
   }
 
   /** There is no other session. */
   protected mayRepeat(): boolean {
     return false;
-  }
-
-  protected drainOf(session: S): Promise<void> {
-    return session.draining;
   }
 
   protected get heals(): boolean {

@@ -1,6 +1,7 @@
 import { type AnyAnswer, BaseCaller, type Resumption } from "../call/base-caller.js";
 import type { Caller } from "../call/caller.js";
 import type { ItemStream } from "../call/items/item-stream.js";
+import { CallPlaces } from "../call/call-places.js";
 import type { CallOptions } from "../call/options.js";
 import { payloadSize } from "../call/messages/payload.js";
 import type { Calling } from "../client/calling.js";
@@ -9,15 +10,21 @@ import { itemsLater } from "../client/late-items.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import { hintOf, RpcError } from "../errors.js";
 import type { ClientLimits } from "../client-limits.js";
+import type { Session } from "../session/session.js";
 import { isDenied, isEndOfSession, isRejectedEarly } from "../transport/close-codes.js";
 import { Moves } from "./moves.js";
 import { remaining, WaitingCalls } from "./waiting-calls.js";
+
+/** A call that a peer has refused more often than this, because it had too many calls or no memory for it, fails. */
+const MOST_REFUSALS = 16;
+/** How many refusals one counts as when no other call is in progress whose end would make room. */
+const ALONE = 8;
 
 /**
  * Makes each call on the session that is there for it; while there is none, calls wait. A call that may have reached a
  * handler is never made again. One that no handler saw is: a unary call or a stream of answers that was refused by a session which
  * goes away waits for the next, as often as that happens and as long as it may wait; one refused by a peer that has too much to
- * do is made on another session, once.
+ * do is made on another session, once. One that a peer refused because it has too many calls waits until one of them is over.
  */
 export abstract class SessionCaller<C extends Caller> extends BaseCaller {
   protected readonly waiting: WaitingCalls<C>;
@@ -26,6 +33,7 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
   /** Ends each stream that has lost its session and waits to go on. */
   #suspended: Set<(error: RpcError) => void> | undefined = undefined;
   readonly #limits: ClientLimits;
+  readonly #onPlace: () => void = () => this.#startNext();
   /** The name of the peer, or of all that may be it, in errors. */
   protected peer: string | undefined;
 
@@ -44,8 +52,8 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
   protected abstract mayRepeat(): boolean;
   /** Why there is no session, as far as that is known. */
   protected abstract why(): Error | undefined;
-  /** Fulfils when a session begins to drain. */
-  protected abstract drainOf(session: C): Promise<void>;
+  /** The session behind what takes the calls. */
+  protected abstract sessionOf(session: C): Session;
   /** Whether there may be another session after one that was lost. */
   protected abstract readonly heals: boolean;
   /** Whether all sessions are to one process, as far as this side knows. */
@@ -72,6 +80,24 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
       default:
         return this.#nowOrLater(method, input, options, (session, own) => session.start(method, input, own));
     }
+  }
+
+  /**
+   * Whether the peer of a session takes one more call now. If it does not, calls that wait are started when one is over. A call that is not to
+   * wait is made all the same: the peer decides.
+   */
+  protected hasPlace(session: Session, options: CallOptions | undefined): boolean {
+    const places = session.places ?? placesOf(session);
+    if (places === undefined || places.take() || options?.waitForReady === false) return true;
+    places.whenFree(this.#onPlace);
+    return false;
+  }
+
+  /** A place may be free. */
+  #startNext(): void {
+    if (this.waiting.size === 0) return;
+    this.waiting.progressed();
+    this.waiting.startAll();
   }
 
   /** The session for a call, or the error of whoever chooses it. */
@@ -131,7 +157,7 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
       const stream = session.start(method, input, own);
       if (own?.attempt !== undefined) {
         this.#moves ??= new Moves(() => this.takesCalls);
-        this.#moves.made(session, this.drainOf(session), own.attempt);
+        this.#moves.made(session, this.sessionOf(session).draining, own.attempt);
       }
       (given.stream ?? stream).orElse((error, resume) => {
         let next: C | undefined;
@@ -236,7 +262,9 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
       refusals.waitingSince ??= Date.now();
       const waitingSince = Math.max(refusals.waitingSince, this.drainsUntil);
       const pick = (): C | undefined => this.pick(method, input, options);
-      return this.waiting.add({ ...call, pick, bytes, options, waitingSince }, () => this.why() ?? refusals.last);
+      const why = (): Error | undefined =>
+        this.takesCalls ? (refusals.last ?? fullError()) : (this.why() ?? refusals.last);
+      return this.waiting.add({ ...call, pick, bytes, options, waitingSince }, why);
     } catch (error) {
       call.fail(RpcError.from(error, "invalid_argument"));
       return () => {};
@@ -254,6 +282,12 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
   ): C | undefined {
     if (!neverRan(error) || options?.waitForReady === false) throw error;
     refusals.last = error;
+    if (error.code === "resource_exhausted") {
+      const waits = placesOf(this.sessionOf(session))?.onRefused(this.#onPlace) === true;
+      refusals.full += waits ? 1 : ALONE;
+      if (refusals.full > MOST_REFUSALS) throw error;
+      return this.pick(method, input, options);
+    }
     const next = this.pick(method, input, options);
     if (isRejectedEarly(error)) return next;
     // The connection may not know yet that the session takes no more.
@@ -275,6 +309,22 @@ function failed(method: AnyMethod, peer: string | undefined, input: unknown, err
   return calling.startLate({ method, peer, queue }, input);
 }
 
+/** Counts the calls that the peer of a session takes; undefined for a session that cannot tell how many are in progress. */
+function placesOf(session: Session): CallPlaces | undefined {
+  if (session.places === undefined && session.callsMade !== undefined) {
+    session.places = new CallPlaces({ callsMade: () => session.callsMade?.() ?? 0 }, session.peerCalls);
+  }
+  return session.places;
+}
+
+/** Why a call waits although there is a session. */
+function fullError(): RpcError {
+  return new RpcError(
+    "resource_exhausted",
+    "the server has as many calls of this client in progress as it takes at once (its limits.maxCalls)",
+  );
+}
+
 /** Makes a call on a session. */
 type Send<C, Result> = (session: C, options: CallOptions | undefined) => Result;
 
@@ -285,6 +335,8 @@ class Refusals {
   last: RpcError | undefined = undefined;
   /** It was made a second time although its first session goes on. */
   elsewhere = false;
+  /** How often a peer refused it because it had too many calls. */
+  full = 0;
 }
 
 /** The error of a call that does not wait. */
@@ -305,7 +357,8 @@ export function closedError(cause: Error | undefined): RpcError {
 }
 
 function neverRan(error: unknown): error is RpcError {
-  return error instanceof RpcError && error.code === "unavailable" && error.refused;
+  if (!(error instanceof RpcError) || !error.refused) return false;
+  return error.code === "unavailable" || error.code === "resource_exhausted";
 }
 
 /** Returns the start time that `remaining` needs; the clock is read only where a timeout was given. */

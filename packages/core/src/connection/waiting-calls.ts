@@ -19,6 +19,9 @@ export interface WaitingCall<C extends Caller> {
   fail(error: RpcError): void;
 }
 
+/** Bytes that a call counts that waits, in addition to its input. */
+const CALL_BYTES = 512;
+
 /** A call in the queue. */
 interface Entry<C> {
   readonly pick: () => C | undefined;
@@ -26,12 +29,14 @@ interface Entry<C> {
   readonly fail: (error: RpcError) => void;
 }
 
-/** Calls that wait for a session, in the order they were made and within bounds. */
+/** Calls that wait for a session that takes them, in order and within bounds. */
 export class WaitingCalls<C extends Caller> {
   readonly #limits: ClientLimits;
   /** Made with the first. */
   #calls: Set<Entry<C>> | undefined = undefined;
   #bytes = 0;
+  /** When a call was last over that others wait for, in milliseconds since the epoch. */
+  #progressedAt = 0;
 
   constructor(limits: ClientLimits) {
     this.#limits = limits;
@@ -46,13 +51,13 @@ export class WaitingCalls<C extends Caller> {
    * vain.
    */
   add(call: WaitingCall<C>, why: () => Error | undefined): () => void {
-    const { maxQueuedCalls, maxQueuedBytes, maxQueuedMs } = this.#limits;
+    const { maxQueuedBytes, maxQueuedMs } = this.#limits;
+    const bytes = CALL_BYTES + call.bytes;
     let timeoutMs: number | undefined;
     try {
       timeoutMs = timeoutOf(call.options, this.#limits);
       throwIfAborted(call.options);
-      if (this.size >= maxQueuedCalls) throw overfull(`limits.maxQueuedCalls is ${maxQueuedCalls}`);
-      if (this.#bytes + call.bytes > maxQueuedBytes) throw overfull(`limits.maxQueuedBytes is ${maxQueuedBytes}`);
+      if (this.#bytes + bytes > maxQueuedBytes) throw overfull(this.size, maxQueuedBytes);
     } catch (error) {
       call.fail(RpcError.from(error, "internal"));
       return () => {};
@@ -63,7 +68,7 @@ export class WaitingCalls<C extends Caller> {
     const calls = (this.#calls ??= new Set());
     const leave = (): void => {
       if (!calls.delete(entry)) return;
-      this.#bytes -= call.bytes;
+      this.#bytes -= bytes;
       unwatch?.();
     };
     const entry: Entry<C> = {
@@ -78,26 +83,35 @@ export class WaitingCalls<C extends Caller> {
       },
     };
     calls.add(entry);
-    this.#bytes += call.bytes;
+    this.#bytes += bytes;
     const isDeadline = patience === timeoutMs;
     const drained = call.waitingSince > since;
-    const unwatch = watch(
-      call.options,
-      patience,
-      {
-        giveUp(error) {
-          const inVain = error.code === "deadline_exceeded";
-          entry.fail(
-            inVain ? (isDeadline ? noSession(patience, why()) : stillNoSession(maxQueuedMs, drained, why())) : error,
-          );
-        },
-      },
-      expiries,
-    );
+    let unwatch: (() => void) | undefined;
+    const waitFor = (ms: number): void => {
+      unwatch = watch(call.options, ms, { giveUp }, expiries);
+    };
+    const giveUp = (error: RpcError): void => {
+      if (error.code !== "deadline_exceeded") {
+        entry.fail(error);
+        return;
+      }
+      const now = Date.now();
+      const left = timeoutMs === undefined ? Number.POSITIVE_INFINITY : timeoutMs - (now - since);
+      const more = Math.min(maxQueuedMs - (now - this.#progressedAt), left);
+      if (!isDeadline && more > 0) waitFor(more);
+      else if (isDeadline || left <= 0) entry.fail(lateError(timeoutMs, why()));
+      else entry.fail(patienceError(maxQueuedMs, drained, why()));
+    };
+    waitFor(patience);
     return leave;
   }
 
-  /** Starts every call, until one of them loses the session. */
+  /** A call was over that others wait for: each of them may wait for `maxQueuedMs` again. */
+  progressed(): void {
+    this.#progressedAt = Date.now();
+  }
+
+  /** Starts calls in order, until there is no session for the next. */
   startAll(): void {
     for (const call of this.#calls ?? []) {
       let session: C | undefined;
@@ -123,19 +137,32 @@ export function remaining(options: CallOptions | undefined, timeoutMs: number | 
   return { ...options, timeoutMs: timeoutMs - (Date.now() - since) };
 }
 
-function overfull(limit: string): RpcError {
-  const hint = "make fewer at once, or none without a session: `waitForReady: false`";
-  return new RpcError("resource_exhausted", `too many calls wait for a session: ${limit}`, { refused: true, hint });
+function overfull(calls: number, maxQueuedBytes: number): RpcError {
+  const hint =
+    "raise `limits.maxQueuedBytes` of this side, make fewer calls at once, or have them fail instead: `waitForReady: false`";
+  const text = `${calls} calls wait already: limits.maxQueuedBytes is ${maxQueuedBytes}`;
+  return new RpcError("resource_exhausted", text, { refused: true, hint });
 }
 
-function noSession(timeoutMs: number, cause: Error | undefined): RpcError {
-  return new RpcError("deadline_exceeded", `no session within ${timeoutMs} ms${because(cause)}`, refusedBy(cause));
+/** What has not happened to a call that waits because of `cause`. */
+function unmet(cause: Error | undefined): string {
+  return isFull(cause) ? "the server did not take the call" : "no session";
 }
 
-function stillNoSession(maxQueuedMs: number, drained: boolean, cause: Error | undefined): RpcError {
+function lateError(timeoutMs: number | undefined, cause: Error | undefined): RpcError {
+  const text = `${unmet(cause)} within ${timeoutMs} ms${because(cause)}`;
+  return new RpcError("deadline_exceeded", text, refusedBy(cause));
+}
+
+function patienceError(maxQueuedMs: number, drained: boolean, cause: Error | undefined): RpcError {
   const after = drained ? " after the end of the server's drain" : "";
-  const message = `no session within limits.maxQueuedMs (${maxQueuedMs} ms)${after}${because(cause)}`;
-  return new RpcError("unavailable", message, refusedBy(cause));
+  const text = `${unmet(cause)} within limits.maxQueuedMs (${maxQueuedMs} ms)${after}${because(cause)}`;
+  return new RpcError(isFull(cause) ? "resource_exhausted" : "unavailable", text, refusedBy(cause));
+}
+
+/** Whether a call waits because the server has too many. */
+function isFull(cause: Error | undefined): boolean {
+  return cause instanceof RpcError && cause.code === "resource_exhausted";
 }
 
 function because(cause: Error | undefined): string {

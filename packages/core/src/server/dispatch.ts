@@ -181,10 +181,10 @@ export class Dispatcher<Context> implements RequestHandler {
   ): unknown {
     const { budget, compression } = this.settings;
     const codec = codecIn(peerFormat, method.input);
-    if (method.once === undefined) return decodePayload(codec, frame, cursor.position, compression, budget);
+    if (method.once === undefined) return decodePayload(codec, frame, cursor.position, compression, budget, true);
     const form = peerFormat?.name ?? "msgpack";
     this.fingerprint = undefined;
-    return decodePayload(codec, frame, cursor.position, compression, budget, (bytes, start, end) => {
+    return decodePayload(codec, frame, cursor.position, compression, budget, true, (bytes, start, end) => {
       this.fingerprint = inputFingerprint(form, bytes, start, end);
     });
   }

@@ -62,6 +62,7 @@ export class Serving<Context> implements Callee, AdmissionSettings {
   readonly load: ServerLoad;
   readonly onError: ErrorHook;
   private readonly host: ServingHost;
+  private readonly serves: boolean;
   private readonly prefix: Uint8Array;
   private readonly onForeignDatagram: ((bytes: Uint8Array) => void) | undefined;
   private readonly dispatcher: Dispatcher<Context>;
@@ -76,6 +77,7 @@ export class Serving<Context> implements Callee, AdmissionSettings {
     const onError = errorHook(options.onError, options.peer);
     const once = options.once && { options: options.once, since: Date.now() };
     this.host = host;
+    this.serves = (options.routers ?? []).length > 0;
     this.limits = limits;
     this.prefix = prefix;
     this.loadShedder = loadShedder && guardedShedder(loadShedder, onError);
@@ -99,6 +101,12 @@ export class Serving<Context> implements Callee, AdmissionSettings {
       admission: this.admission,
       budget,
     });
+  }
+
+  get maxCalls(): number | undefined {
+    if (!this.serves) return undefined;
+    const { maxCalls, maxWaitingCalls } = this.limits;
+    return Math.min(maxCalls + maxWaitingCalls, Number.MAX_SAFE_INTEGER);
   }
 
   get calls(): number {

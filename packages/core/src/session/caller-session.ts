@@ -1,5 +1,7 @@
 import { type AnyAnswer, BaseCaller, type BeginCall } from "../call/base-caller.js";
 import type { Caller } from "../call/caller.js";
+import type { CallPlaces } from "../call/call-places.js";
+import { whenOver } from "../call/when-over.js";
 import { atMost } from "../call/at-most.js";
 import type { CallOptions } from "../call/options.js";
 import type { Calling } from "../client/calling.js";
@@ -48,6 +50,9 @@ class CallerSession extends BaseCaller implements Session<DirectSession> {
   takesCalls = true;
   /** Why no more calls are made. */
   private objection: string | undefined = undefined;
+  /** Calls are counted from when it is set. */
+  places: CallPlaces | undefined = undefined;
+  private calls = 0;
   private readonly client: ForeignClient;
   private stop!: (objection: string) => void;
 
@@ -71,7 +76,7 @@ class CallerSession extends BaseCaller implements Session<DirectSession> {
   begin(method: AnyMethod, input: unknown, options: CallOptions | undefined): AnyAnswer {
     const { client, objection } = this;
     if (objection === undefined) {
-      if (options?.resume === undefined) return client.start(method, input, options) as AnyAnswer;
+      if (options?.resume === undefined) return this.counted(method, client.start(method, input, options) as AnyAnswer);
       const begin: BeginCall = (own, given, rest) => client.start(own, given, rest) as AnyAnswer;
       (input as { plain(begin: BeginCall): void }).plain(begin);
       return undefined as never;
@@ -82,6 +87,21 @@ class CallerSession extends BaseCaller implements Session<DirectSession> {
       return () => {};
     };
     return (method.calling as Calling).startLate({ method, peer: undefined, queue: refuse }, input) as AnyAnswer;
+  }
+
+  /** Counts a call until it is over, if a connection needs to know. */
+  private counted(method: AnyMethod, answer: AnyAnswer): AnyAnswer {
+    const { places } = this;
+    if (places === undefined) return answer;
+    this.calls++;
+    return whenOver(method, answer, () => {
+      this.calls--;
+      places.onCallOver();
+    });
+  }
+
+  callsMade(): number {
+    return this.calls;
   }
 
   get unacknowledged(): number {

@@ -1,4 +1,5 @@
 import type { Carrier } from "../call/carrier.js";
+import { ASSUMED_CALLS } from "../call/assumed-calls.js";
 import { Drain } from "../call/lanes/drain.js";
 import { Lane } from "../call/lanes/lane.js";
 import type { AnyMethod, Via } from "../contract/descriptor.js";
@@ -86,8 +87,16 @@ export class LaneSession<Transport extends TransportSession>
   }
 
   onHello(lane: PeerLane, hello: Hello): void {
+    this.takes(hello.calls ?? Number.POSITIVE_INFINITY);
     if (hello.renews === true) this.#serverRenewal?.onHello(lane, hello);
     this.#clientSide?.onHello?.();
+  }
+
+  /** Notes how many calls the peer takes at once. */
+  protected takes(calls: number): void {
+    if (calls === this.peerCalls) return;
+    this.peerCalls = calls;
+    this.places?.set(calls);
   }
 
   get renewal(): ClientSide | ServerRenewal | undefined {
@@ -189,10 +198,12 @@ export class LaneSession<Transport extends TransportSession>
 
   /** @param onOver called when the lane has ended; without it, the lane is the session's own */
   newLane(onOver?: (lane: Lane) => void): Lane {
+    if (this.lanes.length === 0) this.takes(ASSUMED_CALLS);
     const lane = new Lane(0, Lane.on(this.openStream(), this.settings), this, (_, error) => {
       if (!this.ended) {
         this.lanes = this.lanes.filter((other) => other !== lane);
         this.#lostOnLanes += lane.unacknowledged;
+        this.places?.onCallOver();
       }
       if (onOver === undefined) this.#onLaneOver(lane, error);
       else onOver(lane);

@@ -1,3 +1,4 @@
+import type { CallPlaces } from "../call/call-places.js";
 import type { TypedCaller } from "../call/base-caller.js";
 import type { TransportSession } from "../transport/session.js";
 import type { DemandOptions } from "./server-renewal.js";
@@ -20,6 +21,12 @@ export interface ClientSession<Transport extends TransportSession = TransportSes
   close(options?: CloseOptions): Promise<ClosedSession>;
   /** Whether calls can be made: it has not ended, and neither side drains it. */
   readonly takesCalls: boolean;
+  /** @internal Set by a connection: told of each call that is over, and of how many calls the peer takes. */
+  places?: CallPlaces | undefined;
+  /** @internal Calls that the peer takes at once, as far as it has said so; undefined if that cannot be known. */
+  readonly peerCalls?: number | undefined;
+  /** @internal Calls of this side that are not over. */
+  callsMade?(): number;
   /** Fulfils when either side has begun to drain the session: new calls belong on another. */
   readonly draining: Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

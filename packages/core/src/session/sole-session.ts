@@ -1,3 +1,4 @@
+import { ASSUMED_CALLS } from "../call/assumed-calls.js";
 import type { Carrier } from "../call/carrier.js";
 import type { Lane } from "../call/lanes/lane.js";
 import type { PeerLane } from "../call/lanes/peer-lane.js";
@@ -37,6 +38,7 @@ export class SoleSession<Transport extends TransportSession> extends LaneSession
     const lane = soleLane(stream, this, (_, error) => this.pings.fail(error));
     // A message of its own over a WebSocket: a server may want to read it before whatever follows.
     if (stream.opener) lane.channel.flushNow();
+    this.takes(ASSUMED_CALLS);
     this.ourLane = lane;
     this.lanes = [lane];
     if (keepAlive !== false) {

@@ -1,5 +1,6 @@
 import { atMost } from "../call/at-most.js";
 import { type AnyAnswer, BaseCaller } from "../call/base-caller.js";
+import type { CallPlaces } from "../call/call-places.js";
 import { type Callee, type Carrier, type CarrierSettings, prioritize } from "../call/carrier.js";
 import type { CallOptions } from "../call/options.js";
 import { SchemaHandshake } from "../call/messages/schema-handshake.js";
@@ -51,6 +52,9 @@ export class StreamSession<Transport extends TransportSession>
   drainage: Drain | undefined = undefined;
   readonly peer: string | undefined;
   readonly ownStreams: OwnStreams = new OwnStreams(this);
+  places: CallPlaces | undefined = undefined;
+  /** Calls that the peer takes at once, as far as it has said so. */
+  peerCalls: number = Number.POSITIVE_INFINITY;
   protected ended = false;
   readonly schemas: SchemaHandshake = new SchemaHandshake();
   /** The lane on which the peer said that it goes away. */

@@ -4,6 +4,7 @@ import { type Frame, PROTOCOL_VERSION } from "./frame.js";
 import { writeField } from "./head.js";
 import type { RawMetadata } from "./metadata.js";
 import { encodeText } from "./text.js";
+import { varintLength } from "./varint.js";
 import type { FrameWriter } from "./writer.js";
 import * as FrameType from "./frame-type.js";
 
@@ -19,6 +20,8 @@ export interface Hello {
   readonly renews?: boolean;
   /** The peer proves that it has a key, where this side challenges it. */
   readonly proves?: boolean;
+  /** Calls of the receiver that the sender takes at once; undefined if it does not say. */
+  readonly calls?: number | undefined;
 }
 
 /** Greeting of a client, as it is sent. */
@@ -48,13 +51,20 @@ export const Field = {
   Proves: 0x9,
   /** a proof (proof.ts) */
   Proof: 0xb,
+  /** varint */
+  Calls: 0xd,
 } as const;
 
 /** Appends the body of a hello. */
-export function writeHello(out: FrameWriter, { codec, compressions, greeting }: Hello): void {
+export function writeHello(out: FrameWriter, { codec, compressions, greeting, calls }: Hello): void {
   out.varint(PROTOCOL_VERSION);
   if (compressions.length > 0) writeField(out, Field.Compressions, compressions);
   if (codec !== undefined) writeField(out, Field.Codec, encodeText(codec, 64));
+  if (calls !== undefined) {
+    out.varint(Field.Calls);
+    out.varint(varintLength(calls));
+    out.varint(calls);
+  }
   if (greeting === undefined) return;
   writeGreeting(out, greeting);
   if (greeting.renews === true) writeField(out, Field.Renews, new Uint8Array(0));
@@ -74,6 +84,7 @@ export function readHello(frame: Frame): Hello {
   let compressions: Uint8Array = new Uint8Array(0);
   let renews = false;
   let proves = false;
+  let calls: number | undefined;
   while (cursor.position < frame.end) {
     const key = cursor.varint();
     const value = cursor.nested();
@@ -81,9 +92,10 @@ export function readHello(frame: Frame): Hello {
     else if (key === Field.Codec) codec = value.text();
     else if (key === Field.Renews) renews = true;
     else if (key === Field.Proves) proves = true;
+    else if (key === Field.Calls) calls = value.varint();
     else if (key % 2 === 0) throw new ProtocolError(`the setting ${key} of a hello is not understood here`);
   }
-  return { codec, compressions, renews, proves };
+  return { codec, compressions, renews, proves, calls };
 }
 
 /** The fields of a hello. Throws `ProtocolError` where the frame is none, or of another version. */

@@ -62,6 +62,7 @@ interface Fields {
   credentials?: string;
   renews?: true;
   proves?: true;
+  calls?: number;
   /** With credentials that are renewed. */
   proof?: string;
   /** A challenge, or a proof ahead of the session. */
@@ -143,9 +144,9 @@ function write(fields: Fields): Uint8Array {
 
 function writeBody(out: FrameWriter, fields: Fields, head: HeadFields | undefined): void {
   if (fields.type === "Hello") {
-    const { codec, compressions = "", credentials, metadata, renews, proves } = fields;
+    const { codec, compressions = "", credentials, metadata, renews, proves, calls } = fields;
     const greeting = { credentials, metadata: rawOf(metadata), renews, fields: proves && provesField() };
-    writeHello(out, { codec, compressions: bytesOf(compressions), greeting });
+    writeHello(out, { codec, compressions: bytesOf(compressions), greeting, calls });
   }
   if (fields.type === "Credentials") {
     const { notice, credentials, metadata, proof, ofProof } = fields;
@@ -279,11 +280,12 @@ function unexpected(): never {
 }
 
 function settingsOf(frame: Frame): Partial<Fields> {
-  const { codec, compressions, renews, proves } = readHello(frame);
+  const { codec, compressions, renews, proves, calls } = readHello(frame);
   return {
     ...greetingFields(readGreeting(frame)),
     ...(renews === true && { renews }),
     ...(proves === true && { proves }),
+    ...(calls !== undefined && { calls }),
     ...(codec !== undefined && { codec }),
     ...(compressions.length > 0 && { compressions: hexOf(compressions) }),
   };

@@ -211,8 +211,15 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner, ofAttempt = false):
       wake();
     },
     whenOver(listener) {
-      if (ending === undefined) onOver = listener;
-      else listener(ending.error);
+      const before = onOver;
+      if (ending !== undefined) listener(ending.error);
+      else if (before === undefined) onOver = listener;
+      else {
+        onOver = (error) => {
+          before(error);
+          listener(error);
+        };
+      }
     },
     orElse(goOn) {
       const error = ending?.error;

@@ -217,6 +217,8 @@ export class Lane extends PeerLane implements Carrier {
   private release(index: number, call: OutgoingCall): void {
     this.outgoing.release(index);
     if (call === GIVEN_UP) this.givenUp--;
+    const { places } = this.host;
+    if (places !== undefined) places.onCallOver();
     if (this.outgoing.size === 0) this.host.onIdle();
   }
 }

@@ -10,6 +10,7 @@ import type { Frame } from "../../wire/frame.js";
 import { type Hello, readHello, writeHello } from "../../wire/hello.js";
 import { readGoaway, readPing } from "../../wire/session-frames.js";
 import type { FrameWriter } from "../../wire/writer.js";
+import type { CallPlaces } from "../call-places.js";
 import type { Callee, CarrierSettings, LaneCallee } from "../carrier.js";
 import type { SessionFormat } from "../messages/session-format.js";
 import * as FrameType from "../../wire/frame-type.js";
@@ -26,6 +27,8 @@ export interface LaneHost extends DrainHost {
   readonly settings: CarrierSettings;
   /** The last of the calls that were made on the lane is over. */
   onIdle(): void;
+  /** How many more calls the peer takes; undefined where nothing waits for that. */
+  readonly places?: CallPlaces | undefined;
   onHello?(lane: PeerLane, hello: Hello): void;
   /** The peer says on `lane` that it goes away; the stage is a `GoawayStage`, and the frame has what it says. */
   onGoaway(stage: number, lane: PeerLane, frame: Frame): void;
@@ -159,6 +162,7 @@ export class PeerLane implements FrameHandler {
       codec: this.format?.name,
       compressions: Uint8Array.from(compression?.numbers ?? []),
       greeting,
+      calls: this.host.callee.maxCalls,
     };
     this.channel.frame(FrameType.Hello, 0, (out) => writeHello(out, hello));
   }

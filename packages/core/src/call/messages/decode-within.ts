@@ -21,6 +21,8 @@ export function decodedBytes(): number {
 /**
  * The value of a message in `bytes[start, end)`. Throws `RpcError`: what the codec throws, and `resource_exhausted` for one of more
  * values than the budget has room for. `decodedBytes` tells what it holds.
+ *
+ * @param isRequest no handler has seen the message: the error has `refused`
  */
 export function decodeWithin(
   budget: Pick<MemoryBudget, "room" | "refusal">,
@@ -28,6 +30,7 @@ export function decodeWithin(
   bytes: Uint8Array,
   start: number,
   end: number,
+  isRequest: boolean = false,
 ): unknown {
   // Code of a codec may decode another message: that counts for both.
   const outer = allowance.values;
@@ -41,7 +44,7 @@ export function decodeWithin(
     return value;
   } catch (error) {
     // Whatever a codec makes of being stopped.
-    throw allowance.values < 0 ? budget.refusal("a message of so many values") : error;
+    throw allowance.values < 0 ? budget.refusal("a message of so many values", isRequest) : error;
   } finally {
     allowance.values += outer - most;
   }

@@ -47,6 +47,7 @@ export function encodePayload(
  * The value of the payload at `position` of a frame; undefined where the method has no message there, whatever was sent. Throws
  * `RpcError` `resource_exhausted` for one of more values than the budget has room for.
  *
+ * @param isRequest no handler has seen the message: that error has `refused`
  * @param look receives the bytes of the message, as they are once they are not compressed
  */
 export function decodePayload(
@@ -55,16 +56,17 @@ export function decodePayload(
   position: number,
   compression: SessionCompression | undefined,
   budget: MemoryBudget,
+  isRequest: boolean = false,
   look?: (bytes: Uint8Array, start: number, end: number) => void,
 ): unknown {
   if (codec === undefined) return nothingDecoded();
   if ((flags & FLAG_COMPRESSED) === 0) {
     look?.(bytes, position, end);
-    return decodeWithin(budget, codec, bytes, position, end);
+    return decodeWithin(budget, codec, bytes, position, end, isRequest);
   }
   const message = expand(compression, bytes, position, end);
   look?.(message, 0, message.length);
-  return decodeWithin(budget, codec, message, 0, message.length);
+  return decodeWithin(budget, codec, message, 0, message.length, isRequest);
 }
 
 /** Bytes that the payload of `value` takes, for a message that is not sent yet. Throws as `encodePayload` does. */

@@ -1,4 +1,5 @@
 import { OutgoingCallStream, type StreamOpener } from "../../call/outgoing-stream.js";
+import type { CallPlaces } from "../../call/call-places.js";
 import type { CarrierSettings } from "../../call/carrier.js";
 import type { DirectStream } from "../../transport/session.js";
 
@@ -9,6 +10,7 @@ export interface StreamsHost {
   openStream(): DirectStream;
   /** A stream is over. */
   onIdle(): void;
+  readonly places: CallPlaces | undefined;
 }
 
 /** The streams that this side opens for one call each. */
@@ -56,6 +58,7 @@ export class OwnStreams implements StreamOpener {
       this.onConfirmed?.();
     }
     this.made--;
+    this.#host.places?.onCallOver();
     this.#host.onIdle();
   }
 

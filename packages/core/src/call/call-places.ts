@@ -1,0 +1,84 @@
+/**
+ * Calls at once with which a connection begins if the peer never says how many it takes, as over plain HTTP: what servers take of one client
+ * by default (`maxPrincipalCalls`). More are tried as calls end.
+ */
+const CAUTIOUS_CALLS = 1024;
+
+/** Calls by which the limit grows when a call ends, after the peer has refused some: so few are sent to be refused. */
+const GROWTH = 1 / 16;
+
+/** The calls of this side on one session. */
+interface CallsInProgress {
+  /** Calls that are not over, including cancelled ones whose last frame has not arrived. */
+  callsMade(): number;
+}
+
+/** Counts how many more calls the peer of a session takes now, so that a connection keeps the rest in its queue. */
+export class CallPlaces {
+  readonly #session: CallsInProgress;
+  /** Calls that the peer says it takes at once. */
+  #most: number;
+  /** The same, less what it has refused since. */
+  #limit: number;
+  /** Places that were free when calls were last counted, less those taken since. */
+  #counted = 0;
+  #onFree: (() => void) | undefined = undefined;
+
+  /** @param most calls that the peer takes at once, as far as it has said so; undefined if it never says */
+  constructor(session: CallsInProgress, most: number | undefined) {
+    this.#session = session;
+    this.#limit = most ?? CAUTIOUS_CALLS;
+    this.#most = most ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Takes a place for a call that is about to be made; returns false if none is free, or an earlier call waits for it. */
+  take(): boolean {
+    if (this.#counted === 0) this.#count();
+    if (this.#counted === 0) return false;
+    this.#counted--;
+    return true;
+  }
+
+  #count(): void {
+    const free = this.#onFree === undefined ? this.#limit - this.#session.callsMade() : 0;
+    this.#counted = Math.max(0, Math.floor(free));
+  }
+
+  /** Sets the number of calls that the peer takes at once. */
+  set(calls: number): void {
+    this.#most = calls;
+    this.#limit = calls;
+    this.#counted = 0;
+    this.onCallOver();
+  }
+
+  /**
+   * The peer has refused a call because it has too many. No place is free until another call ends, and `resume` is called then. Returns
+   * false if no other call is in progress: those that took the places may be over since.
+   */
+  onRefused(resume: () => void): boolean {
+    const calls = this.#session.callsMade();
+    if (calls === 0) return false;
+    // The peer takes fewer calls than were sent, and at least those that are in progress.
+    const fewer = this.#limit === Number.POSITIVE_INFINITY ? calls : this.#limit - 1;
+    this.#limit = Math.min(this.#limit, Math.max(fewer, calls));
+    this.whenFree(resume);
+    return true;
+  }
+
+  /** Calls `resume` once, soon after a call has ended. */
+  whenFree(resume: () => void): void {
+    this.#onFree = resume;
+    this.#counted = 0;
+  }
+
+  onCallOver(): void {
+    const resume = this.#onFree;
+    if (resume === undefined) return;
+    this.#onFree = undefined;
+    // The reason for a refusal may be gone: now and then one more call finds out.
+    this.#limit = Math.min(this.#limit + GROWTH, this.#most);
+    // Calls that end in the same turn free their places together.
+    queueMicrotask(resume);
+  }
+}
