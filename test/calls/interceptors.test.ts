@@ -328,6 +328,18 @@ describe("defaultTimeout", () => {
     expect(await client.unary(m.get, null, { timeoutMs: 5000 })).toBeLessThanOrEqual(5000);
     expect(await client.unary(m.put, null)).toBeNull();
   });
+
+  it("gives streams of answers none, and leaves those that they have", async () => {
+    const seen: (number | undefined)[] = [];
+    const handle: Handle = (_, { deadline }) => {
+      seen.push(deadline);
+      return [1];
+    };
+    const client = connect(handle, { callers: [defaultTimeout(60_000)] });
+    await collect(client.serverStream(m.list, null));
+    await collect(client.serverStream(m.list, null, { timeoutMs: 5000 }));
+    expect(seen.map((deadline) => deadline !== undefined)).toEqual([false, true]);
+  });
 });
 
 describe("authentication", () => {
