@@ -21,9 +21,8 @@ class Stream {
     const channel = {
       traffic,
       budget: new MemoryBudget(maxBytes, "maxSessionBytes"),
-      begin: () => 0,
-      out: { varint: (bytes: number) => (this.credit += bytes) },
-      commit: () => 0,
+      frame: (_type: number, _id: number, write: (out: { varint(bytes: number): void }) => void): void =>
+        write({ varint: (bytes) => (this.credit += bytes) }),
     };
     this.flow = new LaneReceiveFlow({ channel: channel as unknown as Channel } as CallChannel, 0);
   }
