@@ -72,8 +72,8 @@ async function dev(
     const end = ended();
     session = new DevSession(process.cwd(), program, words, { ...options, port, network: described, json });
     // A signal ends it while it starts, too.
-    await Promise.race([session.start(), end]);
-    await held(end);
+    await Promise.race([session.start(), end, session.failed]);
+    await held(Promise.race([end, session.failed]));
     return EXIT.ok;
   } catch (error) {
     report(error as Error, { json });

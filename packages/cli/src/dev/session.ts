@@ -41,6 +41,9 @@ export class DevSession {
   private hash = "";
   private hasListened = false;
   private isOver = false;
+  private fail!: (error: unknown) => void;
+  /** Rejects if the session cannot continue. */
+  readonly failed: Promise<never> = new Promise((_, reject) => (this.fail = reject));
 
   constructor(cwd: string, program: string | undefined, command: readonly string[], options: DevOptions) {
     this.cwd = cwd;
@@ -144,12 +147,19 @@ export class DevSession {
   private async listening(listens: readonly string[], ms: number): Promise<void> {
     const { network, json, studio } = this.options;
     const urls: string[] = [];
-    for (const url of listens) urls.push(...reachable((await this.networks?.through(url)) ?? url));
+    try {
+      for (const url of listens) urls.push(...reachable((await this.networks?.through(url)) ?? url));
+    } catch (error) {
+      // Without its network nothing would reach the program.
+      this.fail(error);
+      return;
+    }
     tell(
       { event: "listening", urls, ...(network !== undefined && { network: network.text }), hash: this.hash, ms },
       json,
     );
-    const [first] = urls;
+    // The studio needs a way through the network.
+    const first = urls.find((url) => !isBlocked(url, network));
     if (this.hasListened || first === undefined) return;
     this.hasListened = true;
     const beside = studio
@@ -161,6 +171,10 @@ export class DevSession {
   private problem(error: unknown): void {
     tell({ event: "problem", message: error instanceof Error ? error.message : String(error) }, this.options.json);
   }
+}
+
+function isBlocked(url: string, network: DevOptions["network"]): boolean {
+  return network?.conditions.udpBlocked === true && /^(quic|https):/.test(url);
 }
 
 function realPath(path: string): string {
