@@ -16,7 +16,6 @@ import { DEFAULT_TRANSPORT, type QuicSession, type TransportOptions } from "@qui
 import { inTurn } from "./dial/turns.js";
 import { heldWhileEarly } from "./early-data.js";
 import { noteOpen } from "./still-open.js";
-import { collectPayloadsYoung } from "./young-collections.js";
 import { type Able, providerFor } from "./transport/choose.js";
 import { transportError } from "./transport/failure.js";
 import type { TransportDialOptions } from "./transport/dialling.js";
@@ -95,7 +94,6 @@ export async function dialSession<Context>(
   freshPort = false,
 ): Promise<Session> {
   requireHashes(options.serverCertificateHashes);
-  collectPayloadsYoung();
   const { target, provider } = wayTo(url, options);
   const combined = [combineRouters(options.routers ?? [])];
   const peer = publicUrl(target);

@@ -27,6 +27,7 @@ export type { HttpListener } from "./listen/http-requests.js";
 export type { Authenticate, ServeOptions } from "./serve-options.js";
 export { childProcessTransport, nodeStreamTransport, type NodeStreams, stdioTransport } from "./stream/node-stream.js";
 export { type CertificateFiles, watchTls, type WatchTlsOptions } from "./watch-tls.js";
+export { tuneProcess } from "./tune-process.js";
 export type { Refusal } from "./refusals.js";
 export { type StillOpen, stillOpen } from "./still-open.js";
 export { fileBlob, type FileBlobOptions, saveBlob, type SaveBlobOptions } from "./blob-files.js";

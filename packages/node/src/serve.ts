@@ -38,7 +38,6 @@ import { SERVE_OPTIONS, type ServeOptions } from "./serve-options.js";
 import { checkDrain, pacedDrain } from "./paced-drain.js";
 import type { Server, ServerDrainOptions, ServerStats } from "./server.js";
 import { noteOpen } from "./still-open.js";
-import { collectPayloadsYoung } from "./young-collections.js";
 import { withKeepAlive } from "./transport/keep-alive.js";
 import { SHARED_VARIABLE } from "./workers/messages.js";
 import type { GroupShare } from "./workers/worker.js";
@@ -59,7 +58,6 @@ export async function serve<Context = unknown>(options: ServeOptions<Context>): 
   const note = noteOpen("server");
   checkOptions("serve()", options, SERVE_OPTIONS);
   if (options.routers === undefined) throw new TypeError("serve() needs routers: [createOrdersRouter(handlers)]");
-  collectPayloadsYoung();
   const start = async (share?: GroupShare): Promise<Server> => {
     const server = new RpcServer(options, share);
     await server.start();

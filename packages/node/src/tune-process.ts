@@ -11,17 +11,18 @@ const SHARE = 10;
 /** Bytes of the block that malloc sees come back; nobody ever touches them. */
 const BLOCK_BYTES = 16 * 1024 * 1024;
 
-let isWatched = false;
+let isTuned = false;
 
 /**
- * Has V8 free the payloads of this thread while they are young, from now on. It counts them as memory outside its heap, of which some
- * megabytes have it look through the whole heap, however large that is: docs/performance.md#payloads-are-collected-young has figures.
- * `QUICRPC_MINOR_GC=0` in the environment leaves all of it to V8.
+ * Tunes V8 and malloc for large messages, in the whole process: call it once, at the start of a program that is yours. After every 8 MiB of
+ * payloads that this thread receives, V8 frees its young objects (by its function `gc`, which needs the flag `--expose-gc` for a moment); and
+ * glibc keeps up to 32 MiB of freed memory for the next payloads. Without it V8 looks through the whole heap for the garbage of large
+ * messages, which costs most on Node 24 and beside a large heap. Does nothing on Bun and Deno, and at the second call.
  */
-export function collectPayloadsYoung(): void {
-  if (isWatched) return;
-  isWatched = true;
-  if (process.env["QUICRPC_MINOR_GC"] === "0" || "bun" in process.versions || "deno" in process.versions) return;
+export function tuneProcess(): void {
+  if (isTuned) return;
+  isTuned = true;
+  if ("bun" in process.versions || "deno" in process.versions) return;
   let collections: YoungCollections | undefined;
   let left = BYTES;
   watchCopies((bytes) => {

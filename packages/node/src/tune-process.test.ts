@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { YoungCollections } from "./young-collections.js";
+import { YoungCollections } from "./tune-process.js";
 
 interface Simulated {
   /** Plans a collection at a time, and returns how many are planned. */
