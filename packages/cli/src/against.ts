@@ -3,9 +3,9 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { parseSnapshot, type SchemaSnapshot, SNAPSHOT_FILE } from "@quicrpc/codegen";
 
-/** Why there is nothing to compare with, in words for the user. */
+/** The version to compare with cannot be read. The message is for the user. */
 export class AgainstError extends Error {
-  /** A remedy, in words for the user. */
+  /** Remedy for the user. */
   readonly help: string | undefined;
 
   constructor(message: string, help?: string) {
@@ -15,8 +15,8 @@ export class AgainstError extends Error {
 }
 
 /**
- * The version that `against` names: a file (or a directory with one in it), else a git revision, where the snapshot stands
- * beside `lockFile`. Throws `AgainstError`.
+ * Reads the version that `against` names: a file (or a directory that contains one), else a git revision, whose
+ * snapshot is next to `lockFile`. Throws `AgainstError`.
  */
 export function readAgainst(against: string, cwd: string, lockFile: string): SchemaSnapshot {
   const path = resolve(cwd, against);

@@ -1,16 +1,16 @@
 import { printable } from "@quicrpc/core";
 
-/** Milliseconds between two lines. */
+/** Milliseconds between two updates. */
 const EVERY_MS = 100;
 const UNITS = ["B", "kB", "MB", "GB", "TB"];
 
-/** Where progress is shown. */
+/** Output that shows progress. */
 interface Shown {
   readonly isTTY?: boolean;
   write(text: string): unknown;
 }
 
-/** Shows how far blobs are, on one line of a terminal; elsewhere nothing. */
+/** Shows the progress of blobs on one line of a terminal. Prints nothing elsewhere. */
 export class BlobProgress {
   private readonly out: Shown;
   private readonly now: () => number;
@@ -23,7 +23,7 @@ export class BlobProgress {
     this.now = now;
   }
 
-  /** Called with the bytes of a blob that have moved so far, and all of them where that is known. */
+  /** Reports the number of bytes transferred so far, and the length if it is known. */
   moved(name: string, bytes: number, length: number | undefined): void {
     if (this.out.isTTY !== true) return;
     const now = this.now();
@@ -37,7 +37,7 @@ export class BlobProgress {
     this.show(`${printable(name)}: ${sizeOf(bytes)}${of}${rate}`);
   }
 
-  /** Leaves the last line where it is, and begins another. */
+  /** Ends the current line. */
   end(): void {
     if (this.line !== "") this.out.write("\n");
     this.line = "";
@@ -51,7 +51,7 @@ export class BlobProgress {
   }
 }
 
-/** Bytes as people read them. */
+/** Formats a number of bytes for people. */
 export function sizeOf(bytes: number): string {
   let value = bytes;
   let unit = 0;

@@ -93,7 +93,7 @@ function otherFormat(against: string): string {
   return `Checks (lengths, bounds, formats) are not compared: the schemas of ${against} were written by another version of quicrpc. Run quicrpc gen with this one there to compare them too.`;
 }
 
-/** One line a change, in columns, and the sum. */
+/** Formats changes as one line each, in columns, followed by a summary. */
 function formatChanges(shown: readonly Change[], all: readonly Change[], against: string, colors: Colors): string {
   const color: Readonly<Record<ChangeClass, (text: string) => string>> = {
     wire: colors.red,

@@ -15,26 +15,26 @@ type Message = Readonly<Record<string, unknown>>;
 /** A call of a method whose messages have blobs. */
 interface BlobCall {
   readonly session: Session;
-  /** Makes another session, when that is lost. */
+  /** Creates another session after the first is lost. */
   readonly dialAnew: () => Promise<Session>;
   readonly intercepted: (caller: Session | Connection) => Caller;
   readonly found: Pick<FoundMethod, "method" | "toOutput">;
-  /** Fields that are blobs say where their bytes are: "@file", or "@-" for stdin. */
+  /** Input of the call. Fields that are blobs name their source: "@file", or "@-" for stdin. */
   readonly input: unknown;
   readonly options: CallOptions;
-  /** Where the answer's blobs go: a folder, a file, `field=file`, or `-` for stdout. */
+  /** Destinations of the answer's blobs: a folder, a file, `field=file`, or `-` for stdout. */
   readonly places: readonly string[];
-  /** The id that an earlier run printed. */
+  /** Id that an earlier run printed, to continue its upload. */
   readonly uploadId: string | undefined;
   /** Cancels the call. */
   readonly signal: AbortSignal;
-  /** Whether notices beside the answer are JSON too. */
+  /** Whether notices next to the answer are JSON too. */
   readonly json: boolean;
 }
 
 /**
- * Makes a call with blobs: sends those of files, writes those of its answer to files, and prints the answer. Its signal cancels it, and leaves what can be
- * gone on with. Rejects with `RpcError`.
+ * Makes a call with blobs: sends files, writes the answer's blobs to files, and prints the answer. The signal cancels
+ * it, and keeps what a later run can continue. Rejects with `RpcError`.
  */
 export async function callBlobs(call: BlobCall): Promise<void> {
   const { session, dialAnew, intercepted, options, places, signal, json } = call;
@@ -83,7 +83,7 @@ class Uploads {
     this.json = json;
   }
 
-  /** `input` with the blobs that its fields name. */
+  /** Returns `input` with the blobs that its fields name. */
   async given(input: unknown): Promise<unknown> {
     if (typeof input !== "object" || input === null) return input;
     const given: Record<string, unknown> = { ...input };
@@ -104,7 +104,7 @@ class Uploads {
     this.ids.clear();
   }
 
-  /** Says how to go on with what was begun. */
+  /** Prints how to continue an interrupted upload. */
   advise(): void {
     const [id, ...more] = this.ids.values();
     if (!this.moved || id === undefined || more.length > 0) return;
@@ -122,7 +122,7 @@ class Uploads {
   }
 }
 
-/** Opens the file that a field names, as "@file". Rejects with `RpcError`. */
+/** Opens the file that a field names as "@file". Rejects with `RpcError`. */
 export async function blobOfFile(field: string, value: unknown, options: FileBlobOptions = {}): Promise<DescribedBlob> {
   if (typeof value !== "string" || !value.startsWith("@"))
     throw new RpcError("invalid_argument", `${field} is a blob: it takes "@file", or "@-" for stdin`);
@@ -134,7 +134,7 @@ export async function blobOfFile(field: string, value: unknown, options: FileBlo
   }
 }
 
-/** Where each blob of an answer goes; a folder for those that are not named. */
+/** Destination of each blob of an answer, and a folder for those without one. */
 interface Targets {
   readonly files: ReadonlyMap<string, string>;
   readonly folder: string | undefined;
@@ -159,7 +159,7 @@ function targetsOf(places: readonly string[], fields: NonNullable<BlobFields["ou
   return { files, folder };
 }
 
-/** Writes an answer's blobs, then prints it, with where they are. */
+/** Writes an answer's blobs, then prints the answer with their paths. */
 async function takeAnswer(
   answer: unknown,
   fields: NonNullable<BlobFields["output"]>,
@@ -200,7 +200,10 @@ async function takeAnswer(
   }
 }
 
-/** A name for a file from what a sender says, which may be anything: no path, nothing hidden, nothing that a terminal acts on. */
+/**
+ * Returns a safe file name derived from the sender's name, which may be anything: it contains no path, does not begin
+ * with a dot, and has no control characters.
+ */
 function fileNameOf(said: string, otherwise: string): string {
   const name = basename(said.replaceAll("\\", "/"))
     // oxlint-disable-next-line no-control-regex -- these are what has to go

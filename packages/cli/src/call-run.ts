@@ -6,7 +6,7 @@ import type { FoundMethod } from "./find-method.js";
 import type { GivenInput } from "./given-input.js";
 import { jsonText } from "./target.js";
 
-/** Where the answer of a call goes: stdout, or a file, which keeps what it has until the answer comes. */
+/** Destination of a call's answer: stdout, or a file, which keeps its content until the answer arrives. */
 export class Output {
   private readonly file: FileHandle | undefined;
   private began = false;
@@ -15,7 +15,10 @@ export class Output {
     this.file = file;
   }
 
-  /** Opens a file, stdout where none is named. Rejects with `RpcError` where it cannot be written: before the call is made. */
+  /**
+   * Opens a file, or stdout if none is named. Rejects with `RpcError` before the call is made if the file cannot be
+   * written.
+   */
   static async to(place: string | undefined): Promise<Output> {
     if (place === undefined || place === "-") return new Output(undefined);
     try {
@@ -45,7 +48,7 @@ export class Output {
   }
 }
 
-/** One call: what goes in, what comes out. */
+/** Makes one call with its input and output. */
 export class CallRun {
   private readonly caller: Pick<Session, "start">;
   private readonly found: FoundMethod;
@@ -92,12 +95,12 @@ export class CallRun {
     await this.out.write(method.output === bytesCodec ? (value as Uint8Array) : `${jsonText(toOutput(value))}\n`);
   }
 
-  /** Items that the caller streams: those that are given, or else of stdin. */
+  /** Returns the items that the caller streams: the given ones, or those on stdin. */
   private items(given: GivenInput): AsyncIterable<unknown> | Iterable<unknown> {
     return given.items(this.found) ?? this.stdin();
   }
 
-  /** Reads items: lines of JSON, or bytes as they come. */
+  /** Reads items from stdin: lines of JSON, or bytes as they arrive. */
   private async *stdin(): AsyncGenerator {
     if (this.found.method.input === bytesCodec) {
       yield* process.stdin as AsyncIterable<Uint8Array>;
@@ -118,7 +121,7 @@ export class CallRun {
   }
 }
 
-/** Sends items, and ends. A failure on the way is also the call's, and told there. */
+/** Sends items and ends the input. The call itself reports failures on the way. */
 export async function sendAll(
   items: AsyncIterable<unknown> | Iterable<unknown>,
   writable: WritableStream<unknown>,

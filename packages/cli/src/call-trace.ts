@@ -13,22 +13,22 @@ import {
 import { colorsFor } from "./report.js";
 import { jsonText } from "./target.js";
 
-/** One line of a waterfall, in milliseconds from the beginning of a call. */
+/** One line of a waterfall, in milliseconds since the start of a call. */
 export interface Bar {
   readonly name: string;
   readonly from: number;
-  /** Undefined where it is not known. */
+  /** Duration, or undefined if it is not known. */
   readonly ms: number | undefined;
 }
 
-/** Characters of the longest bar. */
+/** Length of the longest bar in characters. */
 const WIDTH = 40;
-/** Milliseconds that the server has to say what it has measured, and to answer a ping. */
+/** Milliseconds that the server gets to report its measurements and to answer a ping. */
 const ASK_MS = 1000;
 
-/** Tells on stderr what a call did: metadata as it comes, and in the end where its time went. */
+/** Prints details of a call on stderr: metadata as it arrives, and finally where the time went. */
 export class CallTrace {
-  /** The name by which the server's timings of the call are asked for; undefined where it has none. */
+  /** Name under which the server keeps the timings of the call, or undefined if it keeps none. */
   readonly callName: string | undefined;
   private readonly session: Session;
   private readonly url: string;
@@ -38,7 +38,7 @@ export class CallTrace {
   private readonly received: Record<string, [string, string][]> = {};
   private readonly colors = colorsFor(process.stderr, process.env);
 
-  /** `timingsOf` is the server's method that tells what it has measured; undefined where it has none. */
+  /** @param timingsOf the server's method that returns its measurements, or undefined */
   constructor(url: string, session: Session, timingsOf: AnyMethod | undefined, json: boolean) {
     this.url = url;
     this.session = session;
@@ -48,7 +48,7 @@ export class CallTrace {
     if (!json) this.line(this.colors.dim(`calls ${printable(url)}`));
   }
 
-  /** Notes metadata that has arrived. */
+  /** Prints metadata that has arrived. */
   note(what: "metadata" | "trailers", fields: Metadata): void {
     const shown = Array.from(fields, ([key, value]): [string, string] => [
       key,
@@ -59,12 +59,12 @@ export class CallTrace {
     for (const [key, value] of shown) this.line(this.colors.dim(`${what} ${printable(`${key}: ${value}`)}`));
   }
 
-  /** Notes where the time of an attempt went. */
+  /** Records where the time of an attempt went. */
   timings(timings: CallTimings): void {
     this.attempts.push(timings);
   }
 
-  /** Asks the server what it has measured, and prints all that is known. Never rejects. */
+  /** Asks the server for its measurements and prints everything. Never rejects. */
   async end(): Promise<void> {
     const served = await this.served();
     const stats = await this.stats();
@@ -140,7 +140,7 @@ function barsOf(parts: readonly CallPart[], uploadBytes: number | undefined): Ba
   });
 }
 
-/** Draws bars below one another, in lines. */
+/** Draws bars below each other. */
 export function waterfall(bars: readonly Bar[], totalMs: number): string[] {
   const scale = totalMs > 0 ? WIDTH / totalMs : 0;
   const width = Math.max("total".length, ...bars.map(({ name }) => name.length));

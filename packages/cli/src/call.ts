@@ -27,7 +27,7 @@ import {
   withTarget,
 } from "./target.js";
 
-/** A field of metadata. */
+/** A metadata entry. */
 type Field = readonly [name: string, value: string | Uint8Array];
 
 interface CallCommandOptions extends TargetOptions {

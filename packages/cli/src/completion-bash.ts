@@ -1,6 +1,6 @@
 /**
- * The script that completes in bash, from 3.2 on, by itself. It takes words from the line as it stands: bash's own are split at colons, which URLs have. Nothing
- * that was typed is evaluated.
+ * Completion script for bash 3.2 and later. It splits the line itself, because bash also splits words at colons, which
+ * URLs contain. It never evaluates typed text.
  */
 export const BASH_COMPLETION = `# bash completion for quicrpc
 

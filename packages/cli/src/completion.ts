@@ -6,7 +6,7 @@ import { BASH_COMPLETION } from "./completion-bash.js";
 import { listServices } from "./described-services.js";
 import { dialTarget, type TargetOptions, withTrust } from "./target.js";
 
-/** Arguments that name what the server serves that the first argument names. */
+/** Arguments that complete to something that the server in the first argument serves. */
 const OF_SERVER: readonly (readonly [command: string, argument: string, names: "services" | "methods" | "both"])[] = [
   ["call", "method", "methods"],
   ["load", "method", "methods"],
@@ -14,10 +14,10 @@ const OF_SERVER: readonly (readonly [command: string, argument: string, names: "
   ["ls", "service", "services"],
   ["health", "service", "services"],
 ];
-/** Milliseconds that a server has to say what it serves while somebody waits for a completion. */
+/** Milliseconds that a server gets to list its services during a completion. */
 const PATIENCE_MS = 1500;
 
-/** Adds `completion <shell>`. For a line that a shell asks to complete, `words` of it, the server that it names is asked what it serves. */
+/** Adds `completion <shell>`. `words` is the line to complete; the server that it names is asked for its services. */
 export async function addCompletion(program: Command, words: readonly string[]): Promise<void> {
   const root = tab(program, { completionCommandName: "completion" });
   // The script for bash that tab has needs a package beside bash, and evaluates what was typed.
@@ -50,7 +50,7 @@ function complete(root: RootCommand, command: string, argument: string, names: r
   };
 }
 
-/** Asks the server that the command line names, with the trust that its options give, for its services. */
+/** Asks the server in the command line for its services, with the trust options of the line. */
 async function servicesOf(url: string, words: readonly string[]): Promise<readonly ServiceDescription[]> {
   const line = withTrust(new Command())
     .exitOverride()

@@ -3,16 +3,16 @@ import { RpcError } from "@quicrpc/core";
 import type { JsonSchema } from "@quicrpc/services";
 import { InvalidArgumentError } from "commander";
 
-/** A field of a message, as it is typed: `address.city=Oslo`. */
+/** A field of a message as typed: `address.city=Oslo`. */
 export interface DataField {
   readonly path: readonly string[];
   readonly text: string;
 }
 
-/** More than any message has; what is nested deeper is given as JSON. */
+/** Maximum depth of a field. Pass deeper ones as JSON. */
 const MAX_DEPTH = 100;
 
-/** Reads an argument `name=value`. */
+/** Parses an argument `name=value`. */
 export function parseDataField(argument: string, before: readonly DataField[] = []): readonly DataField[] {
   const at = argument.indexOf("=");
   const path = argument.slice(0, Math.max(at, 0)).split(".");
@@ -21,8 +21,9 @@ export function parseDataField(argument: string, before: readonly DataField[] = 
 }
 
 /**
- * Returns `json`, an object or nothing, with fields. What a field's text means its schema says: text where it takes text, such as a date, the contents of
- * `@file`, of bytes in base64, and JSON elsewhere; a field that is a list has an element for each time that it is given. Throws `RpcError`.
+ * Adds fields to `json`, an object or undefined. The schema determines how a value is read: as text for types written
+ * as text, such as dates; as the content of `@file`, in base64 for bytes; otherwise as JSON. A list field gets one
+ * element for each occurrence. Throws `RpcError`.
  */
 export function withDataFields(json: unknown, fields: readonly DataField[], schema: JsonSchema | undefined): unknown {
   const message = json === undefined ? {} : structuredClone(json);
@@ -70,7 +71,7 @@ function contentsOf(file: string, asBase64: boolean): string {
   }
 }
 
-/** Whether what a schema takes is typed as it is: also types that JSON writes as text. */
+/** Returns true if a schema's values are typed as plain text, including types that JSON writes as text. */
 function isText(schema: JsonSchema): boolean {
   const { "x-quicrpc-type": mark, type } = schema;
   if (typeof mark === "string") return ["date", "bigint", "bytes", "blob"].includes(mark);
@@ -96,7 +97,7 @@ function isJson(text: string, fits: (value: unknown) => boolean): boolean {
   }
 }
 
-/** The schema of a member; undefined where it is not known. */
+/** Returns the schema of a member, or undefined if it is not known. */
 function partOf(schema: JsonSchema | undefined, key: string, root: JsonSchema | undefined): JsonSchema | undefined {
   if (schema === undefined) return undefined;
   for (const { properties, additionalProperties } of choicesOf(schema, root)) {
@@ -106,13 +107,13 @@ function partOf(schema: JsonSchema | undefined, key: string, root: JsonSchema | 
   return undefined;
 }
 
-/** The schema of a list's items; undefined where there is no list, or one of fixed items. */
+/** Returns the schema of a list's items, or undefined if it is not a list or has fixed items. */
 function itemOf(schema: JsonSchema | undefined, root: JsonSchema | undefined): JsonSchema | undefined {
   const list = schema && choicesOf(schema, root).find(({ type, items }) => type === "array" && isObject(items));
   return list?.["x-quicrpc-type"] === "map" ? undefined : (list?.["items"] as JsonSchema | undefined);
 }
 
-/** Lists the schemas that a value may have: `schema` itself, or what its references and choices lead to. */
+/** Lists the schemas that a value may have: `schema` itself, or the targets of its references and choices. */
 function choicesOf(schema: JsonSchema, root: JsonSchema | undefined, depth = 0): readonly JsonSchema[] {
   if (depth > MAX_DEPTH) return [];
   const { $ref } = schema;
@@ -133,7 +134,7 @@ function referred(reference: string, root: JsonSchema | undefined): JsonSchema |
   return isObject(found) ? found : undefined;
 }
 
-/** Names are a user's: `__proto__` is one like any other. */
+/** Sets a member. Names come from the user: `__proto__` is an ordinary name. */
 function put(holder: object, key: string, value: unknown): void {
   Object.defineProperty(holder, key, { value, enumerable: true, configurable: true, writable: true });
 }

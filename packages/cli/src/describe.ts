@@ -85,7 +85,7 @@ function methodText(method: Described["methods"][number], colors: Colors): strin
   return `${comment}  ${colors.bold(printable(name))}(${input}): ${output || "nothing"}${colors.dim(rulesOf(method))}\n${thrown.join("")}`;
 }
 
-/** Lists the properties of a method that callers may rely on. */
+/** Lists properties of a method that callers may rely on. */
 function rulesOf({ idempotent, readOnly, once, resumable }: MethodDescription): string {
   const rules = [
     ...(readOnly === true ? ["read-only"] : idempotent ? ["idempotent"] : []),

@@ -5,10 +5,10 @@ import { nearest } from "@quicrpc/core/generated";
 import { createReflectionClient, type MethodDetails, type ServiceDescription } from "@quicrpc/services";
 import { printNotice, type TargetOptions } from "./target.js";
 
-/** Services of a server, and the caller that describes their methods. */
+/** Services of a server, and a caller for their reflection. */
 export interface DescribedServices {
   readonly services: readonly ServiceDescription[];
-  /** Serves reflection. */
+  /** Answers reflection calls. */
   readonly reflection: Caller;
   /** Source of the descriptions. */
   readonly by: "the server" | "this project" | "--schema";
@@ -85,7 +85,7 @@ export async function projectReflection(error: RpcError, json: boolean): Promise
   return { reflection: reflectionOf(services), run };
 }
 
-/** Schema modules that are named. */
+/** Maximum number of schema modules to print. */
 const MAX_SHOWN = 3;
 const NO_REFLECTION = "the server has no reflection";
 
@@ -95,7 +95,7 @@ export function isWithoutReflection(error: unknown): error is RpcError {
   return error.message.startsWith(NO_REFLECTION) || ["unauthenticated", "permission_denied"].includes(error.code);
 }
 
-/** Returns all services of a running server. Rejects with `RpcError` where it has no reflection. */
+/** Returns all services of a running server. Rejects with `RpcError` if it has no reflection. */
 export async function listServices(server: Caller, options: CallOptions): Promise<readonly ServiceDescription[]> {
   try {
     return (await createReflectionClient(server).list(options)).services;
@@ -110,17 +110,17 @@ export async function listServices(server: Caller, options: CallOptions): Promis
   }
 }
 
-/** Returns a service by its name. Throws `RpcError` where there is none of it. */
+/** Returns a service by name. Throws `RpcError` if it does not exist. */
 export function findService({ services, by }: DescribedServices, name: string): ServiceDescription {
   const service = services.find((one) => one.name === name);
   if (service !== undefined) return service;
   throw missing(by, "service", name, services);
 }
 
-/** Names that an error lists. */
+/** Maximum number of names that an error lists. */
 const MAX_LISTED = 20;
 
-/** The error where somebody names what there is not: with what was probably meant, and what there is. */
+/** Creates the error for an unknown name, with a suggestion and the known names. */
 export function missing(
   where: string,
   what: "service" | "method",
@@ -138,7 +138,7 @@ export function missing(
   return new RpcError("unimplemented", `${where} has no ${what} ${name}${meant === "" ? "; " : `${meant} `}${has}`);
 }
 
-/** Returns comments and schemas of a service's methods, by name; none where its code is not generated. */
+/** Returns comments and schemas of a service's methods, by name; empty if its code is not generated. */
 export async function detailsOf(
   { reflection }: DescribedServices,
   service: string,

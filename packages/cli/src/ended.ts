@@ -1,9 +1,9 @@
 import { once } from "node:events";
 
-/** The most milliseconds that a timer takes. */
+/** Maximum delay of a timer in milliseconds. */
 const MOST_MS = 2 ** 31 - 1;
 
-/** Resolves when the process receives a signal to end. */
+/** Resolves when the process receives a termination signal. */
 export async function ended(): Promise<void> {
   await Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
 }

@@ -4,15 +4,15 @@ import { createReflectionClient } from "@quicrpc/services";
 import { AgainstError } from "./against.js";
 import { dialTarget, helpFor, type TargetOptions } from "./target.js";
 
-/** Whether a version to compare with is the URL of a server. */
+/** Returns true if the version to compare with is the URL of a server. */
 export function isServerUrl(against: string): boolean {
   // A letter alone is a drive.
   return /^[a-z]{2,}:\//.test(against);
 }
 
 /**
- * Fetches the services of a running server from its reflection service, without health and reflection themselves. Throws
- * `AgainstError` when the server cannot be reached, or does not serve reflection.
+ * Reads the services of a running server from its reflection service, without health and reflection themselves. Throws
+ * `AgainstError` if the server cannot be reached or does not serve reflection.
  */
 export async function fetchSchema(url: string, options: TargetOptions): Promise<SchemaSnapshot> {
   let session: Session | undefined;

@@ -4,20 +4,23 @@ import { describedMethod, type JsonSchema, timingsMethods, valueOf } from "@quic
 import { InvalidArgumentError } from "commander";
 import { describedServices, detailsOf, findService, missing } from "./described-services.js";
 
-/** A method of a running server, and how JSON becomes what it takes. */
+/** A method of a running server, with conversions from and to JSON. */
 export interface FoundMethod {
   readonly method: AnyMethod;
-  /** JSON Schema of the message that it takes, of a stream one item; undefined where it is not known. */
+  /** JSON Schema of the input, or of one item of a stream; undefined if it is not known. */
   readonly inputSchema: JsonSchema | undefined;
-  /** Converts JSON as one types it: times, bytes in base64 and big integers become what the schema says. */
+  /** Converts typed JSON: dates, bytes in base64 and big integers become what the schema declares. */
   readonly toInput: (json: unknown) => unknown;
-  /** Converts what the method gives to the types that its schema says, which the wire does not always tell: of a small number whether it is a big integer. */
+  /**
+   * Converts output to the types in the schema. The wire does not distinguish all of them, for example small numbers
+   * and big integers.
+   */
   readonly toOutput: (value: unknown) => unknown;
-  /** The server's method that tells where the time of calls went; undefined where it has none. */
+  /** The server's method that reports where the time of calls went, or undefined. */
   readonly timingsOf: AnyMethod | undefined;
 }
 
-/** Returns a method of a running server, as `describedServices` has it. Rejects with `RpcError` where there is none. */
+/** Returns a method from `describedServices`. Rejects with `RpcError` if it does not exist. */
 export async function findMethod(
   session: Session,
   serviceName: string,
@@ -46,19 +49,19 @@ function converter(schema: JsonSchema | undefined): (value: unknown) => unknown 
   return schema === undefined ? (value) => value : (value) => valueOf(value, schema);
 }
 
-/** Whether the caller of a method sends a stream of items. */
+/** Returns true if the caller of a method sends a stream. */
 export function takesItems({ kind }: Pick<AnyMethod, "kind">): boolean {
   return kind === "client_stream" || kind === "duplex";
 }
 
-/** An argument `service/method`. */
+/** Parses an argument `service/method`. */
 export function parseMethod(text: string): [string, string] {
   const [service, method, ...more] = text.split("/");
   if (!service || !method || more.length > 0) throw new InvalidArgumentError(`It takes service/method${meant(text)}`);
   return [service, method];
 }
 
-/** As of "shop.v1.Orders.get", which other commands take. */
+/** Returns the spelling with a slash for an argument such as "shop.v1.Orders.get". */
 function meant(text: string): string {
   const dotted = /^(\w+(?:\.\w+)*)\.(\w+)$/.exec(text);
   return dotted === null ? ", such as shop.v1.Orders/get." : `: did you mean ${dotted[1]}/${dotted[2]}?`;

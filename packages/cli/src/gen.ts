@@ -76,7 +76,7 @@ async function gen(patterns: readonly string[], options: GenOptions): Promise<nu
   return 0;
 }
 
-/** One generation: what it made is written and reported. */
+/** Generates once, writes the files and reports them. */
 async function generateOnce(
   patterns: readonly string[],
   options: GenOptions,

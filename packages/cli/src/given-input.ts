@@ -5,14 +5,17 @@ import { InvalidArgumentError } from "commander";
 import { type DataField, withDataFields } from "./data-fields.js";
 import { type FoundMethod, takesItems } from "./find-method.js";
 
-/** An argument that is JSON, `@file` with JSON in it, or `-`, which is standard input; where the method takes raw bytes, the file's. */
+/**
+ * An argument that is JSON, `@file` with JSON in it, or `-` for stdin. For methods that take raw bytes, the file's
+ * bytes.
+ */
 export interface InputArgument {
   readonly json: () => unknown;
-  /** The bytes of a file or of stdin; undefined for JSON that was typed. */
+  /** Bytes of the file or of stdin, or undefined for JSON that was typed. */
   readonly bytes: Uint8Array | undefined;
 }
 
-/** Reads the argument. Throws `InvalidArgumentError` for a file that cannot be read, and for what is typed and no JSON. */
+/** Parses the argument. Throws `InvalidArgumentError` for a file that cannot be read, and for invalid JSON. */
 export function parseInputArgument(text: string): InputArgument {
   const isTyped = text !== "-" && !text.startsWith("@");
   const wrong = (error: unknown): InvalidArgumentError =>
@@ -37,7 +40,7 @@ export function parseInputArgument(text: string): InputArgument {
   }
 }
 
-/** The input of a call on the command line: an argument, and fields. */
+/** Input of a call on the command line: an argument and fields. */
 export class GivenInput {
   private readonly argument: InputArgument | undefined;
   private readonly fields: readonly DataField[];
@@ -47,7 +50,10 @@ export class GivenInput {
     this.fields = fields;
   }
 
-  /** The message of a method that takes one. Throws `RpcError` for a message that the method has no place for. */
+  /**
+   * Returns the message of a method with a single input. Throws `RpcError` for a message that the method does not
+   * accept.
+   */
   message(found: FoundMethod): unknown {
     const { argument, fields } = this;
     const { method, inputSchema, toInput } = found;
@@ -63,7 +69,7 @@ export class GivenInput {
     return toInput(fields.length === 0 ? json : withDataFields(json, fields, inputSchema));
   }
 
-  /** The items of a stream, where a list of them is given; undefined: they are read from stdin. */
+  /** Returns the given items of a stream, or undefined if they are read from stdin. */
   items({ method, toInput }: FoundMethod): Iterable<unknown> | undefined {
     const { argument, fields } = this;
     if (fields.length > 0)
@@ -88,7 +94,7 @@ function listIn({ json, bytes }: InputArgument): unknown {
   return lines.length === 1 && !Array.isArray(all) ? [all] : all;
 }
 
-/** Converts a list of items. Throws `RpcError` where there is no list. */
+/** Converts a list of items. Throws `RpcError` if it is not a list. */
 function itemsOf(method: FoundMethod["method"], json: unknown, toInput: FoundMethod["toInput"]): readonly unknown[] {
   if (Array.isArray(json)) return json.map(toInput);
   throw noItems(method);
@@ -98,7 +104,7 @@ function noItems({ name }: FoundMethod["method"]): RpcError {
   return new RpcError("invalid_argument", `${name} takes a stream: give a list of its items, as in '[1,2,3]'`);
 }
 
-/** Converts an input of `load`, which is used by many calls: a message, or the items of a stream. */
+/** Converts an input of `load`, which many calls use: a message, or the items of a stream. */
 export function inputOf(found: FoundMethod, argument: InputArgument | undefined): unknown {
   const given = new GivenInput(argument);
   if (!takesItems(found.method)) return given.message(found);

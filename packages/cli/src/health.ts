@@ -43,7 +43,7 @@ export function healthCommand(): Command {
     });
 }
 
-/** Asks for a status. Rejects with the names whose health the server knows, where that is none of them. */
+/** Returns a health status. Rejects with the known names if the server does not know the name. */
 async function statusOf(caller: Caller, service: string = "", options: CallOptions): Promise<HealthStatus> {
   const health = createHealthClient(caller);
   try {

@@ -13,10 +13,10 @@ export interface LoadReport {
   readonly latency: RecordableHistogram;
 }
 
-/** Shares of calls at which the latency is drawn: each step is half of what is left, to one in 100,000. */
+/** Number of points at which the latency is drawn. Each halves the remaining share of calls, down to one in 100,000. */
 const STEPS = 68;
 
-/** Writes a page with tables and plots, which loads nothing from elsewhere. */
+/** Creates a page with tables and plots that loads nothing from elsewhere. */
 export function reportHtml({ title, rows, seconds, latency }: LoadReport): string {
   const { resolve } = createRequire(import.meta.url);
   const script = readFileSync(resolve("uplot/dist/uPlot.iife.min.js"), "utf8");
@@ -51,7 +51,7 @@ th { font-weight: normal; opacity: 0.75; }
 `;
 }
 
-/** Latencies in milliseconds, at shares that come ever nearer to all. */
+/** Returns latencies in milliseconds at shares that approach 1. */
 function quantilesOf(latency: RecordableHistogram): readonly (readonly [inverse: number, ms: number])[] {
   if (latency.count === 0) return [];
   const inverses = Array.from({ length: STEPS }, (_, step) => 2 ** (step / 4)).filter(

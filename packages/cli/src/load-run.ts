@@ -4,46 +4,49 @@ import { RpcError, type Session } from "@quicrpc/core";
 import { LoadSeries, type Second } from "./load-series.js";
 import { Pace } from "./pace.js";
 
-/** One call. Resolves with the items of its answer, 0 where that is no stream; with nothing where nothing answers. */
+/**
+ * Makes one call. Resolves with the number of items in its answer, 0 if it is not a stream, or undefined if there is no
+ * answer.
+ */
 type OneCall = (session: Session) => Promise<number | undefined>;
 
-/** Prepares a call: what it takes to have its input is no part of its latency. */
+/** Prepares a call, so that creating its input does not count as latency. */
 export type NextCall = () => OneCall;
 
-/** How much is called, and how much of it at once. */
+/** How many calls to make, and how many concurrently. */
 export interface Load {
-  /** Calls in flight on each session. */
+  /** Concurrent calls on each session. */
   readonly inFlight: number;
-  /** It ends after so many calls, and so many seconds. */
+  /** The run ends after this number of calls, and after this number of seconds. */
   readonly calls: number;
   readonly seconds: number;
   /**
-   * Calls a second to begin, at even times. A call that could not begin in time, since all in flight were busy, counts its wait as latency. Default: each call
-   * begins when one before is over, so that a slow server is asked less.
+   * Calls to start per second, evenly spaced. If a call cannot start in time because all slots are busy, its wait
+   * counts as latency. Default: each call starts when a previous one has ended, so a slow server receives fewer calls.
    */
   readonly rate?: number | undefined;
-  /** Ends it early; what is in flight is waited for. */
+  /** Ends the run early, after the calls in flight. */
   readonly signal: AbortSignal;
-  /** Whether each second is noted by itself. Default false. */
+  /** Whether to record each second separately. Default false. */
   readonly series?: boolean | undefined;
 }
 
-/** Result of a load. Latencies are in nanoseconds, and count calls that succeeded. */
+/** Result of a run. Latencies are in nanoseconds and include only successful calls. */
 export interface Outcome {
   /** Duration in seconds. */
   readonly took: number;
   readonly calls: number;
   readonly items: number;
   readonly latency: RecordableHistogram;
-  /** Failed calls by status code: how many, and the message of the first. */
+  /** Failed calls by status code: their number, and the first message. */
   readonly failed: ReadonlyMap<string, { count: number; readonly message: string }>;
   /** CPU time of this process, user and system, in microseconds. */
   readonly cpuMicros: number;
-  /** Measurements of each second, where that was asked for. */
+  /** Measurements of each second, if requested. */
   readonly seconds: readonly Second[];
 }
 
-/** A load under way. */
+/** A run in progress. */
 export class LoadRun {
   calls = 0;
   items = 0;
@@ -63,14 +66,14 @@ export class LoadRun {
     this.pace = load.rate === undefined ? undefined : new Pace(load.rate);
   }
 
-  /** Calls failed so far. */
+  /** Number of failed calls so far. */
   get failures(): number {
     let failures = 0;
     for (const { count } of this.failed.values()) failures += count;
     return failures;
   }
 
-  /** Resolves when all calls are over. A session that is lost makes no more of them. */
+  /** Resolves when all calls have ended. A lost session makes no more calls. */
   async run(sessions: readonly Session[], next: NextCall): Promise<Outcome> {
     const { inFlight, seconds, signal } = this.load;
     const end = (): void => {
@@ -115,7 +118,7 @@ export class LoadRun {
     }
   }
 
-  /** That a session ends while there is more to call is a failure, though none of its calls be one. */
+  /** Counts a session that ends before the run as a failure, even if none of its calls failed. */
   private lose(session: Session): void {
     this.lost.add(session);
     if (!this.over) this.note(new RpcError("unavailable", "the session has ended"));

@@ -1,6 +1,9 @@
 import { createHistogram } from "node:perf_hooks";
 
-/** One second of a load. Latencies are in milliseconds, of calls that ended in it and succeeded; undefined where there were none. */
+/**
+ * One second of a run. Latencies in milliseconds of the successful calls that ended in it, or undefined if there were
+ * none.
+ */
 export interface Second {
   readonly calls: number;
   readonly failures: number;
@@ -11,7 +14,7 @@ export interface Second {
 
 const MS = 1e6;
 
-/** Counts of a load, second by second. */
+/** Counters of a run for each second. */
 export class LoadSeries {
   readonly seconds: Second[] = [];
   private readonly latency = createHistogram();
@@ -19,18 +22,18 @@ export class LoadSeries {
   private before: { readonly calls: number; readonly failures: number } = { calls: 0, failures: 0 };
   private readonly timer: NodeJS.Timeout;
 
-  /** `counters` are looked at each second. */
+  /** @param counters read once per second */
   constructor(counters: { readonly calls: number; readonly failures: number }) {
     this.counters = counters;
     this.timer = setInterval(() => this.cut(), 1000);
   }
 
-  /** Notes a call that succeeded. */
+  /** Records a successful call. */
   record(nanos: number): void {
     this.latency.record(nanos);
   }
 
-  /** Ends the last second, which may be a part of one. */
+  /** Ends the last second, which may be partial. */
   end(): void {
     clearInterval(this.timer);
     if (this.latency.count > 0 || this.counters.calls > this.before.calls) this.cut();

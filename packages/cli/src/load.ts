@@ -35,7 +35,7 @@ interface LoadOptions extends TargetOptions {
   readonly seed: number;
 }
 
-/** Quantiles that are shown, in percent. */
+/** Quantiles in the output, in percent. */
 const QUANTILES = [50, 90, 95, 99, 99.9] as const;
 
 /** The `load` command. */
@@ -146,7 +146,9 @@ function failedBy(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => addAbortListener(signal, () => reject(signal.reason)));
 }
 
-/** Returns a function that gives each call its input, in turn. Rejects with `RpcError` for an input that the method does not take. */
+/**
+ * Returns a function that returns the next input. Rejects with `RpcError` for an input that the method does not accept.
+ */
 async function inputsOf(found: FoundMethod, inputs: readonly (InputArgument | undefined)[]): Promise<() => unknown> {
   const fields = found.method.blobs?.fields.input ?? [];
   const converted = inputs.map((input) => inputOf(found, input));
@@ -155,7 +157,7 @@ async function inputsOf(found: FoundMethod, inputs: readonly (InputArgument | un
   return () => withFiles[next++ % withFiles.length];
 }
 
-/** Returns a message in which the fields that are blobs are the files that they name. */
+/** Returns a message in which blob fields are replaced by the files that they name. */
 async function filesIn(message: unknown, fields: NonNullable<BlobFields["input"]>): Promise<unknown> {
   if (typeof message !== "object" || message === null) return message;
   const { blobOfFile } = await import("./call-blobs.js");
@@ -164,7 +166,7 @@ async function filesIn(message: unknown, fields: NonNullable<BlobFields["input"]
   return given;
 }
 
-/** Calls of a method whose kind was given by the peer: the descriptor was made for it. */
+/** Makes calls of a method that was described by the peer. */
 function callsOf(method: AnyMethod, inputs: () => unknown, options: CallOptions): NextCall {
   return () => {
     const input = inputs();
@@ -200,7 +202,7 @@ async function callOnce(
   }
 }
 
-/** Reads the blobs of an answer: those that wait to be read are limited. */
+/** Reads the blobs of an answer, because the number of unread ones is limited. */
 async function readBlobs({ blobs }: AnyMethod, answer: unknown): Promise<void> {
   for (const { name } of blobs?.fields.output ?? []) {
     const blob = (answer as Readonly<Record<string, AsyncIterable<Uint8Array> | undefined>>)[name];
@@ -233,7 +235,7 @@ function prefixed(prefix: string, values: unknown): Record<string, unknown> {
   return Object.fromEntries(Object.entries(values ?? {}).map(([name, value]) => [`${prefix}${name}`, value]));
 }
 
-/** Shows progress on a terminal, a line a second. Returns a function that ends it. */
+/** Shows progress on a terminal, once per second. Returns a function that ends it. */
 function showProgress(run: LoadRun): () => void {
   if (!process.stderr.isTTY) return () => {};
   let before = 0;
@@ -295,7 +297,7 @@ function count(value: number): string {
   return Math.round(value).toLocaleString("en");
 }
 
-/** An argument that is a file with JSON in each of its lines. */
+/** Parses an argument that is a file with one JSON value per line. */
 function parseLines(file: string): readonly InputArgument[] {
   try {
     const lines = readFileSync(file, "utf8")
@@ -311,7 +313,7 @@ function parseLines(file: string): readonly InputArgument[] {
   }
 }
 
-/** An argument that is a file to write: what cannot be written is said before the load, whose results would be lost. */
+/** Parses an argument that is a file to write. It is checked before the run, so that results are not lost. */
 function parseWritable(file: string): string {
   try {
     closeSync(openSync(file, "a"));

@@ -71,7 +71,7 @@ for (const command of commands) {
 }
 program.exitOverride();
 
-/** The `help` command: of commander's own, a misspelt command gets all of the help, and no word of what was meant. */
+/** Creates the `help` command. Commander's own prints the whole help for a misspelt command, without a suggestion. */
 function helpCommand(): Command {
   return new Command("help")
     .description("show the help of a command")

@@ -1,9 +1,11 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
 
-/** Node's timers are a millisecond or so late: what is due sooner is waited for by turns of the event loop. */
+/**
+ * Remaining milliseconds that are waited for with turns of the event loop, because timers are about a millisecond late.
+ */
 const TIMER_MS = 2;
 
-/** Times at which calls are due, evenly spread, whoever is ready to make them: a caller that is late learns when it should have begun. */
+/** Evenly spaced start times of calls. A caller that is late learns when its call should have started. */
 export class Pace {
   private readonly intervalMs: number;
   private readonly now: () => number;
@@ -18,14 +20,14 @@ export class Pace {
     this.dueMs = now();
   }
 
-  /** Resolves when a call is due, with the time at which it was; callers get their turns in the order in which they asked. */
+  /** Resolves when a call is due, with its due time. Callers are served in order. */
   next(): Promise<number> {
     const turn = new Promise<number>((resolve) => this.waiting.push(resolve));
     if (!this.running) void this.run();
     return turn;
   }
 
-  /** All who wait have their turn at once: no more calls are made. */
+  /** Resolves all waiting callers at once: no more calls are made. */
   end(): void {
     this.over = true;
   }

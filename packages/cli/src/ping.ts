@@ -41,7 +41,7 @@ export function pingCommand(): Command {
     });
 }
 
-/** The value in the middle; of an even number of them, the mean of the two there. NaN where there are none. */
+/** Returns the median; for an even number of values, the mean of the two in the middle. NaN for no values. */
 export function medianOf(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const [low = Number.NaN, high = Number.NaN] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]];

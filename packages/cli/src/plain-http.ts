@@ -6,7 +6,10 @@ import { hostOf, requirePinned, type TransportDialOptions, type TransportProvide
 
 const HTTPS_PORT = 443;
 
-/** Calls an `https://` URL by plain HTTP: by `fetch`, and by HTTP/2 where certificates are trusted that `fetch` cannot be told of. */
+/**
+ * Calls an `https://` URL over plain HTTP: with `fetch`, or with HTTP/2 if certificates are trusted that cannot be
+ * passed to `fetch`.
+ */
 export function plainHttp(): TransportProvider {
   const plain = httpTransport();
   return {

@@ -14,25 +14,29 @@ import { createLocalCaller, type Router, type ServiceSchema } from "@quicrpc/cor
 import { type AnyMethod, createRouter, isServiceSchema } from "@quicrpc/core/generated";
 import { createReflection, createReflectionClient, describeServices, reflectionMethods } from "@quicrpc/services";
 
-/** A service of the project, with the code that is generated for it. */
+/** A service of the project, with its generated code. */
 export interface ProjectService {
   readonly schema: ServiceSchema;
   readonly methods: Readonly<Record<string, AnyMethod>>;
 }
 
-/** The services of the project around `cwd`, or of the schemas that `patterns` names; diagnostics where they are wrong. And what they were made of. */
+/**
+ * Services of the project around `cwd`, or of the schemas that `patterns` match, or diagnostics if they are invalid;
+ * with the run that produced them.
+ */
 export type ProjectServices = { readonly run?: SchemaRun } & (
   | { readonly services: readonly ProjectService[]; readonly diagnostics?: never }
   | { readonly services?: never; readonly diagnostics: readonly Diagnostic[] }
 );
 
-/** Folders that are looked through where no configuration says where schemas are. */
+/** Maximum number of folders to search if no configuration names the schemas. */
 const MAX_FOLDERS = 5000;
-/** Node's own, which modules are loaded by. */
+/** Node's module cache. */
 const moduleCache = createRequire(import.meta.url).cache;
 
 /**
- * Generates the project's code beside its packages, in their cache, and loads it: ids are those of its lock. Nothing of the project itself is written.
+ * Generates the project's code into the cache folder of its packages, and loads it. Ids come from its lock file. Writes
+ * nothing else to the project.
  */
 export async function loadProjectServices(
   patterns: readonly string[],
@@ -73,7 +77,7 @@ export async function loadProjectServices(
   }
 }
 
-/** Reflection of services, for a server that has none: it does not list itself. */
+/** Returns reflection of services, for a server without reflection. It does not list itself. */
 export function reflectionOf(services: readonly ProjectService[]): Router {
   // Nothing here is called: reflection looks at methods alone.
   const handler = (): void => {};
@@ -87,7 +91,7 @@ export function reflectionOf(services: readonly ProjectService[]): Router {
   });
 }
 
-/** The cache folder of the nearest packages. */
+/** Returns the cache folder in the nearest node_modules. */
 function cacheOf(root: string): string {
   for (let directory = root; ; directory = dirname(directory)) {
     const packages = join(directory, "node_modules");

@@ -4,14 +4,14 @@ import picocolors from "picocolors";
 
 export type Colors = ReturnType<typeof picocolors.createColors>;
 
-/** Colours for `stream`: none where NO_COLOR is set or it is no terminal. */
+/** Returns colours for `stream`: none if NO_COLOR is set or it is not a terminal. */
 export function colorsFor(stream: { readonly isTTY?: boolean }, env: NodeJS.ProcessEnv): Colors {
   const forced = env["FORCE_COLOR"] !== undefined && env["FORCE_COLOR"] !== "0";
   const wanted = env["NO_COLOR"] === undefined || env["NO_COLOR"] === "";
   return picocolors.createColors(wanted && (forced || stream.isTTY === true));
 }
 
-/** Diagnostics for people: where, what, the code, and what to write instead; at the end, what came of it. */
+/** Formats diagnostics for people: location, problem, code and remedy, followed by a summary. */
 export function formatDiagnostics(
   diagnostics: readonly Diagnostic[],
   cwd: string,
@@ -23,7 +23,7 @@ export function formatDiagnostics(
   return `${[...blocks, colors.bold(count)].join("\n\n")}\n`;
 }
 
-/** Formats what does not stop a run. */
+/** Formats diagnostics that do not stop a run. */
 export function formatWarnings(warnings: readonly Diagnostic[], cwd: string, colors: Colors): string {
   return warnings.map((each) => `${formatDiagnostic(each, cwd, colors, colors.yellow("warning"))}\n\n`).join("");
 }
@@ -52,7 +52,7 @@ function formatDiagnostic(
   ].join("\n");
 }
 
-/** Formats what was done with each file, and how long the run took. */
+/** Formats the result for each file, and the duration. */
 export function formatFiles(
   files: readonly GeneratedFile[],
   stale: readonly string[],

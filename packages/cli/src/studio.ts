@@ -83,7 +83,7 @@ ${TARGET_HELP}`,
     });
 }
 
-/** The options by which another command reaches the server as this one does. */
+/** Returns options with which another command reaches the server in the same way. */
 function trustOf({ dev, hash, ca, plainHttp, credentialsFrom }: TargetOptions): Trust {
   return {
     ...(dev === true && { dev }),
@@ -94,7 +94,7 @@ function trustOf({ dev, hash, ca, plainHttp, credentialsFrom }: TargetOptions): 
   };
 }
 
-/** Reflection of the schemas that `files` name; null where they are wrong, which stderr tells. */
+/** Returns reflection of the schemas in `files`, or null if they are invalid, which is reported on stderr. */
 async function schemaReflection(files: readonly string[]): Promise<ProjectReflection | null> {
   const { loadProjectServices, reflectionOf } = await import("./project-services.js");
   const cwd = process.cwd();
@@ -104,7 +104,10 @@ async function schemaReflection(files: readonly string[]): Promise<ProjectReflec
   return null;
 }
 
-/** Calls `onMade` with reflection of the schemas that `files` name, or of the project's, whenever they have changed. Of wrong ones stderr tells. */
+/**
+ * Calls `onMade` with reflection of the schemas in `files`, or of the project's, after each change. Reports invalid
+ * ones on stderr.
+ */
 async function followSchemas(
   first: SchemaRun,
   files: readonly string[],
@@ -137,7 +140,10 @@ function tellProblems(diagnostics: readonly Diagnostic[], consequence: string): 
   process.stderr.write(formatDiagnostics(diagnostics, process.cwd(), colors, consequence));
 }
 
-/** Reflection of the project's schemas, for a server that has none. Where the project has no schemas either, stderr and the page say what to do. */
+/**
+ * Returns reflection of the project's schemas, for a server without reflection. If the project has no schemas either,
+ * stderr and the page show what to do.
+ */
 async function missingReflection(server: Caller, timeoutMs: number): Promise<ProjectReflection | undefined> {
   try {
     await listServices(server, { timeoutMs });
@@ -156,7 +162,7 @@ async function missingReflection(server: Caller, timeoutMs: number): Promise<Pro
   return undefined;
 }
 
-/** Opens a page by what the platform has for it. Where it has nothing, the address was printed. */
+/** Opens a page with the platform's command. If there is none, the address has been printed. */
 function openPage(url: string): void {
   const [command = "", ...args] =
     process.platform === "darwin"

@@ -7,19 +7,19 @@ import type { DevCertificate, DialOptions, TransportProvider } from "@quicrpc/no
 import { type Command, InvalidArgumentError } from "commander";
 import { colorsFor } from "./report.js";
 
-/** Exit codes of the command; docs/error-codes.md is written from the comments. */
+/** Exit codes of the command. docs/error-codes.md is generated from these comments. */
 export const EXIT = {
-  /** Done. */
+  /** Success. */
   ok: 0,
-  /** It failed: a call has an error, a schema is wrong, a file is stale, a change breaks somebody. */
+  /** Failure: a call failed, a schema is invalid, a file is stale, or a change breaks callers. */
   failed: 1,
-  /** Wrong usage: an argument that does not exist or does not fit. */
+  /** Wrong usage: an unknown or invalid argument. */
   usage: 2,
-  /** There is no session with the server. */
+  /** No session with the server. */
   noSession: 3,
 } as const;
 
-/** Options by which a server is reached and trusted. */
+/** Options with which a server is reached and trusted. */
 export interface TargetOptions {
   readonly ca?: string;
   readonly hash?: UnsharedBytes;
@@ -28,11 +28,11 @@ export interface TargetOptions {
   readonly json?: boolean;
   readonly credentialsFrom?: string;
   readonly header?: Readonly<Record<string, string>>;
-  /** An https:// URL is plain HTTP, rather than WebTransport. */
+  /** An https:// URL means plain HTTP, not WebTransport. */
   readonly plainHttp?: boolean;
   /** Schema modules that describe the services in place of the server's reflection. */
   readonly schema?: readonly string[];
-  /** The session can compress what calls ask to have compressed. */
+  /** The session supports compression of calls that ask for it. */
   readonly compress?: boolean;
 }
 
@@ -58,7 +58,7 @@ function addFile(file: string, before: readonly string[] = []): readonly string[
   return [...before, file];
 }
 
-/** Adds the options that say how a server is reached: how it is trusted, and who this side is. */
+/** Adds the options for reaching a server: trust and credentials. */
 export function withTrust(command: Command): Command {
   return command
     .option("--ca <file>", "trust these roots (PEM) instead of the system's")
@@ -75,8 +75,8 @@ export function withTrust(command: Command): Command {
 }
 
 /**
- * Runs `work` over a session with the server; the result is the exit code. Errors are printed, as what they are: no
- * session, or a failed call. SIGINT and SIGTERM abort `signal`, so that the server learns of it; a second one ends the process.
+ * Runs `work` with a session; the result is the exit code. Prints errors: no session, or a failed call. SIGINT and
+ * SIGTERM abort `signal`, so that the server is notified; a second signal ends the process.
  */
 export function withSession(
   url: string,
@@ -86,7 +86,7 @@ export function withSession(
   return withSessions(url, options, 1, ([session], signal) => work(session, signal));
 }
 
-/** As `withSession`, over so many sessions. */
+/** Like `withSession`, with `count` sessions. */
 export async function withSessions(
   url: string,
   options: TargetOptions,
@@ -111,7 +111,7 @@ export async function withSessions(
   }
 }
 
-/** As `withSession`, over a connection that heals. */
+/** Like `withSession`, with a connection that reconnects. */
 export async function withConnection(
   url: string,
   options: TargetOptions,
@@ -134,14 +134,14 @@ export async function withConnection(
   }
 }
 
-/** Options of the calls that a command makes for itself, such as of reflection. */
+/** Returns options for calls that a command makes for itself, such as reflection. */
 export function callOptions({ timeout }: TargetOptions, signal: AbortSignal): CallOptions {
   return { timeoutMs: timeout, signal };
 }
 
-/** Aborts a signal at the first SIGINT or SIGTERM while a command works. */
+/** Aborts a signal at the first SIGINT or SIGTERM. */
 class Interrupt {
-  /** As shells have it for a process that a signal has ended. */
+  /** Exit code that shells use for a process ended by a signal. */
   exitCode = 0;
   private readonly controller = new AbortController();
   private readonly ends: (() => void)[];
@@ -162,18 +162,18 @@ class Interrupt {
     return this.controller.signal;
   }
 
-  /** Lets signals do again what they do by themselves. */
+  /** Restores the default behaviour of the signals. */
   end(): void {
     for (const end of this.ends.splice(0)) end();
   }
 }
 
-/** Returns the exit code where the arguments cannot be used, or there is no session. */
+/** Returns the exit code for invalid arguments, or for a missing session. */
 function exitWithout(error: unknown): number {
   return error instanceof TypeError ? EXIT.usage : EXIT.noSession;
 }
 
-/** A session with a server. Rejects with why there is none. */
+/** Creates a session with a server. Rejects with the reason if that fails. */
 export async function dialTarget(url: string, options: TargetOptions, signal?: AbortSignal): Promise<Session> {
   // Loaded here, since it brings the native engine: help and usage errors need not wait for it.
   const { dial } = await import("@quicrpc/node");
@@ -182,7 +182,10 @@ export async function dialTarget(url: string, options: TargetOptions, signal?: A
   return session;
 }
 
-/** Resolves when a server of plain HTTP has answered: there is no handshake that would say that it is there. Rejects as a dial does. */
+/**
+ * Resolves when a plain HTTP server has answered, because HTTP has no handshake that would show that it is there.
+ * Rejects like a dial.
+ */
 async function answering(session: Session, timeoutMs: number, signal: AbortSignal | undefined): Promise<void> {
   const patience = AbortSignal.timeout(timeoutMs);
   const ended = AbortSignal.any(signal === undefined ? [patience] : [patience, signal]);
@@ -198,7 +201,7 @@ async function answering(session: Session, timeoutMs: number, signal: AbortSigna
   }
 }
 
-/** Hashes of the certificates that a command's options trust. */
+/** Returns the certificate hashes that a command's options trust. */
 async function certificateHashes({
   hash,
   dev,
@@ -207,12 +210,12 @@ async function certificateHashes({
   return dev === true ? [...hashes, (await (await import("@quicrpc/node")).devCertificate()).hash] : hashes;
 }
 
-/** The same in hex. */
+/** Returns the trusted hashes in hexadecimal. */
 export async function trustedHashes(options: TargetOptions): Promise<string[]> {
   return (await certificateHashes(options)).map(({ value }) => Buffer.from(value).toString("hex"));
 }
 
-/** Schemes without certificates: what --dev trusts is not asked for there. */
+/** Schemes without certificates, for which --dev is ignored. */
 const WITHOUT_TLS = /^(tcp|ws|unix|http):/i;
 
 function isPlainHttp(url: string, { plainHttp }: TargetOptions): boolean {
@@ -244,7 +247,7 @@ async function httpFor(url: string): Promise<TransportProvider> {
   return (await import("@quicrpc/http")).httpTransport();
 }
 
-/** Compression of the calls that ask for it, and of no others. */
+/** Compresses only calls that ask for it. */
 async function onRequest(): Promise<NonNullable<DialOptions["compression"]>> {
   const { nodeCompressions } = await import("@quicrpc/node");
   return { algorithms: nodeCompressions(), minBytes: Infinity };
@@ -259,7 +262,7 @@ export function readPem(file: string): Buffer {
   }
 }
 
-/** Returns the remedy of an error, in the words of the command line where it has its own. */
+/** Returns the remedy of an error, in terms of the command line if possible. */
 export function helpFor(
   error: unknown,
   { credentialsFrom, header }: Pick<TargetOptions, "credentialsFrom" | "header">,
@@ -279,7 +282,7 @@ export function helpFor(
   return error instanceof RpcError && Object.hasOwn(HELP, error.code) ? HELP[error.code] : undefined;
 }
 
-/** Remedies for errors that name none themselves. */
+/** Remedies for errors without their own. */
 const HELP: Readonly<Record<string, string>> = {
   deadline_exceeded: "--timeout <ms> gives it more time",
   invalid_argument: "quicrpc describe <url> <service/method> shows what it takes",
@@ -287,7 +290,7 @@ const HELP: Readonly<Record<string, string>> = {
   unimplemented: "quicrpc ls <url> shows what the server serves",
 };
 
-/** Whether an error says that a certificate is not trusted: that of a session, or below a request that failed. */
+/** Returns true if a certificate is not trusted: of a session, or of a failed request. */
 function isUntrusted(error: unknown): boolean {
   const { code } = (error ?? {}) as { readonly code?: unknown };
   return typeof code === "string" && UNTRUSTED.test(code);
@@ -295,21 +298,21 @@ function isUntrusted(error: unknown): boolean {
 
 const UNTRUSTED = /CERTIFICATE_UNTRUSTED$|^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/;
 
-/** Options of `dial`, as errors name them, and of the command. */
+/** Option names of `dial`, and the corresponding ones of the command. */
 const OPTION_WORDS: Readonly<Record<string, string>> = {
   ca: "--ca",
   headers: "-H",
   serverCertificateHashes: "--hash",
 };
 
-/** The message of an error, in which options have the names that they have here. */
+/** Returns an error's message with the option names of the command line. */
 function messageFor({ message }: Error): string {
   return message.replace(/^the option (\w+) cannot/, (text, name: string) =>
     Object.hasOwn(OPTION_WORDS, name) ? `${OPTION_WORDS[name]} cannot` : text,
   );
 }
 
-/** Prints an error, with what to do about it. */
+/** Prints an error and its remedy. */
 export function report(error: Error, options: Pick<TargetOptions, "json" | "credentialsFrom" | "header">): void {
   const { json = false } = options;
   const { code } = error as { code?: unknown };
@@ -329,14 +332,17 @@ export function report(error: Error, options: Pick<TargetOptions, "json" | "cred
   process.stderr.write(`${lines.join("\n")}\n`);
 }
 
-/** Says on stderr what somebody has to know beside an answer: a notice, or a help to go on. With --json it is a line of JSON, as errors are. */
+/** Prints a notice or advice on stderr, next to an answer. With --json it is a line of JSON, like errors. */
 export function printNotice(said: { readonly notice: string } | { readonly help: string }, json: boolean): void {
   if (json) process.stderr.write(`${jsonText(said)}\n`);
   else if ("notice" in said) process.stderr.write(`${printable(said.notice)}\n`);
   else process.stderr.write(`${colorsFor(process.stderr, process.env).green("help:")} ${printable(said.help)}\n`);
 }
 
-/** Converts values that JSON has no form for: bytes to base64, big integers and dates to strings, maps to objects, sets to arrays. */
+/**
+ * Converts values that JSON cannot represent: bytes to base64, big integers and dates to strings, maps to objects, sets
+ * to arrays.
+ */
 function toJson(this: unknown, key: string, value: unknown): unknown {
   if (typeof value === "bigint") return value.toString();
   // A Buffer's own toJSON has run by now. An object that looks like what that makes is an object.
@@ -352,7 +358,7 @@ export function printJson(value: unknown): void {
   process.stdout.write(`${jsonText(value)}\n`);
 }
 
-/** `value` as JSON, in which what a terminal acts on is escaped: JSON itself lets some of it pass. */
+/** Returns `value` as JSON with terminal control characters escaped, which JSON itself permits. */
 export function jsonText(value: unknown, indent?: number): string {
   const lines = (JSON.stringify(value, toJson, indent) ?? "null").split("\n");
   return lines.map((line) => printable(line, (hex) => `\\u${hex.padStart(4, "0")}`)).join("\n");

@@ -5,28 +5,32 @@ import { affectsOutput, type SchemaRun } from "@quicrpc/codegen";
 import { watch } from "chokidar";
 import { ended, held } from "./ended.js";
 
-/** Changes within this time are one: editors write a file in several steps, and git writes many files. */
+/** Milliseconds for which changes are collected: editors write a file in several steps, and git writes many files. */
 const SETTLE_MS = 50;
-/** The longest that a beginning is waited for: chokidar may say nothing of a folder that goes away while it is read, and watches the rest all the same. */
+/**
+ * Maximum wait for chokidar to be ready, in milliseconds. It may not report that if a folder disappears while it is
+ * read, but watches the rest all the same.
+ */
 const READY_MS = 5000;
 const SOURCE = /\.(?:[cm]?[jt]sx?|json)$/;
 const IGNORED = /(?:^|[\\/])(?:node_modules|dist|\.[^\\/]+)(?:[\\/]|$)/;
 
-/** A file of a project that changed: its event of chokidar, and its path. */
+/** A changed file of a project: chokidar's event and the path. */
 export interface Change {
   readonly event: string;
   readonly path: string;
 }
 
-/** Watches the sources of a project until it is closed. It keeps no process alive. */
+/** Watches the sources of a project until it is closed. It does not keep the process alive. */
 export interface SourceWatcher {
-  /** Resolves when the call of `onChanges` in progress is over; none begins from then on. */
+  /** Resolves when the current call of `onChanges` has ended. No other follows. */
   close(): Promise<void>;
 }
 
 /**
- * Calls `onChanges` with sources that changed and that `matters` says to matter, below `root` or among `sources`: with all of a moment at once, and
- * not again before it is done; what it resolves to are the sources from then on. Resolves when it watches.
+ * Calls `onChanges` with changed sources below `root` or among `sources` for which `matters` returns true. Changes that
+ * happen together are passed together, and the next call waits for the previous one, which resolves to the new list of
+ * sources. Resolves when it watches.
  */
 export async function watchSources(
   { root, sources }: Pick<SchemaRun, "root" | "sources">,
@@ -57,7 +61,7 @@ export async function watchSources(
     return IGNORED.test(inside) || isAbsolute(inside);
   };
   const besides = new Set<string>();
-  /** Those of `files` that are not watched with the root. */
+  /** Returns the files that are not below the watched root. */
   const further = (files: readonly string[]): string[] => {
     const found = files.filter((file) => !besides.has(file) && isIgnored(file));
     for (const file of found) besides.add(file);

@@ -18,30 +18,30 @@ import type { ServeOptions } from "./serve-options.js";
 import { limitAge } from "./session-age.js";
 import { SessionCredentials } from "./session-credentials.js";
 
-/** Options by which a server takes those who arrive. */
+/** Settings with which a server accepts sessions. */
 interface ArrivalSettings<Context> {
   readonly options: ServeOptions<Context>;
   readonly limits: Limits;
   readonly onError: ErrorHook;
   readonly authentications: Authentications<Peer, Context> | undefined;
   readonly sessionOptions: SessionOptions<Context>;
-  /** Routers of sessions that begin before their handshake is complete. Default: those of every session. */
+  /** Routers of sessions that start before their handshake is complete. Default: those of every session. */
   readonly earlyRouters: readonly Router<Context>[] | undefined;
 }
 
-/** An arrival whose peer says what its greeting does. */
+/** An incoming session whose peer includes the greeting. */
 interface Admitted extends Arrival {
   readonly peer: Peer;
 }
 
-/** Makes sessions of those who arrive at a server, or refuses them. */
+/** Accepts or refuses the incoming sessions of a server. */
 export class Arrivals<Context> {
   readonly sessions: Set<Session> = new Set();
-  /** Whether those who arrive from now on are refused. */
+  /** If true, new incoming sessions are refused. */
   draining = false;
   private readonly settings: ArrivalSettings<Context>;
   private readonly credentials: SessionCredentials<Context>;
-  /** Sessions that are being authenticated. */
+  /** Incoming sessions that are being authenticated. */
   private readonly arriving: Set<Arrival> = new Set();
 
   constructor(settings: ArrivalSettings<Context>) {
@@ -51,8 +51,8 @@ export class Arrivals<Context> {
   }
 
   /**
-   * Nothing of the session is read before it is authenticated, but its greeting where `authenticate` asks for that: what it sends
-   * meanwhile is held back by flow control.
+   * Authenticates an incoming session, then accepts or refuses it. Until then nothing of it is read, except the
+   * greeting if `authenticate` asks for it. Flow control holds back everything else.
    */
   async take(arrived: Arrival): Promise<void> {
     const { options, limits, authentications } = this.settings;
@@ -79,7 +79,7 @@ export class Arrivals<Context> {
     }
   }
 
-  /** Ends those that are no sessions yet. */
+  /** Closes all incoming sessions that are still being authenticated. */
   end(info: CloseInfo): void {
     for (const { transport, visit } of this.arriving) {
       visit.refuse();
@@ -127,7 +127,10 @@ export class Arrivals<Context> {
     guarded(onSession, (error) => this.refuse(error, "onSession", arrival))(session, arrival.peer);
   }
 
-  /** Only an `RpcError` says to the peer why. Another exception, of the hook `name`, goes to `onError`. */
+  /**
+   * Refuses an incoming session. The peer receives the message of an `RpcError` only; `onError` receives any other
+   * exception of the hook `name`.
+   */
   private refuse(error: unknown, name: string, { transport, peer, visit }: Admitted): void {
     const { options, onError } = this.settings;
     visit.refuse();
@@ -140,7 +143,7 @@ export class Arrivals<Context> {
     tellRefusal(() => ({ stage: "session", listener, remoteAddress, reason, error }));
   }
 
-  /** Calls a hook. What it throws costs nobody else. */
+  /** Calls a hook and reports its exceptions, which must not affect other peers. */
   private tell<Told>(name: string, hook: ((told: Told, peer: Peer) => void) | undefined, told: Told, peer: Peer): void {
     if (hook !== undefined) guarded(hook, (thrown) => this.settings.onError(thrown, { method: name }))(told, peer);
   }

@@ -8,17 +8,18 @@ import type { DescribedBlob, ReadBlobOptions, ReceivedBlob } from "@quicrpc/core
 import { checkOptions, type OptionNames } from "@quicrpc/core/transport";
 import { type PartOptions, savePart } from "./blob-parts.js";
 
-/** Bytes of one read of a file. */
+/** Bytes of one read from a file. */
 const CHUNK_BYTES = 262_144;
 
-/** Description of a file that is sent as a blob, and its hook. */
+/** Description of a file that is sent as a blob, and its progress hook. */
 export type FileBlobOptions = Partial<Pick<DescribedBlob, "name" | "type" | "id" | "onProgress">>;
 
 /** Options of `saveBlob`. */
 export interface SaveBlobOptions extends Omit<ReadBlobOptions, "after"> {
   /**
-   * A transfer that ends early leaves what it has as `<path>.part`, and the next one to the same path goes on with it, also in another process. Give a path
-   * that belongs to the blob: of an upload, one with `blob.id`. Default: nothing is left.
+   * If a transfer ends early, keeps what has arrived as `<path>.part`. The next transfer to the same path continues it,
+   * also in another process. Use a path that belongs to the blob: for an upload, one that contains `blob.id`. Default:
+   * nothing is kept.
    */
   readonly resume?: boolean | PartOptions;
 }
@@ -31,7 +32,8 @@ const SAVE_BLOB: OptionNames<SaveBlobOptions> = {
 };
 
 /**
- * A file as a blob to send, by its path. It is read as its receiver takes it, and fails where it is changed meanwhile. Rejects where there is no such file.
+ * Sends a file as a blob. The file is read as fast as the receiver takes it, and the transfer fails if it is changed
+ * meanwhile. Rejects if the file does not exist.
  */
 export async function fileBlob(path: string, options: FileBlobOptions = {}): Promise<DescribedBlob> {
   checkOptions("fileBlob()", options, FILE_BLOB);
@@ -51,8 +53,8 @@ export async function fileBlob(path: string, options: FileBlobOptions = {}): Pro
 }
 
 /**
- * Writes a blob to `path`, as fast as the disk takes it. The file appears when it is whole: until then it has another name beside it, and a
- * failure leaves nothing behind, unless `resume` says so.
+ * Writes a blob to `path`, as fast as the disk accepts it. The file appears when it is complete: until then it has a
+ * temporary name in the same folder, and a failure leaves nothing behind unless `resume` is set.
  */
 export async function saveBlob(blob: ReceivedBlob, path: string, given: SaveBlobOptions = {}): Promise<void> {
   checkOptions("saveBlob()", given, SAVE_BLOB);

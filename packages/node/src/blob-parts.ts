@@ -4,13 +4,16 @@ import { dirname, join, resolve } from "node:path";
 import { RpcError } from "@quicrpc/core";
 import type { ReadBlobOptions, ReceivedBlob } from "@quicrpc/core/blobs";
 
-/** How much transfers that have not ended may leave in one folder. */
+/** Limits on unfinished transfers in one folder. */
 export interface PartOptions {
-  /** Milliseconds after which a part that nobody has gone on with is removed, by the next transfer to its folder. Default: a day. */
+  /** Milliseconds after which the next transfer to the folder removes an abandoned part. Default: a day. */
   readonly maxAgeMs?: number;
-  /** Parts in the folder. Default 1000. */
+  /** Maximum number of parts in the folder. Default 1000. */
   readonly maxParts?: number;
-  /** Bytes of all parts in the folder, with what those in progress are to have. Default: 16 GiB. */
+  /**
+   * Maximum size of all parts in the folder in bytes, including the expected size of those in progress. Default: 16
+   * GiB.
+   */
   readonly maxPartBytes?: number;
 }
 
@@ -18,21 +21,24 @@ const SUFFIX = ".part";
 const DAY_MS = 86_400_000;
 const MAX_PARTS = 1000;
 const MAX_PART_BYTES = 17_179_869_184;
-/** Errors after which a part is worth nothing: it is no beginning of the blob, or the blob is not taken. */
+/** Codes of errors after which a part is useless: it is not the beginning of the blob, or the blob is not accepted. */
 const WORTHLESS: readonly string[] = ["failed_precondition", "data_loss", "resource_exhausted", "invalid_argument"];
 
-/** A transfer to a part that is in progress in this process. */
+/** A transfer in progress in this process. */
 interface Saving {
   readonly stop: AbortController;
-  /** Fulfils when the transfer writes no more. */
+  /** Fulfils when the transfer has stopped writing. */
   readonly over: Promise<void>;
-  /** Bytes that the part is to have. */
+  /** Expected size of the part in bytes. */
   readonly bytes: number;
 }
 
 const savings: Map<string, Saving> = new Map();
 
-/** Writes a blob to `path` after what an earlier transfer has left in `<path>.part`. One that is in progress is ended first. */
+/**
+ * Writes a blob to `path`, continuing what an earlier transfer left in `<path>.part`. Ends a transfer to the same path
+ * that is in progress.
+ */
 export async function savePart(
   blob: ReceivedBlob,
   path: string,
@@ -99,7 +105,10 @@ async function written(
   }
 }
 
-/** Writes at positions: another process that has not noticed that its transfer is over writes the same bytes to the same place. */
+/**
+ * Writes at explicit positions. If another process has not noticed the end of its transfer yet, it writes the same
+ * bytes to the same place.
+ */
 async function append(
   file: FileHandle,
   from: number,
@@ -119,8 +128,8 @@ async function append(
 }
 
 /**
- * Removes parts that are too old, and returns the bytes that this one may have. Throws `RpcError` `resource_exhausted` where others leave no room
- * for it.
+ * Removes expired parts and returns the number of bytes that this part may have. Throws `RpcError` `resource_exhausted`
+ * if other parts leave no room.
  */
 async function requireRoom(blob: ReceivedBlob, part: string, limits: PartOptions): Promise<number> {
   const { maxAgeMs = DAY_MS, maxParts = MAX_PARTS, maxPartBytes = MAX_PART_BYTES } = limits;

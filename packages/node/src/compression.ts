@@ -4,8 +4,8 @@ import type { Compression } from "@quicrpc/core/transport";
 type Transform = (bytes: Uint8Array, options?: { readonly maxOutputLength: number }) => Uint8Array;
 
 /**
- * The compressions of this Node: zstd where it has it (22.15 and 23.8 or newer), then gzip and deflate. For the option
- * `compression` of `connect` and `serve`.
+ * The compressions that this version of Node supports: zstd (22.15, 23.8 and later), gzip and deflate. Pass it as the
+ * option `compression` of `connect` and `serve`.
  */
 export function nodeCompressions(): readonly Compression[] {
   // Newer than the types of the oldest Node that is supported.

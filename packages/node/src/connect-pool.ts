@@ -15,7 +15,9 @@ import { noteOpen } from "./still-open.js";
 import { providerFor } from "./transport/choose.js";
 import { transportUrl } from "./urls.js";
 
-/** Options of `connectPool`. `timeoutMs` is for each attempt, and for all that is tried until the first target is ready. */
+/**
+ * Options of `connectPool`. `timeoutMs` applies to each attempt, and to all attempts until the first target is ready.
+ */
 export interface ConnectPoolOptions<Context = unknown>
   extends DialOptions<Context>,
     Omit<PoolOptions, "limits" | "isPermanent"> {}
@@ -25,8 +27,9 @@ const OPTIONS: OptionNames<ConnectPoolOptions> = { ...POOL_OPTIONS, ...DIAL_OPTI
 const DEFAULT_TIMEOUT_MS = 10_000;
 
 /**
- * Connects to several targets and spreads calls over them: URLs as `dial` takes them, `dnsTargets(…)`, or a function that
- * finds URLs. Resolves when the first of them is ready, and rejects as `connect` does. The routers serve on each session.
+ * Connects to several targets and distributes calls among them. Targets are URLs as for `dial`, `dnsTargets(…)`, or a
+ * function that finds URLs. Resolves when the first target is ready, and rejects like `connect`. The routers serve on
+ * each session.
  */
 export async function connectPool<Context = unknown>(
   targets: readonly (string | TargetSpec)[] | ResolveTargets | DnsTargets,

@@ -17,16 +17,16 @@ import { firstSession } from "./first-session.js";
 import { isPermanent } from "./permanent.js";
 import { noteOpen } from "./still-open.js";
 
-/** Options of `connect`. `timeoutMs` is for each attempt, and for all that is tried until the first session is ready. */
+/** Options of `connect`. `timeoutMs` applies to each attempt, and to all attempts until the first session is ready. */
 export interface ConnectOptions<Context = unknown> extends DialOptions<Context>, Omit<ConnectionOptions, "limits"> {
   /**
-   * Another URL of the same server, for where the first cannot be used: on a platform without the native engine, or in a network
-   * that blocks UDP. Early data and QUIC's `transport` are left out there. Default: none.
+   * Another URL of the same server, used if the first cannot be: on a platform without the native engine, or in a
+   * network that blocks UDP. Early data and QUIC's `transport` do not apply to it. Default: none.
    */
   readonly fallback?: FallbackOptions;
   /**
-   * Where a server that drains may send this client (`Server.drain({ to })`), credentials and all: URLs, or a test of one. Other addresses are
-   * passed over, and `onError` receives which. Default: none.
+   * Addresses to which a draining server may redirect this client (`Server.drain({ to })`), including its credentials:
+   * URLs, or a predicate. `onError` reports other addresses, which are ignored. Default: none.
    */
   readonly mayMoveTo?: TrustedAddresses;
 }
@@ -48,19 +48,18 @@ const OPTIONS: OptionNames<ConnectOptions> = {
 const DEFAULT_TIMEOUT_MS = 10_000;
 
 /**
- * Connects to a URL as `dial` takes it: `quic://host[:port]`, `tls://host[:port]`, `wss://host/path`, `unix:/path` and so
- * on. Resolves when the first session is ready, and makes another whenever one is lost, unless `reconnect` is false. The
- * routers serve on each session.
+ * Connects to a URL such as `quic://host[:port]`, `tls://host[:port]`, `wss://host/path` or `unix:/path`. Resolves when
+ * the first session is ready. Creates another whenever one is lost, unless `reconnect` is false. The routers serve on
+ * each session.
  *
  * Rejects
- * - at once with a `TransportError` where trying again is pointless: a certificate that is not trusted, another protocol;
- * - at once with the server's `RpcError` where it refuses who this side is: `unauthenticated`, `permission_denied`;
- * - with the last attempt's error when `timeoutMs` is over;
- * - with `TypeError` for what cannot be used as it was given, such as an unknown option, or two routers that collide.
+ * - at once with a `TransportError` if a retry cannot help: an untrusted certificate, another protocol;
+ * - at once with the server's `RpcError` if it refuses this client: `unauthenticated`, `permission_denied`;
+ * - with the last attempt's error after `timeoutMs`;
+ * - with `TypeError` for invalid arguments, such as an unknown option, or two routers that collide.
  *
- * @example
- * const connection = await connect("quic://orders.example:4433", { credentials: () => token() });
- * const orders = createOrdersClient(connection);
+ * @example const connection = await connect("quic://orders.example:4433", { credentials: () => token() }); const orders
+ * = createOrdersClient(connection);
  */
 export function connect<Context = unknown>(
   url: `quic://${string}`,
@@ -125,7 +124,7 @@ export async function connect<Context = unknown>(
   return interceptCaller(connection, interceptors);
 }
 
-/** The options for another address: what only QUIC has is left out over another transport. */
+/** Returns the options for another address. Over a transport other than QUIC, options of QUIC are left out. */
 function usableAt<Context>(to: string, from: string | URL, options: DialOptions<Context>): DialOptions<Context> {
   if (new URL(to).protocol === new URL(from).protocol) return options;
   const { earlyData: _, transport: __, ...rest } = options;

@@ -1,4 +1,4 @@
-/** Names that the environment variable `QUICRPC_DEBUG` takes, with commas between. */
+/** Names accepted in the environment variable `QUICRPC_DEBUG`, separated by commas. */
 const KNOWN = ["open", "refused"] as const;
 
 const given = process.env["QUICRPC_DEBUG"]?.split(",").filter((name) => name !== "") ?? [];
@@ -9,7 +9,7 @@ if (unknown.length > 0) {
   });
 }
 
-/** Whether `QUICRPC_DEBUG` has a name. */
+/** Returns true if `QUICRPC_DEBUG` contains a name. */
 export function isDebugged(name: (typeof KNOWN)[number]): boolean {
   return given.includes(name);
 }

@@ -5,42 +5,45 @@ import { join } from "node:path";
 import { checkOptions } from "@quicrpc/core/transport";
 import { cacheDirectory, splitPem } from "./dev-files.js";
 
-/** An authority of this user's, for development, that browsers may be told to trust. */
+/** A certificate authority of this user for development, which browsers can be told to trust. */
 export interface DevAuthority {
   /** PEM. */
   readonly cert: string;
-  /** The file of the certificate, without its key. */
+  /** Path of the certificate, without its key. */
   readonly file: string;
-  /** The common name of its subject. */
+  /** Common name of the subject. */
   readonly name: string;
-  /** Hosts that it signs certificates for, with those below them: nobody trusts it for another. */
+  /**
+   * Hosts for which it can sign certificates, including their subdomains. Certificates for other hosts are not trusted.
+   */
   readonly hosts: readonly string[];
   readonly validTo: Date;
 }
 
 /** Options of `devAuthority`. */
 export interface DevAuthorityOptions {
-  /** Host names and addresses beside localhost, 127.0.0.1 and ::1. Default: none. */
+  /** Host names and addresses in addition to localhost, 127.0.0.1 and ::1. Default: none. */
   readonly hosts?: readonly string[];
-  /** Where it is kept. Default: the user's cache folder. */
+  /** Folder of the files. Default: the user's cache folder. */
   readonly directory?: string;
 }
 
-/** Hosts of a certificate for development where none are given. */
+/** Default hosts of a development certificate. */
 export const DEV_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "::1"];
 
-/** An authority with less than a month left is made anew, in milliseconds. */
+/** An authority that expires sooner is replaced, in milliseconds: 30 days. */
 const RENEW_BEFORE = 30 * 24 * 3_600_000;
 const HOSTS_LINE = /^hosts: (.*)$/m;
 
-/** An authority with its key, as PEM. */
+/** An authority with its private key in PEM. */
 interface KeptAuthority extends DevAuthority {
   readonly key: string;
 }
 
 /**
- * Returns the authority for development of this user, which is made where there is none that signs for all of `hosts`. From then on `devCertificate`
- * has its certificates signed by it. Its key is in the folder, and its certificate names the hosts that it is good for.
+ * Returns this user's development authority. Creates one if there is none that covers all of `hosts`. From then on
+ * `devCertificate` returns certificates signed by it. The key is in the folder, and the certificate lists the hosts
+ * that it is valid for.
  */
 export async function devAuthority(options: DevAuthorityOptions = {}): Promise<DevAuthority> {
   checkOptions("devAuthority()", options, { directory: true, hosts: true });
@@ -59,7 +62,9 @@ export async function devAuthority(options: DevAuthorityOptions = {}): Promise<D
   return shown(authority);
 }
 
-/** Returns the authority for development of this user that `devAuthority` made, valid or not; undefined where there is none. */
+/**
+ * Returns the development authority that `devAuthority` created, even if it has expired, or undefined if there is none.
+ */
 export async function keptDevAuthority(
   options: Pick<DevAuthorityOptions, "directory"> = {},
 ): Promise<DevAuthority | undefined> {
@@ -68,7 +73,7 @@ export async function keptDevAuthority(
   return kept && shown(kept);
 }
 
-/** The authority that is kept in a folder; undefined where there is none that is valid. */
+/** Reads the authority in a folder. Returns undefined if there is no valid one. */
 export async function readAuthority(directory: string): Promise<KeptAuthority | undefined> {
   const kept = await readKept(directory);
   if (kept === undefined) return undefined;
@@ -91,7 +96,7 @@ async function readKept(directory: string): Promise<KeptAuthority | undefined> {
   }
 }
 
-/** Whether the authority signs for all of the hosts. */
+/** Returns true if the authority can sign for all of the hosts. */
 export function covers({ hosts: permitted }: Pick<DevAuthority, "hosts">, hosts: readonly string[]): boolean {
   return hosts.every((host) => permitted.some((name) => host === name || host.endsWith(`.${name}`)));
 }

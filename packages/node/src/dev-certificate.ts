@@ -12,11 +12,11 @@ export interface DevCertificate {
   readonly cert: string;
   /** The private key, in PEM (PKCS #8). */
   readonly key: string;
-  /** The certificate's hash, for a client's `serverCertificateHashes`. */
+  /** Hash of the certificate, for a client's `serverCertificateHashes`. */
   readonly hash: { readonly algorithm: "sha-256"; readonly value: UnsharedBytes };
-  /** When it expires; it is made anew a day before. */
+  /** Expiry date. The certificate is replaced a day earlier. */
   readonly validTo: Date;
-  /** The file that certificate and key are kept in. */
+  /** Path of the file with certificate and key. */
   readonly file: string;
 }
 
@@ -24,23 +24,27 @@ export interface DevCertificate {
 export interface DevCertificateOptions {
   /** Host names and addresses. Default: localhost, 127.0.0.1 and ::1. */
   readonly hosts?: readonly string[];
-  /** Where it is kept. Default: the user's cache folder. */
+  /** Folder of the files. Default: the user's cache folder. */
   readonly directory?: string;
-  /** Makes another one in place of that which is kept. Default false. */
+  /** Replaces the existing certificate. Default false. */
   readonly renew?: boolean;
 }
 
 const OPTIONS: OptionNames<DevCertificateOptions> = { hosts: true, directory: true, renew: true };
 
-/** A certificate with less than a day left is made anew, in milliseconds. */
+/** A certificate that expires sooner is replaced, in milliseconds: one day. */
 const RENEW_BEFORE = 24 * 3_600_000;
 
-/** Attempts to put a certificate where others do so too: one of all succeeds in each. More are needed only where a link leads nowhere. */
+/**
+ * Maximum number of attempts to store a certificate while other processes do the same. In each round one process
+ * succeeds. More rounds happen only if a link leads nowhere.
+ */
 const MAX_TRIES = 1000;
 
 /**
- * An ECDSA P-256 certificate for development, signed by itself, or by the authority of `devAuthority` where there is one for its hosts. It is kept for
- * the next call, in this process or another of this user, and made anew a day before it expires. Rejects where it cannot be kept, with what to do.
+ * Returns an ECDSA P-256 certificate for development: self-signed, or signed by the authority of `devAuthority` if it
+ * covers the hosts. It is stored for later calls of this user, in this process or another, and replaced a day before it
+ * expires. Rejects with a remedy if it cannot be stored.
  */
 export async function devCertificate(options: DevCertificateOptions = {}): Promise<DevCertificate> {
   checkOptions("devCertificate()", options, OPTIONS);
@@ -62,7 +66,7 @@ export async function devCertificate(options: DevCertificateOptions = {}): Promi
   }
 }
 
-/** Makes a certificate and stores it. Processes that do so at the same time all get the one that was written first. */
+/** Creates and stores a certificate. Processes that do so at the same time all get the one that was stored first. */
 async function keep(path: string, hosts: readonly string[], issuer: Issuer | undefined): Promise<DevCertificate> {
   // Loaded only now: a server with a certificate of its own never needs it.
   const { makeCertificate } = await import("./make-certificate.js");
@@ -84,7 +88,7 @@ async function keep(path: string, hosts: readonly string[], issuer: Issuer | und
   }
 }
 
-/** Whether there was nothing at `path` before. */
+/** Creates a hard link. Returns true if nothing existed at `path`. */
 async function linked(from: string, path: string): Promise<boolean> {
   try {
     await link(from, path);
@@ -96,10 +100,10 @@ async function linked(from: string, path: string): Promise<boolean> {
 }
 
 /**
- * Puts a successor in the place of a file that is no use. Of all who do so at the same time it is the first one's: they find it by a name that is made
- * of what they replace.
+ * Replaces a file that cannot be used. Of several processes that do so at the same time, the first wins: the link name
+ * is derived from the replaced content.
  *
- * @param stale the digest of what was found to be no use: another may be there by now
+ * @param stale digest of the content to replace; another process may have replaced it already
  */
 async function replaceStale(path: string, stale: string, made: string): Promise<void> {
   const successor = `${path}.${stale}`;
@@ -118,7 +122,7 @@ async function replaceStale(path: string, stale: string, made: string): Promise<
   }
 }
 
-/** Text of a file; undefined where there is none. */
+/** Returns the text of a file, or undefined if it does not exist. */
 async function contentOf(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, "utf8");
@@ -136,7 +140,10 @@ function isMissing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === "ENOENT";
 }
 
-/** A certificate that was kept; undefined where it is missing, damaged, not valid yet, about to expire, or not by the issuer. */
+/**
+ * Returns a stored certificate, or undefined if it is missing, damaged, not valid yet, about to expire, or signed by
+ * another issuer.
+ */
 function fresh(pem: string | undefined, path: string, issuer: Issuer | undefined): DevCertificate | undefined {
   if (pem === undefined) return undefined;
   try {

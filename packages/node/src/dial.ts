@@ -24,26 +24,35 @@ import type { TransportProvider } from "./transport/provider.js";
 import { requireDialable } from "./transport/refuse.js";
 import { reachable, transportUrl } from "./urls.js";
 
-/** How one session is made. Without `ca` and `serverCertificateHashes`, the system's roots are trusted. */
+/** Options of `dial`. Without `ca` and `serverCertificateHashes`, the system's roots are trusted. */
 export interface DialOptions<Context = unknown>
   extends Omit<SessionOptions<Context>, "credentials">,
     Omit<TransportDialOptions, "credentials" | "transport" | "freshPort"> {
   /** Timeouts, windows and stream limits of a QUIC connection. Default: `DEFAULT_TRANSPORT` of `@quicrpc/quic`. */
   readonly transport?: QuicOptions;
   /**
-   * Credentials of this client over any transport: a token, or a function that returns one, for each session and before it expires. They go in the
-   * session's greeting, and `authenticate` of the server gets them as `Peer.credentials`. Default: none.
+   * Credentials of this client: a token, or a function that returns one for each session and again before it expires.
+   * They are sent in the session's greeting over any transport. The server's `authenticate` receives them as
+   * `Peer.credentials`. Default: none.
    */
   readonly credentials?: Credentials;
-  /** Limits of what the server may cost this side, beside the defaults (docs/limits.md). Default: `DEFAULT_LIMITS`. */
+  /**
+   * Limits on what the server may cost this side, merged with the defaults (docs/limits.md). Default: `DEFAULT_LIMITS`.
+   */
   readonly limits?: NonNullable<SessionOptions<Context>["limits"]>;
-  /** Around each call made; the first is the outermost. Those around what is served go into `interceptRouter`. Default: none. */
+  /**
+   * Interceptors of outgoing calls; the first is the outermost. For incoming calls use `interceptRouter`. Default:
+   * none.
+   */
   readonly interceptors?: readonly Interceptor[];
-  /** Transports beside the built-in ones; the first that takes the URL's scheme is used. Default: none. */
+  /**
+   * Additional transports, which take precedence over the built-in ones. The first that supports the URL's scheme is
+   * used. Default: none.
+   */
   readonly transports?: readonly TransportProvider[];
 }
 
-/** Names of the options of `dial`, which it checks. */
+/** Option names of `dial`. */
 export const DIAL_OPTIONS: OptionNames<DialOptions> = {
   ...SESSION_OPTIONS,
   ca: true,
@@ -60,13 +69,14 @@ export const DIAL_OPTIONS: OptionNames<DialOptions> = {
   transports: true,
 };
 
-/** Streams that a server may open, at first, to a client that serves nothing. */
+/** Initial number of streams that a server may open to a client that serves nothing. */
 const FEW_STREAMS = 8;
 
 /**
- * Makes one session with `quic://host[:port]`, `https://host[:port]/path` (WebTransport), `tls://host[:port]`, `wss://host[:port]/path`, or without encryption
- * `tcp://`, `ws://` and `unix:/path`. Rejects with a `TransportError` whose `code` says why: no answer, a certificate that is
- * not trusted, another protocol; with `TypeError` for what cannot be used as it was given, such as two routers that collide.
+ * Creates one session with `quic://host[:port]`, `https://host[:port]/path` (WebTransport), `tls://host[:port]`,
+ * `wss://host[:port]/path`, or without encryption `tcp://`, `ws://` and `unix:/path`. Rejects with a `TransportError`
+ * whose `code` states the reason, such as a timeout, an untrusted certificate or another protocol, and with `TypeError`
+ * for invalid arguments, such as two routers that collide.
  */
 export function dial<Context = unknown>(
   url: `quic://${string}`,
@@ -81,13 +91,15 @@ export async function dial<Context = unknown>(url: string | URL, options: DialOp
   return session;
 }
 
-/** Rejects with an error whose stack has the line that waits for it. The reason of a signal stays as it was given. */
+/** Throws an error whose stack contains the line that awaits it. A signal's reason is thrown unchanged. */
 export async function rejectedAtCaller(failure: unknown, signal: AbortSignal | undefined): Promise<never> {
   if (signal?.aborted === true) throw failure;
   return rejectionAtCaller(failure as Error);
 }
 
-/** The same for what heals, which is listed as open in its place. */
+/**
+ * Same as `dial` for connections that reconnect: the connection is listed as an open handle instead of its sessions.
+ */
 export async function dialSession<Context>(
   url: string | URL,
   options: DialOptions<Context>,
@@ -112,7 +124,7 @@ export async function dialSession<Context>(
   return interceptCaller(held, options.interceptors ?? []);
 }
 
-/** Throws `TypeError` for what is no hash of a certificate, such as its hex text. */
+/** Throws `TypeError` if a value is not a certificate hash, for example hexadecimal text. */
 function requireHashes(hashes: DialOptions["serverCertificateHashes"]): void {
   if (hashes === undefined) return;
   const given: unknown = hashes;
@@ -125,7 +137,7 @@ function requireHashes(hashes: DialOptions["serverCertificateHashes"]): void {
   );
 }
 
-/** How the server at a URL is reached. Throws `TypeError` where it cannot be with these options. */
+/** Returns how to reach the server at a URL. Throws `TypeError` if that is not possible with these options. */
 export function wayTo<Context>(
   url: string | URL,
   options: DialOptions<Context>,
@@ -136,7 +148,10 @@ export function wayTo<Context>(
   return { target, provider };
 }
 
-/** QUIC keeps places in its tables for each stream that the peer may open: those for the usual 100 were a tenth of an idle session's memory. */
+/**
+ * Reduces the number of streams that the peer may open. QUIC reserves memory for each: the usual 100 took a tenth of an
+ * idle session's memory.
+ */
 function transportFor<Context>({ routers = [], keepAlive, ...options }: DialOptions<Context>): TransportOptions {
   const transport = withKeepAlive(options.transport, keepAlive, DEFAULT_INTERVAL_MS);
   if (routers.length > 0 || transport.maxStreams !== undefined) return transport;

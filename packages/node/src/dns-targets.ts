@@ -9,7 +9,7 @@ import {
 } from "@quicrpc/core/transport";
 import { transportError } from "./transport/failure.js";
 
-/** Resolver of DNS names; `Resolver` of `node:dns/promises` is one. */
+/** A DNS resolver, such as `Resolver` of `node:dns/promises`. */
 export interface DnsResolver {
   resolve4(name: string): Promise<string[]>;
   resolve6(name: string): Promise<string[]>;
@@ -27,25 +27,28 @@ export interface SrvRecord {
 /** Options of `dnsTargets`. */
 export interface DnsTargetsOptions {
   /**
-   * - `address` (default): A and AAAA, whichever there are
+   * - `address` (default): A and AAAA, whichever exist
    * - `A`, `AAAA`: only these
-   * - `SRV`: hosts and ports, with their priorities and weights
+   * - `SRV`: hosts and ports with their priorities and weights
    */
   readonly records?: "address" | "A" | "AAAA" | "SRV";
-  /** Default: the system's servers, two tries of 2 s each. The hosts file is not looked at. */
+  /** Default: the system's DNS servers, with two tries of 2 s each. The hosts file is not used. */
   readonly resolver?: DnsResolver;
 }
 
 const OPTIONS: OptionNames<DnsTargetsOptions> = { records: true, resolver: true };
 
-/** Targets of `connectPool` that DNS knows. */
+/** Targets of `connectPool` from DNS. */
 export interface DnsTargets {
   readonly resolve: ResolveTargets;
-  /** The name that certificates are held to: the one that was asked for, not what DNS made of it (RFC 9525 §6.1). */
+  /** Name that certificates must contain: the name in the URL, not one that DNS returned (RFC 9525 §6.1). */
   readonly serverName: string;
 }
 
-/** The targets behind a URL such as `quic://orders.example:4433`, or for SRV `quic://_orders._udp.example`, one for each record. */
+/**
+ * Returns the targets behind a URL such as `quic://orders.example:4433`, or with SRV `quic://_orders._udp.example`, one
+ * for each record.
+ */
 export function dnsTargets(url: string | URL, options: DnsTargetsOptions = {}): DnsTargets {
   checkOptions("dnsTargets()", options, OPTIONS);
   const { records = "address", resolver } = options;
@@ -80,7 +83,7 @@ function unresolved(error: unknown, base: URL, signal: AbortSignal): unknown {
 const NO_RECORD =
   "DNS has no such record: check the name and the option `records`. dnsTargets asks DNS alone; a name of the hosts file, such as localhost, takes a list of URLs";
 
-/** A share of calls for records of weight 0 among others: very small (RFC 2782). */
+/** Share of calls for records with weight 0 among others: very small (RFC 2782). */
 const LEAST_WEIGHT = 0.01;
 
 function srvTargets(base: URL, records: readonly SrvRecord[]): TargetSpec[] {
@@ -94,7 +97,7 @@ function srvTargets(base: URL, records: readonly SrvRecord[]): TargetSpec[] {
   }));
 }
 
-/** Joins the answers of the questions that succeeded; rejects with the first error when none did. */
+/** Joins the successful answers. Rejects with the first error if all failed. */
 async function anyOf(questions: readonly Promise<string[]>[]): Promise<string[]> {
   const answers = await Promise.allSettled(questions);
   const found = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));

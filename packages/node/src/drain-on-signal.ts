@@ -2,18 +2,21 @@ import { checkOptions, type OptionNames } from "@quicrpc/core/transport";
 import { checkDrain } from "./paced-drain.js";
 import type { Server, ServerDrainOptions } from "./server.js";
 
-/** A program that was asked to end and still runs so many milliseconds after its drain gets a warning that says why that may be. */
+/** Milliseconds after the drain when a process that still runs gets a warning with possible reasons. */
 const STILL_RUNNING_MS = 5000;
 /** Ctrl-C reaches all processes of a terminal, and `npm` and `tsx` forward it to the program: signals within this many milliseconds count as one. A person takes longer to press Ctrl-C again. */
 const SAME_MS = 100;
-/** A drain that takes so many milliseconds is said to somebody at a terminal. */
+/** Milliseconds after which a message about the drain is printed on a terminal. */
 const LONG_MS = 1000;
 
 /** Options of `drainOnSignal`. */
 export interface DrainOnSignalOptions extends ServerDrainOptions {
-  /** Default: SIGTERM, as orchestrators send it, and SIGINT, as Ctrl-C does. */
+  /** Default: SIGTERM, which orchestrators send, and SIGINT (Ctrl-C). */
   readonly signals?: readonly NodeJS.Signals[];
-  /** Closed after the server, such as the connections that its handlers call others by: they would keep the process running. Default: nothing. */
+  /**
+   * Objects to close after the server, such as connections that handlers use: they would keep the process running.
+   * Default: none.
+   */
   readonly close?: readonly { close(): unknown }[];
 }
 
@@ -26,8 +29,8 @@ const OPTIONS: OptionNames<DrainOnSignalOptions> = {
 };
 
 /**
- * Ends a server well when the process is asked to end: the first signal drains it, so that the process exits by itself
- * when the calls in progress are over; a second closes it at once. Returns what takes the signals' listeners back.
+ * Shuts a server down when the process is asked to end. The first signal drains it, so that the process exits when the
+ * calls in progress have ended; a second closes it at once. Returns a function that removes the signal listeners.
  */
 export function drainOnSignal(
   server: Pick<Server, "drain" | "close" | "stats">,

@@ -3,8 +3,9 @@ import type { TransportSession } from "@quicrpc/core/transport";
 import type { QuicSession } from "@quicrpc/quic";
 
 /**
- * A session that may have begun before its handshake is complete: only calls of idempotent methods are made until it is,
- * since whoever recorded them can send them again (RFC 8470 §5.2 asks the same of HTTP).
+ * Wraps a session that may have started before its handshake was complete. Until it is complete, only calls of
+ * idempotent methods are made: an attacker who records them can send them again (RFC 8470 §5.2 requires the same for
+ * HTTP).
  */
 export function heldWhileEarly(session: Session<QuicSession>): Session<QuicSession> {
   const { transport } = session;
@@ -17,14 +18,14 @@ export function heldWhileEarly(session: Session<QuicSession>): Session<QuicSessi
   return interceptCaller(session, [hold]);
 }
 
-/** Whether a session that was accepted has begun before its handshake is complete. */
+/** Returns true if an accepted session started before its handshake was complete. */
 export function isEarly(transport: TransportSession): boolean {
   return "early" in transport && transport.early === true;
 }
 
 /**
- * Around what a server serves of such a session: calls of methods that are not idempotent run once the handshake is
- * complete, which a recorded flight that is sent again never makes it be. What the client holds back is its own affair.
+ * Delays calls of methods that are not idempotent until the handshake is complete. A recorded flight that is sent again
+ * never completes it. This protects the server even from clients that send such calls early.
  */
 export const runWhenProven: Interceptor = async (call, next) => {
   const session = call.context?.session as Session<QuicSession> | undefined;

@@ -4,15 +4,15 @@ import { TopicJournal } from "./topic-journal.js";
 
 /** Options of `fileTopics`. */
 export interface FileTopicsOptions extends Omit<TopicsOptions, "bus" | "log"> {
-  /** Path of the file, which is made where there is none. One process at a time may have it. */
+  /** Path of the file, which is created if it does not exist. Only one process at a time may use it. */
   readonly file: string;
 }
 
 const OPTIONS: OptionNames<FileTopicsOptions> = { file: true, limits: DEFAULT_TOPIC_LIMITS, onError: true };
 
 /**
- * Makes the topics of a process whose history a file keeps, as much as `limits` say: it is there when the process was started anew, also after it
- * was killed. A machine that loses its power may lose the last messages. Throws where the file cannot be read or written.
+ * Creates topics whose history, within `limits`, is kept in a file. It survives restarts and crashes of the process.
+ * After a power failure the last messages may be lost. Throws if the file cannot be read or written.
  */
 export function fileTopics(given: FileTopicsOptions): Topics {
   checkOptions("fileTopics()", given, OPTIONS);

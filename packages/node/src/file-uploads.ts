@@ -11,11 +11,11 @@ import {
   type UploadStore,
 } from "@quicrpc/core/transport";
 
-/** Bounds of a folder of uploads. */
+/** Limits of a folder of uploads. */
 export interface FileUploadOptions {
-  /** Uploads in the folder. Default 1000. */
+  /** Maximum number of uploads. Default 1000. */
   readonly maxUploads?: number;
-  /** Bytes of all of them. Default: 16 GiB. */
+  /** Maximum size of all uploads in bytes. Default: 16 GiB. */
   readonly maxBytes?: number;
 }
 
@@ -27,30 +27,31 @@ const MAX_BYTES = 17_179_869_184;
 const [BYTES, FACTS] = [".upload", ".json"];
 
 /**
- * Keeps uploads over HTTP in a folder, which is made where there is none: for `serve({ http: { uploads } })` and `createFetchHandler`. They outlive the
- * process, and servers that share the folder share its uploads. Give it a folder of its own.
+ * Stores uploads over HTTP in a folder, which is created if it does not exist: `serve({ http: { uploads } })`,
+ * `createFetchHandler`. Uploads survive the process, and servers that share the folder share its uploads. Use a
+ * separate folder for it.
  */
 export function fileUploads(folder: string, options: FileUploadOptions = {}): UploadStore {
   checkOptions("fileUploads()", options, OPTIONS);
   return new FileUploads(folder, options);
 }
 
-/** A number of uploads, and bytes of them. */
+/** Number and total size of uploads. */
 interface Amount {
   uploads: number;
   bytes: number;
 }
 
-/** The folder, and what is in it. */
+/** The folder and its contents. */
 class Folder {
   readonly path: string;
   private readonly maxUploads: number;
   private readonly maxBytes: number;
-  /** Uploads that were there when the folder was looked at last, and those that have come since. */
+  /** Uploads found by the last scan, plus those added since. */
   private readonly there: Amount = { uploads: 0, bytes: 0 };
-  /** The part of it that is being written. */
+  /** Uploads that are being written. */
   private readonly coming: Amount = { uploads: 0, bytes: 0 };
-  /** Uploads that the look in progress may have missed. */
+  /** Uploads that the current scan may have missed. */
   private missed: Amount = { uploads: 0, bytes: 0 };
   private looking: Promise<void> | undefined = undefined;
   private hasLooked = false;
@@ -61,7 +62,7 @@ class Folder {
     this.maxBytes = maxBytes;
   }
 
-  /** Writes so much more. Throws `RpcError` where there is no room for it. */
+  /** Reserves room and calls `write`. Throws `RpcError` if there is no room. */
   async add(amount: Amount, write: () => Promise<void>): Promise<void> {
     if (!this.hasLooked) await this.look(0);
     const { there, coming, missed } = this;
@@ -82,7 +83,10 @@ class Folder {
     change(this.there, amount, -1);
   }
 
-  /** Removes what is older, and looks how much there is, of other processes too. Who asks meanwhile waits for the same look. */
+  /**
+   * Removes uploads older than `before` and counts the rest, including those of other processes. Concurrent callers
+   * share one scan.
+   */
   look(before: number): Promise<void> {
     this.looking ??= this.lookAnew(before).finally(() => (this.looking = undefined));
     return this.looking;
@@ -161,7 +165,7 @@ class FileUpload implements StoredUpload {
     this.folder = folder;
   }
 
-  /** Makes its files. Throws `RpcError` `already_exists` where another process has done so. */
+  /** Creates the upload's files. Throws `RpcError` `already_exists` if another process has created them. */
   async begin(facts: UploadFacts): Promise<void> {
     // Readable for nobody else: what users send is theirs.
     await writeFile(this.bytesPath, "", { flag: "wx", mode: 0o600 }).catch((cause: NodeJS.ErrnoException) => {

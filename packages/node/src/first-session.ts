@@ -3,16 +3,17 @@ import { isDenied, publicUrl, untilAccepted } from "@quicrpc/core/transport";
 import type { DialOptions } from "./dial.js";
 import { transportError } from "./transport/failure.js";
 
-/** Options of `connect` and `connectPool` that say who this side is, and how long it waits. */
+/** Options of `connect` and `connectPool` that identify this side and set the timeout. */
 type Proof = Pick<DialOptions, "signal" | "credentials" | "headers" | "cert">;
 
-/** Makes the first session, or rejects in bounded time. Undefined: it has ended meanwhile. */
+/** Creates the first session, or rejects within a limited time. Returns undefined if it has already ended. */
 type Ready = (options: { signal: AbortSignal | undefined; timeoutMs: number }) => Promise<Session | undefined>;
 
 /**
- * Waits for the first session and, where this side proves who it is, for the server to accept that: a server refuses a session when it has begun.
+ * Waits for the first session and, if this side sends credentials, until the server has accepted them. A server refuses
+ * a session only after it has started.
  *
- * @param peer the server's name in errors: that of a pool is not known before its targets are
+ * @param peer name of the server in errors; a pool has no name before its targets are known
  */
 export async function firstSession(
   ready: Ready,
@@ -55,7 +56,7 @@ function refusalBy(peer: string, { code, message, cause }: RpcError): RpcError {
   });
 }
 
-/** The error where sessions were made, and each ended before the server had said anything. */
+/** Creates the error for sessions that were established, but all ended before the server sent anything. */
 function notTaken(error: Error, peer: string, signal: AbortSignal | undefined): unknown {
   // A pool with several targets, or none, has no URL.
   if (error instanceof RpcError || !URL.canParse(peer)) return error;

@@ -10,33 +10,36 @@ import {
 import type { Arrival, ArrivingPeer } from "./listen/listener.js";
 import type { Peer } from "./peer.js";
 
-/** Bytes that a transport puts around a greeting, such as the head of a WebSocket message. */
+/** Maximum number of bytes that a transport adds to a greeting, such as a WebSocket frame header. */
 const FRAMING = 4096;
 
-/** A peer whose greeting is kept until it has been decided about. */
+/** A peer whose greeting is kept until the session is accepted or refused. */
 interface PeerInDecision {
   readonly peer: Peer;
-  /** Releases the greeting: sessions are many, and what proves who a client is need not stay in memory. */
+  /** Releases the greeting, so that credentials do not stay in memory for each session. */
   readonly forget: () => void;
 }
 
-/** The peer of an arrival, whose greeting is read when somebody asks for it; otherwise it stays unread until the session begins. */
+/**
+ * Returns the peer of an incoming session. Its greeting is read on first use; otherwise it stays unread until the
+ * session starts.
+ */
 export function greetedPeer(arrival: Arrival, limits: Limits, prefix: Uint8Array | undefined): PeerInDecision {
   const greeting = new UnreadGreeting(arrival, limits, prefix);
   return { peer: new PeerWithGreeting(arrival.peer, greeting), forget: () => greeting.forget() };
 }
 
-/** The same peer with the greeting that it renewed, in a session over `transport`. */
+/** Returns the same peer with a renewed greeting, received in a session over `transport`. */
 export function renewedPeer(peer: Peer, greeting: RenewedGreeting, over: TransportSession): Peer {
   return new PeerWithGreeting(peer, new RenewedClaims(greeting, over));
 }
 
-/** A client's statements about itself in its greeting. */
+/** What a client states about itself in its greeting. */
 type Claims = Pick<Peer, "credentials" | "metadata" | "proof">;
 
 /**
- * A peer with what it says of itself. Its members are the class's: V8 keeps the getters of an object of its own among old objects, where each
- * keeps its session through the collections of young ones.
+ * A peer with its greeting. It is a class because V8 allocates the getters of an object literal in the old generation,
+ * where they keep the session alive across young collections.
  */
 class PeerWithGreeting implements Peer {
   readonly transport: Peer["transport"];
@@ -84,9 +87,9 @@ class PeerWithGreeting implements Peer {
   }
 }
 
-/** A greeting, and a proof, that are read when somebody asks for them. */
+/** A greeting and a proof that are read on first use. */
 class UnreadGreeting implements Claims {
-  /** Undefined once it is forgotten. */
+  /** Undefined after `forget`. */
   #arrival: Pick<Arrival, "transport" | "visit"> | undefined;
   readonly #limits: Limits;
   readonly #prefix: Uint8Array | undefined;
@@ -152,7 +155,7 @@ class UnreadGreeting implements Claims {
   }
 }
 
-/** A greeting that came in the session, and the proof that is in it. */
+/** A greeting received in the session, with the proof that it contains. */
 class RenewedClaims implements Claims {
   readonly credentials: Promise<string | undefined>;
   readonly metadata: Promise<Metadata>;
@@ -175,7 +178,7 @@ class RenewedClaims implements Claims {
   }
 }
 
-/** Whoever only looks at a promise need not wait for it. */
+/** Prevents an unhandled rejection if a caller reads the promise without awaiting it. */
 function looked<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;

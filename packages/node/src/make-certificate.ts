@@ -13,7 +13,10 @@ import {
 } from "pkijs";
 
 const HOUR = 3_600_000;
-/** Browsers trust by hash only what is valid for at most 14 days (W3C WebTransport §9.4). */
+/**
+ * Lifetime in milliseconds. Browsers trust a certificate by hash only if it is valid for at most 14 days (W3C
+ * WebTransport §9.4).
+ */
 const LIFETIME = 14 * 24 * HOUR - 2 * HOUR;
 /** Five years. */
 const AUTHORITY_LIFETIME = 5 * 365 * 24 * HOUR;
@@ -39,7 +42,10 @@ export interface Issuer {
   readonly key: string;
 }
 
-/** A new key and an ECDSA P-256 certificate for `hosts`, valid from an hour ago, as PEM in one text; self-signed, or by an authority. */
+/**
+ * Creates a key and an ECDSA P-256 certificate for `hosts`, valid from an hour ago, as one PEM text; self-signed, or
+ * signed by an authority.
+ */
 export async function makeCertificate(hosts: readonly string[], issuer?: Issuer): Promise<string> {
   const names = new AltName({ altNames: hosts.map((host) => generalName(host, [])) });
   const extensions = [extension(SUBJECT_ALT_NAME, names.toSchema().toBER())];
@@ -50,7 +56,10 @@ export async function makeCertificate(hosts: readonly string[], issuer?: Issuer)
   return make("quicrpc development", LIFETIME, extensions, issuer);
 }
 
-/** A new key and the certificate of an authority for these names, and those below them, alone (RFC 5280 §4.2.1.10), as PEM in one text. */
+/**
+ * Creates a key and the certificate of an authority that is limited to these names and their subdomains (RFC 5280
+ * §4.2.1.10), as one PEM text.
+ */
 export function makeAuthority(commonName: string, names: readonly string[]): Promise<string> {
   const permittedSubtrees = names.map((name) => new GeneralSubtree({ base: generalName(name, [255]) }));
   return make(commonName, AUTHORITY_LIFETIME, [
@@ -91,7 +100,7 @@ function keyUsage({ byte, unusedBits }: typeof DIGITAL_SIGNATURE): Extension {
   return extension(KEY_USAGE, new BitString({ valueHex: Uint8Array.of(byte).buffer, unusedBits }).toBER(), true);
 }
 
-/** @param mask the byte that follows an address for each of its bytes, where it stands for a network */
+/** @param mask bytes appended to an address if it represents a network */
 function generalName(host: string, mask: readonly number[]): GeneralName {
   if (!ipaddr.isValid(host)) return new GeneralName({ type: DNS_NAME, value: host });
   const address = ipaddr.parse(host).toByteArray();
@@ -99,7 +108,7 @@ function generalName(host: string, mask: readonly number[]): GeneralName {
   return new GeneralName({ type: IP_ADDRESS, value: new OctetString({ valueHex }) });
 }
 
-/** Positive, and unlike any other. */
+/** Returns a random positive number. */
 function serialNumber(): ArrayBuffer {
   const bytes = globalThis.crypto.getRandomValues(new Uint8Array(16));
   bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;

@@ -2,12 +2,12 @@ import type { Session } from "@quicrpc/core";
 import type { SessionDrainOptions, Unacknowledged } from "@quicrpc/core/transport";
 import type { ServerDrainOptions } from "./server.js";
 
-/** Milliseconds for each session, where nothing else is said. */
+/** Default milliseconds per session. */
 const MS_PER_SESSION = 1;
-/** The share of a drain's time that telling the sessions takes at most, where nothing else is said. */
+/** Default maximum share of a drain's time for notifying the sessions. */
 const MOST_OF_TIME = 0.25;
 
-/** Throws `TypeError` for options that a drain cannot use. */
+/** Throws `TypeError` for invalid drain options. */
 export function checkDrain({ to, spreadMs = 0 }: ServerDrainOptions): void {
   if (to !== undefined && !URL.canParse(to))
     throw new TypeError(`drain() takes a URL as \`to\`, not ${JSON.stringify(to)}`);
@@ -15,8 +15,8 @@ export function checkDrain({ to, spreadMs = 0 }: ServerDrainOptions): void {
 }
 
 /**
- * Drains the sessions of a server that ends: the first at once, the others at equal distances, so that their clients do not arrive elsewhere at
- * once. Each has what is left of `timeoutMs`. Resolves when all have ended.
+ * Drains the sessions of a server: the first at once, the others at equal intervals, so that their clients do not all
+ * reconnect at the same time. Each has the rest of `timeoutMs`. Resolves when all have ended.
  */
 export async function pacedDrain(
   sessions: Iterable<Session>,
@@ -33,7 +33,7 @@ export async function pacedDrain(
   return Promise.all(all.map((session, index) => drain(session, Math.floor((index * spread) / all.length))));
 }
 
-/** Waits until so many milliseconds are over, or `ended` fulfils. */
+/** Waits for `ms` milliseconds, or until `ended` fulfils. */
 async function pause(ms: number, ended: Promise<unknown>): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const over = new Promise<void>((resolve) => {

@@ -2,52 +2,59 @@ import type { X509Certificate } from "node:crypto";
 import type { Metadata } from "@quicrpc/core";
 import type { Proof } from "@quicrpc/core/proof";
 
-/** Transport of a session: a built-in one, or the name of a provider's own. */
+/** Transport of a session: a built-in one, or a provider's own name. */
 export type TransportKind = "quic" | "webtransport" | "tcp" | "tls" | "unix" | "websocket" | "http" | (string & {});
 
-/** A client that has connected, and how: `authenticate` decides by it. */
+/** A client that has connected. `authenticate` decides whether it gets a session. */
 export interface Peer {
-  /** The transport that it came by. */
+  /** Transport of the connection. */
   readonly transport: TransportKind;
-  /** The URL of the listener it came to. */
+  /** URL of the listener that accepted it. */
   readonly listener: string;
-  /** The client's address, by the PROXY protocol where a balancer is trusted. Undefined over a Unix socket. */
+  /**
+   * Address of the client. With a trusted balancer, the address from the PROXY protocol. Undefined for a Unix socket.
+   */
   readonly remoteAddress: { readonly host: string; readonly port: number } | undefined;
-  /** Header fields of the HTTP request, over WebSocket and WebTransport; otherwise empty. */
+  /** Header fields of the HTTP request for WebSocket and WebTransport; otherwise empty. */
   readonly headers: Headers;
-  /** The path and query of the HTTP request. */
+  /** Path and query of the HTTP request. */
   readonly path: string | undefined;
-  /** The page the request came from, as its browser says; programs send what they like, or nothing. */
+  /** Page that sent the request, as reported by the browser. Programs can send any value, or none. */
   readonly origin: string | undefined;
   /**
-   * The client's option `credentials`, over any transport; undefined where it sent none. Over HTTP the token of `authorization: Bearer`. Read from its greeting when it is asked for,
-   * at most `limits.maxGreetingBytes`; a client that has said nothing within half of `limits.maxHandshakeMs` has sent none. Rejects
-   * with an `RpcError`, which `authenticate` may pass on, where the greeting is malformed or the client is gone, and once
-   * `authenticate` has settled: it is not kept. Of early data (`earlyData`) it may be a recording.
+   * Value of the client's option `credentials`, over any transport, or undefined if it sent none. Over HTTP, the token
+   * of `authorization: Bearer`. It is read from the greeting on first use, up to `limits.maxGreetingBytes`. A client
+   * that sends nothing within half of `limits.maxHandshakeMs` has no credentials. Rejects with an `RpcError`, which
+   * `authenticate` may rethrow, if the greeting is malformed or the client has disconnected, and after `authenticate`
+   * has settled, because it is not kept. With early data (`earlyData`) it may be a replay.
    */
   readonly credentials: Promise<string | undefined>;
-  /** The client's option `metadata`, read with its credentials; empty where it sent none. Nobody has proven it. */
+  /**
+   * Value of the client's option `metadata`, read together with its credentials; empty if it sent none. It is not
+   * verified.
+   */
   readonly metadata: Promise<Metadata>;
   /**
-   * The key that the client has proven to have, by its option `proof`. Undefined where it proves nothing, and over HTTP. Asked for when it is looked at, which
-   * takes a round trip; rejects with an `RpcError`, which `authenticate` may pass on, where the proof does not hold or comes too late.
+   * Key that the client has proven to possess (its option `proof`). Undefined without a proof, and over HTTP. The proof
+   * is requested on first use, which takes a round trip. Rejects with an `RpcError`, which `authenticate` may rethrow,
+   * if the proof is invalid or late.
    */
   readonly proof: Promise<Proof | undefined>;
-  /** The certificate that it has proven to own (mutual TLS). */
+  /** Certificate that the client has proven to own (mutual TLS). */
   readonly certificate: X509Certificate | undefined;
   /**
-   * Whether it may have sent calls in 0-RTT data, which an attacker can replay (RFC 8446 §8). It is not yet proven then that
-   * the peer is there, nor that the address is its own.
+   * True if it may have sent calls in 0-RTT data, which an attacker can replay (RFC 8446 §8). The client's presence and
+   * address are then not yet proven.
    */
   readonly earlyData: boolean;
   /**
-   * Fulfils when the handshake is complete: with early data later than `authenticate` is called, which may wait for it.
-   * Rejects when it fails.
+   * Fulfils when the handshake is complete. With early data, `authenticate` is called earlier and may wait for it.
+   * Rejects if the handshake fails.
    */
   readonly handshake: Promise<void>;
 }
 
-/** Without the fields that `Headers` would throw at: a peer may send any text. */
+/** Creates `Headers` and skips invalid fields, for which `Headers` would throw: a peer may send any text. */
 export function headersOf(fields: Iterable<readonly [string, string]>): Headers {
   const latin1 = /^[\t\x20-\x7e\x80-\xff]*$/;
   const token = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
@@ -56,12 +63,12 @@ export function headersOf(fields: Iterable<readonly [string, string]>): Headers 
   return headers;
 }
 
-/** The path of a request's target, without the query. */
+/** Returns the path of a request target without its query. */
 export function pathOf(target: string | undefined): string {
   return (target ?? "/").replace(/\?.*$/s, "");
 }
 
-/** The name of a peer in errors: its address; over a Unix socket, the listener it came to. */
+/** Returns the name of a peer for errors: its address, or the listener's URL for a Unix socket. */
 export function addressOf({ remoteAddress, listener }: Peer): string {
   if (remoteAddress === undefined) return listener;
   const { host, port } = remoteAddress;

@@ -2,27 +2,33 @@ import { channel } from "node:diagnostics_channel";
 import { printable } from "@quicrpc/core";
 import { isDebugged } from "./debug.js";
 
-/** A client that did not get a session from a server of this process, and why. */
+/** A client that did not get a session from a server of this process, and the reason. */
 export interface Refusal {
-  /** The stage it had reached: a connection, the TLS handshake, the HTTP request, or the session that `authenticate` decides about. */
+  /**
+   * Stage at which it was refused: the connection, the TLS handshake, the HTTP request, or the session
+   * (`authenticate`).
+   */
   readonly stage: "connection" | "handshake" | "request" | "session";
-  /** The URL of the listener, where that is known. */
+  /** URL of the listener, if known. */
   readonly listener: string | undefined;
-  /** The client's address, where that is known. */
+  /** Address of the client, if known. */
   readonly remoteAddress: { readonly host: string; readonly port: number } | undefined;
-  /** Why, as a sentence for a log. */
+  /** Reason as a sentence for a log. */
   readonly reason: string;
-  /** The exception, where there was one. */
+  /** The exception, if there was one. */
   readonly error?: unknown;
 }
 
-/** The name of the channel of `node:diagnostics_channel` that gets each `Refusal`. */
+/** Channel of `node:diagnostics_channel` that receives each `Refusal`. */
 const CHANNEL = "quicrpc:refused";
 
 const refused = channel(CHANNEL);
 const debugging = isDebugged("refused");
 
-/** Tells those who listen for refusals, and with `QUICRPC_DEBUG=refused` stderr. Costs nothing where nobody does. */
+/**
+ * Publishes a refusal on the channel, and on stderr with `QUICRPC_DEBUG=refused`. Without listeners, `refusal` is not
+ * called.
+ */
 export function tellRefusal(refusal: () => Refusal): void {
   if (!debugging && !refused.hasSubscribers) return;
   const told = refusal();

@@ -83,7 +83,7 @@ class RpcServer<Context> implements Server {
   private readonly arrivals: Arrivals<Context>;
   private readonly http: HttpRequests | undefined = undefined;
   private readonly listeners: Listeners;
-  /** Called when it has been closed. */
+  /** Called when the server has closed. */
   onEnd: (() => void) | undefined = undefined;
   private closing: Promise<Unacknowledged> | undefined = undefined;
 
@@ -173,7 +173,7 @@ class RpcServer<Context> implements Server {
     }
   }
 
-  /** Makes the listener that answers requests over HTTP: the one that is given, or one by this server's own options. */
+  /** Creates the listener for plain HTTP: the given one, or one from this server's own options. */
   private async httpListener(requests: HttpRequests, targets: readonly ProvidedTarget[]): Promise<HttpListener> {
     const { options, authentications, load, onError } = this;
     const { http, routers, interceptors, limits, allowedOrigins, once, principal } = options;
@@ -251,12 +251,12 @@ class RpcServer<Context> implements Server {
     await this.close();
   }
 
-  /** Returns the value that `JSON.stringify` writes. */
+  /** Returns the value for `JSON.stringify`. */
   toJSON(): object {
     return { urls: this.urls, ...this.stats() };
   }
 
-  /** Returns the value that `console.log` writes, which is without the options: they hold the private key. */
+  /** Returns the value for `console.log`, without the options, which contain the private key. */
   [inspect.custom](): object {
     return this.toJSON();
   }

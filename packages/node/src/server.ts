@@ -2,26 +2,26 @@ import type { Session } from "@quicrpc/core";
 import type { CloseOptions, DrainOptions, SessionDrainOptions, Unacknowledged } from "@quicrpc/core/transport";
 import type { TlsUpdate } from "./listen/listener.js";
 
-/** Counters of a server's present load. */
+/** Current load of a server. */
 export interface ServerStats {
-  /** Sessions at present. */
+  /** Open sessions. */
   readonly sessions: number;
   /** Calls of `authenticate` that have not settled. */
   readonly authentications: number;
   /** Handlers of calls and notifications that have not settled. */
   readonly handlers: number;
-  /** Running handlers whose call is over. */
+  /** Handlers that still run after the end of their call. */
   readonly outlivingHandlers: number;
-  /** Estimated bytes that the peers of all sessions make this side hold; `limits.maxServerBytes` bounds them. */
+  /** Estimated bytes that the peers of all sessions make this side hold, limited by `limits.maxServerBytes`. */
   readonly heldBytes: number;
 }
 
-/** Options of a server's drain. */
+/** Options of `Server.drain`. */
 export interface ServerDrainOptions extends DrainOptions, Pick<SessionDrainOptions, "to"> {
   /**
-   * Milliseconds over which the sessions are notified, one after the other, so that not all clients go elsewhere at
-   * once. Until a session is notified, calls are taken on it. At most `timeoutMs`. Default: as many as there are
-   * sessions, and at most a quarter of `timeoutMs`.
+   * Milliseconds over which the sessions are notified one after the other, so that not all clients reconnect elsewhere
+   * at once. A session accepts calls until it is notified. At most `timeoutMs`. Default: one for each session, and at
+   * most a quarter of `timeoutMs`.
    */
   readonly spreadMs?: number;
 }
@@ -30,45 +30,46 @@ export interface ServerDrainOptions extends DrainOptions, Pick<SessionDrainOptio
 export interface Server {
   /** Address of the first listener that has a port. */
   readonly address: { readonly host: string; readonly port: number };
-  /** URLs that it listens on, in the order given, with the ports that were taken. */
+  /** URLs of the listeners, in the given order and with the actual ports. */
   readonly urls: readonly string[];
-  /** The sessions there are; in a process that keeps workers, none. */
+  /** Open sessions. Empty in the main process of a group of workers. */
   readonly sessions: ReadonlySet<Session>;
-  /** Counters of the present load; in a process that keeps workers, their sum. */
+  /** Current load. In the main process of a group of workers, the sum of all workers. */
   stats(): ServerStats;
   /**
-   * Takes no more sessions and calls, lets those in progress and all handlers finish, and closes. Calls that are not over
-   * after `timeoutMs` (default: `limits.maxDrainMs`) fail with `unavailable`. Sessions are notified over `spreadMs`, and sent to `to`.
+   * Accepts no more sessions and calls, waits for calls in progress and all handlers, and closes. Calls that have not
+   * ended after `timeoutMs` (default: `limits.maxDrainMs`) fail with `unavailable`. Sessions are notified over
+   * `spreadMs` and redirected to `to`.
    */
   drain(options?: ServerDrainOptions): Promise<Unacknowledged>;
   /**
-   * Takes other certificates, as after a renewal, on every listener, for sessions that begin from now on; those that live
-   * stay. Throws, and leaves everything as it is, where one cannot be used or the server is closed. `watchTls` does
-   * it whenever files change.
+   * Uses other certificates, for example after a renewal, on every listener, for sessions that start from now on.
+   * Existing sessions continue. Throws without changing anything if a certificate cannot be used or the server is
+   * closed. `watchTls` calls it whenever files change.
    */
   updateTls(update: TlsUpdate): void;
   /**
-   * Closes every session and listener. Calls in progress fail with `unavailable`. Notifications to clients are waited for as
-   * `Session.close` does; it tells how many were not acknowledged by those that were connected. Never rejects.
+   * Closes every session and listener. Calls in progress fail with `unavailable`. Waits for notifications to clients
+   * like `Session.close`, and returns how many were not acknowledged by connected clients. Never rejects.
    */
   close(options?: CloseOptions): Promise<Unacknowledged>;
   /** Keeps the process alive while the server runs, which is the default. */
   ref(): void;
-  /** Lets the process end although the server runs. */
+  /** Lets the process exit even if the server runs. */
   unref(): void;
-  /** The workers, where this is the process that keeps them (`workers`). */
+  /** The workers, in the main process of a group (`workers`). */
   readonly group?: WorkerGroup;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** The processes that serve in the place of the one that keeps them. */
+/** Worker processes that serve instead of the main process. */
 export interface WorkerGroup {
   readonly size: number;
-  /** The workers' process ids. A worker that ends, however it does, is replaced. */
+  /** Process ids of the workers. A worker that ends for any reason is replaced. */
   pids(): readonly number[];
   /**
-   * Starts the program anew in one worker after the other, as after an update: the next one serves before another is drained. Rejects where a
-   * new worker cannot serve; those not yet replaced go on. The options are of each worker's drain.
+   * Restarts one worker after the other, for example after an update: each is drained only when its replacement serves.
+   * Rejects if a new worker cannot serve; the remaining old ones continue. The options apply to each worker's drain.
    */
   restart(options?: ServerDrainOptions): Promise<void>;
 }

@@ -1,14 +1,14 @@
 import type { Session } from "@quicrpc/core";
 
-/** How far an age may be from the one that was given, either way, so that sessions that began together do not end so. */
+/** Maximum relative deviation from the configured age, so that sessions that started together do not end together. */
 const JITTER = 0.1;
 
-/** The longest time of a timer: with a longer one it would fire at once. */
+/** Maximum delay of a timer in milliseconds. A longer one would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * Drains a session when it has lived for about `maxMs`: calls in progress finish, and a client that heals has its next session
- * wherever a balancer leads it by then.
+ * Drains a session after about `maxMs`. Calls in progress finish, and a client that reconnects gets its next session
+ * from wherever a balancer leads it by then.
  */
 export function limitAge(session: Session, maxMs: number): void {
   const age = maxMs * (1 - JITTER + 2 * JITTER * Math.random());

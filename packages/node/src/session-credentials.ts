@@ -12,18 +12,21 @@ import type { Peer } from "./peer.js";
 import type { ServeOptions } from "./serve-options.js";
 import { SessionExpiry } from "./session-expiry.js";
 
-/** Milliseconds that calls in progress have after their session's credentials have expired. */
+/** Milliseconds that calls in progress may continue after the session's credentials have expired. */
 const EXPIRY_GRACE_MS = 10_000;
 
-/** The credentials of a session that begins. */
+/** Credentials of a new session. */
 interface BegunCredentials<Context> {
-  /** How its client renews them; undefined where nobody can tell whether new ones are the same client's. */
+  /**
+   * How the client renews them, or undefined if the subject is unknown, so that new ones cannot be matched with the
+   * client.
+   */
   readonly renewal: RenewalOptions<Context> | undefined;
   /** Drains the session before they expire, unless they are renewed. */
   readonly follow: (session: Session) => void;
 }
 
-/** When the credentials of a server's sessions expire, and how their clients renew them. */
+/** Expiry and renewal of the credentials of a server's sessions. */
 export class SessionCredentials<Context> {
   private readonly options: ServeOptions<Context>;
   private readonly limits: Limits;
@@ -39,7 +42,9 @@ export class SessionCredentials<Context> {
     this.authentications = authentications;
   }
 
-  /** A session begins, whose peer has proved itself. Throws for what is no time: the session is refused, rather than without an end. */
+  /**
+   * Registers a new session. Throws for an invalid expiry, which refuses the session: it must not live without an end.
+   */
   begin(peer: Peer, connection: Context, transport: TransportSession): BegunCredentials<Context> {
     const expiresAt = this.expiryOf(connection);
     const expiry = new SessionExpiry(this.options.expiryGraceMs ?? EXPIRY_GRACE_MS);

@@ -1,15 +1,19 @@
 import type { Session } from "@quicrpc/core";
 
-/** Share of the time that is left by which a session is renewed early, up to twice as much, so that clients do not come back all at once. */
+/**
+ * Share of the remaining time by which a session is renewed early. It varies up to twofold, so that clients do not all
+ * reconnect at once.
+ */
 const EARLY = 0.05;
-/** The most of it in milliseconds, before it is doubled. */
+/** Maximum of that in milliseconds, before it varies. */
 const EARLY_MS = 30_000;
-/** The longest time of a timer: with a longer one it would fire at once. */
+/** Maximum delay of a timer in milliseconds. A longer one would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * Drains a session shortly before what its client proved itself with expires, unless that is renewed: the client makes the next one with new
- * credentials, to which new calls go at once. Calls in progress have until `graceMs` after the expiry, and then fail with `unavailable`.
+ * Drains a session shortly before its client's credentials expire, unless they are renewed. The client then creates the
+ * next session with new credentials and uses it for new calls. Calls in progress may continue until `graceMs` after the
+ * expiry, and then fail with `unavailable`.
  */
 export class SessionExpiry {
   private readonly graceMs: number;
@@ -25,7 +29,7 @@ export class SessionExpiry {
     this.random = random;
   }
 
-  /** Begins, for a session whose credentials expire then; undefined: never. */
+  /** Starts watching a session. `expiresAt` undefined: its credentials never expire. */
   follow(session: Session, expiresAt: number | undefined): void {
     this.session = session;
     this.renew(expiresAt);
@@ -37,7 +41,7 @@ export class SessionExpiry {
     });
   }
 
-  /** The credentials of the session expire at another time. */
+  /** Changes the expiry of the session. */
   renew(expiresAt: number | undefined): void {
     clearTimeout(this.timer);
     if (expiresAt === undefined || this.over) return;
@@ -45,7 +49,10 @@ export class SessionExpiry {
     this.wait(expiresAt - Math.min(EARLY_MS, Math.max(0, expiresAt - Date.now()) * EARLY) * (1 + this.random()));
   }
 
-  /** Calls `gone` when the session has ended. The one before is forgotten: a session has its credentials renewed as often as it likes. */
+  /**
+   * Calls `gone` when the session has ended, replacing an earlier callback: credentials can be renewed any number of
+   * times.
+   */
   onClosed(gone: () => void): void {
     this.gone = gone;
   }

@@ -1,18 +1,18 @@
 import { isDebugged } from "./debug.js";
 
-/** Something that was opened in this process and has not been closed. It keeps the process alive. */
+/** An object of this process that has not been closed. It keeps the process alive. */
 export interface StillOpen {
-  /** The kind of the object that was opened. */
+  /** Kind of the object. */
   readonly what: "server" | "connection" | "pool" | "session";
   /** URLs that it listens on, or is connected to. */
   readonly target: string;
-  /** When it was opened, in milliseconds since the epoch. */
+  /** Time of opening in milliseconds since the epoch. */
   readonly since: number;
-  /** The line that opened it, where `QUICRPC_DEBUG` has "open". */
+  /** The line that opened it, if `QUICRPC_DEBUG` contains "open". */
   readonly openedAt: string | undefined;
 }
 
-/** Between two listings of `QUICRPC_DEBUG=open`. */
+/** Interval of the list that `QUICRPC_DEBUG=open` prints, in milliseconds. */
 const LISTING_MS = 10_000;
 const HERE = /packages\/(node|core|quic)\/(dist|bundle)\/|@quicrpc\//;
 
@@ -21,16 +21,17 @@ const debugging = isDebugged("open");
 let lister: NodeJS.Timeout | undefined;
 
 /**
- * Servers, connections, pools and sessions of this process that have not been closed, the oldest first: one of them is why a
- * process does not end. With `QUICRPC_DEBUG=open` in the environment the process lists them every 10 s on stderr.
+ * Returns the servers, connections, pools and sessions of this process that have not been closed, the oldest first.
+ * They are why a process does not exit. With `QUICRPC_DEBUG=open` in the environment, the process prints them on stderr
+ * every 10 s.
  */
 export function stillOpen(): readonly StillOpen[] {
   return [...open];
 }
 
 /**
- * To be called in the turn in which something is asked for, for the sake of its stack. The function returned lists it once
- * it is open, and returns what takes it off the list.
+ * Call it in the turn in which the object is requested, so that the stack is captured. The returned function adds the
+ * object to the list once it is open, and returns a function that removes it.
  */
 export function noteOpen(what: StillOpen["what"]): (target: string) => () => void {
   const openedAt = debugging ? callersLine(new Error().stack) : undefined;
@@ -42,7 +43,7 @@ export function noteOpen(what: StillOpen["what"]): (target: string) => () => voi
   };
 }
 
-/** The first line of a stack that is not of this library. */
+/** Returns the first line of a stack outside of this library. */
 function callersLine(stack = ""): string | undefined {
   const lines = stack.split("\n").slice(1);
   return lines

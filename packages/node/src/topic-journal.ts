@@ -14,38 +14,41 @@ import { dirname } from "node:path";
 import { RpcError } from "@quicrpc/core";
 import type { Journal, LogEntry } from "@quicrpc/core/transport";
 
-/** The first line of a file, beside which it has a line `[number, topic, id or null, base64]` for each message. */
+/** First line of a file. It is followed by a line `[number, topic, id or null, base64]` for each message. */
 interface Head {
   readonly quicrpcTopics: 1;
   readonly life: string;
-  /** All numbers up to this one are taken. */
+  /** All numbers up to this one are in use. */
   readonly last: number;
 }
 
 /**
- * Numbers that each start leaves out. A machine that loses its power may lose the last lines, whose positions subscribers have: no other messages may
- * get them.
+ * Numbers skipped at each start. After a power failure the last lines may be lost, but subscribers have their
+ * positions, so other messages must not get the same numbers.
  */
 const SKIPPED = 1_000_000;
-/** Bytes that are appended at least before the file is written anew without what is no longer kept. */
+/** Minimum number of appended bytes after which the file is rewritten without messages that are no longer kept. */
 const REWRITE_BYTES = 1024 * 1024;
-/** Bytes of the new file that one message writes at least, beside its own: it holds up its process no longer than for these. */
+/**
+ * Minimum number of bytes of the new file that are written with each message, so that a rewrite does not block the
+ * process.
+ */
 const STEP_BYTES = 65_536;
 const { O_APPEND, O_CREAT, O_TRUNC, O_WRONLY } = constants;
 
-/** The messages of topics with history in a file, to which each is appended. One process at a time may have it. */
+/** The messages of topics with history, in a file to which each is appended. Only one process at a time may use it. */
 export class TopicJournal implements Journal {
   readonly life: string;
   readonly entries: (readonly [number, LogEntry])[];
   readonly last: number;
   private readonly path: string;
   private file: number;
-  /** Bytes of the file, and what they were when it was last written anew. */
+  /** Size of the file, and its size after the last rewrite. */
   private bytes = 0;
   private rewrittenBytes = 0;
   private rewrite: Rewrite | undefined = undefined;
 
-  /** Opens the file, or makes it and its folder. Throws where it is something else. */
+  /** Opens the file, or creates it and its folder. Throws if the file is not a journal. */
   constructor(path: string) {
     this.path = path;
     mkdirSync(dirname(path), { recursive: true });
@@ -84,7 +87,7 @@ export class TopicJournal implements Journal {
     return new Rewrite(`${this.path}.part`, { quicrpcTopics: 1, life: this.life, last }, entries);
   }
 
-  /** Puts a whole file in the place of the one before. Returns it, open for what follows. */
+  /** Replaces the file with a complete new one. Returns its open descriptor. */
   private replace({ path, file, bytes }: Rewrite): number {
     renameSync(path, this.path);
     this.rewrite = undefined;
@@ -101,7 +104,7 @@ export class TopicJournal implements Journal {
     rmSync(rewrite.path, { force: true });
   }
 
-  /** A part of a line may have been written, which another must not follow. */
+  /** Handles a failed write: a line may be incomplete, so nothing may be appended after it. */
   private failed(cause: unknown): RpcError {
     try {
       this.abandon();
@@ -114,8 +117,8 @@ export class TopicJournal implements Journal {
 }
 
 /**
- * The file as it is written anew beside the one that it replaces: a little with each message that is appended there. `entries` may grow and shrink
- * meanwhile: what comes is written as well, since an iterator of a map finds it.
+ * A rewrite in progress. With each message appended to the old file, some bytes of the new one are written. `entries`
+ * may change meanwhile: the iterator of a map also visits entries that are added later.
  */
 class Rewrite {
   readonly path: string;
@@ -130,7 +133,10 @@ class Rewrite {
     this.write([Buffer.from(`${JSON.stringify(head)}\n`)]);
   }
 
-  /** Writes about so many bytes more. Returns whether the file is whole: then nothing may be appended to the other before this one is in its place. */
+  /**
+   * Writes about `bytes` more bytes. Returns true if the file is complete. Then nothing may be appended to the old file
+   * before the new one has replaced it.
+   */
   advance(bytes: number): boolean {
     let lines: Buffer[] = [];
     let size = 0;

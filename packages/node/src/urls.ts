@@ -1,13 +1,13 @@
 import { providerFor } from "./transport/choose.js";
 import type { TransportProvider } from "./transport/provider.js";
 
-/** `localhost:4433`, `127.0.0.1`, `[::1]:4433`, `orders.example/rpc`: a URL without its scheme. */
+/** Matches a URL without its scheme: `localhost:4433`, `127.0.0.1`, `[::1]:4433`, `orders.example/rpc`. */
 const HOST = /^(\[[0-9a-f:.]+\]|[a-z0-9_-]+(\.[a-z0-9_-]+)*)(:\d+)?(\/.*)?$/i;
 
-/** Schemes that the standard does not know: it takes their URLs without a host, too. */
+/** Schemes unknown to the URL standard, which therefore accepts them without a host. */
 const WITH_HOST: ReadonlySet<string> = new Set(["quic:", "tls:", "tcp:"]);
 
-/** A URL for a transport. Throws `TypeError`, with the URL that was probably meant, for a text that is none. */
+/** Parses a URL for a transport. Throws `TypeError` for an invalid one, with a suggestion. */
 export function transportUrl(
   given: string | URL,
   what: "dial" | "listen",
@@ -30,7 +30,10 @@ export function transportUrl(
   return url;
 }
 
-/** Where a client reaches a server that listens on every address, whose URL is such as `quic://[::]:4433`. */
+/**
+ * Returns the URL at which a client on this machine reaches a server that listens on every address, for example
+ * `quic://[::]:4433`.
+ */
 export function reachable(url: URL): URL {
   const host = UNSPECIFIED[url.hostname];
   if (host === undefined) return url;
@@ -40,7 +43,7 @@ export function reachable(url: URL): URL {
   return reached;
 }
 
-/** The names of every address, and of one that leads to this machine. */
+/** Unspecified addresses, and the loopback addresses to use instead. */
 const UNSPECIFIED: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "[::]": "[::1]" };
 
 function parsed(given: string | URL): URL | undefined {

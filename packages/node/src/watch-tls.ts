@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import type { ServerCertificateOptions } from "@quicrpc/quic";
 import type { Server } from "./server.js";
 
-/** Where a certificate chain and its private key are kept, PEM. */
+/** Paths of a certificate chain and its private key, both PEM. */
 export interface CertificateFiles {
   /** Path of the certificate chain: the leaf first, then intermediates. */
   readonly cert: string;
@@ -16,14 +16,14 @@ export interface CertificateFiles {
 
 /** Options of `watchTls`. */
 export interface WatchTlsOptions {
-  /** Milliseconds between two looks. Default 10,000. */
+  /** Interval of the checks in milliseconds. Default 10,000. */
   readonly everyMs?: number;
-  /** Called when the server has taken new certificates. Default: none. */
+  /** Called when the server uses new certificates. Default: none. */
   readonly onUpdate?: () => void;
   /**
-   * Called once for each state of the files that cannot be used. The server keeps the certificates that it has.
-   * Certificate and key may be written one after the other, so two checks in a row have to find the same. Default: a
-   * warning of the process.
+   * Called once for each state of the files that cannot be used. The server keeps its current certificates. Because
+   * certificate and key may be written one after the other, two consecutive checks must find the same state. Default: a
+   * process warning.
    */
   readonly onError?: (error: Error) => void;
 }
@@ -33,9 +33,10 @@ const OPTIONS: OptionNames<WatchTlsOptions> = { everyMs: true, onUpdate: true, o
 type TlsServer = Pick<Server, "updateTls">;
 
 /**
- * Gives a server the certificates of these files now and whenever they change, as after a renewal; sessions that live stay. The
- * files are read again and again rather than watched: that sees symbolic links that change their target, as Kubernetes
- * mounts secrets, and file systems that tell of nothing. Holds no process. Returns what ends it.
+ * Passes the certificates in these files to a server now and whenever they change, for example after a renewal.
+ * Existing sessions continue. The files are read periodically instead of watched, so that it also works with symbolic
+ * links whose target changes, as for Kubernetes secrets, and with file systems without notifications. It does not keep
+ * the process alive. Returns a function that stops it.
  */
 export function watchTls(
   server: TlsServer,
@@ -58,14 +59,14 @@ export function watchTls(
   };
 }
 
-/** Watches the two files, and gives the server each new pair that is valid. */
+/** Checks the two files, and passes each new valid pair to the server. */
 export class CertificateWatch {
   private readonly server: TlsServer;
   private readonly files: readonly CertificateFiles[];
   private readonly options: WatchTlsOptions;
-  /** The certificates that the server has, as text. */
+  /** Certificates in use, as text. */
   private used: string | undefined = undefined;
-  /** Content that the last look could not use. */
+  /** Content that the last check could not use. */
   private broken: string | undefined = undefined;
   private told = false;
   private over = false;
@@ -120,7 +121,7 @@ async function read({ cert, key, names }: CertificateFiles): Promise<ServerCerti
   return { cert: chain, key: privateKey, ...(names !== undefined && { names }) };
 }
 
-/** Clients would refuse what is not valid today. */
+/** Throws for a certificate that is not valid today, which clients would refuse. */
 function checkDates(cert: string, path: string): void {
   const { validFrom, validTo } = new X509Certificate(cert);
   if (Date.parse(validFrom) > Date.now()) throw new Error(`${path} is valid from ${validFrom} only`);

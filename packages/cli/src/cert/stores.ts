@@ -3,19 +3,19 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { spawnSync } from "node:child_process";
 
-/** An authority's certificate, as a tool takes it. */
+/** An authority's certificate in the form that tools accept. */
 export interface Trusted {
   readonly file: string;
-  /** The common name of its subject, by which stores know it. */
+  /** Common name of the subject, which identifies it in stores. */
   readonly name: string;
 }
 
-/** A place where browsers look for authorities, and the commands that change it. */
+/** A certificate store of a browser or system, and the commands that change it. */
 export interface TrustStore {
-  /** The name that people know it by: "Firefox, ~/.mozilla/firefox/x.default". */
+  /** Display name, such as "Firefox, ~/.mozilla/firefox/x.default". */
   readonly name: string;
   readonly tool: string;
-  /** Arguments of the tool that make an empty store; undefined where there is one. */
+  /** Arguments of the tool that create an empty store, or undefined if the store exists. */
   readonly make?: readonly string[] | undefined;
   readonly add: (authority: Trusted) => readonly string[];
   readonly remove: (authority: Trusted) => readonly string[];
@@ -26,11 +26,11 @@ export interface StoreOutcome {
   readonly store: string;
   readonly command: string;
   readonly outcome: "done" | "shown" | "failed" | "no tool";
-  /** The tool's own words. */
+  /** Output of the tool. */
   readonly detail?: string;
 }
 
-/** Databases of NSS, which Chromium and Firefox use on Linux, below the user's folder; `*` is any one folder. */
+/** NSS databases that Chromium and Firefox use on Linux, relative to the user's folder; `*` matches one folder. */
 const NSS: readonly (readonly [browser: string, path: string])[] = [
   ["Chromium", ".pki/nssdb"],
   ["Chromium", ".local/share/pki/nssdb"],
@@ -41,10 +41,10 @@ const NSS: readonly (readonly [browser: string, path: string])[] = [
   ["Firefox", ".var/app/org.mozilla.firefox/.mozilla/firefox/*"],
 ];
 
-/** Packages that have the tool which is missing on Linux. */
+/** Linux packages that contain the missing tool. */
 export const NSS_TOOLS = "libnss3-tools (Debian, Ubuntu), nss-tools (Fedora) or nss (Arch)";
 
-/** The stores of this user's browsers. */
+/** Returns the certificate stores of this user's browsers. */
 export function storesOf(platform: NodeJS.Platform = process.platform, home: string = homedir()): TrustStore[] {
   if (platform === "darwin") {
     const keychain = join(home, "Library", "Keychains", "login.keychain-db");
@@ -66,7 +66,7 @@ export function storesOf(platform: NodeJS.Platform = process.platform, home: str
   return existsSync(join(chromium, "cert9.db")) ? found : [nssStore(chromium, "Chromium"), ...found];
 }
 
-/** A database of NSS in a folder: that of Chromium on Linux, or of any profile of Firefox. */
+/** Returns the NSS database in a folder: Chromium's on Linux, or that of a Firefox profile. */
 export function nssStore(folder: string, browser?: string): TrustStore {
   const database = ["-d", `sql:${folder}`];
   return {
@@ -79,7 +79,7 @@ export function nssStore(folder: string, browser?: string): TrustStore {
   };
 }
 
-/** Adds the authority to the store or removes it; with `show` nothing is run. */
+/** Adds the authority to a store, or removes it. With `show`, only returns the command. */
 export function change(store: TrustStore, what: "add" | "remove", authority: Trusted, show: boolean): StoreOutcome {
   const { name, tool, make } = store;
   const args = store[what](authority);

@@ -2,7 +2,7 @@ import { networkInterfaces } from "node:os";
 
 const ANY: ReadonlySet<string> = new Set(["0.0.0.0", "[::]"]);
 
-/** Returns the URLs by which clients find what listens on `url`: of all interfaces, where it listens on all. */
+/** Returns the URLs at which clients reach a listener on `url`: one for each interface if it listens on all. */
 export function reachable(
   url: string,
   interfaces: ReturnType<typeof networkInterfaces> = networkInterfaces(),
@@ -25,7 +25,7 @@ export function withPort(url: string, port: number): string {
   return before === "" ? url : url.replace(host, `${hostname}:${port}`);
 }
 
-/** Returns the port of a URL that names one, and 0 of others, as of `unix:`. */
+/** Returns the port of a URL, or 0 if it has none, such as `unix:`. */
 export function portOf(url: string): number {
   return Number(new URL(url).port);
 }

@@ -5,27 +5,30 @@ import { delimiter, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
-/** Milliseconds that a process has to end after a signal before it is killed. */
+/** Milliseconds after a signal when a process is killed. */
 export const KILL_MS = 3000;
 
 const MAIN = fileURLToPath(new URL("../main.js", import.meta.url));
 
-/** The streams of a process that is started: what it prints goes to stderr where stdout has JSON. */
+/** Output streams of a child process: its output goes to stderr if stdout carries JSON. */
 export function outputOf(json: boolean): ("inherit" | number)[] {
   return ["inherit", json ? 2 : "inherit", "inherit"];
 }
 
-/** Settings of a command that runs beside the program. */
+/** Settings of a command that runs next to the program. */
 export interface BesideOptions {
   readonly cwd: string;
   readonly json: boolean;
-  /** The port at which clients find the program. */
+  /** Port at which clients reach the program. */
   readonly port: number;
-  /** Called when it has ended by itself: with its exit code, null after a signal, or why it could not be started. */
+  /**
+   * Called when it has ended by itself: with its exit code, null after a signal, or the error if it could not be
+   * started.
+   */
   readonly onEnd: (how: number | null | Error) => void;
 }
 
-/** A process beside the program: a page's development server, or the studio. */
+/** A process next to the program: a page's development server, or the studio. */
 export class Beside {
   private readonly child: ChildProcess;
   private isEnding = false;
@@ -38,7 +41,9 @@ export class Beside {
     });
   }
 
-  /** Starts a command of the project, such as `vite`. Pages of Vite find the port as `import.meta.env.VITE_QUICRPC_PORT`. */
+  /**
+   * Starts a command of the project, such as `vite`. Vite pages read the port from `import.meta.env.VITE_QUICRPC_PORT`.
+   */
   static command([command = "", ...args]: readonly string[], { cwd, json, port, onEnd }: BesideOptions): Beside {
     const path = [join(cwd, "node_modules/.bin"), process.env["PATH"]].join(delimiter);
     const env = { ...process.env, VITE_QUICRPC_PORT: String(port), PATH: path };
@@ -46,7 +51,10 @@ export class Beside {
     return new Beside(child, onEnd);
   }
 
-  /** Starts the studio for a server; undefined where `@quicrpc/studio` is not installed. `onPage` is called with the page's address. */
+  /**
+   * Starts the studio for a server. Returns undefined if `@quicrpc/studio` is not installed. Calls `onPage` with the
+   * page's address.
+   */
   static studio(url: string, cwd: string, onPage: (page: string) => void): Beside | undefined {
     const isInstalled = [join(cwd, "package.json"), MAIN].some((from) => {
       try {
@@ -66,7 +74,7 @@ export class Beside {
     });
   }
 
-  /** Asks it to end, and kills it where it does not. */
+  /** Asks the process to end, and kills it after `KILL_MS`. */
   async end(): Promise<void> {
     this.isEnding = true;
     const { child } = this;

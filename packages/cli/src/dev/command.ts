@@ -3,7 +3,7 @@ import { EXIT, parseCount, report } from "../target.js";
 import { ended, held } from "../ended.js";
 import type { DevOptions } from "./session.js";
 
-/** The port of programs that are given none. */
+/** Default port of programs. */
 const PORT = 4433;
 
 interface DevCommandOptions extends Omit<DevOptions, "network" | "json" | "port"> {

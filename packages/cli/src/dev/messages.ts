@@ -1,13 +1,13 @@
-/** Name of the variable by which a program's process knows that `quicrpc dev` started it: that one's process id. */
+/** Environment variable with the process id of `quicrpc dev`, set for processes that it starts. */
 export const DEV_VARIABLE = "QUICRPC_DEV";
 
-/** Messages of the program's process to `quicrpc dev`: a server of it listens. */
+/** Message from the program to `quicrpc dev`: a server listens. */
 export interface Listening {
   readonly quicrpc: "listening";
   readonly urls: readonly string[];
 }
 
-/** Messages to the program's process: drain all servers, and end. */
+/** Message to the program: drain all servers and exit. */
 export interface Drain {
   readonly quicrpc: "drain";
   readonly timeoutMs: number;

@@ -2,12 +2,12 @@ import { createServer } from "node:net";
 import { type DescribedNetwork, type Link, openNetwork } from "@quicrpc/testing";
 import { portOf, withPort } from "./addresses.js";
 
-/** Networks between clients and the program's ports, which stay when the program is restarted. */
+/** Simulated networks between clients and the program's ports. They persist when the program is restarted. */
 export class Networks {
   private readonly described: DescribedNetwork;
   private readonly seed: number;
   private readonly links: Map<number, Link> = new Map();
-  /** The port that the program is asked to take, and the one at which clients look for it. */
+  /** Port that the program is asked to use, and port at which clients connect. */
   private readonly moved: { readonly from: number; readonly to: number };
 
   private constructor(described: DescribedNetwork, seed: number, moved: { from: number; to: number }) {
@@ -16,17 +16,20 @@ export class Networks {
     this.moved = moved;
   }
 
-  /** Networks whose first one is at `port`; the program has to take another. */
+  /** Creates networks, the first at `port`. The program must use another port. */
   static async prepare(described: DescribedNetwork, seed: number, port: number): Promise<Networks> {
     return new Networks(described, seed, { from: await freePort(), to: port });
   }
 
-  /** The port that the program is asked to take. */
+  /** Port that the program is asked to use. */
   get programPort(): number {
     return this.moved.from;
   }
 
-  /** Returns the URL by which clients get to what listens on `url`, through the network; one that has no port is left as it is. */
+  /**
+   * Returns the URL at which clients reach a listener on `url` through the network. A URL without a port is returned
+   * unchanged.
+   */
   async through(url: string): Promise<string> {
     const port = portOf(url);
     if (port === 0) return url;

@@ -7,13 +7,13 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { KILL_MS, outputOf } from "./beside.js";
 import { DEV_VARIABLE, type Drain, type Listening } from "./messages.js";
 
-/** Programs that are looked for where none is named. */
+/** Default names of the program. */
 const USUAL = ["server", "main", "index", "app"].flatMap((name) =>
   ["src/", ""].flatMap((folder) => ["ts", "mts", "js", "mjs"].map((extension) => `${folder}${name}.${extension}`)),
 );
 const PRELOAD = new URL("./preload.js", import.meta.url);
 
-/** Returns the program of the project in `cwd` that serves. Throws where there is none. */
+/** Returns the server program of the project in `cwd`. Throws if there is none. */
 export function findProgram(cwd: string, named: string | undefined): string {
   const candidates = named === undefined ? USUAL : [named];
   const found = candidates.map((name) => join(cwd, name)).find((path) => existsSync(path));
@@ -25,7 +25,10 @@ export function findProgram(cwd: string, named: string | undefined): string {
   );
 }
 
-/** Returns what Node needs to run `program`: a loader, where that is TypeScript which this Node does not run. Throws where that is not installed. */
+/**
+ * Returns Node arguments to run `program`: a loader if it is TypeScript that this Node cannot run. Throws if the loader
+ * is not installed.
+ */
 function loaderFor(program: string, cwd: string): string[] {
   if (!/\.[cm]?tsx?$/.test(program)) return [];
   try {
@@ -36,7 +39,7 @@ function loaderFor(program: string, cwd: string): string[] {
   }
 }
 
-/** Events of a program, as they happen. */
+/** Callbacks for events of a program. */
 export interface ProgramEvents {
   readonly onListening: (urls: readonly string[]) => void;
   /** Called when it has ended by itself. */
@@ -45,7 +48,7 @@ export interface ProgramEvents {
 
 /** A process of the program. */
 export class Program {
-  /** Files of it that have run; none where this Node does not tell. */
+  /** Its files that have been loaded; empty if this Node does not report them. */
   readonly files: Set<string> = new Set();
   private readonly child: ChildProcess;
   private readonly exit: Promise<unknown>;
@@ -73,7 +76,7 @@ export class Program {
     });
   }
 
-  /** Drains its servers, so that their clients come back to the next one, and ends it. */
+  /** Drains its servers, so that clients reconnect to the next process, and ends it. */
   async end(timeoutMs: number): Promise<void> {
     this.isEnding = true;
     const { child } = this;
@@ -85,7 +88,7 @@ export class Program {
     clearTimeout(timer);
   }
 
-  /** Notes modules that Node says it has loaded. */
+  /** Records modules that Node reports as loaded. */
   private note(modules: unknown): void {
     if (!Array.isArray(modules)) return;
     for (const module of modules as readonly unknown[]) {

@@ -18,7 +18,7 @@ export type DevEvent =
   | { readonly event: "besideEnded"; readonly command: string; readonly code: number | null }
   | { readonly event: "problem"; readonly message: string };
 
-/** Prints an event: for people, or as a line of JSON. */
+/** Prints an event as text, or as a line of JSON. */
 export function tell(event: DevEvent, json: boolean): void {
   if (json) return printJson(event);
   const colors = colorsFor(process.stdout, process.env);

@@ -22,12 +22,12 @@ export interface DevOptions {
   readonly json: boolean;
 }
 
-/** Reads `--network`. Throws `TypeError` for what describes none. */
+/** Parses `--network`. Throws `TypeError` for an invalid description. */
 export function readNetwork(text: string): DevOptions["network"] {
   return { ...parseNetwork(text), text };
 }
 
-/** A project under development: its code is generated and its server runs, anew whenever a source changes. */
+/** A project under development: generates its code and runs its server, again whenever a source changes. */
 export class DevSession {
   private readonly cwd: string;
   private readonly options: DevOptions;
@@ -52,7 +52,7 @@ export class DevSession {
     this.file = findProgram(cwd, program);
   }
 
-  /** Resolves when the program has been started for the first time, and sources are watched. */
+  /** Resolves when the program has been started once and sources are watched. */
   async start(): Promise<void> {
     const { network, seed, port } = this.options;
     if (network !== undefined) this.networks = await Networks.prepare(network, seed, port);
@@ -73,7 +73,7 @@ export class DevSession {
     if (this.command.length > 0) this.besides.push(this.beside());
   }
 
-  /** Ends what has been started, and what `start` would start after this. */
+  /** Ends everything that was started, and prevents `start` from starting more. */
   async end(): Promise<void> {
     this.isOver = true;
     await this.watcher?.close();
@@ -81,7 +81,7 @@ export class DevSession {
     this.networks?.close();
   }
 
-  /** Starts the command that runs beside the program. */
+  /** Starts the command that runs next to the program. */
   private beside(): Beside {
     const { cwd, command } = this;
     const { port, json } = this.options;

@@ -8,14 +8,14 @@ const DAY_MS = 86_400_000;
 /** Result of a TLS handshake over TCP. */
 export interface Handshake {
   readonly certificate: Pick<PeerCertificate, "valid_from" | "valid_to" | "subjectaltname" | "fingerprint256">;
-  /** Why the certificate is not trusted; undefined where it is. */
+  /** Reason why the certificate is not trusted, or undefined if it is. */
   readonly untrusted: string | undefined;
   readonly alpn: string | undefined;
-  /** Names of the chain, the server's first. */
+  /** Names in the certificate chain, the server's first. */
   readonly chain: readonly string[];
 }
 
-/** Makes a TLS handshake, whoever answers. Rejects where nobody does. */
+/** Performs a TLS handshake without verifying the server. Rejects if nothing answers. */
 export function handshake(
   host: string,
   port: number,
@@ -57,7 +57,10 @@ function chainOf(certificate: PeerCertificate): string[] {
   return names;
 }
 
-/** Judges a certificate. Where hashes are trusted, in hex, it has to be one of theirs, and need not be of an authority, nor be for the name. */
+/**
+ * Checks a certificate. With trusted hashes (hex), it must match one of them, and needs neither a trusted authority nor
+ * the right name.
+ */
 export function judgeCertificate(seen: Handshake, host: string, pins: readonly string[], now: number): Finding[] {
   const { certificate, untrusted, chain } = seen;
   const [from, to] = [Date.parse(certificate.valid_from), Date.parse(certificate.valid_to)];

@@ -2,10 +2,10 @@ import { request } from "node:https";
 import type { Handshake } from "./certificate.js";
 import { type Finding, ok, problem } from "./finding.js";
 
-/** Seconds by which clocks may differ: a Date is whole seconds, and an answer takes its time. */
+/** Tolerated difference of clocks in seconds: a Date header has whole seconds, and a response takes time. */
 const TOLERANCE_S = 5;
 
-/** Compares this machine's clock with that of a server which answers over HTTP; nothing where none does. */
+/** Compares this machine's clock with that of a server that answers over HTTP. Returns nothing if none does. */
 export async function examineClock(
   seen: Handshake | string,
   host: string,
@@ -28,7 +28,7 @@ export async function examineClock(
   return date === undefined ? [] : [judgeClock(Date.now(), Date.parse(date))];
 }
 
-/** Judges the difference of two clocks, in milliseconds since the epoch. */
+/** Checks the difference of two clocks, in milliseconds since the epoch. */
 export function judgeClock(here: number, there: number): Finding {
   const seconds = Math.round((here - there) / 1000);
   if (Math.abs(seconds) <= TOLERANCE_S) return ok("clock", "agrees with the server's");

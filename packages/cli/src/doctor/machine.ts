@@ -3,7 +3,7 @@ import { type Finding, messageOf, note, ok, problem } from "./finding.js";
 const LEAST_NODE = [20, 19] as const;
 const KIB = 1024;
 
-/** Checks this machine: what needs no server. */
+/** Checks this machine, without a server. */
 export async function examineMachine(): Promise<Finding[]> {
   return [nodeVersion(process.versions.node), ...(await engine())];
 }
@@ -16,7 +16,7 @@ export function nodeVersion(version: string): Finding {
   return problem("node", `Node ${version} is too old`, `install Node ${LEAST_NODE.join(".")} or newer`);
 }
 
-/** Checks that there is an engine, that its UDP socket can be made, and how large the buffers are that the kernel grants. */
+/** Checks that the engine loads, that it can bind a UDP socket, and the buffer sizes that the kernel grants. */
 async function engine(): Promise<Finding[]> {
   let stats: { receiveBuffer: number; sendBuffer: number; bufferAdvice: string | undefined };
   try {

@@ -5,26 +5,29 @@ import { type Handshake, handshake, judgeCertificate } from "./certificate.js";
 import { examineClock } from "./clock.js";
 import { type Finding, messageOf, note, ok, problem } from "./finding.js";
 
-/** Transports that a server may offer at one host and port. */
+/** Transports that a server can offer on one host and port. */
 const SCHEMES = ["quic:", "https:", "wss:", "tls:"] as const;
 const UDP: ReadonlySet<string> = new Set(["quic:", "https:"]);
-/** Sessions that are made one after the other, to see whether all of them are answered alike. */
+/** Number of consecutive sessions, made to see whether all get the same response. */
 const SESSIONS = 6;
 const LEAST_MTU = 1200;
 
-/** An attempt to make a session by one transport. */
+/** An attempt to create a session with one transport. */
 interface Attempt {
   readonly url: string;
   readonly scheme: string;
   readonly error: unknown;
-  /** A remedy, in words for the user. */
+  /** Remedy for the user. */
   readonly help: string | undefined;
   readonly ms: number;
   readonly rttMs: number | undefined;
   readonly mtu: number | undefined;
 }
 
-/** Checks the way to a server, and the server's side as far as it is seen from here. Rejects with `TypeError` for what cannot be used as it was given. */
+/**
+ * Checks the path to a server, and the server as far as it can be seen from here. Rejects with `TypeError` for invalid
+ * arguments.
+ */
 export async function examineServer(text: string, options: TargetOptions): Promise<Finding[]> {
   const url = new URL(text);
   if (!UDP.has(url.protocol) && !["wss:", "tls:"].includes(url.protocol)) return oneTransport(text, options);
@@ -112,7 +115,7 @@ function judgeAsked({ scheme, error, ms, rttMs, help }: Attempt): Finding {
   return problem(name, `${what}: ${messageOf(error)}`, help ?? "see above");
 }
 
-/** The transport works, then. */
+/** Returns true if the server refused the session, which shows that the transport works. */
 function isRefusal(error: unknown): boolean {
   return error instanceof RpcError && error.refused;
 }
@@ -124,7 +127,7 @@ function judgeOther(attempted: Attempt): Finding {
     : note(found.check, `not offered, or not reached: ${messageOf(attempted.error)}`);
 }
 
-/** UDP that nobody answers, beside TCP that somebody does, is what a firewall looks like. */
+/** Checks UDP: silence on UDP with a response on TCP suggests a firewall. */
 function judgeUdp(attempts: readonly Attempt[], seen: Handshake | string): Finding[] {
   const udp = attempts.filter(({ scheme }) => UDP.has(scheme));
   if (udp.some(({ error }) => error === undefined || isRefusal(error))) return [ok("udp", "passes, there and back")];
@@ -149,7 +152,9 @@ function judgeMtu(attempts: readonly Attempt[]): Finding[] {
   ];
 }
 
-/** Sessions that now succeed and now fail are what a balancer before unequal servers looks like. */
+/**
+ * Checks consecutive sessions: if some succeed and some fail, there may be a balancer in front of different servers.
+ */
 async function judgeBalance(url: string, options: TargetOptions): Promise<Finding> {
   const attempts: Attempt[] = [];
   for (let i = 0; i < SESSIONS; i++) attempts.push(await attempt(url, options));

@@ -83,13 +83,13 @@ async function init(
   return 0;
 }
 
-/** The package manager that started this command; npm where none did. */
+/** Returns the package manager that started this command, or npm. */
 function packageManager(): string {
   const name = process.env["npm_config_user_agent"]?.split("/")[0] ?? "npm";
   return ["npm", "pnpm", "yarn", "bun"].includes(name) ? name : "npm";
 }
 
-/** Runs a command, whose output goes to stderr where stdout has JSON. */
+/** Runs a command. Its output goes to stderr if stdout carries JSON. */
 function run(cwd: string, command: string, args: readonly string[], json: boolean): boolean {
   const stdio = ["inherit", json ? 2 : "inherit", "inherit"] as const;
   const { status, error } = spawnSync(command, args, { cwd, stdio: [...stdio], shell: process.platform === "win32" });

@@ -2,18 +2,22 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** A folder of `templates/`: all of its files, or those named, where in the project they go, and what is written otherwise there. */
+/**
+ * A folder of `templates/`: its files, or some of them, their location in the project, and replacements in their texts.
+ */
 interface Layer {
   readonly from: string;
   readonly only?: readonly string[];
   readonly to?: string;
-  /** Texts of these files, each with what takes its place. */
+  /** Replacements in the texts of these files. */
   readonly replace?: Readonly<Record<string, string>>;
 }
 
 const GREETER = ["src/greeter.ts", "src/greeter.test.ts"];
 
-/** Templates, by their layers: files of later ones take the place of earlier ones', and package.json files are merged. */
+/**
+ * Templates with their layers. Files of later layers replace those of earlier ones, and package.json files are merged.
+ */
 const LAYERS: Readonly<Record<string, readonly Layer[]>> = {
   node: [{ from: "service" }, { from: "server" }, { from: "node" }],
   browser: [{ from: "service" }, { from: "server" }, { from: "page" }, { from: "browser" }],
@@ -51,7 +55,7 @@ export const TEMPLATES: readonly string[] = Object.keys(LAYERS);
 
 const FOLDER = fileURLToPath(new URL("../../templates", import.meta.url));
 
-/** The part of a package.json that templates have. */
+/** The parts of a package.json that templates use. */
 export interface Manifest {
   name?: string;
   type?: string;
@@ -61,7 +65,7 @@ export interface Manifest {
   [field: string]: unknown;
 }
 
-/** Returns the files of a template, by their paths in a project called `name`; our packages are those of `version`. */
+/** Returns the files of a template by path, for a project called `name` that uses our packages in `version`. */
 export function templateFiles(template: string, name: string, version: string): Map<string, string> {
   const files = new Map<string, string>();
   for (const { from, only, to = "", replace = {} } of LAYERS[template] ?? []) {
@@ -79,7 +83,10 @@ function replaced(text: string, replace: Readonly<Record<string, string>>): stri
   return Object.entries(replace).reduce((changed, [before, after]) => changed.replaceAll(before, after), text);
 }
 
-/** The path in a project of a template's file: npm leaves out a .gitignore of that name, and takes a package.json for one of its own. */
+/**
+ * Returns the path in the project. Templates use other names for .gitignore, which npm leaves out of packages, and for
+ * package.json, which npm would treat as a package.
+ */
 function named(path: string): string {
   return path.replace(/(^|\/)_gitignore$/, "$1.gitignore").replace(/(^|\/)_package\.json$/, "$1package.json");
 }
@@ -120,7 +127,7 @@ function parsed(text: string | undefined): Manifest {
   return text === undefined ? {} : (JSON.parse(text) as Manifest);
 }
 
-/** Dependencies as package managers order them; a star is the version of this command. */
+/** Sorts dependencies like package managers, and replaces "*" with this command's version. */
 function sorted(dependencies: Record<string, string>, version: string): Record<string, string> {
   const entries = Object.entries(dependencies).map(([name, range]) => [name, range === "*" ? version : range] as const);
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));

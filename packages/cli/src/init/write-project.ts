@@ -9,16 +9,16 @@ export interface InitResult {
   readonly directory: string;
   readonly template: string;
   readonly added: readonly string[];
-  /** Left as they were, since they existed. */
+  /** Existing files that were not changed. */
   readonly kept: readonly string[];
-  /** Things that a person has to look at. */
+  /** Advice that the user should read. */
   readonly notes: readonly string[];
 }
 
-/** Files that show how to use a template, which a project with a schema of its own does not need. */
+/** Matches sample files, which a project with its own schema does not need. */
 const SAMPLE = /\.(?:tsx?|html|md)$/;
 
-/** Writes what `directory` lacks of a template. Nothing that exists is replaced. */
+/** Writes the files of a template that are missing in `directory`. Existing files are not replaced. */
 export function writeProject(directory: string, template: string, version: string): InitResult {
   const [added, kept, notes]: [string[], string[], string[]] = [[], [], []];
   if (existsSync(directory) && !statSync(directory).isDirectory())
@@ -52,14 +52,14 @@ export function writeProject(directory: string, template: string, version: strin
   return { directory, template, added, kept, notes };
 }
 
-/** Whether a tsconfig.json finds what packages export, as far as it says so itself. */
+/** Returns true if a tsconfig.json resolves package exports, as far as the file itself shows. */
 function resolvesExports(text: string): boolean {
   return /"module(?:Resolution)?"\s*:\s*"(?:node(?:16|18|20|next)|bundler|preserve)"|"(?:extends|references)"\s*:/i.test(
     text,
   );
 }
 
-/** Returns the text of a package.json with what it lacks; undefined where it lacks nothing. */
+/** Returns the text of a package.json with missing entries added, or undefined if none are missing. */
 function mergeManifest(
   target: string,
   path: string,
@@ -100,7 +100,7 @@ function named(text: string, name: string): string {
   return formatManifest({ name, version: "0.0.0", ...(JSON.parse(text) as Manifest) });
 }
 
-/** A directory's name as npm takes it. */
+/** Returns a valid npm package name for a directory. */
 function packageName(directory: string): string {
   const name = basename(directory)
     .toLowerCase()

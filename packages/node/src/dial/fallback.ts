@@ -3,47 +3,50 @@ import { type Session, TransportError } from "@quicrpc/core";
 import { isPermanent } from "../permanent.js";
 import { isMissingEngine } from "../transport/failure.js";
 
-/** When another URL of the same server is tried, and which. */
+/** Another URL of the same server, and when to use it. */
 export interface FallbackOptions {
-  /** The server's other URL, which needs neither UDP nor the native engine, such as "wss://api.example:4433". */
+  /** The other URL, which needs neither UDP nor the native engine, such as "wss://api.example:4433". */
   readonly url: string | URL;
-  /** Milliseconds for which the first URL is tried alone. Default 1500. */
+  /** Milliseconds to try the first URL alone. Default 1500. */
   readonly afterMs?: number;
-  /** Milliseconds for which new sessions take the fallback at once, after the first URL gave no answer. Default 10 minutes. */
+  /**
+   * Milliseconds for which new sessions use the fallback directly after the first URL did not respond. Default 10
+   * minutes.
+   */
   readonly rememberMs?: number;
   /**
    * Pauses between attempts to return to the first URL while a session is over the fallback. New calls go to the session over the first URL once it has
    * answered; those in progress finish over the fallback. `false`: none are made. Default: 5 s at first, twice as long each time, 5 minutes at most.
    */
   readonly retry?: Partial<Backoff> | false;
-  /** Called with the reason, each time that a session is made over the fallback. Default: none. */
+  /** Called with the reason whenever a session uses the fallback. Default: none. */
   readonly onFallback?: (reason: Error) => void;
 }
 
-/** Makes a session, or rejects when the signal fires. */
+/** Creates a session. Rejects when the signal fires. */
 export type DialOnce = (signal: AbortSignal) => Promise<Session>;
 
 const AFTER_MS = 1500;
 const REMEMBER_MS = 600_000;
 
-/** The two ways to one server. */
+/** The two ways to reach one server. */
 export interface Ways {
   readonly first: DialOnce;
   readonly fallback: DialOnce;
-  /** Called with what the application's hook throws. */
+  /** Called with exceptions of the application's hook. */
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * Makes each session by the first of two ways, or else by the fallback, which is tried as soon as the first has failed or has
- * not answered for a while: the session that is ready first wins. A failure that lies in what was given, such as a certificate
- * that is not trusted, is nothing to fall back from.
+ * Creates each session with the first of two ways, or with the fallback, which starts as soon as the first has failed
+ * or has not responded for a while. The session that is ready first wins. A permanent failure, such as an untrusted
+ * certificate, does not start the fallback.
  */
 export class FallbackDialler {
   private readonly ways: Ways;
   private readonly options: FallbackOptions;
   private readonly tell: (reason: Error) => void;
-  /** The first way gave no answer, and is not tried before this time. */
+  /** Set after the first URL did not respond, until when it is not tried. */
   private avoided: { readonly reason: Error; readonly until: number } | undefined = undefined;
   private readonly overFallback: WeakSet<Session> = new WeakSet();
 

@@ -19,7 +19,7 @@ export function dialQuic(url: URL, options: TransportDialOptions): Promise<QuicS
   });
 }
 
-/** The options as the engine takes them. */
+/** Converts the options to those of the engine. */
 export function clientTls(options: TransportDialOptions): ClientTlsOptions {
   const { ca, cert, key, serverCertificateHashes } = options;
   return {

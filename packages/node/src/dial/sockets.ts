@@ -8,7 +8,7 @@ import type { NodeErrorCodes } from "../transport/failure.js";
 import { selfConnection } from "./self-connection.js";
 import { connectTrusted } from "./tls.js";
 
-/** Dials `tcp://host[:port]`: without encryption. */
+/** Dials `tcp://host[:port]`, without encryption. */
 export function dialTcp(url: URL, options: TransportDialOptions): Promise<DirectSession> {
   return open(url, options, () => connectTcp({ ...target(url), noDelay: true }));
 }

@@ -22,7 +22,7 @@ function clientTls(url: URL, options: TransportDialOptions): ConnectionOptions {
 /** W3C WebTransport §9.4, "custom certificate requirements". */
 const MAX_PINNED_MS = 14 * 24 * 3600 * 1000;
 
-/** A server to connect to by TLS, and the protocol to speak with it (RFC 7301). */
+/** Address of a TLS server, and the protocol to negotiate (RFC 7301). */
 export interface TlsTarget {
   readonly host: string;
   readonly port: number;
@@ -30,8 +30,8 @@ export interface TlsTarget {
 }
 
 /**
- * Connects by TLS, and hands the socket over once the server is trusted. Nothing is written before: Node would send it to
- * whoever completes the handshake, which says nothing yet where certificates are trusted by hash.
+ * Connects with TLS and returns the socket once the server is trusted. Nothing is written earlier. With pinned
+ * certificates, Node completes the handshake with any server, and would send the data to it.
  */
 export function connectTrusted(
   url: URL,
@@ -60,7 +60,7 @@ export function connectTrusted(
   return socket;
 }
 
-/** Where certificates are trusted by hash: throws unless the server's is one of them, and valid now. */
+/** If certificates are pinned, throws unless the server's certificate is one of them and valid now. */
 export function requirePinned(socket: TLSSocket, { serverCertificateHashes }: TransportDialOptions): void {
   if (serverCertificateHashes === undefined) return;
   const certificate = socket.getPeerX509Certificate();

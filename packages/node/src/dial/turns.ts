@@ -1,11 +1,15 @@
-/** Dials to one host that are made at once: half of what a server takes of an address before the address has to be proven. */
+/**
+ * Maximum number of concurrent dials to one host: half of the handshakes that a server accepts from an address before
+ * the address must be proven.
+ */
 const MOST_AT_ONCE = 64;
-/** A dial that takes longer, such as to a host that is silent, holds up no other. */
+/** Milliseconds after which a slow dial, for example to a silent host, no longer blocks others. */
 const LONGEST_TURN_MS = 1000;
 
 /**
- * Spreads dials of this thread to one host, so that many of them, as after a server's restart, do not use up the places that
- * a server has for handshakes of one address: it would refuse most of them, and each would come back later and later.
+ * Limits concurrent dials of this thread to one host. Without a limit, many dials at once, for example after a server
+ * restart, would use up the handshakes that a server accepts from one address. The server would refuse most of them,
+ * and their retries would be delayed more and more.
  */
 export class DialTurns {
   private underWay = 0;
@@ -15,7 +19,7 @@ export class DialTurns {
     return this.underWay === 0;
   }
 
-  /** Dials when it is its turn. Rejects with the signal's reason if that fires before. */
+  /** Dials as soon as the limit permits. Rejects with the signal's reason if the signal fires first. */
   async take<T>(dial: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     if (this.underWay < MOST_AT_ONCE) this.underWay++;
     else await this.turn(signal);
@@ -34,7 +38,7 @@ export class DialTurns {
     }
   }
 
-  /** Hands the place of a dial on. */
+  /** Starts the next waiting dial. */
   private next(): void {
     const [first] = this.waiting;
     if (first === undefined) this.underWay--;
@@ -62,10 +66,10 @@ export class DialTurns {
   }
 }
 
-/** Turns by scheme and host, while dials are under way. */
+/** Dials in progress, by scheme and host. */
 const turnsByHost: Map<string, DialTurns> = new Map();
 
-/** Makes a dial to the host of `url` in its turn. */
+/** Dials the host of `url` within the limit. */
 export async function inTurn<T>(url: URL, signal: AbortSignal | undefined, dial: () => Promise<T>): Promise<T> {
   const host = `${url.protocol}//${url.host || url.pathname}`;
   let turns = turnsByHost.get(host);

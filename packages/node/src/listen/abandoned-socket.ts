@@ -1,7 +1,7 @@
 import { lstat, rm } from "node:fs/promises";
 import { connect } from "node:net";
 
-/** Removes the socket file at a path behind which nobody listens, as a process leaves it that was killed. */
+/** Removes a socket file on which no process listens, for example after a process was killed. */
 export async function removeAbandoned(path: string): Promise<void> {
   if (await isAbandoned(path)) await rm(path, { force: true });
 }

@@ -8,12 +8,12 @@ export type Listen = (
   onArrival: (arrival: Arrival) => void,
 ) => Promise<Listener>;
 
-/** Free ports of one protocol whose number is tried for the other as well. */
+/** Number of ports to try until one is free for both protocols. */
 const MAX_TRIES = 10;
 
 /**
- * Starts a listener over UDP, and one on the TCP port of the same number where `serve` offers anything there: the latter alone
- * where the engine is missing and optional.
+ * Starts a listener over UDP, and one on the TCP port of the same number if `serve` offers a protocol there. If the
+ * engine is missing and optional, only the latter.
  */
 export async function listenBeside(
   overUdp: Listen,
@@ -32,7 +32,7 @@ export async function listenBeside(
   }
 }
 
-/** Starts two listeners on ports of the same number. */
+/** Starts two listeners on ports with the same number. */
 export async function listenTwice(
   one: Listen,
   other: Listen,
@@ -52,7 +52,7 @@ export async function listenTwice(
   });
 }
 
-/** Tries again where the system chose a port of whose number another is taken, if it `chooses`. */
+/** Retries if the system chose a port whose number is already in use by the other protocol, if it `chooses`. */
 export async function retryTaken<T>(chooses: boolean, start: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {

@@ -4,7 +4,7 @@ import type { TLSSocket } from "node:tls";
 import { RpcError } from "@quicrpc/core";
 import type { ListenSettings } from "./listener.js";
 
-/** Why the client may not have a session: it has shown no certificate where one is required, or one that does not hold. */
+/** Returns the reason to refuse a client: it sent no certificate although one is required, or an invalid one. */
 export function certificateRefusal(socket: Socket, { clientCertificates }: ListenSettings): RpcError | undefined {
   if (clientCertificates === undefined || !isTls(socket)) return undefined;
   if (verifiedCertificate(socket) !== undefined) return undefined;
@@ -17,15 +17,18 @@ export function certificateRefusal(socket: Socket, { clientCertificates }: Liste
 }
 
 /**
- * The certificate of the client, where it was asked for and is one that the authorities have issued. Node calls a client
- * authorized as well that resumes a session, with the certificate of another handshake or with none.
+ * Returns the client's certificate if one was requested and it was issued by the authorities. Node also reports resumed
+ * sessions as authorized, with the certificate of another handshake or with none.
  */
 export function verifiedCertificate(socket: Socket): X509Certificate | undefined {
   if (!isTls(socket) || !socket.authorized || socket.isSessionReused()) return undefined;
   return socket.getPeerX509Certificate();
 }
 
-/** Whether a socket has TLS. It is not asked for its class, since that would load TLS where nothing listens with it. */
+/**
+ * Returns true if a socket uses TLS. It does not check the class, because that would load `node:tls` even if nothing
+ * listens with TLS.
+ */
 function isTls(socket: Socket): socket is TLSSocket {
   return "getPeerX509Certificate" in socket;
 }

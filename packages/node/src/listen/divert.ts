@@ -1,8 +1,8 @@
 import type { EventEmitter } from "node:events";
 
 /**
- * Asks `takes` before the listeners that `event` has by now: they hear only of what it does not take, and of what it passes on
- * later, by calling `pass`.
+ * Calls `takes` before the current listeners of `event`. They receive only what `takes` rejects, and what it forwards
+ * later by calling `pass`.
  */
 export function divert<Args extends readonly unknown[]>(
   emitter: EventEmitter,

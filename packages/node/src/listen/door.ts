@@ -3,16 +3,16 @@ import { FairQueue, hasShare, sourceOf } from "@quicrpc/core/transport";
 import type { ListenTransportOptions } from "@quicrpc/quic";
 import type { HeldReads } from "./held-reads.js";
 
-/** Sessions at once of a listener. */
+/** Default maximum number of concurrent sessions of a listener. */
 const MAX_SESSIONS = 10_000;
-/** Connections and sessions at once that are not admitted yet. */
+/** Default maximum number of concurrent connections and sessions that are not admitted yet. */
 const MAX_HANDSHAKES = 1_000;
-/** The part of `maxHandshakes` that one address may have. */
+/** Share of `maxHandshakes` that one address may use. */
 const ADDRESS_SHARE = 1 / 4;
 /** The part of `maxSessions` that one address may have: many, since a proxy or a network with one address has many clients. */
 const SESSIONS_SHARE = 3 / 4;
 
-/** Limits of a door. */
+/** Limits of a `ConnectionLimiter`. */
 export interface DoorLimits {
   readonly maxSessions: number;
   /** Sessions of one address while others have none. */
@@ -23,7 +23,7 @@ export interface DoorLimits {
   readonly maxCloseMs: number;
 }
 
-/** The limits of a listener, with the defaults that the QUIC engine has. */
+/** Returns the limits of a listener. The defaults are those of the QUIC engine. */
 export function doorLimits(transport: ListenTransportOptions | undefined, limits: Limits): DoorLimits {
   const { maxSessions = MAX_SESSIONS, maxHandshakes = MAX_HANDSHAKES } = transport ?? {};
   const share = transport?.maxHandshakesPerAddress ?? Math.ceil(maxHandshakes * ADDRESS_SHARE);
@@ -157,7 +157,7 @@ export class Door {
     this.enterWaiting();
   }
 
-  /** One visit more, or less, is pending. */
+  /** Counts one more or one fewer pending connection. */
   count(source: string, change: 1 | -1): void {
     this.pending.count(source, change);
     if (change === -1) this.enterWaiting();
@@ -195,7 +195,7 @@ export function sourceIn(address: string | undefined): string {
   return address === undefined ? NO_SOURCE : sourceOf(address);
 }
 
-/** One connection, or one session of a connection that carries several. */
+/** A connection, or one session of a connection that carries several. */
 export class Visit {
   private readonly door: Door;
   private source: string;
@@ -205,7 +205,7 @@ export class Visit {
   private isPending = false;
   private isSession = false;
   private over = false;
-  /** Visits that this one's connection carries. */
+  /** Number of pending connections and sessions that this connection carries. */
   private carried = 0;
   private held: HeldReads | undefined = undefined;
   private gone: (() => void) | undefined = undefined;
@@ -217,7 +217,7 @@ export class Visit {
     this.begin(within);
   }
 
-  /** A balancer has said whose visit it is: returns whether that address may have one more. */
+  /** Sets the address that a balancer reported. Returns false if that address has no share left. */
   cameFrom(address: string): boolean {
     const source = sourceOf(address);
     if (!this.door.hasShare(source)) return false;
@@ -228,19 +228,22 @@ export class Visit {
     return true;
   }
 
-  /** Milliseconds until it must be a session. */
+  /** Milliseconds left until it must be a session. */
   get remainingMs(): number {
     return Math.max(1, this.deadline - performance.now());
   }
 
-  /** Milliseconds that a visit has which its connection carries: no more than the connection itself, while that is pending. */
+  /**
+   * Milliseconds for a session that this connection carries: at most those of the connection itself, while that is
+   * pending.
+   */
   get carriedMs(): number {
     return this.isPending ? this.remainingMs : this.door.limits.maxHandshakeMs;
   }
 
   /**
-   * Its connection carries another visit, whose own time counts until that leaves: then the function returned is to be
-   * called. A connection that carries none is pending.
+   * Counts a session that this connection carries, which has its own deadline. Call the returned function when it ends.
+   * A connection that carries none is pending.
    */
   carry(): () => void {
     this.carried++;
@@ -252,28 +255,28 @@ export class Visit {
     };
   }
 
-  /** Holds back all that the peer sends from here on, until it has been decided whether it may have a session. */
+  /** Sets the reads to hold back until the session is accepted or refused. */
   hold(held: HeldReads): void {
     this.held = held;
   }
 
-  /** Lets so many bytes pass ahead of that: what the client says of itself. */
+  /** Lets `bytes` bytes through before that: the client's greeting. */
   greet(bytes: number): void {
     this.held?.pass(bytes);
   }
 
-  /** It waits for `authenticate`, which has `remainingMs`. */
+  /** The session waits for `authenticate`, which has `remainingMs`. */
   arrived(): void {
     clearTimeout(this.timer);
   }
 
-  /** Calls `listener` when its connection has ended. */
+  /** Calls `listener` when the connection has ended. */
   onGone(listener: () => void): void {
     if (this.over) listener();
     else this.gone = listener;
   }
 
-  /** It may have a session if there is room for one more: returns whether there is. Its peer has to greet. */
+  /** Admits the session if there is room, and returns whether there is. Its peer must then send its greeting. */
   admit(): boolean {
     // Another listener reports the end of its connection.
     if (this.over) return true;
@@ -284,7 +287,10 @@ export class Visit {
     return true;
   }
 
-  /** Its peer has greeted: it is a session, if there still is room. Otherwise it is to be closed. */
+  /**
+   * The peer has sent its greeting. Counts the connection as a session and returns true if there still is room;
+   * otherwise it must be closed.
+   */
   greeted(): boolean {
     if (this.over) return true;
     if (this.door.isFull(this.source)) {
@@ -297,14 +303,14 @@ export class Visit {
     return true;
   }
 
-  /** It gets no session, and a moment to take in why. */
+  /** Refuses the session, and leaves the peer some time to receive the reason. */
   refuse(): void {
     if (this.over) return;
     this.expireIn(this.door.limits.maxCloseMs);
     this.releaseHeld();
   }
 
-  /** It is pending no longer: it is a session, or carries some. */
+  /** Ends the pending state: the connection is a session, or carries sessions. */
   settled(): void {
     clearTimeout(this.timer);
     if (!this.isPending) return;
@@ -312,7 +318,7 @@ export class Visit {
     this.door.count(this.source, -1);
   }
 
-  /** Its connection has ended. */
+  /** The connection has ended. */
   leave(): void {
     if (this.over) return;
     this.settled();

@@ -1,9 +1,9 @@
 import type { AddressInfo, Socket } from "node:net";
 
-/** Connections that another process accepts, and hands to this one. */
+/** Connections that another process accepts and passes to this one. */
 export interface HandedConnections {
-  /** Where that process listens, as `server.address()` says it. */
+  /** Address on which that process listens, as returned by `server.address()`. */
   readonly address: AddressInfo | string | null;
-  /** Calls `take` with each, until what this returns is called: those that come later are closed. */
+  /** Calls `take` with each connection until the returned function is called. Later ones are closed. */
   takenBy(take: (socket: Socket) => void): () => void;
 }

@@ -1,10 +1,10 @@
 import type { Duplex } from "node:stream";
 
-/** Bytes that arrive on a stream, held back. */
+/** Incoming bytes of a stream that are held back. */
 export interface HeldReads {
-  /** Lets so many bytes pass, of what is held or arrives later. */
+  /** Lets `bytes` more bytes through. */
   pass(bytes: number): void;
-  /** Lets everything pass from now on. */
+  /** Lets everything through from now on. */
   release(): void;
 }
 
@@ -20,7 +20,7 @@ export function holdReads(stream: Duplex, onHeld?: (bytes: number) => void): Hel
   const held = new Gathered();
   let allowed = 0;
   let ended = false;
-  /** Gives on what may pass of the bytes, and keeps the rest. Returns whether more may follow. */
+  /** Delivers the bytes that may pass and keeps the rest. Returns true if more may follow. */
   const take = (bytes: Uint8Array): boolean => {
     const passing = bytes.subarray(0, allowed);
     allowed -= passing.length;
@@ -53,7 +53,7 @@ export function holdReads(stream: Duplex, onHeld?: (bytes: number) => void): Hel
   };
 }
 
-/** Bytes that arrived in pieces, in one buffer that grows. */
+/** Collects pieces in one growing buffer. */
 class Gathered {
   private buffer: Buffer = Buffer.alloc(0);
   private length = 0;

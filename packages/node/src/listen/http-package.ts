@@ -10,30 +10,36 @@ import type {
 } from "@quicrpc/core/transport";
 import type { HttpListener } from "./http-requests.js";
 
-/** Options of the services over HTTP that `serve` has no word for; others are its own. See `createFetchHandler` of `@quicrpc/http`. */
+/** HTTP options that `serve` does not have itself. See `createFetchHandler` of `@quicrpc/http`. */
 export interface HttpOptions {
-  /** Before the paths of methods, such as "/api". Default: none. */
+  /** Prefix of the paths of methods, such as "/api". Default: none. */
   readonly prefix?: string;
   /** Serves an OpenAPI document at `/openapi.json`. Default: none. */
   readonly openApi?: boolean | object;
-  /** Served beside the methods, such as `mcp()` of `@quicrpc/mcp`. Default: none. */
+  /** Endpoints served next to the methods, such as `mcp()` of `@quicrpc/mcp`. Default: none. */
   readonly extensions?: readonly object[];
   /**
-   * Whether requests over HTTP/3 are taken on UDP ports too, and clients over TCP are told so (`Alt-Svc`). Needs the native engine. Default:
-   * true.
+   * Also serves HTTP/3 on UDP ports, and announces it to clients over TCP (`Alt-Svc`). Requires the native engine.
+   * Default: true.
    */
   readonly http3?: boolean;
-  /** Bytes from which on messages are compressed for clients that can read that. Default: 1024. */
+  /** Minimum size in bytes of messages to compress for clients that support it. Default: 1024. */
   readonly compressFrom?: number;
-  /** Milliseconds that the only message of a request may take to arrive, and each piece of an upload. Default: 60,000. */
+  /**
+   * Maximum time in milliseconds for the only message of a request to arrive, and for each piece of an upload. Default:
+   * 60,000.
+   */
   readonly maxBodyMs?: number;
-  /** Where the bytes of blobs wait for their calls: `fileUploads(folder)`, say. Default: the memory of the process, with `limits.maxSessionBytes` for each. */
+  /**
+   * Storage for blobs that wait for their calls, for example `fileUploads(folder)`. Default: the memory of the process,
+   * with `limits.maxSessionBytes` for each.
+   */
   readonly uploads?: UploadStore;
   /** Milliseconds that an upload waits for more bytes, or for its call. Default: 3,600,000. */
   readonly maxUploadAgeMs?: number;
 }
 
-/** The part of a request over HTTP that its peer is made of. */
+/** The parts of an HTTP request from which its peer is made. */
 export interface HttpCaller {
   readonly headers: Headers;
   /** Path and query. */
@@ -41,7 +47,7 @@ export interface HttpCaller {
   readonly request: unknown;
 }
 
-/** Settings of a server that hold for its services over HTTP too. */
+/** Settings of a server that also apply to its services over HTTP. */
 export interface HttpSettings<Context> {
   readonly routers: readonly Router<Context>[];
   readonly interceptors: readonly Interceptor[] | undefined;
@@ -57,16 +63,16 @@ export interface HttpSettings<Context> {
   readonly authentications: { run(applicant: Applicant<HttpCaller>): Promise<Context> } | undefined;
 }
 
-/** The part of `@quicrpc/http` that is used here. */
+/** The part of `@quicrpc/http` used here. */
 interface HttpPackage {
   readonly createFetchHandler: (options: object) => unknown;
   readonly toNodeHandler: (handler: unknown) => HttpListener;
 }
 
-/** A name, so that bundlers leave out what nobody asked for. */
+/** The name is a variable, so that bundlers do not include the package unless it is used. */
 const PACKAGE = "@quicrpc/http";
 
-/** Returns what answers requests for a server's services. Rejects with `TypeError` where the package is not installed. */
+/** Returns a listener for a server's services over HTTP. Rejects with `TypeError` if the package is not installed. */
 export async function httpListener<Context>(
   given: HttpOptions,
   settings: HttpSettings<Context>,

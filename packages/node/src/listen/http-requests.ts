@@ -11,77 +11,77 @@ import { MAX_HEADER_FIELDS } from "./limits.js";
 import type { Guest, SocketName } from "./socket-server.js";
 import { certificateRefusal, verifiedCertificate } from "./client-certificate.js";
 
-/** A request of HTTP/1.1, or of HTTP/2. */
+/** An HTTP/1.1 or HTTP/2 request. */
 export type AnyRequest = IncomingMessage | Http2ServerRequest;
-/** Its answer. */
+/** Response to an `AnyRequest`. */
 export type AnyResponse = ServerResponse | Http2ServerResponse;
 
-/** Answers requests of plain HTTP: `toNodeHandler(handler)` of `@quicrpc/http`, for one. */
+/** Answers plain HTTP requests, for example `toNodeHandler(handler)` of `@quicrpc/http`. */
 export interface HttpListener {
-  /** Those of HTTP/2 have the same methods (Node's compatibility API). */
+  /** Answers an HTTP/1.1 request. HTTP/2 requests have the same methods (Node's compatibility API). */
   (request: IncomingMessage, response: ServerResponse): void;
   /**
-   * Answers requests of HTTP/2 by their streams. Default: they come in the shape of HTTP/1.1.
-   * @param added fields that the answer has besides
+   * Answers HTTP/2 requests through their streams. Default: they are passed in the form of HTTP/1.1.
+   * @param added additional fields of the response
    */
   http2?(
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
     added: Readonly<Record<string, string>> | undefined,
   ): void;
-  /** Answers requests of plain HTTP/3. Default: the server takes none. */
+  /** Answers plain HTTP/3 requests. Default: the server accepts none. */
   http3?(request: HttpRequest): void;
-  /** Takes no more calls, and fulfils when those in progress are over. Default: nobody waits for them. */
+  /** Accepts no more calls, and fulfils when those in progress have ended. Default: does not wait for them. */
   drain?(options?: { readonly timeoutMs?: number }): Promise<void>;
 }
 
-/** The TCP connection that a request came by. */
+/** The TCP connection of a request. */
 export interface RequestOrigin {
   readonly guest: Guest;
   readonly socket: Socket;
-  /** The URL of the listener. */
+  /** URL of the listener. */
   readonly listener: string;
-  /** Where else the same is served, for clients to be told (RFC 7838). */
+  /** Alternative service to announce to clients (RFC 7838). */
   readonly alternative: string | undefined;
 }
 
-/** The client of a request. */
+/** Client of a request. */
 interface Caller {
   readonly remoteAddress: SocketName | undefined;
   readonly listener: string;
   readonly certificate: () => X509Certificate | undefined;
 }
 
-/** Error code of HTTP/3 for what is no error (RFC 9114 §8.1). */
+/** HTTP/3 error code H3_NO_ERROR (RFC 9114 §8.1). */
 const HTTP3_NO_ERROR = 0x100;
 
-/** Requests of plain HTTP at the listeners of one server, and the probes of whoever runs it. */
+/** Answers the plain HTTP requests of a server's listeners, including health probes. */
 export class HttpRequests {
-  /** Undefined until there is one. */
+  /** Undefined until there is a listener. */
   listener: HttpListener | undefined = undefined;
   private readonly isReady: () => boolean;
   private readonly http3: boolean;
 
   /**
-   * @param isReady whether the server takes calls
-   * @param http3 whether it is to take requests of HTTP/3 as well
+   * @param isReady returns true if the server accepts calls
+   * @param http3 true to accept HTTP/3 requests too
    */
   constructor(isReady: () => boolean, http3: boolean) {
     this.isReady = isReady;
     this.http3 = http3;
   }
 
-  /** Whether requests of HTTP/3 are taken. */
+  /** True if HTTP/3 requests are accepted. */
   get takesHttp3(): boolean {
     return this.http3 && this.listener?.http3 !== undefined;
   }
 
-  /** Whether requests of HTTP/2 are taken as streams. */
+  /** True if HTTP/2 requests are accepted as streams. */
   get takesStreams(): boolean {
     return this.listener?.http2 !== undefined;
   }
 
-  /** Answers a request of a connection, which counts as a session from its first request on. */
+  /** Answers a request on a connection, which counts as a session from its first request on. */
   take(origin: RequestOrigin, request: AnyRequest, response: AnyResponse, settings: ListenSettings): void {
     const { guest, alternative } = origin;
     if (alternative !== undefined && callerOf(guest) === undefined) response.setHeader("alt-svc", alternative);
@@ -94,7 +94,7 @@ export class HttpRequests {
     this.listener?.(request as IncomingMessage, response as ServerResponse);
   }
 
-  /** Answers a request of HTTP/2 by its stream. */
+  /** Answers an HTTP/2 request through its stream. */
   takeHttp2(
     origin: RequestOrigin,
     stream: ServerHttp2Stream,
@@ -118,7 +118,7 @@ export class HttpRequests {
   }
 
   /**
-   * Answers a request of HTTP/3, whose connection the engine counts.
+   * Answers an HTTP/3 request, whose connection the engine counts.
    * @param listener its URL
    */
   takeHttp3(request: HttpRequest, listener: string): void {
@@ -136,12 +136,12 @@ export class HttpRequests {
     this.listener?.http3?.(request);
   }
 
-  /** The address of the client that a request is of: behind a proxy, of the one that it speaks for. */
+  /** Returns the address of a request's client; behind a proxy, the one that the proxy reports. */
   addressOf(request: unknown): string | undefined {
     return callerOf(request)?.remoteAddress?.host;
   }
 
-  /** The client that a request is of, as `authenticate` of `serve` decides by it. */
+  /** Returns the client of a request, on which `authenticate` of `serve` decides. */
   peerOf({ headers, path, request }: HttpCaller): Peer {
     const caller = callerOf(request);
     return {
@@ -160,7 +160,7 @@ export class HttpRequests {
     };
   }
 
-  /** The answer that is not the listener's to give: a probe's, or a refusal. */
+  /** Returns the response if it does not come from the listener: a probe, or a refusal. */
   private ownAnswer(origin: RequestOrigin, path: string | undefined, settings: ListenSettings): Answer | undefined {
     const probe = this.probe(path);
     if (probe !== undefined) return probe;
@@ -170,7 +170,7 @@ export class HttpRequests {
     return [503, "the server has as many sessions as it takes (transport.maxSessions, maxSessionsPerAddress)"];
   }
 
-  /** The answer to whoever runs the server, where a request is theirs. */
+  /** Returns the response to a health probe. */
   private probe(path: string | undefined): Answer | undefined {
     if (path === "/healthz") return [200, "ok"];
     if (path !== "/readyz") return undefined;
@@ -187,8 +187,8 @@ export class HttpRequests {
 }
 
 /**
- * A request has its caller, and so has a connection that has made a request: a WeakMap of all would be looked through in each collection of
- * garbage.
+ * Key of the caller on a request and on its connection. A WeakMap of all callers would be scanned by each garbage
+ * collection.
  */
 const CALLER = Symbol("quicrpc.caller");
 
@@ -200,7 +200,7 @@ function callerOf(of: unknown): Caller | undefined {
   return (of as { readonly [CALLER]?: Caller } | undefined)?.[CALLER];
 }
 
-/** Status and text of an answer. */
+/** Status and text of a response. */
 type Answer = readonly [status: number, text: string];
 
 const PROBE_FIELDS = { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" };

@@ -9,14 +9,14 @@ import {
 } from "node:http2";
 import type { Socket } from "node:net";
 
-/** Requests at once of one connection. */
+/** Maximum number of concurrent requests on one connection. */
 const MAX_STREAMS = 128;
-/** Bytes of the header fields of one request. */
+/** Maximum size of a request's header fields in bytes. */
 const MAX_HEADER_BYTES = 16_384;
 /** Milliseconds without a request after which a connection is closed. */
 const IDLE_MS = 120_000;
 
-/** Receives requests: `stream`, if there is one, else `request`. */
+/** Receives requests: with `stream` if defined, else with `request`. */
 export interface Http2Requests {
   readonly stream:
     | ((socket: Socket, stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[]) => void)
@@ -24,14 +24,14 @@ export interface Http2Requests {
   readonly request: (socket: Socket, request: Http2ServerRequest, response: Http2ServerResponse) => void;
 }
 
-/** HTTP/2 for the connections of a TLS port whose clients chose it. */
+/** HTTP/2 for connections of a TLS port that negotiated it. */
 export class Http2Connections {
   private readonly server: Http2Server;
   private readonly sessions: Map<ServerHttp2Session, Socket> = new Map();
 
   /**
-   * @param maxFields header fields of a request
-   * @param on receives requests as streams, or in the shape of HTTP/1.1, which costs more
+   * @param maxFields maximum number of header fields in a request
+   * @param on receives requests as streams, or in the form of HTTP/1.1, which costs more
    */
   constructor(maxFields: number, on: Http2Requests) {
     this.server = createServer({
@@ -58,7 +58,7 @@ export class Http2Connections {
     });
   }
 
-  /** Takes a connection whose TLS handshake is complete. */
+  /** Takes over a connection whose TLS handshake is complete. */
   take(socket: Socket): void {
     this.server.once("session", (session) => {
       this.sessions.set(session, socket);
@@ -68,7 +68,7 @@ export class Http2Connections {
     this.server.emit("connection", socket);
   }
 
-  /** Takes no more requests; those in progress go on. */
+  /** Accepts no more requests. Those in progress continue. */
   stop(): void {
     for (const session of this.sessions.keys()) session.close();
   }

@@ -1,2 +1,5 @@
-/** Header fields of a request. Node drops what is beyond its own limit in silence: the server's is to be one more. */
+/**
+ * Maximum number of header fields in a request. Node silently drops fields beyond its own limit, so the server's limit
+ * is one higher.
+ */
 export const MAX_HEADER_FIELDS = 100;

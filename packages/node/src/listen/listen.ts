@@ -8,21 +8,26 @@ import type { ListenTarget } from "./listener.js";
 import { listenQuic, listenWebTransport } from "./quic.js";
 import { type PassedSocket, passedPorts } from "./systemd.js";
 
-/** The scheme of sockets that systemd has passed to this process. */
+/** Scheme of sockets that systemd passed to this process. */
 const PASSED = "systemd:";
 
-/** Both addresses of `localhost` (RFC 6761 §6.3): browsers try the second first, whatever the machine's list of hosts says. */
+/**
+ * Both addresses of `localhost` (RFC 6761 §6.3). Browsers try the second first, regardless of the machine's hosts file.
+ */
 const LOOPBACK = { host: "127.0.0.1", otherHost: "::1" } as const;
 
-/** A target, and the provider that listens there. */
+/** A target and the provider that listens on it. */
 export interface ProvidedTarget extends ListenTarget {
   readonly scheme: string;
   readonly provider: Able<"listen">;
-  /** Also at this address, at the same port, where this machine has it. */
+  /** Another address to listen on, at the same port, if the machine has it. */
   readonly otherHost?: string;
 }
 
-/** Where a server's options say to listen, with the sockets that were passed: by default to this process. Throws `TypeError` for a URL that no transport takes. */
+/**
+ * Returns the targets in a server's options. The passed sockets default to those of this process. Throws `TypeError`
+ * for a URL that no transport supports.
+ */
 export function targetsOf(
   { listen, host, port, transports = [] }: Pick<ServeOptions<never>, "listen" | "host" | "port" | "transports">,
   passed?: readonly PassedSocket[],
@@ -40,12 +45,12 @@ export function targetsOf(
   return [{ scheme, provider: providerFor(scheme, "listen", transports), host, port: port ?? DEFAULT_PORT, path: "/" }];
 }
 
-/** Whether a target's sockets were passed to this process. */
+/** Returns true if a target's sockets were passed to this process. */
 export function isPassed({ descriptor, datagramDescriptors }: ProvidedTarget): boolean {
   return descriptor !== undefined || datagramDescriptors !== undefined;
 }
 
-/** Where sockets listen that systemd has passed to this process. */
+/** Returns the targets of the sockets that systemd passed to this process. */
 function passedTargets(url: URL, passed: readonly PassedSocket[] | undefined): readonly ProvidedTarget[] {
   return passedPorts(url, passed).map(({ scheme, path, ...sockets }) => {
     // Transports that are given know of no such sockets.
@@ -53,12 +58,12 @@ function passedTargets(url: URL, passed: readonly PassedSocket[] | undefined): r
   });
 }
 
-/** Whether a target is a UDP port of the engine's, which workers may share. */
+/** Returns true if a target is a UDP port of the engine, which workers can share. */
 export function isOverUdp({ provider }: ProvidedTarget): boolean {
   return provider.listen === listenQuic || provider.listen === listenWebTransport;
 }
 
-/** Where a URL says to listen. Throws `TypeError` for one that no transport takes. */
+/** Returns the target of a URL. Throws `TypeError` if no transport supports it. */
 function targetOf(url: URL, transports: readonly TransportProvider[]): ProvidedTarget {
   const { protocol: scheme, port, pathname } = url;
   const provider = providerFor(scheme, "listen", transports);
@@ -74,7 +79,7 @@ function targetOf(url: URL, transports: readonly TransportProvider[]): ProvidedT
   };
 }
 
-/** A target as the URL that a message names. */
+/** Returns a target as a URL for messages. */
 export function urlOf(target: ProvidedTarget): string {
   const { scheme, host = "0.0.0.0", port, path } = target;
   if (isPassed(target)) return `${PASSED}${scheme.slice(0, -1)}${path === "/" ? "" : path}`;

@@ -21,67 +21,73 @@ import type { TrustedProxies } from "./proxy-protocol.js";
 import type { Peer } from "../peer.js";
 import type { WebProtocol } from "../transport/provider.js";
 
-/** Where to listen. */
+/** An address to listen on. */
 export interface ListenTarget {
   readonly host: string | undefined;
   readonly port: number;
   /** Path of a Unix socket, or of the URL for WebSocket and WebTransport. */
   readonly path: string;
-  /** Requests of plain HTTP/3 are taken at the UDP port of the same number. Default false. */
+  /** Plain HTTP/3 requests are accepted on the UDP port of the same number. Default false. */
   readonly besideHttp3?: boolean;
-  /** The socket of this worker, where the UDP port is that of a group. */
+  /** Socket of this worker, if the UDP port belongs to a group. */
   readonly member?: GroupMember | undefined;
-  /** A stream socket that was passed to this process and listens already: its descriptor. In the place of host, port and a Unix socket's path. */
+  /**
+   * Descriptor of a listening stream socket that was passed to this process. Replaces host, port and the path of a Unix
+   * socket.
+   */
   readonly descriptor?: number | undefined;
-  /** Connections that the primary of this worker accepts from that socket. */
+  /** Connections that the primary of this worker accepts on that socket. */
   readonly handed?: HandedConnections | undefined;
-  /** The sockets of a UDP port that were passed to this process: their descriptors, of which it takes one. In the place of host and port. */
+  /**
+   * Descriptors of the sockets of a UDP port that were passed to this process, which uses one of them. Replaces host
+   * and port.
+   */
   readonly datagramDescriptors?: readonly number[] | undefined;
 }
 
-/** Protocols that a server offers on the TCP port beside each listener over UDP. */
+/** Protocols that a server offers on the TCP port next to each UDP listener. */
 export interface WebOffer {
   /** WebSocket, over HTTP/1.1. */
   readonly webSocket: boolean;
-  /** Plain HTTP; undefined where requests are for upgrades only. */
+  /** Plain HTTP, or undefined if only upgrade requests are accepted. */
   readonly http?: HttpRequests | undefined;
-  /** Protocols of providers that were given. */
+  /** Protocols of the given providers. */
   readonly protocols: readonly WebProtocol[];
 }
 
-/** How to listen. Settings that a listener's transport cannot carry have been refused before. */
+/** Settings of a listener. Settings that its transport does not support were refused earlier. */
 export interface ListenSettings {
   readonly tls: ServerCertificateOptions | readonly ServerCertificateOptions[] | undefined;
   readonly clientCertificates: ClientCertificateOptions | undefined;
   readonly earlyData: boolean;
   readonly secret: Uint8Array | undefined;
   readonly connectionIds: ConnectionIdOptions | undefined;
-  /** Decides which pages may connect. */
+  /** Decides which web pages may connect. */
   readonly pages: PageGuard;
-  /** Receives what hooks threw. */
+  /** Receives exceptions of hooks. */
   readonly onError: ErrorHook;
   readonly transport: ListenTransportOptions | undefined;
-  /** Whose TCP connections begin with a header of the PROXY protocol. */
+  /** Addresses whose TCP connections begin with a PROXY protocol header. */
   readonly trustedProxies: TrustedProxies | undefined;
   readonly limits: Limits;
   readonly web: WebOffer;
-  /** Key by which several processes resume each other's sessions over QUIC; empty for a process of its own. */
+  /** Keys with which several processes resume each other's QUIC sessions; empty for a single process. */
   readonly ticketKeys: readonly Uint8Array[];
-  /** A listener over UDP may be left out where there is no native engine. */
+  /** If true, UDP listeners are skipped on platforms without the native engine. */
   readonly engineOptional: boolean;
-  /** The methods that the server's routers have, for transports that find them by their names. */
+  /** Methods of the server's routers, for transports that look them up by name. */
   readonly methods: readonly AnyMethod[];
 }
 
-/** TLS settings that may change while a server runs; those that are left out stay as they are. */
+/** TLS settings that can change while a server runs. Omitted settings stay as they are. */
 export interface TlsUpdate {
-  /** Replace all previous certificates. */
+  /** Replaces all previous certificates. */
   readonly tls?: ServerCertificateOptions | readonly ServerCertificateOptions[];
-  /** Options of clients' certificates; only where clients were asked for some from the start. */
+  /** Options of client certificates. Only if client certificates were requested from the start. */
   readonly clientCertificates?: ClientCertificateOptions;
 }
 
-/** Why a session is refused for which there is no room. */
+/** Creates the error for a session that is refused because there is no room. */
 export function noRoom(): RpcError {
   return new RpcError(
     "resource_exhausted",
@@ -89,7 +95,7 @@ export function noRoom(): RpcError {
   );
 }
 
-/** Options of a session over a byte stream, which finds its place when its peer has greeted. */
+/** Returns session options for a byte stream, whose place is confirmed when its peer has sent its greeting. */
 export function placed(
   visit: { greeted(): boolean },
   { maxCloseMs }: Limits,
@@ -103,48 +109,51 @@ export function placed(
   return { closeTimeoutMs: maxCloseMs, onGreeted };
 }
 
-/** The place of a session that is not admitted yet. */
+/** Place of a session that is not admitted yet. */
 export interface Admission {
-  /** Milliseconds until it must be. */
+  /** Milliseconds left until it must be admitted. */
   readonly remainingMs: number;
-  /** It waits for `authenticate`, which has `remainingMs`. */
+  /** The session waits for `authenticate`, which has `remainingMs`. */
   arrived(): void;
-  /** Calls `listener` when the peer has left, as far as that is known of a peer that nothing is read of. */
+  /** Calls `listener` when the peer has disconnected, as far as that can be known while nothing is read. */
   onGone(listener: () => void): void;
-  /** Lets so many bytes pass of what is held back: the client's greeting. Absent where a transport holds nothing back itself. */
+  /**
+   * Lets `bytes` bytes of the held data through: the client's greeting. Undefined if the transport holds nothing back
+   * itself.
+   */
   greet?(bytes: number): void;
-  /** It may have a session if there is room for one more: returns whether there is. What was held back of it may pass. */
+  /** Admits the session if there is room, and returns whether there is. Releases the held data. */
   admit(): boolean;
-  /** It gets none, and a moment to take in why. */
+  /** Refuses the session, and leaves the peer some time to receive the reason. */
   refuse(): void;
 }
 
-/** A peer whose greeting has not been read; `serve` adds what that says. */
+/** A peer whose greeting has not been read. `serve` adds the greeting's content. */
 export type ArrivingPeer = Omit<Peer, "credentials" | "metadata" | "proof">;
 
-/** A transport session that a peer has opened; nothing of it has been read yet. */
+/** A transport session that a peer has opened. Nothing of it has been read yet. */
 export interface Arrival {
   readonly transport: TransportSession;
   readonly peer: ArrivingPeer;
   readonly visit: Admission;
-  /** Why it is refused, whatever `authenticate` would say. */
+  /** Reason to refuse the session regardless of `authenticate`. */
   readonly refusal?: RpcError | undefined;
 }
 
-/** One address that takes sessions. */
+/** An address that accepts sessions. */
 export interface Listener {
-  /** URL with the port that the listener has. */
+  /** URL with the actual port. */
   readonly url: string;
   readonly address: { readonly host: string; readonly port: number } | undefined;
-  /** Whether it takes requests of plain HTTP/3. Default false. */
+  /** True if it accepts plain HTTP/3 requests. Default false. */
   readonly takesHttp3?: boolean;
-  /** Takes no more sessions, as far as the transport can without ending those it has. */
+  /** Stops accepting sessions, as far as the transport can do that without ending existing ones. */
   stop(): void;
-  /** Ends what is left of its sessions, and fulfils when the address is free. */
+  /** Ends the remaining sessions, and fulfils when the address is free. */
   close(info?: CloseInfo): Promise<void>;
   /**
-   * Takes the certificates of these settings for handshakes that begin from now on; undefined where there are none. Throws,
-   * and leaves everything as it is, where one cannot be used.
+   * Uses the certificates of these settings for handshakes that start from now on. Undefined if the transport has no
+   * certificates. Throws without changing anything if a certificate cannot be used.
    */
   updateTls?(settings: ListenSettings): void;
   ref(): void;

@@ -30,12 +30,12 @@ export class Listeners {
     return address;
   }
 
-  /** Throws `TypeError` where a setting names something that the listeners of these targets cannot carry. */
+  /** Throws `TypeError` if the listeners of these targets do not support a setting. */
   check(targets: readonly ProvidedTarget[]): void {
     requireListenable(targets, this.settings);
   }
 
-  /** Listens at these targets. Rejects where one of them fails; `close` then ends those that listen by then. */
+  /** Listens on these targets. Rejects if one of them fails; `close` then ends those that already listen. */
   async start(targets: readonly ProvidedTarget[]): Promise<void> {
     let missing: unknown;
     // One after the other, so that a failure leaves none that is about to start.
@@ -55,7 +55,7 @@ export class Listeners {
     if (this.share === undefined && targets.some(isPassed)) await notifyReady();
   }
 
-  /** Has each listener take these certificates, or none of them. */
+  /** Updates the certificates of all listeners, or of none if one cannot be used. */
   updateTls(update: TlsUpdate): void {
     const { settings: before } = this;
     if (update.clientCertificates !== undefined && before.clientCertificates === undefined) {
@@ -77,12 +77,12 @@ export class Listeners {
     this.settings = after;
   }
 
-  /** Takes no more sessions. */
+  /** Stops accepting sessions. */
   stop(): void {
     for (const listener of this.open) listener.stop();
   }
 
-  /** Ends what is left of their sessions, and fulfils when their addresses are free. */
+  /** Ends the remaining sessions, and fulfils when the addresses are free. */
   async close(info: CloseInfo): Promise<void> {
     await Promise.all(this.open.map((listener) => listener.close(info)));
   }
@@ -95,7 +95,7 @@ export class Listeners {
     for (const listener of this.open) listener.unref();
   }
 
-  /** Listens at a target's other address too, unless this machine has none. */
+  /** Also listens on a target's other address, unless this machine does not have it. */
   private async beside(
     { otherHost, ...target }: ProvidedTarget,
     [first]: readonly Listener[],
@@ -113,7 +113,7 @@ export class Listeners {
     }
   }
 
-  /** The targets, with this worker's sockets where their ports are a group's. */
+  /** Returns the targets with this worker's sockets, if their ports belong to a group. */
   private shared(targets: readonly ProvidedTarget[]): readonly ProvidedTarget[] {
     const { share } = this;
     if (share === undefined) return targets;

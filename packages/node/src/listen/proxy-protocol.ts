@@ -1,38 +1,38 @@
 import { BlockList, isIP, SocketAddress, type Socket } from "node:net";
 import type { SocketName } from "./socket-server.js";
 
-/** Bytes of a header that are waited for: addresses, and what a balancer adds about TLS and itself. */
+/** Maximum size of a header in bytes: addresses, and what a balancer adds about TLS and itself. */
 const MAX_HEADER_BYTES = 4096;
-/** `PROXY TCP6 source destination port port\r\n` at its longest. */
+/** Maximum length of `PROXY TCP6 source destination port port\r\n`. */
 const MAX_TEXT_BYTES = 107;
 const SIGNATURE = Buffer.from("\r\n\r\n\0\r\nQUIT\n", "latin1");
 const TEXT_SIGNATURE = Buffer.from("PROXY ", "latin1");
 const BINARY_HEADER_BYTES = 16;
-/** Version 2, and what it is about: the balancer's own connection (a health check), or a client's. */
+/** Version 2 and its commands: the balancer's own connection (a health check), or a client's. */
 const LOCAL = 0x20;
 const PROXIED = 0x21;
-/** Address family and protocol: TCP over IPv4, and over IPv6. */
+/** Address families and protocols: TCP over IPv4, and over IPv6. */
 const TCP4 = 0x11;
 const TCP6 = 0x21;
 
-/** First bytes of a connection, as far as they have arrived. */
+/** Result of parsing the first bytes of a connection. */
 export type ProxyHeader =
   | { readonly kind: "incomplete" }
   | { readonly kind: "malformed" }
-  /** `source` is the client's address; undefined where the balancer speaks for itself. */
+  /** `source` is the client's address, or undefined for the balancer's own connection. */
   | { readonly kind: "header"; readonly length: number; readonly source: SocketName | undefined };
 
 const INCOMPLETE: ProxyHeader = { kind: "incomplete" };
 const MALFORMED: ProxyHeader = { kind: "malformed" };
 
-/** Reads a header of the PROXY protocol, version 1 or 2 (haproxy.org, proxy-protocol.txt). */
+/** Parses a PROXY protocol header, version 1 or 2 (haproxy.org, proxy-protocol.txt). */
 export function parseProxyHeader(bytes: Buffer): ProxyHeader {
   if (beginsWith(bytes, SIGNATURE)) return bytes.length < BINARY_HEADER_BYTES ? INCOMPLETE : parseBinary(bytes);
   if (beginsWith(bytes, TEXT_SIGNATURE)) return parseText(bytes);
   return MALFORMED;
 }
 
-/** Whether bytes begin with a signature, as far as both go. */
+/** Compares bytes with a signature, up to the length of the shorter. */
 function beginsWith(bytes: Buffer, signature: Buffer): boolean {
   const length = Math.min(bytes.length, signature.length);
   return bytes.subarray(0, length).equals(signature.subarray(0, length));
@@ -77,7 +77,9 @@ function canonical(address: string): string {
   return new SocketAddress({ address, family: "ipv6" }).address;
 }
 
-/** The addresses and networks (`10.0.0.0/8`) whose connections begin with a header. Throws `TypeError` for what is neither. */
+/**
+ * Addresses and networks (`10.0.0.0/8`) whose connections begin with a header. Throws `TypeError` for an invalid entry.
+ */
 export class TrustedProxies {
   private readonly list: BlockList = new BlockList();
 
@@ -103,8 +105,8 @@ export class TrustedProxies {
 }
 
 /**
- * Reads the header that a trusted balancer begins a connection with, and leaves what follows unread. `done` gets undefined
- * where there is no header; nothing is called when the connection ends first.
+ * Reads the header with which a trusted balancer begins a connection, and leaves the rest unread. Calls `done` with
+ * undefined if there is no header, and not at all if the connection ends first.
  */
 export function readProxyHeader(
   socket: Socket,

@@ -17,10 +17,10 @@ import { type Listen, listenBeside } from "./beside.js";
 import { Door, doorLimits, sourceIn } from "./door.js";
 import type { Admission, ArrivingPeer, ListenSettings } from "./listener.js";
 
-/** Listens for `quic://` on a UDP port, and there for WebTransport on the target's path as well. */
+/** Listens for `quic://` on a UDP port, and for WebTransport on the target's path there. */
 export const listenQuic: ListenTransport = (...given) => listenBeside((...given) => listen("quic", ...given), ...given);
 
-/** The same, named by the URL that WebTransport clients use: `https://host:port/path`. */
+/** Same as `listenQuic`, with the URL that WebTransport clients use: `https://host:port/path`. */
 export const listenWebTransport: ListenTransport = (...given) =>
   listenBeside((...given) => listen("https", ...given), ...given);
 
@@ -146,7 +146,9 @@ function admit(session: QuicSession, door: Door): boolean {
   return true;
 }
 
-/** Who opened a session. The getters are the class's, as those of `PeerWithGreeting` in greeted-peer.ts. */
+/**
+ * Peer of a QUIC session. The getters are on the class for the reason given at `PeerWithGreeting` in greeted-peer.ts.
+ */
 class QuicPeer implements ArrivingPeer {
   readonly transport: ArrivingPeer["transport"];
   readonly listener: string;
@@ -168,14 +170,14 @@ class QuicPeer implements ArrivingPeer {
     this.#session = session;
   }
 
-  /** Made when they are asked for: Node loads all of `fetch` for the first `Headers`. */
+  /** Created on first use: Node loads all of `fetch` for the first `Headers`. */
   get headers(): Headers {
     const session = this.#session;
     this.#headers ??= headersOf(session instanceof WebTransportSession ? session.headers : []);
     return this.#headers;
   }
 
-  /** Read when it is asked for. */
+  /** Read on first use. */
   get certificate(): ArrivingPeer["certificate"] {
     return this.#session.peerCertificate;
   }

@@ -3,7 +3,7 @@ import type { ListenSettings } from "./listener.js";
 
 const SECRET_BYTES = 32;
 
-/** The secret that a server has where none is given: whoever starts it again has the same key. */
+/** Returns the default secret of a server. It is derived from the private key, so it is the same after a restart. */
 export function secretOf(tls: ListenSettings["tls"]): Uint8Array | undefined {
   const key: unknown = [tls].flat()[0]?.key;
   // The engine says what is wrong with another.

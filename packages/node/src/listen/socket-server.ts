@@ -16,7 +16,7 @@ export interface SocketName {
 /** A connection that a server has accepted. */
 export interface Guest {
   readonly visit: Visit;
-  /** Undefined over a Unix socket. */
+  /** Undefined for a Unix socket. */
   readonly remoteAddress: SocketName | undefined;
 }
 
@@ -26,7 +26,7 @@ const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 /** The connections of a server, from the moment they are accepted. Nothing is read of those for which the door has no room yet. */
 export class Guests {
   readonly sockets: Set<Socket> = new Set();
-  /** URL of the listener. Empty until it listens: nobody enters before. */
+  /** URL of the listener. Empty until it listens; connections wait until then. */
   url = "";
   private readonly door: Door;
   private readonly isTls: boolean;
@@ -36,11 +36,14 @@ export class Guests {
   private refused = 0;
   /** Bytes that have arrived on connections that wait. */
   private heldBytes = 0;
-  /** Whoever came before that: a cluster's primary may give a worker connections before it says that the worker listens. */
+  /**
+   * Connections that arrived earlier: a cluster's primary may pass connections to a worker before reporting that the
+   * worker listens.
+   */
   private readonly early: (() => void)[] = [];
-  /** Guests by the socket, or where TLS hides that by the address that it comes from. */
+  /** Accepted sockets by socket, or by remote address if TLS hides the socket. */
   private readonly guests: Map<Socket | string, Guest> = new Map();
-  /** Guests whose TLS handshake is not over. */
+  /** Accepted sockets whose TLS handshake is in progress. */
   private readonly shaking: Set<Guest> = new Set();
 
   /**
@@ -70,13 +73,13 @@ export class Guests {
     });
   }
 
-  /** Lets connections in, now that the listener has a URL. */
+  /** Accepts connections from now on: the listener has a URL. */
   open(url: string): void {
     this.url = url;
     for (const enter of this.early.splice(0)) enter();
   }
 
-  /** The guest whose connection this is, or is carried by. Undefined when it has left. */
+  /** Returns the accepted socket of a connection, or undefined if it has closed. */
   of(socket: Socket): Guest | undefined {
     const known = this.guests.get(socket);
     if (known !== undefined) return known;
@@ -182,7 +185,7 @@ export class Guests {
     socket.resume();
   }
 
-  /** Tells of a guest whose handshake has failed, unless it is over. */
+  /** Reports a failed handshake, unless the connection has already ended. */
   private refuseHandshake(guest: Guest, reason: string, error?: Error): void {
     if (!this.shaking.delete(guest)) return;
     const { remoteAddress } = guest;
@@ -190,7 +193,7 @@ export class Guests {
   }
 }
 
-/** Empty where the other end has no address. */
+/** Returns the name of the peer's address, or "" if it has none. */
 function nameOf(socket: Socket): string {
   const { remoteAddress, remotePort } = socket;
   return remoteAddress === undefined ? "" : `${remoteAddress} ${remotePort}`;
@@ -198,14 +201,17 @@ function nameOf(socket: Socket): string {
 
 type ListeningPlace = ListenOptions | { readonly fd: number } | HandedConnections;
 
-/** Where a server over TCP listens, or over any socket that was passed to this process, or is another's that hands its connections on. */
+/**
+ * Returns the arguments for `server.listen`: a TCP address, a socket that was passed to this process, or a server whose
+ * connections are passed on.
+ */
 export function placeOf({ host, port, descriptor, handed }: ListenTarget): ListeningPlace {
   if (handed !== undefined) return handed;
   if (descriptor !== undefined) return { fd: descriptor };
   return { port, ...(host !== undefined && { host }) };
 }
 
-/** Starts a TCP-like server; rejects with the system's error, such as `EADDRINUSE`. */
+/** Starts a TCP-like server. Rejects with the system's error, such as `EADDRINUSE`. */
 export function startServer(server: Server, options: ListeningPlace): Promise<void> {
   if ("takenBy" in options) {
     // Servers of HTTP begin to check their time limits at this event.
@@ -223,7 +229,7 @@ export function startServer(server: Server, options: ListeningPlace): Promise<vo
   });
 }
 
-/** The face of a server that listens, and lets its guests in. */
+/** Returns a started server as a `Listener`, and accepts its connections. */
 export function socketListener(
   server: Server,
   guests: Guests,
@@ -257,7 +263,7 @@ export function socketListener(
   };
 }
 
-/** The other end's address. */
+/** Returns the peer's address. */
 function remoteAddressOf({ remoteAddress, remotePort }: Socket): SocketName | undefined {
   return remoteAddress === undefined ? undefined : { host: remoteAddress, port: remotePort ?? 0 };
 }

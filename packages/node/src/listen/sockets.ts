@@ -19,7 +19,7 @@ import { Guests, placeOf, socketListener, startServer } from "./socket-server.js
 import { certificateRefusal, verifiedCertificate } from "./client-certificate.js";
 import { ServerTls } from "./tls-settings.js";
 
-/** Listens for `tcp://`: without encryption, for a network that is trusted. */
+/** Listens for `tcp://`, without encryption, for trusted networks. */
 export async function listenTcp(
   target: ListenTarget,
   settings: ListenSettings,
@@ -41,7 +41,7 @@ export async function listenTls(
   return { ...listener, updateTls: (settings) => tls.update(server, settings) };
 }
 
-/** Listens for `unix:/path`. A socket file that a dead process has left is replaced; its access rights are the umask's. */
+/** Listens for `unix:/path`. Replaces a socket file that a dead process left. The umask determines its permissions. */
 export async function listenUnix(
   target: ListenTarget,
   settings: ListenSettings,
@@ -88,7 +88,9 @@ async function accept(
   );
 }
 
-/** Who opened a connection. The getters are the class's, as those of `PeerWithGreeting` in greeted-peer.ts. */
+/**
+ * Peer of a socket session. The getters are on the class for the reason given at `PeerWithGreeting` in greeted-peer.ts.
+ */
 class SocketPeer implements ArrivingPeer {
   readonly transport: ArrivingPeer["transport"];
   readonly listener: string;
@@ -112,7 +114,7 @@ class SocketPeer implements ArrivingPeer {
     this.certificate = certificate;
   }
 
-  /** Few ask for them, and Node loads all of `fetch` with the first. */
+  /** Created on first use: Node loads all of `fetch` for the first `Headers`. */
   get headers(): Headers {
     this.#headers ??= new Headers();
     return this.#headers;

@@ -2,33 +2,33 @@ import { fstatSync, readFileSync } from "node:fs";
 
 /** The first descriptor that systemd passes (sd_listen_fds(3)). */
 const FIRST_DESCRIPTOR = 3;
-/** `O_NONBLOCK` as Linux writes it. */
+/** Value of `O_NONBLOCK` on Linux. */
 const NON_BLOCKING = 0o4000;
 
-/** A port or path whose sockets systemd has passed to this process. */
+/** A port or path whose sockets systemd passed to this process. */
 export interface PassedPort {
-  /** The scheme of its URL, which is what its sockets are called. */
+  /** Scheme of its URL, which is the name of its sockets. */
   readonly scheme: string;
-  /** The path in the URL; of a Unix socket its own. */
+  /** Path in the URL; for a Unix socket, its own path. */
   readonly path: string;
   readonly descriptor: number | undefined;
   readonly datagramDescriptors: readonly number[] | undefined;
 }
 
-/** A socket that systemd has passed to this process, or to the primary that this one is a worker of. */
+/** A socket that systemd passed to this process, or to its primary if it is a worker. */
 export interface PassedSocket {
-  /** The descriptor in the process that it was passed to. */
+  /** Descriptor in the process that received it. */
   readonly descriptor: number;
   readonly name: string;
-  /** The local address of a socket over UDP, as the system writes it. */
+  /** Local address of a UDP socket, in the system's notation. */
   readonly datagrams: string | undefined;
-  /** A Unix socket's path. */
+  /** Path of a Unix socket. */
   readonly path: string | undefined;
 }
 
 /**
- * The ports that `systemd:`, `systemd:quic` or `systemd:wss/path` names, of the sockets that were passed: by default to this process. Throws
- * `TypeError` where there are none, or they cannot be what they are called.
+ * Returns the ports that `systemd:`, `systemd:quic` or `systemd:wss/path` selects among the passed sockets (default:
+ * those of this process). Throws `TypeError` if there are none, or if a socket does not match its name.
  */
 export function passedPorts(
   { pathname }: URL,
@@ -50,7 +50,7 @@ export function passedPorts(
   );
 }
 
-/** Tells systemd that the service is ready (`Type=notify`, with `NotifyAccess=all`). */
+/** Notifies systemd that the service is ready (`Type=notify`, with `NotifyAccess=all`). */
 export async function notifyReady(): Promise<void> {
   if (!process.env["NOTIFY_SOCKET"]) return;
   const { spawn } = await import("node:child_process");
@@ -59,7 +59,7 @@ export async function notifyReady(): Promise<void> {
   child.unref();
 }
 
-/** Sockets of one name: each over TCP stands beside the UDP port that is listed as its like. */
+/** Groups sockets of one name: each TCP socket is paired with the UDP port in the same position. */
 function portsOf(name: string, path: string, sockets: readonly PassedSocket[]): readonly PassedPort[] {
   const scheme = `${name}:`;
   const streams = sockets.filter(({ datagrams }) => datagrams === undefined);
@@ -88,7 +88,7 @@ function portsOf(name: string, path: string, sockets: readonly PassedSocket[]): 
   });
 }
 
-/** The sockets that systemd has passed to this process. Throws `TypeError` where there are none. */
+/** Returns the sockets that systemd passed to this process. Throws `TypeError` if there are none. */
 export function passedSockets(): readonly PassedSocket[] {
   const { LISTEN_FDS: count, LISTEN_PID: pid, LISTEN_FDNAMES: names = "" } = process.env;
   if (!count) {
@@ -110,7 +110,7 @@ export function passedSockets(): readonly PassedSocket[] {
   });
 }
 
-/** The sockets of one protocol that the system lists, as words. */
+/** Returns the system's table of sockets of one protocol, split into words. */
 function rows(protocol: "udp" | "udp6" | "unix"): readonly (readonly string[])[] {
   try {
     const [, ...lines] = readFileSync(`/proc/self/net/${protocol}`, "utf8").trimEnd().split("\n");
@@ -122,8 +122,8 @@ function rows(protocol: "udp" | "udp6" | "unix"): readonly (readonly string[])[]
 }
 
 /**
- * Warns where sockets that this process shares with the next one block. systemd sets the mode for the sockets themselves, so that a second process
- * which starts would have the first one wait for packets in its event loop.
+ * Warns if sockets that this process shares with its successor are in blocking mode. systemd sets the mode on the
+ * sockets themselves: when a second process starts, the first would block its event loop while waiting for packets.
  */
 export function warnOfBlocking(descriptors: readonly number[]): void {
   if (descriptors.length < 2) return;

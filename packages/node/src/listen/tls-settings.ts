@@ -9,20 +9,20 @@ import { constants, X509Certificate } from "node:crypto";
 import type { ServerCertificateOptions } from "@quicrpc/quic";
 import type { ListenSettings } from "./listener.js";
 
-/** The certificates given. Throws `TypeError` where there is none. */
+/** Returns the configured certificates. Throws `TypeError` if there are none. */
 function certificatesOf({ tls }: ListenSettings): [ServerCertificateOptions, ...ServerCertificateOptions[]] {
   const [first, ...others] = tls === undefined ? [] : [tls].flat();
   if (first === undefined) throw new TypeError("serve() needs the option tls for tls://, wss:// and https://");
   return [first, ...others];
 }
 
-/** The certificate for clients that name no server that another is for, PEM. */
+/** Returns the certificate (PEM) for clients that request no other certificate's server name. */
 export function firstCertificate(settings: ListenSettings): { cert: string; key: string } {
   const [{ cert, key }] = certificatesOf(settings);
   return { cert: String(text(cert)), key: String(text(key)) };
 }
 
-/** The TLS of one of Node's servers: what it is made with, and what replaces its certificates later. */
+/** TLS options of a Node server, and updates of its certificates. */
 export class ServerTls {
   /** Throws `TypeError` without a certificate, and the error of Node's `tls` for one that cannot be used. */
   readonly options: TlsOptions;
@@ -40,7 +40,10 @@ export class ServerTls {
     };
   }
 
-  /** Sets the certificate of handshakes that begin from now on. Throws, and leaves everything as it is, where a certificate cannot be used. */
+  /**
+   * Sets the certificates for handshakes that start from now on. Throws without changing anything if a certificate
+   * cannot be used.
+   */
   update(server: Server, settings: ListenSettings): void {
     const certificates = certificatesOf(settings);
     const byName = contextsByName(certificates, settings.clientCertificates);
@@ -52,7 +55,7 @@ export class ServerTls {
   }
 }
 
-/** Makes a context, with all settings that hold for every server name: a context that a name chooses brings its own authorities and tickets. */
+/** Creates a context with all settings. A context selected by server name has its own authorities and tickets. */
 function contextOf(
   { cert, key }: ServerCertificateOptions,
   clientCertificates: ListenSettings["clientCertificates"],
@@ -69,7 +72,7 @@ function contextOf(
   };
 }
 
-/** Chooses a certificate by the name that the client asks for; undefined lets Node take the first. */
+/** Selects a context by server name; undefined lets Node use the first. */
 function contextsByName(
   certificates: readonly ServerCertificateOptions[],
   clientCertificates: ListenSettings["clientCertificates"],

@@ -7,20 +7,20 @@ import { holdReads } from "./held-reads.js";
 import type { Guest } from "./socket-server.js";
 import { certificateRefusal, verifiedCertificate } from "./client-certificate.js";
 
-/** Makes arrivals of a server's requests to upgrade to WebSocket. */
+/** Turns a server's WebSocket upgrade requests into incoming sessions. */
 export class WebSocketUpgrades {
   private readonly path: string;
   private readonly plainHost: string | undefined;
   private readonly settings: ListenSettings;
 
-  /** @param plainHost of the listener's URL, where that is without TLS */
+  /** @param plainHost host of the listener's URL, if it does not use TLS */
   constructor(path: string, plainHost: string | undefined, settings: ListenSettings) {
     this.path = path;
     this.plainHost = plainHost;
     this.settings = settings;
   }
 
-  /** The HTTP status that refuses a request; undefined where it may pass. */
+  /** Returns the HTTP status that refuses a request, or undefined to accept it. */
   refusal(request: IncomingMessage): number | undefined {
     const { url, headers } = request;
     if (pathOf(url) !== this.path) return 404;

@@ -16,14 +16,14 @@ import { VERSION_FIELDS } from "../web-socket/handshake.js";
 import { WebSocketUpgrades } from "./web-socket.js";
 import { WithoutUpgrade } from "./without-upgrade.js";
 
-/** Seconds for which clients remember that HTTP/3 is served too. */
+/** Seconds for which clients remember that HTTP/3 is also served. */
 const ALTERNATIVE_SECONDS = 86_400;
 
 /** Listens for `ws://`: WebSocket without encryption. */
 export const listenWs: Listen = (...given) =>
   listen("ws", { webSocket: true, protocols: [], http: given[1].web.http }, ...given);
 
-/** Listens for `http://`: plain HTTP alone, without encryption. */
+/** Listens for `http://`: plain HTTP only, without encryption. */
 export const listenHttp: Listen = (...given) =>
   listen("http", { webSocket: false, protocols: [], http: given[1].web.http }, ...given);
 
@@ -31,7 +31,7 @@ export const listenHttp: Listen = (...given) =>
 export const listenWss: Listen = (...given) =>
   listen("wss", { webSocket: true, protocols: [], http: given[1].web.http }, ...given);
 
-/** Listens for what is offered on one port with TLS: clients choose the protocol in the TLS handshake (RFC 7301). */
+/** Listens for all offered protocols on one TLS port. Clients choose the protocol in the TLS handshake (RFC 7301). */
 export function listenWeb(offer: WebOffer): Listen {
   return (...given) => listen(offer.webSocket ? "wss" : "https", offer, ...given);
 }

@@ -2,12 +2,12 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from "node:net";
 import { MAX_HEADER_FIELDS } from "./limits.js";
 
-/** Fields that offer another protocol for a connection, such as HTTP/2 without TLS. */
+/** Header fields that offer another protocol, such as HTTP/2 without TLS. */
 const OFFERS: ReadonlySet<string> = new Set(["upgrade", "http2-settings", "connection"]);
 
 /**
- * Answers requests that offer a protocol which nobody here speaks as if they did not (RFC 9110 §7.8), by a server without one: that of the
- * listener has stopped reading them.
+ * Answers requests that offer an unsupported protocol as if they did not (RFC 9110 §7.8). It uses a separate server,
+ * because the listener's server has stopped reading the connection.
  */
 export class WithoutUpgrade {
   private readonly server: Server;
@@ -19,7 +19,7 @@ export class WithoutUpgrade {
     this.server.emit("listening");
   }
 
-  /** @param head what came of the connection after the request's head */
+  /** @param head bytes that arrived after the request's header */
   take(request: IncomingMessage, socket: Socket, head: Uint8Array): void {
     socket.unshift(Buffer.concat([Buffer.from(headOf(request), "latin1"), head]));
     this.server.emit("connection", socket);

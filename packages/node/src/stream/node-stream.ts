@@ -15,32 +15,32 @@ import {
 } from "@quicrpc/core/transport";
 import { readInto } from "./read-into.js";
 
-/** Bytes that wait to be sent above which `write` returns false. */
+/** Number of unsent bytes above which `write` returns false. */
 const HIGH_WATER = 256 * 1024;
 
-/** Smaller copies cost less than keeping them. */
+/** Minimum size of copies whose buffers are reused. */
 const MIN_REUSED_BYTES = 4096;
 
-/** Milliseconds that a peer which takes nothing more has to say why, on the other pipe. */
+/** Milliseconds that a peer which no longer reads gets to send the reason on the other pipe. */
 const LAST_WORDS_MS = 1000;
 
-/** Both directions of a byte stream in Node: a socket is both at once. */
+/** Both directions of a byte stream in Node. A socket is both at once. */
 export interface NodeStreams {
   readonly readable: Readable;
   readonly writable: Writable;
 }
 
-/** A transport over Node streams: any socket (`{ readable: socket, writable: socket }`), or a pair of pipes. */
+/** Creates a transport over Node streams: any socket (`{ readable: socket, writable: socket }`), or a pair of pipes. */
 export function nodeStreamTransport(streams: NodeStreams, role: Role, options?: ByteStreamOptions): DirectSession {
   return byteStreamTransport(new NodeByteStream(streams, false), role, { ...exporterOf(streams.readable), ...options });
 }
 
-/** A transport over a socket that nobody else reads. */
+/** Creates a transport over a socket that has no other reader. */
 export function socketTransport(socket: Socket, role: Role, options?: ByteStreamOptions): DirectSession {
   return byteStreamTransport(soleReader(socket), role, { ...exporterOf(socket), ...options });
 }
 
-/** A transport to a child process over its stdin and stdout, which must be pipes; what it writes to them belongs to the session. */
+/** Creates a transport to a child process over its stdin and stdout, which must be pipes. The session owns both. */
 export function childProcessTransport(child: ChildProcess, options?: ByteStreamOptions): DirectSession {
   const { stdin, stdout } = child;
   if (stdin === null || stdout === null) {
@@ -49,13 +49,17 @@ export function childProcessTransport(child: ChildProcess, options?: ByteStreamO
   return nodeStreamTransport({ readable: stdout, writable: stdin }, "client", options);
 }
 
-/** The other end of `childProcessTransport`: this process's stdin and stdout. Nothing else may write to stdout: log to stderr. */
+/**
+ * Creates the transport at the other end of `childProcessTransport`: this process's stdin and stdout. Nothing else may
+ * write to stdout; log to stderr.
+ */
 export function stdioTransport(options?: ByteStreamOptions): DirectSession {
   return nodeStreamTransport({ readable: process.stdin, writable: process.stdout }, "server", options);
 }
 
 /**
- * How keying material of a socket's TLS is exported; nothing of other streams. Before TLS 1.3 two connections could have the same (RFC 9266 §4.2).
+ * Returns the exporter of a TLS socket's keying material, or nothing for other streams. Before TLS 1.3 two connections
+ * could share it (RFC 9266 §4.2).
  */
 export function exporterOf(socket: unknown): Pick<ByteStreamOptions, "exportKeyingMaterial"> {
   if (!isTls(socket) || socket.getProtocol() !== "TLSv1.3") return {};
@@ -65,20 +69,20 @@ export function exporterOf(socket: unknown): Pick<ByteStreamOptions, "exportKeyi
   };
 }
 
-/** Whether a socket is TLS's, by its methods: `node:tls` is loaded by those who use it. */
+/** Returns true for a TLS socket. It checks methods, so that `node:tls` need not be loaded. */
 function isTls(socket: unknown): socket is TLSSocket {
   return typeof (socket as Partial<TLSSocket> | undefined)?.exportKeyingMaterial === "function";
 }
 
-/** Node streams as a byte stream, for a layer above them. */
+/** Node streams as a byte stream for the layer above. */
 export interface NodeBytes extends ByteStream {
-  /** Writes as `write` does, of `length` bytes that `put` writes into a buffer before this returns. */
+  /** Like `write`, for `length` bytes that `put` writes into a buffer synchronously. */
   writeFrom(length: number, put: (into: Uint8Array) => void): boolean;
-  /** Takes back the end of a chunk that is being delivered, after a pause: it is delivered again. */
+  /** Returns the end of a chunk that is being delivered, after a pause. It is delivered again. */
   unread(bytes: Uint8Array): void;
 }
 
-/** A duplex stream, a socket in most cases, that nobody else reads. */
+/** Wraps a duplex stream, usually a socket, that has no other reader. */
 export function soleReader(stream: Duplex): NodeBytes {
   return new NodeByteStream({ readable: stream, writable: stream }, true);
 }
@@ -129,7 +133,7 @@ class NodeByteStream implements NodeBytes {
     });
   }
 
-  /** Sends a copy: the caller's buffer is written again while this one waits. */
+  /** Sends a copy, because the caller reuses its buffer. */
   write(bytes: Uint8Array): boolean {
     return this.writeFrom(bytes.length, (into) => into.set(bytes));
   }
@@ -174,7 +178,10 @@ class NodeByteStream implements NodeBytes {
     this.writable.destroy();
   }
 
-  /** Returns the value that `console.log` of a session writes, which is without the socket: that of TLS holds its server's private key. */
+  /**
+   * Returns the value that `console.log` prints for a session, without the socket: a TLS socket holds its server's
+   * private key.
+   */
   [inspect.custom](): object {
     return { readable: this.readable.constructor.name, writable: this.writable.constructor.name };
   }
@@ -204,7 +211,7 @@ class NodeByteStream implements NodeBytes {
   }
 }
 
-/** Without Buffer's own `slice`, which does not copy. */
+/** Returns a plain `Uint8Array`: `slice` of a Buffer does not copy. */
 function plain({ buffer, byteOffset, length }: Buffer): Uint8Array {
   return new Uint8Array(buffer, byteOffset, length);
 }

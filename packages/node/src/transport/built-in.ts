@@ -8,7 +8,7 @@ const OVER_QUIC: TransportAbilities = { ...WITH_TLS, streams: true, datagrams: t
 const OVER_TCP: TransportAbilities = { sessions: true, proxyHeader: true };
 const OVER_TLS: TransportAbilities = { ...WITH_TLS, proxyHeader: true };
 
-/** `quic://`: QUIC by the engine of `@quicrpc/quic`, and for servers WebTransport beside it, on the path "/". */
+/** `quic://`: QUIC with the engine of `@quicrpc/quic`. Servers also offer WebTransport on the path "/". */
 const quicProvider: TransportProvider = {
   name: "QUIC",
   schemes: ["quic:"],
@@ -17,7 +17,7 @@ const quicProvider: TransportProvider = {
   listen: listenQuic,
 };
 
-/** `https://`: WebTransport over HTTP/3 by the same engine, and for servers QUIC beside it. */
+/** `https://`: WebTransport over HTTP/3 with the same engine. Servers also offer QUIC. */
 const webTransportProvider: TransportProvider = {
   name: "WebTransport",
   schemes: ["https:"],
@@ -39,7 +39,7 @@ const tlsProvider: TransportProvider = {
   listen: async (...given) => [await (await import("../listen/sockets.js")).listenTls(...given)],
 };
 
-/** `tcp://`: without encryption, for a network that is trusted. */
+/** `tcp://`: without encryption, for trusted networks. */
 const tcpProvider: TransportProvider = {
   name: "TCP",
   schemes: ["tcp:"],
@@ -77,7 +77,7 @@ const plainWebSocketProvider: TransportProvider = {
   listen: async (...given) => [await (await import("../listen/web.js")).listenWs(...given)],
 };
 
-/** `http://`: plain HTTP, without sessions; for servers alone. */
+/** `http://`: plain HTTP without sessions, for servers only. */
 export const plainHttpProvider: TransportProvider = {
   name: "HTTP without TLS",
   schemes: ["http:"],
@@ -86,7 +86,7 @@ export const plainHttpProvider: TransportProvider = {
   listen: async (...given) => [await (await import("../listen/web.js")).listenHttp(...given)],
 };
 
-/** The transports of `serve`, `connect` and `dial` that nobody has to name. */
+/** Transports that `serve`, `connect` and `dial` support by default. */
 export const BUILT_IN: readonly TransportProvider[] = [
   quicProvider,
   webTransportProvider,

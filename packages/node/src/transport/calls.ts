@@ -2,16 +2,16 @@ import { createSession, type Session } from "@quicrpc/core";
 import { createMemoryPair } from "@quicrpc/core/transport";
 import type { Arrival } from "../listen/listener.js";
 
-/** A peer whose calls come without a session, one by one, as those of HTTP do. */
+/** A peer that makes single calls without a session, as HTTP does. */
 export interface CallsArrival extends Omit<Arrival, "transport"> {
-  /** Credentials of the peer: `Peer.credentials`. */
+  /** Credentials of the peer, available as `Peer.credentials`. */
   readonly credentials?: string | undefined;
 }
 
 /**
- * Lets a peer call the server's routers (`ListenSettings.methods` names them) without a session of its own: `authenticate`, `onSession`,
- * interceptors and limits hold as for any other. Calls of a peer that is refused fail with the reason. It is to be closed when
- * the peer is gone.
+ * Lets a peer call the server's routers (see `ListenSettings.methods`) without a session of its own. `authenticate`,
+ * `onSession`, interceptors and limits apply as usual. If the peer is refused, its calls fail with the reason. Close it
+ * when the peer disconnects.
  */
 export function callsOf({ credentials, ...arrival }: CallsArrival, onArrival: (arrival: Arrival) => void): Session {
   const [near, far] = createMemoryPair();

@@ -12,8 +12,8 @@ function overHttp(scheme: string, what: "dial" | "listen"): string {
 }
 
 /**
- * The provider for a URL's scheme, such as "quic:": of those given, or else a built-in one. Throws `TypeError` where there is
- * none that can do `what`.
+ * Returns the provider for a URL's scheme, such as "quic:": one of the given providers, or a built-in one. Throws
+ * `TypeError` if none supports `what`.
  */
 export function providerFor<What extends "dial" | "listen">(
   scheme: string,

@@ -1,13 +1,14 @@
 import { TransportError } from "@quicrpc/core";
 
-/** Codes of failures to connect or to listen that are this package's own; docs/error-codes.md is written from the comments. */
+/** Codes of this package for failures to connect or listen. docs/error-codes.md is generated from these comments. */
 export interface NodeErrorCodes {
-  /** A failure whose cause has no code: a transport of the application's own, as a rule. `cause` is what it threw. */
+  /** A failure whose cause has no code, usually of a custom transport. `cause` is the original error. */
   readonly ERR_TRANSPORT: "transport";
-  /** Over TLS: the server has another certificate than `serverCertificateHashes` names. */
+  /** Over TLS: the server's certificate does not match `serverCertificateHashes`. */
   readonly ERR_TLS_CERTIFICATE_HASH_MISMATCH: "tls";
   /**
-   * Over TLS: the certificate is pinned by its hash, and is not an ECDSA P-256 one that is valid for at most 14 days.
+   * Over TLS: the certificate is pinned by its hash, but is not an ECDSA P-256 certificate that is valid for at most 14
+   * days.
    *
    * `devCertificate()` makes such certificates.
    */
@@ -16,17 +17,17 @@ export interface NodeErrorCodes {
   readonly ERR_TLS_ALPN: "tls";
 }
 
-/** The attempt that failed: "connect to" or "listen on", and a URL fit for messages. */
+/** A failed attempt: "connect to" or "listen on", and a URL for messages. */
 export interface Attempted {
   readonly doing: "connect to" | "listen on";
   readonly url: string;
-  /** A sentence about what can be done, for a failure whose code says nothing of that. Default: none. */
+  /** Advice for a failure whose code has none. Default: none. */
   readonly hint?: string;
 }
 
 /**
- * The error that the application gets of a failed attempt: a `TransportError` with the failure as its cause. What the
- * application itself gave, or aborted by its signal, stays what it is.
+ * Converts the failure of an attempt to a `TransportError` with the failure as its cause. Errors that the application
+ * passed in, and the reason of its signal, are returned unchanged.
  */
 export function transportError(error: unknown, { doing, url, hint: other }: Attempted, signal?: AbortSignal): unknown {
   if (error instanceof TypeError || error instanceof TransportError) return error;
@@ -44,7 +45,7 @@ export function transportError(error: unknown, { doing, url, hint: other }: Atte
   return new TransportError({ code, url, message: text, hint, cause: error });
 }
 
-/** Whether an attempt failed because this platform has no native engine, or it was not installed. */
+/** Returns true if an attempt failed because the native engine is missing on this platform or not installed. */
 export function isMissingEngine(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === MISSING_ENGINE;
 }
@@ -93,7 +94,7 @@ const NO_SESSIONS =
 const NOT_WELCOME =
   "the server, or a proxy in front of it, refuses this client: see `credentials` and `headers` here, `authenticate` and `allowedHosts` there";
 
-/** Hints by the HTTP status that answers the request for a session. */
+/** Hints by HTTP status of the response to a session request. */
 const ANSWERED: Readonly<Record<number, string>> = {
   400: NO_SESSIONS,
   401: NOT_WELCOME,
@@ -119,12 +120,12 @@ const FOLLOWED =
 const CLUSTERED =
   "node:cluster shares TCP ports alone: call shareUdpPorts({ listen }) in the primary before it forks, or leave the workers to serve({ workers })";
 
-/** Whether this process is a worker of node:cluster, which is loaded for nothing else. */
+/** Returns true if this process is a worker of node:cluster, without loading that module. */
 function isClustered(): boolean {
   return (process.getBuiltinModule("node:cluster") as unknown as { readonly isWorker: boolean }).isWorker;
 }
 
-/** OpenSSL's verdicts on a chain of certificates that ends at nobody who is trusted. */
+/** OpenSSL's errors for certificate chains without a trusted root. */
 const UNTRUSTED_CODES = /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/;
 
 function takenHint(url: string): string | undefined {

@@ -2,13 +2,16 @@ import type { SessionOptions } from "@quicrpc/core";
 import type { OptionNames } from "@quicrpc/core/transport";
 import type { ListenTransportOptions, TransportOptions } from "@quicrpc/quic";
 
-/** Settings of a QUIC connection beside the options of every transport: pings are those of `keepAlive`. */
+/** Settings of a QUIC connection, except pings, which `keepAlive` configures for every transport. */
 export type QuicOptions = Omit<TransportOptions, "keepAliveIntervalMs">;
 
-/** The same of a server's connections; how long a handshake may take says `limits.maxHandshakeMs`, over every transport. */
+/**
+ * Settings of a server's QUIC connections, except pings and the handshake timeout, which `limits.maxHandshakeMs`
+ * configures for every transport.
+ */
 export type QuicListenOptions = Omit<ListenTransportOptions, "keepAliveIntervalMs" | "handshakeTimeoutMs">;
 
-/** Names of the settings of a QUIC connection. */
+/** Setting names of `QuicOptions`. */
 export const QUIC_OPTIONS: OptionNames<QuicOptions> = {
   congestionControl: true,
   datagramBuffer: true,
@@ -27,7 +30,7 @@ export const QUIC_OPTIONS: OptionNames<QuicOptions> = {
   streamReceiveWindow: true,
 };
 
-/** Names of the settings of a server's QUIC connections. */
+/** Setting names of `QuicListenOptions`. */
 export const QUIC_LISTEN_OPTIONS: OptionNames<QuicListenOptions> = {
   ...QUIC_OPTIONS,
   maxHandshakes: true,
@@ -37,7 +40,7 @@ export const QUIC_LISTEN_OPTIONS: OptionNames<QuicListenOptions> = {
   retryThreshold: true,
 };
 
-/** Milliseconds between the pings of a dialled QUIC session that is silent, unless `keepAlive` says otherwise. */
+/** Returns the settings of a QUIC connection, changed according to `keepAlive` if it is set. */
 export const DEFAULT_INTERVAL_MS = 15_000;
 const DEFAULT_TIMEOUT_MS = 20_000;
 

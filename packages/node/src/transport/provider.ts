@@ -6,57 +6,62 @@ import type { Arrival, Listener, ListenSettings, ListenTarget } from "../listen/
 import type { Guest } from "../listen/socket-server.js";
 import type { TransportDialOptions } from "./dialling.js";
 
-/** Abilities of a transport's sessions; those that are not named it lacks. Options that need one of them are refused. */
+/**
+ * What a transport's sessions support; omitted abilities are not supported. Options that need a missing ability are
+ * refused.
+ */
 export interface TransportAbilities {
-  /** Both sides may call. Without it only the client does: the option `routers` of a client is refused. */
+  /** Both sides can call. Without it only the client can, and a client's option `routers` is refused. */
   readonly sessions?: boolean;
-  /** Each call may have a stream of its own. Without it all calls of a session share one byte stream. */
+  /** Each call can have its own stream. Without it all calls of a session share one byte stream. */
   readonly streams?: boolean;
   readonly datagrams?: boolean;
   /** The client's request has header fields: the option `headers`, and `Peer.headers`. */
   readonly headers?: boolean;
-  /** The transport is encrypted by TLS: the options `ca`, `serverCertificateHashes` and `serverName`, and `tls` of `serve`. */
+  /** The transport uses TLS: the options `ca`, `serverCertificateHashes` and `serverName`, and `tls` of `serve`. */
   readonly tls?: boolean;
-  /** TLS in which a client may show a certificate: the options `cert` and `key`, and `clientCertificates` of `serve`. */
+  /** Clients can present a TLS certificate: the options `cert` and `key`, and `clientCertificates` of `serve`. */
   readonly clientCertificates?: boolean;
-  /** Calls may leave with the first flight, before the handshake is complete: the option `earlyData`. */
+  /** Calls can be sent in the first flight, before the handshake is complete: the option `earlyData`. */
   readonly earlyData?: boolean;
-  /** A balancer may put a header of the PROXY protocol before a connection: the option `trustedProxies` of `serve`. */
+  /**
+   * A balancer can send a PROXY protocol header at the start of a connection: the option `trustedProxies` of `serve`.
+   */
   readonly proxyHeader?: boolean;
 }
 
 /**
- * One way to carry sessions, or calls alone, chosen by the scheme of a URL. `serve`, `connect`, `dial` and `connectPool` have those of the
- * built-in schemes, and take others in their option `transports`, which come before the built-in ones.
+ * A transport for sessions, or for calls only, selected by URL scheme. `serve`, `connect`, `dial` and `connectPool`
+ * have built-in ones and accept others in the option `transports`, which take precedence.
  */
 export interface TransportProvider {
-  /** The name in messages and errors: "WebSocket". */
+  /** Name in messages and errors, such as "WebSocket". */
   readonly name: string;
-  /** The schemes of the URLs that this provider takes, each with its colon: `["wss:"]`. */
+  /** Supported URL schemes with colons: `["wss:"]`. */
   readonly schemes: readonly string[];
   readonly abilities: TransportAbilities;
-  /** The port of a URL without one. Default 4433. */
+  /** Port of a URL without one. Default 4433. */
   readonly defaultPort?: number;
   /**
-   * Makes one session. Rejects when that fails, when `options.timeoutMs` are over or `options.signal` fires, and leaves
-   * nothing open then. A provider without it is for servers alone.
+   * Creates one session. Rejects if that fails, after `options.timeoutMs`, or when `options.signal` fires, and then
+   * leaves nothing open. Undefined for a provider for servers only.
    */
   readonly dial?: DialTransport;
   /**
-   * Starts one or more listeners, which pass each session that arrives to `onArrival`, unread. Leaves none open when it
-   * rejects. A provider without it is for clients alone.
+   * Starts one or more listeners, which pass each incoming session to `onIncoming`, unread. Leaves none open when it
+   * rejects. Undefined for a provider for clients only.
    */
   readonly listen?: ListenTransport;
   /**
-   * Adds a protocol to the TCP port beside each listener over UDP, where WebSockets are offered too: connections
-   * of another protocol than HTTP/1.1, and requests to upgrade.
+   * Adds a protocol to the TCP port next to each UDP listener, where WebSockets are offered too. It handles connections
+   * that negotiated a protocol other than HTTP/1.1, and upgrade requests.
    */
   readonly webProtocol?: WebProtocol;
 }
 
 /**
- * Reaches the server that the URL names: makes a transport session, which this library's protocol runs over, or a client that carries
- * calls by a protocol of its own.
+ * Connects to the server of a URL. Returns a transport session for this library's protocol, or a client that carries
+ * calls with its own protocol.
  */
 export type DialTransport = (url: URL, options: TransportDialOptions) => Promise<TransportSession | ForeignClient>;
 
@@ -67,7 +72,7 @@ export type ListenTransport = (
   onArrival: (arrival: Arrival) => void,
 ) => Promise<readonly Listener[]>;
 
-/** A protocol on a TCP port for the web, beside WebSocket: starts to take its part of one listener's connections. */
+/** A protocol on a TCP port, in addition to WebSocket. Starts handling its share of a listener's connections. */
 export type WebProtocol = (
   path: string,
   settings: ListenSettings,
@@ -76,18 +81,20 @@ export type WebProtocol = (
   onArrival: (arrival: Arrival) => void,
 ) => Promise<WebAcceptor>;
 
-/** Takes one protocol's part of the connections of a TCP port for the web. */
+/** Handles one protocol's share of the connections of a TCP port. */
 export interface WebAcceptor {
-  /** The protocol that clients ask for in the TLS handshake (RFC 7301), such as "h2". */
+  /** Protocol that clients request in the TLS handshake (RFC 7301), such as "h2". */
   readonly alpn: string;
-  /** Takes a connection that has chosen that protocol. */
+  /** Takes over a connection that negotiated that protocol. */
   takeConnection(socket: TLSSocket, guest: Guest): void;
-  /** Whether a request to upgrade is one of this protocol, rather than a WebSocket of this library's clients. */
+  /**
+   * Returns true if an upgrade request belongs to this protocol, rather than to a WebSocket of this library's clients.
+   */
   asks(request: IncomingMessage): boolean;
-  /** The HTTP status that refuses such a request; undefined where it may pass. */
+  /** Returns the HTTP status that refuses such a request, or undefined to accept it. */
   refusal(request: IncomingMessage): number | undefined;
-  /** Takes such a request, which was not refused. */
+  /** Takes over such a request after it was accepted. */
   takeUpgrade(request: IncomingMessage, head: Buffer, guest: Guest): void;
-  /** Takes no more sessions. */
+  /** Stops accepting sessions. */
   stop(): void;
 }

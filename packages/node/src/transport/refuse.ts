@@ -6,7 +6,7 @@ import type { TransportAbilities, TransportProvider } from "./provider.js";
 
 type DialOption = keyof Omit<TransportDialOptions, "credentials">;
 
-/** Needs of the options that only clients in Node have. */
+/** Abilities required by options that only Node clients have. */
 const DIAL_NEEDS: readonly (readonly [DialOption | "routers", keyof TransportAbilities, string])[] = [
   ["routers", "sessions", "lets the client call, and nobody else"],
   ["headers", "headers", "has no header fields"],
@@ -19,7 +19,7 @@ const DIAL_NEEDS: readonly (readonly [DialOption | "routers", keyof TransportAbi
 ];
 const ALL_NEEDS = [...SESSION_NEEDS, ...DIAL_NEEDS];
 
-/** Throws `TypeError` where an option names something that the transport cannot carry, which would be lost in silence. */
+/** Throws `TypeError` if the transport does not support an option, which would otherwise be ignored silently. */
 export function requireDialable(
   provider: TransportProvider,
   url: URL,
@@ -29,10 +29,10 @@ export function requireDialable(
   if (refused !== undefined) throw new TypeError(refused);
 }
 
-/** Schemes of listeners that have a TCP port for HTTP, or one beside theirs. */
+/** Schemes of listeners with a TCP port for HTTP. */
 const WITH_HTTP: ReadonlySet<string> = new Set(["quic:", "https:", "wss:", "ws:", "http:"]);
 
-/** Throws `TypeError` where a server's setting names something that its listeners cannot carry. */
+/** Throws `TypeError` if a server's listeners do not support one of its settings. */
 export function requireListenable(
   targets: readonly { readonly scheme: string; readonly provider: TransportProvider }[],
   { tls, clientCertificates, earlyData, trustedProxies, web }: ListenSettings,

@@ -16,18 +16,18 @@ const LENGTH_OF_16_BITS = 126;
 const LENGTH_OF_64_BITS = 127;
 /** Bytes of a mask's key. */
 export const KEY_BYTES = 4;
-/** Longest payload whose length the 7 bits have, and longest payload of a control frame. */
+/** Maximum payload length in the 7-bit field, and of control frames. */
 const LONGEST_SHORT = 125;
 
-/** Kinds of frames. */
+/** Frame types. */
 export const Opcode = { continuation: 0x0, text: 0x1, binary: 0x2, close: 0x8, ping: 0x9, pong: 0xa } as const;
 
-/** Why a WebSocket is closed (RFC 6455 §7.4.1). */
+/** Close codes (RFC 6455 §7.4.1). */
 export const CloseCode = {
   normal: 1000,
   protocolError: 1002,
   unsupportedData: 1003,
-  /** A close frame had no code. */
+  /** The close frame had no code. */
   none: 1005,
   /** The connection ended without a close frame. */
   abnormal: 1006,
@@ -35,16 +35,19 @@ export const CloseCode = {
   tooBig: 1009,
 } as const;
 
-/** The longest head of a frame, in bytes. */
+/** Maximum length of a frame header in bytes. */
 export const MAX_HEAD_BYTES = 14;
 
-/** The bytes of the head of a frame with a payload of `length` bytes. */
+/** Returns the length of the header of a frame with a payload of `length` bytes. */
 export function headBytes(length: number, masked: boolean): number {
   const extended = length <= LONGEST_SHORT ? 0 : length <= 0xffff ? 2 : 8;
   return 2 + extended + (masked ? KEY_BYTES : 0);
 }
 
-/** Writes a whole frame at the start of `into`, which has room for `headBytes` and the payload, and which the payload is no part of. */
+/**
+ * Writes a frame at the start of `into`, which must have room for `headBytes` and the payload, and must not overlap the
+ * payload.
+ */
 export function putFrame(into: Uint8Array, opcode: number, payload: Uint8Array, key: MaskKey | undefined): void {
   const { length } = payload;
   const masked = key === undefined ? 0 : MASK;
@@ -74,16 +77,16 @@ export function putFrame(into: Uint8Array, opcode: number, payload: Uint8Array, 
   if (key !== undefined) applyMask(into.subarray(at, at + length), key, 0);
 }
 
-/** Receives what a `FrameReader` reads. */
+/** Callbacks of a `FrameReader`. */
 export interface FrameReaderHandler {
-  /** A piece of a binary message: of the chunk that was read, without its mask. */
+  /** A piece of a binary message: a part of the chunk that was read, unmasked. */
   onPiece(piece: Uint8Array): void;
   onPing(payload: Uint8Array): void;
-  /** The peer closes; nothing after it is read. `code` is `CloseCode.none` where it gave none. */
+  /** The peer closes. Nothing after it is read. `code` is `CloseCode.none` if the peer sent none. */
   onClose(code: number, reason: string): void;
 }
 
-/** The error of bytes that are against the protocol: the WebSocket is to be closed with its code. */
+/** Protocol violation. The WebSocket must be closed with the error's code. */
 export class FrameError extends Error {
   readonly code: number;
 
@@ -95,11 +98,11 @@ export class FrameError extends Error {
 }
 
 /**
- * Reads frames from bytes that are cut anywhere. It holds at most the head of a frame, or a control frame: pieces of messages go
- * on as they come.
+ * Reads frames from arbitrarily split bytes. It buffers at most a frame header or a control frame; pieces of messages
+ * are delivered as they arrive.
  */
 export class FrameReader {
-  /** While true, `read` stops ahead of the next frame or piece. */
+  /** While true, `read` stops before the next frame or piece. */
   stopped = false;
   private readonly handler: FrameReaderHandler;
   private readonly masked: boolean;
@@ -107,18 +110,18 @@ export class FrameReader {
   private readonly head: Uint8Array = new Uint8Array(MAX_HEAD_BYTES);
   private headLength = 0;
   private headWanted = 2;
-  /** The kind of the frame whose head has been read; undefined between frames. */
+  /** Type of the current frame, or undefined between frames. */
   private opcode: number | undefined = undefined;
   private payloadLength = 0;
   private payloadRead = 0;
   private control: Uint8Array = NOTHING;
-  /** Bytes of the message that has begun and not ended; undefined between messages. */
+  /** Bytes of the current message so far, or undefined between messages. */
   private messageBytes: number | undefined = undefined;
   private over = false;
 
   /**
-   * @param masked whether the peer is the client, which masks
-   * @param maxMessage bytes of a message at most
+   * @param masked true if the peer is the client, which masks
+   * @param maxMessage maximum size of a message in bytes
    */
   constructor(handler: FrameReaderHandler, masked: boolean, maxMessage: number) {
     this.handler = handler;
@@ -127,8 +130,8 @@ export class FrameReader {
   }
 
   /**
-   * Reads a chunk, which is unmasked in place, and returns how many bytes of it were read: fewer than all where it was stopped.
-   * Throws `FrameError`; after that, and after a close, everything is passed over.
+   * Reads a chunk, unmasking it in place, and returns the number of bytes read, which is less than the chunk's length
+   * after a stop. Throws `FrameError`; after that, and after a close frame, it ignores everything.
    */
   read(chunk: Uint8Array): number {
     let at = 0;
@@ -148,7 +151,7 @@ export class FrameReader {
     return at;
   }
 
-  /** Looks at the first two bytes, and returns the length of the head. */
+  /** Checks the first two bytes, and returns the length of the header. */
   private checkStart(): number {
     const [first = 0, second = 0] = this.head;
     const opcode = first & OPCODE;
@@ -171,7 +174,7 @@ export class FrameReader {
     return 2 + extended + (this.masked ? KEY_BYTES : 0);
   }
 
-  /** The head is there: begins its payload. */
+  /** Begins the payload after the header is complete. */
   private begin(): void {
     const opcode = (this.head[0] as number) & OPCODE;
     const length = this.declaredLength();
@@ -218,7 +221,7 @@ export class FrameReader {
     return this.head.subarray(at, at + KEY_BYTES);
   }
 
-  /** The frame's payload is there. */
+  /** Ends the frame after its payload is complete. */
   private end(): void {
     const { opcode, control } = this;
     this.opcode = undefined;
@@ -256,7 +259,10 @@ export class FrameReader {
 const NOTHING: Uint8Array = new Uint8Array(0);
 const utf8: TextDecoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Whether a close frame may have the code: some stand for what happened without one (RFC 6455 §7.4, and the registry that it began). */
+/**
+ * Returns true if a close frame may contain the code: some codes only describe closes without one (RFC 6455 §7.4 and
+ * its registry).
+ */
 function isSendable(code: number): boolean {
   if (code >= 3000) return code < 5000;
   return (code >= 1000 && code <= 1003) || (code >= 1007 && code <= 1014);

@@ -3,7 +3,7 @@ import { type IncomingMessage, request as requestHttp } from "node:http";
 import type { Socket } from "node:net";
 import { WEBSOCKET_PROTOCOL } from "@quicrpc/core/transport";
 
-/** RFC 6455 §1.3: what a server adds to the client's key, to show that it knows the protocol. */
+/** Suffix that the server appends to the client's key to prove that it supports the protocol (RFC 6455 §1.3). */
 const KEY_SUFFIX = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 const VERSION = "13";
@@ -17,12 +17,12 @@ function acceptOf(key: string): string {
     .digest("base64");
 }
 
-/** Returns the items of a header field that is a list. */
+/** Returns the items of a list-valued header field. */
 function list(field: string | undefined): readonly string[] {
   return field === undefined ? [] : field.split(",").map((item) => item.trim());
 }
 
-/** The HTTP status that refuses a request for a WebSocket, for what it is; undefined where it may pass. */
+/** Returns the HTTP status that refuses an invalid WebSocket request, or undefined if it is valid. */
 export function handshakeRefusal({ method, headers }: IncomingMessage): 400 | 405 | 426 | undefined {
   if (method !== "GET") return 405;
   if (headers.upgrade?.toLowerCase() !== "websocket") return 400;
@@ -31,10 +31,10 @@ export function handshakeRefusal({ method, headers }: IncomingMessage): 400 | 40
   return list(headers["sec-websocket-protocol"]).includes(WEBSOCKET_PROTOCOL) ? undefined : 400;
 }
 
-/** Header fields of an answer with status 426: the version that this server speaks (RFC 6455 §4.4). */
+/** Header fields of a response with status 426: the supported version (RFC 6455 §4.4). */
 export const VERSION_FIELDS: string = `Upgrade: websocket\r\nSec-WebSocket-Version: ${VERSION}\r\n`;
 
-/** Agrees to a request that was not refused. */
+/** Accepts a valid request. */
 export function acceptHandshake({ headers, socket }: IncomingMessage): void {
   socket.write(
     "HTTP/1.1 101 Switching Protocols\r\n" +
@@ -45,7 +45,10 @@ export function acceptHandshake({ headers, socket }: IncomingMessage): void {
   );
 }
 
-/** Asks the server at the other end of a connection for a WebSocket; calls `onOpen` when it has agreed. The connection's end ends the request too. */
+/**
+ * Requests a WebSocket on a connection. Calls `onOpen` when the server has accepted it. The request ends with the
+ * connection.
+ */
 export function requestWebSocket(
   url: URL,
   connection: Socket,
@@ -90,7 +93,7 @@ export function requestWebSocket(
   request.end();
 }
 
-/** Says why an answer of status 101 is not taken (RFC 6455 §4.1); undefined where it is. */
+/** Returns the reason why a response with status 101 is invalid (RFC 6455 §4.1), or undefined. */
 function answerProblem(headers: IncomingMessage["headers"], key: string): string | undefined {
   if (headers.upgrade?.toLowerCase() !== "websocket") return "does not upgrade to one";
   if (headers["sec-websocket-accept"] !== acceptOf(key)) return "does not know the request's key";

@@ -22,10 +22,13 @@ import {
 } from "./frames.js";
 import type { MaskKey } from "./mask.js";
 
-/** Bytes of a message at most; a longer one ends its session (docs/protocol.md §8). */
+/** Maximum size of a received message in bytes. A longer one ends the session (docs/protocol.md §8). */
 const MAX_RECEIVED_MESSAGE = 1024 * 1024;
 
-/** Bytes of a message that is sent: many peers hold a whole one in memory before they see any of it. With its head it fits a buffer of 256 KiB. */
+/**
+ * Maximum size of a sent message in bytes. Many peers buffer a whole message before they process it. With its header it
+ * fits a buffer of 256 KiB.
+ */
 const MAX_SENT_MESSAGE = 256 * 1024 - MAX_HEAD_BYTES;
 
 /**
@@ -44,13 +47,13 @@ class WebSocketByteStream implements ByteStream, ByteStreamHandler {
   private readonly closeTimeoutMs: number;
   private readonly reader: FrameReader;
   private handler: ByteStreamHandler | undefined = undefined;
-  /** There is no room to send, until `onDrain`. */
+  /** True while there is no room to send, until `onDrain`. */
   private full = false;
-  /** The payload of the last ping that was not answered, while there is none. */
+  /** Payload of the last unanswered ping, kept while there is no room for the answer. */
   private ping: Uint8Array | undefined = undefined;
-  /** This side's close frame has left. */
+  /** This side has sent its close frame. */
   private ended = false;
-  /** How the peer ended the WebSocket, or what it did wrong. */
+  /** How the peer ended the WebSocket, or its protocol violation. */
   private reason: { error: Error | undefined } | undefined = undefined;
   private timer: ReturnType<typeof setTimeout> | undefined = undefined;
 
@@ -89,7 +92,10 @@ class WebSocketByteStream implements ByteStream, ByteStreamHandler {
     return this.bytes.pendingBytes();
   }
 
-  /** A WebSocket has no half-close: the peer answers the close frame, which comes after what was sent, with its own. */
+  /**
+   * Sends a close frame. A WebSocket has no half-close: the peer answers with its own close frame, after everything
+   * that it has sent.
+   */
   end(): void {
     this.close(CloseCode.normal, "");
   }
@@ -129,7 +135,7 @@ class WebSocketByteStream implements ByteStream, ByteStreamHandler {
     this.handler?.onDrain();
   }
 
-  /** Without a close frame, or after it. */
+  /** The connection ended, with or without a close frame. */
   onEnd(): void {
     if (this.reason === undefined) this.onClosed(undefined);
   }
@@ -141,7 +147,7 @@ class WebSocketByteStream implements ByteStream, ByteStreamHandler {
     this.handler = undefined;
   }
 
-  /** Answers a ping; of several that come while the peer reads no answers, the last (RFC 6455 §5.5.3). */
+  /** Answers a ping. If several arrive while the peer does not read, only the last is answered (RFC 6455 §5.5.3). */
   private onPing(payload: Uint8Array): void {
     if (this.ended) return;
     if (this.full) this.ping = payload;
@@ -161,7 +167,10 @@ class WebSocketByteStream implements ByteStream, ByteStreamHandler {
     this.frame(Opcode.close, Buffer.concat([Uint8Array.of(code >>> 8, code & 0xff), text]));
   }
 
-  /** Both have closed, or the peer is not to be waited for: a server ends the connection first (RFC 6455 §7.1.1). */
+  /**
+   * Ends the connection after both sides have closed, or if the peer need not be waited for. A server ends it first
+   * (RFC 6455 §7.1.1).
+   */
   private leave(): void {
     if (this.role === "server") this.bytes.end();
     this.timer ??= setTimeout(() => this.bytes.destroy(), this.closeTimeoutMs);

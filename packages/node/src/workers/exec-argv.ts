@@ -5,7 +5,10 @@ import { dirname, join } from "node:path";
 const REQUIRE = "--require";
 const ORPHAN = join("dist", "workers", "orphan.cjs");
 
-/** Arguments of Node for a worker beside those that it would have (orphan.cts). None where this package's files are not found, as in a program that was bundled. */
+/**
+ * Additional Node arguments for a worker (orphan.cts). None if this package's files are not found, as in a bundled
+ * program.
+ */
 export function workerExecArgv(): readonly string[] {
   try {
     const manifest = createRequire(import.meta.url).resolve("@quicrpc/node/package.json");
@@ -16,7 +19,7 @@ export function workerExecArgv(): readonly string[] {
   }
 }
 
-/** Takes these arguments out of this worker's own: processes that it starts have no business with them. */
+/** Removes these arguments from this worker's own, so that processes that it starts do not inherit them. */
 export function forgetWorkerExecArgv(): void {
   const at = process.execArgv.findIndex((argument) => argument.endsWith(ORPHAN));
   if (at > 0) process.execArgv.splice(at - 1, 2);

@@ -4,47 +4,47 @@ import type { GroupMember } from "@quicrpc/quic";
 import type { PassedSocket } from "../listen/systemd.js";
 import type { ServerDrainOptions, ServerStats } from "../server.js";
 
-/** A worker's environment says in this variable that it is one. */
+/** Environment variable that marks a process as a worker. */
 export const WORKER_VARIABLE = "QUICRPC_WORKER";
-/** A worker's first descriptor that is a socket of its group: before it are stdin, stdout, stderr and the channel. */
+/** First descriptor of a worker that is a socket of its group, after stdin, stdout, stderr and the channel. */
 export const FIRST_SOCKET = 4;
 
-/** The environment of workers says in this variable which process forked them by itself and shares its UDP ports: its process id. */
+/** Environment variable with the id of the process that forked workers itself and shares its UDP ports with them. */
 export const SHARED_VARIABLE = "QUICRPC_SHARED_PORTS";
 
-/** Settings that a worker shares with its group. */
+/** What a worker shares with its group. */
 export interface WorkerShare {
-  /** Its places: one for each UDP port, in the order of what `serve` listens on. Descriptors are the worker's own. */
+  /** One place for each UDP port, in the order of the listeners. Descriptors are those in the worker. */
   readonly members: readonly GroupMember[];
-  /** Key by which each worker resumes the sessions of all; base64. */
+  /** Base64 of the key with which the workers resume each other's sessions. */
   readonly ticketKey: string;
-  /** The sockets that systemd has passed to the primary, if `serve` listens on such. */
+  /** Sockets that systemd passed to the primary, if `serve` listens on such. */
   readonly passed: readonly PassedSocket[] | undefined;
-  /** Those of them whose connections the primary hands on, and where they listen. */
+  /** Those of the passed sockets whose connections the primary accepts and passes on, with their addresses. */
   readonly streams: readonly PassedStream[];
 }
 
-/** A socket for connections that was passed to the primary. */
+/** A listening socket that was passed to the primary. */
 export interface PassedStream {
-  /** The descriptor of the primary. */
+  /** Descriptor in the primary. */
   readonly descriptor: number;
   readonly address: AddressInfo | string | null;
 }
 
-/** Parts that the workers share of a program that forks them itself. */
+/** What a program that forks its workers itself shares with them. */
 export interface PortShare extends WorkerShare {
-  /** The ports that the primary has bound. */
+  /** Ports bound by the primary. */
   readonly ports: PortDescription;
 }
 
-/** UDP ports as text, by which a primary and its workers find that they mean the same. */
+/** Text form of UDP ports, with which a primary and its workers check that they mean the same ports. */
 export interface PortDescription {
   readonly urls: readonly string[];
-  /** The options of their connection ids. */
+  /** Options of the connection ids. */
   readonly ids: string;
 }
 
-/** A message of a worker to its primary. */
+/** A message from a worker to its primary. */
 export type FromWorker =
   | { readonly quicrpc: "join" }
   | { readonly quicrpc: "share" }
@@ -56,13 +56,13 @@ export type FromWorker =
   | { readonly quicrpc: "publish"; readonly id: number; readonly name: string; readonly bytes: string }
   | ({ readonly quicrpc: "over" } & Unacknowledged);
 
-/** A message of the primary to a worker. */
+/** A message from the primary to a worker. */
 export type ToWorker =
   | { readonly quicrpc: "joined"; readonly share: WorkerShare }
   | { readonly quicrpc: "shared"; readonly share: PortShare }
-  /** It can share nothing with this worker. */
+  /** The primary cannot share anything with this worker. */
   | { readonly quicrpc: "unshared"; readonly reason: string }
-  /** With a connection that the primary has accepted from the socket of this descriptor. */
+  /** Passes a connection that the primary accepted on the socket with this descriptor. */
   | { readonly quicrpc: "connection"; readonly descriptor: number }
   | { readonly quicrpc: "topicDone"; readonly id: number }
   | { readonly quicrpc: "topicMessage"; readonly name: string; readonly bytes: string }
@@ -70,7 +70,7 @@ export type ToWorker =
   | { readonly quicrpc: "drain"; readonly timeoutMs: number; readonly options: ServerDrainOptions }
   | { readonly quicrpc: "close"; readonly closeCode: number | undefined; readonly reason: string | undefined };
 
-/** An error between processes. */
+/** An error, serialised between processes. */
 export interface ToldError {
   readonly name: string;
   readonly message: string;

@@ -4,33 +4,34 @@ import { createServer, type Server, type Socket } from "node:net";
 import type { PassedSocket } from "../listen/systemd.js";
 import type { PassedStream, ToWorker } from "./messages.js";
 
-/** Connections that are on their way to one worker, which may be held up. */
+/** Maximum number of connections in transit to one worker, which may be blocked. */
 const MOST_ON_THE_WAY = 128;
-/** Connections that wait for a worker: as many as a listening socket of Node holds by itself. */
+/** Maximum number of connections that wait for a worker: Node's default backlog of a listening socket. */
 const MOST_WAITING = 511;
 
-/** A connection, and the descriptor of the socket that it was accepted from. */
+/** A connection, and the descriptor of the socket that accepted it. */
 interface Accepted {
   readonly socket: Socket;
   readonly descriptor: number;
 }
 
-/** A worker, and how many connections are on their way to it. */
+/** A worker, and the number of connections in transit to it. */
 interface Taker {
   readonly worker: Worker;
   onTheWay: number;
 }
 
 /**
- * Sockets that systemd has passed to a primary: it accepts their connections, and hands them to its workers in turn. node:cluster would close
- * the sockets with the last worker that listens, and nobody could open them again.
+ * Listening sockets that systemd passed to a primary. The primary accepts their connections and passes them to its
+ * workers in turn. node:cluster would close the sockets together with the last worker that listens, and they could not
+ * be reopened.
  */
 export class PassedListeners {
   readonly sockets: readonly PassedSocket[];
-  /** Where they listen, once they do. */
+  /** Addresses of the sockets, once they listen. */
   streams: readonly PassedStream[] = [];
   private servers: readonly Server[] = [];
-  /** The workers that take connections in turn: the first is next. */
+  /** Workers that receive connections in turn; the first is next. */
   private readonly takers: Taker[] = [];
   private readonly waiting: Accepted[] = [];
 
@@ -38,7 +39,7 @@ export class PassedListeners {
     this.sockets = sockets;
   }
 
-  /** Accepts from these sockets. Rejects with the system's error. */
+  /** Accepts connections on these sockets. Rejects with the system's error. */
   async listen(descriptors: readonly number[]): Promise<void> {
     this.streams = await Promise.all(
       descriptors.map(async (descriptor) => {
@@ -53,7 +54,7 @@ export class PassedListeners {
     );
   }
 
-  /** Hands connections to these workers, and to no others. */
+  /** Passes connections to these workers only. */
   handTo(workers: readonly Worker[]): void {
     const before = this.takers.splice(0);
     const known = before.filter(({ worker }) => workers.includes(worker));
@@ -62,7 +63,7 @@ export class PassedListeners {
     for (const accepted of this.waiting.splice(0)) this.accepted(accepted);
   }
 
-  /** Says whether they keep this process alive. */
+  /** Sets whether the sockets keep this process alive. */
   refer(referenced: boolean): void {
     for (const server of this.servers) {
       if (referenced) server.ref();
@@ -70,7 +71,7 @@ export class PassedListeners {
     }
   }
 
-  /** Accepts no more: what waits in the sockets is for whoever else has them. */
+  /** Stops accepting. Waiting connections stay in the sockets for other processes that share them. */
   close(): void {
     for (const server of this.servers) server.close();
     this.servers = [];

@@ -4,10 +4,13 @@ import { warnOfBlocking } from "../listen/systemd.js";
 import type { ServeOptions } from "../serve-options.js";
 import { transportError } from "../transport/failure.js";
 
-/** The function that has bound ports for workers. */
+/** Name of the function that has bound ports for workers. */
 let keeper: string | undefined;
 
-/** Says that this process has the ports of workers from now on, until what this returns is called. Throws `TypeError` where it has some. */
+/**
+ * Marks this process as the owner of workers until the returned function is called. Throws `TypeError` if it already
+ * owns some.
+ */
 export function keepWorkers(caller: string): () => void {
   if (keeper === caller) throw new TypeError(`${caller} can be called once in a process`);
   if (keeper !== undefined) {
@@ -17,7 +20,7 @@ export function keepWorkers(caller: string): () => void {
   return () => void (keeper = undefined);
 }
 
-/** Binds the UDP ports, or takes sockets of those that were passed: a place for each worker. */
+/** Binds the UDP ports, or uses passed sockets: one place for each worker. */
 export function bindPorts(
   { connectionIds }: Pick<ServeOptions, "connectionIds">,
   targets: readonly ProvidedTarget[],

@@ -13,22 +13,22 @@ import { topicRelay } from "./topic-relay.js";
 import { refer } from "./worker-process.js";
 
 const TICKET_KEY_BYTES = 32;
-/** How often stuck workers are looked for, within the time after which one counts as stuck. */
+/** Number of checks for hung workers within the timeout. */
 const CHECKS = 5;
 
-/** The server of a primary: it serves nothing itself, but keeps a worker in each place of the group. */
+/** The server in the main process of a group: it does not serve, but keeps a worker in each place. */
 export class PrimaryServer implements Server {
   readonly sessions: ReadonlySet<Session> = new Set();
   readonly group: WorkerGroup;
-  /** Called when it has been closed. */
+  /** Called when the server has closed. */
   onEnd: (() => void) | undefined = undefined;
   private readonly ports: readonly PortGroup[];
   private readonly passed: PassedListeners | undefined;
   private readonly seats: readonly Seat[];
   private readonly onError: ErrorHook;
-  /** Milliseconds that a worker's drain may take where none are given. */
+  /** Default timeout of a worker's drain in milliseconds. */
   private readonly maxDrainMs: number;
-  /** The most milliseconds that a timer takes. */
+  /** Maximum delay of a timer in milliseconds. */
   private readonly maxTimeoutMs: number;
   private served: readonly string[] = [];
   private referenced = true;
@@ -70,7 +70,10 @@ export class PrimaryServer implements Server {
     return { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port) };
   }
 
-  /** Starts every worker, and accepts from the streams that were passed. Where one cannot serve none is left, and this rejects with its error. */
+  /**
+   * Starts every worker, and accepts on the passed streams. If one worker cannot serve, all are ended, and this rejects
+   * with its error.
+   */
   async start(streams: readonly number[]): Promise<void> {
     try {
       await this.passed?.listen(streams);
@@ -106,7 +109,7 @@ export class PrimaryServer implements Server {
     return this.ending;
   }
 
-  /** Does nothing: each worker's own program renews its certificates. */
+  /** No-op: each worker's own program renews its certificates. */
   updateTls(): void {}
 
   ref(): void {
@@ -127,7 +130,7 @@ export class PrimaryServer implements Server {
     this.passed?.refer(referenced);
   }
 
-  /** The places that have a worker, or are to have one. */
+  /** Places that have a worker, or are to get one. */
   private get filled(): readonly Seat[] {
     return this.seats.filter(({ spare }) => !spare);
   }
@@ -157,7 +160,10 @@ export class PrimaryServer implements Server {
     };
   }
 
-  /** One worker after the other: the next serves in the spare place before one is drained, whose place is the spare one then. */
+  /**
+   * Restarts one worker after the other. The replacement starts in the spare place before the old worker is drained,
+   * whose place becomes the spare one.
+   */
   private async restart(options: ServerDrainOptions = {}): Promise<void> {
     checkDrain(options);
     const next = async (before: Promise<void>): Promise<void> => {
@@ -171,7 +177,7 @@ export class PrimaryServer implements Server {
     return this.restarting;
   }
 
-  /** Puts a new worker in the place of one that serves. Where the new one cannot serve this rejects, and the other goes on. */
+  /** Replaces a serving worker. If the new one cannot serve, this rejects and the old one continues. */
   private async succeed(seat: Seat, options: ServerDrainOptions): Promise<void> {
     const next = this.seats.find(({ spare }) => spare) as Seat;
     try {
@@ -207,7 +213,7 @@ export class PrimaryServer implements Server {
     clearInterval(this.watch);
   }
 
-  /** Looks for workers that have said nothing for so long, and ends them: others take their places. */
+  /** Ends workers that have not responded for `maxStuckMs`. They are replaced. */
   private endStuck(maxStuckMs: number): () => void {
     let last = performance.now();
     return () => {
@@ -219,7 +225,10 @@ export class PrimaryServer implements Server {
     };
   }
 
-  /** New clients go to the workers that serve; where none does they wait in the sockets. Sessions of workers that are gone are ended by another. */
+  /**
+   * Directs new clients to the serving workers; without any, they wait in the sockets. Another worker ends the sessions
+   * of workers that have exited.
+   */
   private steer(): void {
     if (this.ending !== undefined) return;
     const serving = this.seats.filter(({ serves }) => serves);
@@ -232,7 +241,7 @@ export class PrimaryServer implements Server {
     this.passed?.handTo(serving.flatMap(({ worker }) => worker ?? []));
   }
 
-  /** The places of one worker: one for each port. */
+  /** Returns the places of one worker: one for each port. */
   private membersOf(place: number): readonly GroupMember[] {
     return this.ports.flatMap(({ members }) => members[place] ?? []);
   }
@@ -253,7 +262,7 @@ export class PrimaryServer implements Server {
   }
 }
 
-/** Places as a worker knows them: its descriptors are its own. */
+/** Converts places to the worker's own descriptors. */
 function inWorker(members: readonly GroupMember[]): readonly GroupMember[] {
   let next = FIRST_SOCKET;
   return members.map((member) => (member.relay === undefined ? { ...member, descriptor: next++ } : member));

@@ -5,12 +5,12 @@ import type { FromWorker, ToWorker, WorkerShare } from "./messages.js";
 import { endAfter, errorOf, GRACE_MS, send, watchProcess } from "./worker-process.js";
 
 const BACKOFF: Backoff = { initialMs: 100, maxMs: 5000, factor: 2 };
-/** A worker that has lived for so long starts its waits anew. */
+/** Lifetime in milliseconds after which a worker's restart delay is reset. */
 const STABLE_MS = 10_000;
-/** A program that has not called `serve` by then may not do so at all. */
+/** Milliseconds after which a warning is printed for a program that has not called `serve`. */
 const SILENT_MS = 10_000;
 
-/** The statistics of a place that nobody serves in. */
+/** Statistics of a place without a serving worker. */
 export const NOTHING: ServerStats = {
   sessions: 0,
   authentications: 0,
@@ -19,38 +19,41 @@ export const NOTHING: ServerStats = {
   heldBytes: 0,
 };
 
-/** The group that a seat belongs to. */
+/** The group of a worker slot. */
 export interface SeatGroup {
   shareOf(place: number): WorkerShare;
   readonly maxTimeoutMs: number;
-  /** Whether the group ends: nobody is replaced any more. */
+  /** True when the group is ending, so that workers are no longer replaced. */
   readonly isEnding: boolean;
   fork(place: number): Worker;
   onServing(urls: readonly string[]): void;
-  /** Called when a place that served serves no longer, and when it has lost its worker. */
+  /** Called when a serving slot stops serving, and when it has lost its worker. */
   onLeaving(): void;
   report(error: unknown): void;
 }
 
-/** One place of a group, and the worker that has it at the moment. */
+/** One slot of a group with its current worker. */
 export class Seat {
   readonly place: number;
-  /** It is left empty: there is one more place than workers, for the next worker to serve before another is drained. */
+  /**
+   * True for the slot that is kept empty. There is one more slot than workers, so that a replacement can serve before
+   * the old worker is drained.
+   */
   spare: boolean;
   stats: ServerStats = NOTHING;
   worker: Worker | undefined = undefined;
   private readonly group: SeatGroup;
-  /** "leaving": its server ends, and it was not this process that ended it. */
+  /** "leaving": the server is ending, but not on behalf of this process. */
   private status: "starting" | "serving" | "leaving" | "ending" | "empty" = "empty";
-  /** Whether the worker's server has ever served. */
+  /** True if the worker's server has ever served. */
   private served = false;
-  /** Changes whenever the place is taken out of the hands of whoever fills it. */
+  /** Incremented whenever a fill in progress becomes obsolete. */
   private owner = 0;
   /** Shortens the time that the worker has to end. */
   private hurry: (() => void) | undefined = undefined;
   /** Time of the worker's last message. */
   private heard = 0;
-  /** Workers in a row that did not live long. */
+  /** Number of consecutive workers that ended early. */
   private losses = 0;
   private respawn: ReturnType<typeof setTimeout> | undefined = undefined;
 
@@ -64,7 +67,7 @@ export class Seat {
     return this.status === "serving";
   }
 
-  /** Puts a worker into the place, which is empty. Resolves when it serves; rejects where it cannot. */
+  /** Starts a worker in the empty slot. Resolves when it serves, and rejects if it cannot. */
   fill(): Promise<void> {
     const { group, place } = this;
     const worker = group.fork(place);
@@ -100,7 +103,7 @@ export class Seat {
     });
   }
 
-  /** Ends the worker, with its server first. Resolves to the notifications that were not acknowledged. */
+  /** Ends the worker, its server first. Resolves with the number of unacknowledged notifications. */
   vacate(message: ToWorker): Promise<number> {
     clearTimeout(this.respawn);
     this.owner++;
@@ -130,13 +133,13 @@ export class Seat {
     });
   }
 
-  /** A worker that is being ended ends soon. */
+  /** Speeds up the end of a worker that is being ended. */
   cutShort(message: ToWorker): void {
     send(this.worker, message);
     this.hurry?.();
   }
 
-  /** Ends the worker's process at once. */
+  /** Kills the worker's process. */
   async kill(): Promise<void> {
     const { worker } = this;
     clearTimeout(this.respawn);
@@ -147,7 +150,7 @@ export class Seat {
     await gone;
   }
 
-  /** Ends a worker that serves and has said nothing for `maxStuckMs`: another takes the place. */
+  /** Ends a serving worker that has not responded for `maxStuckMs`. It is replaced. */
   endStuck(maxStuckMs: number, since: number = this.heard): void {
     const now = performance.now();
     this.heard = since;
@@ -167,7 +170,7 @@ export class Seat {
     if (message.quicrpc === "over" && this.status === "leaving") endAfter(worker, GRACE_MS);
   }
 
-  /** The worker's process is gone. */
+  /** The worker's process has exited. */
   private lose(error: Error, livedMs: number): void {
     const lost = this.status === "serving" || this.status === "leaving";
     this.worker = undefined;
@@ -181,7 +184,7 @@ export class Seat {
     this.refill();
   }
 
-  /** Fills the place after a while, unless somebody else takes care of it meanwhile. */
+  /** Fills the slot after a delay, unless another caller fills it first. */
   private refill(): void {
     const { owner } = this;
     const again = async (): Promise<void> => {

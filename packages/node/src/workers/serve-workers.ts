@@ -12,17 +12,17 @@ import { PassedListeners } from "./passed-listeners.js";
 import { PrimaryServer } from "./primary.js";
 import { type GroupShare, isWorker, serveAsWorker } from "./worker.js";
 
-/** One place more is kept for a restart. */
+/** Maximum number of workers. One more place is kept for restarts. */
 const MOST_WORKERS = 127;
-/** How long a worker's event loop may be held up. */
+/** Default of `workerHangTimeoutMs`. */
 const STUCK_MS = 30_000;
-/** A worker says something every second. */
+/** Minimum of `workerHangTimeoutMs`: a worker reports every second. */
 const LEAST_STUCK_MS = 3000;
 const MOST_STUCK_MS = 2 ** 31 - 1;
 
 /**
- * Serves by several processes that run this same program: in the first one this starts and keeps them, and in each of them
- * it serves by `start`.
+ * Serves with several processes that run this same program. The first process starts and replaces the others; in each
+ * of them, `start` serves.
  */
 export async function serveWorkers<Context>(
   options: ServeOptions<Context>,
@@ -59,12 +59,15 @@ export async function serveWorkers<Context>(
   }
 }
 
-/** Whether the system chooses a UDP port, of whose number the TCP port beside it may be taken. */
+/** Returns true if the system chooses a UDP port, because the TCP port with the same number may be in use. */
 function isAnyPort(target: ProvidedTarget): boolean {
   return target.port === 0 && isOverUdp(target) && !isPassed(target);
 }
 
-/** Removes socket files that a process has left which was killed: once for all workers, of which the first may have made another by then. */
+/**
+ * Removes socket files that a killed process left, once for all workers: later, the first worker may already have
+ * created its own.
+ */
 async function removeAbandonedFiles(targets: readonly ProvidedTarget[]): Promise<void> {
   const files = targets.filter((target) => target.scheme === "unix:" && !isPassed(target));
   if (files.length === 0) return;

@@ -14,25 +14,25 @@ const MOST_PLACES = 128;
 const LEAST_PLACES = 8;
 const TICKET_KEY_BYTES = 32;
 
-/** Options of `shareUdpPorts`: what `serve` has in each worker, and how many there may be. */
+/** Options of `shareUdpPorts`: those of `serve` in each worker, and the number of workers. */
 export interface SharedPortOptions
   extends Pick<ServeOptions, "connectionIds" | "host" | "listen" | "port" | "transports"> {
   /**
-   * Workers that may live at the same time, from 1 to 128: also those that are about to end as their successors begin. Default: two for each core, and at
-   * least 8.
+   * Maximum number of concurrent workers, from 1 to 128, including those that are ending while their successors start.
+   * Default: two per core, and at least 8.
    */
   readonly places?: number;
 }
 
-/** UDP ports that a primary of node:cluster shares with its workers. */
+/** UDP ports that a node:cluster primary shares with its workers. */
 export interface SharedPorts {
-  /** The UDP ports' numbers, in the order of `listen`. */
+  /** Numbers of the UDP ports, in the order of `listen`. */
   readonly ports: readonly number[];
-  /** Shares them no more. Workers that serve go on until they end. */
+  /** Stops sharing. Serving workers continue until they end. */
   close(): void;
 }
 
-/** Names of all options, which `shareUdpPorts` checks. */
+/** Option names of `shareUdpPorts`. */
 const OPTIONS: OptionNames<SharedPortOptions> = {
   connectionIds: { config: true, key: true, nonceBytes: true, serverId: true },
   host: true,
@@ -42,7 +42,7 @@ const OPTIONS: OptionNames<SharedPortOptions> = {
   transports: true,
 };
 
-/** The UDP ports among a server's targets, as both sides describe them. */
+/** Describes the UDP ports among a server's targets, in the form that both sides compare. */
 export function describePorts(
   targets: readonly ProvidedTarget[],
   connectionIds: ConnectionIdOptions | undefined,
@@ -81,13 +81,13 @@ export function sharePorts(options: SharedPortOptions): SharedPorts {
   }
 }
 
-/** A worker's place, from its first call of `serve` until its process has ended. */
+/** A worker's place, from its first call of `serve` until its process has exited. */
 interface Holder {
   readonly place: number;
   serves: boolean;
 }
 
-/** Gives each worker a place of the ports, and has packets go where somebody serves. */
+/** Assigns a place to each worker, and directs packets to serving workers. */
 class PortKeeper implements SharedPorts {
   readonly ports: readonly number[];
   private readonly groups: readonly PortGroup[];
@@ -97,10 +97,13 @@ class PortKeeper implements SharedPorts {
   // No ticket outlives the group.
   private readonly ticketKey: string = randomBytes(TICKET_KEY_BYTES).toString("base64");
   private readonly holders: Map<Worker, Holder> = new Map();
-  /** Descriptors that workers inherit beside the program's own: every socket, since who forks them does not know their places. */
+  /**
+   * Descriptors that workers inherit in addition to the program's own: every socket, because a worker's place is not
+   * known when it is forked.
+   */
   private readonly inherited: readonly number[];
   private readonly before: { readonly stdio: typeof cluster.settings.stdio };
-  /** The number of a worker's first descriptor that is a socket of the ports. */
+  /** First descriptor of a worker that is a socket of the ports. */
   private readonly first: number;
   private readonly hear = (worker: Worker, message: FromWorker | null): void => this.receive(worker, message);
   private readonly lose = (worker: Worker): void => this.release(worker);
@@ -165,7 +168,7 @@ class PortKeeper implements SharedPorts {
     return { quicrpc: "shared", share: { members, ticketKey, ports: described, passed: undefined, streams: [] } };
   }
 
-  /** Gives a worker the first place that is free, if there is one. */
+  /** Assigns the first free place to a worker, if there is one. */
   private seat(worker: Worker): { readonly place: number | undefined } {
     const taken = new Set(Array.from(this.holders.values(), ({ place }) => place));
     const place = Array.from({ length: this.places }, (_, at) => at).find((at) => !taken.has(at));
@@ -184,7 +187,10 @@ class PortKeeper implements SharedPorts {
     if (this.holders.delete(worker)) this.steer();
   }
 
-  /** New clients go to those who serve; where nobody does they wait for the next one. Sessions of workers that are gone are ended by another. */
+  /**
+   * Directs new clients to serving workers; without any, they wait for the next one. Another worker ends the sessions
+   * of workers that have exited.
+   */
   private steer(): void {
     const held = Array.from(this.holders.values());
     const serving = held.filter(({ serves }) => serves).map(({ place }) => place);

@@ -7,12 +7,14 @@ import { type PortShare, SHARED_VARIABLE, type ToWorker } from "./messages.js";
 import { describePorts } from "./shared-ports.js";
 import { followEnd, type GroupShare, groupShare, tell, tellReady } from "./worker.js";
 
-/** Whether this process is a worker that a program has forked by node:cluster itself, and shares UDP ports with (`shareUdpPorts`). */
+/**
+ * True if this process is a worker that a program forked with node:cluster and shares UDP ports with (`shareUdpPorts`).
+ */
 export const sharesPorts: boolean = cluster.isWorker && process.env[SHARED_VARIABLE] === String(process.ppid);
 
 let serving = false;
 
-/** Serves by `start`, on the UDP ports that the primary shares where they are those of the options. */
+/** Calls `start` with the UDP ports that the primary shares, if the options name the same ports. */
 export async function serveShared<Context>(
   options: ServeOptions<Context>,
   start: (share?: GroupShare) => Promise<Server>,

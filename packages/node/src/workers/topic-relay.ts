@@ -2,19 +2,22 @@ import type { Worker } from "node:cluster";
 import type { BusSubscription, TopicBus, TopicReceiver } from "@quicrpc/core/transport";
 import type { FromWorker, ToWorker } from "./messages.js";
 
-/** Characters of messages that wait in the channel to a worker that does not read it. Beyond them its subscribers lose messages, and are notified. */
+/**
+ * Maximum number of characters that wait in the channel to a worker that does not read. Beyond that its subscribers
+ * lose messages, and are notified.
+ */
 const MAX_WAITING = 16 * 1024 * 1024;
 
-/** A worker, and the topics that somebody subscribes to there. */
+/** A worker, and the topics that have subscribers there. */
 interface Member {
   readonly worker: Worker;
   readonly topics: Set<string>;
   waiting: number;
-  /** Messages were dropped; it is notified when it reads again. */
+  /** True if messages were dropped. The worker is notified when it reads again. */
   behind: boolean;
 }
 
-/** The bus of one `Topics` in the process that keeps the workers. */
+/** The bus of one `Topics` in the main process. */
 class RelayBus implements TopicBus {
   readonly receivers: Map<string, TopicReceiver> = new Map();
   private readonly relay: (topic: string, message: Uint8Array) => void;
@@ -44,12 +47,12 @@ class RelayBus implements TopicBus {
   }
 }
 
-/** Carries messages of topics between the workers of a group, in the process that keeps them; and within that process. */
+/** Carries topic messages between the workers of a group and within the main process. */
 class TopicRelay {
   private readonly members: Map<string, Set<Member>> = new Map();
   private readonly buses: Set<RelayBus> = new Set();
 
-  /** Makes the bus of one `Topics` in this process. */
+  /** Creates the bus of one `Topics` in this process. */
   bus(): TopicBus {
     const bus = new RelayBus(
       (topic, message) => {
@@ -62,7 +65,7 @@ class TopicRelay {
     return bus;
   }
 
-  /** Takes part in what a worker publishes and subscribes to, for as long as it lives. */
+  /** Relays what a worker publishes and subscribes to, until it exits. */
   attach(worker: Worker): void {
     const member: Member = { worker, topics: new Set(), waiting: 0, behind: false };
     worker.on("message", (message: FromWorker | null) => {

@@ -2,7 +2,7 @@ import { RpcError } from "@quicrpc/core";
 import type { BusSubscription, TopicBus, TopicReceiver } from "@quicrpc/core/transport";
 import type { FromWorker, ToWorker } from "./messages.js";
 
-/** Characters of messages that the primary has not confirmed; more are refused. */
+/** Maximum number of characters of unconfirmed messages to the primary; further messages are refused. */
 const MAX_UNCONFIRMED = 16 * 1024 * 1024;
 
 interface Waiting {
@@ -10,13 +10,13 @@ interface Waiting {
   readonly reject: (error: RpcError) => void;
 }
 
-/** How many buses of this process subscribe to each topic: the primary counts the process once. */
+/** Number of buses in this process that subscribe to each topic. The primary counts the process once. */
 const subscribers: Map<string, number> = new Map();
 
-/** The id of the last message to the primary: buses receive the answers to each other's. */
+/** Id of the last message to the primary. It is shared, because each bus receives all answers. */
 let lastId = 0;
 
-/** The bus of one `Topics` in a worker: the process that keeps the workers carries messages between them. */
+/** The bus of one `Topics` in a worker. The main process carries messages between the workers. */
 export class WorkerBus implements TopicBus {
   private readonly receivers: Map<string, TopicReceiver> = new Map();
   private readonly waiting: Map<number, Waiting> = new Map();
@@ -62,7 +62,7 @@ export class WorkerBus implements TopicBus {
     for (const name of this.receivers.keys()) this.leave(name);
   }
 
-  /** Unsubscribes from a topic; the process as well, where no other bus of it is subscribed. */
+  /** Unsubscribes from a topic; for the process too, if no other bus is subscribed. */
   private leave(name: string): void {
     this.receivers.delete(name);
     const others = (subscribers.get(name) ?? 1) - 1;
@@ -74,7 +74,7 @@ export class WorkerBus implements TopicBus {
     this.ask((id) => ({ quicrpc: "topic", id, name, subscribed: false })).catch(() => {});
   }
 
-  /** Resolves when the primary has done it. */
+  /** Sends a request to the primary. Resolves when it is done. */
   private ask(message: (id: number) => FromWorker): Promise<void> {
     if (!process.connected) return Promise.reject(gone());
     const id = ++lastId;

@@ -2,15 +2,17 @@ import type { Worker } from "node:cluster";
 import { TransportError } from "@quicrpc/core";
 import type { ToldError, ToWorker } from "./messages.js";
 
-/** A worker whose server is over has so many milliseconds to end by itself, and then as long again when it is asked to. */
+/**
+ * Milliseconds that a worker gets to exit by itself after its server has ended, and again after it was asked to exit.
+ */
 export const GRACE_MS = 2000;
 
-/** Sends a message to a worker, unless it is gone. */
+/** Sends a message to a worker, unless it has exited. */
 export function send(worker: Worker | undefined, message: ToWorker): void {
   if (worker?.isConnected() === true) worker.send(message, () => {});
 }
 
-/** Says whether a worker keeps this process alive. */
+/** Sets whether a worker keeps this process alive. */
 export function refer(worker: Worker | undefined, referenced: boolean): void {
   if (worker === undefined) return;
   const { process: child } = worker;
@@ -23,7 +25,7 @@ export function refer(worker: Worker | undefined, referenced: boolean): void {
   }
 }
 
-/** Ends a worker's process after so many milliseconds, unless it has ended or what this returns is called. */
+/** Kills a worker's process after `afterMs`, unless it has exited or the returned function is called. */
 export function endAfter(worker: Worker, afterMs: number): () => void {
   let timer = setTimeout(() => {
     worker.process.kill("SIGTERM");
@@ -34,7 +36,10 @@ export function endAfter(worker: Worker, afterMs: number): () => void {
   return stop;
 }
 
-/** Calls `ended` with an error that says how a worker's process ended, or why there is none; `onError` with whatever else goes wrong with it. */
+/**
+ * Calls `ended` with an error that states how a worker's process ended or failed to start, and `onError` with its other
+ * errors.
+ */
 export function watchProcess(
   worker: Worker,
   place: number,
@@ -51,7 +56,7 @@ export function watchProcess(
   });
 }
 
-/** The error that a worker has told of. */
+/** Restores an error that a worker reported. */
 export function errorOf({ name, message, code, url, hint }: ToldError): Error {
   if (code !== undefined && url !== undefined) return new TransportError({ code, url, message, hint });
   return name === "TypeError" ? new TypeError(message) : new Error(message);

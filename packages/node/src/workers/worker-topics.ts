@@ -5,8 +5,8 @@ import { isWorker } from "./worker.js";
 import { WorkerBus } from "./worker-bus.js";
 
 /**
- * Makes the topics of a process that `serve({ workers })` may have started, or one that uses `shareUdpPorts`: messages reach those of all its workers, and of the process that
- * keeps them. Where there are no workers they stay in this process.
+ * Creates topics for a process that `serve({ workers })` may have started, or that uses `shareUdpPorts`. Messages reach
+ * all workers and the main process. Without workers they stay in this process.
  */
 export function workerTopics(options: Omit<TopicsOptions, "bus"> = {}): Topics {
   return createTopics({ ...options, bus: isWorker || sharesPorts ? new WorkerBus() : topicRelay.bus() });

@@ -18,25 +18,25 @@ import {
 
 /** Sockets and keys that the workers of one group share. */
 export interface GroupShare {
-  /** This worker's sockets: one for each UDP port, in the order of what `serve` listens on. */
+  /** Sockets of this worker: one for each UDP port, in the order of the listeners. */
   readonly members: readonly GroupMember[];
-  /** Key by which each worker resumes the sessions of all. */
+  /** Key with which the workers resume each other's sessions. */
   readonly ticketKey: Uint8Array;
-  /** The sockets that systemd has passed to the primary, where there are any. */
+  /** Sockets that systemd passed to the primary, if any. */
   readonly passed: readonly PassedSocket[] | undefined;
-  /** Returns the connections that the primary accepts from one of the `passed` sockets. */
+  /** Returns the connections that the primary accepts on one of the `passed` sockets. */
   handed(descriptor: number): HandedConnections;
 }
 
 const STATS_MS = 1000;
 
-/** Whether this process is a worker of a group. */
+/** True if this process is a worker of a group. */
 export const isWorker: boolean = cluster.isWorker && process.env[WORKER_VARIABLE] !== undefined;
 // No process that this one starts takes itself for a worker.
 delete process.env[WORKER_VARIABLE];
 if (isWorker) forgetWorkerExecArgv();
 
-/** Serves in this worker, until the primary says otherwise. Where that fails the primary receives the error, and ends this process. */
+/** Serves in this worker until the primary ends it. On failure the primary receives the error and ends this process. */
 export async function serveAsWorker(start: (share: GroupShare) => Promise<Server>): Promise<Server> {
   try {
     const share = await join();
@@ -61,7 +61,7 @@ async function join(): Promise<GroupShare> {
   }
 }
 
-/** A share as this worker uses it. */
+/** Converts a share to this worker's form. */
 export function groupShare({ members, ticketKey, passed, streams }: WorkerShare): GroupShare {
   return {
     members,
@@ -71,7 +71,7 @@ export function groupShare({ members, ticketKey, passed, streams }: WorkerShare)
   };
 }
 
-/** Connections that the primary accepts from the socket that has this descriptor there. */
+/** Returns the connections that the primary accepts on the socket with this descriptor. */
 function handedBy(streams: readonly PassedStream[], descriptor: number): HandedConnections {
   return {
     address: streams.find((stream) => stream.descriptor === descriptor)?.address ?? null,
@@ -89,12 +89,15 @@ function handedBy(streams: readonly PassedStream[], descriptor: number): HandedC
   };
 }
 
-/** Tells the primary that this worker serves: when the program has its server, and has said what signals do. */
+/**
+ * Reports to the primary that this worker serves, after the program has its server and has installed its signal
+ * handlers.
+ */
 export function tellReady(server: Server): void {
   setImmediate(() => tell({ quicrpc: "ready", urls: server.urls }));
 }
 
-/** Tells the primary when the server begins to end, whoever ends it, and calls `ends` with its end. */
+/** Reports to the primary when the server begins to end, for whatever reason, and calls `ends` with its end. */
 export function followEnd(server: Server, ends: (ending: ReturnType<Server["close"]>) => void): void {
   const drain = server.drain.bind(server);
   const close = server.close.bind(server);
@@ -113,7 +116,7 @@ export function followEnd(server: Server, ends: (ending: ReturnType<Server["clos
   });
 }
 
-/** Ends the server as the primary says. */
+/** Ends the server when the primary asks for it. */
 function obey(server: Server): void {
   process.on("message", (message: ToWorker | null) => {
     if (message?.quicrpc === "drain") void server.drain({ ...message.options, timeoutMs: message.timeoutMs });
@@ -124,14 +127,14 @@ function obey(server: Server): void {
   });
 }
 
-/** This process ends when its server is over, unless it has more to do. */
+/** Disconnects this process when its server has ended, so that it exits unless it has other work. */
 async function end(ending: ReturnType<Server["close"]>): Promise<void> {
   const { unacknowledged } = await ending;
   tell({ quicrpc: "over", unacknowledged });
   cluster.worker?.disconnect();
 }
 
-/** Tells the primary of the server's load again and again, which says that this process is not stuck. */
+/** Reports the server's load periodically, which also shows that this process is not blocked. */
 function report(server: Server): void {
   setInterval(() => tell({ quicrpc: "stats", stats: server.stats() }), STATS_MS).unref();
 }
