@@ -16,7 +16,7 @@ const ends = new Set(tracked.flatMap((path) => path.split("/").map((_, at, parts
 /** Files of this repository by their endings; `.js` is what TypeScript becomes, and what users have. */
 const FILE = /(?<![\w./@<-])(?:\.{1,2}\/)*([\w.-]+(?:\/[\w.-]+)*\.(?:ts|tsx|mts|mjs|rs|md|yml))(?![\w/*-])/g;
 /** Files of a user's project. */
-const THEIRS = /^(?:vite\.config|(?:greeter|chat)\.service|generated\/greeter|_shared(?:\.codecs)?)\.ts$|^\./;
+const THEIRS = /^(?:vite\.config|(?:greeter|chat|src\/auth)\.service|generated\/greeter|_shared(?:\.codecs)?)\.ts$|^\./;
 const tests = tracked
   .filter((path) => /(^|\/)test\/.*\.ts$|\.test\.ts$/.test(path))
   .map((path) => readFileSync(join(root, path), "utf8"))

@@ -65,7 +65,7 @@ describe.each(kinds)("outliving: $name", (kind) => {
     let pair: Pair;
     afterEach(() => pair.close());
 
-    async function connect(limits: { readonly maxOutliveMs?: number } = {}): Promise<void> {
+    async function connect(limits: { readonly handlerGraceMs?: number } = {}): Promise<void> {
       const router = createRouter(outliving, {
         unary: () => handlers.run(),
         server: () => handlers.stream(),
@@ -116,7 +116,7 @@ describe.each(kinds)("outliving: $name", (kind) => {
     });
 
     it("C72 a handler that runs on is reported, and named where calls are refused for it", async () => {
-      await connect({ maxOutliveMs: 1 });
+      await connect({ handlerGraceMs: 1 });
       const abort = new AbortController();
       const calls = Array.from({ length: MAX_CALLS }, () =>
         pair.client.unary(outliving.unary, 1, { via, signal: abort.signal }),
@@ -126,7 +126,7 @@ describe.each(kinds)("outliving: $name", (kind) => {
       await settled(calls);
       await pair.witness.until("error test.v1.Outliving/unary");
       const { error } = pair.witness.errors[0] as { error: Error };
-      expect(error.message).toMatch(/runs on 1 ms after its call was over \(limits\.maxOutliveMs\)/);
+      expect(error.message).toMatch(/runs on 1 ms after its call was over \(limits\.handlerGraceMs\)/);
       const { message } = await failure(pair.client.unary(outliving.unary, 1, { via }));
       expect(message).toBe("2 calls are in progress (limits.maxCalls), 2 of them over but for handlers that run on");
       handlers.releaseAll();

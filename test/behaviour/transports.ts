@@ -176,8 +176,8 @@ export const joinFails: Join = async () => {
     ticketKeys: [],
   };
   const { listen, dial } = failsTransport({ httpVersion: 2 });
-  const listeners = await listen?.({ host: HOST, port: 0, path: "/" }, settings, ({ transport, visit }) => {
-    visit.admit();
+  const listeners = await listen?.({ host: HOST, port: 0, path: "/" }, settings, ({ transport, pending }) => {
+    pending.admit();
     onServer(transport as DirectSession);
   });
   const [listener] = listeners as [Listener];

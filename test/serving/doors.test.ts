@@ -10,7 +10,7 @@ import { devCertificate, dial, serve, type ServeOptions, type Server } from "@qu
 import { Endpoint } from "@quicrpc/quic";
 import { describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
-import { Door } from "../../packages/node/dist/listen/door.js";
+import { ConnectionLimiter } from "../../packages/node/dist/listen/connection-limiter.js";
 import { methods } from "../behaviour/service.js";
 import { trustOf } from "../../packages/node/test/trust.js";
 import { closedAfterEach } from "../open.js";
@@ -360,7 +360,7 @@ it("more header fields than anybody needs are refused", async () => {
   expect(response.statusCode).toBe(431);
 });
 
-describe("the door of a listener", () => {
+describe("the connection limiter of a listener", () => {
   const limits = {
     maxSessions: 3,
     maxSessionsPerAddress: 3,
@@ -372,56 +372,56 @@ describe("the door of a listener", () => {
   const never = (): void => {};
 
   it("counts what is pending by address, an IPv6 network as one", () => {
-    const door = new Door(limits);
-    expect(door.enter("2001:db8::1", never)).toBeDefined();
-    expect(door.enter("2001:db8:0:0:ffff::2", never)).toBeDefined();
-    expect(door.enter("2001:db8::3", never)).toBeUndefined();
-    expect(door.enter("2001:db8:0:1::1", never)).toBeDefined();
-    const [mapped, plain] = [door.enter("::ffff:192.0.2.1", never), door.enter("192.0.2.2", never)];
+    const limiter = new ConnectionLimiter(limits);
+    expect(limiter.enter("2001:db8::1", never)).toBeDefined();
+    expect(limiter.enter("2001:db8:0:0:ffff::2", never)).toBeDefined();
+    expect(limiter.enter("2001:db8::3", never)).toBeUndefined();
+    expect(limiter.enter("2001:db8:0:1::1", never)).toBeDefined();
+    const [mapped, plain] = [limiter.enter("::ffff:192.0.2.1", never), limiter.enter("192.0.2.2", never)];
     expect(mapped).toBeDefined();
     expect(plain).toBeUndefined();
     mapped?.leave();
-    expect(door.enter("192.0.2.2", never)).toBeDefined();
+    expect(limiter.enter("192.0.2.2", never)).toBeDefined();
   });
 
   it("gives an address less the more others have, so that a few do not take everything", () => {
-    const door = new Door({ ...limits, maxHandshakes: 1000, maxHandshakesPerAddress: 250 });
+    const limiter = new ConnectionLimiter({ ...limits, maxHandshakes: 1000, maxHandshakesPerAddress: 250 });
     const taken = (address: string): number => {
       let count = 0;
-      while (door.enter(address, never) !== undefined) count++;
+      while (limiter.enter(address, never) !== undefined) count++;
       return count;
     };
     const each = Array.from({ length: 15 }, (_, at) => taken(`192.0.2.${at}`));
     expect(each.slice(0, 3)).toEqual([250, 188, 141]);
     expect(Math.min(...each)).toBeGreaterThan(0);
-    expect(door.enter("198.51.100.1", never)).toBeDefined();
+    expect(limiter.enter("198.51.100.1", never)).toBeDefined();
   });
 
   it("gives an address fewer sessions the more others have", () => {
-    const door = new Door({ ...limits, maxSessions: 100, maxSessionsPerAddress: 75 });
+    const limiter = new ConnectionLimiter({ ...limits, maxSessions: 100, maxSessionsPerAddress: 75 });
     const taken = (source: string): number => {
       let count = 0;
-      for (; !door.isFull(source); count++) door.takeSession(source);
+      for (; !limiter.isFull(source); count++) limiter.takeSession(source);
       return count;
     };
     expect(["a", "b", "c", "a"].map(taken)).toEqual([75, 19, 5, 0]);
-    for (let count = 0; count < 75; count++) door.releaseSession("a");
+    for (let count = 0; count < 75; count++) limiter.releaseSession("a");
     expect(taken("d")).toBe(57);
   });
 
-  /** Newcomers of a door, and what became of them. */
-  function queueOf(door: Door): { arrive: (address: string) => () => void; outcomes: string[] } {
+  /** Newcomers of a limiter, and what became of them. */
+  function queueOf(limiter: ConnectionLimiter): { arrive: (address: string) => () => void; outcomes: string[] } {
     const outcomes: string[] = [];
     let count = 0;
     const arrive = (address: string): (() => void) => {
       const name = `${address.at(-1)}${++count}`;
       let leave = never;
-      const ended = door.arrive({
+      const ended = limiter.arrive({
         address,
         close: never,
-        enter: (visit) => {
+        enter: (pending) => {
           outcomes.push(name);
-          leave = () => visit.leave();
+          leave = () => pending.leave();
         },
         refuse: () => void outcomes.push(`no ${name}`),
       });
@@ -434,8 +434,13 @@ describe("the door of a listener", () => {
   }
 
   it("lets connections that wait in by turns of their addresses", () => {
-    const door = new Door({ ...limits, maxHandshakesPerAddress: 4, maxSessions: 100, maxSessionsPerAddress: 75 });
-    const { arrive, outcomes } = queueOf(door);
+    const limiter = new ConnectionLimiter({
+      ...limits,
+      maxHandshakesPerAddress: 4,
+      maxSessions: 100,
+      maxSessionsPerAddress: 75,
+    });
+    const { arrive, outcomes } = queueOf(limiter);
     const first = Array.from({ length: 4 }, () => arrive("192.0.2.1"));
     const [left] = Array.from({ length: 4 }, () => arrive("192.0.2.1"));
     for (let i = 0; i < 2; i++) arrive("192.0.2.2");
@@ -448,8 +453,8 @@ describe("the door of a listener", () => {
   it("refuses the newest of the address with the most when there are too many, and each in time", () => {
     vi.useFakeTimers();
     try {
-      const door = new Door(limits);
-      const { arrive, outcomes } = queueOf(door);
+      const limiter = new ConnectionLimiter(limits);
+      const { arrive, outcomes } = queueOf(limiter);
       for (let i = 0; i < 8; i++) arrive("192.0.2.1");
       arrive("192.0.2.2");
       expect(outcomes.splice(0)).toEqual(["11", "12", "no 18", "29", "no 17"]);
@@ -465,10 +470,10 @@ describe("the door of a listener", () => {
   it("closes what is pending when its time is over, and not what is settled", () => {
     vi.useFakeTimers();
     try {
-      const door = new Door(limits);
+      const limiter = new ConnectionLimiter(limits);
       const closed: string[] = [];
       const [, settled, refused] = ["silent", "settled", "refused"].map((name) =>
-        door.enter(undefined, () => void closed.push(name)),
+        limiter.enter(undefined, () => void closed.push(name)),
       );
       settled?.admit();
       settled?.greeted();
@@ -485,9 +490,9 @@ describe("the door of a listener", () => {
   it("a connection that carries sessions is pending again after the last", () => {
     vi.useFakeTimers();
     try {
-      const door = new Door(limits);
+      const limiter = new ConnectionLimiter(limits);
       const closed: string[] = [];
-      const connection = door.enter("192.0.2.1", () => void closed.push("connection"));
+      const connection = limiter.enter("192.0.2.1", () => void closed.push("connection"));
       const left = connection?.carry();
       connection?.settled();
       vi.advanceTimersByTime(10_000);

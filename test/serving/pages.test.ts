@@ -23,9 +23,9 @@ const { echo } = methods;
 const router = createRouter({ echo }, { echo: (input) => input });
 
 /** Asks for a session with the headers of a page; says "taken", or the status of the refusal. */
-type Visit = (headers: Record<string, string>) => Promise<string>;
+type PendingConnection = (headers: Record<string, string>) => Promise<string>;
 
-async function served(url: string, options: Partial<ServeOptions> & DialOptions): Promise<Visit> {
+async function served(url: string, options: Partial<ServeOptions> & DialOptions): Promise<PendingConnection> {
   const { hash } = await devCertificate();
   const server = await serve({ listen: [url], tls: await devCertificate(), routers: [router], ...options });
   open.push(server);

@@ -55,7 +55,7 @@ export async function dialByFails(): Promise<Session> {
 export async function connectThatMoves(): Promise<Connection> {
   // #region may-move
   const connection = await connect("quic://a.example:4433", {
-    mayMoveTo: ["quic://b.example:4433"], // or a test: (url) => boolean
+    allowedRedirects: ["quic://b.example:4433"], // or a test: (url) => boolean
   });
   // #endregion may-move
   return connection;

@@ -8,7 +8,7 @@ type ServingLimit =
   | "maxCalls"
   | "maxWaitingCalls"
   | "maxCloseMs"
-  | "maxOutliveMs"
+  | "handlerGraceMs"
   | "maxSuspendedCalls"
   | "maxAuthentications"
   | "maxPrincipalCalls"

@@ -12,9 +12,9 @@ interface SourceQueue<T> {
   length: number;
 }
 
-/** A queue for several sources, which take turns: entries of one source delay those of another by at most one turn each. */
+/** A queue whose sources take turns: each entry is delayed by at most one entry of every other source per turn. */
 export class FairQueue<T> {
-  /** Queues that are not empty, in the order of their turns. */
+  /** Non-empty queues in the order of their turns. */
   readonly #queues: Map<string, SourceQueue<T>> = new Map();
   #length = 0;
 

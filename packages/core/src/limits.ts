@@ -39,7 +39,7 @@ export interface Limits {
    */
   readonly maxQueuedBytes: number;
   /** Milliseconds that a handler may run on when its call is over before it is reported to `onError`. */
-  readonly maxOutliveMs: number;
+  readonly handlerGraceMs: number;
   /**
    * Milliseconds that a call waits for a session, or for one that waits before it to start, unless its own timeout is shorter. While a server drains
    * that will end, they count from the end of its drain.
@@ -98,7 +98,7 @@ export const DEFAULT_LIMITS: Limits = {
   maxCalls: 4096,
   maxWaitingCalls: 0,
   maxCloseMs: 1000,
-  maxOutliveMs: 10_000,
+  handlerGraceMs: 10_000,
   maxSuspendedCalls: 4096,
   maxAuthentications: 256,
   maxPrincipalCalls: 1024,

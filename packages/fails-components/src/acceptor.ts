@@ -12,7 +12,7 @@ import { WEBTRANSPORT_STREAM_PROTOCOL } from "@quicrpc/core/transport";
 import {
   divert,
   firstCertificate,
-  type Guest,
+  type AcceptedSocket,
   type HeldReads,
   holdReads,
   type WebAcceptor,
@@ -35,7 +35,7 @@ class FailsAcceptor implements WebAcceptor {
   private readonly http2: Http2SecureServer;
   private readonly requests: FailsRequests;
   /** The connection whose HTTP/2 session is being created. */
-  private connecting: { readonly socket: TLSSocket; readonly guest: Guest } | undefined = undefined;
+  private connecting: { readonly socket: TLSSocket; readonly accepted: AcceptedSocket } | undefined = undefined;
 
   private constructor(http2: Http2SecureServer, requests: FailsRequests) {
     this.http2 = http2;
@@ -45,7 +45,7 @@ class FailsAcceptor implements WebAcceptor {
   }
 
   /** @param url returns the listener's URL once it listens */
-  static async create(...[path, settings, door, url, onArrival]: Parameters<WebProtocol>): Promise<FailsAcceptor> {
+  static async create(...[path, settings, limiter, url, onIncoming]: Parameters<WebProtocol>): Promise<FailsAcceptor> {
     const { Http2Server } = await loadFails();
     const { cert, key: privKey } = firstCertificate(settings);
     const secret = randomBytes(16).toString("hex");
@@ -53,13 +53,13 @@ class FailsAcceptor implements WebAcceptor {
     await server.createTransportInt();
     const http2 = server.transportInt?.serverInt;
     if (http2 === undefined) throw unsupportedVersion();
-    const requests = new FailsRequests(server, path, settings, door, url, onArrival);
+    const requests = new FailsRequests(server, path, settings, limiter, url, onIncoming);
     return new FailsAcceptor(http2, requests);
   }
 
   /** Takes over a connection that negotiated HTTP/2. */
-  takeConnection(socket: TLSSocket, guest: Guest): void {
-    this.connecting = { socket, guest };
+  takeConnection(socket: TLSSocket, accepted: AcceptedSocket): void {
+    this.connecting = { socket, accepted };
     this.http2.emit("secureConnection", socket);
     this.connecting = undefined;
   }
@@ -75,13 +75,13 @@ class FailsAcceptor implements WebAcceptor {
     return this.requests.refusal({ ...headers, ":path": url?.replace(/^\/+/, "/") });
   }
 
-  takeUpgrade(request: IncomingMessage, head: Buffer, guest: Guest): void {
+  takeUpgrade(request: IncomingMessage, head: Buffer, accepted: AcceptedSocket): void {
     const socket = request.socket as TLSSocket;
     // The package would read it before it is able to.
     if (head.length > 0) socket.unshift(head);
     containReads(socket);
     const hold = (): HeldReads => holdReads(socket);
-    this.requests.source = { transport: "webtransport-websocket", socket, guest, holder: socket, hold };
+    this.requests.source = { transport: "webtransport-websocket", socket, accepted, holder: socket, hold };
     this.http2.emit("upgrade", request, socket, Buffer.alloc(0));
   }
 

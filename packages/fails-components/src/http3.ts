@@ -1,6 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { createSecureContext } from "node:tls";
-import { Door, doorLimits, firstCertificate, type Listen, type Listener } from "@quicrpc/node/transport";
+import {
+  ConnectionLimiter,
+  connectionLimits,
+  firstCertificate,
+  type Listen,
+  type Listener,
+} from "@quicrpc/node/transport";
 import { FAILS_STREAMS, FAILS_WINDOWS, failsError, type FailsServer, loadFails } from "./package.js";
 import { FailsRequests } from "./requests.js";
 
@@ -8,7 +14,11 @@ import { FailsRequests } from "./requests.js";
  * Listens for WebTransport over HTTP/3 with the package's quiche transport. Check that the transport is installed
  * first: without it the package's server never settles. It supports one certificate and no client certificates.
  */
-export const listenFailsHttp3: Listen = async ({ host, port, path: given }, settings, onArrival): Promise<Listener> => {
+export const listenFailsHttp3: Listen = async (
+  { host, port, path: given },
+  settings,
+  onIncoming,
+): Promise<Listener> => {
   if (settings.clientCertificates !== undefined) {
     throw new TypeError("failsTransport() cannot ask for clientCertificates over HTTP/3");
   }
@@ -29,9 +39,9 @@ export const listenFailsHttp3: Listen = async ({ host, port, path: given }, sett
     server,
     path,
     settings,
-    new Door(doorLimits(settings.transport, settings.limits)),
+    new ConnectionLimiter(connectionLimits(settings.transport, settings.limits)),
     () => listener.url,
-    onArrival,
+    onIncoming,
   );
   await started(server, settings.limits.maxHandshakeMs);
   const address = server.address();

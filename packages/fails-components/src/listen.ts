@@ -9,15 +9,15 @@ import { failsError, http3Problem } from "./package.js";
  */
 export async function listenFails(
   httpVersion: 2 | 3 | undefined,
-  ...[target, settings, onArrival]: Parameters<ListenTransport>
+  ...[target, settings, onIncoming]: Parameters<ListenTransport>
 ): ReturnType<ListenTransport> {
   const overTcp = listenWeb({ webSocket: settings.web.webSocket, protocols: [failsProtocol] });
   const problem = httpVersion === 2 ? undefined : await http3Problem();
   if (problem !== undefined && httpVersion === 3) throw failsError("ERR_FAILS_HTTP3", problem);
   if (problem === undefined && httpVersion !== 2) {
-    return listenTwice(overTcp, listenFailsHttp3, target, settings, onArrival);
+    return listenTwice(overTcp, listenFailsHttp3, target, settings, onIncoming);
   }
-  const listeners = [await overTcp(target, settings, onArrival)];
+  const listeners = [await overTcp(target, settings, onIncoming)];
   if (problem !== undefined) {
     process.emitWarning(`${problem}: ${listeners[0]?.url} has HTTP/2 only`, { code: "QUICRPC_FAILS_HTTP2" });
   }

@@ -1,6 +1,6 @@
-// The door of HTTP/3, over a stand-in for the package's server: quiche cannot be installed everywhere.
+// The limiter of HTTP/3, over a stand-in for the package's server: quiche cannot be installed everywhere.
 import { DEFAULT_LIMITS } from "@quicrpc/core";
-import { type Arrival, Door, type ListenSettings } from "@quicrpc/node/transport";
+import { type IncomingSession, ConnectionLimiter, type ListenSettings } from "@quicrpc/node/transport";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { FailsAnswer, FailsServer, FailsServerSession } from "./package.js";
 import { FailsRequests } from "./requests.js";
@@ -10,13 +10,13 @@ const MS = 1000;
 
 /** A server that asks about requests and hands over their sessions when a test says so. */
 class StandIn {
-  readonly arrivals: Arrival[] = [];
+  readonly arrivals: IncomingSession[] = [];
   readonly closed: FailsServerSession[] = [];
   readonly requests: FailsRequests;
   private ask!: (request: { header: typeof HEADER }) => Promise<FailsAnswer>;
   private sessions!: ReadableStreamDefaultController<FailsServerSession>;
 
-  constructor(door: Door) {
+  constructor(limiter: ConnectionLimiter) {
     const server = {
       setRequestCallback: (ask: StandIn["ask"]) => {
         this.ask = ask;
@@ -33,9 +33,9 @@ class StandIn {
       server as unknown as FailsServer,
       "/rpc",
       settings as unknown as ListenSettings,
-      door,
+      limiter,
       () => "https://localhost/rpc",
-      (arrival) => void this.arrivals.push(arrival),
+      (incoming) => void this.arrivals.push(incoming),
     );
   }
 
@@ -62,13 +62,13 @@ class StandIn {
 }
 
 describe("requests over HTTP/3 of the package", () => {
-  let door: Door;
+  let limiter: ConnectionLimiter;
   let server: StandIn;
   beforeEach(() => {
     vi.useFakeTimers();
     const limits = { maxSessions: 9, maxSessionsPerAddress: 9, maxHandshakes: 4, maxHandshakesPerAddress: 2 };
-    door = new Door({ ...limits, maxHandshakeMs: MS, maxCloseMs: 100 });
-    server = new StandIn(door);
+    limiter = new ConnectionLimiter({ ...limits, maxHandshakeMs: MS, maxCloseMs: 100 });
+    server = new StandIn(limiter);
   });
   afterEach(() => void vi.useRealTimers());
 

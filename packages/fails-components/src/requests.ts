@@ -2,18 +2,18 @@ import type { IncomingHttpHeaders } from "node:http2";
 import type { Duplex } from "node:stream";
 import { WEBTRANSPORT_STREAM_PROTOCOL, oneStreamTransport } from "@quicrpc/core/transport";
 import {
-  type Arrival,
-  type ArrivingPeer,
+  type IncomingSession,
+  type IncomingPeer,
   certificateRefusal,
-  type Door,
-  type Guest,
+  type ConnectionLimiter,
+  type AcceptedSocket,
   headersOf,
   type HeldReads,
   type ListenSettings,
   pathOf,
   placed,
   verifiedCertificate,
-  type Visit,
+  type PendingConnection,
 } from "@quicrpc/node/transport";
 import type { TLSSocket } from "node:tls";
 import { lettingGo } from "./closing.js";
@@ -24,7 +24,7 @@ import type { FailsAnswer, FailsServer, FailsServerSession } from "./package.js"
 export interface Source {
   readonly transport: "webtransport-http2" | "webtransport-websocket";
   readonly socket: TLSSocket;
-  readonly guest: Guest;
+  readonly accepted: AcceptedSocket;
   /** Carries the session: a stream of the connection, or the socket itself. */
   readonly holder: Duplex;
   /** Pauses reading of the session's data. */
@@ -35,7 +35,7 @@ export interface Source {
 interface Accepted {
   readonly header: IncomingHttpHeaders;
   readonly source: Source | undefined;
-  readonly visit: Visit;
+  readonly pending: PendingConnection;
   /** Over HTTP/3, the session once it exists: there is nothing else that could be closed. */
   session: FailsServerSession | undefined;
   /** True if the handshake timeout expired before the session existed. */
@@ -51,24 +51,24 @@ export class FailsRequests {
   source: Source | undefined = undefined;
   private readonly path: string;
   private readonly settings: ListenSettings;
-  private readonly door: Door;
+  private readonly limiter: ConnectionLimiter;
   private readonly url: () => string;
-  private readonly onArrival: (arrival: Arrival) => void;
+  private readonly onIncoming: (incoming: IncomingSession) => void;
   private stopped = false;
 
   constructor(
     server: FailsServer,
     path: string,
     settings: ListenSettings,
-    door: Door,
+    limiter: ConnectionLimiter,
     url: () => string,
-    onArrival: (arrival: Arrival) => void,
+    onIncoming: (incoming: IncomingSession) => void,
   ) {
     this.path = path;
     this.settings = settings;
-    this.door = door;
+    this.limiter = limiter;
     this.url = url;
-    this.onArrival = onArrival;
+    this.onIncoming = onIncoming;
     server.setRequestCallback(({ header }) => Promise.resolve(this.answer(header)));
     void this.take(server.sessionStream(SESSIONS, { noAutoPaths: true }).getReader());
   }
@@ -92,9 +92,9 @@ export class FailsRequests {
     const status = this.refusal(header);
     if (status !== undefined) return { status };
     if (!header["wt-available-protocols"]?.includes(WEBTRANSPORT_STREAM_PROTOCOL)) return { status: 400 };
-    const visit = this.enter(source, () => release(userData));
-    if (visit === undefined) return { status: 503 };
-    const userData: Accepted = { header, source, visit, session: undefined, isLate: false };
+    const pending = this.enter(source, () => release(userData));
+    if (pending === undefined) return { status: 503 };
+    const userData: Accepted = { header, source, pending, session: undefined, isLate: false };
     return { status: 200, path: SESSIONS, selectedProtocol: WEBTRANSPORT_STREAM_PROTOCOL, userData };
   }
 
@@ -102,18 +102,22 @@ export class FailsRequests {
    * Reserves a place for a session. A WebSocket over HTTP/1.1 uses the place of its connection; each session on an
    * HTTP/2 connection gets its own.
    */
-  private enter(source: Source | undefined, close: () => void): Visit | undefined {
-    if (source === undefined) return this.door.enter(undefined, close);
-    const { guest, holder, socket } = source;
-    if (holder === socket) return guest.visit;
-    const visit = this.door.enter(guest.remoteAddress?.host, () => holder.destroy(), guest.visit.carriedMs);
-    if (visit === undefined) return undefined;
-    const left = guest.visit.carry();
+  private enter(source: Source | undefined, close: () => void): PendingConnection | undefined {
+    if (source === undefined) return this.limiter.enter(undefined, close);
+    const { accepted, holder, socket } = source;
+    if (holder === socket) return accepted.pending;
+    const pending = this.limiter.enter(
+      accepted.remoteAddress?.host,
+      () => holder.destroy(),
+      accepted.pending.carriedMs,
+    );
+    if (pending === undefined) return undefined;
+    const left = accepted.pending.carry();
     holder.once("close", () => {
-      visit.leave();
+      pending.leave();
       left();
     });
-    return visit;
+    return pending;
   }
 
   private async take(reader: ReadableStreamDefaultReader<FailsServerSession>): Promise<void> {
@@ -126,30 +130,30 @@ export class FailsRequests {
 
   private arrive(session: FailsServerSession): void {
     const accepted = session.userData as Accepted;
-    const { header, source, visit } = accepted;
+    const { header, source, pending } = accepted;
     refuseLateStreams(session);
     if (source === undefined) {
       accepted.session = session;
-      session.closed.catch(() => {}).finally(() => visit.leave());
+      session.closed.catch(() => {}).finally(() => pending.leave());
       // The package tells the address now, and not of the request.
       const address = addressOf(session.peerAddress);
-      if (accepted.isLate || (address !== undefined && !visit.cameFrom(address.host))) {
+      if (accepted.isLate || (address !== undefined && !pending.cameFrom(address.host))) {
         release(accepted);
         return;
       }
-    } else visit.hold(source.hold());
+    } else pending.hold(source.hold());
     const held = source === undefined ? session : lettingGo(session, source.holder);
     const greeted = (): boolean => {
-      source?.guest.visit.settled();
-      return visit.greeted();
+      source?.accepted.pending.settled();
+      return pending.greeted();
     };
     const transport = oneStreamTransport(
       held,
       "server",
       placed({ greeted }, this.settings.limits, () => transport),
     );
-    this.onArrival({
-      visit,
+    this.onIncoming({
+      pending,
       refusal: source && certificateRefusal(source.socket, this.settings),
       transport,
       peer: peerOf(session, header, source, this.url()),
@@ -161,7 +165,7 @@ export class FailsRequests {
 function release(accepted: Accepted): void {
   accepted.isLate = true;
   accepted.session?.close();
-  accepted.visit.leave();
+  accepted.pending.leave();
 }
 
 function peerOf(
@@ -169,11 +173,11 @@ function peerOf(
   header: IncomingHttpHeaders,
   source: Source | undefined,
   listener: string,
-): ArrivingPeer {
+): IncomingPeer {
   return {
     transport: source?.transport ?? "webtransport",
     listener,
-    remoteAddress: source === undefined ? addressOf(peerAddress) : source.guest.remoteAddress,
+    remoteAddress: source === undefined ? addressOf(peerAddress) : source.accepted.remoteAddress,
     headers: headersOf(Object.entries(header).flatMap(([name, value]) => fieldsOf(name, value))),
     path: header[":path"],
     origin: pageOrigin(header.origin),
@@ -196,7 +200,7 @@ function fieldsOf(name: string, value: string | string[] | undefined): [string, 
 }
 
 /** Parses "host:port", the form in which the package reports HTTP/3 addresses. */
-function addressOf(text: string | undefined): ArrivingPeer["remoteAddress"] {
+function addressOf(text: string | undefined): IncomingPeer["remoteAddress"] {
   const parts = text?.match(/^\[?(.*?)\]?:(\d+)$/);
   return parts ? { host: parts[1] as string, port: Number(parts[2]) } : undefined;
 }

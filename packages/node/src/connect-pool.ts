@@ -11,7 +11,7 @@ import { DIAL_OPTIONS, type DialOptions, dialSession, rejectedAtCaller } from ".
 import type { DnsTargets } from "./dns-targets.js";
 import { firstSession } from "./first-session.js";
 import { isPermanent } from "./permanent.js";
-import { noteOpen } from "./still-open.js";
+import { noteOpen } from "./active-handles.js";
 import { providerFor } from "./transport/choose.js";
 import { transportUrl } from "./urls.js";
 

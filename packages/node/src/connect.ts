@@ -15,7 +15,7 @@ import type { DialOnce, FallbackOptions } from "./dial/fallback.js";
 import { DIAL_OPTIONS, type DialOptions, dialSession, rejectedAtCaller, wayTo } from "./dial.js";
 import { firstSession } from "./first-session.js";
 import { isPermanent } from "./permanent.js";
-import { noteOpen } from "./still-open.js";
+import { noteOpen } from "./active-handles.js";
 
 /** Options of `connect`. `timeoutMs` applies to each attempt, and to all attempts until the first session is ready. */
 export interface ConnectOptions<Context = unknown> extends DialOptions<Context>, Omit<ConnectionOptions, "limits"> {
@@ -28,7 +28,7 @@ export interface ConnectOptions<Context = unknown> extends DialOptions<Context>,
    * Addresses to which a draining server may redirect this client (`Server.drain({ to })`), including its credentials:
    * URLs, or a predicate. `onError` reports other addresses, which are ignored. Default: none.
    */
-  readonly mayMoveTo?: TrustedAddresses;
+  readonly allowedRedirects?: TrustedAddresses;
 }
 
 const FALLBACK_OPTIONS: OptionNames<FallbackOptions> = {
@@ -42,7 +42,7 @@ const OPTIONS: OptionNames<ConnectOptions> = {
   ...CONNECTION_OPTIONS,
   ...DIAL_OPTIONS,
   fallback: FALLBACK_OPTIONS,
-  mayMoveTo: true,
+  allowedRedirects: true,
 };
 
 const DEFAULT_TIMEOUT_MS = 10_000;
@@ -76,7 +76,7 @@ export async function connect<Context = unknown>(
     reconnect,
     backoff,
     fallback,
-    mayMoveTo,
+    allowedRedirects,
     signal: _,
     timeoutMs = DEFAULT_TIMEOUT_MS,
     interceptors = [],
@@ -93,7 +93,7 @@ export async function connect<Context = unknown>(
     own: url,
     dial: (given) => strategy.dial(given),
     dialTo: (to, given) => dialSession(to, { ...usableAt(to, url, dialOptions), signal: given }),
-    mayMoveTo,
+    allowedRedirects,
     onError: (error) => onError(error, { method: "connect" }),
   });
   const peer = URL.canParse(url) ? publicUrl(new URL(url)) : String(url);

@@ -15,7 +15,7 @@ import { interceptCaller, type Interceptor, type Session, type SessionOptions } 
 import { DEFAULT_TRANSPORT, type QuicSession, type TransportOptions } from "@quicrpc/quic";
 import { inTurn } from "./dial/turns.js";
 import { heldWhileEarly } from "./early-data.js";
-import { noteOpen } from "./still-open.js";
+import { noteOpen } from "./active-handles.js";
 import { type Able, providerFor } from "./transport/choose.js";
 import { transportError } from "./transport/failure.js";
 import type { TransportDialOptions } from "./transport/dialling.js";

@@ -7,7 +7,7 @@ import {
   type RenewedGreeting,
   type TransportSession,
 } from "@quicrpc/core/transport";
-import type { Arrival, ArrivingPeer } from "./listen/listener.js";
+import type { IncomingSession, IncomingPeer } from "./listen/listener.js";
 import type { Peer } from "./peer.js";
 
 /** Maximum number of bytes that a transport adds to a greeting, such as a WebSocket frame header. */
@@ -24,9 +24,9 @@ interface PeerInDecision {
  * Returns the peer of an incoming session. Its greeting is read on first use; otherwise it stays unread until the
  * session starts.
  */
-export function greetedPeer(arrival: Arrival, limits: Limits, prefix: Uint8Array | undefined): PeerInDecision {
-  const greeting = new UnreadGreeting(arrival, limits, prefix);
-  return { peer: new PeerWithGreeting(arrival.peer, greeting), forget: () => greeting.forget() };
+export function greetedPeer(incoming: IncomingSession, limits: Limits, prefix: Uint8Array | undefined): PeerInDecision {
+  const greeting = new UnreadGreeting(incoming, limits, prefix);
+  return { peer: new PeerWithGreeting(incoming.peer, greeting), forget: () => greeting.forget() };
 }
 
 /** Returns the same peer with a renewed greeting, received in a session over `transport`. */
@@ -48,10 +48,10 @@ class PeerWithGreeting implements Peer {
   readonly path: string | undefined;
   readonly origin: string | undefined;
   readonly earlyData: boolean;
-  readonly #arriving: ArrivingPeer;
+  readonly #arriving: IncomingPeer;
   readonly #claims: Claims;
 
-  constructor(arriving: ArrivingPeer, claims: Claims) {
+  constructor(arriving: IncomingPeer, claims: Claims) {
     this.transport = arriving.transport;
     this.listener = arriving.listener;
     this.remoteAddress = arriving.remoteAddress;
@@ -90,14 +90,14 @@ class PeerWithGreeting implements Peer {
 /** A greeting and a proof that are read on first use. */
 class UnreadGreeting implements Claims {
   /** Undefined after `forget`. */
-  #arrival: Pick<Arrival, "transport" | "visit"> | undefined;
+  #incoming: Pick<IncomingSession, "transport" | "pending"> | undefined;
   readonly #limits: Limits;
   readonly #prefix: Uint8Array | undefined;
   #reading: Promise<Greeting> | undefined = undefined;
   #proving: Promise<Proof | undefined> | undefined = undefined;
 
-  constructor(arrival: Arrival, limits: Limits, prefix: Uint8Array | undefined) {
-    this.#arrival = arrival;
+  constructor(incoming: IncomingSession, limits: Limits, prefix: Uint8Array | undefined) {
+    this.#incoming = incoming;
     this.#limits = limits;
     this.#prefix = prefix;
   }
@@ -115,7 +115,7 @@ class UnreadGreeting implements Claims {
   }
 
   forget(): void {
-    this.#arrival = undefined;
+    this.#incoming = undefined;
     this.#reading = undefined;
     this.#proving = undefined;
   }
@@ -125,9 +125,9 @@ class UnreadGreeting implements Claims {
   }
 
   async #read(): Promise<Greeting> {
-    const { transport, visit } = this.#undecided();
-    const greeting = receiveGreeting(transport, this.#options(visit));
-    visit.greet?.(this.#limits.maxGreetingBytes + FRAMING);
+    const { transport, pending } = this.#undecided();
+    const greeting = receiveGreeting(transport, this.#options(pending));
+    pending.greet?.(this.#limits.maxGreetingBytes + FRAMING);
     return greeting;
   }
 
@@ -135,21 +135,21 @@ class UnreadGreeting implements Claims {
     await this.#greeting();
     this.#undecided();
     const { receiveProof } = await import("@quicrpc/core/proof");
-    const { transport, visit } = this.#undecided();
-    const proof = receiveProof(transport, this.#options(visit));
-    visit.greet?.(this.#limits.maxGreetingBytes + FRAMING);
+    const { transport, pending } = this.#undecided();
+    const proof = receiveProof(transport, this.#options(pending));
+    pending.greet?.(this.#limits.maxGreetingBytes + FRAMING);
     return proof;
   }
 
-  #undecided(): Pick<Arrival, "transport" | "visit"> {
-    if (this.#arrival === undefined) throw tooLate();
-    return this.#arrival;
+  #undecided(): Pick<IncomingSession, "transport" | "pending"> {
+    if (this.#incoming === undefined) throw tooLate();
+    return this.#incoming;
   }
 
-  #options(visit: Arrival["visit"]): GreetingOptions {
+  #options(pending: IncomingSession["pending"]): GreetingOptions {
     return {
       limits: this.#limits,
-      timeoutMs: Math.min(visit.remainingMs, this.#limits.maxHandshakeMs / 2),
+      timeoutMs: Math.min(pending.remainingMs, this.#limits.maxHandshakeMs / 2),
       ...(this.#prefix !== undefined && { prefix: this.#prefix }),
     };
   }

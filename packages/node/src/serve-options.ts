@@ -100,7 +100,7 @@ export interface ServeOptions<Context = unknown>
    * longer is killed and replaced, and `onError` reports it. At least 3000; a debugger that halts a worker takes
    * longer. Default 30 s.
    */
-  readonly workerStuckMs?: number;
+  readonly workerHangTimeoutMs?: number;
   /**
    * Lets returning clients send calls in their first flight over `quic://` (0-RTT). An attacker who records it can send
    * it again; clients of this library send only calls of idempotent methods this way. See `Peer.earlyData`. Default
@@ -229,5 +229,5 @@ export const SERVE_OPTIONS: OptionNames<ServeOptions> = {
   via: true,
   webSocket: true,
   workers: true,
-  workerStuckMs: true,
+  workerHangTimeoutMs: true,
 };

@@ -26,7 +26,7 @@ import {
   type SessionOptions,
 } from "@quicrpc/core";
 import { announce } from "./announce.js";
-import { Arrivals } from "./arrivals.js";
+import { SessionAcceptor } from "./session-acceptor.js";
 import { runWhenProven } from "./early-data.js";
 import { type ProvidedTarget, targetsOf } from "./listen/listen.js";
 import type { ListenSettings, TlsUpdate } from "./listen/listener.js";
@@ -37,7 +37,7 @@ import type { Peer } from "./peer.js";
 import { SERVE_OPTIONS, type ServeOptions } from "./serve-options.js";
 import { checkDrain, pacedDrain } from "./paced-drain.js";
 import type { Server, ServerDrainOptions, ServerStats } from "./server.js";
-import { noteOpen } from "./still-open.js";
+import { noteOpen } from "./active-handles.js";
 import { withKeepAlive } from "./transport/keep-alive.js";
 import { SHARED_VARIABLE } from "./workers/messages.js";
 import type { GroupShare } from "./workers/worker.js";
@@ -80,7 +80,7 @@ class RpcServer<Context> implements Server {
   private readonly load: ServerLoad;
   private readonly onError: ErrorHook;
   private readonly authentications: Authentications<Peer, Context> | undefined;
-  private readonly arrivals: Arrivals<Context>;
+  private readonly acceptor: SessionAcceptor<Context>;
   private readonly http: HttpRequests | undefined = undefined;
   private readonly listeners: Listeners;
   /** Called when the server has closed. */
@@ -100,16 +100,16 @@ class RpcServer<Context> implements Server {
     const { limits, onError } = this;
     const { authenticate, http } = options;
     this.authentications = authenticate && new Authentications({ authenticate, limits, onError });
-    this.arrivals = this.arrivalsFor(served);
+    this.acceptor = this.acceptorFor(served);
     if (http !== undefined && http !== false) {
-      const isReady = (): boolean => !this.arrivals.draining;
+      const isReady = (): boolean => !this.acceptor.draining;
       this.http = new HttpRequests(isReady, typeof http !== "object" || http.http3 !== false);
     }
     const settings = this.settingsFor(served);
-    this.listeners = new Listeners(settings, share, (arrival) => void this.arrivals.take(arrival));
+    this.listeners = new Listeners(settings, share, (incoming) => void this.acceptor.take(incoming));
   }
 
-  private arrivalsFor(served: Router<Context>): Arrivals<Context> {
+  private acceptorFor(served: Router<Context>): SessionAcceptor<Context> {
     const { options, guard, load, limits, onError, authentications } = this;
     const { interceptors = [], earlyData } = options;
     const routersAfter = (first: readonly Interceptor[]): readonly Router<Context>[] => [
@@ -123,7 +123,7 @@ class RpcServer<Context> implements Server {
       routers: routersAfter([]),
     };
     const earlyRouters = earlyData === true ? routersAfter([runWhenProven]) : undefined;
-    return new Arrivals({ options, limits, onError, authentications, sessionOptions, earlyRouters });
+    return new SessionAcceptor({ options, limits, onError, authentications, sessionOptions, earlyRouters });
   }
 
   private settingsFor(served: Router<Context>): ListenSettings {
@@ -149,7 +149,7 @@ class RpcServer<Context> implements Server {
   }
 
   get sessions(): Set<Session> {
-    return this.arrivals.sessions;
+    return this.acceptor.sessions;
   }
 
   get urls(): readonly string[] {
@@ -195,7 +195,7 @@ class RpcServer<Context> implements Server {
 
   async drain(options: ServerDrainOptions = {}): Promise<Unacknowledged> {
     checkDrain(options);
-    this.arrivals.draining = true;
+    this.acceptor.draining = true;
     this.load.end();
     this.listeners.stop();
     const { timeoutMs = this.limits.maxDrainMs } = options;
@@ -221,7 +221,7 @@ class RpcServer<Context> implements Server {
   }
 
   close(options?: CloseOptions): Promise<Unacknowledged> {
-    this.arrivals.draining = true;
+    this.acceptor.draining = true;
     this.load.end();
     this.closing ??= this.end(options);
     return this.closing;
@@ -265,7 +265,7 @@ class RpcServer<Context> implements Server {
     const { closeCode = 0, reason = "" } = options;
     const info = { closeCode, reason };
     this.listeners.stop();
-    this.arrivals.end(info);
+    this.acceptor.end(info);
     const ends = await Promise.all(Array.from(this.sessions, (session) => session.close(options)));
     await this.listeners.close(info);
     this.guard?.stop();

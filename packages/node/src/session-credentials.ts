@@ -69,11 +69,11 @@ export class SessionCredentials<Context> {
       const { maxHandshakeMs } = this.limits;
       const late = (): string =>
         `new credentials were not decided about within ${maxHandshakeMs} ms (limits.maxHandshakeMs)`;
-      const visit = { remainingMs: maxHandshakeMs, onGone: (gone: () => void) => expiry.onClosed(gone) };
+      const pending = { remainingMs: maxHandshakeMs, onGone: (gone: () => void) => expiry.onClosed(gone) };
       // Newcomers of the same address do not keep live sessions waiting.
       const source = `renewals of ${sourceOf(peer.remoteAddress?.host ?? "")}`;
       const renewing = renewedPeer(peer, greeting, transport);
-      const renewed = await authentications.run({ peer: renewing, source, late, visit });
+      const renewed = await authentications.run({ peer: renewing, source, late, pending });
       if (this.subjectOf(renewed) !== subject) throw new RpcError("permission_denied", "a session has one subject");
       const newExpiry = this.expiryOf(renewed);
       expiry.renew(newExpiry);

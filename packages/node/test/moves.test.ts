@@ -55,7 +55,7 @@ describe.each(process.env["QUICRPC_NO_ENGINE"] === undefined ? ["tcp", "quic"] :
   it("a connection goes where the server that drains sends it, with its streams, and its calls finish", async () => {
     const [a, b] = await Promise.all([start(scheme, "a"), start(scheme, "b")]);
     const { hash } = await devCertificate();
-    const connection = await connect(a.url, { ...trustOf(a.url, { hash }), mayMoveTo: [b.url] });
+    const connection = await connect(a.url, { ...trustOf(a.url, { hash }), allowedRedirects: [b.url] });
     open.push(connection);
     const call = connection.unary(methods.slow, undefined);
     const seen: string[] = [];
@@ -95,7 +95,7 @@ it("an address that the client does not trust is reported, and not followed", as
       error: expect.objectContaining({
         code: "ERR_GOAWAY_UNTRUSTED",
         url: b.url,
-        hint: expect.stringContaining("mayMoveTo") as string,
+        hint: expect.stringContaining("allowedRedirects") as string,
       }) as Error,
     },
   ]);
@@ -121,5 +121,5 @@ it("what cannot be an address is refused before anything begins", async () => {
   const connection = await connect(a.url);
   open.push(connection);
   expect(await connection.unary(methods.where, undefined)).toBe("a");
-  await expect(connect(a.url, { mayMoveTo: ["b"] })).rejects.toThrow("mayMoveTo takes URLs");
+  await expect(connect(a.url, { allowedRedirects: ["b"] })).rejects.toThrow("allowedRedirects takes URLs");
 });

@@ -621,7 +621,7 @@ describe("authenticate", () => {
     const decide: (() => void)[] = [];
     const server = await served({
       listen: [url],
-      limits: { maxAuthentications: 1, maxOutliveMs: 1 },
+      limits: { maxAuthentications: 1, handlerGraceMs: 1 },
       onError: (error) => void errors.push(error),
       authenticate: (_, signal) => {
         signal.addEventListener("abort", () => reasons.push(signal.reason));

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { connect, connectPool, devCertificate, dial, serve, stillOpen } from "@quicrpc/node";
+import { connect, connectPool, devCertificate, dial, serve, activeHandles } from "@quicrpc/node";
 import { expect, it } from "vitest";
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
@@ -11,7 +11,7 @@ it("what is open is listed until it is closed, what heals once", async () => {
   const server = await serve({ listen: ["tls://127.0.0.1:0"], tls, routers: [] });
   const [url = ""] = server.urls;
   const opened = [await dial(url, trust), await connect(url, trust), await connectPool([url], trust)];
-  const listed = () => stillOpen().map(({ what, target }) => `${what} ${target}`);
+  const listed = () => activeHandles().map(({ what, target }) => `${what} ${target}`);
   expect(listed()).toEqual([`server ${url}`, `session ${url}`, `connection ${url}`, `pool ${url}`]);
   for (const one of opened) await one.close();
   expect(listed()).toEqual([`server ${url}`]);

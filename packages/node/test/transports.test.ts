@@ -50,18 +50,18 @@ function inProcess(): TransportProvider {
     abilities: { sessions: true, streams: true, datagrams: true },
     dial: async ({ host }) => {
       const [client, server] = createMemoryPair();
-      const door = doors.get(host);
-      if (door === undefined) throw new Error(`nobody listens on here://${host}`);
-      door(server);
+      const limiter = doors.get(host);
+      if (limiter === undefined) throw new Error(`nobody listens on here://${host}`);
+      limiter(server);
       return client;
     },
-    listen: async ({ host = "" }, { limits }, onArrival) => {
+    listen: async ({ host = "" }, { limits }, onIncoming) => {
       const url = `here://${host}`;
       doors.set(host, (transport) =>
-        onArrival({
+        onIncoming({
           transport,
           peer: { ...NOBODY, transport: "here", listener: url },
-          visit: {
+          pending: {
             remainingMs: limits.maxHandshakeMs,
             arrived: () => {},
             onGone: () => {},
@@ -137,7 +137,7 @@ const jsonOverHttp: TransportProvider = {
     const close = ({ closeCode = 0, reason = "" } = {}): void => end({ closeCode, reason, error: undefined });
     return Object.assign(caller, { closed, close });
   },
-  listen: async ({ host, port }, { methods: served, limits }, onArrival) => {
+  listen: async ({ host, port }, { methods: served, limits }, onIncoming) => {
     const http = createHttpServer((request, response) => {
       void (async () => {
         const method = served.find(({ service, name }) => request.url === `/${service.name}/${name}`);
@@ -145,9 +145,9 @@ const jsonOverHttp: TransportProvider = {
           {
             credentials: request.headers.authorization,
             peer: { ...NOBODY, transport: "http", listener: url },
-            visit: { remainingMs: limits.maxHandshakeMs, arrived() {}, onGone() {}, admit: () => true, refuse() {} },
+            pending: { remainingMs: limits.maxHandshakeMs, arrived() {}, onGone() {}, admit: () => true, refuse() {} },
           },
-          onArrival,
+          onIncoming,
         );
         try {
           if (method === undefined) throw new RpcError("unimplemented", "no such method");

@@ -234,7 +234,7 @@ severalWorkers("several workers on one port, steering %s", (chosen) => {
   });
 
   it("replace one that is stuck", async () => {
-    const { child, said } = await group({ listen: "quic://127.0.0.1:0", workers: 1, workerStuckMs: 3000 });
+    const { child, said } = await group({ listen: "quic://127.0.0.1:0", workers: 1, workerHangTimeoutMs: 3000 });
     const told = hear<{ error: string }>(child, "error");
     process.kill(said.pids[0] as number, "SIGSTOP");
     expect((await told).error).toContain("has not answered for 3 s");

@@ -66,12 +66,12 @@ class Fleet {
     return this.hosts.get(address) as Host;
   }
 
-  connect(mayMoveTo: TrustedAddresses = [A, B, C], own: string = A): Connection {
+  connect(allowedRedirects: TrustedAddresses = [A, B, C], own: string = A): Connection {
     const route = new Route<Session>({
       own,
       dial: (signal) => this.dial(own, signal),
       dialTo: (address, signal) => this.dial(address, signal),
-      mayMoveTo,
+      allowedRedirects,
       onError: (error) => this.told.push((error as TransportError).code),
     });
     connection = createConnection((signal, left?: Session) => route.dial(signal, left));

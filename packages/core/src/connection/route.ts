@@ -16,7 +16,7 @@ interface RouteErrorCodes {
   /**
    * This client was not told to trust the address that the server names.
    *
-   * Name it in `mayMoveTo`.
+   * Name it in `allowedRedirects`.
    */
   readonly ERR_GOAWAY_UNTRUSTED: "goaway";
   /** The server that was named could not be reached. The connection uses its own URL. */
@@ -34,7 +34,7 @@ export interface RouteOptions<S extends Session> {
   /** Makes a session with another address. */
   readonly dialTo: (url: string, signal: AbortSignal) => Promise<S>;
   /** Default: none. */
-  readonly mayMoveTo?: TrustedAddresses | undefined;
+  readonly allowedRedirects?: TrustedAddresses | undefined;
   /** Receives why an address is not followed, or does not answer; of each address once. */
   readonly onError: (error: Error) => void;
 }
@@ -47,7 +47,7 @@ export interface RouteOptions<S extends Session> {
 export class Route<S extends Session> {
   private readonly options: RouteOptions<S>;
   private readonly own: string;
-  private readonly mayMoveTo: (url: string) => boolean;
+  private readonly allowedRedirects: (url: string) => boolean;
   /** Where the last goaway led; undefined: the own address. */
   private lead: string | undefined = undefined;
   /** It is part of a loop: the own address is tried first. */
@@ -61,10 +61,10 @@ export class Route<S extends Session> {
   private told: Set<string> | undefined = undefined;
 
   constructor(options: RouteOptions<S>) {
-    const { own, mayMoveTo = nowhere } = options;
+    const { own, allowedRedirects = nowhere } = options;
     this.options = options;
     this.own = addressOf(own) ?? String(own);
-    this.mayMoveTo = typeof mayMoveTo === "function" ? mayMoveTo : isListed(mayMoveTo);
+    this.allowedRedirects = typeof allowedRedirects === "function" ? allowedRedirects : isListed(allowedRedirects);
   }
 
   /** @param left the session that drains, whose place the next one takes; undefined where a session was lost */
@@ -128,9 +128,9 @@ export class Route<S extends Session> {
     this.lead = undefined;
     if (url === undefined) this.tell("ERR_GOAWAY_ADDRESS", "", "it is no URL");
     else if (url === at || url === this.own) return;
-    else if (!this.mayMoveTo(url))
+    else if (!this.allowedRedirects(url))
       this.tell("ERR_GOAWAY_UNTRUSTED", url, "this client was not told to trust it", {
-        hint: "name it in the option mayMoveTo",
+        hint: "name it in the option allowedRedirects",
       });
     else {
       this.lead = url;
@@ -163,7 +163,7 @@ function isListed(addresses: readonly (string | URL)[]): (url: string) => boolea
   const listed = new Set(
     addresses.map((each) => {
       const url = addressOf(each);
-      if (url === undefined) throw new TypeError(`mayMoveTo takes URLs, not ${JSON.stringify(each)}`);
+      if (url === undefined) throw new TypeError(`allowedRedirects takes URLs, not ${JSON.stringify(each)}`);
       return url;
     }),
   );

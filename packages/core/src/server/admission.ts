@@ -142,11 +142,11 @@ export class Admission {
    */
   outlive(method: string): () => void {
     const { load, limits, onError } = this.settings;
-    const { maxOutliveMs } = limits;
+    const { handlerGraceMs } = limits;
     this.outliving++;
     load.outliving++;
-    const text = `the handler runs on ${maxOutliveMs} ms after its call was over (limits.maxOutliveMs), and counts as a call in progress: context.signal says when nobody waits for it`;
-    const reminder: Expiry = reminders.add(maxOutliveMs, () => onError(new Error(text), { method }));
+    const text = `the handler runs on ${handlerGraceMs} ms after its call was over (limits.handlerGraceMs), and counts as a call in progress: context.signal says when nobody waits for it`;
+    const reminder: Expiry = reminders.add(handlerGraceMs, () => onError(new Error(text), { method }));
     return () => {
       reminders.remove(reminder);
       this.outliving--;

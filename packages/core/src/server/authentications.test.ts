@@ -2,16 +2,16 @@ import { DEFAULT_LIMITS } from "../limits.js";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Applicant, Authentications, type AuthenticationSettings } from "./authentications.js";
 
-/** A visit whose peer goes when the test says so. */
-function visitor(): { visit: Applicant<string>["visit"]; leave: () => void } {
+/** A pending session whose peer goes when the test says so. */
+function visitor(): { pending: Applicant<string>["pending"]; leave: () => void } {
   let gone: (() => void) | undefined;
-  const visit: Applicant<string>["visit"] = {
+  const pending: Applicant<string>["pending"] = {
     remainingMs: 10_000,
     onGone: (listener) => {
       gone = listener;
     },
   };
-  return { visit, leave: () => gone?.() };
+  return { pending, leave: () => gone?.() };
 }
 
 function authenticationsBy(
@@ -35,11 +35,13 @@ describe("authenticate", () => {
       return "somebody";
     };
     const authentications = authenticationsBy(authenticate, errors);
-    const { visit, leave } = visitor();
-    const outcome = authentications.run({ peer: "somebody", source: "192.0.2.1", visit, late: () => "too late" }).then(
-      () => "resolved",
-      () => "rejected",
-    );
+    const { pending, leave } = visitor();
+    const outcome = authentications
+      .run({ peer: "somebody", source: "192.0.2.1", pending, late: () => "too late" })
+      .then(
+        () => "resolved",
+        () => "rejected",
+      );
     expect(await outcome).toBe(how);
     leave();
     await vi.runAllTimersAsync();
@@ -48,18 +50,18 @@ describe("authenticate", () => {
     expect([authentications.running, vi.getTimerCount()]).toEqual([0, 0]);
   });
 
-  it("that runs on when its peer has gone is reported, once it does so for maxOutliveMs", async () => {
+  it("that runs on when its peer has gone is reported, once it does so for handlerGraceMs", async () => {
     const errors: unknown[] = [];
     let settle!: (who: string) => void;
     const authenticate = (): Promise<string> => new Promise((resolve) => (settle = resolve));
     const authentications = authenticationsBy(authenticate, errors);
-    const { visit, leave } = visitor();
+    const { pending, leave } = visitor();
     const outcome = authentications
-      .run({ peer: "somebody", source: "192.0.2.1", visit, late: () => "too late" })
+      .run({ peer: "somebody", source: "192.0.2.1", pending, late: () => "too late" })
       .catch((error: unknown) => error);
     leave();
     expect(await outcome).toMatchObject({ code: "cancelled" });
-    await vi.advanceTimersByTimeAsync(DEFAULT_LIMITS.maxOutliveMs);
+    await vi.advanceTimersByTimeAsync(DEFAULT_LIMITS.handlerGraceMs);
     expect(String(errors)).toContain("There are 1 such calls");
     settle("too late");
     await vi.runAllTimersAsync();
@@ -84,7 +86,7 @@ describe("the places of authenticate", () => {
     async ask(...names: string[]): Promise<void> {
       for (const peer of names) {
         const source = peer.replace(/\d+$/, "");
-        this.authentications.run({ peer, source, visit: visitor().visit, late: () => "too late" }).then(
+        this.authentications.run({ peer, source, pending: visitor().pending, late: () => "too late" }).then(
           () => this.outcomes.set(peer, "in"),
           (error: unknown) => this.outcomes.set(peer, error),
         );

@@ -18,7 +18,7 @@ export interface Applicant<Who> {
   readonly source: string;
   /** The text of the error where the time is over: "the session was not authenticated within …". */
   readonly late: () => string;
-  readonly visit: {
+  readonly pending: {
     /** Milliseconds in which it must be decided. */
     readonly remainingMs: number;
     /** Calls `listener` once when nobody waits for the decision any more. */
@@ -58,8 +58,8 @@ export class Authentications<Who, Context> {
     this.settings = settings;
   }
 
-  /** Returns the result of `authenticate`. Rejects with `deadline_exceeded` when the visit's time is over, `cancelled` when the peer is gone, `resource_exhausted` when too many wait. */
-  run({ peer, source, visit, late }: Applicant<Who>): Promise<Context> {
+  /** Returns the result of `authenticate`. Rejects with `deadline_exceeded` when its time is over, `cancelled` when the peer is gone, `resource_exhausted` when too many wait. */
+  run({ peer, source, pending, late }: Applicant<Who>): Promise<Context> {
     const { authenticate, limits } = this.settings;
     const controller = new AbortController();
     return new Promise((resolve, reject) => {
@@ -94,8 +94,8 @@ export class Authentications<Who, Context> {
         controller.abort(error);
         reject(error);
       };
-      const timer = expiries.add(visit.remainingMs, () => fail(this.tooLate(late())));
-      visit.onGone(() => fail(new RpcError("cancelled", "the peer is gone")));
+      const timer = expiries.add(pending.remainingMs, () => fail(this.tooLate(late())));
+      pending.onGone(() => fail(new RpcError("cancelled", "the peer is gone")));
       if (over) return;
       if (this.running < limits.maxAuthentications && this.hasShare(source)) {
         start();
@@ -141,8 +141,8 @@ export class Authentications<Who, Context> {
   /** Reports calls that do not settle, so that they do not keep others out in silence. */
   private remind(): Expiry {
     const { limits, onError } = this.settings;
-    const { maxOutliveMs } = limits;
-    const text = `authenticate runs on ${maxOutliveMs} ms after nobody waits for it (limits.maxOutliveMs), and counts: its signal says when. There are ${this.outliving} such calls`;
-    return reminders.add(maxOutliveMs, () => onError(new Error(text), { method: "authenticate" }));
+    const { handlerGraceMs } = limits;
+    const text = `authenticate runs on ${handlerGraceMs} ms after nobody waits for it (limits.handlerGraceMs), and counts: its signal says when. There are ${this.outliving} such calls`;
+    return reminders.add(handlerGraceMs, () => onError(new Error(text), { method: "authenticate" }));
   }
 }

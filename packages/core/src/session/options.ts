@@ -102,7 +102,7 @@ export interface DrainOptions {
 /** Options of `Session.drain`. */
 export interface SessionDrainOptions extends DrainOptions {
   /**
-   * URL of a server that takes calls instead, at most 1,024 bytes. A connection that was told to trust it (`mayMoveTo`) goes there; others
+   * URL of a server that takes calls instead, at most 1,024 bytes. A connection that was told to trust it (`allowedRedirects`) goes there; others
    * go where they would without it. Default: none.
    */
   readonly to?: string | undefined;

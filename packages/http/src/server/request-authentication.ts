@@ -56,7 +56,7 @@ function applicantOf(
       timeoutMs <= maxHandshakeMs
         ? "the deadline has passed before the request was authenticated"
         : `the request was not authenticated within ${maxHandshakeMs} ms (limits.maxHandshakeMs)`,
-    visit: {
+    pending: {
       remainingMs: Math.min(timeoutMs, maxHandshakeMs),
       onGone: (listener) => void (exchange.onGone = listener),
     },

@@ -1,11 +1,11 @@
 import { isMissingEngine } from "../transport/failure.js";
-import type { Arrival, Listener, ListenSettings, ListenTarget } from "./listener.js";
+import type { IncomingSession, Listener, ListenSettings, ListenTarget } from "./listener.js";
 
 /** Starts a listener. */
 export type Listen = (
   target: ListenTarget,
   settings: ListenSettings,
-  onArrival: (arrival: Arrival) => void,
+  onIncoming: (incoming: IncomingSession) => void,
 ) => Promise<Listener>;
 
 /** Number of ports to try until one is free for both protocols. */
@@ -17,18 +17,18 @@ const MAX_TRIES = 10;
  */
 export async function listenBeside(
   overUdp: Listen,
-  ...[target, settings, onArrival]: Parameters<Listen>
+  ...[target, settings, onIncoming]: Parameters<Listen>
 ): Promise<readonly Listener[]> {
   const { webSocket, protocols, http } = settings.web;
   const overTcp: Listen = async (...given) => (await import("./web.js")).listenWeb(settings.web)(...given);
   const beside = webSocket || protocols.length > 0 || http !== undefined;
-  if (!beside) return [await overUdp(target, settings, onArrival)];
+  if (!beside) return [await overUdp(target, settings, onIncoming)];
   try {
-    return await listenTwice(overUdp, overTcp, target, settings, onArrival);
+    return await listenTwice(overUdp, overTcp, target, settings, onIncoming);
   } catch (error) {
     if (!settings.engineOptional || !isMissingEngine(error)) throw error;
     settings.onError(error, { method: "serve" });
-    return [await overTcp({ ...target, path: target.path || "/" }, settings, onArrival)];
+    return [await overTcp({ ...target, path: target.path || "/" }, settings, onIncoming)];
   }
 }
 
@@ -36,15 +36,15 @@ export async function listenBeside(
 export async function listenTwice(
   one: Listen,
   other: Listen,
-  ...[target, settings, onArrival]: Parameters<Listen>
+  ...[target, settings, onIncoming]: Parameters<Listen>
 ): Promise<readonly Listener[]> {
   // A worker's UDP port is the group's: only who has bound that can choose another.
   return retryTaken(target.port === 0 && target.member === undefined, async () => {
-    const first = await one(target, settings, onArrival);
+    const first = await one(target, settings, onIncoming);
     try {
       const { port } = first.address ?? target;
       const beside = { ...target, port, path: target.path || "/", besideHttp3: first.takesHttp3 === true };
-      return [first, await other(beside, settings, onArrival)];
+      return [first, await other(beside, settings, onIncoming)];
     } catch (error) {
       await first.close();
       throw error;

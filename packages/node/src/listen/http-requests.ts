@@ -8,7 +8,7 @@ import type { Peer } from "../peer.js";
 import type { HttpCaller } from "./http-package.js";
 import type { ListenSettings } from "./listener.js";
 import { MAX_HEADER_FIELDS } from "./limits.js";
-import type { Guest, SocketName } from "./socket-server.js";
+import type { AcceptedSocket, SocketName } from "./socket-server.js";
 import { certificateRefusal, verifiedCertificate } from "./client-certificate.js";
 
 /** An HTTP/1.1 or HTTP/2 request. */
@@ -37,7 +37,7 @@ export interface HttpListener {
 
 /** The TCP connection of a request. */
 export interface RequestOrigin {
-  readonly guest: Guest;
+  readonly accepted: AcceptedSocket;
   readonly socket: Socket;
   /** URL of the listener. */
   readonly listener: string;
@@ -83,14 +83,14 @@ export class HttpRequests {
 
   /** Answers a request on a connection, which counts as a session from its first request on. */
   take(origin: RequestOrigin, request: AnyRequest, response: AnyResponse, settings: ListenSettings): void {
-    const { guest, alternative } = origin;
-    if (alternative !== undefined && callerOf(guest) === undefined) response.setHeader("alt-svc", alternative);
+    const { accepted, alternative } = origin;
+    if (alternative !== undefined && callerOf(accepted) === undefined) response.setHeader("alt-svc", alternative);
     const own = this.ownAnswer(origin, request.url, settings);
     if (own !== undefined) {
       answer(response, ...own);
       return;
     }
-    noteCaller(request, callerOf(guest));
+    noteCaller(request, callerOf(accepted));
     this.listener?.(request as IncomingMessage, response as ServerResponse);
   }
 
@@ -101,8 +101,9 @@ export class HttpRequests {
     headers: IncomingHttpHeaders,
     settings: ListenSettings,
   ): void {
-    const { guest, alternative } = origin;
-    const added = alternative === undefined || callerOf(guest) !== undefined ? undefined : { "alt-svc": alternative };
+    const { accepted, alternative } = origin;
+    const added =
+      alternative === undefined || callerOf(accepted) !== undefined ? undefined : { "alt-svc": alternative };
     const own = this.ownAnswer(origin, headers[":path"], settings);
     if (own !== undefined) {
       const [status, text] = own;
@@ -113,7 +114,7 @@ export class HttpRequests {
       stream.resume();
       return;
     }
-    noteCaller(stream, callerOf(guest));
+    noteCaller(stream, callerOf(accepted));
     this.listener?.http2?.(stream, headers, added);
   }
 
@@ -177,11 +178,11 @@ export class HttpRequests {
     return this.isReady() ? [200, "ready"] : [503, "draining"];
   }
 
-  private hasRoom({ guest, socket, listener }: RequestOrigin): boolean {
-    if (callerOf(guest) !== undefined) return true;
-    if (!guest.visit.greeted()) return false;
-    const { remoteAddress } = guest;
-    noteCaller(guest, { remoteAddress, listener, certificate: () => verifiedCertificate(socket) });
+  private hasRoom({ accepted, socket, listener }: RequestOrigin): boolean {
+    if (callerOf(accepted) !== undefined) return true;
+    if (!accepted.pending.greeted()) return false;
+    const { remoteAddress } = accepted;
+    noteCaller(accepted, { remoteAddress, listener, certificate: () => verifiedCertificate(socket) });
     return true;
   }
 }

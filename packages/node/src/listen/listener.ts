@@ -97,12 +97,12 @@ export function noRoom(): RpcError {
 
 /** Returns session options for a byte stream, whose place is confirmed when its peer has sent its greeting. */
 export function placed(
-  visit: { greeted(): boolean },
+  pending: { greeted(): boolean },
   { maxCloseMs }: Limits,
   session: () => TransportSession,
 ): ByteStreamOptions {
   const onGreeted = (): void => {
-    if (visit.greeted()) return;
+    if (pending.greeted()) return;
     const { code, message } = noRoom();
     session().close({ closeCode: refusalCode(code), reason: message });
   };
@@ -129,13 +129,13 @@ export interface Admission {
 }
 
 /** A peer whose greeting has not been read. `serve` adds the greeting's content. */
-export type ArrivingPeer = Omit<Peer, "credentials" | "metadata" | "proof">;
+export type IncomingPeer = Omit<Peer, "credentials" | "metadata" | "proof">;
 
 /** A transport session that a peer has opened. Nothing of it has been read yet. */
-export interface Arrival {
+export interface IncomingSession {
   readonly transport: TransportSession;
-  readonly peer: ArrivingPeer;
-  readonly visit: Admission;
+  readonly peer: IncomingPeer;
+  readonly pending: Admission;
   /** Reason to refuse the session regardless of `authenticate`. */
   readonly refusal?: RpcError | undefined;
 }

@@ -3,7 +3,7 @@ import { isMissingEngine, transportError } from "../transport/failure.js";
 import { requireListenable } from "../transport/refuse.js";
 import type { GroupShare } from "../workers/worker.js";
 import { isOverUdp, isPassed, type ProvidedTarget, urlOf } from "./listen.js";
-import type { Arrival, Listener, ListenSettings, TlsUpdate } from "./listener.js";
+import type { IncomingSession, Listener, ListenSettings, TlsUpdate } from "./listener.js";
 import { notifyReady } from "./systemd.js";
 
 /** The listeners of one server. */
@@ -11,13 +11,17 @@ export class Listeners {
   private settings: ListenSettings;
   /** Sockets and keys that this process shares with the other workers of its group. */
   private readonly share: GroupShare | undefined;
-  private readonly onArrival: (arrival: Arrival) => void;
+  private readonly onIncoming: (incoming: IncomingSession) => void;
   private readonly open: Listener[] = [];
 
-  constructor(settings: ListenSettings, share: GroupShare | undefined, onArrival: (arrival: Arrival) => void) {
+  constructor(
+    settings: ListenSettings,
+    share: GroupShare | undefined,
+    onIncoming: (incoming: IncomingSession) => void,
+  ) {
     this.settings = settings;
     this.share = share;
-    this.onArrival = onArrival;
+    this.onIncoming = onIncoming;
   }
 
   get urls(): readonly string[] {
@@ -40,7 +44,7 @@ export class Listeners {
     let missing: unknown;
     // One after the other, so that a failure leaves none that is about to start.
     for (const target of this.shared(targets)) {
-      const listening = target.provider.listen(target, this.settings, this.onArrival);
+      const listening = target.provider.listen(target, this.settings, this.onIncoming);
       const url = urlOf(target);
       const listeners = await listening.catch((cause: unknown) => {
         const error = transportError(cause, { doing: "listen on", url });
@@ -104,7 +108,7 @@ export class Listeners {
     // Workers share the sockets that their group has bound.
     if (otherHost === undefined || port === undefined || this.share !== undefined) return [];
     try {
-      return await target.provider.listen({ ...target, host: otherHost, port }, this.settings, this.onArrival);
+      return await target.provider.listen({ ...target, host: otherHost, port }, this.settings, this.onIncoming);
     } catch (cause) {
       const { code } = cause as NodeJS.ErrnoException;
       // A port that the system has chosen may be taken at the other address.

@@ -14,8 +14,8 @@ import { headersOf, pathOf } from "../peer.js";
 import { ALPN, WEB_TRANSPORT_PROTOCOL } from "../protocol.js";
 import type { ListenTransport } from "../transport/provider.js";
 import { type Listen, listenBeside } from "./beside.js";
-import { Door, doorLimits, sourceIn } from "./door.js";
-import type { Admission, ArrivingPeer, ListenSettings } from "./listener.js";
+import { ConnectionLimiter, connectionLimits, sourceIn } from "./connection-limiter.js";
+import type { Admission, IncomingPeer, ListenSettings } from "./listener.js";
 
 /** Listens for `quic://` on a UDP port, and for WebTransport on the target's path there. */
 export const listenQuic: ListenTransport = (...given) => listenBeside((...given) => listen("quic", ...given), ...given);
@@ -26,7 +26,7 @@ export const listenWebTransport: ListenTransport = (...given) =>
 
 const listen = async (
   scheme: "quic" | "https",
-  ...[{ host, port, path: given, member: own, datagramDescriptors }, settings, onArrival]: Parameters<Listen>
+  ...[{ host, port, path: given, member: own, datagramDescriptors }, settings, onIncoming]: Parameters<Listen>
 ): ReturnType<Listen> => {
   const { transport, pages, onError, limits, connectionIds } = settings;
   const { http } = settings.web;
@@ -50,7 +50,7 @@ const listen = async (
   const { address } = endpoint;
   const authority = `${address.family === "IPv6" ? `[${address.host}]` : address.host}:${address.port}`;
   const url = scheme === "quic" ? `quic://${authority}` : `https://${authority}${path}`;
-  const door = new Door(doorLimits(transport, limits));
+  const limiter = new ConnectionLimiter(connectionLimits(transport, limits));
   let stopped = false;
   const onRequest = (request: WebTransportRequest): WebTransportAnswer => {
     const status = refusalOf(request);
@@ -88,7 +88,8 @@ const listen = async (
             error,
           })),
       },
-      (session) => onArrival({ transport: session, peer: new QuicPeer(session, url), visit: visitOf(session, door) }),
+      (session) =>
+        onIncoming({ transport: session, peer: new QuicPeer(session, url), pending: pendingOf(session, limiter) }),
     );
     passed?.accept();
   } catch (error) {
@@ -125,23 +126,23 @@ function tlsOf({ tls, clientCertificates, earlyData, ticketKeys }: ListenSetting
   };
 }
 
-/** The engine counts what is pending and all sessions, and closes what carries no session in time. `door` counts the sessions of each address. */
-function visitOf(session: QuicSession, door: Door): Admission {
+/** The engine counts what is pending and all sessions, and closes what carries no session in time. `limiter` counts the sessions of each address. */
+function pendingOf(session: QuicSession, limiter: ConnectionLimiter): Admission {
   return {
     // A connection that has carried a session already is pending no more: its next one has time of its own.
-    remainingMs: Math.min(door.limits.maxHandshakeMs, session.remainingMs),
+    remainingMs: Math.min(limiter.limits.maxHandshakeMs, session.remainingMs),
     arrived: () => {},
     onGone: (listener) => void session.closed.then(listener, listener),
-    admit: () => admit(session, door),
+    admit: () => admit(session, limiter),
     refuse: () => {},
   };
 }
 
-function admit(session: QuicSession, door: Door): boolean {
+function admit(session: QuicSession, limiter: ConnectionLimiter): boolean {
   const source = sourceIn(session.remoteAddress.host);
-  if (door.isFull(source) || !session.admit()) return false;
-  door.takeSession(source);
-  const release = (): void => door.releaseSession(source);
+  if (limiter.isFull(source) || !session.admit()) return false;
+  limiter.takeSession(source);
+  const release = (): void => limiter.releaseSession(source);
   void session.closed.then(release, release);
   return true;
 }
@@ -149,10 +150,10 @@ function admit(session: QuicSession, door: Door): boolean {
 /**
  * Peer of a QUIC session. The getters are on the class for the reason given at `PeerWithGreeting` in greeted-peer.ts.
  */
-class QuicPeer implements ArrivingPeer {
-  readonly transport: ArrivingPeer["transport"];
+class QuicPeer implements IncomingPeer {
+  readonly transport: IncomingPeer["transport"];
   readonly listener: string;
-  readonly remoteAddress: ArrivingPeer["remoteAddress"];
+  readonly remoteAddress: IncomingPeer["remoteAddress"];
   readonly path: string | undefined;
   readonly origin: string | undefined;
   readonly earlyData: boolean;
@@ -178,7 +179,7 @@ class QuicPeer implements ArrivingPeer {
   }
 
   /** Read on first use. */
-  get certificate(): ArrivingPeer["certificate"] {
+  get certificate(): IncomingPeer["certificate"] {
     return this.#session.peerCertificate;
   }
 

@@ -1,7 +1,7 @@
 import type { AddressInfo, ListenOptions, Server, Socket } from "node:net";
 import { divert } from "./divert.js";
 import { type HeldReads, holdReads } from "./held-reads.js";
-import type { Door, Visit } from "./door.js";
+import type { ConnectionLimiter, PendingConnection } from "./connection-limiter.js";
 import type { HandedConnections } from "./handed-connections.js";
 import type { Listener, ListenTarget } from "./listener.js";
 import { readProxyHeader, type TrustedProxies } from "./proxy-protocol.js";
@@ -14,27 +14,29 @@ export interface SocketName {
 }
 
 /** A connection that a server has accepted. */
-export interface Guest {
-  readonly visit: Visit;
+export interface AcceptedSocket {
+  readonly pending: PendingConnection;
   /** Undefined for a Unix socket. */
   readonly remoteAddress: SocketName | undefined;
 }
 
-/** Bytes that connections which wait may have sent together; those that send more are closed. */
+/**
+ * Maximum number of bytes that all waiting connections together may have sent. Connections that exceed it are closed.
+ */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 
-/** The connections of a server, from the moment they are accepted. Nothing is read of those for which the door has no room yet. */
-export class Guests {
+/** The connections of a server, from the moment they are accepted. Nothing is read of those for which the limiter has no room yet. */
+export class AcceptedSockets {
   readonly sockets: Set<Socket> = new Set();
   /** URL of the listener. Empty until it listens; connections wait until then. */
   url = "";
-  private readonly door: Door;
+  private readonly limiter: ConnectionLimiter;
   private readonly isTls: boolean;
-  /** Bytes that a connection gets that is refused; undefined if its protocol has none for that. */
+  /** Bytes sent to a refused connection, or undefined if its protocol has no such message. */
   private readonly refusal: string | undefined;
-  /** Connections that are refused and have not closed. */
+  /** Number of refused connections that are still open. */
   private refused = 0;
-  /** Bytes that have arrived on connections that wait. */
+  /** Bytes that have arrived on waiting connections. */
   private heldBytes = 0;
   /**
    * Connections that arrived earlier: a cluster's primary may pass connections to a worker before reporting that the
@@ -42,26 +44,26 @@ export class Guests {
    */
   private readonly early: (() => void)[] = [];
   /** Accepted sockets by socket, or by remote address if TLS hides the socket. */
-  private readonly guests: Map<Socket | string, Guest> = new Map();
+  private readonly acceptedSockets: Map<Socket | string, AcceptedSocket> = new Map();
   /** Accepted sockets whose TLS handshake is in progress. */
-  private readonly shaking: Set<Guest> = new Set();
+  private readonly shaking: Set<AcceptedSocket> = new Set();
 
   /**
    * The listeners that the server has for connections by now get only those that found room.
    * @param refusal bytes that a connection gets that is refused. Default: none
    */
-  constructor(server: Server, door: Door, proxies: TrustedProxies | undefined, refusal?: string) {
-    this.door = door;
+  constructor(server: Server, limiter: ConnectionLimiter, proxies: TrustedProxies | undefined, refusal?: string) {
+    this.limiter = limiter;
     this.refusal = refusal;
     this.isTls = "setSecureContext" in server;
     server.on("tlsClientError", (error: Error, socket: Socket) => {
-      const guest = this.guests.get(nameOf(socket));
+      const accepted = this.acceptedSockets.get(nameOf(socket));
       // One that has ended has no address left: its connection's end tells of it.
-      if (guest !== undefined) this.refuseHandshake(guest, error.message, error);
+      if (accepted !== undefined) this.refuseHandshake(accepted, error.message, error);
     });
     server.on("secureConnection", (socket: Socket) => {
-      const guest = this.guests.get(nameOf(socket));
-      if (guest !== undefined) this.shaking.delete(guest);
+      const accepted = this.acceptedSockets.get(nameOf(socket));
+      if (accepted !== undefined) this.shaking.delete(accepted);
     });
     divert(server, "connection", (pass, socket: Socket) => {
       // An error in the TLS or HTTP handshake would end the process if nobody listened.
@@ -80,16 +82,16 @@ export class Guests {
   }
 
   /** Returns the accepted socket of a connection, or undefined if it has closed. */
-  of(socket: Socket): Guest | undefined {
-    const known = this.guests.get(socket);
+  of(socket: Socket): AcceptedSocket | undefined {
+    const known = this.acceptedSockets.get(socket);
     if (known !== undefined) return known;
-    const guest = this.guests.get(nameOf(socket));
-    if (guest !== undefined && !socket.destroyed) {
-      // Its next request finds the guest without a name.
-      this.guests.set(socket, guest);
-      socket.once("close", () => this.guests.delete(socket));
+    const accepted = this.acceptedSockets.get(nameOf(socket));
+    if (accepted !== undefined && !socket.destroyed) {
+      // Its next request finds the accepted without a name.
+      this.acceptedSockets.set(socket, accepted);
+      socket.once("close", () => this.acceptedSockets.delete(socket));
     }
-    return guest;
+    return accepted;
   }
 
   private enter(socket: Socket, proxied: boolean, pass: () => void): void {
@@ -97,37 +99,41 @@ export class Guests {
     this.sockets.add(socket);
     socket.once("close", () => this.sockets.delete(socket));
     const remoteAddress = remoteAddressOf(socket);
-    const welcome = (visit: Visit, remoteAddress: SocketName | undefined): void => {
-      const guest = { visit, remoteAddress };
+    const welcome = (pending: PendingConnection, remoteAddress: SocketName | undefined): void => {
+      const accepted = { pending, remoteAddress };
       const names = [socket, nameOf(socket)].filter((name) => name !== "");
-      for (const name of names) this.guests.set(name, guest);
-      if (this.isTls) this.shaking.add(guest);
+      for (const name of names) this.acceptedSockets.set(name, accepted);
+      if (this.isTls) this.shaking.add(accepted);
       socket.once("close", () => {
-        this.refuseHandshake(guest, "the connection ended during the TLS handshake");
-        for (const name of names) this.guests.delete(name);
+        this.refuseHandshake(accepted, "the connection ended during the TLS handshake");
+        for (const name of names) this.acceptedSockets.delete(name);
       });
       pass();
     };
     if (!proxied) {
-      this.awaitVisit(socket, remoteAddress, (visit) => welcome(visit, remoteAddress));
+      this.awaitPlace(socket, remoteAddress, (pending) => welcome(pending, remoteAddress));
       return;
     }
     // A balancer's own address has no share: its clients' have.
-    this.awaitVisit(socket, undefined, (visit) => {
+    this.awaitPlace(socket, undefined, (pending) => {
       readProxyHeader(socket, (header) => {
         const source = header?.source;
         if (header === undefined) socket.destroy();
-        else if (source === undefined) welcome(visit, remoteAddress);
+        else if (source === undefined) welcome(pending, remoteAddress);
         else {
-          visit.leave();
-          this.awaitVisit(socket, source, (visit) => welcome(visit, source));
+          pending.leave();
+          this.awaitPlace(socket, source, (pending) => welcome(pending, source));
         }
       });
     });
   }
 
-  /** Calls `enter` with the visit of a connection from an address, when the door has room for it. */
-  private awaitVisit(socket: Socket, remoteAddress: SocketName | undefined, enter: (visit: Visit) => void): void {
+  /** Calls `enter` with the pending connection once the limiter has room for it. */
+  private awaitPlace(
+    socket: Socket,
+    remoteAddress: SocketName | undefined,
+    enter: (pending: PendingConnection) => void,
+  ): void {
     let held: HeldReads | undefined = undefined;
     let bytes = 0;
     let waits = true;
@@ -136,15 +142,15 @@ export class Guests {
       this.heldBytes -= bytes;
       bytes = 0;
     };
-    const leave = this.door.arrive({
+    const leave = this.limiter.arrive({
       address: remoteAddress?.host,
       close: () => socket.destroy(),
-      enter: (visit) => {
+      enter: (pending) => {
         uncount();
-        socket.once("close", () => visit.leave());
+        socket.once("close", () => pending.leave());
         if (socket.destroyed) return;
         held?.release();
-        enter(visit);
+        enter(pending);
       },
       refuse: () => {
         uncount();
@@ -164,12 +170,12 @@ export class Guests {
     });
   }
 
-  /** Ends a connection that gets no visit. */
+  /** Ends a connection that gets no place. */
   private refuse(socket: Socket, remoteAddress: SocketName | undefined): void {
     const reason =
       "there are as many connections as may be, of all or of this address (transport.maxSessions, maxHandshakes)";
     tellRefusal(() => ({ stage: "connection", listener: this.url, remoteAddress, reason }));
-    const { maxHandshakes, maxCloseMs } = this.door.limits;
+    const { maxHandshakes, maxCloseMs } = this.limiter.limits;
     if (this.refusal === undefined || this.refused >= maxHandshakes) {
       socket.destroy();
       return;
@@ -186,9 +192,9 @@ export class Guests {
   }
 
   /** Reports a failed handshake, unless the connection has already ended. */
-  private refuseHandshake(guest: Guest, reason: string, error?: Error): void {
-    if (!this.shaking.delete(guest)) return;
-    const { remoteAddress } = guest;
+  private refuseHandshake(accepted: AcceptedSocket, reason: string, error?: Error): void {
+    if (!this.shaking.delete(accepted)) return;
+    const { remoteAddress } = accepted;
     tellRefusal(() => ({ stage: "handshake", listener: this.url, remoteAddress, reason, error }));
   }
 }
@@ -232,7 +238,7 @@ export function startServer(server: Server, options: ListeningPlace): Promise<vo
 /** Returns a started server as a `Listener`, and accepts its connections. */
 export function socketListener(
   server: Server,
-  guests: Guests,
+  acceptedSockets: AcceptedSockets,
   { handed }: ListenTarget,
   urlOf: (authority: string) => string,
 ): Listener {
@@ -247,7 +253,7 @@ export function socketListener(
     });
     return stopped;
   };
-  guests.open(url);
+  acceptedSockets.open(url);
   const refuse = handed?.takenBy((socket) => void server.emit("connection", socket));
   return {
     url,
@@ -255,7 +261,7 @@ export function socketListener(
     stop: () => void stop(),
     close: async () => {
       const done = stop();
-      for (const socket of guests.sockets) socket.destroy();
+      for (const socket of acceptedSockets.sockets) socket.destroy();
       await done;
     },
     ref: () => void server.ref(),

@@ -6,16 +6,16 @@ import { socketTransport } from "../stream/node-stream.js";
 import { isWorker } from "../workers/worker.js";
 import { removeAbandoned } from "./abandoned-socket.js";
 import {
-  type Arrival,
-  type ArrivingPeer,
+  type IncomingSession,
+  type IncomingPeer,
   type Listener,
   type ListenSettings,
   type ListenTarget,
   placed,
 } from "./listener.js";
-import { Door, doorLimits } from "./door.js";
+import { ConnectionLimiter, connectionLimits } from "./connection-limiter.js";
 import { holdReads } from "./held-reads.js";
-import { Guests, placeOf, socketListener, startServer } from "./socket-server.js";
+import { AcceptedSockets, placeOf, socketListener, startServer } from "./socket-server.js";
 import { certificateRefusal, verifiedCertificate } from "./client-certificate.js";
 import { ServerTls } from "./tls-settings.js";
 
@@ -23,21 +23,21 @@ import { ServerTls } from "./tls-settings.js";
 export async function listenTcp(
   target: ListenTarget,
   settings: ListenSettings,
-  onArrival: (arrival: Arrival) => void,
+  onIncoming: (incoming: IncomingSession) => void,
 ): Promise<Listener> {
   const server = createServer({ noDelay: true });
-  return accept("tcp", server, "connection", target, settings, onArrival);
+  return accept("tcp", server, "connection", target, settings, onIncoming);
 }
 
 /** Listens for `tls://`: TLS 1.3 over TCP. */
 export async function listenTls(
   target: ListenTarget,
   settings: ListenSettings,
-  onArrival: (arrival: Arrival) => void,
+  onIncoming: (incoming: IncomingSession) => void,
 ): Promise<Listener> {
   const tls = new ServerTls(settings);
   const server = createTlsServer({ ...tls.options, ALPNProtocols: [ALPN] });
-  const listener = await accept("tls", server, "secureConnection", target, settings, onArrival);
+  const listener = await accept("tls", server, "secureConnection", target, settings, onIncoming);
   return { ...listener, updateTls: (settings) => tls.update(server, settings) };
 }
 
@@ -45,11 +45,11 @@ export async function listenTls(
 export async function listenUnix(
   target: ListenTarget,
   settings: ListenSettings,
-  onArrival: (arrival: Arrival) => void,
+  onIncoming: (incoming: IncomingSession) => void,
 ): Promise<Listener> {
   // The primary of workers has removed it: what a worker finds may be another's.
   if (target.descriptor === undefined && !isWorker) await removeAbandoned(target.path);
-  return accept("unix", createServer(), "connection", target, settings, onArrival);
+  return accept("unix", createServer(), "connection", target, settings, onIncoming);
 }
 
 async function accept(
@@ -58,32 +58,32 @@ async function accept(
   event: "connection" | "secureConnection",
   target: ListenTarget,
   settings: ListenSettings,
-  onArrival: (arrival: Arrival) => void,
+  onIncoming: (incoming: IncomingSession) => void,
 ): Promise<Listener> {
   const { limits, transport } = settings;
   server.on(event, (socket: Socket) => {
-    const guest = guests.of(socket);
-    if (guest === undefined) {
+    const accepted = acceptedSockets.of(socket);
+    if (accepted === undefined) {
       socket.destroy();
       return;
     }
     if (kind === "tls") socket.setNoDelay(true);
-    const { visit, remoteAddress } = guest;
-    visit.hold(holdReads(socket));
-    const options = placed(visit, limits, () => session);
+    const { pending, remoteAddress } = accepted;
+    pending.hold(holdReads(socket));
+    const options = placed(pending, limits, () => session);
     const session = socketTransport(socket, "server", options);
-    onArrival({
-      visit,
+    onIncoming({
+      pending,
       refusal: certificateRefusal(socket, settings),
       transport: session,
-      peer: new SocketPeer(kind, guests.url, remoteAddress, verifiedCertificate(socket)),
+      peer: new SocketPeer(kind, acceptedSockets.url, remoteAddress, verifiedCertificate(socket)),
     });
   });
-  const door = new Door(doorLimits(transport, limits));
-  const guests = new Guests(server, door, settings.trustedProxies);
+  const limiter = new ConnectionLimiter(connectionLimits(transport, limits));
+  const acceptedSockets = new AcceptedSockets(server, limiter, settings.trustedProxies);
   const { path, descriptor } = target;
   await startServer(server, kind === "unix" && descriptor === undefined ? { path } : placeOf(target));
-  return socketListener(server, guests, target, (authority) =>
+  return socketListener(server, acceptedSockets, target, (authority) =>
     kind === "unix" ? `unix:${path}` : `${kind}://${authority}`,
   );
 }
@@ -91,22 +91,22 @@ async function accept(
 /**
  * Peer of a socket session. The getters are on the class for the reason given at `PeerWithGreeting` in greeted-peer.ts.
  */
-class SocketPeer implements ArrivingPeer {
-  readonly transport: ArrivingPeer["transport"];
+class SocketPeer implements IncomingPeer {
+  readonly transport: IncomingPeer["transport"];
   readonly listener: string;
-  readonly remoteAddress: ArrivingPeer["remoteAddress"];
+  readonly remoteAddress: IncomingPeer["remoteAddress"];
   readonly path: undefined = undefined;
   readonly origin: undefined = undefined;
-  readonly certificate: ArrivingPeer["certificate"];
+  readonly certificate: IncomingPeer["certificate"];
   readonly earlyData: boolean = false;
   readonly handshake: Promise<void> = Promise.resolve();
   #headers: Headers | undefined = undefined;
 
   constructor(
-    transport: ArrivingPeer["transport"],
+    transport: IncomingPeer["transport"],
     listener: string,
-    remoteAddress: ArrivingPeer["remoteAddress"],
-    certificate: ArrivingPeer["certificate"],
+    remoteAddress: IncomingPeer["remoteAddress"],
+    certificate: IncomingPeer["certificate"],
   ) {
     this.transport = transport;
     this.listener = listener;

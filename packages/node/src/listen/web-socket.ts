@@ -2,9 +2,9 @@ import type { IncomingMessage } from "node:http";
 import { headersOf, pathOf } from "../peer.js";
 import { acceptHandshake, handshakeRefusal } from "../web-socket/handshake.js";
 import { webSocketOn } from "../web-socket/transport.js";
-import { type Arrival, type ListenSettings, placed } from "./listener.js";
+import { type IncomingSession, type ListenSettings, placed } from "./listener.js";
 import { holdReads } from "./held-reads.js";
-import type { Guest } from "./socket-server.js";
+import type { AcceptedSocket } from "./socket-server.js";
 import { certificateRefusal, verifiedCertificate } from "./client-certificate.js";
 
 /** Turns a server's WebSocket upgrade requests into incoming sessions. */
@@ -35,37 +35,37 @@ export class WebSocketUpgrades {
   take(
     request: IncomingMessage,
     head: Buffer,
-    guest: Guest,
+    accepted: AcceptedSocket,
     listener: string,
-    onArrival: (arrival: Arrival) => void,
+    onIncoming: (incoming: IncomingSession) => void,
   ): void {
     const { socket } = request;
     socket.setTimeout(0);
     socket.setNoDelay(true);
     if (head.length > 0) socket.unshift(head);
     acceptHandshake(request);
-    onArrival(arrivalOf(request, guest, listener, this.settings));
+    onIncoming(incomingOf(request, accepted, listener, this.settings));
   }
 }
 
-function arrivalOf(
+function incomingOf(
   request: IncomingMessage,
-  { visit, remoteAddress }: Guest,
+  { pending, remoteAddress }: AcceptedSocket,
   listener: string,
   settings: ListenSettings,
-): Arrival {
+): IncomingSession {
   const { socket, rawHeaders } = request;
-  visit.hold(holdReads(socket));
+  pending.hold(holdReads(socket));
   const fields = rawHeaders.flatMap((name, at): [string, string][] =>
     at % 2 === 0 ? [[name.toLowerCase(), rawHeaders[at + 1] as string]] : [],
   );
   const session = webSocketOn(
     socket,
     "server",
-    placed(visit, settings.limits, () => session),
+    placed(pending, settings.limits, () => session),
   );
   return {
-    visit,
+    pending,
     refusal: certificateRefusal(socket, settings),
     transport: session,
     peer: {

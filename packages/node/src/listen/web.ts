@@ -3,13 +3,13 @@ import { createServer as createHttpsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { divert } from "./divert.js";
-import { Door, doorLimits } from "./door.js";
+import { ConnectionLimiter, connectionLimits } from "./connection-limiter.js";
 import type { Listen } from "./beside.js";
 import type { AnyRequest, AnyResponse } from "./http-requests.js";
 import type { Http2Requests } from "./http2-connections.js";
 import type { Listener, WebOffer } from "./listener.js";
 import { MAX_HEADER_FIELDS } from "./limits.js";
-import { placeOf, type Guest, Guests, socketListener, startServer } from "./socket-server.js";
+import { placeOf, type AcceptedSocket, AcceptedSockets, socketListener, startServer } from "./socket-server.js";
 import { ServerTls } from "./tls-settings.js";
 import { tellRefusal } from "../refusals.js";
 import { VERSION_FIELDS } from "../web-socket/handshake.js";
@@ -39,36 +39,42 @@ export function listenWeb(offer: WebOffer): Listen {
 const listen = async (
   scheme: "ws" | "http" | "wss" | "https",
   offer: WebOffer,
-  ...[target, settings, onArrival]: Parameters<Listen>
+  ...[target, settings, onIncoming]: Parameters<Listen>
 ): Promise<Listener> => {
   const { host, port, path: given, besideHttp3 = false } = target;
   const path = given || "/";
   const secure = scheme === "wss" || scheme === "https";
   const { limits, transport } = settings;
-  const door = new Door(doorLimits(transport, limits));
+  const limiter = new ConnectionLimiter(connectionLimits(transport, limits));
   const webSockets = offer.webSocket
     ? new WebSocketUpgrades(path, secure ? undefined : (host ?? ""), settings)
     : undefined;
   const acceptors = await Promise.all(
-    offer.protocols.map((start) => start(path, settings, door, () => guests.url, onArrival)),
+    offer.protocols.map((start) => start(path, settings, limiter, () => acceptedSockets.url, onIncoming)),
   );
   const tls = secure ? new ServerTls(settings) : undefined;
   const onRequest = (socket: Socket, request: AnyRequest, response: AnyResponse): void => {
-    const guest = guests.of(socket);
+    const accepted = acceptedSockets.of(socket);
     const { rawHeaders } = request;
     // The two kinds of answers have it in common, and TypeScript does not see it.
     const plain = response as ServerResponse;
     if (offer.http === undefined) plain.writeHead(426, { upgrade: "websocket" }).end();
-    else if (guest === undefined) socket.destroy();
+    else if (accepted === undefined) socket.destroy();
     else if (refusalOfFields({ rawHeaders }) !== undefined) plain.writeHead(431, { connection: "close" }).end();
     else if (!secure && isRebound(request)) plain.writeHead(421).end();
-    else offer.http.take({ guest, socket, listener: guests.url, alternative }, request, response, settings);
+    else offer.http.take({ accepted, socket, listener: acceptedSockets.url, alternative }, request, response, settings);
   };
   const onStream: Http2Requests["stream"] = (socket, stream, headers, rawHeaders) => {
-    const guest = guests.of(socket);
-    if (guest === undefined) socket.destroy();
+    const accepted = acceptedSockets.of(socket);
+    if (accepted === undefined) socket.destroy();
     else if (refusalOfFields({ rawHeaders }) !== undefined) stream.respond({ ":status": 431 }, { endStream: true });
-    else offer.http?.takeHttp2({ guest, socket, listener: guests.url, alternative }, stream, headers, settings);
+    else
+      offer.http?.takeHttp2(
+        { accepted, socket, listener: acceptedSockets.url, alternative },
+        stream,
+        headers,
+        settings,
+      );
   };
   // Whoever came by a proxy does not reach this port by its number.
   const announces = besideHttp3 && settings.trustedProxies === undefined;
@@ -94,10 +100,10 @@ const listen = async (
       const acceptor = acceptors.find(({ alpn }) => alpn === socket.alpnProtocol);
       const isHttp2 = acceptor === undefined && http2 !== undefined && socket.alpnProtocol === "h2";
       if (acceptor === undefined && !isHttp2) return false;
-      const guest = guests.of(socket);
-      if (guest === undefined) socket.destroy();
+      const accepted = acceptedSockets.of(socket);
+      if (accepted === undefined) socket.destroy();
       else if (acceptor === undefined) http2?.take(socket);
-      else acceptor.takeConnection(socket, guest);
+      else acceptor.takeConnection(socket, accepted);
       return true;
     });
   }
@@ -110,8 +116,8 @@ const listen = async (
   server.on("request", take);
   const plain = offer.http && new WithoutUpgrade(take);
   server.on("upgrade", (request, _, head) => {
-    const guest = guests.of(request.socket);
-    if (guest === undefined) {
+    const accepted = acceptedSockets.of(request.socket);
+    if (accepted === undefined) {
       request.socket.destroy();
       return;
     }
@@ -121,13 +127,13 @@ const listen = async (
     const offersOther = acceptor === undefined && !/\bwebsocket\b/i.test(request.headers.upgrade ?? "");
     const status = refusal ?? (refusing === undefined ? 400 : refusing.refusal(request));
     if (plain !== undefined && offersOther && refusal === undefined) plain.take(request, request.socket, head);
-    else if (status !== undefined) refuse(request, guest, status, guests.url);
-    else if (acceptor !== undefined) acceptor.takeUpgrade(request, head, guest);
-    else webSockets?.take(request, head, guest, guests.url, onArrival);
+    else if (status !== undefined) refuse(request, accepted, status, acceptedSockets.url);
+    else if (acceptor !== undefined) acceptor.takeUpgrade(request, head, accepted);
+    else webSockets?.take(request, head, accepted, acceptedSockets.url, onIncoming);
   });
-  const guests = new Guests(server, door, settings.trustedProxies, secure ? undefined : NO_ROOM);
+  const acceptedSockets = new AcceptedSockets(server, limiter, settings.trustedProxies, secure ? undefined : NO_ROOM);
   await startServer(server, placeOf(target));
-  const listener = socketListener(server, guests, target, (authority) => `${scheme}://${authority}${path}`);
+  const listener = socketListener(server, acceptedSockets, target, (authority) => `${scheme}://${authority}${path}`);
   return {
     ...listener,
     stop: () => {
@@ -157,11 +163,11 @@ function refusalOfFields({ rawHeaders }: { readonly rawHeaders: readonly string[
 
 function refuse(
   { socket, url }: IncomingMessage,
-  { visit, remoteAddress }: Guest,
+  { pending, remoteAddress }: AcceptedSocket,
   status: number,
   listener: string,
 ): void {
-  visit.refuse();
+  pending.refuse();
   const reason = `${url}: status ${status} ${STATUS_CODES[status]}`;
   tellRefusal(() => ({ stage: "request", listener, remoteAddress, reason }));
   const versions = status === 426 ? VERSION_FIELDS : "";

@@ -1,9 +1,9 @@
 import { createSession, type Session } from "@quicrpc/core";
 import { createMemoryPair } from "@quicrpc/core/transport";
-import type { Arrival } from "../listen/listener.js";
+import type { IncomingSession } from "../listen/listener.js";
 
 /** A peer that makes single calls without a session, as HTTP does. */
-export interface CallsArrival extends Omit<Arrival, "transport"> {
+export interface IncomingCallSource extends Omit<IncomingSession, "transport"> {
   /** Credentials of the peer, available as `Peer.credentials`. */
   readonly credentials?: string | undefined;
 }
@@ -13,9 +13,12 @@ export interface CallsArrival extends Omit<Arrival, "transport"> {
  * `onSession`, interceptors and limits apply as usual. If the peer is refused, its calls fail with the reason. Close it
  * when the peer disconnects.
  */
-export function callsOf({ credentials, ...arrival }: CallsArrival, onArrival: (arrival: Arrival) => void): Session {
+export function callsOf(
+  { credentials, ...incoming }: IncomingCallSource,
+  onIncoming: (incoming: IncomingSession) => void,
+): Session {
   const [near, far] = createMemoryPair();
   const calls = createSession(near, credentials === undefined ? {} : { credentials });
-  onArrival({ ...arrival, transport: far });
+  onIncoming({ ...incoming, transport: far });
   return calls;
 }

@@ -8,23 +8,28 @@ export type {
   WebAcceptor,
   WebProtocol,
 } from "./provider.js";
-export { type CallsArrival, callsOf } from "./calls.js";
+export { type IncomingCallSource, callsOf } from "./calls.js";
 export { requirePinned } from "../dial/tls.js";
 export { type Listen, listenTwice } from "../listen/beside.js";
 export { divert } from "../listen/divert.js";
-export { Door, doorLimits, type DoorLimits, type Visit } from "../listen/door.js";
+export {
+  ConnectionLimiter,
+  connectionLimits,
+  type ConnectionLimits,
+  type PendingConnection,
+} from "../listen/connection-limiter.js";
 export { type HeldReads, holdReads } from "../listen/held-reads.js";
 export {
   type Admission,
-  type Arrival,
-  type ArrivingPeer,
+  type IncomingSession,
+  type IncomingPeer,
   type Listener,
   type ListenSettings,
   type ListenTarget,
   placed,
   type WebOffer,
 } from "../listen/listener.js";
-export type { Guest, SocketName } from "../listen/socket-server.js";
+export type { AcceptedSocket, SocketName } from "../listen/socket-server.js";
 export { certificateRefusal, verifiedCertificate } from "../listen/client-certificate.js";
 export { firstCertificate } from "../listen/tls-settings.js";
 export { listenWeb } from "../listen/web.js";

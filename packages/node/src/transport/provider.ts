@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import type { TLSSocket } from "node:tls";
 import type { ForeignClient, TransportSession } from "@quicrpc/core/transport";
-import type { Door } from "../listen/door.js";
-import type { Arrival, Listener, ListenSettings, ListenTarget } from "../listen/listener.js";
-import type { Guest } from "../listen/socket-server.js";
+import type { ConnectionLimiter } from "../listen/connection-limiter.js";
+import type { IncomingSession, Listener, ListenSettings, ListenTarget } from "../listen/listener.js";
+import type { AcceptedSocket } from "../listen/socket-server.js";
 import type { TransportDialOptions } from "./dialling.js";
 
 /**
@@ -69,16 +69,16 @@ export type DialTransport = (url: URL, options: TransportDialOptions) => Promise
 export type ListenTransport = (
   target: ListenTarget,
   settings: ListenSettings,
-  onArrival: (arrival: Arrival) => void,
+  onIncoming: (incoming: IncomingSession) => void,
 ) => Promise<readonly Listener[]>;
 
 /** A protocol on a TCP port, in addition to WebSocket. Starts handling its share of a listener's connections. */
 export type WebProtocol = (
   path: string,
   settings: ListenSettings,
-  door: Door,
+  limiter: ConnectionLimiter,
   url: () => string,
-  onArrival: (arrival: Arrival) => void,
+  onIncoming: (incoming: IncomingSession) => void,
 ) => Promise<WebAcceptor>;
 
 /** Handles one protocol's share of the connections of a TCP port. */
@@ -86,7 +86,7 @@ export interface WebAcceptor {
   /** Protocol that clients request in the TLS handshake (RFC 7301), such as "h2". */
   readonly alpn: string;
   /** Takes over a connection that negotiated that protocol. */
-  takeConnection(socket: TLSSocket, guest: Guest): void;
+  takeConnection(socket: TLSSocket, accepted: AcceptedSocket): void;
   /**
    * Returns true if an upgrade request belongs to this protocol, rather than to a WebSocket of this library's clients.
    */
@@ -94,7 +94,7 @@ export interface WebAcceptor {
   /** Returns the HTTP status that refuses such a request, or undefined to accept it. */
   refusal(request: IncomingMessage): number | undefined;
   /** Takes over such a request after it was accepted. */
-  takeUpgrade(request: IncomingMessage, head: Buffer, guest: Guest): void;
+  takeUpgrade(request: IncomingMessage, head: Buffer, accepted: AcceptedSocket): void;
   /** Stops accepting sessions. */
   stop(): void;
 }

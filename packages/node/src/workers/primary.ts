@@ -8,7 +8,7 @@ import type { Server, ServerDrainOptions, ServerStats, WorkerGroup } from "../se
 import { workerExecArgv } from "./exec-argv.js";
 import { FIRST_SOCKET, type ToWorker, WORKER_VARIABLE } from "./messages.js";
 import type { PassedListeners } from "./passed-listeners.js";
-import { NOTHING, Seat, type SeatGroup } from "./seat.js";
+import { NOTHING, WorkerSlot, type SlotGroup } from "./worker-slot.js";
 import { topicRelay } from "./topic-relay.js";
 import { refer } from "./worker-process.js";
 
@@ -24,7 +24,7 @@ export class PrimaryServer implements Server {
   onEnd: (() => void) | undefined = undefined;
   private readonly ports: readonly PortGroup[];
   private readonly passed: PassedListeners | undefined;
-  private readonly seats: readonly Seat[];
+  private readonly slots: readonly WorkerSlot[];
   private readonly onError: ErrorHook;
   /** Default timeout of a worker's drain in milliseconds. */
   private readonly maxDrainMs: number;
@@ -50,11 +50,11 @@ export class PrimaryServer implements Server {
     this.maxDrainMs = maxDrainMs;
     this.maxTimeoutMs = maxTimeoutMs;
     const seatGroup = this.seatGroup();
-    this.seats = Array.from({ length: size + 1 }, (_, place) => new Seat(place, place === size, seatGroup));
+    this.slots = Array.from({ length: size + 1 }, (_, place) => new WorkerSlot(place, place === size, seatGroup));
     this.watch = setInterval(this.endStuck(maxStuckMs), maxStuckMs / CHECKS).unref();
     this.group = {
       size,
-      pids: () => this.seats.flatMap(({ worker }) => worker?.process.pid ?? []),
+      pids: () => this.slots.flatMap(({ worker }) => worker?.process.pid ?? []),
       restart: (options) => this.restart(options),
     };
   }
@@ -77,10 +77,10 @@ export class PrimaryServer implements Server {
   async start(streams: readonly number[]): Promise<void> {
     try {
       await this.passed?.listen(streams);
-      await Promise.all(this.filled.map((seat) => seat.fill()));
+      await Promise.all(this.filled.map((slot) => slot.fill()));
     } catch (error) {
       this.ending = Promise.resolve({ unacknowledged: 0 });
-      await Promise.all(this.seats.map((seat) => seat.kill()));
+      await Promise.all(this.slots.map((slot) => slot.kill()));
       this.release();
       throw error;
     }
@@ -88,7 +88,7 @@ export class PrimaryServer implements Server {
 
   stats(): ServerStats {
     const sum: { -readonly [Name in keyof ServerStats]: ServerStats[Name] } = { ...NOTHING };
-    for (const { stats } of this.seats) {
+    for (const { stats } of this.slots) {
       for (const name of Object.keys(NOTHING) as (keyof ServerStats)[]) sum[name] += stats[name];
     }
     return sum;
@@ -104,7 +104,7 @@ export class PrimaryServer implements Server {
     const { closeCode, reason } = options;
     const message: ToWorker = { quicrpc: "close", closeCode, reason };
     // A drain in progress is cut short.
-    if (this.ending !== undefined) for (const seat of this.seats) seat.cutShort(message);
+    if (this.ending !== undefined) for (const slot of this.slots) slot.cutShort(message);
     this.ending ??= this.end(message);
     return this.ending;
   }
@@ -126,16 +126,16 @@ export class PrimaryServer implements Server {
 
   private reference(referenced: boolean): void {
     this.referenced = referenced;
-    for (const { worker } of this.seats) refer(worker, referenced);
+    for (const { worker } of this.slots) refer(worker, referenced);
     this.passed?.refer(referenced);
   }
 
   /** Places that have a worker, or are to get one. */
-  private get filled(): readonly Seat[] {
-    return this.seats.filter(({ spare }) => !spare);
+  private get filled(): readonly WorkerSlot[] {
+    return this.slots.filter(({ spare }) => !spare);
   }
 
-  private seatGroup(): SeatGroup {
+  private seatGroup(): SlotGroup {
     const isEnding = (): boolean => this.ending !== undefined;
     // No ticket outlives the group.
     const ticketKey = randomBytes(TICKET_KEY_BYTES).toString("base64");
@@ -168,9 +168,9 @@ export class PrimaryServer implements Server {
     checkDrain(options);
     const next = async (before: Promise<void>): Promise<void> => {
       await before.catch(() => {});
-      for (const seat of this.filled) {
+      for (const slot of this.filled) {
         if (this.ending !== undefined) return;
-        await this.succeed(seat, options);
+        await this.succeed(slot, options);
       }
     };
     this.restarting = next(this.restarting);
@@ -178,8 +178,8 @@ export class PrimaryServer implements Server {
   }
 
   /** Replaces a serving worker. If the new one cannot serve, this rejects and the old one continues. */
-  private async succeed(seat: Seat, options: ServerDrainOptions): Promise<void> {
-    const next = this.seats.find(({ spare }) => spare) as Seat;
+  private async succeed(slot: WorkerSlot, options: ServerDrainOptions): Promise<void> {
+    const next = this.slots.find(({ spare }) => spare) as WorkerSlot;
     try {
       await next.fill();
     } catch (error) {
@@ -189,8 +189,8 @@ export class PrimaryServer implements Server {
     }
     if (this.ending !== undefined) return;
     next.spare = false;
-    seat.spare = true;
-    const vacated = seat.vacate(this.drainMessage(options));
+    slot.spare = true;
+    const vacated = slot.vacate(this.drainMessage(options));
     this.steer();
     await vacated;
   }
@@ -201,7 +201,7 @@ export class PrimaryServer implements Server {
 
   private async end(message: ToWorker): Promise<Unacknowledged> {
     this.passed?.close();
-    const ends = await Promise.all(this.seats.map((seat) => seat.vacate(message)));
+    const ends = await Promise.all(this.slots.map((slot) => slot.vacate(message)));
     this.release();
     this.onEnd?.();
     return { unacknowledged: ends.reduce((sum, unacknowledged) => sum + unacknowledged, 0) };
@@ -221,7 +221,7 @@ export class PrimaryServer implements Server {
       // This process was stuck itself, and has not heard what they said.
       const late = now - last > (2 * maxStuckMs) / CHECKS;
       last = now;
-      for (const seat of this.seats) seat.endStuck(maxStuckMs, late ? now : undefined);
+      for (const slot of this.slots) slot.endStuck(maxStuckMs, late ? now : undefined);
     };
   }
 
@@ -231,9 +231,9 @@ export class PrimaryServer implements Server {
    */
   private steer(): void {
     if (this.ending !== undefined) return;
-    const serving = this.seats.filter(({ serves }) => serves);
+    const serving = this.slots.filter(({ serves }) => serves);
     const places = (serving.length > 0 ? serving : this.filled).map(({ place }) => place);
-    const empty = this.seats.filter(({ worker }) => worker === undefined).map(({ place }) => place);
+    const empty = this.slots.filter(({ worker }) => worker === undefined).map(({ place }) => place);
     for (const port of this.ports) {
       const inPort = (place: number): number | readonly number[] => port.members[place]?.place ?? [];
       port.accept(places.flatMap(inPort), empty.flatMap(inPort));

@@ -36,9 +36,9 @@ export async function serveWorkers<Context>(
       "serve() with the option workers starts processes itself: call it in the primary of node:cluster",
     );
   }
-  const { workerStuckMs: stuckMs = STUCK_MS } = options;
+  const { workerHangTimeoutMs: stuckMs = STUCK_MS } = options;
   if (!(stuckMs >= LEAST_STUCK_MS && stuckMs <= MOST_STUCK_MS)) {
-    throw new TypeError(`the option workerStuckMs is from ${LEAST_STUCK_MS} to ${MOST_STUCK_MS}, not ${stuckMs}`);
+    throw new TypeError(`the option workerHangTimeoutMs is from ${LEAST_STUCK_MS} to ${MOST_STUCK_MS}, not ${stuckMs}`);
   }
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   try {

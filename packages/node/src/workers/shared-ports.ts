@@ -154,7 +154,7 @@ class PortKeeper implements SharedPorts {
     // Its processes' list of streams is typed as that of the usual five.
     const { length } = worker.process.stdio as readonly unknown[];
     if (length < this.first + this.inherited.length) return unshared(REPLACED);
-    const { place } = this.holders.get(worker) ?? this.seat(worker);
+    const { place } = this.holders.get(worker) ?? this.slot(worker);
     if (place === undefined) return unshared(full(this.places));
     let next = this.first;
     const members = this.groups.flatMap((group) => {
@@ -169,7 +169,7 @@ class PortKeeper implements SharedPorts {
   }
 
   /** Assigns the first free place to a worker, if there is one. */
-  private seat(worker: Worker): { readonly place: number | undefined } {
+  private slot(worker: Worker): { readonly place: number | undefined } {
     const taken = new Set(Array.from(this.holders.values(), ({ place }) => place));
     const place = Array.from({ length: this.places }, (_, at) => at).find((at) => !taken.has(at));
     if (place !== undefined) this.holders.set(worker, { place, serves: false });

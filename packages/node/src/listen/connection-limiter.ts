@@ -9,13 +9,16 @@ const MAX_SESSIONS = 10_000;
 const MAX_HANDSHAKES = 1_000;
 /** Share of `maxHandshakes` that one address may use. */
 const ADDRESS_SHARE = 1 / 4;
-/** The part of `maxSessions` that one address may have: many, since a proxy or a network with one address has many clients. */
+/**
+ * Share of `maxSessions` that one address may use. It is large, because a proxy or NAT has one address for many
+ * clients.
+ */
 const SESSIONS_SHARE = 3 / 4;
 
 /** Limits of a `ConnectionLimiter`. */
-export interface DoorLimits {
+export interface ConnectionLimits {
   readonly maxSessions: number;
-  /** Sessions of one address while others have none. */
+  /** Maximum number of sessions of one address, if no other address has any. */
   readonly maxSessionsPerAddress: number;
   readonly maxHandshakes: number;
   readonly maxHandshakesPerAddress: number;
@@ -24,7 +27,7 @@ export interface DoorLimits {
 }
 
 /** Returns the limits of a listener. The defaults are those of the QUIC engine. */
-export function doorLimits(transport: ListenTransportOptions | undefined, limits: Limits): DoorLimits {
+export function connectionLimits(transport: ListenTransportOptions | undefined, limits: Limits): ConnectionLimits {
   const { maxSessions = MAX_SESSIONS, maxHandshakes = MAX_HANDSHAKES } = transport ?? {};
   const share = transport?.maxHandshakesPerAddress ?? Math.ceil(maxHandshakes * ADDRESS_SHARE);
   const given = transport?.maxSessionsPerAddress ?? Math.ceil(maxSessions * SESSIONS_SHARE);
@@ -38,69 +41,69 @@ export function doorLimits(transport: ListenTransportOptions | undefined, limits
   };
 }
 
-/** A connection that asks for a visit. */
+/** A connection that needs a place. */
 interface Newcomer {
   /** Undefined for a peer on this machine that has no address. */
   readonly address: string | undefined;
-  /** Closes the connection: the time of its visit is over. */
+  /** Closes the connection after its time is over. */
   readonly close: () => void;
-  readonly enter: (visit: Visit) => void;
-  /** It gets no visit. */
+  readonly enter: (pending: PendingConnection) => void;
+  /** Called if the connection gets no place. */
   readonly refuse: () => void;
 }
 
-/** A newcomer that found no room. */
+/** A connection that waits for a place. */
 interface Waiting extends Newcomer {
   readonly timer: ReturnType<typeof setTimeout>;
 }
 
-/** The source of those without an address: they have no share. */
+/** Source of connections without an address, to which no share applies. */
 const NO_SOURCE = "";
 
 /**
- * Counts who stands before a listener and who is in. Whoever comes is a visit: pending until the peer is authenticated and
- * has greeted, for a limited time and within its address's share; then, until it leaves, a session or what carries some.
- * Connections that find no room wait for it: the addresses take turns.
+ * Limits the connections and sessions of a listener. A connection is pending, for a limited time and within its address's
+ * share, until its peer is authenticated and has sent its greeting. From then until it ends, it counts as a session, or
+ * carries sessions. Connections without a place wait for one, and their addresses take turns.
  */
-export class Door {
-  readonly limits: DoorLimits;
+export class ConnectionLimiter {
+  readonly limits: ConnectionLimits;
   private readonly sessions: Places;
   private readonly pending: Places;
   private readonly waiting: FairQueue<Waiting> = new FairQueue();
 
-  constructor(limits: DoorLimits) {
+  constructor(limits: ConnectionLimits) {
     this.limits = limits;
     this.sessions = new Places(limits.maxSessions, limits.maxSessionsPerAddress);
     this.pending = new Places(limits.maxHandshakes, limits.maxHandshakesPerAddress);
   }
 
   /**
-   * A visit of the address; undefined if there is no room. `close` is called when the time for it is over.
-   * @param address undefined for a peer on this machine that has none
+   * Returns a pending connection, or undefined if there is no room. Calls `close` when its time is over.
+   * @param address undefined for a peer on this machine without an address
    * @param within milliseconds in which it must be admitted
    */
   enter(
     address: string | undefined,
     close: () => void,
     within: number = this.limits.maxHandshakeMs,
-  ): Visit | undefined {
+  ): PendingConnection | undefined {
     const source = sourceIn(address);
     if (this.isFull(source) || !this.pending.hasRoom(source)) return undefined;
-    return new Visit(this, source, close, within);
+    return new PendingConnection(this, source, close, within);
   }
 
   /**
-   * Calls `enter` with a visit: at once, or when there is room. Calls `refuse` instead if there are `maxSessions`, if no room was found within
-   * `maxHandshakeMs`, or if this is the newest connection of the address that has most of those that wait, when all connections together
-   * exceed `maxSessions` and `maxHandshakes`.
+   * Calls `enter` with a pending connection, at once or when there is room. Calls `refuse` instead if `maxSessions` is
+   * reached, if there was no room within `maxHandshakeMs`, or if all connections together exceed `maxSessions` plus
+   * `maxHandshakes` and this is the newest one of the address with the most waiting connections.
    * @returns a function that ends the wait
    */
   arrive(newcomer: Newcomer): () => void {
     const { maxSessions, maxHandshakes } = this.limits;
     const source = sourceIn(newcomer.address);
-    const visit = this.enter(newcomer.address, newcomer.close);
+    const pending = this.enter(newcomer.address, newcomer.close);
     let leave = (): void => {};
-    if (visit !== undefined) newcomer.enter(visit);
+    if (pending !== undefined) newcomer.enter(pending);
     else if (this.isFull(source)) newcomer.refuse();
     else leave = this.wait(newcomer, source);
     if (this.sessions.taken + this.pending.taken + this.waiting.length > maxSessions + maxHandshakes)
@@ -127,23 +130,23 @@ export class Door {
     newest.refuse();
   }
 
-  /** Gives visits to connections that wait, as far as there is room. */
+  /** Gives places to waiting connections, as far as there is room. */
   private enterWaiting(): void {
     while (this.waiting.length > 0 && this.pending.taken < this.limits.maxHandshakes) {
       const next = this.waiting.shift((source) => !this.isFull(source) && this.pending.hasRoom(source));
       if (next === undefined) return;
       clearTimeout(next.timer);
-      const visit = this.enter(next.address, next.close);
-      if (visit !== undefined) next.enter(visit);
+      const pending = this.enter(next.address, next.close);
+      if (pending !== undefined) next.enter(pending);
     }
   }
 
-  /** Whether the address may have one more that is pending. */
+  /** Returns true if the source may have one more pending connection. */
   hasShare(source: string): boolean {
     return this.pending.hasRoom(source);
   }
 
-  /** Whether there are as many sessions as may be, of all or of a source. */
+  /** Returns true if the maximum number of sessions is reached, in total or for a source. */
   isFull(source: string): boolean {
     return !this.sessions.hasRoom(source);
   }
@@ -164,7 +167,10 @@ export class Door {
   }
 }
 
-/** Places of which each source has a share: the fewer, the more others have, so that a few do not take all. */
+/**
+ * Places with a share for each source. A source's share shrinks as other sources use more places, so that a few sources
+ * cannot use all of them.
+ */
 class Places {
   taken = 0;
   private readonly places: number;
@@ -190,14 +196,14 @@ class Places {
   }
 }
 
-/** The source that limits count an address by. */
+/** Returns the source to which limits assign an address. */
 export function sourceIn(address: string | undefined): string {
   return address === undefined ? NO_SOURCE : sourceOf(address);
 }
 
 /** A connection, or one session of a connection that carries several. */
-export class Visit {
-  private readonly door: Door;
+export class PendingConnection {
+  private readonly limiter: ConnectionLimiter;
   private source: string;
   private readonly close: () => void;
   private deadline = 0;
@@ -210,8 +216,8 @@ export class Visit {
   private held: HeldReads | undefined = undefined;
   private gone: (() => void) | undefined = undefined;
 
-  constructor(door: Door, source: string, close: () => void, within: number) {
-    this.door = door;
+  constructor(limiter: ConnectionLimiter, source: string, close: () => void, within: number) {
+    this.limiter = limiter;
     this.source = source;
     this.close = close;
     this.begin(within);
@@ -220,11 +226,11 @@ export class Visit {
   /** Sets the address that a balancer reported. Returns false if that address has no share left. */
   cameFrom(address: string): boolean {
     const source = sourceOf(address);
-    if (!this.door.hasShare(source)) return false;
+    if (!this.limiter.hasShare(source)) return false;
     const { source: previous } = this;
     this.source = source;
-    this.door.count(source, 1);
-    this.door.count(previous, -1);
+    this.limiter.count(source, 1);
+    this.limiter.count(previous, -1);
     return true;
   }
 
@@ -238,7 +244,7 @@ export class Visit {
    * pending.
    */
   get carriedMs(): number {
-    return this.isPending ? this.remainingMs : this.door.limits.maxHandshakeMs;
+    return this.isPending ? this.remainingMs : this.limiter.limits.maxHandshakeMs;
   }
 
   /**
@@ -251,7 +257,7 @@ export class Visit {
     return () => {
       if (--this.carried > 0 || this.over) return;
       if (this.isPending) this.expireIn(this.remainingMs);
-      else this.begin(this.door.limits.maxHandshakeMs);
+      else this.begin(this.limiter.limits.maxHandshakeMs);
     };
   }
 
@@ -280,9 +286,9 @@ export class Visit {
   admit(): boolean {
     // Another listener reports the end of its connection.
     if (this.over) return true;
-    if (this.door.isFull(this.source)) return false;
+    if (this.limiter.isFull(this.source)) return false;
     // The session itself closes where a peer does not greet, and says so.
-    this.expireIn(this.door.limits.maxHandshakeMs + this.door.limits.maxCloseMs);
+    this.expireIn(this.limiter.limits.maxHandshakeMs + this.limiter.limits.maxCloseMs);
     this.releaseHeld();
     return true;
   }
@@ -293,11 +299,11 @@ export class Visit {
    */
   greeted(): boolean {
     if (this.over) return true;
-    if (this.door.isFull(this.source)) {
-      this.expireIn(this.door.limits.maxCloseMs);
+    if (this.limiter.isFull(this.source)) {
+      this.expireIn(this.limiter.limits.maxCloseMs);
       return false;
     }
-    this.door.takeSession(this.source);
+    this.limiter.takeSession(this.source);
     this.isSession = true;
     this.settled();
     return true;
@@ -306,7 +312,7 @@ export class Visit {
   /** Refuses the session, and leaves the peer some time to receive the reason. */
   refuse(): void {
     if (this.over) return;
-    this.expireIn(this.door.limits.maxCloseMs);
+    this.expireIn(this.limiter.limits.maxCloseMs);
     this.releaseHeld();
   }
 
@@ -315,7 +321,7 @@ export class Visit {
     clearTimeout(this.timer);
     if (!this.isPending) return;
     this.isPending = false;
-    this.door.count(this.source, -1);
+    this.limiter.count(this.source, -1);
   }
 
   /** The connection has ended. */
@@ -323,13 +329,13 @@ export class Visit {
     if (this.over) return;
     this.settled();
     this.over = true;
-    if (this.isSession) this.door.releaseSession(this.source);
+    if (this.isSession) this.limiter.releaseSession(this.source);
     this.gone?.();
   }
 
   private begin(ms: number): void {
     this.isPending = true;
-    this.door.count(this.source, 1);
+    this.limiter.count(this.source, 1);
     this.deadline = performance.now() + ms;
     this.expireIn(ms);
   }

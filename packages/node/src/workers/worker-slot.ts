@@ -20,7 +20,7 @@ export const NOTHING: ServerStats = {
 };
 
 /** The group of a worker slot. */
-export interface SeatGroup {
+export interface SlotGroup {
   shareOf(place: number): WorkerShare;
   readonly maxTimeoutMs: number;
   /** True when the group is ending, so that workers are no longer replaced. */
@@ -33,7 +33,7 @@ export interface SeatGroup {
 }
 
 /** One slot of a group with its current worker. */
-export class Seat {
+export class WorkerSlot {
   readonly place: number;
   /**
    * True for the slot that is kept empty. There is one more slot than workers, so that a replacement can serve before
@@ -42,7 +42,7 @@ export class Seat {
   spare: boolean;
   stats: ServerStats = NOTHING;
   worker: Worker | undefined = undefined;
-  private readonly group: SeatGroup;
+  private readonly group: SlotGroup;
   /** "leaving": the server is ending, but not on behalf of this process. */
   private status: "starting" | "serving" | "leaving" | "ending" | "empty" = "empty";
   /** True if the worker's server has ever served. */
@@ -57,7 +57,7 @@ export class Seat {
   private losses = 0;
   private respawn: ReturnType<typeof setTimeout> | undefined = undefined;
 
-  constructor(place: number, spare: boolean, group: SeatGroup) {
+  constructor(place: number, spare: boolean, group: SlotGroup) {
     this.place = place;
     this.spare = spare;
     this.group = group;
@@ -202,7 +202,7 @@ export class Seat {
 
 function stuck(place: number, ms: number): Error {
   return new Error(
-    `worker ${place} has not answered for ${ms / 1000} s, and is ended: something holds up its event loop (workerStuckMs)`,
+    `worker ${place} has not answered for ${ms / 1000} s, and is ended: something holds up its event loop (workerHangTimeoutMs)`,
   );
 }
 

@@ -25,7 +25,7 @@ let lister: NodeJS.Timeout | undefined;
  * They are why a process does not exit. With `QUICRPC_DEBUG=open` in the environment, the process prints them on stderr
  * every 10 s.
  */
-export function stillOpen(): readonly StillOpen[] {
+export function activeHandles(): readonly StillOpen[] {
   return [...open];
 }
 
@@ -53,7 +53,7 @@ function callersLine(stack = ""): string | undefined {
 }
 
 function list(): void {
-  const lines = stillOpen().map(({ what, target, since, openedAt = "an unknown place" }) => {
+  const lines = activeHandles().map(({ what, target, since, openedAt = "an unknown place" }) => {
     return `  ${what} ${target}, for ${Math.round((Date.now() - since) / 1000)} s, opened at ${openedAt}`;
   });
   if (lines.length > 0) process.stderr.write(`quicrpc: still open, until close() is called:\n${lines.join("\n")}\n`);

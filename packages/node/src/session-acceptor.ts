@@ -11,7 +11,7 @@ import {
 import { type Limits, type Router, RpcError, type Session, type SessionOptions } from "@quicrpc/core";
 import { isEarly } from "./early-data.js";
 import { greetedPeer } from "./greeted-peer.js";
-import { type Arrival, noRoom } from "./listen/listener.js";
+import { type IncomingSession, noRoom } from "./listen/listener.js";
 import { addressOf, type Peer } from "./peer.js";
 import { tellRefusal } from "./refusals.js";
 import type { ServeOptions } from "./serve-options.js";
@@ -19,7 +19,7 @@ import { limitAge } from "./session-age.js";
 import { SessionCredentials } from "./session-credentials.js";
 
 /** Settings with which a server accepts sessions. */
-interface ArrivalSettings<Context> {
+interface AcceptorSettings<Context> {
   readonly options: ServeOptions<Context>;
   readonly limits: Limits;
   readonly onError: ErrorHook;
@@ -30,21 +30,21 @@ interface ArrivalSettings<Context> {
 }
 
 /** An incoming session whose peer includes the greeting. */
-interface Admitted extends Arrival {
+interface Admitted extends IncomingSession {
   readonly peer: Peer;
 }
 
 /** Accepts or refuses the incoming sessions of a server. */
-export class Arrivals<Context> {
+export class SessionAcceptor<Context> {
   readonly sessions: Set<Session> = new Set();
   /** If true, new incoming sessions are refused. */
   draining = false;
-  private readonly settings: ArrivalSettings<Context>;
+  private readonly settings: AcceptorSettings<Context>;
   private readonly credentials: SessionCredentials<Context>;
   /** Incoming sessions that are being authenticated. */
-  private readonly arriving: Set<Arrival> = new Set();
+  private readonly arriving: Set<IncomingSession> = new Set();
 
-  constructor(settings: ArrivalSettings<Context>) {
+  constructor(settings: AcceptorSettings<Context>) {
     this.settings = settings;
     const { options, limits, authentications } = settings;
     this.credentials = new SessionCredentials(options, limits, authentications);
@@ -54,41 +54,41 @@ export class Arrivals<Context> {
    * Authenticates an incoming session, then accepts or refuses it. Until then nothing of it is read, except the
    * greeting if `authenticate` asks for it. Flow control holds back everything else.
    */
-  async take(arrived: Arrival): Promise<void> {
+  async take(arrived: IncomingSession): Promise<void> {
     const { options, limits, authentications } = this.settings;
     const { peer, forget } = greetedPeer(arrived, limits, options.prefix);
-    const arrival = { ...arrived, peer };
-    const { refusal, visit } = arrival;
-    this.arriving.add(arrival);
-    visit.arrived();
+    const incoming = { ...arrived, peer };
+    const { refusal, pending } = incoming;
+    this.arriving.add(incoming);
+    pending.arrived();
     try {
       if (this.draining) throw new RpcError("unavailable", "the server is being drained");
       if (refusal !== undefined) throw refusal;
       const late = (): string =>
         `the session was not authenticated within ${limits.maxHandshakeMs} ms of its connection (limits.maxHandshakeMs)`;
       const source = sourceOf(peer.remoteAddress?.host ?? "");
-      const connection = await authentications?.run({ ...arrival, source, late });
+      const connection = await authentications?.run({ ...incoming, source, late });
       forget();
       if (this.draining) throw new RpcError("unavailable", "the server is being drained");
-      if (!visit.admit()) throw noRoom();
-      this.adopt(arrival, connection as Context);
+      if (!pending.admit()) throw noRoom();
+      this.adopt(incoming, connection as Context);
     } catch (error) {
-      this.refuse(error, "authenticate", arrival);
+      this.refuse(error, "authenticate", incoming);
     } finally {
-      this.arriving.delete(arrival);
+      this.arriving.delete(incoming);
     }
   }
 
   /** Closes all incoming sessions that are still being authenticated. */
   end(info: CloseInfo): void {
-    for (const { transport, visit } of this.arriving) {
-      visit.refuse();
+    for (const { transport, pending } of this.arriving) {
+      pending.refuse();
       transport.close(info);
     }
   }
 
-  private adopt(arrival: Admitted, connection: Context): void {
-    const { transport, peer } = arrival;
+  private adopt(incoming: Admitted, connection: Context): void {
+    const { transport, peer } = incoming;
     const { options, sessionOptions, earlyRouters } = this.settings;
     const { onSession, onSessionEnd, maxSessionAgeMs } = options;
     const routers = (isEarly(transport) ? earlyRouters : undefined) ?? sessionOptions.routers;
@@ -107,10 +107,10 @@ export class Arrivals<Context> {
     follow(session);
     if (onSessionEnd === undefined) this.forgetAtEnd(session);
     else this.tellAtEnd(session, peer, onSessionEnd);
-    if (onSession !== undefined) this.tellBegun(session, arrival, onSession);
+    if (onSession !== undefined) this.tellBegun(session, incoming, onSession);
   }
 
-  // Each is a function of its own: what is kept until a session ends is not to keep its arrival, nor its peer where nobody asks for that.
+  // Each is a function of its own: what is kept until a session ends is not to keep its incoming, nor its peer where nobody asks for that.
 
   private forgetAtEnd(session: Session): void {
     void session.closed.then(() => this.sessions.delete(session));
@@ -123,17 +123,17 @@ export class Arrivals<Context> {
     });
   }
 
-  private tellBegun(session: Session, arrival: Admitted, onSession: (session: Session, peer: Peer) => void): void {
-    guarded(onSession, (error) => this.refuse(error, "onSession", arrival))(session, arrival.peer);
+  private tellBegun(session: Session, incoming: Admitted, onSession: (session: Session, peer: Peer) => void): void {
+    guarded(onSession, (error) => this.refuse(error, "onSession", incoming))(session, incoming.peer);
   }
 
   /**
    * Refuses an incoming session. The peer receives the message of an `RpcError` only; `onError` receives any other
    * exception of the hook `name`.
    */
-  private refuse(error: unknown, name: string, { transport, peer, visit }: Admitted): void {
+  private refuse(error: unknown, name: string, { transport, peer, pending }: Admitted): void {
     const { options, onError } = this.settings;
-    visit.refuse();
+    pending.refuse();
     const told = error instanceof RpcError ? error : new RpcError("internal", "the server could not take the session");
     transport.close({ closeCode: refusalCode(told.code), reason: told.message });
     if (told !== error) onError(error, { method: name });
