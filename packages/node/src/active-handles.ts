@@ -1,7 +1,7 @@
 import { isDebugged } from "./debug.js";
 
 /** An object of this process that has not been closed. It keeps the process alive. */
-export interface StillOpen {
+export interface ActiveHandle {
   /** Kind of the object. */
   readonly what: "server" | "connection" | "pool" | "session";
   /** URLs that it listens on, or is connected to. */
@@ -16,7 +16,7 @@ export interface StillOpen {
 const LISTING_MS = 10_000;
 const HERE = /packages\/(node|core|quic)\/(dist|bundle)\/|@quicrpc\//;
 
-const open = new Set<StillOpen>();
+const open = new Set<ActiveHandle>();
 const debugging = isDebugged("open");
 let lister: NodeJS.Timeout | undefined;
 
@@ -25,7 +25,7 @@ let lister: NodeJS.Timeout | undefined;
  * They are why a process does not exit. With `QUICRPC_DEBUG=open` in the environment, the process prints them on stderr
  * every 10 s.
  */
-export function activeHandles(): readonly StillOpen[] {
+export function activeHandles(): readonly ActiveHandle[] {
   return [...open];
 }
 
@@ -33,10 +33,10 @@ export function activeHandles(): readonly StillOpen[] {
  * Call it in the turn in which the object is requested, so that the stack is captured. The returned function adds the
  * object to the list once it is open, and returns a function that removes it.
  */
-export function noteOpen(what: StillOpen["what"]): (target: string) => () => void {
+export function noteOpen(what: ActiveHandle["what"]): (target: string) => () => void {
   const openedAt = debugging ? callersLine(new Error().stack) : undefined;
   return (target) => {
-    const entry: StillOpen = { what, target, since: Date.now(), openedAt };
+    const entry: ActiveHandle = { what, target, since: Date.now(), openedAt };
     open.add(entry);
     if (debugging) lister ??= setInterval(list, LISTING_MS).unref();
     return () => void open.delete(entry);

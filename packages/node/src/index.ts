@@ -29,7 +29,7 @@ export { childProcessTransport, nodeStreamTransport, type NodeStreams, stdioTran
 export { type CertificateFiles, watchTls, type WatchTlsOptions } from "./watch-tls.js";
 export { tuneProcess } from "./tune-process.js";
 export type { Refusal } from "./refusals.js";
-export { type StillOpen, activeHandles } from "./active-handles.js";
+export { type ActiveHandle, activeHandles } from "./active-handles.js";
 export { fileBlob, type FileBlobOptions, saveBlob, type SaveBlobOptions } from "./blob-files.js";
 export type { PartOptions } from "./blob-parts.js";
 export { fileUploads, type FileUploadOptions } from "./file-uploads.js";
