@@ -62,7 +62,8 @@ function markedValue(
 ): unknown {
   switch (type) {
     case "date":
-      return typeof json === "string" ? (readIsoDate(json) ?? json) : json;
+      // People type a date without a time: the start of that day in UTC.
+      return typeof json === "string" ? (readIsoDate(json) ?? readIsoDate(`${json}T00:00:00Z`) ?? json) : json;
     case "bigint":
       return isBigInt(json) ? BigInt(json) : json;
     case "bytes":
