@@ -69,7 +69,7 @@ export async function projectReflection(error: RpcError, json: boolean): Promise
   if (services.length === 0) {
     const [problem] = diagnostics;
     const reason = problem === undefined ? "" : ` (${problem.message})`;
-    const advice = `run this in the project whose schemas it serves${reason}, or name one with --schema <file>`;
+    const advice = `run this in the project whose schemas it serves${reason}, or pass them with --schema <file>`;
     const hint = error.hint === undefined ? `without reflection, ${advice}` : `${error.hint}; or ${advice}`;
     throw new RpcError(error.code, error.message, { hint });
   }

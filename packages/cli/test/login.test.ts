@@ -61,7 +61,7 @@ test("public reflection lets a stranger find and call a login, and nothing else"
 test("without it a login is called by --schema, or by the schemas of the project", async () => {
   const url = await guarded(false);
   const nowhere = await run(["call", url, ...LOGIN]);
-  expect(nowhere).toMatchObject({ code: 1, stderr: expect.stringContaining("or name one with --schema <file>") });
+  expect(nowhere).toMatchObject({ code: 1, stderr: expect.stringContaining("or pass them with --schema <file>") });
   write("schemas/auth.ts", SCHEMA);
   const schema = ["--schema", "schemas/auth.ts"];
   const answer = { code: 0, stdout: '{"token":"of ada"}\n', stderr: "" };

@@ -138,7 +138,7 @@ test("of a server without reflection, in no project, it says what to do, and goe
   const command = start(["studio", server.urls[0] ?? ""]);
   await command.says("createReflection(routers)");
   await command.says(
-    `or run this in the project whose schemas it serves (No file matches **/*.service.ts in ${cwd}.)\n`,
+    `or run this in the project whose schemas it serves (No file matches **/*.service.ts in ${cwd}.), or pass them with --schema <file>\n`,
   );
   const session = pageOf(await command.says("\n"));
   await expect(createReflectionClient(session).list()).rejects.toMatchObject({ code: "unimplemented" });
