@@ -84,7 +84,7 @@ export const tellable: Readonly<Record<string, readonly [make: () => unknown, se
   ],
 };
 
-const service = { name: "test.v1.Thrown", id: 4664 };
+const service = { name: "test.v1.Thrown", id: 4665 };
 const text = uncheckedCodec<string>();
 
 /** Methods of each kind that throw the value of this name. */

@@ -79,7 +79,7 @@ it("a path at which no WebSocket is taken is said at once, with where they are t
     const [url = ""] = server.urls;
     const error = await failure(connect(url.replace("/rpc", "/other"), { timeoutMs: 60_000 }));
     expect(error.message).toContain("status 404");
-    expect(error.hint).toContain("compare the URL");
+    expect(error.hint).toContain("compare its scheme, host and path");
     expect(error.stack).toContain("transport-errors.test.ts");
   } finally {
     await server.close();

@@ -44,14 +44,15 @@ export function object(fields: Readonly<Record<string, Shape>>, others: OtherKey
   };
 }
 
-/** Adds the undeclared keys of `input` to the issue of a missing field: one of them may be its name, misspelt. */
-function mentionUndeclared({ issues }: ShapePayload, key: string, input: object, names: ReadonlySet<string>): void {
-  const issue = issues.at(-1);
-  if (issue?.code !== "invalid_type" || issue.path.length !== 1 || issue.path[0] !== key) return;
+/** Adds the undeclared keys of `input` to the issues of a missing field: one of them may be its name, misspelt. */
+function mentionUndeclared(payload: ShapePayload, key: string, input: object, names: ReadonlySet<string>): void {
   const given: string[] = [];
   for (const name in input) if (!names.has(name) && given.push(name) === MAX_MENTIONED) break;
-  if (given.length > 0)
-    issues[issues.length - 1] = { ...issue, message: `${issue.message} (undeclared: ${given.join(", ")})` };
+  if (given.length === 0) return;
+  payload.issues = payload.issues.map((issue) => {
+    const isOfField = issue.code === "invalid_type" && issue.path.length === 1 && issue.path[0] === key;
+    return isOfField ? { ...issue, message: `${issue.message} (undeclared: ${given.join(", ")})` } : issue;
+  });
 }
 
 /** Undeclared keys that an issue mentions. */
