@@ -25,6 +25,7 @@ export function metrics(options: MetricsOptions = {}): Interceptor {
   const made = histogram("rpc.client.call.duration", "Duration of outgoing calls.");
   const served = histogram("rpc.server.call.duration", "Duration of incoming calls.");
   return async (call, next) => {
+    if (call.isPermissionCheck === true) return next(call);
     const start = performance.now();
     const record = (error: unknown): void => {
       const seconds = (performance.now() - start) / 1000;

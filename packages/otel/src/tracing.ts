@@ -59,6 +59,7 @@ export function tracing(options: TracingOptions = {}): Interceptor {
   const { tracerProvider, propagator = globalPropagator, timings = false } = options;
   const tracer = (tracerProvider ?? trace.getTracerProvider()).getTracer("@quicrpc/otel");
   return async (call, next) => {
+    if (call.isPermissionCheck === true) return next(call);
     const parent = parentOf(call, propagator);
     const attributes = callAttributes(call);
     const kind = call.side === "caller" ? SpanKind.CLIENT : SpanKind.SERVER;

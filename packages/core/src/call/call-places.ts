@@ -1,8 +1,14 @@
+import { expiries, type Expiry } from "./expiries.js";
+
 /**
  * Calls at once with which a connection begins if the peer never says how many it takes, as over plain HTTP: what servers take of one client
  * by default (`maxPrincipalCalls`). More are tried as calls end.
  */
 const CAUTIOUS_CALLS = 1024;
+
+/** Milliseconds after which one call more is tried if none has ended, doubled each time up to the second value. */
+const PROBE_MS = 100;
+const MAX_PROBE_MS = 1600;
 
 /** Calls by which the limit grows when a call ends, after the peer has refused some: so few are sent to be refused. */
 const GROWTH = 1 / 16;
@@ -23,6 +29,8 @@ export class CallPlaces {
   /** Places that were free when calls were last counted, less those taken since. */
   #counted = 0;
   #onFree: (() => void) | undefined = undefined;
+  #probe: Expiry | undefined = undefined;
+  #probeMs = PROBE_MS;
 
   /** @param most calls that the peer takes at once, as far as it has said so; undefined if it never says */
   constructor(session: CallsInProgress, most: number | undefined) {
@@ -53,8 +61,8 @@ export class CallPlaces {
   }
 
   /**
-   * The peer has refused a call because it has too many. No place is free until another call ends, and `resume` is called then. Returns
-   * false if no other call is in progress: those that took the places may be over since.
+   * The peer has refused a call because it has too many. Calls `resume` when another call has ended, or after a while if none ends, as
+   * next to a long stream. Returns false if no other call is in progress: those that took the places may have ended since.
    */
   onRefused(resume: () => void): boolean {
     const calls = this.#session.callsMade();
@@ -66,19 +74,33 @@ export class CallPlaces {
     return true;
   }
 
-  /** Calls `resume` once, soon after a call has ended. */
+  /** Calls `resume` once, soon after a call has ended. If the peer has refused calls, also after a while, with one place. */
   whenFree(resume: () => void): void {
     this.#onFree = resume;
     this.#counted = 0;
+    if (this.#probe !== undefined || this.#limit === this.#most) return;
+    this.#probe = expiries.add(this.#probeMs, () => {
+      this.#probeMs = Math.min(this.#probeMs * 2, MAX_PROBE_MS);
+      this.#probe = undefined;
+      this.#resume(1);
+    });
   }
 
   onCallOver(): void {
-    const resume = this.#onFree;
-    if (resume === undefined) return;
-    this.#onFree = undefined;
+    if (this.#onFree === undefined) return;
+    this.#probeMs = PROBE_MS;
     // The reason for a refusal may be gone: now and then one more call finds out.
     this.#limit = Math.min(this.#limit + GROWTH, this.#most);
+    this.#resume(0);
+  }
+
+  #resume(places: number): void {
+    if (this.#probe !== undefined) expiries.remove(this.#probe);
+    this.#probe = undefined;
+    const resume = this.#onFree;
+    this.#onFree = undefined;
+    this.#counted = places;
     // Calls that end in the same turn free their places together.
-    queueMicrotask(resume);
+    if (resume !== undefined) queueMicrotask(resume);
   }
 }

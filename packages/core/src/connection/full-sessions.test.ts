@@ -164,6 +164,25 @@ it("a call that finds no memory however many others are over fails with the serv
   expect(await call).toMatchObject({ code: "resource_exhausted", refused: true });
 });
 
+it("a refused call delays others only for a moment, also next to a call that stays open", async () => {
+  const connection = connected({ maxFrameBytes: 65_536, maxSessionBytes: 524_288 });
+  const abort = new AbortController();
+  const lasting = failure(connection.unary(hang, 0, { signal: abort.signal }));
+  await pass(10);
+  const tooLarge = failure(
+    connection.unary(
+      take,
+      Array.from({ length: 60_000 }, () => 0),
+    ),
+  );
+  await pass(10);
+  await answers([connection.unary(slow, 1)], 400);
+  await answers([connection.unary(slow, 2)], 400);
+  expect(await meanwhile(tooLarge)).toMatchObject({ code: "resource_exhausted", refused: true });
+  abort.abort();
+  await lasting;
+});
+
 it("a call waits for its turn as long as its deadline or signal allows", async () => {
   const connection = connected({ maxCalls: 1 });
   const first = connection.unary(slow, 0);

@@ -16,9 +16,9 @@ import { Moves } from "./moves.js";
 import { remaining, WaitingCalls } from "./waiting-calls.js";
 
 /** A call that a peer has refused more often than this, because it had too many calls or no memory for it, fails. */
-const MOST_REFUSALS = 16;
+const MOST_REFUSALS = 8;
 /** How many refusals one counts as when no other call is in progress whose end would make room. */
-const ALONE = 8;
+const ALONE = 4;
 
 /**
  * Makes each call on the session that is there for it; while there is none, calls wait. A call that may have reached a
@@ -260,7 +260,9 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
       const bytes =
         takesInput || method.blobs !== undefined ? 0 : payloadSize(method.input, input, this.#limits.maxFrameBytes);
       refusals.waitingSince ??= Date.now();
-      const waitingSince = Math.max(refusals.waitingSince, this.drainsUntil);
+      // A server says how long it drains, but does not decide how long this side waits.
+      const drainsUntil = Math.min(this.drainsUntil, Date.now() + this.#limits.maxDrainMs);
+      const waitingSince = Math.max(refusals.waitingSince, drainsUntil);
       const pick = (): C | undefined => this.pick(method, input, options);
       const why = (): Error | undefined =>
         this.takesCalls ? (refusals.last ?? fullError()) : (this.why() ?? refusals.last);
@@ -286,7 +288,9 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
       const waits = placesOf(this.sessionOf(session))?.onRefused(this.#onPlace) === true;
       refusals.full += waits ? 1 : ALONE;
       if (refusals.full > MOST_REFUSALS) throw error;
-      return this.pick(method, input, options);
+      const next = this.pick(method, input, options);
+      // Without a budget for repeats elsewhere the call waits.
+      return next === session || this.mayRepeat() ? next : undefined;
     }
     const next = this.pick(method, input, options);
     if (isRejectedEarly(error)) return next;

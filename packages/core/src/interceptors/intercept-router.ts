@@ -35,7 +35,7 @@ function intercept<Context>(
   return {
     method,
     handler: async (input: unknown, context) => {
-      const { outputs, output } = await next(incomingCall(method, context, input));
+      const { outputs, output } = await next(incomingCall(method, context, input, false));
       return outputs ?? output;
     },
     resumables,
@@ -46,13 +46,18 @@ function intercept<Context>(
         passed = true;
         return { responseMetadata: new Metadata(), trailers: new Metadata(), output: undefined, outputs: undefined };
       });
-      await decide(incomingCall(method, context, undefined));
+      await decide(incomingCall(method, context, undefined, true));
       if (!passed) throw new RpcError("permission_denied", `an interceptor does not pass on ${fullName(method)}`);
     },
   };
 }
 
-function incomingCall(method: AnyMethod, context: CallContext, input: unknown): InterceptedCall {
+function incomingCall(
+  method: AnyMethod,
+  context: CallContext,
+  input: unknown,
+  isPermissionCheck: boolean,
+): InterceptedCall {
   const streams = streamsInput(method);
   return {
     side: "callee",
@@ -61,6 +66,7 @@ function incomingCall(method: AnyMethod, context: CallContext, input: unknown): 
       return context.metadata;
     },
     deadline: context.deadline,
+    isPermissionCheck,
     get signal() {
       return context.signal;
     },

@@ -16,7 +16,12 @@ export interface InterceptedCall {
   readonly deadline: number | undefined;
   /** The signal of the call: on the callee's side its handler's, on the caller's side that of its options, undefined where there is none. */
   readonly signal: AbortSignal | undefined;
-  /** The caller's message; undefined where it streams. */
+  /**
+   * True for a request that belongs to a call and is not a call itself, such as the upload of a blob over HTTP: the interceptors decide
+   * whether it is permitted. It has no `input`, no handler runs, and `next` returns an empty answer.
+   */
+  readonly isPermissionCheck?: boolean;
+  /** The caller's message; undefined if it streams, and for a permission check. */
   readonly input: unknown;
   /** The caller's messages, where it streams. */
   readonly inputs: AsyncIterable<unknown> | undefined;

@@ -35,6 +35,7 @@ const FAULTS: ReadonlySet<string> = new Set<Code>(["unknown", "internal", "data_
  */
 export function logging(logger: Logger): Interceptor {
   return async (call, next) => {
+    if (call.isPermissionCheck === true) return next(call);
     const start = performance.now();
     const streamed = call.method.kind === "server_stream" || call.method.kind === "duplex";
     let items = 0;

@@ -26,20 +26,25 @@ interface Vectors {
   readonly mask: (end: number, key: number) => void;
 }
 
-/** Made for the first large frame; null if this process has no WebAssembly (`--jitless`). */
+/** Created for the first large frame. Null if this process cannot run the module. */
 let vectors: Vectors | null | undefined;
 
+/** Returns null without WebAssembly (`--jitless`), without vector instructions, or if too little address space is left (`ulimit -v`). */
 function makeVectors(): Vectors | null {
-  if (typeof WebAssembly === "undefined") return null;
-  const { m, x } = new WebAssembly.Instance(new WebAssembly.Module(Buffer.from(MODULE, "base64"))).exports;
-  return { memory: new Uint8Array((m as WebAssembly.Memory).buffer), mask: x as Vectors["mask"] };
+  try {
+    const { m, x } = new WebAssembly.Instance(new WebAssembly.Module(Buffer.from(MODULE, "base64"))).exports;
+    return { memory: new Uint8Array((m as WebAssembly.Memory).buffer), mask: x as Vectors["mask"] };
+  } catch {
+    return null;
+  }
 }
 
 /** Masks or unmasks bytes in place, of which `offset` have gone before with the same key. */
 export function applyMask(bytes: Uint8Array, key: MaskKey, offset: number): void {
   const { length } = bytes;
   const byte = (i: number): number => key[(offset + i) & 3] as number;
-  if (length >= MANY_BYTES && (vectors ??= makeVectors()) !== null) {
+  if (vectors === undefined && length >= MANY_BYTES) vectors = makeVectors();
+  if (vectors !== undefined && vectors !== null && length >= MANY_BYTES) {
     const { memory, mask } = vectors;
     // WebAssembly's words are little-endian.
     const word = byte(0) | (byte(1) << 8) | (byte(2) << 16) | (byte(3) << 24);
