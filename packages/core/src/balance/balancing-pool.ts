@@ -138,6 +138,10 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     return Math.max(0, ...this.known.map((target) => target.drainsUntil));
   }
 
+  protected override get picksDiffer(): boolean {
+    return this.isKeyed;
+  }
+
   protected mayRepeat(): boolean {
     return this.budget.spend();
   }

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { hash } from "../balance/keyed.js";
 import { createPool } from "../balance/pool.js";
 import { uncheckedCodec } from "../call/messages/codec.js";
 import { defineMethod } from "../client/define-method.js";
@@ -265,4 +266,26 @@ it("a pool makes calls where there are places, and the rest wait", async () => {
   const calls = numbers(40).map((input) => pool.unary(slow, input));
   expect(await answers(calls, 8 * CALL_MS)).toEqual(numbers(40));
   expect(mostRunning).toBe(8);
+});
+
+it("a call of a pool by key does not wait behind one whose target is full", async () => {
+  const key = ({ input }: { readonly input: unknown }): string => String((input as number) % 10);
+  const balance = hash(key);
+  const pool = createPool(["a", "b"], async () => session({ maxCalls: 1 }), { balance });
+  open.push(pool);
+  await pool.ready();
+  await pass(0);
+  const abort = new AbortController();
+  // Keys of both targets: with one place each, the calls that hang keep one target full.
+  const lasting = failure(pool.unary(hang, 0, { signal: abort.signal }));
+  await pass(10);
+  const calls = numbers(10).map((input) => pool.unary(slow, input));
+  const settled = calls.map(async (call) => call.then(() => true).catch(() => false));
+  await pass(10 * CALL_MS);
+  abort.abort();
+  await lasting;
+  await meanwhile(Promise.all(settled));
+  // Those of the other target ended before the target that was full had a place.
+  expect(begun.length).toBe(10);
+  expect(begun.indexOf(0)).toBeGreaterThan(0);
 });

@@ -50,6 +50,11 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
   protected abstract readonly takesCalls: boolean;
   /** Whether a call that a session refused may be made on another, while the first goes on. */
   protected abstract mayRepeat(): boolean;
+
+  /** True if calls wait for different sessions. */
+  protected get picksDiffer(): boolean {
+    return false;
+  }
   /** Why there is no session, as far as that is known. */
   protected abstract why(): Error | undefined;
   /** The session behind what takes the calls. */
@@ -97,7 +102,7 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
   #startNext(): void {
     if (this.waiting.size === 0) return;
     this.waiting.progressed();
-    this.waiting.startAll();
+    this.waiting.startAll(this.picksDiffer);
   }
 
   /** The session for a call, or the error of whoever chooses it. */
@@ -179,7 +184,7 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
 
   /** Sessions may be there again. */
   protected startWaiting(): void {
-    if (this.waiting.size > 0) this.waiting.startAll();
+    if (this.waiting.size > 0) this.waiting.startAll(this.picksDiffer);
     this.#moves?.start();
   }
 

@@ -111,8 +111,11 @@ export class WaitingCalls<C extends Caller> {
     this.#progressedAt = Date.now();
   }
 
-  /** Starts calls in order, until there is no session for the next. */
-  startAll(): void {
+  /**
+   * Starts calls in order, until there is no session for the next.
+   * @param picksDiffer true if later calls may have a session all the same, as with targets by key
+   */
+  startAll(picksDiffer: boolean): void {
     for (const call of this.#calls ?? []) {
       let session: C | undefined;
       try {
@@ -121,8 +124,8 @@ export class WaitingCalls<C extends Caller> {
         call.fail(RpcError.from(error, "internal"));
         continue;
       }
-      if (session === undefined) return;
-      call.start(session);
+      if (session !== undefined) call.start(session);
+      else if (!picksDiffer) return;
     }
   }
 
