@@ -67,6 +67,27 @@ describe.each(schemes)("over %s", (scheme) => {
     await withstand(server, attack, { peak: PEAK });
   });
 
+  it("hundreds of thousands of different keys", async () => {
+    const server = await living();
+    const attack = async (): Promise<void> => {
+      const keys = Object.fromEntries(Array.from({ length: 200_000 }, (_, i) => [`key${i}`, 1]));
+      const session = await server.dial(scheme);
+      const text = await server.dial(scheme, { codec: textAsJson });
+      for (const refused of [
+        await refusal(session.unary(tree, keys)),
+        await refusal(text.unary(strict, JSON.stringify(keys))),
+      ]) {
+        expect(refused).toMatchObject({
+          code: "resource_exhausted",
+          message: expect.stringContaining("distinct keys"),
+        });
+      }
+      await session.close();
+      await text.close();
+    };
+    await withstand(server, attack, { peak: PEAK });
+  });
+
   it("bigints of millions of digits, and other values that JSON lacks", async () => {
     const server = await living();
     const attack = async (): Promise<void> => {

@@ -1,5 +1,6 @@
 // V8 keeps properties whose names are numbers in a list that has places for all numbers below the largest, if that is at most a thousand beyond
 // its end: `{ "1000": 1 }` takes 12 KB.
+import { countKey } from "./distinct-keys.js";
 import { count } from "./reader.js";
 
 /** A number that is further from the end of the list has it be a table instead. */
@@ -9,12 +10,13 @@ const MIN_GROWTH = 16;
 const OF_VALUE = 4;
 
 /**
- * Counts the places that an object gets with the property `name`, as values of a message.
+ * Counts the property `name` among the distinct keys of a message, and the places that an object gets with it as values of the message.
  *
  * @param places those that it has: none at first
  * @returns those that it has then
  */
 export function placesWith(name: string, places: number): number {
+  countKey(name);
   const first = name.charCodeAt(0);
   if (!(first >= 48 && first <= 57) || name.length > 10) return places;
   const size = Number(name) + 1;

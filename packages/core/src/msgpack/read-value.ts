@@ -1,4 +1,5 @@
 import { MAX_DEPTH } from "../fixed-limits.js";
+import { countKey } from "./distinct-keys.js";
 import { misfit } from "./misfit.js";
 import { WireMap, placesWithKey, safeNumber, tooDeep, withEntry } from "./value.js";
 import { isArray, isMap, readArrayHeader, type Reader, readMapHeader, readString } from "./reader.js";
@@ -70,6 +71,7 @@ function readMap(r: Reader, p: number, depth: number): WireMap {
   const entries: [unknown, unknown][] = [];
   for (let left = readMapHeader(r, p); left > 0; left--) {
     const key = readValue(r, r.position, depth);
+    if (typeof key === "string") countKey(key);
     entries.push([key, readValue(r, r.position, depth)]);
   }
   return new WireMap(entries);

@@ -1,10 +1,15 @@
 import type { MessageCodec } from "../../contract/descriptor.js";
+import { RpcError } from "../../errors.js";
+import { MAX_DISTINCT_KEYS } from "../../fixed-limits.js";
 import type { MemoryBudget } from "../../memory-budget.js";
+import { hasTooManyKeys, resetKeys } from "../../msgpack/distinct-keys.js";
 import { misfit } from "../../msgpack/misfit.js";
 import { allowance } from "../../msgpack/reader.js";
 
 /** Bytes that a decoded value counts beside its encoded bytes: the size of an empty object, say. */
 const VALUE_BYTES = 32;
+
+const TOO_MANY_KEYS = `the message has more than ${MAX_DISTINCT_KEYS} distinct keys: send it in parts, or the keys as values`;
 
 let lastDecodedBytes = 0;
 
@@ -20,7 +25,7 @@ export function decodedBytes(): number {
 
 /**
  * The value of a message in `bytes[start, end)`. Throws `RpcError`: what the codec throws, and `resource_exhausted` for one of more
- * values than the budget has room for. `decodedBytes` tells what it holds.
+ * values than the budget has room for, or of more than `MAX_DISTINCT_KEYS` distinct keys. `decodedBytes` tells what it holds.
  *
  * @param isRequest no handler has seen the message: the error has `refused`
  */
@@ -36,6 +41,7 @@ export function decodeWithin(
   const outer = allowance.values;
   const most = Math.min(budget.room / VALUE_BYTES, outer, Number.MAX_SAFE_INTEGER);
   allowance.values = most;
+  if (outer === Number.POSITIVE_INFINITY) resetKeys();
   try {
     const value = codec.decode(bytes, start, end);
     // A codec may have made something else of being stopped.
@@ -43,9 +49,11 @@ export function decodeWithin(
     lastDecodedBytes = end - start + (most - allowance.values) * VALUE_BYTES;
     return value;
   } catch (error) {
+    if (hasTooManyKeys()) throw new RpcError("resource_exhausted", TOO_MANY_KEYS);
     // Whatever a codec makes of being stopped.
     throw allowance.values < 0 ? budget.refusal("a message of so many values", isRequest) : error;
   } finally {
     allowance.values += outer - most;
+    if (outer === Number.POSITIVE_INFINITY) resetKeys();
   }
 }

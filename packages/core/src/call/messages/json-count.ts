@@ -1,15 +1,17 @@
-import { MAX_DEPTH } from "../../fixed-limits.js";
+import { MAX_DEPTH, MAX_DISTINCT_KEYS } from "../../fixed-limits.js";
+import { countKey } from "../../msgpack/distinct-keys.js";
 import { count } from "../../msgpack/reader.js";
 import { tooDeep } from "./nesting.js";
 
 /**
  * Counts the values of JSON before it is parsed, against the memory that its message may take. Brackets are counted where they lie, those in
- * strings aside. Throws where there are more values, or more than `maxDepth` levels.
+ * strings aside. Throws if there are more values, more than `maxDepth` levels, or too many distinct keys.
  */
 export function countJson(bytes: Uint8Array, start: number, end: number, maxDepth: number = MAX_DEPTH): void {
   let depth = 0;
   let quoted = false;
   let values = 1;
+  let keys = 0;
   for (let at = start; at < end; at++) {
     const byte = bytes[at];
     if (quoted) {
@@ -20,11 +22,36 @@ export function countJson(bytes: Uint8Array, start: number, end: number, maxDept
       depth++;
       values++;
     } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) depth--;
-    else if (byte === COMMA || byte === COLON) values++;
+    else if (byte === COMMA) values++;
+    else if (byte === COLON) {
+      keys++;
+      values++;
+    }
     if (depth > maxDepth) throw tooDeep();
   }
   count(values);
+  if (keys > MAX_DISTINCT_KEYS) countKeys(bytes, start, end);
 }
+
+/** Counts the distinct keys by their hashes. The seed is random, so a peer cannot choose keys that have the same hash. */
+function countKeys(bytes: Uint8Array, start: number, end: number): void {
+  const seed = Math.random() * 2 ** 32;
+  let hash = 0;
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at];
+    if (byte === COLON) countKey(hash);
+    else if (byte === QUOTE) {
+      hash = seed | 0;
+      for (at++; at < end && bytes[at] !== QUOTE; at++) {
+        if (bytes[at] === BACKSLASH) at++;
+        hash = Math.imul(hash ^ (bytes[at] as number), FNV_PRIME);
+      }
+      hash ^= hash >>> 15;
+    }
+  }
+}
+
+const FNV_PRIME = 0x01000193;
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;

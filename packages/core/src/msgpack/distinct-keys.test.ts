@@ -1,0 +1,78 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { zodCodec } from "../call/messages/codec.js";
+import { decodeWithin } from "../call/messages/decode-within.js";
+import { json } from "../call/messages/json.js";
+import type { MessageCodec } from "../contract/descriptor.js";
+import { RpcError } from "../errors.js";
+import { MAX_DISTINCT_KEYS } from "../fixed-limits.js";
+import { pack } from "./pack.js";
+
+const budget: Parameters<typeof decodeWithin>[0] = {
+  room: Number.POSITIVE_INFINITY,
+  refusal: (what) => new RpcError("resource_exhausted", `the budget has no room for ${what}`),
+};
+const options = { maxNodes: 10_000_000 };
+const codecs: Readonly<Record<string, MessageCodec<unknown>>> = {
+  any: zodCodec(z.any(), options),
+  record: zodCodec(z.record(z.string(), z.unknown()), options),
+  loose: zodCodec(z.looseObject({}), options),
+  json: zodCodec(z.json(), options),
+};
+const encoder = new TextEncoder();
+
+function distinctKeys(count: number): Record<string, number> {
+  return Object.fromEntries(Array.from({ length: count }, (_, i) => [`key ${i}`, i]));
+}
+
+function decodeJson(value: unknown): unknown {
+  const bytes = encoder.encode(JSON.stringify(value));
+  return decodeWithin(budget, json, bytes, 0, bytes.length);
+}
+
+/** Twice the limit: the first few thousand keys of a message are not counted. */
+const many = distinctKeys(MAX_DISTINCT_KEYS * 2);
+const most = distinctKeys(MAX_DISTINCT_KEYS);
+const refusal = `more than ${MAX_DISTINCT_KEYS} distinct keys`;
+
+describe.each(Object.entries(codecs))("a message of z.%s", (_, codec) => {
+  const decode = (value: unknown): unknown => {
+    const bytes = pack(value);
+    return decodeWithin(budget, codec, bytes, 0, bytes.length);
+  };
+
+  it("is refused if it has too many distinct keys in one object", () => {
+    expect(() => decode(many)).toThrow(refusal);
+    expect(Object.keys(decode(most) as object)).toHaveLength(MAX_DISTINCT_KEYS);
+  });
+
+  it("is refused if it has too many distinct keys in many objects", () => {
+    const rows = Object.keys(many).map((key) => ({ [key]: 1 }));
+    expect(() => decode({ rows })).toThrow(refusal);
+  });
+
+  it("may repeat its keys", () => {
+    const rows = Array.from({ length: MAX_DISTINCT_KEYS * 2 }, (_each, id) => ({ id, name: "" }));
+    expect(decode({ rows })).toHaveProperty("rows.length", rows.length);
+  });
+});
+
+describe("a message of JSON", () => {
+  it("is refused if it has too many distinct keys", () => {
+    expect(() => decodeJson(many)).toThrow(refusal);
+    expect(() => decodeJson(Object.keys(many).map((key) => ({ [key]: 1 })))).toThrow(refusal);
+    expect(Object.keys(decodeJson(most) as object)).toHaveLength(MAX_DISTINCT_KEYS);
+  });
+
+  it("may repeat its keys, and have any number of colons in text", () => {
+    const rows = Array.from({ length: MAX_DISTINCT_KEYS * 2 }, (_, id) => ({ id, text: `"${id}":` }));
+    expect(decodeJson(rows)).toHaveLength(rows.length);
+  });
+});
+
+it("counts the keys of each message by themselves", () => {
+  for (let i = 0; i < 3; i++) {
+    expect(() => decodeJson(many)).toThrow(refusal);
+    expect(Object.keys(decodeJson(most) as object)).toHaveLength(MAX_DISTINCT_KEYS);
+  }
+});

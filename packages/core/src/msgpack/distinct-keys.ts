@@ -1,0 +1,38 @@
+import { MAX_DISTINCT_KEYS } from "../fixed-limits.js";
+import { misfit } from "./misfit.js";
+import { allowance } from "./reader.js";
+
+/** Keys of a message that are read before the distinct ones are counted: few messages have more. */
+const UNCOUNTED = 4096;
+
+let uncounted = 0;
+let distinct: Set<number | string> | undefined;
+
+/** Forgets the keys of the last message. */
+export function resetKeys(): void {
+  uncounted = 0;
+  distinct = undefined;
+}
+
+/**
+ * Counts `key` (or a hash of it) among the distinct keys of the message that is decoded. V8 keeps each of them in a table of all names, which takes
+ * time that the size of a message does not show. Throws if there are more than `MAX_DISTINCT_KEYS`.
+ */
+export function countKey(key: number | string): void {
+  if (uncounted < UNCOUNTED) uncounted++;
+  else if (allowance.values !== Number.POSITIVE_INFINITY) countDistinct(key);
+}
+
+function countDistinct(key: number | string): void {
+  distinct ??= new Set();
+  distinct.add(key);
+  if (!hasTooManyKeys()) return;
+  // Stops every other reader of this message, too.
+  allowance.values = -1;
+  misfit();
+}
+
+/** Whether the decoding of this message stopped because of its keys. */
+export function hasTooManyKeys(): boolean {
+  return distinct !== undefined && distinct.size > MAX_DISTINCT_KEYS;
+}
