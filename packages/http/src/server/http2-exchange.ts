@@ -7,6 +7,7 @@ import {
   destroyWhenReset,
   endOfTurn,
   fieldsOf,
+  isInPieces,
   isLoopbackAddress,
   LINGER_MS,
   NodeBody,
@@ -144,8 +145,16 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
     if (this.isGone) return;
     const fields = this.fieldsOf(head);
     if (body !== undefined) fields["content-length"] = String(lengthOf(body));
-    if (!stream.readableEnded) this.endRequest();
     const endStream = body === undefined || this.method === "HEAD";
+    if (!endStream && isInPieces(body, this.isSecure)) {
+      if (!stream.readableEnded && !this.isTaken) stream.resume();
+      stream.respond(fields);
+      const pieces = this.bodyInPieces();
+      pieces.write(body);
+      pieces.end();
+      return;
+    }
+    if (!stream.readableEnded) this.endRequest();
     stream.respond(fields, endStream ? { endStream } : undefined);
     if (!endStream) stream.end(body);
   }
@@ -153,7 +162,11 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
   open(head: AnswerHead): AnswerBody {
     const { isGone } = this;
     if (!isGone) this.request.respond(this.fieldsOf(head));
-    return new NodeBody(this.request, isGone, () => {
+    return this.bodyInPieces(isGone);
+  }
+
+  private bodyInPieces(isGone: boolean = false): NodeBody {
+    return new NodeBody(this.request, isGone, this.isSecure, () => {
       if (this.request.readableEnded) return;
       this.request.resume();
       whenFinished(this.request, () => this.endRequest());

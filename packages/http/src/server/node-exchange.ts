@@ -7,6 +7,7 @@ import {
   destroyWhenReset,
   endOfTurn,
   fieldsOf,
+  isInPieces,
   isLoopbackAddress,
   LINGER_MS,
   NodeBody,
@@ -170,13 +171,21 @@ export class NodeExchange extends NodeInput implements HttpExchange {
     if (this.isGone) return;
     const fields = fieldsOf(head, this.added);
     if (body !== undefined) fields["content-length"] = String(lengthOf(body));
-    if (this.isIncomplete) {
-      if (request.httpVersionMajor === 1) fields["connection"] = "close";
-      this.endRequest();
+    const { isIncomplete } = this;
+    if (isIncomplete && request.httpVersionMajor === 1) fields["connection"] = "close";
+    const given = this.method === "HEAD" ? undefined : body;
+    if (isInPieces(given, this.isSecure)) {
+      if (isIncomplete) request.resume();
+      response.writeHead(head.status, fields);
+      const pieces = this.bodyInPieces();
+      pieces.write(given);
+      pieces.end();
+      return;
     }
+    if (isIncomplete) this.endRequest();
     response.writeHead(head.status, fields);
-    if (this.method === "HEAD" || body === undefined) response.end();
-    else response.end(body);
+    if (given === undefined) response.end();
+    else response.end(given);
   }
 
   open(head: AnswerHead): AnswerBody {
@@ -185,8 +194,12 @@ export class NodeExchange extends NodeInput implements HttpExchange {
       response.writeHead(head.status, fieldsOf(head, this.added));
       response.flushHeaders();
     }
-    return new NodeBody(response, isGone, () => {
-      const { request } = this;
+    return this.bodyInPieces(isGone);
+  }
+
+  private bodyInPieces(isGone: boolean = false): NodeBody {
+    const { request, response } = this;
+    return new NodeBody(response, isGone, this.isSecure, () => {
       if (!this.isIncomplete) return;
       request.resume();
       // Over HTTP/2 Node tells of the end of an answer in this shape when the request has ended too.

@@ -236,6 +236,17 @@ export function fieldsOf(
   return all;
 }
 
+/**
+ * Maximum number of bytes in one write over TLS: Node encrypts a whole write at once, and keeps memory for the largest one until the
+ * connection closes, also if the socket has taken all of it.
+ */
+const MAX_TLS_WRITE = 262_144;
+
+/** Whether a body is given to Node in pieces, each when the socket has taken the one before. */
+export function isInPieces(body: Uint8Array | string | undefined, isSecure: boolean): body is Uint8Array {
+  return isSecure && typeof body === "object" && body.length > MAX_TLS_WRITE;
+}
+
 /** Bytes of small pieces that are written as one. */
 const MAX_GATHERED = 16_384;
 
@@ -253,14 +264,21 @@ export class NodeBody implements AnswerBody {
   /** A piece was written in this turn. */
   private hasWritten = false;
   private closed: boolean;
+  /** The answer ends when what is gathered is written. */
+  private ending = false;
+  private readonly isSecure: boolean;
 
-  /** @param onEnded called once all of the answer was given to the platform */
-  constructor(response: NodeWritable, closed: boolean, onEnded: () => void) {
+  /**
+   * @param isSecure whether the connection is encrypted
+   * @param onEnded called once all of the answer was given to the platform
+   */
+  constructor(response: NodeWritable, closed: boolean, isSecure: boolean, onEnded: () => void) {
     this.response = response;
     this.onEnded = onEnded;
     this.closed = closed;
+    this.isSecure = isSecure;
     // Whoever reads as fast as it is written to has to let others have their turn.
-    response.on("drain", () => void endOfTurn().then(() => this.wake()));
+    response.on("drain", () => void endOfTurn().then(() => this.onDrain()));
     response.on("close", () => {
       this.closed = true;
       this.wake();
@@ -291,20 +309,32 @@ export class NodeBody implements AnswerBody {
 
   end(): void {
     if (this.closed) return;
+    this.ending = true;
     this.flush();
-    this.response.end();
+  }
+
+  /** Over TLS it writes no more than `MAX_TLS_WRITE` at once, and the rest when the socket has taken that. */
+  private flush(): void {
+    const { gathered, response, isSecure } = this;
+    const most = isSecure ? MAX_TLS_WRITE : Infinity;
+    while (gathered.length > 0 && !this.closed) {
+      if (isSecure && this.full) return;
+      this.full = !response.write(gathered.take(Math.min(gathered.length, most)));
+    }
+    if (!this.ending || gathered.length > 0 || this.closed) return;
+    this.ending = false;
+    response.end();
     this.onEnded();
   }
 
-  private flush(): void {
-    const { length } = this.gathered;
-    // After its end nothing is left.
-    if (length > 0 && !this.closed) this.full = !this.response.write(this.gathered.take(length));
+  private onDrain(): void {
+    this.full = false;
+    if (this.isSecure) this.flush();
+    if (this.ready) this.wake();
   }
 
   private wake(): void {
     const { resume } = this;
-    this.full = false;
     this.resume = undefined;
     resume?.();
   }
