@@ -16,25 +16,41 @@ export interface SharedEndpointOptions {
 /** Milliseconds for which a port counts as fresh; also the interval at which a replaced endpoint is checked for sessions. */
 const FRESH_MS = 1000;
 
-/** The client endpoint of this thread. Each thread has its own instance of this module. */
-let shared: Endpoint | undefined;
-let boundAt = 0;
+interface Client {
+  readonly endpoint: Endpoint;
+  readonly boundAt: number;
+  /** Dials that have not settled. One that resolves a name has no session yet. */
+  dials: number;
+}
 
-function clientEndpoint(freshPort: boolean): Endpoint {
-  const isOld = freshPort && performance.now() - boundAt >= FRESH_MS;
-  if (shared !== undefined && !shared.closed && !isOld) return shared;
-  if (shared !== undefined) closeWhenUnused(shared);
-  shared = Endpoint.bind();
-  boundAt = performance.now();
+/** The client of this thread. Each thread has its own instance of this module. */
+let shared: Client | undefined;
+
+function sharedClient(freshPort: boolean): Client {
+  const now = performance.now();
+  const old = shared;
+  if (old !== undefined && !old.endpoint.closed && !(freshPort && now - old.boundAt >= FRESH_MS)) return old;
+  shared = { endpoint: Endpoint.bind(), boundAt: now, dials: 0 };
+  if (old !== undefined) closeWhenUnused(old);
   return shared;
 }
 
-function closeWhenUnused(endpoint: Endpoint): void {
+function closeWhenUnused(client: Client): void {
+  const { endpoint } = client;
   const timer = setInterval(() => {
-    if (!endpoint.closed && endpoint.stats().sessions > 0) return;
+    if (!endpoint.closed && (client.dials > 0 || endpoint.stats().sessions > 0)) return;
     clearInterval(timer);
     void endpoint.close();
   }, FRESH_MS).unref();
+}
+
+async function dialFrom<Session>(client: Client, dial: (endpoint: Endpoint) => Promise<Session>): Promise<Session> {
+  client.dials++;
+  try {
+    return await dial(client.endpoint);
+  } finally {
+    client.dials--;
+  }
 }
 
 /**
@@ -45,7 +61,7 @@ export async function connect({
   freshPort = false,
   ...options
 }: ConnectOptions & SharedEndpointOptions): Promise<QuicSession> {
-  return clientEndpoint(freshPort).connect(options);
+  return dialFrom(sharedClient(freshPort), (endpoint) => endpoint.connect(options));
 }
 
 /**
@@ -56,5 +72,5 @@ export async function connectWebTransport(
   url: string | URL,
   { freshPort = false, ...options }: WebTransportConnectOptions & SharedEndpointOptions = {},
 ): Promise<WebTransportSession> {
-  return clientEndpoint(freshPort).connectWebTransport(url, options);
+  return dialFrom(sharedClient(freshPort), (endpoint) => endpoint.connectWebTransport(url, options));
 }
