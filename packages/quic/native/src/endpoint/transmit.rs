@@ -31,11 +31,16 @@ impl Endpoint {
                     }
                     break;
                 };
-                if connection.phase == Phase::Live && connection.flights.wants_copy(now, &transmit, &connection.proto) {
+                let copies =
+                    connection.phase == Phase::Live && connection.flights.wants_copy(now, &transmit, &connection.proto);
+                if copies {
                     self.copies.add(now, &transmit, &buffer);
                 }
                 if let Some(silence) = &mut connection.silence {
                     silence.sent(now);
+                    if copies {
+                        silence.sent(now);
+                    }
                 }
                 sent += transmit.size;
                 self.socket.send(transmit, &buffer);
