@@ -61,8 +61,12 @@ impl Controller for Closable {
             .on_congestion_event(now, sent, is_persistent_congestion, lost_bytes);
     }
 
-    fn on_spurious_congestion_event(&mut self) {
-        self.inner.on_spurious_congestion_event();
+    fn on_spurious_loss(&mut self, bytes: u64, all: bool) {
+        self.inner.on_spurious_loss(bytes, all);
+    }
+
+    fn on_loss_confirmed(&mut self) {
+        self.inner.on_loss_confirmed();
     }
 
     fn on_mtu_update(&mut self, packet: u16) {

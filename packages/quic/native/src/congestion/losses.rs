@@ -25,9 +25,9 @@ impl Losses {
         self.forget();
     }
 
-    /// Forgets losses: the packets were only late.
-    pub fn forgive(&mut self) {
-        self.lost = 0;
+    /// Takes losses back: these bytes were only late.
+    pub fn forgive(&mut self, bytes: u64) {
+        self.lost = self.lost.saturating_sub(bytes);
     }
 
     /// Whether more is lost than chance explains.

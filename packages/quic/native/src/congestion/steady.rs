@@ -51,8 +51,15 @@ impl Controller for Steady {
         }
     }
 
-    fn on_spurious_congestion_event(&mut self) {
-        self.window.restore();
+    fn on_spurious_loss(&mut self, bytes: u64, all: bool) {
+        self.window.forgive(bytes);
+        if all {
+            self.window.restore();
+        }
+    }
+
+    fn on_loss_confirmed(&mut self) {
+        self.window.confirm();
     }
 
     fn on_mtu_update(&mut self, packet: u16) {

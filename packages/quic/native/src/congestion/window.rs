@@ -130,7 +130,12 @@ impl Window {
         if bytes > 0 && !self.congested() {
             return;
         }
-        self.note_before();
+        if bytes > 0 {
+            self.note_before();
+        } else {
+            // A mark of the network is no mistake of loss detection (RFC 9002 §7.1).
+            self.before = None;
+        }
         self.answered = Some(now);
         let plateau = if self.size < self.last_plateau {
             self.size * (1.0 + BETA) / 2.0
@@ -166,9 +171,18 @@ impl Window {
         self.answered = None;
     }
 
+    /// Packets that seemed lost were only late.
+    pub fn forgive(&mut self, bytes: u64) {
+        self.losses.forgive(bytes);
+    }
+
+    /// A packet was lost indeed: the last reduction stays.
+    pub fn confirm(&mut self) {
+        self.before = None;
+    }
+
     /// Undoes the last reduction: all packets that seemed lost were only late.
     pub fn restore(&mut self) {
-        self.losses.forgive();
         if let Some(before) = self.before.take()
             && before.size > self.size
         {
@@ -234,6 +248,8 @@ mod tests {
 
     const PACKET: u64 = 1200;
     const RTT: Duration = Duration::from_millis(16);
+    /// More lost bytes than chance explains, after a few round trips.
+    const MANY: u64 = 100 * PACKET;
 
     /// Sends and gets acknowledged whole windows, one per round trip.
     fn rounds(window: &mut Window, from: Instant, count: u32) -> Instant {
@@ -291,14 +307,44 @@ mod tests {
         let now = rounds(&mut window, start, 5);
         let (size, threshold) = (window.size(), window.threshold());
         let shrink: [fn(&mut Window, Instant); 2] = [
-            |window, now| window.lose(now, now, 0),
-            |window, _| window.collapse(PACKET),
+            |window, now| window.lose(now, now, MANY),
+            |window, _| window.collapse(MANY),
         ];
         for shrink in shrink {
             shrink(&mut window, now);
             assert!(window.size() < size);
             window.restore();
             assert_eq!((window.size(), window.threshold()), (size, threshold));
+        }
+    }
+
+    #[test]
+    fn a_reduction_stays_after_a_mark_of_the_network_or_a_packet_that_was_lost_indeed() {
+        let start = Instant::now();
+        for bytes in [0, MANY] {
+            let mut window = Window::new(10 * PACKET, 1200);
+            let now = rounds(&mut window, start, 5);
+            window.lose(now, now, MANY);
+            if bytes == 0 {
+                window.lose(now + RTT, now + RTT, 0);
+            } else {
+                window.confirm();
+            }
+            let reduced = window.size();
+            window.restore();
+            assert_eq!(window.size(), reduced);
+        }
+    }
+
+    #[test]
+    fn packets_that_were_late_do_not_excuse_those_that_were_lost() {
+        let start = Instant::now();
+        for (late, congested) in [(PACKET, true), (MANY, false)] {
+            let mut window = Window::new(10 * PACKET, 1200);
+            rounds(&mut window, start, 2);
+            window.losses.lost(MANY);
+            window.forgive(late);
+            assert_eq!(window.congested(), congested);
         }
     }
 }

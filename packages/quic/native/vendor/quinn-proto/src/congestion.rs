@@ -59,8 +59,14 @@ pub trait Controller: Send + Sync {
         lost_bytes: u64,
     );
 
-    /// All packets that were deemed lost of late have been acknowledged since
-    fn on_spurious_congestion_event(&mut self) {}
+    /// Packets that were deemed lost have been acknowledged
+    ///
+    /// `all` indicates whether no other packet that was deemed lost of late is unacknowledged.
+    #[allow(unused_variables)]
+    fn on_spurious_loss(&mut self, bytes: u64, all: bool) {}
+
+    /// A packet that was deemed lost is not expected to be acknowledged any more
+    fn on_loss_confirmed(&mut self) {}
 
     /// The known MTU for the current network path has been updated
     fn on_mtu_update(&mut self, new_mtu: u16);

@@ -1604,30 +1604,42 @@ impl Connection {
     ///
     /// See RFC 9002 section 6.1; as in RFC 8985 section 7.2, time alone counts on such a path.
     fn detect_spurious_losses(&mut self, now: Instant, space: SpaceId, ack: &frame::Ack) {
-        let two_pto = 2 * self.pto(SpaceId::Data);
+        self.confirm_losses(now, space);
         let lost = &mut self.spaces[space].lost_packets;
-        while let Some(first) = lost.first_entry() {
-            if now.saturating_duration_since(*first.get()) <= two_pto.max(self.path.reordering) {
-                break;
-            }
-            // Lost indeed: what was learnt of the path fades
-            first.remove();
-            self.path.reordering = self.path.reordering * 15 / 16;
-        }
         if lost.is_empty() {
             return;
         }
         let mut late = Vec::new();
         for range in ack.iter() {
-            late.extend(lost.range(range).map(|(&packet, &sent)| (packet, sent)));
+            late.extend(lost.range(range).map(|(&packet, &info)| (packet, info)));
         }
-        for (packet, sent) in &late {
+        let mut bytes = 0;
+        for (packet, (sent, size)) in &late {
             lost.remove(packet);
+            bytes += u64::from(*size);
             let took = now.saturating_duration_since(*sent);
             self.path.reordering = self.path.reordering.max(took);
         }
-        if !late.is_empty() && lost.is_empty() {
-            self.path.congestion.on_spurious_congestion_event();
+        if late.is_empty() {
+            return;
+        }
+        let all = lost.is_empty();
+        self.path.congestion.on_spurious_loss(bytes, all);
+    }
+
+    /// Forgets packets that were deemed lost so long ago that they are lost indeed
+    fn confirm_losses(&mut self, now: Instant, space: SpaceId) {
+        let two_pto = 2 * self.pto(SpaceId::Data);
+        let lost = &mut self.spaces[space].lost_packets;
+        while let Some(first) = lost.first_entry() {
+            let (sent, _) = *first.get();
+            if now.saturating_duration_since(sent) <= two_pto.max(self.path.reordering) {
+                break;
+            }
+            first.remove();
+            self.path.congestion.on_loss_confirmed();
+            // What was learnt of the path fades
+            self.path.reordering = self.path.reordering * 15 / 16;
         }
     }
 
@@ -1832,7 +1844,7 @@ impl Connection {
                 let info = self.spaces[pn_space].take(packet).unwrap(); // safe: lost_packets is populated just above
                 self.spaces[pn_space]
                     .lost_packets
-                    .insert(packet, info.time_sent);
+                    .insert(packet, (info.time_sent, info.size));
                 self.config.qlog_sink.emit_packet_lost(
                     packet,
                     &info,

@@ -62,8 +62,9 @@ pub(super) struct PacketSpace {
     /// exceeding the reordering window in time. Only set for packets numbered prior to a packet
     /// that has been acknowledged.
     pub(super) loss_time: Option<Instant>,
-    /// When the packets were sent that were deemed lost of late, and not acknowledged since
-    pub(super) lost_packets: BTreeMap<u64, Instant>,
+    /// Packets of the current path that were deemed lost of late, and not acknowledged since: when
+    /// they were sent, and their size
+    pub(super) lost_packets: BTreeMap<u64, (Instant, u16)>,
     /// Number of tail loss probes to send
     pub(super) loss_probes: u32,
     pub(super) ping_pending: bool,
