@@ -17,6 +17,8 @@ fn address(end: usize) -> SocketAddr {
 
 pub struct Pair {
     pub now: Instant,
+    /// From which address the packets of an end come.
+    pub addresses: [SocketAddr; 2],
     path: Box<dyn FnMut(usize) -> Option<Duration>>,
     /// Packets under way, by the time at which they arrive, with their receiver.
     packets: BTreeMap<(Instant, u64), (usize, Vec<u8>)>,
@@ -38,6 +40,7 @@ impl Pair {
         let client = endpoints[CLIENT].connect(now, client, address(SERVER), "localhost");
         Pair {
             now,
+            addresses: [address(CLIENT), address(SERVER)],
             path: Box::new(path),
             packets: BTreeMap::new(),
             sent: 0,
@@ -105,7 +108,7 @@ impl Pair {
     fn receive(&mut self, end: usize, packet: &[u8]) {
         let (now, mut answer) = (self.now, Vec::new());
         let data = BytesMut::from(packet);
-        let event = self.endpoints[end].handle(now, address(1 - end), None, None, data, &mut answer);
+        let event = self.endpoints[end].handle(now, self.addresses[1 - end], None, None, data, &mut answer);
         match event {
             Some(qp::DatagramEvent::ConnectionEvent(_, event)) => self.connection(end).handle_event(event),
             Some(qp::DatagramEvent::NewConnection(incoming)) => {

@@ -19,6 +19,11 @@ const MS: Duration = Duration::from_millis(1);
 
 /// Returns a connected pair with the defaults of src/limits.ts. `path` returns how long a packet takes; nothing if it is lost.
 fn connect(mut path: impl FnMut() -> Option<Duration> + 'static) -> Pair {
+    connect_ends(move |_| path())
+}
+
+/// The same; `path` gets the end that sends.
+fn connect_ends(path: impl FnMut(usize) -> Option<Duration> + 'static) -> Pair {
     let settings = Settings::from_numbers(&[
         3e4, 0., 1000., 100., 1e4, 0., 6e6, 24e6, 8e6, 1e6, 0., 1., 3., 1., 0., 1e6, 0., 10., 10., 10., 5., 5., 1e4,
         0., 0.,
@@ -30,7 +35,7 @@ fn connect(mut path: impl FnMut() -> Option<Duration> + 'static) -> Pair {
     let tls = QuicClientConfig::try_from(client_config(provider().cipher_suites.clone())).unwrap();
     let mut client = qp::ClientConfig::new(Arc::new(tls));
     client.transport_config(transport);
-    let mut pair = Pair::new(client, server, move |_| path());
+    let mut pair = Pair::new(client, server, path);
     pair.run_for(5000 * MS);
     pair
 }
@@ -134,4 +139,49 @@ fn an_upload_takes_about_as_long_over_a_path_that_reorders_packets() {
             );
         }
     }
+}
+
+/// The server sends 100 kB, of which the packets of `late` (in the order sent) arrive 40 ms after the others, and the client
+/// `moves` before these are acknowledged. Returns the window before, after the packets seemed lost, and at the end.
+fn windows(moves: bool, late: std::ops::Range<u32>) -> [u64; 3] {
+    let sent = Rc::new(Cell::new(None::<u32>));
+    let count = sent.clone();
+    let mut pair = connect_ends(move |end| {
+        let packet = count.get().filter(|_| end == SERVER);
+        count.set(count.get().map(|sent| sent + u32::from(end == SERVER)));
+        Some(if packet.is_some_and(|packet| late.contains(&packet)) {
+            60 * MS
+        } else {
+            20 * MS
+        })
+    });
+    let window = |pair: &mut Pair| pair.connection(SERVER).congestion_state().window();
+    let stream = pair.connection(SERVER).streams().open(qp::Dir::Uni).unwrap();
+    for _ in 0..4 {
+        pair.connection(SERVER).send_stream(stream).write(&[7; 60_000]).unwrap();
+        pair.run_for(300 * MS);
+        pair.read(CLIENT, stream);
+    }
+    let before = window(&mut pair);
+    sent.set(Some(0));
+    pair.connection(SERVER)
+        .send_stream(stream)
+        .write(&[7; 100_000])
+        .unwrap();
+    pair.run_for(50 * MS);
+    let reduced = window(&mut pair);
+    if moves {
+        pair.addresses[CLIENT].set_port(1002);
+        pair.connection(CLIENT).ping();
+    }
+    pair.run_for(1000 * MS);
+    [before, reduced, window(&mut pair)]
+}
+
+#[test]
+fn late_packets_restore_the_window_of_their_own_path_only() {
+    let [before, reduced, after] = windows(false, 0..30);
+    assert!(reduced < before && after >= before, "{before}, {reduced}, {after}");
+    let [before, reduced, after] = windows(true, 0..30);
+    assert!(reduced < before && after < before, "{before}, {reduced}, {after}");
 }

@@ -1231,6 +1231,7 @@ impl Connection {
                     debug!("path validation failed");
                     if let Some((_, prev)) = self.prev_path.take() {
                         self.path = *prev;
+                        self.forget_losses();
                     }
                     self.path.challenge = None;
                     self.path.challenge_pending = false;
@@ -1623,8 +1624,13 @@ impl Connection {
         if late.is_empty() {
             return;
         }
-        let all = lost.is_empty();
-        self.path.congestion.on_spurious_loss(bytes, all);
+        if self.path.challenge.is_none() {
+            let all = lost.is_empty();
+            self.path.congestion.on_spurious_loss(bytes, all);
+        } else {
+            // As in `on_packet_acked`, the congestion window does not grow during path validation
+            self.path.congestion.on_loss_confirmed();
+        }
     }
 
     /// Forgets packets that were deemed lost so long ago that they are lost indeed
@@ -1641,6 +1647,16 @@ impl Connection {
             // What was learnt of the path fades
             self.path.reordering = self.path.reordering * 15 / 16;
         }
+    }
+
+    /// Forgets all packets that were deemed lost, since they say nothing of another path
+    fn forget_losses(&mut self) {
+        for space in SpaceId::iter() {
+            if !self.spaces[space].lost_packets.is_empty() {
+                self.spaces[space].lost_packets.clear();
+            }
+        }
+        self.path.congestion.on_loss_confirmed();
     }
 
     /// Process a new ECN block from an in-order ACK
@@ -1831,6 +1847,7 @@ impl Connection {
 
         // OnPacketsLost
         if let Some(largest_lost) = lost_packets.last().cloned() {
+            self.confirm_losses(now, pn_space);
             let old_bytes_in_flight = self.path.in_flight.bytes;
             let largest_lost_sent = self.spaces[pn_space].sent_packets[&largest_lost].time_sent;
             self.stats.path.lost_packets += lost_packets.len() as u64;
@@ -1842,9 +1859,11 @@ impl Connection {
 
             for &packet in &lost_packets {
                 let info = self.spaces[pn_space].take(packet).unwrap(); // safe: lost_packets is populated just above
-                self.spaces[pn_space]
-                    .lost_packets
-                    .insert(packet, (info.time_sent, info.size));
+                if info.path_generation == self.path.generation() {
+                    self.spaces[pn_space]
+                        .lost_packets
+                        .insert(packet, (info.time_sent, info.size));
+                }
                 self.config.qlog_sink.emit_packet_lost(
                     packet,
                     &info,
@@ -1880,6 +1899,11 @@ impl Connection {
                     in_persistent_congestion,
                     size_of_lost_packets,
                 );
+            }
+
+            while self.spaces[pn_space].lost_packets.len() > MAX_LOST_PACKETS {
+                self.spaces[pn_space].lost_packets.pop_first();
+                self.path.congestion.on_loss_confirmed();
             }
         }
 
@@ -3159,6 +3183,7 @@ impl Connection {
 
     fn migrate(&mut self, now: Instant, remote: SocketAddr) {
         trace!(%remote, "migration initiated");
+        self.forget_losses();
         self.path_counter = self.path_counter.wrapping_add(1);
         // Reset rtt/congestion state for new path unless it looks like a NAT rebinding.
         // Note that the congestion window will not grow until validation terminates. Helps mitigate
@@ -4156,6 +4181,9 @@ const MAX_BACKOFF_EXPONENT: u32 = 16;
 /// Longest time between probes on a path that has worked, unless its round trips never took less
 /// than a third of it
 const MAX_PTO: Duration = Duration::from_secs(2);
+
+/// Most packets that were deemed lost and are remembered in case they are acknowledged
+const MAX_LOST_PACKETS: usize = 1000;
 
 /// Minimal remaining size to allow packet coalescing, excluding cryptographic tag
 ///
