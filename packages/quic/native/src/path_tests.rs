@@ -19,14 +19,38 @@ const MS: Duration = Duration::from_millis(1);
 
 /// Returns a connected pair with the defaults of src/limits.ts. `path` returns how long a packet takes; nothing if it is lost.
 fn connect(mut path: impl FnMut() -> Option<Duration> + 'static) -> Pair {
-    connect_ends(move |_| path())
+    connect_ends(30_000 * MS, move |_| path())
 }
 
-/// The same; `path` gets the end that sends.
-fn connect_ends(path: impl FnMut(usize) -> Option<Duration> + 'static) -> Pair {
+/// The same with an idle timeout; `path` gets the end that sends.
+fn connect_ends(idle_timeout: Duration, path: impl FnMut(usize) -> Option<Duration> + 'static) -> Pair {
+    let idle_timeout = idle_timeout.as_millis() as f64;
     let settings = Settings::from_numbers(&[
-        3e4, 0., 1000., 100., 1e4, 0., 6e6, 24e6, 8e6, 1e6, 0., 1., 3., 1., 0., 1e6, 0., 10., 10., 10., 5., 5., 1e4,
-        0., 0.,
+        idle_timeout,
+        0.,
+        1000.,
+        100.,
+        1e4,
+        0.,
+        6e6,
+        24e6,
+        8e6,
+        1e6,
+        0.,
+        1.,
+        3.,
+        1.,
+        0.,
+        1e6,
+        0.,
+        10.,
+        10.,
+        10.,
+        5.,
+        5.,
+        1e4,
+        0.,
+        0.,
     ]);
     let transport = settings.unwrap().transport(Remote::Elsewhere).ok().unwrap();
     let token_key = Secret::new(&[], &[]).ok().unwrap().token_key();
@@ -146,7 +170,7 @@ fn an_upload_takes_about_as_long_over_a_path_that_reorders_packets() {
 fn windows(moves: bool, late: std::ops::Range<u32>) -> [u64; 3] {
     let sent = Rc::new(Cell::new(None::<u32>));
     let count = sent.clone();
-    let mut pair = connect_ends(move |end| {
+    let mut pair = connect_ends(30_000 * MS, move |end| {
         let packet = count.get().filter(|_| end == SERVER);
         count.set(count.get().map(|sent| sent + u32::from(end == SERVER)));
         Some(if packet.is_some_and(|packet| late.contains(&packet)) {
@@ -184,4 +208,27 @@ fn late_packets_restore_the_window_of_their_own_path_only() {
     assert!(reduced < before && after >= before, "{before}, {reduced}, {after}");
     let [before, reduced, after] = windows(true, 0..30);
     assert!(reduced < before && after < before, "{before}, {reduced}, {after}");
+}
+
+#[test]
+fn probes_become_rare_on_a_path_that_stays_cut() {
+    let probes = Rc::new(Cell::new(None::<u32>));
+    let count = probes.clone();
+    let mut pair = connect_ends(Duration::ZERO, move |_| {
+        let Some(sent) = count.get() else {
+            return Some(20 * MS);
+        };
+        count.set(Some(sent + 1));
+        None
+    });
+    let stream = pair.connection(SERVER).streams().open(qp::Dir::Uni).unwrap();
+    probes.set(Some(0));
+    pair.connection(SERVER).send_stream(stream).write(&[7; 100]).unwrap();
+    pair.run_for(30_000 * MS);
+    let first = probes.take().unwrap();
+    assert!((30..50).contains(&first), "{first} packets in 30 s");
+    probes.set(Some(0));
+    pair.run_for(3_600_000 * MS);
+    let later = probes.take().unwrap();
+    assert!((10..40).contains(&later), "{later} packets in an hour");
 }

@@ -1960,7 +1960,7 @@ impl Connection {
             let pto = match self.path.first_packet_after_rtt_sample {
                 // The path has worked, and may work again at any time. Its estimate may be of an
                 // acknowledgement that was lost and repeated much later.
-                Some(_) => since + cmp::min(duration, cmp::max(MAX_PTO, 3 * self.path.rtt.min())),
+                Some(_) => since + cmp::min(duration, self.longest_pto(duration / backoff)),
                 None => since + duration,
             };
             if result.is_none_or(|(earliest_pto, _)| pto < earliest_pto) {
@@ -1968,6 +1968,24 @@ impl Connection {
             }
         }
         result
+    }
+
+    /// The most that the next probe waits if the first one waited for `base`
+    fn longest_pto(&self, base: Duration) -> Duration {
+        let min_rtt = self.path.rtt.min();
+        let cap = cmp::max(
+            MAX_PTO,
+            cmp::max(
+                3 * min_rtt,
+                min_rtt + self.ack_frequency.max_ack_delay_for_pto(),
+            ),
+        );
+        let doublings = (cap.as_nanos() / base.as_nanos().max(1))
+            .checked_ilog2()
+            .unwrap_or(0);
+        // An endpoint doubles the time with each probe (RFC 9002 section 6.2.1)
+        let excess = self.pto_count.saturating_sub(doublings + CAPPED_PROBES);
+        cap * 2u32.pow(excess.min(MAX_BACKOFF_EXPONENT))
     }
 
     fn peer_completed_address_validation(&self) -> bool {
@@ -4178,9 +4196,12 @@ fn get_max_ack_delay(params: &TransportParameters) -> Duration {
 // Prevents overflow and improves behavior in extreme circumstances
 const MAX_BACKOFF_EXPONENT: u32 = 16;
 
-/// Longest time between probes on a path that has worked, unless its round trips never took less
-/// than a third of it
+/// Longest time between the first `CAPPED_PROBES` probes that would wait longer, on a path that has
+/// worked, unless its round trips never took less than a third of it
 const MAX_PTO: Duration = Duration::from_secs(2);
+
+/// Probes after which the time between them doubles again
+const CAPPED_PROBES: u32 = 15;
 
 /// Most packets that were deemed lost and are remembered in case they are acknowledged
 const MAX_LOST_PACKETS: usize = 1000;
