@@ -320,14 +320,22 @@ describe("connections beyond the share of their address", () => {
     expect(JSON.parse(refused.body)).toMatchObject({ code: "unavailable" });
   });
 
-  it("hold no more than 16 MiB of what they have sent", async () => {
-    const server = await served({ listen: "http://127.0.0.1:0" }, { transport, http: true });
-    await silentTcp(server);
-    await silentTcp(server);
-    const senders = await Promise.all(Array.from({ length: 400 }, () => silentTcp(server)));
+  it("hold no more than 16 MiB of what they have sent, and the address that holds most loses connections", async () => {
+    const many = { maxHandshakes: 200, maxHandshakesPerAddress: 50 };
+    const server = await served({ listen: "http://127.0.0.1:0" }, { transport: many, http: true });
+    const silent = (address: string, count: number): Promise<Socket[]> =>
+      Promise.all(Array.from({ length: count }, () => silentTcp(server, address)));
+    for (const address of ["127.0.0.1", "127.0.0.2"]) await silent(address, 50);
+    const [sender] = await silent("127.0.0.1", 1);
+    const senders = await silent("127.0.0.2", 350);
     const bytes = new Uint8Array(256 * 1024);
     for (const socket of senders) socket.write(bytes);
-    await vi.waitFor(() => expect(senders.filter(({ destroyed }) => destroyed).length).toBeGreaterThan(0));
+    const closed = (): number => senders.filter(({ destroyed }) => destroyed).length;
+    await vi.waitFor(() => expect(closed()).toBeGreaterThan(0), { timeout: 5000 });
+    sender?.write(bytes);
+    const before = closed();
+    await vi.waitFor(() => expect(closed()).toBeGreaterThan(before), { timeout: 5000 });
+    expect(sender?.destroyed).toBe(false);
   });
 });
 
@@ -465,6 +473,17 @@ describe("the connection limiter of a listener", () => {
     } finally {
       vi.useRealTimers();
     }
+  });
+
+  it("gives an address a share of the waiting connections, which shrinks with those of others", () => {
+    const limiter = new ConnectionLimiter({ ...limits, maxSessions: 10_000, maxHandshakes: 8 });
+    const { arrive, outcomes } = queueOf(limiter);
+    const waitingOf = (address: string): number => {
+      outcomes.splice(0);
+      for (let i = 0; i < 100; i++) arrive(address);
+      return 100 - outcomes.length;
+    };
+    expect([waitingOf("192.0.2.1"), waitingOf("192.0.2.2"), waitingOf("192.0.2.3")]).toEqual([16, 12, 9]);
   });
 
   it("closes what is pending when its time is over, and not what is settled", () => {

@@ -43,4 +43,10 @@ describe("a fair queue", () => {
     queue.remove(entry);
     expect(queue.length).toBe(0);
   });
+
+  it("counts the entries of each source", () => {
+    const queue = filled("a1 a2 b1");
+    queue.pop();
+    expect([queue.lengthOf("a"), queue.lengthOf("b"), queue.lengthOf("c")]).toEqual([1, 1, 0]);
+  });
 });

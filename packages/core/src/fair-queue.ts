@@ -22,6 +22,11 @@ export class FairQueue<T> {
     return this.#length;
   }
 
+  /** Returns the number of entries of one source. */
+  lengthOf(source: string): number {
+    return this.#queues.get(source)?.length ?? 0;
+  }
+
   push(source: string, value: T): Queued<T> {
     let queue = this.#queues.get(source);
     if (queue === undefined) {

@@ -9,6 +9,8 @@ const MAX_SESSIONS = 10_000;
 const MAX_HANDSHAKES = 1_000;
 /** Share of `maxHandshakes` that one address may use. */
 const ADDRESS_SHARE = 1 / 4;
+/** Number of connections that may wait for each place of `maxHandshakes`, in total and for each address. */
+const WAITING_PER_PLACE = 8;
 /**
  * Share of `maxSessions` that one address may use. It is large, because a proxy or NAT has one address for many
  * clients.
@@ -94,8 +96,9 @@ export class ConnectionLimiter {
 
   /**
    * Calls `enter` with a pending connection, at once or when there is room. Calls `refuse` instead if `maxSessions` is
-   * reached, if there was no room within `maxHandshakeMs`, or if all connections together exceed `maxSessions` plus
-   * `maxHandshakes` and this is the newest one of the address with the most waiting connections.
+   * reached, if the address has its share of waiting connections, if there was no room within `maxHandshakeMs`, or if all
+   * connections together exceed `maxSessions` plus `maxHandshakes` and this is the newest one of the address with the most
+   * waiting connections.
    * @returns a function that ends the wait
    */
   arrive(newcomer: Newcomer): () => void {
@@ -104,11 +107,20 @@ export class ConnectionLimiter {
     const pending = this.enter(newcomer.address, newcomer.close);
     let leave = (): void => {};
     if (pending !== undefined) newcomer.enter(pending);
-    else if (this.isFull(source)) newcomer.refuse();
+    else if (this.isFull(source) || !this.mayWait(source)) newcomer.refuse();
     else leave = this.wait(newcomer, source);
     if (this.sessions.taken + this.pending.taken + this.waiting.length > maxSessions + maxHandshakes)
       this.refuseNewest();
     return leave;
+  }
+
+  /** Returns true if the source may have one more waiting connection. */
+  private mayWait(source: string): boolean {
+    if (source === NO_SOURCE) return true;
+    const { maxHandshakes, maxHandshakesPerAddress } = this.limits;
+    const { waiting } = this;
+    const share = maxHandshakesPerAddress * WAITING_PER_PLACE;
+    return hasShare(waiting.lengthOf(source), waiting.length, maxHandshakes * WAITING_PER_PLACE, share);
   }
 
   private wait(newcomer: Newcomer, source: string): () => void {

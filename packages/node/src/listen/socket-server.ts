@@ -1,11 +1,12 @@
 import type { AddressInfo, ListenOptions, Server, Socket } from "node:net";
 import { divert } from "./divert.js";
 import { type HeldReads, holdReads } from "./held-reads.js";
-import type { ConnectionLimiter, PendingConnection } from "./connection-limiter.js";
+import { type ConnectionLimiter, type PendingConnection, sourceIn } from "./connection-limiter.js";
 import type { HandedConnections } from "./handed-connections.js";
 import type { Listener, ListenTarget } from "./listener.js";
 import { readProxyHeader, type TrustedProxies } from "./proxy-protocol.js";
 import { tellRefusal } from "../refusals.js";
+import { WaitingBytes } from "./waiting-bytes.js";
 
 /** An address and its port. */
 export interface SocketName {
@@ -20,9 +21,7 @@ export interface AcceptedSocket {
   readonly remoteAddress: SocketName | undefined;
 }
 
-/**
- * Maximum number of bytes that all waiting connections together may have sent. Connections that exceed it are closed.
- */
+/** Maximum number of bytes that all waiting connections together may have sent. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 
 /** The connections of a server, from the moment they are accepted. Nothing is read of those for which the limiter has no room yet. */
@@ -36,8 +35,7 @@ export class AcceptedSockets {
   private readonly refusal: string | undefined;
   /** Number of refused connections that are still open. */
   private refused = 0;
-  /** Bytes that have arrived on waiting connections. */
-  private heldBytes = 0;
+  private readonly waitingBytes: WaitingBytes = new WaitingBytes(MAX_WAITING_BYTES);
   /**
    * Connections that arrived earlier: a cluster's primary may pass connections to a worker before reporting that the
    * worker listens.
@@ -134,39 +132,35 @@ export class AcceptedSockets {
     remoteAddress: SocketName | undefined,
     enter: (pending: PendingConnection) => void,
   ): void {
+    const close = (): void => void socket.destroy();
     let held: HeldReads | undefined = undefined;
-    let bytes = 0;
-    let waits = true;
-    const uncount = (): void => {
-      waits = false;
-      this.heldBytes -= bytes;
-      bytes = 0;
+    let settled = false;
+    const settle = (): void => {
+      settled = true;
+      this.waitingBytes.remove(waiting);
     };
+    const waiting = this.waitingBytes.add(sourceIn(remoteAddress?.host), close);
     const leave = this.limiter.arrive({
       address: remoteAddress?.host,
-      close: () => socket.destroy(),
+      close,
       enter: (pending) => {
-        uncount();
+        settle();
         socket.once("close", () => pending.leave());
         if (socket.destroyed) return;
         held?.release();
         enter(pending);
       },
       refuse: () => {
-        uncount();
+        settle();
         held?.release();
         this.refuse(socket, remoteAddress);
       },
     });
-    if (!waits) return;
-    held = holdReads(socket, (length) => {
-      bytes += length;
-      this.heldBytes += length;
-      if (this.heldBytes > MAX_WAITING_BYTES) socket.destroy();
-    });
+    if (settled) return;
+    held = holdReads(socket, (bytes) => this.waitingBytes.count(waiting, bytes));
     socket.once("close", () => {
       leave();
-      uncount();
+      settle();
     });
   }
 
