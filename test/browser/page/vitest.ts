@@ -65,7 +65,7 @@ const OF_ONE_PROCESS = /C64 calls in progress finish, new ones are refused/;
 /** Titles of tests that the page cannot pass, and why. */
 const EXCEPTIONS: readonly (readonly [RegExp, string])[] = [
   [
-    /in Firefox.* > by stream > (C10 |C24 unary after|C26 |C27 |C28 (duplex: aborted while a write|a handler)|C29 |C42 |C45 an error of a duplex|C52 a request)/,
+    /in Firefox.* > by stream > (C10 |C24 unary after|C26 |C27 |C28 (duplex: aborted while a write|a handler)|C29 |C42 |C45 an error of a duplex|C49 (a handler that throws|streams that are given up)|C52 a request)/,
     "Firefox 153 tells the server of no `cancel`, and loses an answer that its sender stops reading for: `connect` uses lanes there",
   ],
   [/killed: a page in Firefox, WebTransport > by stream/, "`connect` uses lanes there"],
