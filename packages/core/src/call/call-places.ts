@@ -62,23 +62,21 @@ export class CallPlaces {
 
   /**
    * The peer has refused a call because it has too many. Calls `resume` when another call has ended, or after a while if none ends, as
-   * next to a long stream. Returns false if no other call is in progress: those that took the places may have ended since.
+   * next to a long stream or if other sessions took the places.
    */
-  onRefused(resume: () => void): boolean {
-    const calls = this.#session.callsMade();
-    if (calls === 0) return false;
-    // The peer takes fewer calls than were sent, and at least those that are in progress.
-    const fewer = this.#limit === Number.POSITIVE_INFINITY ? calls : this.#limit - 1;
-    this.#limit = Math.min(this.#limit, Math.max(fewer, calls));
+  onRefused(resume: () => void): void {
+    // A peer that said how many it takes has refused the call for its size, or because of other sessions.
+    const fewer = this.#most === Number.POSITIVE_INFINITY ? 1 : this.#limit - 1;
+    this.#limit = Math.min(this.#limit, Math.max(this.#session.callsMade(), fewer, 1));
     this.whenFree(resume);
-    return true;
   }
 
-  /** Calls `resume` once, soon after a call has ended. If the peer has refused calls, also after a while, with one place. */
+  /** Calls `resume` once, soon after a call has ended. If none may end, or the peer has refused calls, also after a while, with one place. */
   whenFree(resume: () => void): void {
     this.#onFree = resume;
     this.#counted = 0;
-    if (this.#probe !== undefined || this.#limit === this.#most) return;
+    if (this.#probe !== undefined) return;
+    if (this.#limit === this.#most && this.#session.callsMade() > 0) return;
     this.#probe = expiries.add(this.#probeMs, () => {
       this.#probeMs = Math.min(this.#probeMs * 2, MAX_PROBE_MS);
       this.#probe = undefined;

@@ -162,7 +162,7 @@ it("a call that finds no memory however many others are over fails with the serv
     return connection.unary(slow, 1);
   });
   await answers(more, 10 * CALL_MS);
-  expect(await call).toMatchObject({ code: "resource_exhausted", refused: true });
+  expect(await meanwhile(call)).toMatchObject({ code: "resource_exhausted", refused: true });
 });
 
 it("a refused call delays others only for a moment, also next to a call that stays open", async () => {

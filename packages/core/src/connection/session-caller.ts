@@ -17,8 +17,6 @@ import { remaining, WaitingCalls } from "./waiting-calls.js";
 
 /** A call that a peer has refused more often than this, because it had too many calls or no memory for it, fails. */
 const MOST_REFUSALS = 8;
-/** How many refusals one counts as when no other call is in progress whose end would make room. */
-const ALONE = 4;
 
 /**
  * Makes each call on the session that is there for it; while there is none, calls wait. A call that may have reached a
@@ -290,9 +288,8 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
     if (!neverRan(error) || options?.waitForReady === false) throw error;
     refusals.last = error;
     if (error.code === "resource_exhausted") {
-      const waits = placesOf(this.sessionOf(session))?.onRefused(this.#onPlace) === true;
-      refusals.full += waits ? 1 : ALONE;
-      if (refusals.full > MOST_REFUSALS) throw error;
+      if (++refusals.full > MOST_REFUSALS) throw error;
+      placesOf(this.sessionOf(session))?.onRefused(this.#onPlace);
       const next = this.pick(method, input, options);
       // Without a budget for repeats elsewhere the call waits.
       return next === session || this.mayRepeat() ? next : undefined;
