@@ -88,11 +88,11 @@ describe.skipIf(process.env["QUICRPC_NO_ENGINE"] !== undefined)("through a balan
   it("says what ids cannot be", async () => {
     for (const [options, message] of [
       [{ serverId: "0x123" }, "hexadecimal"],
-      [{ serverId: "01", nonceBytes: 3 }, "nonceBytes is 4 at least"],
+      [{ serverId: "01", nonceBytes: 3 }, "nonceBytes at least 4"],
       [{ serverId: "01", nonceBytes: 4.5 }, "must be a small integer"],
-      [{ serverId: "01", config: 7 }, "config is 0 to 6"],
+      [{ serverId: "01", config: 7 }, "config must be 0 to 6"],
       [{ serverId: "01", key: new Uint8Array(15) }, "16 bytes"],
-      [{ serverId: new Uint8Array(13) }, "16 bytes at most"],
+      [{ serverId: new Uint8Array(13) }, "together at most 16"],
     ] as const) {
       expect(() => Endpoint.bind({ connectionIds: options })).toThrow(message);
     }

@@ -1,4 +1,4 @@
-//! Transport settings as quinn-proto takes them, made of those that JavaScript hands over.
+//! Converts the transport settings that JavaScript passes into quinn-proto's configuration.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,10 +19,11 @@ const ETHERNET_PAYLOAD: u16 = 1452;
 /// Payload of a UDP datagram on loopback, in bytes: a packet of 9,000 bytes without its IPv6 and UDP headers.
 const LOOPBACK_PAYLOAD: u16 = 8952;
 
-/// Assumed at first. A lost first packet, of a server that is about to listen, is sent again after three of them.
+/// Initial estimate of the round-trip time. If the first packet is lost because the server does not listen yet, it is
+/// sent again after three times this.
 const LOOPBACK_RTT: Duration = Duration::from_millis(50);
 
-/// Where a peer is.
+/// Whether the peer is on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remote {
     ThisMachine,
@@ -39,7 +40,8 @@ impl Remote {
     }
 }
 
-/// Whether this machine's loopback is known to carry UDP payloads of `bytes`, so that no connection need probe for it.
+/// Whether this machine's loopback is known to carry UDP payloads of `bytes`, so that connections need not probe for
+/// it.
 #[cfg(target_os = "linux")]
 fn loopback_carries(bytes: u16) -> bool {
     const HEADERS: u32 = 20 + 8;
@@ -65,14 +67,14 @@ pub struct PerConnection {
     pub stream_ceiling: u64,
     pub receive_window: u64,
     pub receive_window_ceiling: u64,
-    /// Receive window of one stream, in bytes; 0: by where the peer is.
+    /// Receive window of one stream, in bytes; 0: chosen by `remote`.
     pub stream_receive_window: u64,
-    /// Sessions of one connection when it speaks WebTransport over HTTP/3; 0: it does not.
+    /// Maximum number of WebTransport sessions on one HTTP/3 connection; 0: the connection does not speak HTTP/3.
     pub web_transport_sessions: usize,
-    /// Takes requests of plain HTTP/3.
+    /// Whether requests of plain HTTP/3 are accepted.
     pub plain_requests: bool,
     pub redundancy: Redundancy,
-    /// Zero: none.
+    /// Zero: no idle timeout.
     pub idle_timeout: Duration,
 }
 
@@ -112,7 +114,8 @@ impl Settings {
         Ok(Arc::new(config))
     }
 
-    /// Returns the configuration of connections with `remote`, whose path may carry larger packets when it is this machine.
+    /// Builds the configuration for connections with `remote`. The path to a peer on this machine may carry larger
+    /// packets.
     fn config(&self, remote: Remote) -> Result<TransportConfig, Failure> {
         let mut transport = TransportConfig::default();
         let mut discovery = MtuDiscoveryConfig::default();
@@ -169,7 +172,8 @@ fn set_controller(transport: &mut TransportConfig, factory: impl ControllerFacto
     transport.congestion_controller_factory(Arc::new(ClosableConfig(Arc::new(factory))));
 }
 
-/// Panics on numbers that src/limits.ts lets nobody pass; a test proves with one that a panic stays inside.
+/// Panics if `value` is not a valid number of milliseconds. src/limits.ts rejects such values; a test uses one to prove
+/// that a panic is contained.
 fn millis(value: f64) -> Duration {
     Duration::from_secs_f64(value / 1000.0)
 }

@@ -1,4 +1,4 @@
-//! One QUIC connection, its streams by id, and where it stands.
+//! One QUIC connection: its streams by id, and its state.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
@@ -27,7 +27,7 @@ use crate::web::Web;
 pub enum Phase {
     Handshaking,
     Live,
-    /// JavaScript has been told of the end; QUIC may still be closing or draining (RFC 9000 §10.2).
+    /// JavaScript knows that the connection has ended; QUIC may still be closing or draining (RFC 9000 §10.2).
     Over,
 }
 
@@ -36,46 +36,46 @@ pub struct Connection {
     pub handle: Handle,
     pub phase: Phase,
     pub incoming: bool,
-    /// Live before its handshake is complete (0-RTT).
+    /// The session began before the handshake was complete (0-RTT).
     pub early: bool,
-    /// The acceptor has asked for early data.
+    /// Whether the acceptor accepts early data.
     pub takes_early_data: bool,
-    /// Where a session that may be resumed notes its ALPN protocol for the next one.
+    /// Remembers the ALPN protocol for a session that resumes this one.
     pub last_protocol: Option<LastProtocol>,
     pub settings: PerConnection,
     pub streams: IdMap<qp::StreamId, Handle>,
     pub receive_window: ReceiveWindow,
-    /// That of every stream, by what is read of all.
+    /// Receive window of each stream, adapted to what is read of all streams.
     stream_window: StreamWindow,
-    /// Streams of each direction that wait for the peer's limit, first come first served.
+    /// Streams of each direction that wait for the peer's stream limit, in order.
     waiting: [VecDeque<Handle>; 2],
-    /// Streams to be stopped when what is written to them has left.
+    /// Streams to be stopped after pending data has been sent.
     pub late_stops: Vec<(qp::StreamId, qp::VarInt)>,
-    /// HTTP/3, where this connection speaks it.
+    /// State of HTTP/3, if this connection speaks it.
     pub web: Option<Box<Web>>,
-    /// Sessions that were refused a datagram for want of room.
+    /// Sessions for whose datagrams there was no room.
     pub datagrams_wait: Vec<Session>,
-    /// Whether it is in the endpoint's list of connections with something to transmit or a timer to set.
+    /// Whether the endpoint's list of connections with something to transmit or a timer to set contains this one.
     pub dirty: bool,
     pub deadline: Option<Instant>,
-    /// The entry of this connection among the endpoint's timers; at or before `deadline`.
+    /// This connection's entry among the endpoint's timers; at or before `deadline`.
     pub scheduled: Option<Instant>,
-    /// The source address that an accepted one counts for.
+    /// The source address that an accepted connection is counted under.
     pub source: Option<IpAddr>,
-    /// When a dialled session that began early must have completed its handshake.
+    /// Time by which a dialled session that began early must have completed its handshake.
     pub give_up: Option<Instant>,
-    /// Where an accepted one stands before it carries a session.
+    /// State of an accepted connection before it carries a session.
     pub pending: Pending,
-    /// The peer's certificate verifier explains itself here, to every connection of its configuration.
+    /// Findings of the peer's certificate verifier, shared by all connections of its configuration.
     pub verdict: Option<Verdict>,
-    /// The verifier of the client's certificate, where an accepted connection asked for one.
+    /// The verifier of the client's certificate, if an accepted connection asked for one.
     pub clients: Option<Arc<ClientVerifier>>,
     pub flights: Flights,
-    /// How long the server has been silent; dialled connections only.
+    /// Detects a silent server; dialled connections only.
     pub silence: Option<Box<Silence>>,
-    /// When a client's HTTP/3 connection that lost its last session is closed, whatever the server says.
+    /// Time at which a client's HTTP/3 connection that has lost its last session is closed at the latest.
     pub leaves: Option<Instant>,
-    /// Events that the endpoint had for this connection.
+    /// Findings about this connection that the endpoint took from TLS.
     pub findings: Findings,
 }
 
@@ -115,23 +115,24 @@ impl Connection {
         }
     }
 
-    /// Those of a session that is not admitted stay with QUIC. HTTP/3 looks at each.
+    /// Whether streams of this direction are accepted. QUIC keeps those of a session that is not admitted; HTTP/3
+    /// inspects every stream.
     pub fn takes_streams(&self, dir: qp::Dir) -> bool {
         self.phase == Phase::Live && (self.pending.takes(dir) || self.web.is_some())
     }
 
-    /// JavaScript knows a dialled connection from the start, an accepted one from its handshake on.
+    /// Whether JavaScript knows the connection: a dialled one from the start, an accepted one after its handshake.
     pub fn announced(&self) -> bool {
         !self.incoming || self.phase == Phase::Live
     }
 
-    /// When the application is asked whether it waits for the peer.
+    /// Time at which the application is asked whether it waits for the peer.
     pub fn asks(&self) -> Option<Instant> {
         let silence = self.silence.as_ref().filter(|_| self.phase == Phase::Live)?;
         silence.deadline(self.proto.rtt())
     }
 
-    /// Whether the peer did not answer: the first packet, or the last PING.
+    /// Whether the peer has not answered: neither the first packet nor the last PING.
     pub fn is_unheard(&self) -> bool {
         if self.handshaking() {
             return self.proto.stats().udp_rx.datagrams == 0;
@@ -139,7 +140,7 @@ impl Connection {
         self.silence.as_ref().is_some_and(|silence| silence.is_unanswered())
     }
 
-    /// Whether the server processed nothing of what the application wrote since it last waited for nothing.
+    /// Whether the server certainly processed nothing that the application wrote since it last waited for nothing.
     pub fn is_unprocessed(&self, lost: &qp::ConnectionError) -> bool {
         let silence = self
             .silence
@@ -152,7 +153,8 @@ impl Connection {
         })
     }
 
-    /// Packs the packets to be sent next: one datagram where a PING is to leave whatever the congestion window says.
+    /// Writes the next packets into `buffer`. Writes only one datagram if a PING must leave despite a full congestion
+    /// window.
     pub fn poll_transmit(&mut self, now: Instant, segments: usize, buffer: &mut Vec<u8>) -> Option<qp::Transmit> {
         let probes = self.silence.as_mut().is_some_and(|silence| silence.take_probe()) && self.phase == Phase::Live;
         if !probes {
@@ -164,7 +166,7 @@ impl Connection {
         transmit
     }
 
-    /// Stops the streams that waited for what was written to leave. False when there are none.
+    /// Stops the streams whose stop waited until pending data was sent. Returns false if there are none.
     pub fn stop_late(&mut self) -> bool {
         for &(id, code) in &self.late_stops {
             // Fails only when the stream has ended.
@@ -184,8 +186,8 @@ impl Connection {
         self.phase == Phase::Handshaking || self.early
     }
 
-    /// Whether an accepted session begins before its handshake is complete. Not HTTP/3, whose requests JavaScript
-    /// answers only later anyway.
+    /// Whether an accepted session begins before its handshake is complete. HTTP/3 does not, because JavaScript answers
+    /// its requests later anyway.
     pub fn begins_early(&self) -> bool {
         self.takes_early_data && self.proto.has_0rtt() && self.alpn().as_deref() != Some(h3::ALPN)
     }
@@ -194,18 +196,18 @@ impl Connection {
         self.settings.web_transport_sessions > 0 && self.alpn().as_deref() == Some(h3::ALPN)
     }
 
-    /// A server's SETTINGS go with its first flight (RFC 9114 §7.2.4.2), so that a client need not wait another round trip
-    /// for them.
+    /// Whether SETTINGS are sent with the server's first flight (RFC 9114 §7.2.4.2), which saves a client one round
+    /// trip.
     pub fn greets(&self) -> bool {
         self.incoming && self.web.is_none() && self.speaks_http3()
     }
 
-    /// A dialled session that did not verify the server's certificate, having done so in an earlier one.
+    /// Whether a dialled session resumed an earlier one, and so did not verify the server's certificate again.
     pub fn resumed(&self) -> bool {
         !self.incoming && !self.handshaking() && !self.findings.verified
     }
 
-    /// A step of the handshake is over: takes what the verifier has found, before another connection's step follows.
+    /// Takes the verifier's findings after a step of the handshake, before a step of another connection follows.
     pub fn note_findings(&mut self) {
         if self.handshaking()
             && let Some(Ok(mut shared)) = self.verdict.as_ref().map(|verdict| verdict.lock())
@@ -217,8 +219,8 @@ impl Connection {
         }
     }
 
-    /// A server that asked for the client's certificate judges it only after the client's handshake is complete; this
-    /// side learns of its consent by HANDSHAKE_DONE (RFC 9001 §4.1.2).
+    /// Whether the server has yet to accept the client's certificate. It verifies the certificate only after the
+    /// client's handshake is complete; HANDSHAKE_DONE shows the client that it succeeded (RFC 9001 §4.1.2).
     pub fn awaits_consent(&self) -> bool {
         self.findings.asked && self.proto.stats().frame_rx.handshake_done == 0
     }
@@ -231,7 +233,7 @@ impl Connection {
         &mut self.waiting[dir as usize]
     }
 
-    /// A session of it is admitted: the limits of its settings take the place of those of a stranger.
+    /// Applies the limits of the settings in place of those for unadmitted connections, when a session is admitted.
     pub fn open_wide(&mut self) {
         if self.pending.open() {
             return;
@@ -246,12 +248,12 @@ impl Connection {
         }
     }
 
-    /// Doubles the peer's stream limit while it uses half of it, up to the ceiling.
+    /// Doubles the peer's stream limit while the peer uses half of it, up to the maximum.
     pub fn raise_stream_limit(&mut self, dir: qp::Dir) {
         if !self.pending.is_open() {
             return;
         }
-        // Requests of plain HTTP have the limit of the settings.
+        // Requests of plain HTTP use the limit of the settings.
         if self.web.as_ref().is_some_and(|web| web.sessions.is_empty()) {
             return;
         }
@@ -265,7 +267,8 @@ impl Connection {
         }
     }
 
-    /// The application has taken `bytes` of a stream. Returns whether that allows the peer more, which is to be sent.
+    /// Notes that the application has read `bytes` of a stream. Returns whether a larger limit must be sent to the
+    /// peer.
     pub fn note_read(&mut self, stream: qp::StreamId, bytes: usize) -> bool {
         if self.stream_window.read(stream, bytes) && self.pending.is_open() {
             let size = self.stream_window.adapt(Instant::now(), self.proto.min_rtt());
@@ -284,25 +287,25 @@ impl Connection {
         true
     }
 
-    /// The peer's certificate, then intermediates.
+    /// The peer's certificate, followed by intermediates.
     fn peer_chain(&self) -> Option<Vec<CertificateDer<'static>>> {
         let chain = self.proto.crypto_session().peer_identity()?.downcast().ok()?;
         Some(*chain)
     }
 
-    /// The DER of the peer's certificate.
+    /// The peer's certificate in DER.
     pub fn peer_certificate(&self) -> Option<Vec<u8>> {
         Some(self.peer_chain()?.first()?.to_vec())
     }
 
-    /// Why the client may not go on with a session that it resumed: the certificate of its first handshake no longer holds.
-    pub fn resumed_in_vain(&self) -> Option<Failure> {
+    /// The failure of a client whose session was resumed although the certificate of its first handshake is no longer
+    /// valid.
+    pub fn expired_resumption(&self) -> Option<Failure> {
         let clients = self.clients.as_ref().filter(|_| !self.findings.verified)?;
         let chain = self.peer_chain().unwrap_or_default();
         clients.judge_again(&chain, UnixTime::now()).err()
     }
 
-    /// The negotiated ALPN protocol.
     pub fn alpn(&self) -> Option<Vec<u8>> {
         let Some(data) = self.proto.crypto_session().handshake_data() else {
             return self.last_protocol.as_ref()?.borrow().clone();

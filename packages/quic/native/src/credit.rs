@@ -1,5 +1,5 @@
-//! Limits that the peer of a WebTransport session sets to its streams (draft-ietf-webtrans-http3-16 §5). Only sessions whose
-//! peer sets one that they may reach have this.
+//! Limits that a WebTransport peer sets for the streams and bytes of one session (draft-ietf-webtrans-http3-16 §5).
+//! Exists only if the peer sets a limit that the session may reach.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -10,11 +10,11 @@ use quinn_proto::Dir;
 use crate::h3::Credit;
 use crate::handle::Handle;
 
-/// How many bytes a session may send on its streams together. Its streams share it.
+/// Limit of the bytes on all streams of a session together; shared by those streams.
 pub struct DataCredit {
     limit: Cell<u64>,
     sent: Cell<u64>,
-    /// The limit that the peer was last told of.
+    /// The limit that was last reported to the peer as exhausted.
     told: Cell<Option<u64>>,
 }
 
@@ -27,7 +27,7 @@ impl DataCredit {
         self.sent.set(self.sent.get() + bytes);
     }
 
-    /// The limit, once for each that was used up.
+    /// Returns an exhausted limit once, so that it can be reported.
     pub fn newly_blocked(&self) -> Option<u64> {
         let limit = self.limit.get();
         (self.left() == 0 && self.told.replace(Some(limit)) != Some(limit)).then_some(limit)
@@ -38,7 +38,7 @@ pub struct SessionCredit {
     pub data: Rc<DataCredit>,
     streams: [u64; 2],
     opened: [u64; 2],
-    /// Streams that wait for the peer's limit, first come first served: bidirectional, unidirectional.
+    /// Streams that wait for the peer's limit, in order: bidirectional, unidirectional.
     waiting: [VecDeque<Handle>; 2],
     told: [Option<u64>; 2],
 }
@@ -59,13 +59,13 @@ impl SessionCredit {
         }
     }
 
-    /// Returns whether the session may send more data than before.
+    /// Raises a limit. Returns whether the session may send more data than before.
     pub fn raise(&mut self, credit: Credit) -> bool {
         self.streams = credit.streams;
         self.data.limit.replace(credit.data) < credit.data
     }
 
-    /// Whether another stream may be opened; it then counts.
+    /// Counts another stream if the limit allows it, and returns whether it does.
     pub fn take_stream(&mut self, dir: Dir) -> bool {
         let opened = &mut self.opened[dir as usize];
         let takes = *opened < self.streams[dir as usize];
@@ -73,14 +73,14 @@ impl SessionCredit {
         takes
     }
 
-    /// Keeps a stream until the limit is raised. Returns the limit where the peer has not been told of it.
+    /// Queues a stream until the limit is raised. Returns the limit if it has not been reported to the peer yet.
     pub fn wait(&mut self, dir: Dir, stream: Handle) -> Option<u64> {
         let limit = self.streams[dir as usize];
         self.waiting[dir as usize].push_back(stream);
         (self.told[dir as usize].replace(limit) != Some(limit)).then_some(limit)
     }
 
-    /// The next stream that waits and may be opened, which then counts; those that are gone are passed over.
+    /// Removes and counts the next waiting stream that may be opened; skips streams that no longer exist.
     pub fn next_waiting(&mut self, dir: Dir, lives: impl Fn(Handle) -> bool) -> Option<Handle> {
         while self.opened[dir as usize] < self.streams[dir as usize] {
             let stream = self.waiting[dir as usize].pop_front()?;

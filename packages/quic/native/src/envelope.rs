@@ -1,9 +1,9 @@
 //! The envelope of a datagram between the process that has a UDP port and its workers: `relay.rs` and `socket.rs`.
 //!
 //! ```text
-//! token: by which either side knows the other (16 bytes)
+//! token that authenticates either side (16 bytes)
 //! place of the worker (1)
-//! flags (1): ECN (2 bits), remote address is IPv4, there is a local address, it is IPv4, greeting
+//! flags (1): ECN (2 bits), remote address is IPv4, has a local address, local address is IPv4, greeting
 //! remote port, length of each of several datagrams or 0, scope of the remote address (2, 2, 4, little-endian)
 //! remote address, local address (16 each; IPv4 in the last four bytes, as mapped to IPv6)
 //! datagrams, one after the other
@@ -27,12 +27,12 @@ const GREETING: u8 = 1 << 5;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     pub place: u8,
-    /// A worker says where it is; the answer says at which address the port is.
+    /// Set by a worker that announces its address; the answer carries the address of the port.
     pub greeting: bool,
     pub remote: SocketAddr,
     pub local: Option<IpAddr>,
     pub ecn: Option<EcnCodepoint>,
-    /// Bytes of each datagram but the last, where there are several.
+    /// Length of each datagram except the last, if there are several.
     pub stride: Option<u16>,
 }
 
@@ -48,7 +48,7 @@ impl Head {
         }
     }
 
-    /// Writes an envelope in the place of what `into` holds.
+    /// Writes an envelope; replaces the contents of `into`.
     pub fn write(&self, token: &Token, datagrams: &[u8], into: &mut Vec<u8>) {
         let scope = match self.remote {
             SocketAddr::V6(address) => address.scope_id(),
@@ -71,10 +71,10 @@ impl Head {
         into.extend(datagrams);
     }
 
-    /// Reads an envelope of whoever knows the token: its head, and its datagrams.
+    /// Reads an envelope whose token matches: its head and its datagrams.
     pub fn read<'a>(token: &Token, envelope: &'a [u8]) -> Option<(Self, &'a [u8])> {
         let (given, rest) = envelope.split_first_chunk::<TOKEN_BYTES>()?;
-        // In a time that does not depend on how much of it is right.
+        // Compared in constant time.
         if given.iter().zip(token).fold(0, |differs, (a, b)| differs | (a ^ b)) != 0 {
             return None;
         }

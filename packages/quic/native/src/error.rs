@@ -1,4 +1,4 @@
-//! Failures as data. JavaScript builds its `QuicError` from these fields and parses no message.
+//! Failures as data. JavaScript builds its `QuicError` from these fields and does not parse messages.
 
 use std::borrow::Cow;
 use std::net::SocketAddr;
@@ -40,11 +40,11 @@ pub struct Failure {
     pub source: Source,
     pub code: Cow<'static, str>,
     pub message: String,
-    /// The application close code and reason, where either side closed the session with one.
+    /// The application close code and reason, if either side closed the session with one.
     pub close: Option<(u64, String)>,
-    /// The HTTP status that refused a WebTransport session.
+    /// The HTTP status with which a server refused a WebTransport session.
     pub status: Option<u16>,
-    /// The peer of a connection that failed before it became a session: there is no session to ask.
+    /// The peer of a connection that failed before it became a session, and so has no session to ask.
     pub remote: Option<SocketAddr>,
 }
 
@@ -80,7 +80,7 @@ impl Failure {
         Failure::new(Source::Usage, "ERR_QUIC_CLOSED", "the endpoint has closed")
     }
 
-    /// `doing` completes "could not …".
+    /// `doing` completes the message "could not …".
     pub fn system(error: &std::io::Error, doing: &str) -> Self {
         let code = error.raw_os_error().map_or("EIO", errno_name);
         Failure::new(Source::System, code, format!("could not {doing}: {error} [{code}]"))
@@ -100,7 +100,7 @@ impl Failure {
         }
     }
 
-    /// How the peer, or the rules, ended a WebTransport session.
+    /// Error of a WebTransport session that its peer, or a violation of the protocol, ended.
     pub fn session_ended(end: End, remote: SocketAddr) -> Self {
         match end {
             End::Closed { code, reason } => Failure::closed_by_peer(remote, code.into(), reason.as_bytes()),
@@ -125,7 +125,7 @@ impl Failure {
         }
     }
 
-    /// The peer broke the rules of HTTP/3.
+    /// The peer violated HTTP/3.
     pub fn http3(code: u64, why: &str, remote: SocketAddr) -> Self {
         Failure::new(
             Source::Session,
@@ -134,11 +134,11 @@ impl Failure {
         )
     }
 
-    /// Converts the end of a connection into the error of its session; `handshaking` says whether it was still being
-    /// established, `dialled` whether by this side.
+    /// Converts the end of a connection into the error of its session; `handshaking` says whether the handshake was
+    /// incomplete, `dialled` whether this side dialled.
     pub fn lost(error: &ConnectionError, remote: SocketAddr, handshaking: bool, dialled: bool) -> Self {
         let (source, code, message) = match error {
-            // A server says so before it has the client's last handshake message, and processes nothing before that (RFC 9001 §5.7).
+            // A server sends this before it has the client's last handshake message, and processes nothing before that (RFC 9001 §5.7).
             ConnectionError::ConnectionClosed(close) if dialled && u64::from(close.error_code) == APPLICATION_ERROR => {
                 (
                     Source::Session,
@@ -174,7 +174,7 @@ impl Failure {
             ConnectionError::VersionMismatch => (
                 Source::Session,
                 "ERR_QUIC_TRANSPORT",
-                format!("{remote} speaks no QUIC version known here"),
+                format!("{remote} and this endpoint have no QUIC version in common"),
             ),
             ConnectionError::LocallyClosed => return Failure::closed(0, String::new()),
             ConnectionError::CidsExhausted => (
@@ -270,7 +270,7 @@ impl Failure {
     }
 }
 
-/// The alerts that speak of the certificate (RFC 8446 §6.2), as CRYPTO_ERRORs.
+/// The TLS alerts about certificates (RFC 8446 §6.2), as CRYPTO_ERRORs.
 fn certificate_alert(code: u64) -> Option<&'static str> {
     Some(match code {
         0x12a => "bad_certificate",
@@ -279,7 +279,7 @@ fn certificate_alert(code: u64) -> Option<&'static str> {
         0x12d => "certificate_expired",
         0x12e => "certificate_unknown",
         0x130 => "unknown_ca",
-        // A signature that does not verify, such as one by another authority of the same name.
+        // An invalid signature, for example by another authority of the same name.
         0x133 => "decrypt_error",
         _ => return None,
     })

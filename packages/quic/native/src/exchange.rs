@@ -1,4 +1,4 @@
-//! A request of plain HTTP and its answer, on one stream; and how many of them a client may cancel.
+//! A request of plain HTTP and its response on one stream, and the limit of cancelled requests.
 
 use std::time::Instant;
 
@@ -9,7 +9,7 @@ pub struct Exchange {
     /// The request, until JavaScript has read it.
     pub request: Option<PlainRequest>,
     pub body: Body,
-    /// The client has all of the answer, or gets no more of it.
+    /// The client has received the whole response, or will receive no more of it.
     pub delivered: bool,
     /// The client has cancelled it.
     pub cancelled: bool,
@@ -25,7 +25,7 @@ impl Exchange {
         }
     }
 
-    /// Puts what the frames in `bytes` carry of the body into the sink.
+    /// Writes the body bytes in the frames of `bytes` into the sink.
     pub fn collect(&mut self, bytes: &[u8], sink: &mut Sink<'_>) -> Result<(), Fault> {
         let mut input = bytes;
         while let Some(data) = self.body.next(&mut input)? {
@@ -35,12 +35,13 @@ impl Exchange {
     }
 }
 
-/// Requests that a client may cancel at once, and for each second that passes: one that begins and cancels them as fast as it can
-/// makes work that no limit of requests in progress bounds. As of Node's HTTP/2.
+/// Number of requests that a client may cancel at once, and for each second that passes. A client that quickly begins
+/// and cancels requests causes work that a limit of requests in progress does not bound. The same numbers as in Node's
+/// HTTP/2.
 const BURST: f64 = 1000.0;
 const PER_SECOND: f64 = 33.0;
 
-/// Counts the requests that the client of a connection cancels.
+/// Counts the requests that a connection's client cancels.
 pub struct CancelLimit {
     left: f64,
     at: Instant,
@@ -51,7 +52,7 @@ impl CancelLimit {
         CancelLimit { left: BURST, at: now }
     }
 
-    /// Whether the client may cancel one more; it then counts.
+    /// Counts a cancelled request if the limit allows it, and returns whether it does.
     pub fn take(&mut self, now: Instant) -> bool {
         let passed = now.saturating_duration_since(self.at).as_secs_f64();
         self.at = now;

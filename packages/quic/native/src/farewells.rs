@@ -1,20 +1,21 @@
-//! Closes of sessions that reach pages a moment late.
+//! Ends of sessions that are sent to browser pages with a delay.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// Chromium ends the process of a page that learns of a session's end within a tenth of a second after the end of one of its
-/// streams (docs/browsers.md). The rest is for networks and processes that are late.
+/// Chromium ends the process of a page that learns of a session's end within a tenth of a second after the end of one
+/// of its streams (docs/browsers.md). The rest is a margin for slow networks and processes.
 const HOLD: Duration = Duration::from_millis(250);
 
-/// A capsule that says that the session of this id is over.
+/// A delayed capsule that ends the session with this id.
 struct Farewell {
     due: Instant,
     session: u64,
     capsule: Vec<u8>,
 }
 
-/// Farewells of one connection. Each belongs to a request stream that is still open, so that the limit of streams is theirs.
+/// Delayed ends of one connection's sessions. Each belongs to a request stream that is still open, so the stream limit
+/// bounds them.
 #[derive(Default)]
 pub struct Farewells {
     ended: Option<Instant>,
@@ -22,12 +23,12 @@ pub struct Farewells {
 }
 
 impl Farewells {
-    /// A stream of a page has ended, or the page was asked to stop sending on it.
+    /// Notes that a stream of a page has ended, or that the page was asked to stop sending on it.
     pub fn note_end(&mut self, now: Instant) {
         self.ended = Some(now);
     }
 
-    /// When the page may learn of an end that is decided now, if that is later.
+    /// Time until which an end decided now is delayed, if it must be.
     pub fn held_until(&self, now: Instant) -> Option<Instant> {
         let due = self.ended? + HOLD;
         (due > now).then_some(due)
@@ -37,17 +38,17 @@ impl Farewells {
         self.held.push_back(Farewell { due, session, capsule });
     }
 
-    /// Time at which the next one is due. They are held in this order, since the latest end of a stream only moves forward.
+    /// Time at which the next one is due. They are in this order because the latest end of a stream only moves forward.
     pub fn due(&self) -> Option<Instant> {
         self.held.front().map(|farewell| farewell.due)
     }
 
-    /// Time at which all that are held will have left.
+    /// Time at which all of them will have been sent.
     pub fn over(&self) -> Option<Instant> {
         self.held.back().map(|farewell| farewell.due)
     }
 
-    /// The next one that is due: its session, and the capsule.
+    /// Removes the next one that is due: its session and the capsule.
     pub fn take(&mut self, now: Instant) -> Option<(u64, Vec<u8>)> {
         self.due().filter(|&due| due <= now)?;
         let farewell = self.held.pop_front()?;

@@ -8,7 +8,7 @@ impl<'a> Fields<'a> {
         Fields(wire)
     }
 
-    /// The next string; empty where there are no more.
+    /// Returns the next string; empty at the end.
     pub fn take(&mut self) -> &'a [u8] {
         let Some((length, rest)) = self.0.split_first_chunk::<4>() else {
             self.0 = &[];

@@ -1,5 +1,5 @@
-//! The sockets of one port, one for each worker of a group. A byte of a connection id is the place of the worker that
-//! made it, by which the kernel finds that worker's socket wherever the client is. Linux only.
+//! The sockets of one port, one for each worker of a group. A byte of each connection id is the place of the worker
+//! that made it; the kernel uses it to choose that worker's socket even if the client's address changes. Linux only.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -12,18 +12,18 @@ use crate::ffi::steering::{Step, attach, borrow, duplicate, generation, is_claim
 use crate::routing::Layout;
 use crate::socket::{Sharing, bind_any, enlarge_buffers};
 
-/// Places fit in a byte, with room.
+/// Places fit in a byte, with room to spare.
 pub const MOST_PLACES: usize = 128;
 
 /// RFC 9000 §17.2: the first bit of a long header.
 const LONG_HEADER: u32 = 0x80;
-/// Where the length of a long header's destination connection id is, and where that begins.
+/// Offset of the length of a long header's destination connection id; the id follows it.
 const LENGTH_AT: u32 = 5;
 const LONG_ID_AT: u32 = 6;
-/// Where the destination connection id of a short header begins (§17.3).
+/// Offset of the destination connection id of a short header (§17.3).
 const SHORT_ID_AT: u32 = 1;
 
-/// Binds one socket for each place. They are the caller's to close.
+/// Binds one socket for each place. The caller closes them.
 pub fn bind(
     host: Option<IpAddr>,
     port: u16,
@@ -32,10 +32,10 @@ pub fn bind(
 ) -> Result<(SocketAddr, Vec<RawFd>), Failure> {
     if places == 0 || places > MOST_PLACES {
         return Err(Failure::option(format!(
-            "a group has 1 to {MOST_PLACES} places, not {places}"
+            "places must be 1 to {MOST_PLACES}, not {places}"
         )));
     }
-    // The first is bound alone: sockets that share a port do not find it taken by another group.
+    // The first is bound without sharing, which fails if another group uses the port.
     let first = bind_any(host, port, Sharing::None)?;
     let address = local_address(&first)?;
     let shared = SockRef::from(&first).set_reuse_port(true);
@@ -51,17 +51,17 @@ pub fn bind(
     Ok((address, sockets.into_iter().map(IntoRawFd::into_raw_fd).collect()))
 }
 
-/// Takes so many places of a group whose sockets somebody else has bound, in this order: the first that no process has. They are this
-/// process's until it ends, or closes a descriptor of theirs.
+/// Claims `wanted` places of a group whose sockets another process has bound: the first ones in this order that no
+/// process has claimed. They stay claimed until this process ends or closes one of their descriptors.
 pub fn claim(descriptors: &[RawFd], wanted: usize) -> Result<(SocketAddr, Vec<u8>), Failure> {
     let failed = |error: io::Error| Failure::system(&error, "take a socket of the group");
     if descriptors.is_empty() || descriptors.len() > MOST_PLACES {
-        return Err(Failure::option(format!("a group has 1 to {MOST_PLACES} places")));
+        return Err(Failure::option(format!("a group must have 1 to {MOST_PLACES} places")));
     }
     let addresses: Result<Vec<SocketAddr>, Failure> = descriptors.iter().map(|fd| datagram_address(*fd)).collect();
     let addresses = addresses?;
     if addresses.iter().any(|address| *address != addresses[0]) {
-        return Err(Failure::option("the sockets of a group have one address"));
+        return Err(Failure::option("the sockets of a group must all have the same address"));
     }
     let mut claimed = Vec::new();
     for (place, descriptor) in descriptors.iter().enumerate() {
@@ -78,12 +78,12 @@ pub fn claim(descriptors: &[RawFd], wanted: usize) -> Result<(SocketAddr, Vec<u8
     Err(failed(io::Error::from_raw_os_error(libc::EADDRINUSE)))
 }
 
-/// Gives back what `claim` took.
+/// Releases what `claim` has claimed.
 pub fn unclaim(descriptor: RawFd) {
     release(descriptor);
 }
 
-/// The places that no process has claimed. Those that this one has are not among the answers of the system, and are passed over.
+/// The places that no process has claimed. The system does not report this process's own claims, so `own` is left out.
 fn unclaimed(descriptors: &[RawFd], own: &[u8]) -> Vec<u8> {
     let places = 0..descriptors.len() as u8;
     places
@@ -91,8 +91,9 @@ fn unclaimed(descriptors: &[RawFd], own: &[u8]) -> Vec<u8> {
         .collect()
 }
 
-/// Has new clients go to places that this process has claimed, and to the first of them what comes for those that have no worker, in
-/// this process or any other. The process that did so last decides: `turn` is what this returned before, or 0, and where another has done so since nothing changes.
+/// Routes new clients to places that this process has claimed, and packets for places without a worker in any process
+/// to the first of them. The last process to do so decides: `turn` is the previous result or 0, and nothing changes if
+/// another process has done so since.
 pub fn steer_claimed(
     descriptors: &[RawFd],
     accepting: &[u8],
@@ -126,12 +127,12 @@ fn datagram_address(descriptor: RawFd) -> Result<SocketAddr, Failure> {
     let address = socket.local_addr().map_err(failed)?.as_socket();
     match (socket.r#type().map_err(failed)?, address) {
         (Type::DGRAM, Some(address)) => Ok(address),
-        _ => Err(Failure::option(format!("descriptor {descriptor} is no UDP socket"))),
+        _ => Err(Failure::option(format!("descriptor {descriptor} is not a UDP socket"))),
     }
 }
 
-/// Has new clients go to the places that accept alone, and the packets of places that are gone to the first of them: it says that their
-/// sessions are over. Those that have a session stay with its worker.
+/// Routes new clients only to the places in `accepting`, and packets for the places in `gone` to the first of them,
+/// which answers that their sessions have ended. Clients with a session stay with its worker.
 pub fn steer(descriptors: &[RawFd], accepting: &[u8], gone: &[u8], layout: Layout) -> Result<(), Failure> {
     let places = descriptors.len();
     let is_place = |place: &u8| usize::from(*place) < places;
@@ -145,7 +146,7 @@ pub fn steer(descriptors: &[RawFd], accepting: &[u8], gone: &[u8], layout: Layou
     steered.map_err(|error| Failure::system(&error, "steer packets"))
 }
 
-/// A worker's own handle on the socket of its place.
+/// Makes a worker's own handle for the socket of its place.
 pub fn adopt(descriptor: RawFd) -> Result<UdpSocket, Failure> {
     let socket = duplicate(descriptor).map(UdpSocket::from);
     socket.map_err(|error| Failure::system(&error, "take the group's socket"))
@@ -157,7 +158,8 @@ fn local_address(socket: &UdpSocket) -> Result<SocketAddr, Failure> {
         .map_err(|error| Failure::system(&error, "find the port"))
 }
 
-/// The program that finds a packet's place. New clients choose their first connection id at random (§7.2), and so their place.
+/// The program that finds a packet's place. New clients choose their first connection id at random (§7.2), and with it
+/// their place.
 fn program(places: u32, accepting: &[u8], gone: &[u8], layout: Layout) -> Vec<Step> {
     use libc::{
         BPF_A, BPF_ABS, BPF_ALU, BPF_B, BPF_JA, BPF_JEQ, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_MOD, BPF_RET, BPF_W,
@@ -174,7 +176,7 @@ fn program(places: u32, accepting: &[u8], gone: &[u8], layout: Layout) -> Vec<St
         fails,
         constant,
     };
-    // Comparisons reach 255 steps far, this as far as it takes.
+    // Comparisons reach at most 255 steps, this jump any distance.
     let skip = |steps: &[Step]| step(BPF_JMP | BPF_JA, steps.len() as u32);
     let by_id = |at: u32| {
         let mut steps = vec![
@@ -246,7 +248,7 @@ mod tests {
             }
         }
 
-        /// The place that a packet from a port of its own comes to.
+        /// Returns the place that receives a packet sent from a new port.
         fn place_of(&self, packet: &[u8]) -> usize {
             let client = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
             client.send_to(packet, self.address).unwrap();
@@ -320,7 +322,7 @@ mod tests {
             id[9] = place as u8;
             assert_eq!(group.place_of(&[&[0x40][..], &id, &[0; 30]].concat()), place);
             assert_eq!(group.place_of(&long(&id)), place);
-            // A client's own id of the same length.
+            // An id of the same length, chosen by a client.
             id[0] ^= 1;
             assert_eq!(group.place_of(&long(&id)), 0);
         }

@@ -1,5 +1,5 @@
 //! Handles that JavaScript holds: a table index and a generation, packed into an integer below 2^53. The generation
-//! makes a stale handle find nothing instead of whatever took the place.
+//! makes a stale handle invalid after its place was reused.
 
 use crate::layout::{INDEX_BITS, WEB_TRANSPORT};
 
@@ -43,7 +43,7 @@ impl Session {
         }
     }
 
-    /// Returns the handle as JavaScript knows it.
+    /// Returns the handle as JavaScript uses it.
     pub fn handle(self) -> Handle {
         match self {
             Session::Quic(handle) => handle,
@@ -55,8 +55,8 @@ impl Session {
     }
 }
 
-/// Values under handles. While JavaScript handles a batch of records, indices that become free are kept back, so that
-/// no later record of that batch can name a newer value.
+/// Values under handles. While JavaScript handles a batch of records, freed indices are not reused, so that no later
+/// record of that batch can name a newer value.
 pub struct Table<T> {
     entries: Vec<(u32, Option<T>)>,
     free: Vec<u32>,
@@ -76,7 +76,7 @@ impl<T> Default for Table<T> {
 }
 
 impl<T> Table<T> {
-    /// None when 2^24 values are live.
+    /// Returns None if 2^24 values are live.
     pub fn insert(&mut self, value: T) -> Option<Handle> {
         let index = match self.free.pop() {
             Some(index) => index,

@@ -1,15 +1,15 @@
-//! Memory that sessions leave behind. glibc keeps what is free below anything that is still in use: a process whose sessions
-//! ended with much that was unread would stay as large as it ever was.
+//! Returns memory after sessions have ended. glibc keeps free memory below any that is in use: a process whose sessions
+//! ended with much unread data would otherwise stay at its maximum size.
 
 use std::time::{Duration, Instant};
 
 use crate::ffi::memory;
 
-/// Least time from a session's end until memory is given back; those that end meanwhile are part of it.
+/// Minimum time from a session's end until memory is returned; it covers all sessions that end in the meantime.
 const LEAST_WAIT: Duration = Duration::from_millis(250);
-/// Longest time between looks while there is little to give back: a look takes a millisecond.
+/// Maximum interval of attempts while there is little to return: an attempt takes a millisecond.
 const MOST_WAIT: Duration = Duration::from_secs(4);
-/// Bytes that were worth the time.
+/// An attempt was worthwhile if it returned at least this many bytes.
 const WORTH: u64 = 16 << 20;
 
 pub struct Leftovers {
@@ -27,7 +27,7 @@ impl Default for Leftovers {
 }
 
 impl Leftovers {
-    /// A session has been forgotten.
+    /// Notes that a session has been forgotten.
     pub fn left(&mut self, now: Instant) {
         self.due.get_or_insert(now + self.wait);
     }
@@ -36,7 +36,7 @@ impl Leftovers {
         self.due
     }
 
-    /// Gives memory back when that is due.
+    /// Returns memory if that is due.
     pub fn clear(&mut self, now: Instant) {
         if self.due.is_none_or(|due| due > now) {
             return;

@@ -59,7 +59,7 @@ use crate::routing::Routing;
 use crate::secret::Secret;
 use crate::socket::{Offload, Sharing, Socket};
 
-/// The functions JavaScript sees, besides `bind`.
+/// The functions that JavaScript calls, besides `bind`.
 const METHODS: &[Methods] = &[methods::METHODS, web_methods::METHODS];
 
 /// Makes the endpoint that `bind` asks for. `options` are fields: an IP address or nothing, the driver, whether it polls

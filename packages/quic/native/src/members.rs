@@ -1,5 +1,6 @@
-//! Connection ids of endpoints that share a port and a secret. Each says, for those who hold the secret, which endpoint made
-//! it: a packet for a session of another is answered with a stateless reset only when that other is gone (RFC 9000 §10.3).
+//! Connection ids of endpoints that share a port and a secret. Holders of the secret can tell which endpoint made an
+//! id: a packet for a session of another endpoint is answered with a stateless reset only if that endpoint is gone (RFC
+//! 9000 §10.3).
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -12,10 +13,10 @@ use ring::rand::{SecureRandom, SystemRandom};
 use crate::ffi::process::is_running;
 use crate::routing::Layout;
 
-/// An id is a nonce, its maker under a mask that follows from the nonce, and a keyed hash of both: four bytes each.
+/// An id consists of a nonce, its maker masked with a hash of the nonce, and a keyed hash of both: four bytes each.
 const PART: usize = 4;
 const LENGTH: usize = 3 * PART;
-/// In a group of workers the maker's place goes before that, for the kernel to read.
+/// In a group of workers the maker's place precedes that, for the kernel to read.
 pub const GROUP_ID_BYTES: usize = 1 + LENGTH;
 pub const GROUP_LAYOUT: Layout = Layout {
     place_at: 0,
@@ -23,21 +24,21 @@ pub const GROUP_LAYOUT: Layout = Layout {
     first: None,
 };
 
-/// Places for the endpoints of one process, below the process's number.
+/// Number of places for the endpoints of one process, in the bits below the process's number.
 const PLACES: u32 = 1 << 10;
 
-/// The places of this process that are taken.
+/// The places of this process that are in use.
 static TAKEN: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
 fn taken() -> std::sync::MutexGuard<'static, BTreeSet<u32>> {
     TAKEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One endpoint of one process, as long as it lives.
+/// One endpoint of one process, while it lives.
 struct Member(u32);
 
 impl Member {
-    /// Where every place is taken, the last one has several endpoints.
+    /// If every place is in use, several endpoints share the last one.
     fn new() -> Self {
         let mut taken = taken();
         let place = (0..PLACES).find(|place| !taken.contains(place)).unwrap_or(PLACES - 1);
@@ -45,7 +46,7 @@ impl Member {
         Member(std::process::id().wrapping_mul(PLACES) | place)
     }
 
-    /// Whether the endpoint that calls itself `number` lives, on this machine.
+    /// Whether the endpoint with this number lives on this machine.
     fn lives(number: u32) -> bool {
         let process = number / PLACES;
         if process == std::process::id() % (u32::MAX / PLACES + 1) {
@@ -98,7 +99,7 @@ impl MemberIds {
         id
     }
 
-    /// The endpoint that made an id; None where no endpoint with this key did.
+    /// Returns the endpoint that made an id, or None if no endpoint with this key did.
     fn maker(&self, id: &[u8]) -> Option<u32> {
         let (&nonce, rest) = id.split_first_chunk::<PART>()?;
         let (&masked, hash) = rest.split_first_chunk::<PART>()?;
@@ -121,8 +122,9 @@ impl ConnectionIdGenerator for MemberIds {
         }
     }
 
-    /// Asked of ids that this endpoint has no session for. Fails where another one may have it. A place has one worker at a time: what has the
-    /// same place was made by one that is gone, also on systems that do not say so.
+    /// Called for ids without a session at this endpoint. Fails if another endpoint may have the session. A place has
+    /// one worker at a time: an id with the same place was made by a worker that is gone, also on systems that cannot
+    /// report that.
     fn validate(&self, id: &ConnectionId) -> Result<(), InvalidCid> {
         let is_own_place = self.place.is_some_and(|place| id.first() == Some(&place));
         let id = id.get(usize::from(self.place.is_some())..).unwrap_or_default();
@@ -145,7 +147,7 @@ impl ConnectionIdGenerator for MemberIds {
 mod tests {
     use super::*;
 
-    /// Held by each test that has places of this process: the place that one has left is another's at once.
+    /// Held by each test that uses places of this process: a freed place is reused at once.
     static ALONE: Mutex<()> = Mutex::new(());
 
     #[test]
@@ -175,7 +177,7 @@ mod tests {
         assert_eq!((id.len(), id[0]), (third.cid_len(), 3));
         assert!(third.validate(&id).is_ok());
         assert!(fourth.validate(&id).is_err());
-        // The next one in the same place knows that whoever made the id is gone.
+        // The next one in the same place knows that the maker of the id is gone.
         assert!(MemberIds::new(&key, Some(3)).validate(&id).is_ok());
         drop(third);
         assert!(fourth.validate(&id).is_ok());

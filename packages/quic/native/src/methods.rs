@@ -1,4 +1,4 @@
-//! The functions JavaScript sees. Handles are numbers, failures are lists; see `src/native.ts` for the types.
+//! The functions that JavaScript calls. Handles are numbers, failures are lists; see `src/native.ts` for the types.
 
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
@@ -77,14 +77,14 @@ fn endpoint_stats(reactor: &Rc<Reactor>, _: &Args) -> ReturnValue {
         .map_or(ReturnValue::Undefined, |stats| numbers(stats.numbers()))
 }
 
-/// () → [connections, streams, timers] held by the engine, those that end unseen by JavaScript included
+/// () → [connections, streams, timers] held by the engine, including those whose end JavaScript does not see
 fn counts(reactor: &Rc<Reactor>, _: &Args) -> ReturnValue {
     reactor
         .with(|endpoint| endpoint.counts().map(|count| count as f64))
         .map_or(ReturnValue::Undefined, |counts| numbers(counts.into()))
 }
 
-/// An IP address; none for an empty text.
+/// Parses an IP address; None for an empty text.
 pub fn ip_or_any(text: &str) -> Result<Option<IpAddr>, Failure> {
     if text.is_empty() {
         return Ok(None);
@@ -106,13 +106,13 @@ fn close(reactor: &Rc<Reactor>, args: &Args) -> ReturnValue {
     ReturnValue::Undefined
 }
 
-/// (code, reason bytes) → milliseconds after which to ask again, for pages to know that their sessions are over; 0: they do
+/// (code, reason bytes) → milliseconds until the next call, so that pages learn of the end of their sessions; 0: done
 fn close_politely(reactor: &Rc<Reactor>, args: &Args) -> ReturnValue {
     let wait = reactor.with(|endpoint| endpoint.close_politely(args.uint(0), args.bytes(1)));
     number(wait.flatten().map_or(0, |wait| wait.as_millis() as u32))
 }
 
-/// (code, reason bytes): of the whole endpoint, with what that sends; the process is about to end
+/// (code, reason bytes): closes all sessions of the endpoint and sends the packets at once; the process is about to end
 fn close_sessions(reactor: &Rc<Reactor>, args: &Args) -> ReturnValue {
     reactor.with(|endpoint| endpoint.close_all(args.uint(0), args.bytes(1)));
     ReturnValue::Undefined
@@ -125,21 +125,21 @@ fn close_session(reactor: &Rc<Reactor>, args: &Args) -> ReturnValue {
     ReturnValue::Undefined
 }
 
-/// (session): a PING leaves
+/// (session): sends a PING
 fn ping(reactor: &Rc<Reactor>, args: &Args) -> ReturnValue {
     let session = Session::unpack(args.number(0));
     reactor.with(|endpoint| endpoint.ping(session));
     ReturnValue::Undefined
 }
 
-/// (session): no call of it waits
+/// (session): none of its calls waits
 fn idle(reactor: &Rc<Reactor>, args: &Args) -> ReturnValue {
     let session = Session::unpack(args.number(0));
     reactor.with(|endpoint| endpoint.idle(session));
     ReturnValue::Undefined
 }
 
-/// (session): the system says that nobody listens at its peer's port; the `Lost` record follows
+/// (session): the system reports that its peer's port is closed; the `Lost` record follows
 fn port_unreachable(reactor: &Rc<Reactor>, args: &Args) -> ReturnValue {
     let session = Session::unpack(args.number(0));
     reactor.with(|endpoint| endpoint.port_unreachable(session));
@@ -303,7 +303,7 @@ fn session_info(reactor: &Rc<Reactor>, args: &Args) -> ReturnValue {
         .unwrap_or(ReturnValue::Undefined)
 }
 
-/// (session) → the DER of the certificate its peer has shown, or undefined
+/// (session) → the DER of its peer's certificate, or undefined
 fn peer_certificate(reactor: &Rc<Reactor>, args: &Args) -> ReturnValue {
     let session = Session::unpack(args.number(0));
     reactor
@@ -312,7 +312,7 @@ fn peer_certificate(reactor: &Rc<Reactor>, args: &Args) -> ReturnValue {
         .map_or(ReturnValue::Undefined, ReturnValue::Bytes)
 }
 
-/// (session, label bytes, context bytes, length) → bytes, or undefined where there are none
+/// (session, label bytes, context bytes, length) → bytes, or undefined if unavailable
 fn export_keying_material(reactor: &Rc<Reactor>, args: &Args) -> ReturnValue {
     let session = Session::unpack(args.number(0));
     reactor

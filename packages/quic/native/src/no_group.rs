@@ -1,4 +1,4 @@
-//! In the place of `group` where the system has no way to steer packets.
+//! Replaces `group` on systems that cannot steer packets.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
@@ -6,9 +6,7 @@ use crate::error::Failure;
 use crate::routing::Layout;
 
 fn unsupported() -> Failure {
-    Failure::option(
-        "the kernel hands packets to the workers of a group on Linux alone: elsewhere steering is \"relay\"",
-    )
+    Failure::option("steering \"kernel\" requires Linux; use \"relay\"")
 }
 
 pub fn bind(_: Option<IpAddr>, _: u16, _: usize, _: Layout) -> Result<(SocketAddr, Vec<i32>), Failure> {

@@ -1,4 +1,4 @@
-//! A client and a server of quinn over a path that exists in a model only, on a virtual clock.
+//! A client and a server of quinn over a simulated path, on a virtual clock.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -17,10 +17,10 @@ fn address(end: usize) -> SocketAddr {
 
 pub struct Pair {
     pub now: Instant,
-    /// From which address the packets of an end come.
+    /// Source addresses of the packets of each end.
     pub addresses: [SocketAddr; 2],
     path: Box<dyn FnMut(usize) -> Option<Duration>>,
-    /// Packets under way, by the time at which they arrive, with their receiver.
+    /// Packets under way with their receiver, by time of arrival.
     packets: BTreeMap<(Instant, u64), (usize, Vec<u8>)>,
     sent: u64,
     endpoints: [qp::Endpoint; 2],
@@ -28,7 +28,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Begins to connect the two. `path` returns how long a packet takes that an end sends now; nothing if it is lost.
+    /// Connects the two. `path` returns how long a packet takes that an end sends now, or None if it is lost.
     pub fn new(
         client: qp::ClientConfig,
         server: qp::ServerConfig,
@@ -53,7 +53,7 @@ impl Pair {
         &mut self.connections[end].as_mut().unwrap().1
     }
 
-    /// Lets time pass, with all that is due in it.
+    /// Advances the clock and processes everything that is due.
     pub fn run_for(&mut self, time: Duration) {
         let end = self.now + time;
         loop {
@@ -72,7 +72,7 @@ impl Pair {
                 let (end, packet) = first.remove();
                 self.receive(end, &packet);
             }
-            // As the engine does: nothing is sent before all that is due is done.
+            // As in the engine, all due events are processed before anything is sent.
             for (_, connection) in self.connections.iter_mut().flatten() {
                 let mut timeouts = 0;
                 while connection.poll_timeout().is_some_and(|at| at <= self.now) {
@@ -119,7 +119,7 @@ impl Pair {
         }
     }
 
-    /// Takes the events of an end. Returns why its connection was lost, if it was.
+    /// Processes the events of an end. Returns why its connection was lost, if it was.
     pub fn lost(&mut self, end: usize) -> Option<qp::ConnectionError> {
         std::iter::from_fn(|| self.connection(end).poll()).find_map(|event| match event {
             qp::Event::ConnectionLost { reason } => Some(reason),
@@ -127,7 +127,7 @@ impl Pair {
         })
     }
 
-    /// Reads what has arrived of a stream.
+    /// Reads the bytes of a stream that have arrived.
     pub fn read(&mut self, end: usize, id: qp::StreamId) -> Vec<u8> {
         let mut read = Vec::new();
         let mut stream = self.connection(end).recv_stream(id);

@@ -1,4 +1,4 @@
-//! Connections with the engine's settings over paths that exist in a model only.
+//! Connections with the engine's settings over simulated paths.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -17,12 +17,13 @@ use crate::tls::tests::{client_config, sessions};
 
 const MS: Duration = Duration::from_millis(1);
 
-/// Returns a connected pair with the defaults of src/limits.ts. `path` returns how long a packet takes; nothing if it is lost.
+/// Returns a connected pair with the defaults of src/limits.ts. `path` returns how long a packet takes, or None if it
+/// is lost.
 fn connect(mut path: impl FnMut() -> Option<Duration> + 'static) -> Pair {
     connect_ends(30_000 * MS, move |_| path())
 }
 
-/// The same with an idle timeout; `path` gets the end that sends.
+/// Like `connect`, with an idle timeout; `path` receives the end that sends.
 fn connect_ends(idle_timeout: Duration, path: impl FnMut(usize) -> Option<Duration> + 'static) -> Pair {
     let idle_timeout = idle_timeout.as_millis() as f64;
     let settings = Settings::from_numbers(&[
@@ -65,7 +66,7 @@ fn connect_ends(idle_timeout: Duration, path: impl FnMut(usize) -> Option<Durati
 }
 
 /// The server sends an item of `size` bytes on each of four streams every 50 ms, over a link that is cut for `cut`.
-/// Returns how long after the cut the client gets a further item. A client that `pings` does so every second.
+/// Returns how long after the cut the client receives the next item. With `pings` the client sends a PING every second.
 fn silence_after(cut: Duration, size: usize, pings: bool) -> Duration {
     let is_cut = Rc::new(Cell::new(false));
     let link = is_cut.clone();
@@ -88,7 +89,7 @@ fn silence_after(cut: Duration, size: usize, pings: bool) -> Duration {
     for _ in 0..60 {
         turn(&mut pair);
     }
-    // What was sent last arrives, and its acknowledgements are lost.
+    // The last data arrives, and its acknowledgements are lost.
     for &stream in &streams {
         pair.connection(SERVER).send_stream(stream).write(&item).unwrap();
     }
@@ -120,7 +121,7 @@ fn a_server_sends_again_within_two_seconds_after_a_link_was_cut() {
     }
 }
 
-/// Returns how long an upload of 300 kB takes if each packet takes `base` and up to `jitter` more, so that packets overtake
+/// Returns how long an upload of 300 kB takes if each packet takes `base` plus up to `jitter`, so that packets overtake
 /// one another. A share `loss` of them is lost.
 fn upload(base: Duration, jitter: Duration, loss: f64) -> Duration {
     const BYTES: usize = 300_000;
@@ -165,8 +166,9 @@ fn an_upload_takes_about_as_long_over_a_path_that_reorders_packets() {
     }
 }
 
-/// The server sends 100 kB, of which the packets of `late` (in the order sent) arrive 40 ms after the others, and the client
-/// `moves` before these are acknowledged. Returns the window before, after the packets seemed lost, and at the end.
+/// The server sends 100 kB; the packets in `late` (in sending order) arrive 40 ms after the others, and with `moves`
+/// the client changes its address before they are acknowledged. Returns the window before the loss, after packets
+/// counted as lost, and at the end.
 fn windows(moves: bool, late: std::ops::Range<u32>) -> [u64; 3] {
     let sent = Rc::new(Cell::new(None::<u32>));
     let count = sent.clone();

@@ -1,5 +1,5 @@
-//! Runs one endpoint in a thread of JavaScript. Each wake of its driver receives packets, delivers records to JavaScript and sends once,
-//! so that acknowledgements travel with replies.
+//! Runs one endpoint in a JavaScript thread. Each wake of its driver receives packets, delivers records to JavaScript
+//! and sends once, so that acknowledgements travel with replies.
 
 use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
@@ -17,7 +17,7 @@ use crate::turn::Turn;
 
 pub struct Reactor {
     env: Env,
-    /// None once closed. Never borrowed while JavaScript runs.
+    /// None after the close. Never borrowed while JavaScript runs.
     endpoint: RefCell<Option<Endpoint>>,
     buffer: RefCell<EventBuffer>,
     driver: RefCell<Option<Driver>>,
@@ -31,7 +31,7 @@ pub struct Reactor {
 }
 
 impl Reactor {
-    /// In a call from JavaScript; `buffer` was made for the same environment.
+    /// Must run in a call from JavaScript; `buffer` was made for the same environment.
     pub fn start(env: Env, endpoint: Endpoint, buffer: EventBuffer, driver: Options) -> Result<Rc<Self>, Failure> {
         let reactor = Rc::new(Reactor {
             env,
@@ -50,7 +50,7 @@ impl Reactor {
                 reactor.driver_name.set(driver.name());
                 let closes_at_once = driver.closes_at_once();
                 reactor.driver.replace(Some(driver));
-                // After the driver: hooks run last in, first out, and this one must find the driver whole.
+                // Added after the driver: hooks run last in, first out, and this one needs an intact driver.
                 reactor.hook.replace(CleanupHook::add(env, &reactor, closes_at_once));
                 Ok(reactor)
             }
@@ -81,7 +81,7 @@ impl Reactor {
         }
     }
 
-    /// Goes on with another socket; the old one is read a last time and closed.
+    /// Replaces the socket; the old one is read a last time and closed.
     pub fn rebind(&self, host: Option<IpAddr>, port: u16) -> Result<(), Failure> {
         let socket = self
             .with_socket(|socket| socket.another(host, port))
@@ -125,7 +125,7 @@ impl Reactor {
         self.pump(outermost);
     }
 
-    /// Just before libuv waits: whatever JavaScript did in this turn is sent now.
+    /// Called before libuv waits: sends everything that JavaScript wrote in this turn.
     pub fn on_prepare(self: &Rc<Self>) {
         self.flush();
         if self.has_records() {
@@ -142,20 +142,20 @@ impl Reactor {
         })
     }
 
-    /// JavaScript's own flush (thread driver), by setImmediate when it did something or received records. Returns whether to
-    /// call again in the next turn.
+    /// JavaScript's own flush (thread driver), called by setImmediate after it used the engine or received records.
+    /// Returns whether to call again in the next turn.
     pub fn on_immediate(self: &Rc<Self>) -> bool {
         if self.driver_gone.get() {
             self.on_closed(false);
             return false;
         }
         self.flush();
-        // Where there were records JavaScript calls again by itself.
+        // If there were records, JavaScript calls again by itself.
         let delivered = (self.look() || self.has_records()) && self.pump(false);
         !delivered && self.before_wait()
     }
 
-    /// Receives what has come, where the driver may not report it. Returns whether anything has.
+    /// Receives datagrams that the driver may not report. Returns whether there were any.
     fn look(&self) -> bool {
         let looks = self.driver.borrow().as_ref().is_some_and(|driver| driver.looks());
         let received = looks && self.with(Endpoint::receive).is_some_and(|datagrams| datagrams > 0);
@@ -170,8 +170,8 @@ impl Reactor {
     }
 
     /// Delivers everything that waits, then flushes. In the thread driver promise reactions run only after this
-    /// returns, so a flush here would send acknowledgements ahead of the replies; JavaScript's setImmediate follows. Returns
-    /// whether it does.
+    /// returns, so a flush here would send acknowledgements ahead of the replies; JavaScript's setImmediate flushes
+    /// instead. Returns whether it will.
     fn pump(self: &Rc<Self>, outermost: bool) -> bool {
         let mut delivered = self.deliver(outermost);
         while outermost || !delivered {
@@ -220,7 +220,7 @@ impl Reactor {
         }
     }
 
-    /// JavaScript has written, and its turn goes on.
+    /// Called when JavaScript has written and its turn continues.
     pub fn wrote(&self) {
         let sends = self.turn.borrow_mut().wrote();
         if sends {
@@ -248,7 +248,7 @@ impl Reactor {
         }
     }
 
-    /// Closes every session and the driver. The last records and `Closed` follow when its handles are gone.
+    /// Closes every session and the driver. The last records and `Closed` follow when the driver's handles are closed.
     pub fn close(self: &Rc<Self>, code: u32, reason: &[u8]) {
         self.with(|endpoint| endpoint.close_all(code, reason));
         self.close_driver();
@@ -261,7 +261,7 @@ impl Reactor {
         }
     }
 
-    /// The driver's handles are closed: the socket can go.
+    /// Called when the driver's handles are closed: drops the socket.
     pub fn on_closed(self: &Rc<Self>, outermost: bool) {
         let ending = self.tearing_down.get();
         if !ending {
@@ -288,7 +288,7 @@ impl Reactor {
         call.run(1, outermost);
     }
 
-    /// The environment ends: no more JavaScript.
+    /// Called when the environment ends: JavaScript must not be called any more.
     pub fn tear_down(self: &Rc<Self>) {
         self.tearing_down.set(true);
         self.with(|endpoint| endpoint.close_all(0, b""));
@@ -299,7 +299,8 @@ impl Reactor {
         }
     }
 
-    /// A panic was caught. The engine's state cannot be trusted any more: tell JavaScript and shut down.
+    /// Called after a panic was caught. The engine's state cannot be trusted any more: notifies JavaScript and shuts
+    /// down.
     pub fn break_down(self: &Rc<Self>) {
         if self.broken.replace(true) {
             return;

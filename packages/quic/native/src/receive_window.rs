@@ -1,13 +1,13 @@
-//! The receive window of a connection, or of its streams, which grows as far as its path and its reader need.
+//! The receive window of a connection or of its streams, which grows with the path's and the reader's speed.
 
 use std::time::{Duration, Instant};
 
-/// Grows only where it is what limits the rate, and not the peer, the path or the reader.
+/// Grows only if the window limits the rate, and not the peer, the path or the reader.
 #[derive(Debug)]
 pub struct ReceiveWindow {
     size: u64,
     ceiling: u64,
-    /// Since `since`.
+    /// Bytes read since `since`.
     read: u64,
     since: Instant,
 }
@@ -26,14 +26,14 @@ impl ReceiveWindow {
         self.size
     }
 
-    /// The application has taken `bytes`. Whether the size is to be looked at, by `grow`.
+    /// Notes that the application has read `bytes`. Returns whether to call `grow`.
     pub fn read(&mut self, bytes: usize) -> bool {
         self.read += bytes as u64;
         self.size < self.ceiling && self.read > self.size / 2
     }
 
-    /// The new size, if it changes. A window that is used up within two round trips is too small (as in QUIC of Chromium
-    /// and quic-go).
+    /// Returns the new size, if it changes. A window that is used up within two round trips is too small (as in QUIC of
+    /// Chromium and quic-go).
     pub fn grow(&mut self, now: Instant, rtt: Duration) -> Option<u64> {
         let elapsed = now.saturating_duration_since(self.since).as_secs_f64();
         let windows = self.read as f64 / self.size as f64;

@@ -1,8 +1,8 @@
-//! A cache of the values that were used last.
+//! A cache of the most recently used values.
 
 use std::collections::VecDeque;
 
-/// At most `most` values; the one used longest ago is forgotten first.
+/// Holds at most `most` values; the least recently used one is dropped first.
 pub struct Recent<K, V> {
     most: usize,
     kept: VecDeque<(K, V)>,
@@ -16,7 +16,7 @@ impl<K: PartialEq, V: Clone> Recent<K, V> {
         }
     }
 
-    /// Forgets the value of `key` where it is no longer of use.
+    /// Drops the value of `key` if `useless` says so.
     pub fn forget_if(&mut self, key: &K, useless: impl FnOnce(&V) -> bool) {
         if let Some(at) = self.kept.iter().position(|(known, _)| known == key)
             && useless(&self.kept[at].1)
@@ -25,7 +25,7 @@ impl<K: PartialEq, V: Clone> Recent<K, V> {
         }
     }
 
-    /// The value of `key`, which `make` makes where there is none.
+    /// Returns the value of `key`; `make` makes a missing one.
     pub fn get<E>(&mut self, key: K, make: impl FnOnce(&K) -> Result<V, E>) -> Result<V, E> {
         let at = self.kept.iter().position(|(known, _)| *known == key);
         let entry = match at.and_then(|at| self.kept.remove(at)) {

@@ -1,6 +1,6 @@
-//! A UDP port for several workers where the kernel cannot steer packets (`group.rs`): one process has it, and hands each datagram to the
-//! worker that made its connection id, over sockets of the loopback interface. What workers send comes back the same way. Two
-//! threads, one for each direction, which nothing in JavaScript holds up.
+//! A UDP port for several workers on systems whose kernel cannot steer packets (`group.rs`): one process has the port
+//! and relays each datagram to the worker that made its connection id, over sockets of the loopback interface.
+//! Datagrams of workers return the same way. Two threads, one for each direction, run independently of JavaScript.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
@@ -18,25 +18,27 @@ use crate::ffi::watched::Watched;
 use crate::routing::Layout;
 use crate::socket::{Offload, Sharing, Socket};
 
-/// Places fit in a byte, with room.
+/// Places fit in a byte, with room to spare.
 const MOST_PLACES: usize = 128;
-/// Bytes of the datagrams in one envelope, which is a datagram itself.
+/// Maximum bytes of the datagrams in one envelope, which is itself a datagram.
 const MOST_BYTES: usize = 60_000;
-/// Receive calls until it is seen whether the relay is to end.
+/// Maximum number of receive calls between checks whether the relay must end.
 const MOST_CALLS: usize = 64;
-/// How long, and how often, what leaves waits for room in the port's socket. Beyond that it is lost, as in a network.
+/// Interval and number of retries while the port's socket has no room. After that the datagram is dropped, as in a
+/// network.
 const PAUSE: Duration = Duration::from_micros(100);
 const MOST_PAUSES: usize = 10;
 
 /// RFC 9000 §17.2: the first bit of a long header.
 const LONG_HEADER: u8 = 0x80;
-/// Where the length of a long header's destination connection id is, and where that begins.
+/// Offset of the length of a long header's destination connection id; the id follows it.
 const LENGTH_AT: usize = 5;
 const LONG_ID_AT: usize = 6;
-/// Where the destination connection id of a short header begins (§17.3).
+/// Offset of the destination connection id of a short header (§17.3).
 const SHORT_ID_AT: usize = 1;
 
-/// The worker's place that a packet is for, by the rules of the kernel's program in `group.rs`. None for a packet that is cut off.
+/// The place of the worker that receives a packet, by the same rules as the kernel's program in `group.rs`. None for a
+/// truncated packet.
 fn place_of(packet: &[u8], places: usize, accepting: &[u8], layout: Layout) -> Option<usize> {
     let by_id = |at: usize| Some(usize::from(*packet.get(at + layout.place_at)?) % places);
     if packet.first()? & LONG_HEADER == 0 {
@@ -52,13 +54,13 @@ fn place_of(packet: &[u8], places: usize, accepting: &[u8], layout: Layout) -> O
     Some(usize::from(accepting[index]))
 }
 
-/// Where packets go.
+/// Routing table of a relay.
 struct Routes {
-    /// Addresses of the workers by their places, each once it has greeted.
+    /// Addresses of the workers by their places, each known after its greeting.
     workers: Vec<Option<SocketAddr>>,
-    /// The places that get new clients.
+    /// The places that receive new clients.
     accepting: Vec<u8>,
-    /// The places that have no worker: what comes for them goes to the first that accepts.
+    /// The places without a worker: their packets go to the first accepting place.
     empty: Vec<u8>,
 }
 
@@ -72,7 +74,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// Nothing panics while it holds this lock, so a poisoned one is as good.
+    /// Code that holds this lock does not panic, so a poisoned lock is still valid.
     fn routes(&self) -> MutexGuard<'_, Routes> {
         self.routes.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -96,7 +98,7 @@ impl Relay {
     ) -> Result<Self, Failure> {
         if places == 0 || places > MOST_PLACES {
             return Err(Failure::option(format!(
-                "a group has 1 to {MOST_PLACES} places, not {places}"
+                "places must be 1 to {MOST_PLACES}, not {places}"
             )));
         }
         let incoming = Socket::bind(host, port, Sharing::None, offload)?;
@@ -140,24 +142,25 @@ impl Relay {
         self.shared.address.port()
     }
 
-    /// The port on the loopback interface where workers greet.
+    /// The port on the loopback interface that receives workers' greetings.
     pub fn channel_port(&self) -> u16 {
         self.channel_port
     }
 
-    /// Has new clients go to the places that accept alone, and the packets of places that have no worker to the first of them.
+    /// Routes new clients only to the places in `accepting`, and packets for places without a worker to the first of
+    /// them.
     pub fn steer(&self, accepting: &[u8], empty: &[u8]) -> Result<(), Failure> {
         let mut routes = self.shared.routes();
         let is_place = |place: &u8| usize::from(*place) < routes.workers.len();
         if accepting.is_empty() || !accepting.iter().chain(empty).all(is_place) {
-            return Err(Failure::option("clients go to places of the group"));
+            return Err(Failure::option("new clients can only be routed to places of the group"));
         }
         routes.accepting = accepting.to_vec();
         routes.empty = empty.to_vec();
         Ok(())
     }
 
-    /// Starts a thread that takes turns with what a socket receives; a turn says whether there may be more.
+    /// Starts a thread that repeatedly processes what a socket receives; `turn` returns whether there may be more.
     fn run(
         &mut self,
         mut socket: Socket,
@@ -203,7 +206,7 @@ fn failed(error: io::Error) -> Failure {
     Failure::system(&error, "hand packets to workers")
 }
 
-/// Packets on their way from the port to the workers.
+/// Relays packets from the port to the workers.
 struct Inbound {
     shared: Arc<Shared>,
     to_workers: UdpSocket,
@@ -215,7 +218,7 @@ impl Inbound {
         port.receive(|_, meta, bytes| self.pass(meta, bytes))
     }
 
-    /// Datagrams of one sender, one after the other: neighbours that are for one worker go in one envelope.
+    /// Relays consecutive datagrams of one sender: adjacent ones for the same worker share an envelope.
     fn pass(&mut self, meta: &RecvMeta, bytes: &[u8]) {
         let Shared { token, layout, .. } = *self.shared;
         let routes = self.shared.routes();
@@ -248,7 +251,7 @@ impl Inbound {
                     stride: (end - at > stride).then_some(stride as u16),
                 };
                 head.write(&token, &bytes[at..end], &mut self.envelope);
-                // A worker that reads too slowly loses what its socket has no room for, as from a network.
+                // A worker that reads too slowly loses datagrams, as on a network.
                 let _ = self.to_workers.send_to(&self.envelope, worker);
             }
             at = end;
@@ -256,7 +259,7 @@ impl Inbound {
     }
 }
 
-/// Packets on their way from the workers to the port.
+/// Relays packets from the workers to the port.
 struct Outbound {
     shared: Arc<Shared>,
     port: Socket,
@@ -271,7 +274,7 @@ impl Outbound {
                 match read {
                     Some((head, _)) if head.greeting => self.greet(channel, head.place, meta.addr),
                     Some((head, datagrams)) => self.pass(&head, datagrams),
-                    // Of somebody else on this machine.
+                    // Sent by another process of this machine.
                     None => {}
                 }
             }
@@ -290,7 +293,7 @@ impl Outbound {
 
     fn pass(&self, head: &Head, datagrams: &[u8]) {
         let whole = usize::from(head.stride.unwrap_or(u16::MAX));
-        // The system may have turned out to take one at a time.
+        // The system may have refused several at a time.
         let at_once = if self.port.max_segments(head.stride.unwrap_or(u16::MAX)) == 1 {
             whole
         } else {
@@ -442,7 +445,7 @@ mod tests {
         assert_eq!(&buffer[..length], b"genuine");
         stranger.send_to(&short(0), relay.shared.address).unwrap();
         assert_eq!(next(&mut worker).0, stranger.local_addr().unwrap());
-        // Nor does a worker take for a client's what did not come through the relay.
+        // A worker also ignores packets that did not come through the relay.
         head.write(&[4; 16], b"forged", &mut forged);
         stranger.send_to(&forged, worker.io().local_addr().unwrap()).unwrap();
         head.write(&TOKEN, b"forged", &mut forged);

@@ -8,7 +8,7 @@ pub enum ReturnValue {
     Undefined,
     Number(f64),
     Text(String),
-    /// A Buffer with a copy of these.
+    /// Copied into a Buffer.
     Bytes(Vec<u8>),
     List(Vec<ReturnValue>),
 }

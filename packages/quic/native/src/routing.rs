@@ -1,11 +1,12 @@
-//! Connection ids that a balancer routes by (draft-ietf-quic-load-balancers-21): a first octet, the server's id and a nonce, and
-//! bytes of this engine's own. With a key server id and nonce are encrypted, so that observers cannot link a client's addresses.
+//! Connection ids that a balancer can route by (draft-ietf-quic-load-balancers-21): a first octet, the server's id and a
+//! nonce, and bytes of this engine's own. With a key, server id and nonce are encrypted, so that observers cannot link a
+//! client's addresses.
 //!
 //! ```text
-//! config rotation (3 bits), length of what follows (5 bits)
-//! server id, nonce: one block of up to 16 bytes, which the key encrypts
+//! config rotation (3 bits), length of the rest (5 bits)
+//! server id, nonce: one block of up to 16 bytes, encrypted with the key
 //! place in a group of workers, or a random byte
-//! keyed hash of all before: whether this server made the id
+//! keyed hash of all bytes before: shows whether this server made the id
 //! ```
 
 use std::time::Duration;
@@ -20,17 +21,18 @@ use crate::error::Failure;
 
 /// Bytes of a block of AES, and of its key.
 const AES_BYTES: usize = 16;
-/// Below the 20 bytes of the first connection ids of clients by quinn, which the kernel tells from ids of a group by their length.
+/// Below the 20 bytes of the first connection ids that quinn's clients choose; the kernel distinguishes them from ids
+/// of a group by length.
 const MOST_BYTES: usize = 19;
 const MOST_HASH_BYTES: usize = 4;
-/// Fewest bytes of a nonce (the draft's §5.3).
+/// Minimum bytes of a nonce (the draft's §5.3).
 const LEAST_NONCE_BYTES: usize = 4;
-/// Greatest number of a configuration: 0b111 says that an id cannot be routed by.
+/// Maximum number of a configuration: 0b111 marks an id that cannot be used for routing.
 const MOST_CONFIG: u8 = 6;
 /// Position of the configuration's number in the first octet, above the length.
 const CONFIG_SHIFT: u8 = 5;
 
-/// How ids are made, as all servers and balancers of one configuration know it.
+/// How ids are made; shared by all servers and balancers of one configuration.
 #[derive(Clone)]
 pub struct Routing {
     config: u8,
@@ -39,17 +41,18 @@ pub struct Routing {
     cipher: Option<Aes128>,
 }
 
-/// Where in an id the kernel finds a worker's place.
+/// Position of a worker's place within an id, for the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     pub place_at: usize,
     pub bytes: usize,
-    /// The first byte of every id, where that is known.
+    /// The first byte of every id, if it is constant.
     pub first: Option<u8>,
 }
 
 impl Routing {
-    /// Reads what JavaScript packs: config, length of the nonce, length of the server id, server id, key. None for no bytes.
+    /// Reads the options that JavaScript packs: config, length of the nonce, length of the server id, server id, key.
+    /// Returns None if `packed` is empty.
     pub fn parse(packed: &[u8]) -> Result<Option<Self>, Failure> {
         let &[config, nonce, length, ref rest @ ..] = packed else {
             return Ok(None);
@@ -58,14 +61,15 @@ impl Routing {
         let (nonce_bytes, block) = (usize::from(nonce), usize::from(length) + usize::from(nonce));
         if config > MOST_CONFIG || server_id.is_empty() || nonce_bytes < LEAST_NONCE_BYTES || block > AES_BYTES {
             return Err(Failure::option(
-                "connectionIds: config is 0 to 6, serverId has a byte at least, nonceBytes is 4 at least, and both together are 16 bytes at most",
+                "connectionIds: config must be 0 to 6, serverId at least 1 byte, nonceBytes at least 4, and both together at most 16",
             ));
         }
         let cipher = match key {
             [] => None,
-            key => {
-                Some(Aes128::new_from_slice(key).map_err(|_| Failure::option("connectionIds: the key has 16 bytes"))?)
-            }
+            key => Some(
+                Aes128::new_from_slice(key)
+                    .map_err(|_| Failure::option("connectionIds: the key must have 16 bytes"))?,
+            ),
         };
         Ok(Some(Routing {
             config,
@@ -97,7 +101,7 @@ impl Routing {
         }
     }
 
-    /// Server id and nonce as they are sent.
+    /// Returns the server id and nonce as sent.
     fn block(&self, nonce: &[u8]) -> Vec<u8> {
         let mut block = [&self.server_id, nonce].concat();
         if let Some(cipher) = &self.cipher {
@@ -107,7 +111,7 @@ impl Routing {
     }
 }
 
-/// Encrypts a block in place: one of 16 bytes by AES itself, any other in four passes over its halves (the draft's §5.4).
+/// Encrypts a block in place: one of 16 bytes with AES, any other in four passes over its halves (the draft's §5.4).
 fn encrypt(cipher: &Aes128, block: &mut [u8]) {
     if let Ok(whole) = <&mut [u8; AES_BYTES]>::try_from(&mut *block) {
         cipher.encrypt_block(whole.into());
@@ -117,7 +121,7 @@ fn encrypt(cipher: &Aes128, block: &mut [u8]) {
     let half = length.div_ceil(2);
     let odd = length % 2 == 1;
     let (mut left, mut right) = (block[..half].to_vec(), block[length - half..].to_vec());
-    // Of an odd length both halves have four bits of the byte in the middle.
+    // For an odd length each half has four bits of the middle byte.
     let trim = |half: &mut [u8], first: bool| match half {
         [byte, ..] if odd && first => *byte &= 0x0f,
         [.., byte] if odd && !first => *byte &= 0xf0,
@@ -149,7 +153,7 @@ fn encrypt(cipher: &Aes128, block: &mut [u8]) {
     }
 }
 
-/// Makes and recognises the ids of one server, or of one worker of it.
+/// Makes and recognises the ids of one server, or of one of its workers.
 pub struct RoutedIds {
     routing: Routing,
     layout: Layout,
@@ -185,8 +189,9 @@ impl ConnectionIdGenerator for RoutedIds {
         ConnectionId::new(&id)
     }
 
-    /// Asked of ids that this endpoint has no session for. In a group whoever steers packets reads the place: what comes here was made by one
-    /// that is gone, of this place or of one that is empty. Ids have no room for more about their maker.
+    /// Called for ids without a session at this endpoint. In a group, packets are steered by the place: an id that
+    /// arrives here was made by a worker that is gone, of this place or of an empty one. Ids have no room for more
+    /// about their maker.
     fn validate(&self, id: &ConnectionId) -> Result<(), InvalidCid> {
         let Layout { place_at, bytes, .. } = self.layout;
         if id.len() != bytes {
@@ -226,8 +231,8 @@ mod tests {
 
     const KEY: &str = "8f95f09245765f80256934e50c66207f";
 
-    /// The draft's vectors (appendix B), and the example of §5.4.2.3. The second of the unencrypted ones has an odd number of
-    /// digits there, and is none.
+    /// The draft's vectors (appendix B), and the example of §5.4.2.3. The second unencrypted vector has an odd number
+    /// of digits there and is left out.
     #[test]
     fn the_drafts_vectors() {
         let vectors = [
@@ -262,7 +267,7 @@ mod tests {
         }
     }
 
-    /// The draft's vector of 18 bytes is longer than this engine's ids may be, but not than what encrypts them takes.
+    /// The draft's vector of 18 bytes is longer than this engine's ids, but `encrypt` accepts it.
     #[test]
     fn a_block_of_more_than_sixteen_bytes() {
         let cipher = Aes128::new_from_slice(&hex(KEY)).unwrap();
@@ -282,9 +287,9 @@ mod tests {
                 assert_eq!(id[0], 5 << 5 | (bytes - 1) as u8);
                 assert_eq!(id[routing.layout().place_at], 3);
                 assert!(ids.validate(&id).is_ok());
-                // Where this one's place is empty, another gets its packets.
+                // If this worker's place is empty, another receives its packets.
                 assert!(RoutedIds::new(&routing, &[7; 32], Some(4)).validate(&id).is_ok());
-                // The hash of the longest ids is one byte: now and then another key has the same.
+                // The hash of the longest ids is one byte: sometimes another key produces the same.
                 let others = RoutedIds::new(&routing, &[8; 32], Some(3));
                 let passed = (0..64).filter(|_| others.validate(&ids.generate_cid()).is_ok()).count();
                 assert!(passed < 16, "{passed} of 64 ids pass for those of another key");

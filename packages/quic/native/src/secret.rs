@@ -1,5 +1,6 @@
-//! The secret behind stateless resets (RFC 9000 §10.3) and address tokens (§8.1). Endpoints that share it take each other's
-//! tokens. One that takes the place of another, on the same host and address, ends the sessions that the other has left.
+//! The secret behind stateless resets (RFC 9000 §10.3) and address tokens (§8.1). Endpoints that share it accept each
+//! other's tokens. An endpoint that replaces another on the same host and address resets the sessions that its
+//! predecessor left.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +16,7 @@ use crate::routing::{RoutedIds, Routing};
 use crate::socket::{Sharing, Socket};
 
 const MIN_BYTES: usize = 32;
-/// Bytes of the largest datagram that is received (RFC 9000 §18.2).
+/// Maximum bytes of a received datagram (RFC 9000 §18.2).
 const MAX_UDP_PAYLOAD: u16 = 65_527;
 
 pub struct Secret {
@@ -32,7 +33,7 @@ impl KeyType for Bytes {
 }
 
 impl Secret {
-    /// Random where none is given. `host` names this machine among those that are given the same.
+    /// Makes a random secret if `given` is empty. `host` names this machine among those that use the same secret.
     pub fn new(given: &[u8], host: &[u8]) -> Result<Self, Failure> {
         let mut random = [0; MIN_BYTES];
         let bytes = if given.is_empty() {
@@ -61,8 +62,8 @@ impl Secret {
         key
     }
 
-    /// Makes the endpoint's configuration. Stateless reset tokens are bound to host and address, so that a server that holds
-    /// the same secret elsewhere cannot end this one's live sessions (RFC 9000 §21.11).
+    /// Makes the endpoint's configuration. Stateless reset tokens are bound to host and address, so that another server
+    /// with the same secret cannot end this one's live sessions (RFC 9000 §21.11).
     pub fn endpoint_config(&self, socket: &Socket, routing: Option<&Routing>) -> qp::EndpointConfig {
         let address = socket.address().to_string();
         let place = |purpose: &'static [u8]| [purpose, &[0], &self.host, &[0], address.as_bytes()];
@@ -70,9 +71,9 @@ impl Secret {
         let mut config = qp::EndpointConfig::new(Arc::new(reset_key));
         // `ResetLimit` has its own.
         config.min_reset_interval(Duration::ZERO);
-        // A limit for what peers may try, well within its range; what a path carries is found out.
+        // A limit for the sizes that peers may probe; the size that a path carries is discovered.
         let _ = config.max_udp_payload_size(MAX_UDP_PAYLOAD);
-        // Ids carry a keyed hash; a reset is only sent for an id that this endpoint, or one before it, could have made.
+        // Ids carry a keyed hash; a reset is only sent for an id that this endpoint or a predecessor could have made.
         let id_key: [u8; 32] = self.derive(&place(b"connection id"));
         if let Some(routing) = routing.cloned() {
             let place = match socket.sharing() {

@@ -1,5 +1,5 @@
-//! Whether the peer of a dialled session still is there. QUIC asks by itself only while something it sent is not
-//! acknowledged. A call that waits for its answer has nothing under way, and a peer that was killed says nothing.
+//! Detects whether the peer of a dialled session still responds. QUIC itself probes only while a sent packet is
+//! unacknowledged; a call that waits for its answer has nothing in flight, and a peer that was killed sends nothing.
 
 use std::time::{Duration, Instant};
 
@@ -7,10 +7,10 @@ use crate::config::Remote;
 
 /// Round trips without a packet before the application is asked whether it waits for one.
 const ROUND_TRIPS: u32 = 3;
-/// While PINGs are not answered they follow one another at least this often.
+/// Maximum interval between unanswered PINGs.
 const MOST_UNANSWERED: Duration = Duration::from_secs(1);
 
-/// Between two PINGs: the least, and the most while they are answered.
+/// Interval between two PINGs: the minimum, and the maximum while they are answered.
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
     least: Duration,
@@ -20,21 +20,21 @@ struct Bounds {
 #[derive(Debug)]
 pub struct Silence {
     bounds: Bounds,
-    /// A packet of the peer came.
+    /// Time of the last packet from the peer.
     heard: Instant,
-    /// Something was sent for the first time since the application was asked.
+    /// Time of the first send since the application was asked.
     sent: Option<Instant>,
     /// Doubles with each PING that is answered.
     wait: Duration,
-    /// PINGs since a packet of the peer came.
+    /// Number of PINGs since the last packet from the peer.
     unanswered: u32,
-    /// The last PING has not left.
+    /// Whether the last PING has not been sent yet.
     probes: bool,
-    /// The application has answered that it waits for nothing, and nothing came from the peer since.
+    /// Whether the application has answered that it waits for nothing, and the peer has sent nothing since.
     idle: bool,
-    /// The application has written since that answer.
+    /// Whether the application has written since that answer.
     wrote: bool,
-    /// How often packets were handed to the network since that answer, copies included.
+    /// Number of times that packets were handed to the network since that answer, including copies.
     transmits: u32,
 }
 
@@ -70,7 +70,7 @@ impl Silence {
     pub fn heard(&mut self, now: Instant) {
         self.heard = now;
         self.unanswered = 0;
-        // What was sent since may have been processed.
+        // Data sent since then may have been processed.
         self.idle &= self.transmits == 0;
     }
 
@@ -79,27 +79,27 @@ impl Silence {
         self.transmits = self.transmits.saturating_add(1);
     }
 
-    /// The application writes: an answer is soon expected.
+    /// Called when the application writes: an answer is soon expected.
     pub fn wrote(&mut self) {
         self.wait = self.bounds.least;
         self.wrote = true;
     }
 
-    /// The application has answered that it waits for nothing.
+    /// Called when the application answers that it waits for nothing.
     pub fn idle(&mut self) {
         self.idle = self.unanswered == 0;
         self.wrote = false;
         self.transmits = 0;
     }
 
-    /// Whether a stateless reset shows that nothing was processed that the application wrote since it waited for nothing.
-    /// If packets left more than once, the reset may answer the later ones: another process of the server sends it after
-    /// the one that processed the first packets has ended.
+    /// Whether a stateless reset shows that nothing was processed that the application wrote since it waited for
+    /// nothing. If packets were sent more than once, the reset may answer the later ones: another process of the server
+    /// sends it after the process that handled the first packets has ended.
     pub fn reset_while_idle(&self) -> bool {
         self.idle && self.transmits == 1
     }
 
-    /// Whether nothing has left that the application wrote since it waited for nothing.
+    /// Whether nothing was sent that the application wrote since it waited for nothing.
     pub fn unsent_while_idle(&self) -> bool {
         self.idle && self.wrote && self.transmits == 0
     }
@@ -115,7 +115,8 @@ impl Silence {
         self.sent.map(|sent| sent.max(self.heard) + wait.max(rtt * ROUND_TRIPS))
     }
 
-    /// The application is asked now; not again before something is sent. Returns how many PINGs were not answered.
+    /// Notes that the application is asked now; not again before something is sent. Returns the number of unanswered
+    /// PINGs.
     pub fn ask(&mut self) -> u32 {
         self.sent = None;
         self.unanswered
@@ -130,7 +131,7 @@ impl Silence {
         self.unanswered > 0
     }
 
-    /// It waits for the peer, and a PING is about to leave.
+    /// Called when the application waits for the peer and a PING is about to leave.
     pub fn ping(&mut self, now: Instant) {
         self.idle = false;
         self.sent = Some(now);
@@ -141,7 +142,7 @@ impl Silence {
         self.probes = true;
     }
 
-    /// Whether the next packet is to leave although the congestion window may be full (RFC 9002 §7.5), which is said once.
+    /// Returns once whether the next packet must leave even if the congestion window is full (RFC 9002 §7.5).
     pub fn take_probe(&mut self) -> bool {
         std::mem::take(&mut self.probes)
     }
@@ -153,7 +154,7 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// Milliseconds between PINGs that are answered, or not, while a call waits.
+    /// Returns the milliseconds between PINGs, answered or not, while a call waits.
     fn pings(remote: Remote, idle: Duration, answered: bool, count: usize) -> Vec<u128> {
         let mut now = Instant::now();
         let mut silence = Silence::new(now, remote, idle);
@@ -216,7 +217,7 @@ mod tests {
         // A process that answered the first may have ended since, or the second is a copy of it.
         assert!(!idle(&[30_000, 30_001]).reset_while_idle());
         assert!(!idle(&[30_000, 30_000]).reset_while_idle());
-        // It has acknowledged something.
+        // The peer has acknowledged something.
         let mut heard = idle(&[30_000]);
         heard.heard(now + Duration::from_secs(31));
         assert!(!heard.reset_while_idle());

@@ -10,7 +10,7 @@ pub const SLAB_BYTES: usize = 256 * 1024;
 pub struct QueuedRecord {
     pub kind: Kind,
     pub words: [u32; 3],
-    /// Dropped when this stream no longer exists by then.
+    /// The record is dropped if this stream no longer exists when the batch is made.
     pub stream: Option<Handle>,
 }
 
@@ -24,7 +24,7 @@ pub struct Sink<'a> {
 }
 
 impl Sink<'_> {
-    /// A stream may need three records at once.
+    /// Whether there is room for fewer than the three records that a stream may need at once.
     pub fn full(&self) -> bool {
         self.count + 3 > RECORDS
     }

@@ -1,4 +1,4 @@
-//! One non-blocking UDP socket with GSO, GRO and ECN, by quinn-udp.
+//! One non-blocking UDP socket with GSO, GRO and ECN, based on quinn-udp.
 
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -12,29 +12,29 @@ use crate::envelope::{Head, Token};
 use crate::error::Failure;
 use crate::ffi::gro::receive_singly;
 
-/// Bytes asked of the kernel for SO_RCVBUF and SO_SNDBUF; it grants what its own limits allow. With Linux's default of
-/// 208 KiB a bulk transfer loses datagrams whenever its reader is busy for a moment.
+/// Bytes requested from the kernel for SO_RCVBUF and SO_SNDBUF; its own limits cap them. With Linux's default of 208
+/// KiB a bulk transfer loses datagrams whenever its reader is briefly busy.
 const BUFFER_BYTES: usize = 4 << 20;
-/// Below this a smaller buffer is not worth asking for.
+/// Smaller buffers are not worth requesting.
 const LEAST_BUFFER_BYTES: usize = 64 << 10;
-/// Buffers per receive call, where the system fills several; with GRO each may hold up to 64 KiB of datagrams.
+/// Number of buffers per receive call, if the system fills several; with GRO each may hold up to 64 KiB of datagrams.
 const RECEIVE_SLOTS: usize = if quinn_udp::BATCH_SIZE < 8 {
     quinn_udp::BATCH_SIZE
 } else {
     8
 };
 const RECEIVE_SLOT_BYTES: usize = 65_536;
-/// Bytes of one GSO send: an IP packet holds 64 KiB with its headers.
+/// Maximum bytes of one GSO send: an IP packet holds 64 KiB including its headers.
 const MAX_GSO_BYTES: usize = 65_000;
 
 /// Linux reports twice the size that was set (socket(7)).
 const BOOKKEEPING: usize = if cfg!(target_os = "linux") { 2 } else { 1 };
 
-/// How long a worker waits for an answer to its greeting, and how often it greets.
+/// How long a worker waits for an answer to its greeting, and how often it sends one.
 const GREETING_PATIENCE: Duration = Duration::from_millis(100);
 const MOST_GREETINGS: usize = 30;
 
-/// The sizes of the socket's buffers in bytes: granted, and asked for.
+/// The sizes of the socket's buffers in bytes: granted, and requested.
 pub struct Buffers {
     pub receive: usize,
     pub send: usize,
@@ -45,19 +45,19 @@ pub struct Socket {
     io: UdpSocket,
     state: UdpSocketState,
     address: SocketAddr,
-    /// One slot after another: as many as a receive call fills at most.
+    /// Receive slots one after the other: as many as a receive call fills at most.
     buffer: Vec<u8>,
     offload: Offload,
-    /// A transmit the kernel had no room for. While it waits, nothing else is sent.
+    /// A transmit for which the kernel had no room. Nothing else is sent while it waits.
     unsent: Option<(qp::Transmit, Vec<u8>)>,
     sharing: Sharing,
-    /// None where the socket is the port's own.
+    /// None if the socket itself is bound to the port.
     channel: Option<Channel>,
     /// Whether something was sent since `take_sent`.
     sent: bool,
 }
 
-/// Connection to the process that has the port and hands datagrams on to its workers: `relay.rs`.
+/// Connection to the process that has the port and relays datagrams to its workers: `relay.rs`.
 struct Channel {
     relay: SocketAddr,
     token: Token,
@@ -70,12 +70,12 @@ struct Channel {
 pub enum Sharing {
     None,
     Port,
-    /// The port of a group of workers: the socket is that of this place.
+    /// The socket of this place, on the port of a group of workers.
     Group(u8),
 }
 
-/// Whether several datagrams pass in one system call where the system has a way (GSO, GRO, recvmmsg). Without, the socket
-/// behaves as on a system that has none.
+/// Whether one system call may pass several datagrams, if the system supports it (GSO, GRO, recvmmsg). Otherwise the
+/// socket behaves as on a system without support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offload {
     None,
@@ -98,13 +98,13 @@ impl Socket {
         Socket::new(io, sharing, offload)
     }
 
-    /// The socket of a place in a group of workers. Its buffers are as whoever bound it has made them: what asks again without privileges
-    /// has them cut down to the system's limit.
+    /// Makes the socket of a place in a group of workers. Keeps the buffer sizes that its binder has set: an
+    /// unprivileged process that set them again would reduce them to the system's limit.
     pub fn adopt(descriptor: i32, place: u8, offload: Offload) -> Result<Self, Failure> {
         Socket::new(crate::group::adopt(descriptor)?, Sharing::Group(place), offload)
     }
 
-    /// The socket of a place in a group whose port another process has: it takes the place when that process has answered.
+    /// Makes the socket of a place in a group whose port another process has. Returns after that process has answered.
     pub fn join(port: u16, token: Token, place: u8, offload: Offload) -> Result<Self, Failure> {
         let failed = |error: io::Error| Failure::system(&error, "reach the process that has the port of the group");
         let relay = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port);
@@ -122,7 +122,7 @@ impl Socket {
         Ok(socket)
     }
 
-    /// Another handle on the same socket, for another thread.
+    /// Makes another handle for the same socket, for another thread.
     pub fn duplicate(&self) -> Result<Self, Failure> {
         let io = self.io.try_clone();
         let io = io.map_err(|error| Failure::system(&error, "prepare a UDP socket"))?;
@@ -149,7 +149,7 @@ impl Socket {
         })
     }
 
-    /// A socket on another port or address in the place of this one.
+    /// Makes a socket on another port or address to replace this one.
     pub fn another(&self, host: Option<IpAddr>, port: u16) -> Result<Self, Failure> {
         let host = host.unwrap_or(self.address.ip());
         if host.is_ipv4() != self.address.is_ipv4() {
@@ -187,7 +187,7 @@ impl Socket {
         }
     }
 
-    /// Read anew before each send: quinn-udp lowers it to 1 when the kernel refuses a GSO send.
+    /// Read before each send, because quinn-udp lowers it to 1 when the kernel refuses a GSO send.
     pub fn max_segments(&self, datagram_bytes: u16) -> usize {
         if self.offload == Offload::None {
             return 1;
@@ -198,7 +198,7 @@ impl Socket {
             .max(1)
     }
 
-    /// The address as this socket's family writes it, or None when it cannot reach it.
+    /// Converts the address to this socket's family. Returns None if the socket cannot reach it.
     pub fn reachable(&self, remote: SocketAddr) -> Option<SocketAddr> {
         match (self.address, remote) {
             (SocketAddr::V6(_), SocketAddr::V4(v4)) => {
@@ -216,7 +216,7 @@ impl Socket {
         self.unsent.is_some()
     }
 
-    /// Sends, or keeps the transmit until the socket is writable. Every other error costs this datagram only: QUIC
+    /// Sends, or keeps the transmit until the socket is writable. On any other error only this datagram is lost: QUIC
     /// repairs losses.
     pub fn send(&mut self, transmit: qp::Transmit, contents: &[u8]) {
         if self.unsent.is_some() {
@@ -253,7 +253,7 @@ impl Socket {
         }
     }
 
-    /// Sends, and returns true where the system has no room for it. Every other error costs this datagram only.
+    /// Sends, and returns true if the system has no room. On any other error only this datagram is lost.
     pub fn is_full_for(&self, transmit: &quinn_udp::Transmit) -> bool {
         is_full(&self.state, &self.io, transmit)
     }
@@ -274,8 +274,9 @@ impl Socket {
         }
     }
 
-    /// One receive call; `each` gets every buffer with its description. Returns whether there may be more to receive: a call
-    /// that fills every buffer says nothing about that, nor does one that reports the failure of an earlier send (ICMP).
+    /// Makes one receive call and passes each buffer with its metadata to the callback. Returns whether there may be
+    /// more to receive: possible after a call that fills every buffer, and after one that reports the failure of an
+    /// earlier send (ICMP).
     pub fn receive(&mut self, mut each: impl FnMut(&mut Self, &RecvMeta, &[u8])) -> bool {
         let slots = self.offload.slots();
         let mut meta = [RecvMeta::default(); RECEIVE_SLOTS];
@@ -316,7 +317,7 @@ fn is_full(state: &UdpSocketState, io: &UdpSocket, transmit: &quinn_udp::Transmi
 }
 
 impl Channel {
-    /// Puts what is to be sent in an envelope, whose bytes are used again.
+    /// Wraps a transmit in an envelope, whose buffer is reused.
     fn wrap(&mut self, own: &quinn_udp::Transmit) {
         let head = Head {
             place: self.place,
@@ -330,7 +331,7 @@ impl Channel {
     }
 }
 
-/// Says where the worker of this place is until the process that has the port answers with its address.
+/// Sends this worker's address until the process that has the port answers with its own.
 fn greet(io: &UdpSocket, relay: SocketAddr, token: &Token, place: u8) -> io::Result<SocketAddr> {
     io.set_nonblocking(false)?;
     io.set_read_timeout(Some(GREETING_PATIENCE))?;
@@ -354,7 +355,8 @@ fn greet(io: &UdpSocket, relay: SocketAddr, token: &Token, place: u8) -> io::Res
     Err(io::Error::from(io::ErrorKind::TimedOut))
 }
 
-/// Datagrams that the relay has put in an envelope, as if the socket were the port's own. None for what is no such envelope.
+/// Unwraps datagrams that the relay has put in an envelope, with metadata as if the socket were bound to the port.
+/// Returns None if it is not such an envelope.
 fn unwrapped<'a>(token: &Token, envelope: &'a [u8]) -> Option<(RecvMeta, &'a [u8])> {
     let (head, datagrams) = Head::read(token, envelope)?;
     let meta = RecvMeta {
@@ -367,13 +369,13 @@ fn unwrapped<'a>(token: &Token, envelope: &'a [u8]) -> Option<(RecvMeta, &'a [u8
     (!head.greeting && meta.len > 0).then_some((meta, datagrams))
 }
 
-/// Without a host: dual stack `::`, or `0.0.0.0` where IPv6 is unavailable.
+/// Without a host, binds dual-stack `::`, or `0.0.0.0` if IPv6 is unavailable.
 pub fn bind_any(host: Option<IpAddr>, port: u16, sharing: Sharing) -> Result<UdpSocket, Failure> {
     let bound = match host {
         Some(ip) => bind(ip, port, sharing),
         None => bind(Ipv6Addr::UNSPECIFIED.into(), port, sharing).or_else(|error| {
             match error.kind() {
-                // A busy port is busy; falling back would hide that.
+                // Do not fall back if the port is in use: that would hide the error.
                 io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied => Err(error),
                 _ => bind(Ipv4Addr::UNSPECIFIED.into(), port, sharing),
             }
@@ -400,7 +402,7 @@ fn bind(ip: IpAddr, port: u16, sharing: Sharing) -> io::Result<UdpSocket> {
     Ok(socket.into())
 }
 
-/// Larger buffers only help; what was granted is reported in the stats.
+/// Requests larger buffers. A failure is harmless; the granted sizes are reported in the stats.
 pub fn enlarge_buffers(io: &UdpSocket) {
     let socket = SockRef::from(io);
     let _ = largest(|bytes| socket.set_recv_buffer_size(bytes));
@@ -424,8 +426,8 @@ pub fn enlarge_buffers(io: &UdpSocket) {
     }
 }
 
-/// Asks for `BUFFER_BYTES`, then for half of it and so on: Linux grants what its limit allows, macOS and FreeBSD refuse
-/// anything beyond it and would leave the socket with a few KiB.
+/// Requests `BUFFER_BYTES`, then half of it and so on: Linux grants as much as its limit allows, but macOS and FreeBSD
+/// refuse anything larger and would leave the socket with a few KiB.
 fn largest<E>(mut set: impl FnMut(usize) -> Result<(), E>) -> Option<usize> {
     let halves = std::iter::successors(Some(BUFFER_BYTES), |bytes| Some(bytes / 2));
     halves

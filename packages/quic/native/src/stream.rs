@@ -1,4 +1,4 @@
-//! One stream: what waits to be sent, and how far each side has come.
+//! One stream: its unsent data, and the state of both directions.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -14,7 +14,7 @@ use crate::handle::Handle;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sending {
     Open,
-    /// FIN follows what is pending.
+    /// FIN follows the pending data.
     Finishing,
     /// FIN or RESET_STREAM has been handed to QUIC.
     Done,
@@ -26,45 +26,45 @@ pub struct Stream {
     pub id: Option<qp::StreamId>,
     pub sending: Sending,
     pub receiving: bool,
-    /// The code of the peer's STOP_SENDING. It may arrive before the session that the stream belongs to is known.
+    /// The code of the peer's STOP_SENDING. It may arrive before the stream's session is known.
     pub stop: Option<qp::VarInt>,
     pub paused: bool,
-    /// Whether it is in the endpoint's queue of readable streams.
+    /// Whether the endpoint's queue of readable streams contains it.
     pub queued: bool,
-    /// Small writes of this turn. QUIC gets them as one piece when the turn ends: it keeps every piece until it is
-    /// acknowledged, and looks through them from the first for each that goes into a packet. It also keeps a stream in the
-    /// queue of the priority that the stream had when it got something to send.
+    /// Small writes of this turn. QUIC gets them as one piece at the end of the turn: it keeps every piece until it is
+    /// acknowledged, and searches the pieces from the first for each packet. It also keeps a stream in the queue of the
+    /// priority that the stream had when it got something to send.
     gathered: Vec<u8>,
     /// Chunks that QUIC has not accepted yet.
     pending: VecDeque<Bytes>,
     pending_bytes: usize,
     want_drain: bool,
-    /// A Stopped or Freed record of this stream has yet to be collected; that frees it.
+    /// A Stopped or Freed record of this stream is not yet collected; collecting it frees the stream.
     pub farewell: bool,
-    /// Accepted and not yet delivered from. See `FIRST_BYTES`.
+    /// The stream is accepted and none of its data has been delivered. See `FIRST_BYTES`.
     pub fresh: bool,
-    /// Among the streams of its session: higher is sent first.
+    /// Priority among the streams of its session: higher is sent first.
     priority: i32,
-    /// RESET_STREAM and STOP_SENDING asked for while waiting for an id.
+    /// RESET_STREAM and STOP_SENDING requested while waiting for an id.
     early_reset: Option<qp::VarInt>,
     early_stop: Option<qp::VarInt>,
     /// The WebTransport session it belongs to.
     pub session: Option<Handle>,
-    /// The session's credit for sending, where its peer limits it.
+    /// The session's send limit, if its peer sets one.
     pub credit: Option<Rc<DataCredit>>,
-    /// The stream's first bytes, where this side opened it, and how many of them QUIC has not accepted yet. They cost no credit, and
-    /// a reset leaves them to be delivered: they say whose stream it is.
+    /// The first bytes of a stream that this side opened, which name its session, and how many of them QUIC has not
+    /// accepted yet. They are not charged to the session's limit, and are delivered even if the stream is reset.
     header: Bytes,
     header_left: usize,
-    /// HTTP/3's own, unknown to JavaScript.
+    /// One of HTTP/3's own streams, unknown to JavaScript.
     pub internal: bool,
     /// The request of plain HTTP that it carries.
     pub exchange: Option<Box<Exchange>>,
-    /// Received beyond what HTTP/3 took, and the stream's first bytes.
+    /// Received bytes beyond those that HTTP/3 used, and the stream's first bytes.
     pub unread: Bytes,
 }
 
-/// The most that is gathered; larger writes go to QUIC at once.
+/// Maximum bytes to gather; larger writes are passed to QUIC at once.
 const GATHERED_BYTES: usize = 16 * 1024;
 
 /// Result of handing pending bytes to QUIC.
@@ -102,7 +102,7 @@ impl Stream {
         }
     }
 
-    /// Opened by this side.
+    /// Makes a stream that this side opened.
     pub fn local(connection: Handle, id: Option<qp::StreamId>, dir: qp::Dir) -> Self {
         Stream {
             receiving: dir == qp::Dir::Bi,
@@ -110,7 +110,7 @@ impl Stream {
         }
     }
 
-    /// Opened by the peer.
+    /// Makes a stream that the peer opened.
     pub fn remote(connection: Handle, id: qp::StreamId) -> Self {
         Stream {
             sending: if id.dir() == qp::Dir::Bi {
@@ -128,14 +128,14 @@ impl Stream {
         self.sending == Sending::Done && !self.receiving && delivered
     }
 
-    /// The stream's first bytes, which are not the application's. `settle` is to follow in this turn.
+    /// Sets the stream's first bytes, which do not come from the application. `settle` must follow in this turn.
     pub fn begin(&mut self, header: Bytes) {
         self.header_left = header.len();
         self.gathered.extend_from_slice(&header);
         self.header = header;
     }
 
-    /// How many of the next `bytes` the session may send.
+    /// Returns how many of the next `bytes` the session may send.
     fn allowance(&self, bytes: usize) -> usize {
         let Some(credit) = &self.credit else { return bytes };
         let left = usize::try_from(credit.left()).unwrap_or(usize::MAX);
@@ -150,18 +150,18 @@ impl Stream {
         }
     }
 
-    /// The limit of its session's data that keeps this stream waiting, once for each.
+    /// Returns once the limit of its session's data that blocks this stream.
     pub fn newly_blocked(&self) -> Option<u64> {
         let credit = self.credit.as_ref().filter(|_| !self.pending.is_empty())?;
         credit.newly_blocked()
     }
 
-    /// Whether `settle` is to follow in this turn.
+    /// Whether `settle` must follow in this turn.
     pub fn gathers(&self) -> bool {
         !self.gathered.is_empty()
     }
 
-    /// Hands what was gathered to QUIC as far as it takes it.
+    /// Passes the gathered bytes to QUIC as far as it accepts them.
     pub fn settle(&mut self, connection: &mut qp::Connection) {
         if self.gathers() {
             let bytes = Bytes::from(std::mem::take(&mut self.gathered));
@@ -179,8 +179,8 @@ impl Stream {
         self.pending_bytes + self.gathered.len()
     }
 
-    /// Returns false when more than `high_water_mark` bytes are pending; `flush` then reports `drained` once. Unless `end`,
-    /// `settle` is to follow in this turn.
+    /// Returns false if more than `high_water_mark` bytes are pending; `flush` then reports `drained` once. Without
+    /// `end`, `settle` must follow in this turn.
     pub fn write(&mut self, connection: &mut qp::Connection, data: &[u8], end: bool, high_water_mark: usize) -> bool {
         if self.sending != Sending::Open {
             return true;
@@ -220,7 +220,7 @@ impl Stream {
                         rest = &rest[written..];
                     }
                     Err(qp::WriteError::Blocked) => break,
-                    // Stopped by the peer: the event is on its way, the bytes are void.
+                    // Stopped by the peer: the event follows, the bytes are dropped.
                     Err(_) => rest = &[],
                 }
             }
@@ -251,7 +251,7 @@ impl Stream {
             }
             let Some(chunk) = self.pending.front_mut() else { break };
             let beyond = (most < length).then(|| chunk.split_off(most));
-            // write_chunks advances the chunk past what it took, without copying.
+            // write_chunks advances the chunk past the accepted bytes, without copying.
             let taken = connection.send_stream(id).write_chunks(std::slice::from_mut(chunk));
             if let Some(beyond) = beyond {
                 self.pending.insert(1, beyond);
@@ -269,7 +269,7 @@ impl Stream {
         }
     }
 
-    /// Hands pending bytes to QUIC as far as it takes them.
+    /// Passes pending bytes to QUIC as far as it accepts them.
     pub fn flush(&mut self, connection: &mut qp::Connection, high_water_mark: usize) -> Flushed {
         if self.id.is_none() {
             return Flushed::default();
@@ -284,7 +284,7 @@ impl Stream {
         Flushed { drained }
     }
 
-    /// Takes the id that became available. What was asked for while waiting happens now.
+    /// Sets the id that has become available, and performs the operations requested before.
     pub fn opened(&mut self, id: qp::StreamId, connection: &mut Connection) {
         self.id = Some(id);
         self.set_priority(&mut connection.proto, self.priority);
@@ -307,7 +307,7 @@ impl Stream {
     }
 
     pub fn reset(&mut self, connection: &mut qp::Connection, code: qp::VarInt) {
-        // After FIN what was written is still sent: core resets streams whose answer is on its way.
+        // After FIN the written data is still sent: core resets streams whose answer is in flight.
         if self.sending == Sending::Done {
             return;
         }
@@ -318,7 +318,8 @@ impl Stream {
         }
     }
 
-    /// RESET_STREAM_AT behind the header, or RESET_STREAM where there is none or the peer does not take that.
+    /// Sends RESET_STREAM_AT with the header's length, or RESET_STREAM if there is no header or the peer does not
+    /// support the former.
     fn reset_from_header(&mut self, connection: &mut qp::Connection, id: qp::StreamId, code: qp::VarInt) {
         let mut stream = connection.send_stream(id);
         let rest = &self.header[self.header.len() - self.header_left..];
@@ -340,8 +341,8 @@ impl Stream {
         }
     }
 
-    /// STOP_SENDING, and not before the header: QUIC puts it first in a packet, and to a peer that does not know yet whose stream it is, the code
-    /// says nothing.
+    /// Sends STOP_SENDING, but not before the header: QUIC puts it first in a packet, and the code is meaningless to a
+    /// peer that does not know the stream's session yet.
     fn stop_behind_header(&self, connection: &mut Connection, id: qp::StreamId, code: qp::VarInt) {
         if self.header.is_empty() {
             drop(connection.proto.recv_stream(id).stop(code));
@@ -350,7 +351,7 @@ impl Stream {
         }
     }
 
-    /// The peer asked to stop: nothing more is sent. False when that was known.
+    /// Handles the peer's STOP_SENDING: nothing more is sent. Returns false if it was known already.
     pub fn stopped(&mut self, connection: &mut qp::Connection, code: qp::VarInt) -> bool {
         let first = self.stop.replace(code).is_none();
         if first {
@@ -363,7 +364,7 @@ impl Stream {
         first
     }
 
-    /// QUIC knows nothing of this stream any more.
+    /// Called when QUIC has forgotten the stream.
     pub fn forget(&mut self) {
         self.drop_pending();
         self.id = None;

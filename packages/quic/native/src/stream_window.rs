@@ -1,7 +1,6 @@
-//! The receive window of a connection's streams: how much of each may be under way.
-//!
-//! Between processes of one machine nothing holds a sender back but this window. What it sends ahead waits in the receiver's socket, and the
-//! calls of the session wait behind it, since a socket hands out datagrams in order.
+//! The receive window of a connection's streams: how much of each may be in flight. Between processes of one machine
+//! only this window limits a sender. Data sent ahead waits in the receiver's socket, and the session's calls wait
+//! behind it, since a socket delivers datagrams in order.
 
 use std::time::{Duration, Instant};
 
@@ -10,17 +9,18 @@ use quinn_proto::StreamId;
 use crate::config::Remote;
 use crate::receive_window::ReceiveWindow;
 
-/// Bytes of a stream, where no setting says.
+/// Default window of a stream in bytes, if no setting is given.
 const ELSEWHERE: u64 = 4 * 1024 * 1024;
-/// Bytes for a peer on this machine: more is no faster.
+/// Window for a peer on this machine: a larger one is not faster.
 const HERE: u64 = 1024 * 1024;
-/// Bytes for such a peer while it makes calls beside a large stream: that takes a tenth longer then, and the calls a quarter of the time.
+/// Window for a peer on this machine that makes calls during a large stream: the stream takes a tenth longer, and the
+/// calls a quarter of the time.
 const BESIDE_CALLS: u64 = 512 * 1024;
-/// A path with a shorter round trip carries a gigabyte each second with the windows above. A longer one is no socket of this machine: a
-/// tunnel, a relay to somewhere else.
+/// A path with a shorter round trip carries a gigabyte per second with the windows above. A path with a longer one
+/// leaves this machine, through a tunnel or a relay.
 const SHORT: Duration = Duration::from_millis(2);
 
-/// Adapts where no setting says, and the peer is on this machine.
+/// Adapts the window if no setting is given and the peer is on this machine.
 #[derive(Debug)]
 pub struct StreamWindow {
     size: u64,
@@ -29,15 +29,15 @@ pub struct StreamWindow {
 
 #[derive(Debug)]
 struct Here {
-    /// The window of a path that is not as short as it seems.
+    /// The window of a path that proves to be long.
     long: ReceiveWindow,
     calls: Calls,
-    /// Whether calls were beside a large stream when the size was last looked at.
+    /// Whether calls were made during a large stream at the last adaptation.
     were_beside: bool,
 }
 
 impl StreamWindow {
-    /// The size that the peer is told first; `setting` is 0 where it says none.
+    /// The initial size announced to the peer; `setting` is 0 if not configured.
     pub fn first(setting: u64, remote: Remote) -> u64 {
         match (setting, remote) {
             (0, Remote::ThisMachine) => HERE,
@@ -60,7 +60,7 @@ impl StreamWindow {
         }
     }
 
-    /// The application has taken `bytes` of a stream. Whether the size is to be looked at, by `adapt`.
+    /// Notes that the application has read `bytes` of a stream. Returns whether to call `adapt`.
     pub fn read(&mut self, stream: StreamId, bytes: usize) -> bool {
         let Some(here) = &mut self.here else {
             return false;
@@ -70,12 +70,12 @@ impl StreamWindow {
         used_up || here.calls.beside != here.were_beside
     }
 
-    /// The new size, if it changes. `rtt` is the shortest round trip: one of now may have waited behind what this very window let into the
-    /// socket.
+    /// Returns the new size, if it changes. `rtt` is the shortest round trip: a current one may include waiting behind
+    /// data that this very window let into the socket.
     pub fn adapt(&mut self, now: Instant, rtt: Duration) -> Option<u64> {
         let here = self.here.as_mut()?;
         let is_long = rtt >= SHORT;
-        // On a short path it stays, and only counts anew.
+        // On a short path the size stays, and only the count restarts.
         here.long.grow(now, if is_long { rtt } else { Duration::ZERO });
         here.were_beside = here.calls.beside;
         let size = if is_long {
@@ -91,24 +91,24 @@ impl StreamWindow {
     }
 }
 
-/// Who reads so much at once reads a large stream.
+/// A read of at least this many bytes belongs to a large stream.
 const LARGE: usize = 16 * 1024;
-/// So much is read without a call until there are none beside it.
+/// After reading this many bytes without a call, calls are considered to have ended.
 const LAST_CALL: u64 = 64 * 1024 * 1024;
-/// After so much of other large streams one that is not read any more is over.
+/// A large stream that is not read has ended after this many bytes of other large streams.
 const OVER: u64 = 1024 * 1024;
 
-/// Whether calls go beside a large stream: what is small was read between two reads of it.
+/// Detects calls during a large stream: small reads between two reads of it.
 #[derive(Debug, Default)]
 struct Calls {
     beside: bool,
     /// The large stream.
     large: Option<StreamId>,
-    /// Something small was read since it last was.
+    /// Whether something small was read since the large stream was last read.
     called: bool,
-    /// Bytes of large streams since a call was beside it.
+    /// Bytes of large streams read since the last call.
     since: u64,
-    /// Bytes of other large streams since it last was read.
+    /// Bytes of other large streams read since this one was last read.
     others: u64,
 }
 
@@ -147,7 +147,7 @@ mod tests {
     const CHUNK: usize = 64 * 1024;
     const CHUNKS: usize = LAST_CALL as usize / CHUNK;
 
-    /// Reads in turn: of which stream, and how much.
+    /// Performs reads in order: stream and number of bytes.
     fn reads(calls: &mut Calls, reads: impl IntoIterator<Item = (u64, usize)>) -> bool {
         for (index, bytes) in reads {
             calls.read(stream(index), bytes);
@@ -190,7 +190,7 @@ mod tests {
         StreamWindow::new(setting, remote, Instant::now())
     }
 
-    /// Reads a chunk of stream 1, and before it a call. Returns the new size, if any.
+    /// Reads a call and then a chunk of stream 1. Returns the new size, if any.
     fn called(window: &mut StreamWindow, now: Instant, rtt: Duration) -> Option<u64> {
         window.read(stream(0), 100);
         window.read(stream(1), CHUNK).then(|| window.adapt(now, rtt)).flatten()
@@ -225,7 +225,7 @@ mod tests {
         let mut window = window(0, Remote::ThisMachine);
         let looks = (0..1000).filter(|_| window.read(stream(1), CHUNK) && window.adapt(now, rtt).is_none());
         assert!(looks.count() <= 1000 * CHUNK * 2 / HERE as usize);
-        // Calls that came before it could be looked at are not forgotten.
+        // Calls made before the first adaptation still count.
         window.read(stream(0), 100);
         window.read(stream(1), CHUNK);
         assert!(window.read(stream(1), CHUNK));

@@ -1,15 +1,15 @@
-//! When to send although JavaScript's turn of the event loop goes on.
-//!
-//! What JavaScript writes in a turn leaves together when it ends. Where the turn is long and writes much, the peer waits for all of that
-//! meanwhile, and afterwards this side for the peer: of many calls in flight either would work on all, and sleep while the other does.
+//! Decides when to send before JavaScript's turn of the event loop has ended. Writes of a turn usually leave together
+//! at its end. In a long turn with many writes the peer would wait for all of them, and afterwards this side for the
+//! peer; with many calls in flight each side would sleep while the other works.
 
 use std::time::{Duration, Instant};
 
-/// So long what a turn wrote first waits: several times what it costs to send and to receive it apart from the rest.
+/// How long the first writes of a turn wait: several times the cost of sending and receiving them apart from the rest.
 const FIRST: Duration = Duration::from_micros(50);
-/// Each further part of a turn may wait twice as long, since the peer has something to do; but no longer than this.
+/// Each further part of a turn may wait twice as long, since the peer is busy, up to this.
 const LONGEST: Duration = Duration::from_micros(200);
-/// Fewer writes leave together, however long they take: sending costs more than they do. The clock is read after as many.
+/// Fewer writes than this leave together, however long they take: sending costs more than they do. The clock is also
+/// only read after this many.
 const FEW: u32 = 8;
 
 /// The writes of JavaScript's turn since the engine last sent.
@@ -31,7 +31,7 @@ impl Default for Turn {
 }
 
 impl Turn {
-    /// JavaScript is about to run.
+    /// Called before JavaScript runs.
     pub fn begin(&mut self) {
         self.begin_at(Instant::now());
     }
@@ -43,12 +43,12 @@ impl Turn {
         };
     }
 
-    /// All that was written has been sent.
+    /// Called when everything written has been sent.
     pub fn end(&mut self) {
         *self = Turn::default();
     }
 
-    /// JavaScript has written. Returns whether to send now.
+    /// Called when JavaScript has written. Returns whether to send now.
     pub fn wrote(&mut self) -> bool {
         self.wrote_at(Instant::now)
     }
@@ -74,7 +74,7 @@ mod tests {
 
     const US: Duration = Duration::from_micros(1);
 
-    /// Writes so often, each so long after the last. Returns after which writes to send.
+    /// Simulates `writes` writes at intervals of `apart`. Returns after which ones to send.
     fn sends(turn: &mut Turn, writes: u32, apart: Duration) -> Vec<u32> {
         let begin = Instant::now();
         (1..=writes)

@@ -1,4 +1,4 @@
-//! State of HTTP/3 on a connection, and of a WebTransport session.
+//! State of HTTP/3 on a connection, and of its WebTransport sessions.
 
 use std::rc::Rc;
 
@@ -18,7 +18,7 @@ pub struct Web {
     pub control: Option<Handle>,
     /// The WebTransport sessions, by the id of their CONNECT stream.
     pub sessions: IdMap<u64, Handle>,
-    /// At a server, ends of sessions that pages must not learn of at once.
+    /// At a server: ends of sessions that are sent to pages with a delay.
     pub farewells: Farewells,
     /// At a server, whether a request of plain HTTP has made the connection count as a session.
     pub serves: bool,
@@ -29,25 +29,25 @@ pub struct Web {
 pub struct WebSession {
     /// The connection that carries it.
     pub connection: Handle,
-    /// The id of its CONNECT stream; a client's waits for one while the server's stream limit is reached.
+    /// The id of its CONNECT stream. A client's is unknown while the server's stream limit is reached.
     pub id: Option<u64>,
     /// The first bytes of its streams: bidirectional, unidirectional.
     pub headers: [Bytes; 2],
     /// The request, until it is sent, or until JavaScript has read it.
     pub request: Option<Request>,
-    /// A server's answer, until JavaScript has read it: subprotocol and header fields.
+    /// The server's response, until JavaScript has read it: subprotocol and header fields.
     pub answer: Option<(Option<String>, Fields)>,
-    /// Whether a client has asked this endpoint for it.
+    /// Whether the peer is the client that requested the session.
     incoming: bool,
-    /// Whether that client is a page.
+    /// Whether that client is a browser page.
     pub of_page: bool,
     /// At a server, whether it is admitted: its streams reach JavaScript, and it counts.
     pub admitted: bool,
-    /// Streams that wait for its admission.
+    /// Streams that wait for the session's admission.
     pub waiting: Vec<Handle>,
-    /// Whether the first bidirectional stream does not wait for the admission, since it has the client's greeting.
+    /// Whether the first bidirectional stream is announced before admission, because it carries the client's greeting.
     pub greeting: bool,
-    /// Credit that the peer gives for streams and bytes; `None` where it does not limit them.
+    /// The peer's limits of streams and bytes; `None` if it does not set any that the session may reach.
     pub credit: Option<Box<SessionCredit>>,
 }
 
@@ -72,17 +72,17 @@ impl WebSession {
         session
     }
 
-    /// Says whether a server's session, which a client's request asked for, still needs to be admitted.
+    /// Whether a server's session, requested by a client, is not yet admitted.
     pub fn awaits_admission(&self) -> bool {
         self.incoming && !self.admitted
     }
 
-    /// Sets the credit that the peer gives.
+    /// Sets the peer's limits.
     pub fn limit(&mut self, credit: Option<Credit>) {
         self.credit = credit.map(|credit| SessionCredit::new(credit).into());
     }
 
-    /// Returns the credit for bytes, which all streams of the session share.
+    /// Returns the limit of bytes, which all streams of the session share.
     pub fn data_credit(&self) -> Option<Rc<DataCredit>> {
         Some(self.credit.as_ref()?.data.clone())
     }

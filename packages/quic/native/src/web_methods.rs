@@ -1,4 +1,4 @@
-//! The functions JavaScript sees of WebTransport sessions and datagrams.
+//! The functions for WebTransport sessions and datagrams that JavaScript calls.
 
 use std::rc::Rc;
 
@@ -26,7 +26,8 @@ pub const METHODS: Methods = &[
     ("sessionRequest", session_request),
 ];
 
-/// JavaScript has found these to be tokens and printable text; see `src/web-transport-request.ts`.
+/// The lines of a list. JavaScript has verified that they are tokens and printable text; see
+/// `src/web-transport-request.ts`.
 fn lines(list: &str) -> Vec<String> {
     list.lines().map(str::to_owned).collect()
 }
@@ -66,7 +67,7 @@ fn greet_session(reactor: &Rc<Reactor>, args: &Args) -> ReturnValue {
     ReturnValue::Undefined
 }
 
-/// (session) → milliseconds until it must be admitted; negative: as long as it likes
+/// (session) → milliseconds until it must be admitted; negative: no limit
 fn remaining_ms(reactor: &Rc<Reactor>, args: &Args) -> ReturnValue {
     let session = Session::unpack(args.number(0));
     let remaining = reactor.with(|endpoint| endpoint.remaining(session)).flatten();

@@ -1,8 +1,8 @@
-//! Any controller, with a window that opens when its connection closes, and for a PING to a peer that has gone silent. quinn-proto
-//! holds CONNECTION_CLOSE back like data while the window is full (quinn issue 2785), and a closed connection reads no
-//! acknowledgement that would make room: the peer would wait for its idle timeout. A PING it holds back as well, and before the
-//! handshake is confirmed what it repeats are packets of the handshake alone, to which a peer that has forgotten the connection
-//! answers nothing.
+//! Wraps any controller and opens its window for two cases: CONNECTION_CLOSE, and a PING to a peer that has gone
+//! silent. quinn-proto holds CONNECTION_CLOSE back like data while the window is full (quinn issue 2785), and a closed
+//! connection reads no acknowledgement that would make room: the peer would wait for its idle timeout. quinn-proto
+//! holds a PING back as well. Before the handshake is confirmed it only repeats handshake packets, and a peer that has
+//! lost the connection does not answer those.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ struct Closable {
     open: Arc<AtomicBool>,
 }
 
-/// Controllers of `F` that `set_window_open` works on.
+/// Makes controllers of `F` whose window `set_window_open` can open.
 pub struct ClosableConfig<F>(pub Arc<F>);
 
 impl<F: ControllerFactory + Send + Sync + 'static> ControllerFactory for ClosableConfig<F> {
@@ -30,8 +30,8 @@ impl<F: ControllerFactory + Send + Sync + 'static> ControllerFactory for Closabl
     }
 }
 
-/// Opens the congestion window: for good where a connection has nothing left to send but its CONNECTION_CLOSE, for one packet where the
-/// peer is to show that it is there.
+/// Opens the congestion window: permanently if only CONNECTION_CLOSE remains to be sent, or for one packet that asks
+/// whether the peer still answers.
 pub fn set_window_open(connection: &Connection, open: bool) {
     if let Ok(controller) = connection
         .congestion_state()
@@ -75,7 +75,7 @@ impl Controller for Closable {
 
     fn window(&self) -> u64 {
         if self.open.load(Ordering::Relaxed) {
-            // Beyond what quinn-proto paces.
+            // A larger window than quinn-proto paces.
             return u64::MAX;
         }
         self.inner.window()

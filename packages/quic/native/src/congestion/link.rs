@@ -1,4 +1,4 @@
-//! Windows over a link that exists in a model only: a rate, a queue, a delay and losses, on a virtual clock.
+//! Simulates congestion windows over one link with a rate, a queue, a delay and random loss, on a virtual clock.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -7,23 +7,23 @@ use std::time::{Duration, Instant};
 use super::window::Window;
 
 const PACKET: u64 = 1200;
-/// Packets after a lost one until it counts as lost (RFC 9002 §6.1.1).
+/// Number of packets received after a missing one until it counts as lost (RFC 9002 §6.1.1).
 const REORDERING: u64 = 3;
 
 struct Link {
     /// Bits per second.
     rate: f64,
-    /// Packets that may wait for the rate.
+    /// Maximum number of packets in the queue.
     queue: usize,
-    /// One way.
+    /// One-way delay.
     delay: Duration,
-    /// Share of packets lost by chance.
+    /// Share of packets lost at random.
     loss: f64,
 }
 
 struct Flow {
     window: Window,
-    /// Takes every loss for congestion, as plain CUBIC does.
+    /// Treats every loss as congestion, as plain CUBIC does.
     plain: bool,
     next: u64,
     in_flight: BTreeMap<u64, Instant>,
@@ -56,7 +56,7 @@ impl Flow {
     }
 }
 
-/// Every flow sends as much as its window allows, for so long.
+/// Every flow sends as much as its window allows, for `length`.
 fn run(link: &Link, flows: &mut [Flow], length: Duration) {
     let start = Instant::now();
     let mut events = BinaryHeap::new();
@@ -216,7 +216,7 @@ fn a_path_that_loses_a_fifth_of_all_packets_is_taken_for_full() {
     assert!(flows[0].window.size() < 20 * PACKET);
 }
 
-/// The first flow's part of what all delivered.
+/// Share of all delivered bytes that the first flow received.
 fn share(flows: &[Flow]) -> f64 {
     let all: u64 = flows.iter().map(|flow| flow.delivered).sum();
     flows[0].delivered as f64 / all as f64

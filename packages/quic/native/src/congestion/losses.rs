@@ -1,13 +1,13 @@
-//! The share of packets that was lost of late.
+//! Recent share of lost packets.
 
-/// Bytes after which older ones count half: about 400 packets.
+/// After this many bytes earlier ones count half: about 400 packets.
 const MEMORY: u64 = 512 * 1024;
-/// Below this many bytes a share says nothing.
+/// With fewer bytes than this the share is not meaningful.
 const ENOUGH: u64 = 64 * 1200;
-/// No path loses a tenth by chance for long: above it, losses are congestion whatever the delay says.
+/// No path loses a tenth at random for long: a higher share means congestion, whatever the delay.
 const MOST_BY_CHANCE: f64 = 0.1;
 
-/// Bytes acknowledged and lost, the older the less they count.
+/// Bytes acknowledged and lost. Older bytes count less.
 #[derive(Clone, Debug, Default)]
 pub struct Losses {
     acknowledged: u64,
@@ -25,12 +25,12 @@ impl Losses {
         self.forget();
     }
 
-    /// Takes losses back: these bytes were only late.
+    /// Subtracts bytes that were counted as lost but arrived late.
     pub fn forgive(&mut self, bytes: u64) {
         self.lost = self.lost.saturating_sub(bytes);
     }
 
-    /// Whether more is lost than chance explains.
+    /// Whether more is lost than random loss explains.
     pub fn excessive(&self) -> bool {
         let all = self.acknowledged + self.lost;
         all >= ENOUGH && self.lost as f64 > all as f64 * MOST_BY_CHANCE

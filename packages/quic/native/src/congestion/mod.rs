@@ -1,4 +1,4 @@
-//! A congestion controller for networks that lose packets without being full, and what all controllers need to close.
+//! A congestion controller for networks with random loss, and the wrapper that lets every controller send its close.
 
 mod closable;
 mod losses;

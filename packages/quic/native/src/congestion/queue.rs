@@ -1,13 +1,13 @@
-//! Whether packets wait in a queue on the way, told from the time they take.
+//! Detects from round-trip times whether packets wait in a queue on the path.
 
 use std::time::{Duration, Instant};
 
-/// A queue is seen when packets take longer than the shortest time ever seen by a quarter of it, and at least by this.
-/// A quarter of a usual path is a few packets' time on a slow link, and above the noise of a quiet one.
+/// A queue is detected when packets take a quarter longer than the shortest time ever seen, and at least this much
+/// longer. A quarter of a usual path is a few packets' time on a slow link, and above the noise of a quiet one.
 const LEAST_DELAY: Duration = Duration::from_millis(1);
 
-/// The quickest of so many acknowledgements in a row counts (RFC 9406 §4.2, N_RTT_SAMPLE): a queue delays all of them, a busy
-/// processor or a late acknowledgement some.
+/// The shortest of this many consecutive round trips counts (RFC 9406 §4.2, N_RTT_SAMPLE): a queue delays all of them,
+/// a busy processor or a late acknowledgement only some.
 const SAMPLES: usize = 8;
 
 /// Round-trip times of one path.
@@ -16,7 +16,7 @@ pub struct QueueSense {
     /// The shortest round trip since the connection began: after a change to a longer path every loss counts as congestion,
     /// which is safe.
     shortest: Option<Duration>,
-    /// The last ones, in turn.
+    /// The latest samples, as a ring.
     samples: [Duration; SAMPLES],
     next: usize,
 }
@@ -32,7 +32,7 @@ impl Default for QueueSense {
 }
 
 impl QueueSense {
-    /// Takes the newest packet that an acknowledgement covers.
+    /// Adds the round trip of the newest packet that an acknowledgement covers.
     pub fn acknowledged(&mut self, now: Instant, sent: Instant) {
         let sample = now.saturating_duration_since(sent);
         self.samples[self.next] = sample;
@@ -46,7 +46,7 @@ impl QueueSense {
             .is_some_and(|shortest| self.recent() > shortest + (shortest / 4).max(LEAST_DELAY))
     }
 
-    /// The round-trip time of late; `Duration::MAX` before the first.
+    /// The recent round-trip time; `Duration::MAX` before the first sample.
     pub fn recent(&self) -> Duration {
         self.samples.iter().copied().min().unwrap_or(Duration::MAX)
     }

@@ -1,4 +1,4 @@
-//! The controller as quinn-proto takes one.
+//! Implements quinn-proto's controller interface.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use super::window::Window;
 const INITIAL_PACKETS: u64 = 10;
 const INITIAL_BYTES: u64 = 14_720;
 
-/// CUBIC that random loss does not collapse: a loss counts as congestion when packets wait in a queue, or when more
-/// are lost than chance explains.
+/// CUBIC that tolerates random loss: a loss counts as congestion only when packets wait in a queue, or when more are
+/// lost than random loss explains.
 #[derive(Clone, Debug)]
 struct Steady {
     window: Window,

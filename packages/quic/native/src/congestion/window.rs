@@ -1,4 +1,4 @@
-//! The congestion window: CUBIC (RFC 9438), except that a loss without a queue is taken for chance.
+//! The congestion window: CUBIC (RFC 9438), except that a loss without a queue is treated as random.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ const BETA: f64 = 0.7;
 const C: f64 = 0.4;
 /// Growth per window in the region where CUBIC would be slower than Reno (RFC 9438 §4.3).
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
-/// Above it a window says nothing any more; it keeps the arithmetic far from overflow.
+/// Upper bound of the window, which keeps the arithmetic far from overflow.
 const GREATEST: f64 = 1024.0 * 1024.0 * 1024.0;
 
 /// State of the window before it last shrank.
@@ -23,11 +23,11 @@ struct Before {
     last_plateau: f64,
 }
 
-/// The growth since the last congestion.
+/// Growth since the last congestion event.
 #[derive(Clone, Debug)]
 struct Epoch {
     began: Instant,
-    /// The window that the curve returns to, and after how many seconds.
+    /// The window that the curve returns to, and the seconds until then.
     plateau: f64,
     k: f64,
     /// The window that Reno would have by now, in bytes.
@@ -39,20 +39,20 @@ struct Epoch {
 pub struct Window {
     packet: f64,
     size: f64,
-    /// Slow start ends here.
+    /// Slow start ends at this window.
     threshold: f64,
     epoch: Option<Epoch>,
-    /// The plateau of the epoch before, for fast convergence (RFC 9438 §4.7).
+    /// The plateau of the previous epoch, for fast convergence (RFC 9438 §4.7).
     last_plateau: f64,
-    /// Losses of packets sent before this belong to a congestion that was answered already.
+    /// Losses of packets sent before this belong to a congestion event that has already been handled.
     answered: Option<Instant>,
     before: Option<Box<Before>>,
     queue: QueueSense,
     losses: Losses,
-    /// The newest packet and the bytes of the acknowledgement that is being read.
+    /// Send time of the newest packet, and bytes, of the acknowledgement being processed.
     newest: Option<Instant>,
     acknowledged: f64,
-    /// The most bytes that were in flight in this round trip and in the one before.
+    /// The largest number of bytes in flight in this round trip and in the previous one.
     peaks: [f64; 2],
     peak_began: Option<Instant>,
 }
@@ -89,17 +89,17 @@ impl Window {
         self.size = self.size.max(self.least());
     }
 
-    /// One packet of an acknowledgement. `settle` follows after its last.
+    /// Handles one packet of an acknowledgement. Call `settle` after the last one.
     pub fn acknowledge(&mut self, sent: Instant, bytes: u64) {
         self.newest = self.newest.max(Some(sent));
         self.losses.acknowledged(bytes);
-        // In recovery the window stands still (RFC 9002 §7.3.2).
+        // In recovery the window does not change (RFC 9002 §7.3.2).
         if self.answered.is_none_or(|answered| sent > answered) {
             self.acknowledged += bytes as f64;
         }
     }
 
-    /// The end of an acknowledgement; `in_flight` is what it left.
+    /// Ends an acknowledgement; `in_flight` is the number of bytes still in flight.
     pub fn settle(&mut self, now: Instant, in_flight: u64) {
         let bytes = std::mem::take(&mut self.acknowledged);
         let Some(newest) = self.newest.take() else {
@@ -109,7 +109,7 @@ impl Window {
         self.note_peak(now, newest, in_flight as f64 + bytes);
         let peak = self.peaks[0].max(self.peaks[1]);
         if self.size < self.threshold {
-            // What was never in flight proves nothing: a window beyond twice the peak does not grow (RFC 9002 §7.8).
+            // Unused window proves nothing: a window beyond twice the peak does not grow (RFC 9002 §7.8).
             if peak * 2.0 >= self.size {
                 // While a queue builds up, a quarter of the pace keeps the overshoot small (RFC 9406 §4.2).
                 let pace = if self.queue.waiting() { 0.25 } else { 1.0 };
@@ -121,7 +121,7 @@ impl Window {
         self.size = self.size.min(GREATEST);
     }
 
-    /// Packets were lost, the newest of them sent at `sent`. Without bytes: marked by the network (ECN).
+    /// Handles lost packets; the newest of them was sent at `sent`. `bytes` is 0 if the network marked packets (ECN).
     pub fn lose(&mut self, now: Instant, sent: Instant, bytes: u64) {
         self.losses.lost(bytes);
         if self.answered.is_some_and(|answered| sent <= answered) {
@@ -133,7 +133,7 @@ impl Window {
         if bytes > 0 {
             self.note_before();
         } else {
-            // A mark of the network is no mistake of loss detection (RFC 9002 §7.1).
+            // An ECN mark cannot be a mistake of loss detection (RFC 9002 §7.1).
             self.before = None;
         }
         self.answered = Some(now);
@@ -153,12 +153,12 @@ impl Window {
         });
     }
 
-    /// Nothing has come through for a long time (RFC 9002 §7.6.2): the window falls to its least, and slow start begins again.
+    /// Handles persistent congestion (RFC 9002 §7.6.2): the window falls to its minimum, and slow start begins again.
     pub fn collapse(&mut self, bytes: u64) {
         self.losses.lost(bytes);
         self.note_before();
         if !self.congested() {
-            // The path was away for a while, which says nothing of how much it carries.
+            // The path was interrupted, which says nothing about its capacity.
             if self.threshold.is_finite() {
                 self.threshold = self.threshold.max(self.size);
             }
@@ -171,17 +171,17 @@ impl Window {
         self.answered = None;
     }
 
-    /// Packets that seemed lost were only late.
+    /// Handles packets that counted as lost but arrived late.
     pub fn forgive(&mut self, bytes: u64) {
         self.losses.forgive(bytes);
     }
 
-    /// A packet was lost indeed: the last reduction stays.
+    /// Keeps the last reduction: a packet was indeed lost.
     pub fn confirm(&mut self) {
         self.before = None;
     }
 
-    /// Undoes the last reduction: all packets that seemed lost were only late.
+    /// Undoes the last reduction: all packets that counted as lost arrived late.
     pub fn restore(&mut self) {
         if let Some(before) = self.before.take()
             && before.size > self.size
@@ -203,7 +203,7 @@ impl Window {
         }));
     }
 
-    /// Whether losses of now mean that the path is full.
+    /// Whether losses at this moment mean that the path is full.
     fn congested(&self) -> bool {
         self.queue.waiting() || self.losses.excessive()
     }
@@ -248,10 +248,10 @@ mod tests {
 
     const PACKET: u64 = 1200;
     const RTT: Duration = Duration::from_millis(16);
-    /// More lost bytes than chance explains, after a few round trips.
+    /// More lost bytes than random loss explains, after a few round trips.
     const MANY: u64 = 100 * PACKET;
 
-    /// Sends and gets acknowledged whole windows, one per round trip.
+    /// Sends `count` whole windows, each acknowledged after one round trip.
     fn rounds(window: &mut Window, from: Instant, count: u32) -> Instant {
         for round in 0..count {
             let bytes = window.size();
@@ -261,7 +261,7 @@ mod tests {
         from + RTT * count
     }
 
-    /// A queue grew, and then nothing came through.
+    /// Simulates a queue that grows, and then a total loss.
     fn outage(window: &mut Window, from: Instant) -> Instant {
         for _ in 0..8 {
             window.acknowledge(from, PACKET);

@@ -1,9 +1,7 @@
-//! The loop driver's one-shot timer.
-//!
-//! On Linux it is a timerfd. libuv passes its nearest timer to every `epoll_wait` as a timeout, and the kernel sets and
-//! cancels a hardware timer for each that is nearer than its tick; on a virtual machine both leave the guest. With an
-//! acknowledgement due in a millisecond that made a sequential call cost a quarter more CPU. A timerfd is set once, and
-//! fires where a call comes too late to matter.
+//! The loop driver's one-shot timer. On Linux it is a timerfd. libuv passes its nearest timer to every `epoll_wait` as
+//! a timeout, and for each timeout shorter than its tick the kernel sets and cancels a hardware timer, which on a
+//! virtual machine exits to the hypervisor. With an acknowledgement due in a millisecond a sequential call used a
+//! quarter more CPU. A timerfd is set only once; firing when it is no longer needed is harmless.
 
 #[cfg(target_os = "linux")]
 pub use self::timerfd::Alarm;
@@ -22,7 +20,7 @@ mod timerfd {
     use crate::ffi::uv::{Loop, Poll};
 
     pub struct Alarm {
-        /// Dropped before the descriptor it watches.
+        /// Declared first so that it is dropped before the descriptor it watches.
         _poll: Poll,
         fd: OwnedFd,
     }
@@ -35,7 +33,7 @@ mod timerfd {
             Some(Alarm { _poll, fd })
         }
 
-        /// Replaces the time set before.
+        /// Sets the time; replaces an earlier one.
         pub fn set(&self, wait: Duration) {
             // Zero would stop the timer.
             let wait = wait.max(Duration::from_nanos(1));
@@ -49,7 +47,7 @@ mod timerfd {
             let _ = timerfd_settime(&self.fd, TimerfdTimerFlags::empty(), &time);
         }
 
-        /// To be called after it fired: it is readable until then.
+        /// Must be called after the timer has fired: its descriptor stays readable until then.
         pub fn clear(&self) {
             let _ = rustix::io::read(&self.fd, &mut [0; 8]);
         }
@@ -69,7 +67,7 @@ mod uv_timer {
             uv_loop.timer().map(Alarm)
         }
 
-        /// Replaces the time set before.
+        /// Sets the time; replaces an earlier one.
         pub fn set(&self, wait: Duration) {
             // Rounded up: a timer that fires early would only be set again.
             self.0.set_timer(wait.as_micros().div_ceil(1000) as u64);

@@ -1,54 +1,56 @@
-//! When to ask for datagrams again and again instead of sleeping until there are some.
-//!
-//! Going to sleep and being woken takes some microseconds, and on a virtual machine tens of them: more than the peer takes
-//! for its answer. So while answers come sooner to a loop that stays awake, it does.
+//! Decides when to poll for datagrams instead of sleeping until some arrive. Going to sleep and being woken takes some
+//! microseconds, and tens of them on a virtual machine: more than the peer needs for its answer. The loop polls as long
+//! as that makes answers arrive sooner.
 
 use std::time::{Duration, Instant};
 
 use crate::ffi::preemptions::preemptions;
 
-/// So long the loop stays awake for an answer. What is slower is not worth it.
+/// How long the loop polls for one answer. Polling for slower answers is not worthwhile.
 const WINDOW: Duration = Duration::from_micros(50);
-/// It is half as long as a wait with a sleep takes, up to this: on a machine that is slow to wake threads the peer's own work takes longer too.
+/// Maximum of the adapted polling time, which is half the duration of a sleeping wait: on a machine that wakes threads
+/// slowly the peer takes longer too.
 const LONGEST_WINDOW: Duration = Duration::from_micros(100);
-/// A wait that took at most this long with a sleep may take less than `window` without one. Most of it may be two threads that are woken, this one
-/// and the peer's, and on a virtual machine each of them takes up to a tenth of a millisecond or more.
+/// A sleeping wait of at most this duration may take less than `window` when polling. Most of it may be the waking of
+/// two threads, this side's and the peer's; on a virtual machine each takes a tenth of a millisecond or more.
 const SHORT_SLEEP: Duration = Duration::from_micros(400);
-/// Short sleeps before a try, which tell what there is to gain.
+/// Number of short sleeps before a trial, which measure the possible gain.
 const FEWEST_SLEEPS: u32 = 8;
-/// Short sleeps between two tries, where they fail: a failure in so many waits costs nothing that is felt.
+/// Maximum number of short sleeps between two failing trials: one failure among this many waits is not noticeable.
 const MOST_SLEEPS: u32 = 1024;
-/// The first waits of a stretch, in which the loop stays awake for as long as a wait with a sleep takes: the peer still sleeps, and finds this side
-/// awake when it tries.
+/// Number of first waits of a trial in which the loop polls as long as a sleeping wait takes: the peer still sleeps,
+/// and finds this side awake when it tries.
 const BEGINNING: u32 = 16;
-/// Waits awake until the next `FEWEST_SLEEPS`, since what there is to gain may have changed.
+/// Number of polling waits until the next `FEWEST_SLEEPS`, since the possible gain may have changed.
 const LONGEST_STRETCH: u32 = 4096;
-/// Time gained, in nanoseconds: what a try begins with, less than what the first failure costs, and what is kept at most.
+/// Nanoseconds of gained time with which a trial begins, less than the cost of a first failure; `MOST_CREDIT` is the
+/// maximum that accumulates.
 const FIRST_CREDIT: i64 = WINDOW.as_nanos() as i64;
 const MOST_CREDIT: i64 = 16 * FIRST_CREDIT;
-/// After so many waits awake it is seen whether others want the core: whether this thread had to leave it in half of them.
+/// After this many polling waits the scheduler is checked: if the thread was preempted in half of them, other threads
+/// need the core.
 const PROBE_EVERY: u32 = 8;
-/// The part of the median of short sleeps that one of them moves it by.
+/// One short sleep moves the median by this fraction.
 const STEPS: u32 = 8;
 
 /// Decides for one endpoint whether its loop polls instead of sleeping.
 #[derive(Debug)]
 pub struct BusyPoll {
     enabled: bool,
-    /// Something was sent then, and nothing has come since.
+    /// Time of a send after which no datagram has arrived yet.
     waiting_since: Option<Instant>,
     awake: bool,
-    /// Time gained by staying awake, less what was lost, in nanoseconds. It ends when that is used up.
+    /// Nanoseconds gained by polling, minus those lost. Polling ends when it is used up.
     credit: i64,
-    /// Median duration of the latest waits that slept.
+    /// Median duration of the latest sleeping waits.
     asleep: Option<Duration>,
-    /// Short sleeps until the next try.
+    /// Short sleeps until the next trial.
     sleeps_left: u32,
     /// Doubled whenever the credit is used up.
     sleeps_next: u32,
-    /// Waits until the end of this stretch.
+    /// Waits left in this trial.
     stretch_left: u32,
-    /// How often the thread had to leave its core, as of the last look in this stretch.
+    /// Preemption count of the thread at the last check in this trial.
     preempted: Option<u64>,
 }
 
@@ -67,16 +69,17 @@ impl BusyPoll {
         }
     }
 
-    /// The loop is about to wait; whether something was sent since it last was. Returns whether it is to stay awake.
+    /// Called before the loop waits; `sent` says whether something was sent since the last wait. Returns whether to
+    /// poll.
     pub fn before_wait(&mut self, sent: bool) -> bool {
-        // The clock is read only where it matters.
+        // The clock is read only if it matters.
         if self.enabled && (sent || self.awake) {
             self.before_wait_at(sent, Instant::now(), preemptions);
         }
         self.awake
     }
 
-    /// Datagrams have come.
+    /// Called when datagrams have arrived.
     pub fn received(&mut self) {
         if self.waiting_since.is_some() {
             self.received_at(Instant::now());
@@ -116,7 +119,7 @@ impl BusyPoll {
         }
     }
 
-    /// So long the loop stays awake in this wait.
+    /// How long the loop polls in this wait.
     fn window(&self) -> Duration {
         let asleep = self.asleep.unwrap_or(WINDOW);
         let most = if self.begins() {
@@ -127,12 +130,13 @@ impl BusyPoll {
         WINDOW.max(most)
     }
 
-    /// Whether this wait is one of the first of a stretch.
+    /// Whether this is one of the first waits of a trial.
     fn begins(&self) -> bool {
         self.stretch_left > LONGEST_STRETCH - BEGINNING
     }
 
-    /// Where the peer runs on the same core, each of its answers is one for which this thread had to leave.
+    /// Checks whether the thread was preempted. If the peer runs on the same core, each of its answers preempts this
+    /// thread.
     fn probe(&mut self, preempted: u64) {
         let before = self.preempted.replace(preempted).unwrap_or(preempted);
         if preempted - before >= u64::from(PROBE_EVERY) / 2 {
@@ -140,7 +144,7 @@ impl BusyPoll {
         }
     }
 
-    /// The end of a wait awake, with what it gained.
+    /// Ends a polling wait that gained `gain` nanoseconds.
     fn settle(&mut self, gain: i64) {
         self.credit = (self.credit + gain).min(MOST_CREDIT);
         let begins = self.begins();
@@ -179,7 +183,7 @@ mod tests {
     const US: Duration = Duration::from_micros(1);
     const IDLE: u32 = 1000;
 
-    /// A peer that answers after so many microseconds, and whom a sleep delays by so many, one way or the other.
+    /// A simulated peer that answers after some microseconds, and that sleeping delays by some more on either side.
     struct Peer {
         poll: BusyPoll,
         now: Instant,
@@ -200,7 +204,7 @@ mod tests {
             }
         }
 
-        /// Returns whether the loop was awake at first.
+        /// Simulates one answer. Returns whether the loop was polling at first.
         fn answers(&mut self, micros: u32) -> bool {
             let sent = self.now;
             self.poll.before_wait_at(true, sent, || self.preempted);
@@ -226,7 +230,7 @@ mod tests {
             awake
         }
 
-        /// In how many of so many waits the loop was awake.
+        /// Returns in how many of `waits` waits the loop was polling.
         fn awake(&mut self, waits: u32, micros: impl Fn(u32) -> u32) -> u32 {
             (0..waits).map(|i| u32::from(self.answers(micros(i)))).sum()
         }
@@ -241,7 +245,8 @@ mod tests {
         assert_eq!(peer.awake(LONGEST_STRETCH, |_| 15), LONGEST_STRETCH);
     }
 
-    /// Two that answer each other in 10 µs, and are woken in so many: how many of 1,000 waits each was awake in.
+    /// Simulates two peers that answer each other in 10 µs and take `woken` to wake: in how many of 1,000 waits each
+    /// was polling.
     fn both(woken: u32) -> [u32; 2] {
         let mut polls = [BusyPoll::new(true), BusyPoll::new(true)];
         let mut awake = [0, 0];
@@ -277,7 +282,7 @@ mod tests {
 
     #[test]
     fn for_answers_beyond_the_window_it_tries_ever_more_rarely() {
-        // The waits that a try begins with are long enough, those after them are not.
+        // The first waits of a trial are long enough, later ones are not.
         assert!(Peer::new(40).awake(100_000, |_| 100) < 3_600);
         assert!(Peer::new(60).awake(100_000, |_| 300) < 3_600);
     }

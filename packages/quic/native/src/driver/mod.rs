@@ -1,4 +1,4 @@
-//! Drivers wake the engine: by readiness of the socket, and by one timer.
+//! Drivers wake the engine when its socket is ready or its one timer fires.
 
 use std::rc::Rc;
 use std::time::Instant;
@@ -36,7 +36,7 @@ impl Choice {
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     pub choice: Choice,
-    /// Whether a driver that can do so stays awake for answers that come at once.
+    /// Whether a driver that can do so polls while answers arrive at once.
     pub busy_poll: bool,
 }
 
@@ -45,34 +45,34 @@ pub trait Readiness {
     fn name(&self) -> &'static str;
     /// Whether `close` is complete when it returns.
     fn closes_at_once(&self) -> bool;
-    /// The timer shall fire at `deadline`, or earlier: a spurious firing costs little, a late one costs latency.
+    /// Sets the timer to fire at `deadline` or earlier: a spurious firing costs little, a late one adds latency.
     fn arm(&mut self, deadline: Instant);
-    /// The timer has fired.
+    /// Called after the timer has fired.
     fn disarmed(&mut self);
-    /// Whether to report writability as well.
+    /// Sets whether to report writability as well.
     fn want_writable(&mut self, wanted: bool);
-    /// Datagrams have come.
+    /// Called when datagrams have arrived.
     fn received(&mut self) {}
-    /// The thread is about to wait; whether something was sent since it last was. Returns whether JavaScript has to call
-    /// again in its next turn, since this driver stays awake by that.
+    /// Called before the thread waits; `_sent` says whether something was sent since the last wait. Returns whether
+    /// JavaScript must call again in its next turn, which keeps this driver polling.
     fn before_wait(&mut self, _sent: bool) -> bool {
         false
     }
-    /// Whether to look for datagrams unasked: they may have come and not be reported.
+    /// Whether to check for datagrams unasked: they may have arrived without being reported.
     fn looks(&self) -> bool {
         false
     }
-    /// Readiness was reported.
+    /// Called when readiness was reported.
     fn reported(&mut self) {}
-    /// Readiness was reported and dealt with, and no `before_wait` follows.
+    /// Called when readiness was reported and handled, and no `before_wait` follows.
     fn rearm(&mut self) {}
-    /// Polling was stopped by an error condition of the socket, which is over.
+    /// Called after an error condition of the socket that stopped polling is over.
     fn repair(&mut self) {}
-    /// Watches this socket in the place of the one so far, which is still open.
+    /// Watches `socket` instead of the previous one, which is still open.
     fn rebind(&mut self, socket: &Socket) -> Result<(), Failure>;
-    /// Whether this driver keeps the process alive.
+    /// Sets whether this driver keeps the process alive.
     fn set_ref(&mut self, wanted: bool);
-    /// Begins to close. Unless that `closes_at_once`, `Reactor::on_closed` follows.
+    /// Begins to close. `Reactor::on_closed` follows, except if the driver `closes_at_once`.
     fn close(self: Box<Self>);
 }
 

@@ -1,5 +1,5 @@
-//! The thread driver: a thread waits for the socket and the timer and wakes JavaScript.
-//! It reads and writes nothing itself; the engine stays on the JavaScript thread.
+//! The thread driver: a thread waits for the socket and the timer and wakes JavaScript. It does not read or write the
+//! socket; the engine stays on the JavaScript thread.
 
 use std::num::NonZeroUsize;
 use std::rc::Rc;
@@ -22,9 +22,9 @@ const READABLE: usize = 1;
 const WRITABLE: usize = 2;
 const TIMER: usize = 4;
 
-/// State that the driver's thread and the JavaScript thread share.
+/// State shared by the driver's thread and the JavaScript thread.
 struct Shared {
-    /// A duplicate of the endpoint's socket, since it outlives that in the thread.
+    /// A duplicate of the endpoint's socket, since the thread may outlive the original.
     watched: Watched,
     deadline: Mutex<Option<Instant>>,
     stop: AtomicBool,
@@ -139,7 +139,7 @@ impl Readiness for ThreadDriver {
         }
     }
 
-    /// While awake JavaScript looks for datagrams by itself; the thread, which does not watch then, sleeps on.
+    /// While JavaScript polls it checks for datagrams itself; the thread, which then does not watch, keeps sleeping.
     fn looks(&self) -> bool {
         self.awake || !self.watching
     }

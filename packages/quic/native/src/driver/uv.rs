@@ -1,4 +1,4 @@
-//! The loop driver: the socket and the timer live in Node's own libuv loop.
+//! The loop driver: the socket and the timer are handles in Node's own libuv loop.
 
 use std::rc::Rc;
 use std::time::Instant;
@@ -12,15 +12,15 @@ use crate::ffi::uv::{Handle, Idle, Loop, Poll, UV_READABLE, UV_WRITABLE};
 use crate::reactor::Reactor;
 use crate::socket::Socket;
 
-/// Has an endpoint run on the loop of Node's thread.
+/// Runs an endpoint on the event loop of Node's thread.
 pub struct UvDriver {
     uv_loop: Loop,
     poll: Poll,
     alarm: Alarm,
-    /// Called before each time that the loop polls, until it is dropped.
+    /// Called before each poll of the loop, until it is dropped.
     _prepare: Handle,
     busy_poll: BusyPoll,
-    /// Keeps the loop from sleeping while it is started.
+    /// Keeps the loop from sleeping while started.
     idle: Idle,
     armed: Option<Instant>,
     writable: bool,
@@ -79,7 +79,7 @@ impl Readiness for UvDriver {
     }
 
     fn before_wait(&mut self, sent: bool) -> bool {
-        // Either does nothing where it is so already.
+        // Either is a no-op if it is in that state already.
         if self.busy_poll.before_wait(sent) {
             self.idle.start();
         } else {

@@ -1,4 +1,4 @@
-//! Listening: who may begin a handshake, and how.
+//! Admission: which peers may begin a handshake, and how.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -13,42 +13,42 @@ use crate::error::Failure;
 use crate::layout::Settings;
 use crate::tls::{ClientVerifier, Server};
 
-/// A dialled session that began early and does not complete its handshake within this time is closed: an idle timeout may
-/// be long, or off.
+/// A dialled session that began early is closed if it does not complete its handshake within this time: an idle timeout
+/// may be long, or disabled.
 pub(super) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Rules by which a listening endpoint admits connections.
+/// Limits by which a listening endpoint admits connections.
 pub(super) struct Admission {
     clients: Option<Arc<ClientVerifier>>,
     early_data: bool,
     config: Arc<qp::ServerConfig>,
     pub(super) limits: Limits,
     settings: PerConnection,
-    /// The configuration for peers on this machine, in place of `config`.
+    /// The configuration for peers on this machine; `config` is for all others.
     nearby: Arc<qp::ServerConfig>,
 }
 
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
-    /// Admitted ones.
+    /// Maximum number of admitted sessions.
     pub sessions: usize,
-    /// Connections. 0: none.
+    /// Maximum number of connections of one address. 0: no limit.
     sessions_per_address: usize,
-    /// Connections that carry no admitted session.
+    /// Maximum number of connections without an admitted session.
     handshakes: usize,
-    /// Unfinished handshakes of one address, while no other has any.
+    /// Maximum number of unfinished handshakes of one address while no other address has any.
     handshakes_per_address: usize,
-    /// Milliseconds until a connection must carry a session.
+    /// Time within which a connection must carry a session.
     handshake_timeout: Duration,
-    /// Handshakes in progress from which on peers must prove their address.
+    /// Number of handshakes in progress from which peers must prove their address.
     retry_threshold: usize,
-    /// Whether JavaScript says when a session is admitted.
+    /// Whether JavaScript decides when a session is admitted.
     pub manual: bool,
 }
 
 impl Limits {
-    /// Unfinished handshakes that one address may have while others have so many: less the fewer are left, so that a few
-    /// addresses together do not take them all.
+    /// Maximum number of unfinished handshakes of one address while all others have `others`. It shrinks as fewer
+    /// remain, so that a few addresses together cannot take them all.
     fn share(&self, others: usize) -> usize {
         let left = self.handshakes.saturating_sub(others);
         (self.handshakes_per_address * left).div_ceil(self.handshakes)
@@ -59,7 +59,7 @@ impl Limits {
 #[derive(Default)]
 pub(super) struct Share {
     pub connections: usize,
-    /// Those that carry no admitted session, or ended before they did.
+    /// Connections without an admitted session, including those that ended before they had one.
     pub pending: usize,
 }
 
@@ -67,13 +67,13 @@ pub(super) struct Share {
 #[derive(Debug, PartialEq)]
 enum Judgement {
     Accept,
-    /// The peer must first prove its address by a Retry (RFC 9000 §8.1.2).
+    /// The peer must first prove its address (Retry, RFC 9000 §8.1.2).
     Prove,
-    /// CONNECTION_REFUSED (RFC 9000 §20.1).
+    /// Refuse with CONNECTION_REFUSED (RFC 9000 §20.1).
     Refuse,
 }
 
-/// Since the endpoint began.
+/// Counters since the endpoint began.
 #[derive(Default)]
 pub(super) struct Counters {
     pub refused: u64,
@@ -109,7 +109,8 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Refuses connections from now on; those there are go on. A client so refused never takes its session for ready.
+    /// Refuses new connections from now on and keeps existing ones. A client that is refused in this way never
+    /// considers its session ready.
     pub fn drain(&mut self) {
         self.draining = true;
     }
@@ -172,9 +173,9 @@ impl Endpoint {
         }
     }
 
-    /// Closing and draining connections hold memory until QUIC has forgotten them (RFC 9000 §10.2): as many of them as
-    /// are allowed otherwise. An address may be forged until it is proven, so from half of an address's share on it must
-    /// be; nobody can use up the share of another.
+    /// Closing and draining connections hold memory until QUIC has forgotten them (RFC 9000 §10.2), so up to as many of
+    /// them as live connections are allowed. An address may be forged until it is proven: proof is required from half
+    /// of an address's share on, so that an attacker cannot use up the share of another address.
     fn judge(&self, limits: &Limits, source: IpAddr) -> Judgement {
         let (connections, pending) = self
             .by_source
@@ -182,7 +183,7 @@ impl Endpoint {
             .map_or((0, 0), |share| (share.connections, share.pending));
         let share = limits.share(self.handshaking.saturating_sub(pending));
         let limited = limits.sessions_per_address > 0;
-        // Where a handshake is all that it takes, each may become a session.
+        // If only a handshake is required, each may become a session.
         let coming = if limits.manual { 0 } else { self.handshaking };
         if self.draining
             || self.admitted + coming >= limits.sessions
@@ -202,13 +203,13 @@ impl Endpoint {
         }
     }
 
-    /// An accepted connection is over.
+    /// Updates the counters after an accepted connection has ended.
     pub(super) fn dismiss(&mut self, index: usize, source: Option<IpAddr>) {
         self.pending_over(index);
         self.with_share(source, |share| share.connections -= 1);
     }
 
-    /// Changes the counters of an address, and forgets those that are zero.
+    /// Changes the counters of an address, and removes them once they are zero.
     pub(super) fn with_share(&mut self, source: Option<IpAddr>, change: impl FnOnce(&mut Share)) {
         if let Some(source) = source
             && let Some(share) = self.by_source.get_mut(&source)
@@ -254,7 +255,7 @@ mod tests {
         held: usize,
         handshaking: usize,
         draining: bool,
-        /// Those from the peer's own address.
+        /// Connections from the peer's own address.
         share: Share,
     }
 

@@ -1,4 +1,4 @@
-//! The calls JavaScript makes on streams.
+//! Stream operations that JavaScript calls.
 
 use quinn_proto::Dir;
 
@@ -11,7 +11,7 @@ use crate::layout::{FLAG_ABOVE_HIGH_WATER, FLAG_FREED};
 use crate::stream::Stream;
 
 impl Endpoint {
-    /// A stream of a live session; without an id while the peer's limit is reached.
+    /// Opens a stream on a live session. The stream has no id while the peer's limit is reached.
     pub fn open_stream(&mut self, session: Session, dir: Dir) -> Result<Handle, Failure> {
         match session {
             Session::Quic(handle) => self.open_quic_stream(handle, dir),
@@ -45,12 +45,12 @@ impl Endpoint {
             Failure::new(
                 Source::Usage,
                 "ERR_QUIC_TRANSPORT",
-                "this endpoint has 2^24 streams open and no room for more",
+                "this endpoint has reached the maximum of 2^24 open streams",
             )
         })
     }
 
-    /// Runs `act` on a live stream and its connection, then frees the stream if both its sides are done.
+    /// Runs `act` on a live stream and its connection, then frees the stream if both sides are done.
     fn with_stream(&mut self, handle: Handle, act: impl FnOnce(&mut Stream, &mut Connection) -> u32) -> u32 {
         let Some(stream) = self.streams.get_mut(handle) else {
             return 0;
@@ -67,7 +67,7 @@ impl Endpoint {
         }
         let finished_before = stream.finished();
         let flags = act(stream, connection);
-        // With a Stopped record on its way JavaScript shall hear that first.
+        // A pending Stopped record must reach JavaScript first.
         let freed = !finished_before && stream.finished() && !stream.farewell;
         self.mark(index);
         if freed {

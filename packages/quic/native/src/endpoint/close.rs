@@ -1,4 +1,4 @@
-//! How sessions end: told once, closed here, forgotten.
+//! Ends sessions: reports the end to JavaScript once, closes the connection and forgets it.
 
 use std::time::{Duration, Instant};
 
@@ -13,13 +13,13 @@ use crate::error::{Failure, Source};
 use crate::handle::{Handle, Session};
 use crate::layout::Kind;
 
-/// How long a closing endpoint waits for room in its socket, and how often.
+/// Interval and limit of a closing endpoint's wait for room in its socket.
 const WAIT: Duration = Duration::from_millis(1);
 const MOST_WAITS: usize = 50;
 
 impl Endpoint {
-    /// Tells JavaScript, once, that a connection is over: its live streams first. `None` is a quiet end that QUIC
-    /// reached after the application already knew.
+    /// Reports the end of a connection to JavaScript, once, after the ends of its live streams. `None` is a silent end
+    /// that QUIC reached after the application already knew.
     pub(super) fn end(&mut self, index: usize, failure: Option<Failure>) {
         let Some(Some(connection)) = self.connections.get_mut(index) else {
             return;
@@ -66,7 +66,7 @@ impl Endpoint {
         self.notify(Kind::Lost, [index as u32, generation, number]);
     }
 
-    /// Keeps a failure until JavaScript asks for it by its number.
+    /// Stores a failure until JavaScript asks for it by number.
     pub(super) fn number(&mut self, failure: Failure) -> u32 {
         let number = self.next_failure;
         self.next_failure = self.next_failure.wrapping_add(1);
@@ -78,7 +78,6 @@ impl Endpoint {
         self.failures.remove(&number)
     }
 
-    /// Closes one session.
     pub fn close_session(&mut self, session: Session, code: u32, reason: &[u8]) {
         match session {
             Session::Quic(handle) => self.close_connection(handle, code, reason),
@@ -86,7 +85,7 @@ impl Endpoint {
         }
     }
 
-    /// CONNECTION_CLOSE with the next flush (RFC 9000 §10.2).
+    /// Sends CONNECTION_CLOSE with the next flush (RFC 9000 §10.2).
     pub fn close_connection(&mut self, handle: Handle, code: u32, reason: &[u8]) {
         let text = String::from_utf8_lossy(reason).into_owned();
         self.close_with(handle, code, reason, Failure::closed(code.into(), text));
@@ -109,7 +108,7 @@ impl Endpoint {
         self.mark(index);
     }
 
-    /// Closes every session and sends what that takes.
+    /// Closes every session and sends the packets for it.
     pub fn close_all(&mut self, code: u32, reason: &[u8]) {
         self.closing = true;
         self.admission = None;
@@ -121,7 +120,7 @@ impl Endpoint {
         self.flush_all();
     }
 
-    /// Sends what waits, since nobody may be there to send it later: the process may be about to end.
+    /// Sends all pending packets now, because the process may be about to end.
     fn flush_all(&mut self) {
         let mut patience = MOST_WAITS;
         while !self.dirty.is_empty() {
@@ -137,8 +136,8 @@ impl Endpoint {
         }
     }
 
-    /// Gives the places of drained connections back, once JavaScript knows that they are gone: a dial could otherwise
-    /// take the place of a connection whose end waits to be told, and unread bytes would be lost.
+    /// Frees the places of drained connections once JavaScript knows of their end. Otherwise a dial could take the
+    /// place of a connection whose end is not reported yet, and unread bytes would be lost.
     pub fn reap(&mut self) {
         for (index, event) in std::mem::take(&mut self.drained) {
             self.proto.handle_event(qp::ConnectionHandle(index), event);
@@ -154,7 +153,7 @@ impl Endpoint {
         }
     }
 
-    /// Forgets everything without a word to the peers, after a panic.
+    /// Drops all state without notifying the peers, after a panic.
     pub fn abandon(&mut self) {
         self.connections.clear();
         self.queued.clear();

@@ -1,4 +1,4 @@
-//! Puts records and received bytes into a batch for JavaScript.
+//! Writes records and received bytes into a batch for JavaScript.
 
 use quinn_proto::ReadError;
 
@@ -10,8 +10,8 @@ use crate::handle::Handle;
 use crate::layout::Kind;
 use crate::sink::{QueuedRecord, Sink};
 
-/// The most that is delivered of an accepted stream before JavaScript could pause it. Streams that nobody attaches thus
-/// hold no more than this times the stream limit; the rest stays under flow control.
+/// Maximum number of bytes delivered of an accepted stream before JavaScript could pause it. Streams without a reader
+/// thus hold at most this times the stream limit; the rest stays under flow control.
 const FIRST_BYTES: usize = 4096;
 
 impl Endpoint {
@@ -19,7 +19,7 @@ impl Endpoint {
         !self.queued.is_empty() || !self.datagrams.is_empty() || !self.readable.is_empty()
     }
 
-    /// Fills the sink with waiting records, then with what streams have received.
+    /// Fills the sink with waiting records, then with received bytes of streams.
     pub fn collect(&mut self, sink: &mut Sink<'_>) {
         while !sink.full()
             && let Some(record) = self.queued.pop_front()
@@ -70,7 +70,7 @@ impl Endpoint {
         sink.push(record.kind, words);
     }
 
-    /// Delivers at most `most` bytes of a stream; what is left follows in the next batch.
+    /// Delivers at most `most` bytes of a stream; the rest follows in the next batch.
     fn collect_stream(&mut self, handle: Handle, sink: &mut Sink<'_>, most: usize) {
         let Some(stream) = self.streams.get_mut(handle) else {
             return;
@@ -164,7 +164,7 @@ impl Endpoint {
     }
 }
 
-/// Puts received bytes of a stream into the sink: of a request those of its body.
+/// Writes received bytes of a stream into the sink; of an HTTP request only the body.
 fn take(exchange: &mut Option<Box<Exchange>>, bytes: &[u8], sink: &mut Sink<'_>) -> Result<(), Fault> {
     match exchange {
         Some(exchange) => exchange.collect(bytes, sink),

@@ -1,4 +1,4 @@
-//! Datagrams that will be sent a second time.
+//! Datagrams queued to be sent a second time.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -8,7 +8,7 @@ use quinn_proto as qp;
 use crate::redundancy::COPY_DELAY;
 use crate::socket::Socket;
 
-/// Beyond it, nothing is copied.
+/// Limit of the queue; no copies are made beyond it.
 const MOST_BYTES: usize = 8 << 20;
 
 struct Datagrams {
@@ -17,7 +17,7 @@ struct Datagrams {
     contents: Box<[u8]>,
 }
 
-/// In the order they are due, since the delay is always the same.
+/// Ordered by due time, since the delay is constant.
 #[derive(Default)]
 pub struct Copies {
     queue: VecDeque<Datagrams>,
@@ -46,7 +46,7 @@ impl Copies {
         self.queue.front().map(|first| first.due)
     }
 
-    /// Sends what is due; a socket without room drops it.
+    /// Sends the copies that are due; drops them if the socket has no room.
     pub fn send(&mut self, now: Instant, socket: &mut Socket) {
         while self.due().is_some_and(|due| due <= now) {
             let Some(first) = self.queue.pop_front() else {

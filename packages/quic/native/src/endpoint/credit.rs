@@ -1,4 +1,4 @@
-//! Flow control of WebTransport sessions: streams and data that wait for the peer's capsules.
+//! Flow control of WebTransport sessions: streams and data that wait for capsules of the peer.
 
 use quinn_proto::Dir;
 
@@ -9,7 +9,7 @@ use crate::handle::Handle;
 use crate::stream::Stream;
 
 impl Endpoint {
-    /// A stream that waits for WT_MAX_STREAMS.
+    /// Makes a stream that waits for WT_MAX_STREAMS.
     pub(super) fn make_waiting_stream(&mut self, session: Handle, owner: Handle, dir: Dir) -> Result<Handle, Failure> {
         let stream = self.insert_stream(Stream::local(owner, None, dir))?;
         let credit = self.sessions.get_mut(session).and_then(|state| state.credit.as_mut());
@@ -19,7 +19,7 @@ impl Endpoint {
         Ok(stream)
     }
 
-    /// The peer allows a session more.
+    /// Raises the limits of a session as the peer allows.
     pub(super) fn credit_session(&mut self, session: Handle, credit: Credit) {
         let Some(state) = self.sessions.get_mut(session) else {
             return;
@@ -52,7 +52,7 @@ impl Endpoint {
         self.open_waiting(owner.index as usize, dir);
     }
 
-    /// Tells the peer that its limit of a session's data keeps a stream waiting.
+    /// Reports to the peer that its limit of a session's data blocks a stream.
     pub(super) fn tell_blocked(&mut self, stream: Handle, limit: Option<u64>) {
         if let Some(limit) = limit
             && let Some(session) = self.streams.get(stream).and_then(|stream| stream.session)

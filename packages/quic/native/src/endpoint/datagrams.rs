@@ -10,13 +10,13 @@ use crate::handle::{Handle, Session};
 use crate::layout::{DATAGRAM_BLOCKED, DATAGRAM_SENT, Kind};
 use crate::sink::Sink;
 
-/// Answers of `send_datagram` to what never leaves.
+/// Results of `send_datagram` for datagrams that are not sent.
 const TOO_LARGE: u32 = 2;
-/// The peer takes none, or the session is over.
+/// The peer does not accept datagrams, or the session has ended.
 const UNAVAILABLE: u32 = 3;
 
 impl Endpoint {
-    /// The session's connection and what its datagrams begin with, where the peer takes any.
+    /// The session's connection and the prefix of its datagrams, if the peer accepts datagrams.
     fn datagram_path(&self, session: Session) -> Option<(Handle, Vec<u8>)> {
         match session {
             Session::Quic(handle) => Some((handle, Vec::new())),
@@ -53,7 +53,7 @@ impl Endpoint {
         }
     }
 
-    /// The largest payload that `send_datagram` takes now; 0 when it takes none.
+    /// The largest payload that `send_datagram` accepts now; 0 if none.
     pub fn max_datagram_size(&mut self, session: Session) -> usize {
         let Some((handle, header)) = self.datagram_path(session) else {
             return 0;
@@ -99,7 +99,7 @@ impl Endpoint {
         }
     }
 
-    /// The size of the datagram that is delivered next, or 0.
+    /// The size of the next datagram to deliver, or 0.
     pub fn next_datagram(&self) -> usize {
         self.datagrams.front().map_or(0, |(_, datagram)| datagram.len())
     }

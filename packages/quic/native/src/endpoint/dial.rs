@@ -1,4 +1,4 @@
-//! Dialling.
+//! Dials sessions.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use crate::recent::Recent;
 use crate::socket::Socket;
 use crate::tls::{Client, client};
 
-/// Configurations kept for further dials, of each kind.
+/// Maximum number of cached configurations of each kind.
 const REMEMBERED_CONFIGURATIONS: usize = 16;
 
-/// TLS and transport configurations, each shared by sessions that were dialled with the same options.
+/// TLS and transport configurations, shared by sessions that were dialled with the same options.
 pub(super) struct Dials {
-    /// Configurations of clients, by their options.
+    /// Client configurations by their options.
     clients: Recent<Vec<u8>, Client>,
     transports: Recent<(Settings, Remote), Arc<qp::TransportConfig>>,
 }
@@ -36,15 +36,15 @@ impl Default for Dials {
 }
 
 impl Endpoint {
-    /// The TLS configuration of a dial that resumes nothing.
+    /// Returns the TLS configuration of a dial that resumes nothing.
     pub fn client(&mut self, options: &[u8]) -> Result<Client, Failure> {
         self.dials
             .clients
             .get(options.to_vec(), |options| client(options, false))
     }
 
-    /// Goes on with another socket. Dialled sessions take their peers along (RFC 9000 §9); they use a fresh connection
-    /// id, so that nobody on the way can tell that the two paths belong together (§9.5).
+    /// Replaces the socket. Dialled sessions migrate to the new path (RFC 9000 §9) with a fresh connection id, so that
+    /// observers cannot link the two paths (§9.5).
     pub fn rebind(&mut self, socket: Socket) {
         self.receive();
         self.socket = socket;

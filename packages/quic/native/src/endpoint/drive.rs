@@ -1,4 +1,4 @@
-//! QUIC's events to records.
+//! Converts QUIC's events into records.
 
 use quinn_proto as qp;
 use quinn_proto::{Dir, StreamEvent};
@@ -11,13 +11,14 @@ use crate::layout::{EARLY_STREAM, FLAG_EARLY, FLAG_HTTP3, Kind};
 use crate::sink::QueuedRecord;
 use crate::stream::Stream;
 
-/// Tickets are for one use: the next dial makes a whole handshake, and fails with the fault of its certificate.
-const RESUMED_IN_VAIN: &[u8] = b"the client certificate of the resumed session no longer holds; dial again";
-/// Error code that closes a session for which there is no room: CONNECTION_REFUSED (RFC 9000 §20.1).
+/// Reason sent when the certificate of a resumed session is no longer valid. Tickets are for one use: the next dial
+/// makes a full handshake, and fails with the certificate's error.
+const EXPIRED_RESUMPTION: &[u8] = b"the client certificate of the resumed session is no longer valid; dial again";
+/// Code that closes a session for which there is no room: CONNECTION_REFUSED (RFC 9000 §20.1).
 const REFUSED: u32 = 2;
 
 impl Endpoint {
-    /// Takes what a connection has to say: endpoint events first, then application events.
+    /// Processes the events of a connection: endpoint events first, then application events.
     pub(super) fn drive(&mut self, index: usize) {
         let Some(Some(connection)) = self.connections.get_mut(index) else {
             return;
@@ -47,7 +48,7 @@ impl Endpoint {
         }
     }
 
-    /// Announces a session whose handshake is complete, or whose client sends early data that is wanted.
+    /// Announces a session whose handshake is complete, or whose client sends early data that is accepted.
     fn established(&mut self, index: usize) {
         let Some(Some(connection)) = self.connections.get_mut(index) else {
             return;
@@ -62,9 +63,9 @@ impl Endpoint {
             }
             return;
         }
-        if let Some(failure) = connection.resumed_in_vain() {
+        if let Some(failure) = connection.expired_resumption() {
             let handle = connection.handle;
-            self.close_with(handle, 0, RESUMED_IN_VAIN, failure);
+            self.close_with(handle, 0, EXPIRED_RESUMPTION, failure);
             return;
         }
         connection.phase = Phase::Live;
@@ -81,7 +82,11 @@ impl Endpoint {
         }
         self.notify(Kind::Connected, [index as u32, generation, flags]);
         if admits && flags & FLAG_HTTP3 == 0 && !self.admit_session(Session::Quic(handle)) {
-            self.close_connection(handle, REFUSED, b"the endpoint has as many sessions as it takes");
+            self.close_connection(
+                handle,
+                REFUSED,
+                b"the endpoint has reached its limit of sessions (maxSessions)",
+            );
             return;
         }
         self.accept(index, Dir::Bi);
@@ -139,7 +144,7 @@ impl Endpoint {
         self.end(index, Some(failure));
     }
 
-    /// Takes the peer's streams; those of a session that is not admitted stay with QUIC, under flow control.
+    /// Accepts the peer's streams; QUIC keeps those of a session that is not admitted under flow control.
     pub(super) fn accept(&mut self, index: usize, dir: Dir) {
         while let Some(Some(connection)) = self.connections.get_mut(index)
             && connection.takes_streams(dir)
@@ -178,7 +183,7 @@ impl Endpoint {
         }
     }
 
-    /// Tells JavaScript of a stream of the session with this index.
+    /// Announces a stream of the session with this index to JavaScript.
     pub(super) fn announce(&mut self, session: u32, stream: Handle, dir: Dir) {
         let connection = self.streams.get(stream).map(|stream| stream.connection);
         let early = connection
@@ -230,13 +235,13 @@ impl Endpoint {
             self.notify_stream(Kind::Drain, handle, [0, 0]);
         }
         if finished {
-            // The slot stays until the record is collected, so that both sides forget it together.
+            // The slot stays until the record is collected, so that both sides free it together.
             self.notify_stream(Kind::Freed, handle, [0, 0]);
         }
         self.tell_blocked(handle, blocked);
     }
 
-    /// The peer's STOP_SENDING, which may be the first frame of a stream that the peer opens.
+    /// Handles the peer's STOP_SENDING, which may be the first frame of a stream that the peer opens.
     fn stopped(&mut self, index: usize, id: qp::StreamId, code: qp::VarInt) {
         self.accept(index, id.dir());
         if let Some(handle) = self.by_id(index, id) {
@@ -244,8 +249,8 @@ impl Endpoint {
         } else if let Some(Some(connection)) = self.connections.get_mut(index)
             && connection.takes_streams(id.dir())
         {
-            // It has been forgotten here, and QUIC is still sending the rest of it. Before the connection takes streams,
-            // `accept` is to find that the stream was stopped.
+            // The endpoint has freed the stream, but QUIC is still sending the rest of it. Before the connection accepts
+            // streams, `accept` must find that the stream was stopped.
             let _ = connection.proto.send_stream(id).reset(code);
             self.mark(index);
         }
@@ -269,7 +274,7 @@ impl Endpoint {
         }
     }
 
-    /// Tells JavaScript that the peer has stopped a stream, if it has.
+    /// Reports to JavaScript that the peer has stopped a stream, if it has.
     pub(super) fn tell_stopped(&mut self, handle: Handle) {
         if let Some(stream) = self.streams.get_mut(handle)
             && let Some(code) = stream.stop

@@ -16,14 +16,15 @@ use crate::layout::{FLAG_EARLY, Kind};
 use crate::recent::Recent;
 use crate::tls::{Client, client};
 
-/// Servers whose tickets an endpoint keeps; the one dialled longest ago is forgotten first.
+/// Maximum number of servers whose tickets an endpoint keeps; the least recently dialled one is forgotten first.
 const REMEMBERED_SERVERS: usize = 256;
 
-/// The ALPN protocol of the last session with a server; early data counts only while it stays the same (RFC 8446 §4.2.10).
+/// The ALPN protocol of the last session with a server; early data is valid only if it stays the same (RFC 8446
+/// §4.2.10).
 pub type LastProtocol = Rc<RefCell<Option<Vec<u8>>>>;
 
-/// TLS configurations by the server's address and name, and the options, they were used with. Each holds its tickets: rustls
-/// resumes a session only under the very configuration that began it.
+/// TLS configurations by the server's address, its name and the options used with it. Each holds its own tickets:
+/// rustls resumes a session only with the configuration that began it.
 pub(super) struct Tickets(Recent<(SocketAddr, String, Vec<u8>), (Client, LastProtocol)>);
 
 impl Default for Tickets {
@@ -33,7 +34,7 @@ impl Default for Tickets {
 }
 
 impl Endpoint {
-    /// The TLS configuration of a dial that may resume and send early data.
+    /// Returns the TLS configuration of a dial that may resume and send early data.
     pub fn resumable(
         &mut self,
         remote: SocketAddr,
@@ -41,7 +42,7 @@ impl Endpoint {
         options: &[u8],
     ) -> Result<(Client, LastProtocol), Failure> {
         let key = (remote, server_name.to_owned(), options.to_vec());
-        // Its tickets go with it: what they stand for is judged anew.
+        // Its tickets are dropped too, so that the certificate is verified again.
         let now = UnixTime::now();
         self.tickets
             .0
@@ -50,7 +51,7 @@ impl Endpoint {
         self.tickets.0.get(key, make)
     }
 
-    /// A dialled session may begin at once where its ticket allows early data.
+    /// Lets a dialled session begin at once if its ticket allows early data.
     pub fn begin_early(&mut self, handle: Handle, protocol: LastProtocol) {
         let Some(connection) = self.connection(handle) else {
             return;
@@ -60,14 +61,14 @@ impl Endpoint {
         if early {
             connection.phase = Phase::Live;
             connection.early = true;
-            // The dial is over for JavaScript, and with it its timeout.
+            // For JavaScript the dial is complete, and its timeout no longer applies.
             connection.give_up = Some(Instant::now() + HANDSHAKE_TIMEOUT);
             self.notify(Kind::Connected, [handle.index, handle.generation, FLAG_EARLY]);
         }
     }
 
-    /// The handshake of a session that began early is complete. Streams that the server did not take end here: QUIC has
-    /// forgotten them, and gives their ids to the next ones.
+    /// Called when the handshake of a session that began early is complete. Ends the streams that the server rejected:
+    /// QUIC has forgotten them and reuses their ids.
     pub(super) fn settle_early(&mut self, index: usize) {
         let Some(Some(connection)) = self.connections.get_mut(index) else {
             return;

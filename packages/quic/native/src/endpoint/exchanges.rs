@@ -1,4 +1,4 @@
-//! Requests of plain HTTP/3: how they reach JavaScript, how they are answered, and how they end.
+//! Requests of plain HTTP/3: their delivery to JavaScript, their responses and their ends.
 
 use std::time::Instant;
 
@@ -12,7 +12,8 @@ use crate::layout::Kind;
 use crate::sink::QueuedRecord;
 
 impl Endpoint {
-    /// A client's request: from here on its stream goes the way of every other. The connection's first one makes it count as a session.
+    /// Turns a client's request into a stream of the application. The first request makes the connection count as a
+    /// session.
     pub(super) fn take_request(&mut self, index: usize, id: qp::StreamId, request: PlainRequest) {
         let Some(handle) = self.by_id(index, id) else { return };
         let stopped = self.streams.get(handle).is_none_or(|stream| stream.stop.is_some());
@@ -49,12 +50,12 @@ impl Endpoint {
         }
     }
 
-    /// Takes a request's head. Later calls return nothing.
+    /// Takes the head of a request. Later calls return nothing.
     pub fn request_head(&mut self, stream: Handle) -> Option<PlainRequest> {
         self.streams.get_mut(stream)?.exchange.as_mut()?.request.take()
     }
 
-    /// Begins an answer. Returns flags as `write` does.
+    /// Begins a response. Returns flags as `write` does.
     pub fn respond(&mut self, stream: Handle, status: u16, fields: &Fields, data: &[u8], end: bool) -> u32 {
         let mut head = h3::head(status, fields);
         if !data.is_empty() {
@@ -63,20 +64,21 @@ impl Endpoint {
         self.write_both(stream, &head, data, end)
     }
 
-    /// The client has acknowledged all of a stream.
+    /// Handles the client's acknowledgement of a whole stream.
     pub(super) fn delivered(&mut self, index: usize, id: qp::StreamId) {
         let Some(handle) = self.by_id(index, id) else { return };
         if let Some(stream) = self.streams.get_mut(handle)
             && let Some(exchange) = &mut stream.exchange
         {
             exchange.delivered = true;
-            // The slot stays until the record is collected, so that both sides forget it together.
+            // The slot stays until the record is collected, so that both sides free it together.
             stream.farewell = true;
             self.notify_stream(Kind::Sent, handle, [0, 0]);
         }
     }
 
-    /// The client has reset or stopped a stream. One that cancels too many requests loses its connection.
+    /// Handles the client's reset or stop of a stream. The connection of a client that cancels too many requests is
+    /// closed.
     pub(super) fn note_cancelled(&mut self, index: usize, handle: Handle) {
         let Some(exchange) = self.streams.get_mut(handle).and_then(|it| it.exchange.as_mut()) else {
             return;
@@ -93,7 +95,7 @@ impl Endpoint {
         }
     }
 
-    /// The client broke HTTP/3 on a stream that it made a request on.
+    /// Handles a violation of HTTP/3 on the stream of a request.
     pub(super) fn violated(&mut self, index: usize, code: u64, why: &'static str) {
         if let Some(Some(connection)) = self.connections.get_mut(index)
             && let Some(web) = &mut connection.web
@@ -103,7 +105,7 @@ impl Endpoint {
         }
     }
 
-    /// A request is over. A connection without any is closed some time after its last one.
+    /// Notes the end of a request. A connection without requests is closed some time after its last one.
     pub(super) fn request_over(&mut self, owner: Handle) {
         if let Some(connection) = self.connection(owner)
             && let Some(web) = &mut connection.web

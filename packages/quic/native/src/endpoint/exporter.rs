@@ -1,19 +1,21 @@
-//! Keying material of a session's TLS connection (RFC 8446 §7.5), which both of its ends compute and nobody between them.
+//! Keying material of a session's TLS connection (RFC 8446 §7.5): both ends compute the same, and a proxy between two
+//! connections cannot.
 
 use super::Endpoint;
 use crate::handle::Session;
 
-/// The exporter label of WebTransport (draft-ietf-webtrans-http3 §4.8); what the application calls it is within the context.
+/// The exporter label of WebTransport (draft-ietf-webtrans-http3 §4.8); the application's label is part of the context.
 const WEB_TRANSPORT_LABEL: &[u8] = b"EXPORTER-WebTransport";
 
-/// The most bytes that HKDF with SHA-256 can give.
+/// Maximum output of HKDF with SHA-256, in bytes.
 const MAX_LENGTH: usize = 255 * 32;
 
-/// TLS puts "tls13 " before it, and the length of both into a byte.
+/// TLS prepends "tls13 " and stores the length of both in one byte.
 const MAX_LABEL: usize = 255 - 6;
 
 impl Endpoint {
-    /// None before the handshake is complete, after the session's end, and for a label, context or length that cannot be.
+    /// Returns None before the handshake is complete, after the session has ended, and for an invalid label, context or
+    /// length.
     pub fn export_keying_material(
         &mut self,
         session: Session,

@@ -1,15 +1,15 @@
-//! Pages learn a moment late that a session is over, where one of its streams has just ended.
+//! Delays the end of a session towards a browser page if one of the session's streams has just ended.
 
 use std::time::{Duration, Instant};
 
 use super::Endpoint;
 use crate::handle::{Handle, Session};
 
-/// Time in which datagrams that are due leave.
+/// Time allowed for due datagrams to leave.
 const MARGIN: Duration = Duration::from_millis(10);
 
 impl Endpoint {
-    /// A stream of this session has ended, or its peer is asked to stop sending.
+    /// Notes that a stream of this session has ended, or that its peer was asked to stop sending.
     pub(super) fn note_end(&mut self, session: Option<Handle>) {
         let Some(session) = session else {
             return;
@@ -22,7 +22,7 @@ impl Endpoint {
         }
     }
 
-    /// When the peer of a connection may learn that a session is over, if that is not now.
+    /// Time at which the peer of a connection may learn of a session's end, if that must be delayed.
     pub(super) fn farewell_held(&mut self, connection: Handle) -> Option<Instant> {
         let web = self.connection(connection)?.web.as_ref()?;
         web.farewells.held_until(Instant::now())
@@ -45,7 +45,7 @@ impl Endpoint {
         }
     }
 
-    /// Says what is due now, where a timer is late. Returns whether anything was.
+    /// Sends the ends that are due if the timer is late. Returns whether there were any.
     fn say_late_farewells(&mut self, now: Instant) -> bool {
         let connections = self.connections.iter().enumerate();
         let late: Vec<usize> = connections
@@ -61,8 +61,8 @@ impl Endpoint {
         !late.is_empty()
     }
 
-    /// Ends every session where pages are to learn of that late, and refuses what is new. Returns how long to wait before
-    /// it is called again; none where nothing is to be waited for any more, and `close_all` may follow.
+    /// Ends every session whose page must learn of the end with a delay, and refuses new ones. Returns how long to wait
+    /// until the next call, or None when `close_all` may follow.
     pub fn close_politely(&mut self, code: u32, reason: &[u8]) -> Option<Duration> {
         let now = Instant::now();
         let said = self.say_late_farewells(now).then_some(MARGIN);

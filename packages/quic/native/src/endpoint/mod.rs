@@ -1,4 +1,5 @@
-//! One UDP socket's connections. Bytes and time go in; datagrams, records and a deadline come out. Nothing here waits.
+//! The QUIC connections of one UDP socket. Bytes and time go in; datagrams, records and a deadline come out. Nothing
+//! here blocks.
 
 mod admit;
 mod calls;
@@ -57,41 +58,41 @@ use resets::ResetLimit;
 pub struct Endpoint {
     pub socket: Socket,
     proto: qp::Endpoint,
-    /// Connections; the index of each is that of quinn's handle.
+    /// Connections, indexed by quinn's connection handle.
     connections: Vec<Option<Box<Connection>>>,
     pub streams: Table<Stream>,
     sessions: Table<WebSession>,
-    /// Datagrams received and not yet delivered, with their session's index.
+    /// Received datagrams that are not delivered yet, with their session's index.
     datagrams: VecDeque<(u32, Bytes)>,
     queued: VecDeque<QueuedRecord>,
     readable: VecDeque<Handle>,
-    /// Readable streams that go on in the next batch.
+    /// Readable streams that continue in the next batch.
     held_over: VecDeque<Handle>,
     dirty: Vec<usize>,
-    /// Streams that gather what is written in this turn.
+    /// Streams that gather the writes of this turn.
     gathering: Vec<Handle>,
     /// One entry for each connection with a deadline: `Connection::scheduled`, at or before that deadline.
     timers: BTreeSet<(Instant, usize)>,
     copies: Copies,
-    /// Connections that QUIC has forgotten and whose end JavaScript has yet to hear. See `reap`.
+    /// Connections that QUIC has forgotten and whose end is not yet reported to JavaScript. See `reap`.
     drained: Vec<(usize, qp::EndpointEvent)>,
-    /// Whether it is being closed: nothing new begins.
+    /// Whether the endpoint is closing: it does not begin anything new.
     closing: bool,
-    /// Whether it is being drained: new connections are refused.
+    /// Whether the endpoint is draining: it refuses new connections.
     draining: bool,
     failures: HashMap<u32, Failure>,
     next_failure: u32,
     next_generation: u32,
     admission: Option<Admission>,
-    /// Protects the tokens by which peers prove their address; it outlives changes of the TLS options.
+    /// Encrypts the tokens that prove a peer's address; kept when TLS options change.
     token_key: Arc<dyn qp::crypto::HandshakeTokenKey>,
-    /// Sessions of accepted connections that are admitted and not over.
+    /// Number of admitted sessions of accepted connections that have not ended.
     admitted: usize,
-    /// Accepted connections, the closing and draining ones included.
+    /// Number of accepted connections, including closing and draining ones.
     held: usize,
-    /// Accepted connections that carry no admitted session, and are not over.
+    /// Number of live accepted connections without an admitted session.
     handshaking: usize,
-    /// Accepted connections by source address.
+    /// Counters of accepted connections by source address.
     by_source: HashMap<IpAddr, Share>,
     counters: Counters,
     resets: ResetLimit,
@@ -187,15 +188,15 @@ impl Endpoint {
         });
     }
 
-    /// Returns how many connections, streams and timers there are.
+    /// Returns the numbers of connections, streams and timers.
     pub fn counts(&self) -> [usize; 3] {
         let connections = self.connections.iter().flatten().count();
         [connections, self.streams.len(), self.timers.len()]
     }
 }
 
-/// Codes go up to 2^62-1 on the wire (RFC 9000 §16) but to 2^32-1 in W3C WebTransport. On a WebTransport stream, one that
-/// is HTTP/3's own counts as 0.
+/// Converts a wire code to an application code. Codes go up to 2^62-1 on the wire (RFC 9000 §16) but to 2^32-1 in W3C
+/// WebTransport. On a WebTransport stream HTTP/3's own codes become 0.
 fn application_code(stream: &Stream, code: qp::VarInt) -> u32 {
     let code = code.into_inner();
     if stream.session.is_some() {
@@ -204,13 +205,13 @@ fn application_code(stream: &Stream, code: qp::VarInt) -> u32 {
     u32::try_from(code).unwrap_or(u32::MAX)
 }
 
-/// The peer says that the stream's session is over: its CLOSE_WEBTRANSPORT_SESSION, which this has overtaken, tells
-/// JavaScript so, with the reason.
+/// Whether `code` says that the stream's session has ended. JavaScript learns of the end and its reason from
+/// CLOSE_WEBTRANSPORT_SESSION, which arrives later.
 fn session_is_gone(stream: &Stream, code: qp::VarInt) -> bool {
     stream.session.is_some() && h3::codes::ends_session(code.into_inner())
 }
 
-/// Converts a code of the application into the one that the wire has: of a WebTransport stream HTTP/3's, by `to_http3`.
+/// Converts an application code to its wire code: on a WebTransport stream into HTTP/3's range, by `to_http3`.
 fn wire_code(stream: &Stream, code: u32) -> qp::VarInt {
     if stream.session.is_none() {
         return code.into();
@@ -218,7 +219,7 @@ fn wire_code(stream: &Stream, code: u32) -> qp::VarInt {
     qp::VarInt::from_u64(h3::codes::to_http3(code)).unwrap_or(qp::VarInt::MAX)
 }
 
-/// Returns the address, an IPv4-mapped one of a dual-stack socket as plain IPv4.
+/// Returns the address, with an IPv4-mapped address of a dual-stack socket as plain IPv4.
 pub fn canonical(address: std::net::SocketAddr) -> std::net::SocketAddr {
     std::net::SocketAddr::new(address.ip().to_canonical(), address.port())
 }

@@ -1,4 +1,4 @@
-//! Accepted connections that carry no session yet: what they may hold, for how long, and how they become sessions.
+//! Accepted connections without a session: their limits, their timeout, and their admission.
 
 use std::time::{Duration, Instant};
 
@@ -13,34 +13,35 @@ use crate::h3::codes;
 use crate::handle::{Handle, Session};
 use crate::web::Web;
 
-/// Bytes that a peer may send ahead of its admission, and streams that it may open in either direction.
+/// Maximum number of bytes that a peer may send before admission, and of streams that it may open in either direction.
 pub const PENDING_WINDOW: u64 = 64 * 1024;
 pub const PENDING_STREAMS: u64 = 16;
-/// How long a connection may stay whose last session has ended: for a session that its client is opening. Browsers leave theirs open.
+/// How long a connection stays open after its last session, for a session that its client is opening. Browsers keep
+/// theirs open.
 const BETWEEN_SESSIONS: Duration = Duration::from_secs(1);
-/// How long a connection may stay whose last request of plain HTTP is over. As of HTTP/2 over TCP.
+/// How long a connection stays open after its last request of plain HTTP; the same as for HTTP/2 over TCP.
 const BETWEEN_REQUESTS: Duration = Duration::from_secs(120);
-/// Bytes of datagrams that wait for their session's admission, and what each counts beside its own.
+/// Maximum number of bytes of datagrams that wait for their session's admission, and the overhead charged for each.
 const HELD_DATAGRAM_BYTES: usize = 16 * 1024;
 const DATAGRAM_OVERHEAD: usize = 64;
 
 /// Stages that an accepted connection passes before it carries a session.
 #[derive(Default)]
 pub struct Pending {
-    /// It counts among those that carry none.
+    /// Whether it counts among the connections without a session.
     counted: bool,
-    /// Time by which it must carry one.
+    /// Time by which it must carry a session.
     deadline: Option<Instant>,
     allowed: Duration,
-    /// When it is closed if it carries no session and no request by then.
+    /// Time at which it is closed if it carries no session and no request by then.
     idle: Option<Instant>,
-    /// Admitted sessions that it carries.
+    /// Number of admitted sessions that it carries.
     sessions: usize,
-    /// Its streams are accepted and its windows are whole.
+    /// Whether its streams are accepted with full windows.
     open: bool,
-    /// Whether the first bidirectional stream of a connection without HTTP/3 is accepted ahead of that.
+    /// Whether the first bidirectional stream of a connection without HTTP/3 is accepted before admission.
     greeting: bool,
-    /// Datagrams that arrived for sessions which are not admitted yet, by the session's index.
+    /// Datagrams that arrived for sessions that are not admitted yet, by the session's index.
     datagrams: Vec<(u32, Bytes)>,
     datagram_bytes: usize,
 }
@@ -63,12 +64,12 @@ impl Pending {
         }
     }
 
-    /// Notes that it carries nothing from now on.
+    /// Notes that the connection carries nothing from now on.
     pub fn idle_from(&mut self, now: Instant) {
         self.idle = Some(now + BETWEEN_REQUESTS);
     }
 
-    /// Has its streams accepted from now on, with whole windows. Returns whether they were before.
+    /// Accepts its streams from now on, with full windows. Returns whether they were accepted before.
     pub fn open(&mut self) -> bool {
         std::mem::replace(&mut self.open, true)
     }
@@ -77,17 +78,17 @@ impl Pending {
         self.open
     }
 
-    /// Says whether streams of this direction are accepted now.
+    /// Whether streams of this direction are accepted now.
     pub fn takes(&self, dir: Dir) -> bool {
         self.open || (self.greeting && dir == Dir::Bi)
     }
 
-    /// Notes that a stream has been accepted: ahead of the admission there is one.
+    /// Notes an accepted stream: only one is accepted before admission.
     pub fn note_stream(&mut self) {
         self.greeting = false;
     }
 
-    /// Keeps a copy while there is room: the packet that it came in may be large.
+    /// Keeps a copy of a datagram if there is room. It is copied because the packet that contains it may be large.
     pub fn hold_datagram(&mut self, session: u32, datagram: &[u8]) {
         let bytes = datagram.len() + DATAGRAM_OVERHEAD;
         if self.datagram_bytes + bytes <= HELD_DATAGRAM_BYTES {
@@ -105,7 +106,8 @@ impl Pending {
 }
 
 impl Endpoint {
-    /// Takes what has arrived of a session from now on, and counts it. False: there is no room for another session.
+    /// Admits a session: counts it and accepts its data from now on. Returns false if there is no room for another
+    /// session.
     pub fn admit_session(&mut self, session: Session) -> bool {
         let Some(handle) = self.connection_of(session).map(|connection| connection.handle) else {
             return true;
@@ -144,7 +146,7 @@ impl Endpoint {
         true
     }
 
-    /// Takes the first bidirectional stream of a session ahead of its admission, for what its client says of itself there.
+    /// Accepts the first bidirectional stream of a session before its admission; it carries the client's greeting.
     pub fn greet_session(&mut self, session: Session) {
         let Some(handle) = self.connection_of(session).map(|connection| connection.handle) else {
             return;
@@ -164,8 +166,8 @@ impl Endpoint {
         self.mark(index);
     }
 
-    /// Tells JavaScript of the bidirectional stream that the client of a session opened first, which may not be the first whose bytes
-    /// arrive: once it is known whose the streams are that were opened before.
+    /// Announces the bidirectional stream that a session's client opened first. Another stream's bytes may arrive
+    /// before, so this waits until the session of every earlier stream is known.
     pub(super) fn announce_first(&mut self, key: Handle) {
         let Some(state) = self.sessions.get(key).filter(|it| it.greeting && it.awaits_admission()) else {
             return;
@@ -213,7 +215,7 @@ impl Endpoint {
         }
     }
 
-    /// Tells JavaScript of streams of a session that have waited for its admission.
+    /// Announces the streams of a session that waited for its admission.
     fn announce_waiting(&mut self, session: Session, streams: Vec<Handle>) {
         for handle in streams {
             if let Some(stream) = self.streams.get_mut(handle)
@@ -227,7 +229,7 @@ impl Endpoint {
         }
     }
 
-    /// The handshake of a connection that carries a session is complete, or a session of it was admitted.
+    /// Called when the handshake of a connection that carries a session is complete, or a session of it was admitted.
     pub(super) fn no_longer_pending(&mut self, index: usize) {
         if let Some(Some(connection)) = self.connections.get_mut(index)
             && connection.pending.sessions > 0
@@ -239,7 +241,7 @@ impl Endpoint {
         }
     }
 
-    /// An admitted WebTransport session has ended. A connection that carries no other is pending again.
+    /// Called when an admitted WebTransport session has ended. A connection without another one is pending again.
     pub(super) fn session_over(&mut self, connection: Handle) {
         self.admitted -= 1;
         let Some(connection) = self.connection(connection) else {
@@ -260,14 +262,15 @@ impl Endpoint {
         self.mark(index);
     }
 
-    /// The end of an accepted connection. What was never a session counts for its address until QUIC has forgotten it.
+    /// Called when an accepted connection ends. One that never became a session counts for its address until QUIC has
+    /// forgotten it.
     pub(super) fn pending_over(&mut self, index: usize) {
         let Some(Some(connection)) = self.connections.get_mut(index) else {
             return;
         };
         self.admitted -= match &connection.web {
             None => connection.pending.sessions,
-            // Those of WebTransport end one by one.
+            // WebTransport sessions end one by one.
             Some(web) => usize::from(web.serves),
         };
         self.handshaking -= usize::from(connection.pending.counted);
@@ -286,8 +289,8 @@ impl Endpoint {
         self.with_share(source, |share| share.pending -= 1);
     }
 
-    /// Time at which a connection is closed if it carries no session by then. Once it carries one that JavaScript decides about,
-    /// that is JavaScript's to do.
+    /// Time at which a connection without a session is closed. JavaScript decides about a session once it has been
+    /// announced.
     pub(super) fn pending_deadline(&self, index: usize) -> Option<Instant> {
         let connection = self.connections.get(index)?.as_ref()?;
         let carries_none = |web: &Web| web.sessions.is_empty() && web.http3.plain_requests() == 0;
@@ -301,7 +304,7 @@ impl Endpoint {
             .filter(|_| waits)
     }
 
-    /// How long a session that is not admitted may stay. None: as long as it likes.
+    /// How long an unadmitted session may stay open. None: without limit.
     pub fn remaining(&mut self, session: Session) -> Option<Duration> {
         let deadline = self.connection_of(session)?.pending.deadline?;
         Some(deadline.saturating_duration_since(Instant::now()))
@@ -324,7 +327,7 @@ impl Endpoint {
     }
 }
 
-/// The settings of an accepted connection until a session of it is admitted.
+/// Applies the limits of an accepted connection until one of its sessions is admitted.
 pub fn narrow(transport: &mut qp::TransportConfig, streams: [u64; 2], window: u64) {
     let varint = |value: u64| qp::VarInt::from_u64(value).unwrap_or(qp::VarInt::MAX);
     transport

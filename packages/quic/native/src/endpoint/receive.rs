@@ -1,4 +1,4 @@
-//! Datagrams in.
+//! Receives datagrams.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
@@ -9,15 +9,15 @@ use quinn_proto as qp;
 use super::Endpoint;
 use crate::connection::Phase;
 
-/// Read in one go: about what one call brings where the kernel puts datagrams together (GRO). What stays in the socket
-/// while JavaScript runs is acknowledged later by as much, and the peer takes that for a queue on the way.
+/// Maximum number of datagrams read at once: about one system call's worth with GRO. Datagrams that stay in the socket
+/// while JavaScript runs are acknowledged later, and the peer takes that delay for a queue on the path.
 const MOST_DATAGRAMS: usize = 256;
 const MOST_BYTES: usize = 256 * 1024;
 /// Bit of a packet's first byte that marks a long header (RFC 9000 §17).
 const LONG_HEADER: u8 = 0x80;
 
 impl Endpoint {
-    /// Reads what has arrived, within bounds. Returns the number of datagrams.
+    /// Reads the datagrams that have arrived, within bounds. Returns their number.
     pub fn receive(&mut self) -> usize {
         let mut touched = std::mem::take(&mut self.dirty);
         let mut buffers = Vec::new();
@@ -26,15 +26,15 @@ impl Endpoint {
         while more && calls < MOST_DATAGRAMS && datagrams < MOST_DATAGRAMS && received < MOST_BYTES {
             calls += 1;
             more = self.socket.receive(|_, meta, bytes| {
-                // An empty one takes a system call like any other.
+                // An empty datagram also costs a system call.
                 datagrams += meta.len.div_ceil(meta.stride.max(1)).max(1);
                 received += meta.len;
                 // One allocation per GRO buffer; its datagrams share it.
                 buffers.push((*meta, BytesMut::from(bytes)));
             });
         }
-        // Not before: were this thread held up in between, what arrived meanwhile would seem to have come early, and the
-        // shortest round trip ever seen, which congestion control goes by, would be one that never was.
+        // Read after receiving: if this thread was delayed in between, an earlier time would make the shortest round
+        // trip, which congestion control uses, too short.
         let now = Instant::now();
         for (meta, mut bytes) in buffers {
             while !bytes.is_empty() {
@@ -62,7 +62,7 @@ impl Endpoint {
     ) {
         let mut response = std::mem::take(&mut self.scratch);
         response.clear();
-        // Where nobody listens, the only packets with long headers that get an answer are Initials.
+        // If the endpoint does not listen, Initials are the only packets with long headers that are answered.
         let by_reset = self.admission.is_none() || datagram.first().is_some_and(|byte| byte & LONG_HEADER == 0);
         match self.proto.handle(now, remote, local, ecn, datagram, &mut response) {
             Some(qp::DatagramEvent::ConnectionEvent(ch, event)) => {
@@ -74,7 +74,7 @@ impl Endpoint {
                         silence.heard(now);
                     }
                     connection.note_findings();
-                    // Now: a stateless reset behind a CONNECTION_CLOSE would take the place of what that says.
+                    // Sent now: a stateless reset after a CONNECTION_CLOSE would replace the reason in it.
                     if connection.phase != Phase::Over && connection.proto.is_closed() {
                         self.drive(ch.0);
                     }

@@ -1,5 +1,5 @@
-//! How many stateless resets leave (RFC 9000 §10.3.3). Each is smaller than what it answers, so that none can amplify and
-//! two endpoints that answer each other soon fall silent; what is limited is the work.
+//! Limits the rate of stateless resets (RFC 9000 §10.3.3). Each is smaller than the packet it answers, so resets cannot
+//! amplify and two endpoints that answer each other soon fall silent; the limit bounds the work.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use super::admit::source;
 
 const PERIOD: Duration = Duration::from_secs(1);
-/// A restart under as many sessions as a server has by default heals in a second or two.
+/// After a restart, as many sessions as a server has by default are reset within a second or two.
 const MOST: u32 = 20_000;
 const MOST_OF_A_SOURCE: u32 = 4_000;
 
-/// Counts the resets of the period under way: at most `MOST`, so that no more sources are remembered.
+/// Counts the resets of the current period: at most `MOST`, which also bounds the number of remembered sources.
 #[derive(Default)]
 pub(super) struct ResetLimit {
     began: Option<Instant>,
@@ -21,7 +21,7 @@ pub(super) struct ResetLimit {
 }
 
 impl ResetLimit {
-    /// Whether one more may leave for `remote`.
+    /// Whether another reset may be sent to `remote`.
     pub fn allow(&mut self, now: Instant, remote: SocketAddr) -> bool {
         if self
             .began

@@ -1,4 +1,4 @@
-//! Dialled sessions from whose peers nothing comes: asking the application, and then the peer.
+//! Dialled sessions whose peer is silent: asks the application whether it waits, and then sends a PING.
 
 use std::time::Instant;
 
@@ -8,8 +8,8 @@ use crate::handle::{Handle, Session};
 use crate::layout::Kind;
 
 impl Endpoint {
-    /// Asks JavaScript whether it waits for the peer, where that is due. A connection's WebTransport sessions are asked in
-    /// its place.
+    /// Asks JavaScript whether it waits for the peer, if that is due. For HTTP/3 the WebTransport sessions of the
+    /// connection are asked instead.
     pub(super) fn ask_silent(&mut self, index: usize, now: Instant) {
         let Some(Some(connection)) = self.connections.get_mut(index) else {
             return;
@@ -33,7 +33,7 @@ impl Endpoint {
         }
     }
 
-    /// Calls of the session wait. Several sessions of one connection share a PING.
+    /// Called if calls of the session wait. Several sessions of one connection share a PING.
     pub fn ping(&mut self, session: Session) {
         let Some(connection) = self.connection_of(session) else {
             return;
@@ -48,7 +48,7 @@ impl Endpoint {
         self.mark(index);
     }
 
-    /// No call of the session waits.
+    /// Called if no call of the session waits.
     pub fn idle(&mut self, session: Session) {
         if let Some(connection) = self.connection_of(session)
             && let Some(silence) = &mut connection.silence
@@ -58,7 +58,7 @@ impl Endpoint {
         }
     }
 
-    /// Handles an ICMP "port unreachable". It is ignored where a packet from the peer came after it (RFC 9000 §14.2.1).
+    /// Handles an ICMP "port unreachable". It is ignored if a packet from the peer arrived after it (RFC 9000 §14.2.1).
     pub fn port_unreachable(&mut self, session: Session) {
         if let Some(connection) = self.connection_of(session)
             && connection.is_unheard()

@@ -43,7 +43,7 @@ fn empty_datagrams_count_in_what_is_read_in_one_go() {
     assert_eq!(counts, [256, 44, 0]);
 }
 
-/// The kernel rarely refuses a datagram on loopback, so the refusal itself is made up.
+/// The kernel rarely refuses a datagram on loopback, so the refusal is simulated.
 #[test]
 fn a_blocked_socket_sends_nothing_until_it_is_writable_and_then_everything_in_order() {
     let peer = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();

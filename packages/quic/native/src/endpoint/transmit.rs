@@ -1,16 +1,16 @@
-//! Datagrams out, and the timers.
+//! Sends datagrams and runs the timers.
 
 use std::time::Instant;
 
 use super::Endpoint;
 use crate::connection::Phase;
 
-/// Sent in one turn of the event loop, about a millisecond's work; the rest follows in the next one, so that other things
-/// get their turn.
+/// Maximum number of bytes sent in one turn of the event loop, about a millisecond's work; the rest follows in the next
+/// turn, so that other events are handled in between.
 const FLUSH_BYTES: usize = 1 << 20;
 
 impl Endpoint {
-    /// Sends what may be sent now, up to `FLUSH_BYTES`, and moves the timers.
+    /// Sends as much as allowed, up to `FLUSH_BYTES`, and updates the timers.
     pub fn flush(&mut self) {
         if self.dirty.is_empty() || self.socket.blocked() {
             return;
@@ -19,7 +19,7 @@ impl Endpoint {
         let mut buffer = std::mem::take(&mut self.scratch);
         let mut sent = 0;
         while let Some(index) = self.dirty.pop() {
-            // Here, since `drive` may write.
+            // After `drive`, which may write.
             self.settle_streams();
             while let Some(Some(connection)) = self.connections.get_mut(index) {
                 connection.dirty = false;
@@ -52,7 +52,7 @@ impl Endpoint {
             self.schedule(index);
             if self.socket.blocked() || sent >= FLUSH_BYTES {
                 self.mark(index);
-                // The others first.
+                // Other connections are sent first.
                 self.dirty.rotate_right(1);
                 break;
             }
@@ -61,7 +61,7 @@ impl Endpoint {
     }
 
     fn settle_streams(&mut self) {
-        // Records that come meanwhile gather as well.
+        // Records made in the meantime are collected as well.
         let mut next = 0;
         while let Some(&handle) = self.gathering.get(next) {
             next += 1;
@@ -96,8 +96,8 @@ impl Endpoint {
         }
     }
 
-    /// When `timeouts` is next due: at once while something waits to be sent. Timers that moved later are found out there,
-    /// not here.
+    /// When to call `timeouts` next: at once if something waits to be sent. Timers that have moved later are noticed
+    /// there, not here.
     pub fn deadline(&self) -> Option<Instant> {
         if !self.dirty.is_empty() && !self.socket.blocked() {
             return Some(Instant::now());

@@ -1,4 +1,4 @@
-//! HTTP/3 on a connection: feeds the state machine and does what it says.
+//! HTTP/3 on a connection: feeds the state machine and performs its actions.
 
 use std::time::Instant;
 
@@ -15,7 +15,7 @@ use crate::ids::IdMap;
 use crate::layout::Kind;
 use crate::web::{Web, WebSession};
 
-/// Codes of HTTP/3 and application codes mapped into it are all below 2^62.
+/// Converts a code. Codes of HTTP/3, and application codes mapped into it, are all below 2^62.
 pub(super) fn varint(code: u64) -> qp::VarInt {
     qp::VarInt::from_u64(code).unwrap_or(qp::VarInt::MAX)
 }
@@ -25,7 +25,7 @@ fn stream_id(id: u64) -> qp::StreamId {
 }
 
 impl Endpoint {
-    /// Once per connection.
+    /// Starts HTTP/3, once per connection.
     pub(super) fn begin_http3(&mut self, index: usize) {
         let Some(Some(connection)) = self.connections.get_mut(index) else {
             return;
@@ -66,7 +66,7 @@ impl Endpoint {
         Some(handle)
     }
 
-    /// Lets HTTP/3 read what it wants of a stream; the rest stays under flow control.
+    /// Lets HTTP/3 read as much of a stream as it wants; the rest stays under flow control.
     pub(super) fn feed_http3(&mut self, index: usize, handle: Handle) {
         let (Some(stream), Some(Some(connection))) = (self.streams.get_mut(handle), self.connections.get_mut(index))
         else {
@@ -126,7 +126,7 @@ impl Endpoint {
         }
     }
 
-    /// The peer's STOP_SENDING on one of HTTP/3's own streams, or one that is not yet known to be a session's.
+    /// Handles the peer's STOP_SENDING on one of HTTP/3's own streams, or on one whose session is not known yet.
     pub(super) fn internal_stopped(&mut self, index: usize, handle: Handle) {
         if let Some(Some(connection)) = self.connections.get_mut(index)
             && let Some(web) = &mut connection.web
@@ -141,7 +141,7 @@ impl Endpoint {
         self.release_internal(handle);
     }
 
-    /// One of HTTP/3's own streams got its id: a session that is asked for, or the control stream.
+    /// Handles the id of one of HTTP/3's own streams: the CONNECT stream of a session, or the control stream.
     pub(super) fn internal_opened(&mut self, index: usize, handle: Handle) {
         let Some((id, session)) = self
             .streams
@@ -162,7 +162,7 @@ impl Endpoint {
         }
     }
 
-    /// Does what HTTP/3 has decided.
+    /// Performs the actions that HTTP/3 has decided on.
     pub(super) fn act_http3(&mut self, index: usize) {
         while let Some(Some(connection)) = self.connections.get_mut(index)
             && let Some(web) = &mut connection.web
@@ -286,7 +286,7 @@ impl Endpoint {
         self.release_internal(handle);
     }
 
-    /// Hands a stream over to the application: it goes the way of every other.
+    /// Turns a stream into one of the application.
     fn adopt_stream(&mut self, index: usize, id: qp::StreamId, session: Handle) {
         if let Some(handle) = self.by_id(index, id)
             && let Some(stream) = self.streams.get_mut(handle)

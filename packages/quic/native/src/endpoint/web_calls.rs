@@ -1,4 +1,4 @@
-//! The calls JavaScript makes on WebTransport sessions.
+//! Operations on WebTransport sessions that JavaScript calls.
 
 use std::time::{Duration, Instant};
 
@@ -11,12 +11,13 @@ use crate::h3::{Fields, Http3, Request, codes};
 use crate::handle::{Handle, Session};
 use crate::web::WebSession;
 
-/// Time that a server has to say that it knows of a session's end, at least: for a repair or two, and a process that is busy for a moment.
+/// Minimum time that a server has to acknowledge a session's end: enough for a retransmission or two, and a briefly
+/// busy process.
 const LEAST_FAREWELL: Duration = Duration::from_secs(1);
 const FAREWELL_ROUND_TRIPS: u32 = 6;
 
 impl Endpoint {
-    /// A client asks for a session; `Connected` or `Lost` follows.
+    /// Requests a session as a client; a `Connected` or `Lost` record follows.
     pub fn ask_session(&mut self, connection: Handle, request: Request) -> Result<Handle, Failure> {
         let speaks = self
             .connection(connection)
@@ -26,7 +27,9 @@ impl Endpoint {
             return Err(Failure::session_closed());
         };
         let Some(session) = self.sessions.insert(WebSession::new(connection, None, request)) else {
-            return Err(Failure::option("this endpoint has no room for more sessions"));
+            return Err(Failure::option(
+                "this endpoint has reached the maximum number of open sessions",
+            ));
         };
         if let Some(stream) = self.streams.get_mut(stream) {
             stream.session = Some(session);
@@ -43,12 +46,12 @@ impl Endpoint {
         self.sessions.get_mut(session)?.request.take()
     }
 
-    /// Takes the server's answer to a client's request: subprotocol and header fields. Later calls return nothing.
+    /// Takes the server's response to a client's request: subprotocol and header fields. Later calls return nothing.
     pub fn session_answer(&mut self, session: Handle) -> Option<(Option<String>, Fields)> {
         self.sessions.get_mut(session)?.answer.take()
     }
 
-    /// Runs `act` on a session's HTTP/3 connection, with the session's id. Nothing happens when either is over.
+    /// Runs `act` on a session's HTTP/3 connection, with the session's id. Does nothing if either has ended.
     pub(super) fn with_http3(&mut self, session: Handle, act: impl FnOnce(&mut Http3, u64)) {
         let Some((connection, id)) = self.sessions.get(session).map(|state| (state.connection, state.id)) else {
             return;
@@ -103,8 +106,8 @@ impl Endpoint {
         }
     }
 
-    /// A client's connection without sessions ends when the server has said that it knows of the last one's end. One that
-    /// has vanished never does.
+    /// Plans the close of a client's connection without sessions: after the server has acknowledged the last session's
+    /// end, or after a timeout if the server has vanished.
     fn plan_to_leave(&mut self, handle: Handle) {
         if let Some(connection) = self.connection(handle)
             && !connection.incoming

@@ -1,4 +1,4 @@
-//! Ends of WebTransport sessions, and what becomes of their streams.
+//! Ends of WebTransport sessions and of their streams.
 
 use quinn_proto::Dir;
 
@@ -12,7 +12,7 @@ use crate::layout::Kind;
 use crate::web::Web;
 
 impl Endpoint {
-    /// Tells JavaScript, once, that a session is over: its live streams first.
+    /// Reports the end of a session to JavaScript, once, after the ends of its live streams.
     pub(super) fn end_web_session(&mut self, session: Handle, failure: Failure) {
         let Some(state) = self.sessions.remove(session) else {
             return;
@@ -33,7 +33,7 @@ impl Endpoint {
         self.close_streams_of(session, &mut live, failure);
     }
 
-    /// Takes the session's streams out of `live`.
+    /// Removes the session's streams from `live` and closes them.
     fn close_streams_of(&mut self, session: Handle, live: &mut Vec<Handle>, failure: Failure) {
         let number = self.number(failure);
         live.retain(|&handle| {
@@ -58,7 +58,7 @@ impl Endpoint {
         self.notify_session(Kind::Lost, session, number);
     }
 
-    /// The connection ends, and with it its sessions. Returns the streams that are left.
+    /// Ends the sessions of a connection that ends. Returns the remaining streams.
     pub(super) fn end_web_sessions(&mut self, web: &Web, live: Vec<Handle>, failure: &Failure) -> Vec<Handle> {
         let mut live = live;
         let waiting = live.iter().filter_map(|&handle| self.streams.get(handle)?.session);
@@ -84,7 +84,7 @@ impl Endpoint {
         live
     }
 
-    /// Releases a stream whose session is over while its connection lives on. It is HTTP/3's own from then on, or forgotten.
+    /// Releases a stream whose session has ended while its connection lives: HTTP/3 keeps it, or it is forgotten.
     pub(super) fn release_orphan(&mut self, handle: Handle) {
         let Some(stream) = self.streams.get_mut(handle) else {
             return;

@@ -1,4 +1,4 @@
-//! Arguments of native functions, and what they return, converted from and to JavaScript values.
+//! Converts arguments and results of native functions from and to JavaScript values.
 
 use std::ptr;
 
@@ -29,7 +29,7 @@ impl Args {
         (Args { env, values }, data)
     }
 
-    /// NaN for what is not a number.
+    /// Returns NaN if the argument is not a number.
     pub fn number(&self, index: usize) -> f64 {
         let mut value = f64::NAN;
         // SAFETY: a value of the running call.
@@ -51,7 +51,7 @@ impl Args {
         value
     }
 
-    /// The bytes of a Uint8Array; empty for anything else. They stay put while no JavaScript runs.
+    /// The bytes of a Uint8Array; empty for any other value. They do not move while no JavaScript runs.
     pub fn bytes(&self, index: usize) -> &[u8] {
         let (kind, length, data) = self.typed_array(index);
         if kind != sys::TypedarrayType::uint8_array || data.is_null() || length == 0 {
@@ -106,7 +106,7 @@ impl Args {
     }
 }
 
-/// A value for the call that runs, or for the open handle scope.
+/// Makes a value that is valid for the current call, or for the open handle scope.
 pub(super) fn to_js(env: Env, returned: &ReturnValue) -> sys::napi_value {
     let mut value = ptr::null_mut();
     // SAFETY: `Env`'s promise; a failed creation leaves null, which Node-API reads as undefined. Texts and bytes are copied.

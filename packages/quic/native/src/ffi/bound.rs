@@ -24,8 +24,9 @@ struct Bound {
 }
 
 thread_local! {
-    /// Each function's data is a handle of this table, not a pointer: `deno test` runs all finalizers when its tests are over, and lets
-    /// JavaScript run on. It is not dropped with the thread, after the environments that it belongs to.
+    /// Each function's data is a handle into this table, not a pointer: `deno test` runs all finalizers after its tests
+    /// and then continues to run JavaScript. The table is not dropped with the thread, since that happens after the end
+    /// of the environments that it belongs to.
     static FUNCTIONS: ManuallyDrop<RefCell<Table<Bound>>> = ManuallyDrop::new(RefCell::default());
 }
 
@@ -39,10 +40,10 @@ fn handle_of(data: *mut c_void) -> Handle {
     Handle::unpack(data.addr() as f64)
 }
 
-/// Methods by the names that JavaScript knows them by.
+/// Methods by their names in JavaScript.
 pub type Methods = &'static [(&'static str, Method)];
 
-/// An object with one function per method. Each function keeps the reactor alive.
+/// Makes an object with one function per method. Each function keeps the reactor alive.
 pub(super) fn object(env: Env, reactor: &Rc<Reactor>, methods: &[Methods]) -> sys::napi_value {
     let env = env.0;
     let mut object = ptr::null_mut();
@@ -92,6 +93,6 @@ unsafe extern "C" fn call(env: sys::napi_env, info: sys::napi_callback_info) -> 
 
 unsafe extern "C" fn finalize(_env: sys::napi_env, data: *mut c_void, _hint: *mut c_void) {
     let bound = FUNCTIONS.with(|functions| functions.borrow_mut().remove(handle_of(data)));
-    // Here, since the reactor may be dropped with it.
+    // Dropped here, since the reactor may be dropped with it.
     drop(bound);
 }

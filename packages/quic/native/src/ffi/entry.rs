@@ -23,7 +23,7 @@ use crate::routing::{Layout, Routing};
 use crate::socket::Offload;
 use crate::{METHODS, endpoint_for, group, layout};
 
-/// `src/engine-file.ts` compares it before it uses anything else.
+/// Compared by `src/engine-file.ts` before it uses anything else.
 #[napi]
 pub const LAYOUT: u32 = layout::LAYOUT;
 
@@ -53,8 +53,9 @@ pub fn bind<'env>(
     unsafe { Unknown::from_raw_unchecked(raw, value) }
 }
 
-/// Binds the sockets of a group of workers. `host` is an IP address or nothing. Returns the port and each socket's descriptor,
-/// with a space between them, or a failure list. `ids` says how connection ids are made, as in the options of `bind`.
+/// Binds the sockets of a group of workers. `host` is an IP address or empty. Returns the port and each socket's
+/// descriptor, separated by spaces, or a failure list. `ids` describes how connection ids are made, as in the options
+/// of `bind`.
 #[napi]
 pub fn bind_group<'env>(env: &'env Env, host: &[u8], port: u16, places: u32, ids: &[u8]) -> Unknown<'env> {
     let bound = || -> Result<String, Failure> {
@@ -69,15 +70,15 @@ pub fn bind_group<'env>(env: &'env Env, host: &[u8], port: u16, places: u32, ids
     returned(env, &bound().map_or_else(ReturnValue::from, ReturnValue::Text))
 }
 
-/// The ports that this process has for the workers of groups, by their numbers.
+/// This process's relays of ports for groups of workers, by their numbers.
 static RELAYS: Mutex<BTreeMap<u32, Relay>> = Mutex::new(BTreeMap::new());
 
 fn relays() -> MutexGuard<'static, BTreeMap<u32, Relay>> {
     RELAYS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Binds the port of a group whose packets this process hands to the workers, who know the token (`relay.rs`). Returns the relay's number,
-/// the port and the one where workers greet, with a space between them, or a failure list.
+/// Binds the port of a group whose packets this process relays to the workers that know the token (`relay.rs`). Returns
+/// the relay's number, the port and the port to which workers send greetings, separated by spaces, or a failure list.
 #[napi]
 pub fn bind_relay<'env>(
     env: &'env Env,
@@ -90,7 +91,7 @@ pub fn bind_relay<'env>(
 ) -> Unknown<'env> {
     let bound = || -> Result<String, Failure> {
         let host = ip_or_any(&String::from_utf8_lossy(host))?;
-        let token = Token::try_from(token).map_err(|_| Failure::option("the token of a group has 16 bytes"))?;
+        let token = Token::try_from(token).map_err(|_| Failure::option("the token of a group must have 16 bytes"))?;
         let offload = if offload { Offload::System } else { Offload::None };
         let relay = Relay::bind(host, port, offload, places as usize, token, layout_of(ids)?)?;
         let mut relays = relays();
@@ -102,8 +103,8 @@ pub fn bind_relay<'env>(
     returned(env, &bound().map_or_else(ReturnValue::from, ReturnValue::Text))
 }
 
-/// Has new clients go to the places in `accepting` alone, and to the first of them what comes for those in `empty`. Returns undefined, or
-/// a failure list.
+/// Routes new clients only to the places in `accepting`, and packets for the places in `empty` to the first of them.
+/// Returns undefined, or a failure list.
 #[napi]
 pub fn steer_relay<'env>(env: &'env Env, number: u32, accepting: &[u8], empty: &[u8]) -> Unknown<'env> {
     let steered = relays()
@@ -115,16 +116,16 @@ pub fn steer_relay<'env>(env: &'env Env, number: u32, accepting: &[u8], empty: &
     )
 }
 
-/// Frees the port.
+/// Ends the relay and frees its port.
 #[napi]
 pub fn close_relay(number: u32) {
     let relay = relays().remove(&number);
-    // Here, where no lock is held: its threads end first.
+    // Dropped here, after the lock was released, because the drop waits for its threads.
     drop(relay);
 }
 
-/// Takes `wanted` places of a group that another process has bound, by the descriptors of all its sockets. Returns the port and the
-/// places, with a space between them, or a failure list.
+/// Claims `wanted` places of a group that another process has bound, by the descriptors of all its sockets. Returns the
+/// port and the places, separated by spaces, or a failure list.
 #[napi]
 pub fn claim_places<'env>(env: &'env Env, descriptors: Vec<i32>, wanted: u32) -> Unknown<'env> {
     let claimed = group::claim(&descriptors, wanted as usize);
@@ -135,14 +136,15 @@ pub fn claim_places<'env>(env: &'env Env, descriptors: Vec<i32>, wanted: u32) ->
     returned(env, &text.map_or_else(ReturnValue::from, ReturnValue::Text))
 }
 
-/// Gives back a place that `claim_places` took.
+/// Releases a place that `claim_places` has claimed.
 #[napi]
 pub fn unclaim_place(descriptor: i32) {
     group::unclaim(descriptor);
 }
 
-/// Has new clients of a group go to the places in `accepting` alone, and to the first of them what comes for those in `empty`. Where places are claimed, `claimed` has those of this process, and
-/// `turn` what this returned before; see `group::steer_claimed`. Returns the turn, or a failure list.
+/// Routes new clients of a group only to the places in `accepting`, and packets for the places in `empty` to the first
+/// of them. If places are claimed, `claimed` lists those of this process, and `turn` is the previous result; see
+/// `group::steer_claimed`. Returns the turn, or a failure list.
 #[napi]
 pub fn steer_group<'env>(
     env: &'env Env,
@@ -163,7 +165,7 @@ pub fn steer_group<'env>(
     )
 }
 
-/// Where a place is in the ids of a group, with the options `ids` of a balancer's ids, if any.
+/// Position of the place in the connection ids of a group; `ids` are the options of a balancer's ids, if any.
 fn layout_of(ids: &[u8]) -> Result<Layout, Failure> {
     Ok(Routing::parse(ids)?.map_or(GROUP_LAYOUT, |routing| routing.layout()))
 }

@@ -4,9 +4,9 @@ use std::ptr;
 
 use napi::sys;
 
-/// Proof of being on the thread of a living environment. It is made in a call from JavaScript and, being a pointer, never
-/// leaves the thread. Of those that keep one, `Reactor` learns by its `CleanupHook` that the environment ends, and then uses it
-/// no more.
+/// Proof of being on the thread of a living environment. It is made in a call from JavaScript and, being a pointer,
+/// never leaves the thread. `Reactor`, which keeps one, learns from its `CleanupHook` that the environment ends, and
+/// then no longer uses it.
 #[derive(Clone, Copy)]
 pub struct Env(pub(super) sys::napi_env);
 

@@ -1,4 +1,4 @@
-//! The memory in which JavaScript reads events, records and received bytes, and the one call that notifies it.
+//! The memory through which JavaScript reads events, records and received bytes, and the call that notifies it.
 
 use std::ptr;
 
@@ -17,7 +17,7 @@ pub struct EventBuffer {
     slab: *mut u8,
     slab_ref: sys::napi_ref,
     used: usize,
-    /// Where the bytes of the last batch begin.
+    /// Offset at which the bytes of the last batch begin.
     filled_from: usize,
 }
 
@@ -62,8 +62,8 @@ impl EventBuffer {
         Some(buffer)
     }
 
-    /// Lets `fill` write one batch, with room for at least `room` bytes of the slab. Returns the number of records. Needs
-    /// an open handle scope.
+    /// Lets `fill` write one batch, with room for at least `room` bytes in the slab. Returns the number of records.
+    /// Requires an open handle scope.
     pub fn fill(&mut self, room: usize, fill: impl FnOnce(&mut Sink<'_>)) -> usize {
         if self.used + room.max(1) > SLAB_BYTES || self.slab_detached() {
             self.renew_slab();
@@ -87,13 +87,14 @@ impl EventBuffer {
         sink.count
     }
 
-    /// Nobody keeps a chunk of the last batch: the next one takes its place. Its memory is in the processor's cache, and a
-    /// slab that is never used up is none that the garbage collector must find.
+    /// Reuses the slab bytes of the last batch, none of whose chunks is still in use. Their memory is in the
+    /// processor's cache, and fewer slabs mean less work for the garbage collector.
     pub fn rewind(&mut self) {
         self.used = self.filled_from;
     }
 
-    /// A handler may have transferred the buffer behind a chunk to another thread; its memory is then no longer ours.
+    /// A handler may have transferred the buffer behind a chunk to another thread; its memory then no longer belongs to
+    /// the engine.
     fn slab_detached(&self) -> bool {
         let (mut slab, mut buffer, mut detached) = (ptr::null_mut(), ptr::null_mut(), true);
         // SAFETY: a live reference, inside a handle scope.
@@ -139,7 +140,8 @@ impl EventBuffer {
         }
     }
 
-    /// Forgets JavaScript. Not in Drop: that may run in a finalizer, where references cannot be deleted.
+    /// Drops the references to JavaScript. Not in Drop: that may run in a finalizer, in which references cannot be
+    /// deleted.
     pub fn release(&mut self) {
         // SAFETY: each reference is deleted once, while the environment lives.
         unsafe {
@@ -158,7 +160,7 @@ impl EventBuffer {
     }
 }
 
-/// The call into JavaScript, free of any borrow: handlers call back into the engine.
+/// The call into JavaScript, without any borrow: handlers call back into the engine.
 pub struct Call {
     env: Env,
     dispatch: sys::napi_ref,

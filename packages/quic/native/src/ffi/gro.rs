@@ -1,8 +1,8 @@
-//! Receiving datagrams as they came.
+//! Turns off the merging of received datagrams.
 
 use std::net::UdpSocket;
 
-/// The kernel puts no datagrams together for this socket (UDP_GRO). Where it never does, nothing happens.
+/// Stops the kernel from merging datagrams for this socket (UDP_GRO). Does nothing on systems without it.
 pub fn receive_singly(socket: &UdpSocket) {
     #[cfg(target_os = "linux")]
     {

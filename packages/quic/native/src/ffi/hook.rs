@@ -10,9 +10,11 @@ use napi::sys;
 use super::env::Env;
 use crate::reactor::Reactor;
 
-/// Runs `Reactor::tear_down` when the environment ends. It holds one count of the reactor, given back when it is removed or done.
+/// Runs `Reactor::tear_down` when the environment ends. Holds one reference to the reactor until it is removed or has
+/// run.
 pub enum CleanupHook {
-    /// For drivers that close at once. Deno offers only this kind: it frees an asynchronous hook as soon as that has run.
+    /// For drivers that close at once. Deno only supports this kind: it frees an asynchronous hook as soon as the hook
+    /// has run.
     Immediate(Env),
     /// For drivers whose handles close later: without it libuv aborts on those that are still open in a worker's loop.
     Deferred(sys::napi_async_cleanup_hook_handle),
@@ -39,8 +41,8 @@ impl CleanupHook {
         None
     }
 
-    /// The endpoint has closed. While the environment ends, a deferred hook lets that go on; an immediate one is over by
-    /// itself.
+    /// Called after the endpoint has closed. While the environment ends, a deferred hook lets the end continue; an
+    /// immediate one needs nothing.
     pub fn remove(self, reactor: &Rc<Reactor>, ending: bool) {
         let data = Rc::as_ptr(reactor);
         // SAFETY: a hook is removed once, and the count taken in `add` is dropped once; `reactor` still holds another.

@@ -1,13 +1,13 @@
-//! The allocator below: glibc's, shared with the rest of the process.
+//! Access to glibc's allocator, which the engine shares with the rest of the process.
 
-/// Gives free memory back to the system, wherever it lies. Takes longer the more there is.
+/// Returns all free memory to the system. Takes longer the more there is.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn give_back() {
     // SAFETY: touches memory that is free, under the allocator's locks.
     unsafe { libc::malloc_trim(0) };
 }
 
-/// Bytes of the process that are in memory; 0 where that is not known.
+/// Resident bytes of the process; 0 if unknown.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn resident() -> u64 {
     let pages = std::fs::read_to_string("/proc/self/statm")
@@ -18,7 +18,7 @@ pub fn resident() -> u64 {
     pages.unwrap_or(0) * u64::try_from(page).unwrap_or(0)
 }
 
-/// Others return by themselves what they return.
+/// Other allocators return free memory by themselves.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub fn give_back() {}
 

@@ -1,6 +1,6 @@
-//! How often a thread had to leave its core to another.
+//! How often a thread was preempted.
 
-/// Counts how often the scheduler has taken the processor from this thread so far; 0 where the system does not say.
+/// Number of times the scheduler has preempted this thread so far; 0 if the system does not report it.
 pub fn preemptions() -> u64 {
     #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
     {

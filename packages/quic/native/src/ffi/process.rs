@@ -1,6 +1,6 @@
 //! Other processes of this machine.
 
-/// Whether a process with this number exists, whoever it belongs to.
+/// Whether a process with this number exists, under any user.
 #[cfg(unix)]
 pub fn is_running(process: u32) -> bool {
     let Ok(process) = libc::pid_t::try_from(process) else {
@@ -11,7 +11,7 @@ pub fn is_running(process: u32) -> bool {
     status == 0 || std::io::Error::last_os_error().raw_os_error() != Some(libc::ESRCH)
 }
 
-/// Ports are shared on Unix alone.
+/// Ports are only shared on Unix.
 #[cfg(not(unix))]
 pub fn is_running(_process: u32) -> bool {
     true

@@ -1,9 +1,11 @@
-//! Which socket of a shared port gets a packet, decided in the kernel (SO_ATTACH_REUSEPORT_CBPF, socket(7)).
+//! Chooses in the kernel which socket of a shared port receives a packet (SO_ATTACH_REUSEPORT_CBPF, socket(7)), and
+//! lets processes claim such sockets.
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
 
-/// One instruction of classic BPF: its code, where a comparison leads when it holds and when not, and its constant.
+/// One instruction of classic BPF: its code, the jump offsets for a comparison that holds and for one that does not,
+/// and its constant.
 pub struct Step {
     pub code: u32,
     pub holds: u8,
@@ -11,7 +13,7 @@ pub struct Step {
     pub constant: u32,
 }
 
-/// Has every packet for the socket's port go where the program says, until another program takes its place.
+/// Attaches a program that chooses the socket for each packet to the socket's port; replaces an earlier program.
 pub fn attach(socket: RawFd, program: &[Step]) -> io::Result<()> {
     let mut filter: Vec<libc::sock_filter> = program
         .iter()
@@ -43,12 +45,12 @@ pub fn attach(socket: RawFd, program: &[Step]) -> io::Result<()> {
     }
 }
 
-/// Another descriptor of an open file. Fails where the number names none.
+/// Duplicates a descriptor. Fails if the number is not an open descriptor.
 pub fn duplicate(descriptor: RawFd) -> io::Result<OwnedFd> {
     borrow(descriptor)?.try_clone_to_owned()
 }
 
-/// A descriptor for one call, which says so where it is not open.
+/// Borrows a descriptor for one call. Fails if it is not open.
 pub fn borrow<'fd>(descriptor: RawFd) -> io::Result<BorrowedFd<'fd>> {
     if descriptor < 0 {
         return Err(io::Error::from_raw_os_error(libc::EBADF));
@@ -57,8 +59,8 @@ pub fn borrow<'fd>(descriptor: RawFd) -> io::Result<BorrowedFd<'fd>> {
     Ok(unsafe { BorrowedFd::borrow_raw(descriptor) })
 }
 
-/// Has the socket be this process's among those that have descriptors of it; false where another has claimed it. A record lock (fcntl(2)):
-/// it is over when the process ends, or closes any descriptor of the socket.
+/// Claims the socket for this process among the processes that share it; returns false if another has claimed it. Uses
+/// a record lock (fcntl(2)), which is released when the process ends or closes any descriptor of the socket.
 pub fn try_claim(descriptor: RawFd) -> io::Result<bool> {
     match lock(descriptor, libc::F_SETLK, libc::F_WRLCK, CLAIM, 1) {
         Ok(_) => Ok(true),
@@ -72,13 +74,13 @@ pub fn is_claimed(descriptor: RawFd) -> bool {
     lock(descriptor, libc::F_GETLK, libc::F_WRLCK, CLAIM, 1).is_ok_and(|found| found.is_some())
 }
 
-/// Says to other processes which generation the process that has claimed the socket is of: 1 or more.
+/// Publishes the generation of the process that has claimed the socket: 1 or more.
 pub fn mark(descriptor: RawFd, generation: u32) -> io::Result<()> {
     let at = GENERATION + libc::off_t::from(generation);
     lock(descriptor, libc::F_SETLK, libc::F_WRLCK, at, 1).map(|_| ())
 }
 
-/// The generation of another process that has claimed the socket; 0 where there is none, or it has not said any.
+/// The generation of the other process that has claimed the socket; 0 if there is none or it has not published one.
 pub fn generation(descriptor: RawFd) -> u32 {
     let found = lock(descriptor, libc::F_GETLK, libc::F_WRLCK, GENERATION, 0);
     let start = found.ok().flatten().unwrap_or(GENERATION);
@@ -89,12 +91,13 @@ pub fn release(descriptor: RawFd) {
     let _ = lock(descriptor, libc::F_SETLK, libc::F_UNLCK, CLAIM, 0);
 }
 
-/// The byte of a socket, as of a file, whose lock is a claim, and that whose followers stand for generations. The system makes one lock
-/// of two whose bytes are neighbours.
+/// Offset of the byte whose lock is a claim, and of the byte after which locks encode generations. They are apart
+/// because the system merges locks of adjacent bytes.
 const CLAIM: libc::off_t = 0;
 const GENERATION: libc::off_t = 1;
 
-/// One call about a lock on so many bytes, or where that is 0 on all from the first. Returns where the lock begins that the system found.
+/// Performs one lock operation on `length` bytes; 0 means all bytes from the first. Returns the start of the lock that
+/// the system found.
 fn lock(
     descriptor: RawFd,
     command: i32,

@@ -21,7 +21,7 @@ pub struct WakingThread {
     thread: JoinHandle<()>,
 }
 
-/// The threadsafe function, in the thread's hands.
+/// The threadsafe function, as held by the thread.
 pub struct Wake(sys::napi_threadsafe_function);
 
 // SAFETY: a threadsafe function may be called from any thread until it is released; `join` waits for the thread first.
@@ -33,7 +33,7 @@ struct Context {
 }
 
 impl WakingThread {
-    /// It does not keep the process alive, until `set_ref`.
+    /// Starts the thread. It does not keep the process alive until `set_ref`.
     pub fn start(
         env: Env,
         reactor: &Rc<Reactor>,
@@ -80,7 +80,7 @@ impl WakingThread {
         }
     }
 
-    /// Whether it keeps the process alive.
+    /// Sets whether it keeps the process alive.
     pub fn set_ref(&self, wanted: bool) {
         // SAFETY: on the JavaScript thread, before release.
         unsafe {
@@ -92,7 +92,7 @@ impl WakingThread {
         }
     }
 
-    /// Waits for the thread, which must have been told to end. Wake-ups on their way are dropped.
+    /// Waits for the thread, whose loop must already have been asked to end. Pending wake-ups are dropped.
     pub fn join(self) {
         let _ = self.thread.join();
         release(self.function);
@@ -100,8 +100,8 @@ impl WakingThread {
 }
 
 impl Wake {
-    /// Flags travel as the data pointer, so nothing is allocated and nothing leaks when the queue is dropped. False when
-    /// nobody listens any more.
+    /// Passes flags as the data pointer, so nothing is allocated and nothing leaks when the queue is dropped. Returns
+    /// false after the function was released.
     pub fn call(&self, flags: usize) -> bool {
         // SAFETY: see `Send`.
         let status = unsafe {

@@ -7,10 +7,10 @@ use polling::{Event, Poller};
 
 const SOCKET: usize = 1;
 
-/// One thread waits while another changes what is watched.
+/// Lets one thread wait while another changes what is watched.
 pub struct Watched {
     poller: Poller,
-    /// Leaves the poller before it is dropped.
+    /// Removed from the poller before it is dropped.
     socket: Mutex<UdpSocket>,
 }
 
@@ -31,13 +31,13 @@ impl Watched {
         &self.poller
     }
 
-    /// After each report, and when `writable` changes: what to report next.
+    /// Sets what to report next; called after each report and when `writable` changes.
     pub fn watch(&self, writable: bool) {
         let event = Event::new(SOCKET, true, writable);
         let _ = self.poller.modify(&*self.lock(), event);
     }
 
-    /// Watches this socket in the place of the one so far, for readability.
+    /// Watches `socket` for readability instead of the previous one.
     pub fn replace(&self, socket: UdpSocket) -> std::io::Result<()> {
         let mut current = self.lock();
         // SAFETY: see the field `socket`.
@@ -47,7 +47,7 @@ impl Watched {
         Ok(())
     }
 
-    /// Nothing panics while it holds this lock, so a poisoned one is as good.
+    /// Code that holds this lock does not panic, so a poisoned lock is still valid.
     fn lock(&self) -> MutexGuard<'_, UdpSocket> {
         self.socket.lock().unwrap_or_else(PoisonError::into_inner)
     }

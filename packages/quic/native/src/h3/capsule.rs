@@ -1,5 +1,5 @@
-//! Capsules (RFC 9297 §3.2) on a session's stream: `type (varint) | length (varint) | value`, spread over DATA frames as
-//! the peer likes.
+//! Capsules (RFC 9297 §3.2) on a session's stream: `type (varint) | length (varint) | value`, in DATA frames of any
+//! sizes.
 
 use super::credit::{Credit, MOST_STREAMS};
 use super::limits::REASON_BYTES;
@@ -15,22 +15,23 @@ const MAX_STREAMS: [u64; 2] = [0x190b_4d3f, 0x190b_4d40];
 const DATA_BLOCKED: u64 = 0x190b_4d41;
 const STREAM_DATA_BLOCKED: u64 = 0x190b_4d42;
 const STREAMS_BLOCKED: [u64; 2] = [0x190b_4d43, 0x190b_4d44];
-/// An integer is at most this long.
+/// Maximum length of an integer.
 const INTEGER_BYTES: u64 = 8;
 
-/// A DATA frame with CLOSE_WEBTRANSPORT_SESSION: `code (32 bits) | reason (UTF-8)`.
+/// Makes a DATA frame with CLOSE_WEBTRANSPORT_SESSION: `code (32 bits) | reason (UTF-8)`.
 pub fn close(code: u32, reason: &[u8]) -> Vec<u8> {
     let mut value = code.to_be_bytes().to_vec();
     value.extend_from_slice(reason);
     encode(CLOSE, &value)
 }
 
-/// A DATA frame with DRAIN_WEBTRANSPORT_SESSION.
+/// Makes a DATA frame with DRAIN_WEBTRANSPORT_SESSION.
 pub fn drain() -> Vec<u8> {
     encode(DRAIN, &[])
 }
 
-/// WT_MAX_STREAMS of both directions and WT_MAX_DATA, each in a DATA frame of its own: Safari 26 reads only the first of a frame.
+/// Makes WT_MAX_STREAMS of both directions and WT_MAX_DATA, each in a DATA frame of its own: Safari 26 reads only the
+/// first capsule of a frame.
 pub fn grant(credit: Credit) -> Vec<u8> {
     let [bidirectional, unidirectional] = MAX_STREAMS;
     [
@@ -41,12 +42,12 @@ pub fn grant(credit: Credit) -> Vec<u8> {
     .concat()
 }
 
-/// A DATA frame with WT_DATA_BLOCKED.
+/// Makes a DATA frame with WT_DATA_BLOCKED.
 pub fn data_blocked(limit: u64) -> Vec<u8> {
     integer(DATA_BLOCKED, limit)
 }
 
-/// A DATA frame with WT_STREAMS_BLOCKED.
+/// Makes a DATA frame with WT_STREAMS_BLOCKED.
 pub fn streams_blocked(unidirectional: bool, limit: u64) -> Vec<u8> {
     integer(STREAMS_BLOCKED[usize::from(unidirectional)], limit)
 }
@@ -69,9 +70,9 @@ pub enum Capsule {
     },
     Drain,
     MaxData(u64),
-    /// Its direction: bidirectional, unidirectional.
+    /// Direction (0: bidirectional, 1: unidirectional) and limit.
     MaxStreams(usize, u64),
-    /// The peer would send more if it might. Its limits have room for any session.
+    /// The peer is blocked by a limit. Ignored: this side's limits have room for any session.
     Blocked,
 }
 
@@ -103,7 +104,7 @@ impl CapsuleReader {
         matches!(self.state, State::Kind) && self.integer.is_empty()
     }
 
-    /// The next known capsule, or nothing when `input` is used up.
+    /// Returns the next known capsule, or None when `input` is used up.
     pub fn next(&mut self, input: &mut &[u8]) -> Result<Option<Capsule>, u64> {
         loop {
             match &mut self.state {
@@ -198,7 +199,7 @@ fn parse_integer(kind: u64, mut value: &[u8]) -> Result<Capsule, u64> {
 mod tests {
     use super::*;
 
-    /// Past the DATA frame's type and length.
+    /// Skips the DATA frame's type and length.
     fn value(frame: &[u8]) -> &[u8] {
         let mut rest = frame;
         varint::take(&mut rest).unwrap();

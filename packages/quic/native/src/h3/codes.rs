@@ -1,5 +1,4 @@
-//! Error codes of HTTP/3 (RFC 9114 §8.1), QPACK (RFC 9204 §6) and WebTransport, and the place of application codes
-//! among them.
+//! Error codes of HTTP/3 (RFC 9114 §8.1), QPACK (RFC 9204 §6) and WebTransport, and the mapping of application codes.
 
 pub const DATAGRAM_ERROR: u64 = 0x33;
 pub const NO_ERROR: u64 = 0x100;
@@ -19,7 +18,7 @@ pub const WT_SESSION_GONE: u64 = 0x170d_7b68;
 pub const WT_BUFFERED_STREAM_REJECTED: u64 = 0x3994_bd84;
 pub const WT_FLOW_CONTROL_ERROR: u64 = 0x045d_4487;
 
-/// Whether a session's stream is reset with this code since the session is over. Firefox says H3_REQUEST_CANCELLED.
+/// Whether a stream reset with this code shows that its session has ended. Firefox sends H3_REQUEST_CANCELLED.
 pub fn ends_session(code: u64) -> bool {
     matches!(code, WT_SESSION_GONE | REQUEST_CANCELLED)
 }
@@ -27,13 +26,13 @@ pub fn ends_session(code: u64) -> bool {
 const FIRST: u64 = 0x52e4_a40f_a8db;
 const LAST: u64 = 0x52e5_ac98_3162;
 
-/// The HTTP/3 code for an application's code: WT_APPLICATION_ERROR, which skips the codes reserved for GREASE.
+/// Maps an application code to HTTP/3: WT_APPLICATION_ERROR, which skips the codes reserved for GREASE.
 pub fn to_http3(code: u32) -> u64 {
     let code = u64::from(code);
     FIRST + code + code / 0x1e
 }
 
-/// The application's code in an HTTP/3 code, unless that means something else.
+/// Returns the application code in an HTTP/3 code, or None if the code has another meaning.
 pub fn from_http3(code: u64) -> Option<u32> {
     if !(FIRST..=LAST).contains(&code) || (code - 0x21).is_multiple_of(0x1f) {
         return None;

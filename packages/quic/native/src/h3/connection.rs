@@ -1,4 +1,4 @@
-//! The state of one HTTP/3 connection. `streams.rs` takes what arrives, `session.rs` what the application wants.
+//! The state of one HTTP/3 connection. `streams.rs` processes received data, `session.rs` the application's requests.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,7 +15,7 @@ use crate::ids::IdMap;
 
 /// Type of the control stream, a unidirectional stream (RFC 9114 §6.2.1).
 pub const CONTROL: u64 = 0x00;
-/// Types of a session's streams: unidirectional, and bidirectional.
+/// Types of a session's streams: unidirectional and bidirectional.
 pub const WT_UNI: u64 = 0x54;
 pub const WT_BIDI: u64 = 0x41;
 
@@ -28,17 +28,18 @@ pub enum Role {
 /// How a session ended.
 #[derive(Debug, PartialEq, Eq)]
 pub enum End {
-    /// By the peer, with CLOSE_WEBTRANSPORT_SESSION or, without a word, by FIN: code 0.
+    /// Closed by the peer, with CLOSE_WEBTRANSPORT_SESSION or with only FIN: code 0.
     Closed { code: u32, reason: String },
-    /// The server's answer was not 2xx.
+    /// The server's response was not 2xx.
     Rejected { status: u16 },
-    /// Its stream was reset with this HTTP/3 code, or the peer broke the rules.
+    /// The session's stream was reset with this HTTP/3 code, or the peer violated the protocol.
     Gone { code: u64 },
-    /// The peer cannot have sessions, or no more of them.
+    /// The peer does not support sessions, or accepts no more of them.
     Unavailable { why: &'static str },
 }
 
-/// Action that the state machine asks of its driver. Streams and sessions go by QUIC stream id; a session's is that of its CONNECT stream.
+/// Action that the state machine requests from its driver. Streams are identified by QUIC stream id, sessions by the id
+/// of their CONNECT stream.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Action {
     Write {
@@ -46,30 +47,31 @@ pub enum Action {
         bytes: Vec<u8>,
         end: bool,
     },
-    /// Bytes to send on the control stream, which is the driver's to open.
+    /// Bytes to send on the control stream, which the driver opens.
     Control(Vec<u8>),
-    /// RESET_STREAM where this side sends, STOP_SENDING where it receives; nothing more is said of the stream.
+    /// RESET_STREAM for the sending direction, STOP_SENDING for the receiving one; no further action follows for the
+    /// stream.
     Abandon {
         stream: u64,
         code: u64,
     },
-    /// STOP_SENDING.
+    /// Send STOP_SENDING.
     Stop {
         stream: u64,
         code: u64,
     },
-    /// Gives the stream's further bytes to the session.
+    /// Deliver the stream's further bytes to the session.
     Adopt {
         stream: u64,
         session: u64,
     },
-    /// A client asks for a session; `accept` or `reject` answers.
+    /// A client requests a session; answer with `accept` or `reject`.
     Asked {
         session: u64,
         request: Request,
     },
-    /// A client asks for plain HTTP. From here on the stream's bytes are frames of the body, for `Body` to read; `request_over` is to
-    /// follow, or `refuse` or `reject_plain`.
+    /// A client sends a request of plain HTTP. The stream's further bytes are frames of the body, to be read with
+    /// `Body`; then call `request_over`, `refuse` or `reject_plain`.
     Requested {
         stream: u64,
         request: PlainRequest,
@@ -83,12 +85,12 @@ pub enum Action {
     Draining {
         session: u64,
     },
-    /// The peer allows a session's streams more than before.
+    /// The peer raises limits of a session.
     Credited {
         session: u64,
         credit: Credit,
     },
-    /// A stream that was not read, since SETTINGS were missing, is to be.
+    /// A stream that was not read because SETTINGS were missing can be read now.
     Read {
         stream: u64,
     },
@@ -96,14 +98,14 @@ pub enum Action {
         session: u64,
         end: End,
     },
-    /// One that arrived before its session.
+    /// A datagram that arrived before its session.
     Datagram {
         session: u64,
         payload: Vec<u8>,
     },
-    /// A client's last session is over and the peer knows.
+    /// A client's last session has ended and the peer has acknowledged it.
     Idle,
-    /// The connection is to be closed with this code.
+    /// Close the connection with this code.
     Fail {
         code: u64,
         why: &'static str,
@@ -113,25 +115,25 @@ pub enum Action {
 pub struct Http3 {
     pub(super) role: Role,
     pub(super) max_sessions: usize,
-    /// Server: requests of plain HTTP are taken, rather than answered with 404.
+    /// Server: requests of plain HTTP are accepted, rather than answered with 404.
     pub(super) takes_plain: bool,
-    /// Those that are not over.
+    /// Number of unfinished requests of plain HTTP.
     pub(super) plain: usize,
     pub(super) peer: Option<Settings>,
     pub(super) streams: IdMap<u64, Stream>,
     pub(super) sessions: BTreeMap<u64, Box<Session>>,
     pub(super) held: Held,
-    /// The peer's control, QPACK encoder and QPACK decoder streams that exist.
+    /// Whether the peer's control, QPACK encoder and QPACK decoder streams exist.
     pub(super) critical: [bool; 3],
     /// The id of the client's next request.
     pub(super) next_request: u64,
     /// Requests that wait for the server's SETTINGS.
     pub(super) unsent: Vec<(u64, Request)>,
-    /// The first request id that GOAWAY refuses, said by either side.
+    /// The first request id that a GOAWAY of either side refuses.
     pub(super) goaway: Option<u64>,
     pub(super) actions: VecDeque<Action>,
     pub(super) failed: bool,
-    /// The driver knows that it failed.
+    /// Whether the driver has received `Fail`.
     told: bool,
 }
 
@@ -156,12 +158,12 @@ impl Http3 {
         }
     }
 
-    /// Server: takes requests of plain HTTP.
+    /// Server: accepts requests of plain HTTP from now on.
     pub fn take_plain(&mut self) {
         self.takes_plain = true;
     }
 
-    /// Requests of plain HTTP that are not over.
+    /// Number of unfinished requests of plain HTTP.
     pub fn plain_requests(&self) -> usize {
         self.plain
     }
@@ -173,7 +175,7 @@ impl Http3 {
         bytes
     }
 
-    /// After `Fail` there is nothing more.
+    /// Returns the next action; nothing follows `Fail`.
     pub fn poll(&mut self) -> Option<Action> {
         let action = self.actions.pop_front().filter(|_| !self.told);
         self.told |= matches!(action, Some(Action::Fail { .. }));
@@ -195,12 +197,12 @@ impl Http3 {
         header
     }
 
-    /// Whether the peer takes HTTP datagrams.
+    /// Whether the peer accepts HTTP datagrams.
     pub fn sends_datagrams(&self) -> bool {
         self.peer.is_some_and(|settings| settings.datagrams)
     }
 
-    /// A datagram arrived: its session and where its payload begins, if that session is open.
+    /// Handles a datagram. Returns its session and the offset of its payload, if that session is open.
     pub fn datagram(&mut self, datagram: &[u8]) -> Option<(u64, usize)> {
         if self.failed {
             return None;

@@ -1,4 +1,4 @@
-//! Field sections (RFC 9114 §4.2 and §4.3): order and repeats are kept.
+//! Field sections (RFC 9114 §4.2 and §4.3): order and repeated fields are preserved.
 
 use super::{frames, qpack};
 
@@ -8,8 +8,8 @@ pub fn headers_frame(fields: &Fields) -> Vec<u8> {
     frames::encode(frames::HEADERS, &qpack::encode(fields))
 }
 
-/// The pseudo-header fields of a message and the rest, or None when it is malformed: a pseudo-header repeated or after
-/// other fields, an upper-case name, a field that belongs to one connection.
+/// Splits a message into pseudo-header fields and others. Returns None if it is malformed: a pseudo-header field is
+/// repeated or follows other fields, a name has upper-case letters, or a field is connection-specific.
 pub fn split(fields: Fields) -> Option<(Fields, Fields)> {
     let (mut pseudo, mut regular): (Fields, Fields) = Default::default();
     for (name, value) in fields {
@@ -46,7 +46,7 @@ pub fn find<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {
         .map(|(_, value)| value.as_str())
 }
 
-/// The status of a response (RFC 9114 §4.3.2) and its other fields.
+/// Returns the status of a response (RFC 9114 §4.3.2) and its other fields.
 pub fn response(fields: Fields) -> Option<(u16, Fields)> {
     let (pseudo, regular) = split(fields)?;
     match &pseudo[..] {

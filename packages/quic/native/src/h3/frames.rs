@@ -1,4 +1,4 @@
-//! HTTP/3 frames (RFC 9114 §7): `type (varint) | length (varint) | payload`, arriving in any pieces.
+//! HTTP/3 frames (RFC 9114 §7): `type (varint) | length (varint) | payload`, received in pieces of any size.
 
 use super::codes;
 use super::limits::FRAME_BYTES;
@@ -26,9 +26,9 @@ pub enum Piece<'a> {
     Frame(u64, Vec<u8>),
     /// Part of the payload of a DATA frame.
     Data(&'a [u8]),
-    /// A frame of unknown type began; its payload is skipped (RFC 9114 §9).
+    /// The beginning of a frame of unknown type; its payload is skipped (RFC 9114 §9).
     Unknown,
-    /// A frame of this known type began, of which a body's reader keeps nothing: its payload is skipped.
+    /// The beginning of a frame of this known type, which the reader of a body skips.
     Skipped(u64),
 }
 
@@ -45,7 +45,7 @@ enum State {
 pub struct FrameReader {
     integer: Partial,
     state: State,
-    /// Keeps no frame.
+    /// Whether every frame except DATA is skipped.
     skips: bool,
 }
 
@@ -60,7 +60,7 @@ impl Default for FrameReader {
 }
 
 impl FrameReader {
-    /// A reader past the first frame's type.
+    /// Makes a reader that starts after the first frame's type.
     pub fn after_kind(kind: u64) -> Self {
         FrameReader {
             integer: Partial::default(),
@@ -69,7 +69,7 @@ impl FrameReader {
         }
     }
 
-    /// A reader that passes on the payload of DATA, and skips that of every other frame.
+    /// Makes a reader that returns the payload of DATA frames and skips all others.
     pub fn of_body() -> Self {
         FrameReader {
             skips: true,
@@ -86,7 +86,7 @@ impl FrameReader {
         }
     }
 
-    /// The next piece, or nothing when `input` is used up. Errors are codes for the whole connection.
+    /// Returns the next piece, or None when `input` is used up. Errors are codes for the whole connection.
     pub fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Piece<'a>>, u64> {
         loop {
             match &mut self.state {

@@ -1,5 +1,5 @@
-//! Any peer, any order of events: no panic, nothing unbounded, each session ends once. Inputs are byte strings that
-//! spell events, so that those worth keeping live in `corpus/h3`.
+//! Fuzzes the state machine with any peer and any order of events: no panic, bounded memory, and each session ends
+//! once. An input is a byte string that encodes events; inputs worth keeping are in `corpus/h3`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,7 +11,7 @@ use super::{Action, Body, Credit, Http3, Request, Role, capsule, credit, mutate,
 
 const MAX_SESSIONS: usize = 4;
 
-/// Phrases that random bytes would rarely spell.
+/// Byte sequences that random bytes would rarely produce.
 pub(super) fn phrase(number: u8) -> Vec<u8> {
     match number % 18 {
         0 => [&[0][..], &settings::encode(4)].concat(),
@@ -56,7 +56,7 @@ fn plain(more: &[(&str, &str)]) -> Fields {
         .collect()
 }
 
-/// A request of plain HTTP gets these bytes. Returns whether it goes on.
+/// Reads these bytes of a request's body. Returns whether the request continues.
 fn read_body(body: &mut Body, bytes: &[u8]) -> bool {
     let mut input = bytes;
     loop {
@@ -69,7 +69,7 @@ fn read_body(body: &mut Body, bytes: &[u8]) -> bool {
     }
 }
 
-/// `[role]`, then events: `[what, stream, argument]`.
+/// Runs `[role]`, then events: `[kind, stream, argument]`.
 fn run(input: &[u8]) {
     let Some((&role, events)) = input.split_first() else {
         return;
@@ -160,7 +160,7 @@ fn near_the_corpus() {
     mutate::near(&corpus("h3"), run);
 }
 
-/// The inputs kept in a folder of `corpus`: bytes as decimal numbers.
+/// Reads the inputs in a folder of `corpus`: bytes as decimal numbers.
 pub(super) fn corpus(name: &str) -> Vec<Vec<u8>> {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("corpus")

@@ -1,5 +1,5 @@
-//! Any bytes, however they are split: no parser panics, and what a connection makes of them is always the same. Inputs
-//! worth keeping live in `corpus/bytes`.
+//! Fuzzes the parsers with any bytes, split in any way: no parser panics, and the result of a connection does not
+//! depend on the split. Inputs worth keeping are in `corpus/bytes`.
 
 use proptest::prelude::*;
 
@@ -8,8 +8,8 @@ use super::fuzz::{corpus, phrase};
 use super::settings::Settings;
 use super::{Action, Body, Fault, Http3, Role, capsule, mutate, protocols, qpack, request, varint};
 
-/// Feeds `bytes` on a stream to a fresh end of a connection, at most the next of `sizes` at a time; returns its actions and
-/// how many bytes it used.
+/// Feeds `bytes` on a stream to a new connection, in pieces of at most the next of `sizes`; returns its actions and the
+/// number of bytes used.
 fn said(role: Role, stream: u64, bytes: &[u8], sizes: &[usize]) -> (Vec<Action>, usize) {
     let mut machine = Http3::new(role, 4);
     machine.opened(stream);
@@ -29,7 +29,7 @@ fn said(role: Role, stream: u64, bytes: &[u8], sizes: &[usize]) -> (Vec<Action>,
     (actions, used)
 }
 
-/// `[role and stream, size, size, size]`, then the bytes.
+/// Runs `[role and stream, size, size, size]`, then the bytes.
 fn run(input: &[u8]) {
     let Some((&[start, ref sizes @ ..], bytes)) = input.split_first_chunk::<4>() else {
         return;
@@ -51,7 +51,7 @@ fn run(input: &[u8]) {
     parse(bytes);
 }
 
-/// The body that these bytes make behind a request's head, and its fault.
+/// Returns the body in these bytes after a request's head, and its fault.
 fn body_of(bytes: &[u8], sizes: &[usize]) -> (Vec<u8>, Option<Fault>) {
     let (mut body, mut whole, mut rest) = (Body::new(Some(9)), Vec::new(), bytes);
     let mut sizes = sizes.iter().cycle();
@@ -63,7 +63,7 @@ fn body_of(bytes: &[u8], sizes: &[usize]) -> (Vec<u8>, Option<Fault>) {
             match body.next(&mut input) {
                 Ok(Some(data)) => whole.extend_from_slice(data),
                 Ok(None) => break,
-                // Whoever reads in larger pieces has less of what came before the fault.
+                // A reader of larger pieces returns less of the data before the fault.
                 Err(fault) => return (Vec::new(), Some(fault)),
             }
         }
@@ -71,7 +71,7 @@ fn body_of(bytes: &[u8], sizes: &[usize]) -> (Vec<u8>, Option<Fault>) {
     (whole, body.finish().err())
 }
 
-/// Every parser of what a peer sends.
+/// Runs every parser of received bytes.
 fn parse(bytes: &[u8]) {
     let mut rest = bytes;
     while varint::take(&mut rest).is_some() {}

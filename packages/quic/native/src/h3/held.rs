@@ -1,4 +1,4 @@
-//! Streams and datagrams that arrived before their session (draft §4.5), within a bound.
+//! Streams and datagrams that arrived before their session (draft §4.5), up to a limit.
 
 use std::collections::VecDeque;
 
@@ -18,7 +18,7 @@ struct Entry {
 }
 
 impl Held {
-    /// False when there is no room.
+    /// Holds a stream. Returns false if there is no room.
     pub fn stream(&mut self, session: u64, stream: u64) -> bool {
         let room = self.streams.len() < HELD_STREAMS;
         if room {
@@ -27,9 +27,9 @@ impl Held {
         room
     }
 
-    /// Dropped when there is no room: datagrams may get lost.
+    /// Holds a datagram, or drops it if there is no room: datagrams are unreliable.
     pub fn datagram(&mut self, session: u64, payload: &[u8]) {
-        // Empty ones must not be free.
+        // Empty datagrams must be charged too.
         let bytes = payload.len() + 64;
         if self.datagram_bytes + bytes <= HELD_DATAGRAM_BYTES {
             self.datagram_bytes += bytes;

@@ -1,5 +1,5 @@
-//! HTTP/3 (RFC 9114) as far as WebTransport (draft-ietf-webtrans-http3) and requests of plain HTTP need it, sans-IO: bytes of
-//! streams and datagrams in, actions out. Nothing here knows quinn, sockets or JavaScript.
+//! The parts of HTTP/3 (RFC 9114) that WebTransport (draft-ietf-webtrans-http3) and requests of plain HTTP need,
+//! sans-IO: bytes of streams and datagrams in, actions out. Independent of quinn, sockets and JavaScript.
 
 mod capsule;
 pub mod codes;
@@ -36,16 +36,16 @@ pub use request::Request;
 /// The ALPN protocol of HTTP/3 (RFC 9114 §3.1).
 pub const ALPN: &[u8] = b"h3";
 
-/// Limits on the memory that a peer can make this side keep for one connection.
+/// Limits on the memory that a peer can make this side use for one connection.
 pub mod limits {
-    /// Bytes of one buffered frame: HEADERS, SETTINGS, GOAWAY.
+    /// Maximum bytes of one buffered frame: HEADERS, SETTINGS, GOAWAY.
     pub const FRAME_BYTES: u64 = 16 * 1024;
-    /// Bytes of the fields that HEADERS decode to, each with 32 beside those of its name and value (RFC 9114 §4.2.2).
-    /// Announced as SETTINGS_MAX_FIELD_SECTION_SIZE.
+    /// Maximum bytes of decoded fields: name, value and 32 more for each (RFC 9114 §4.2.2). Announced as
+    /// SETTINGS_MAX_FIELD_SECTION_SIZE.
     pub const FIELD_BYTES: usize = 16 * 1024;
     /// Requests whose HEADERS are still arriving.
     pub const OPENING_REQUESTS: usize = 32;
-    /// Requests of plain HTTP that are not over.
+    /// Unfinished requests of plain HTTP.
     pub const REQUESTS: usize = 128;
     /// Streams that arrived before their session.
     pub const HELD_STREAMS: usize = 64;

@@ -1,16 +1,16 @@
-//! Inputs near those of a corpus. `QUICRPC_FUZZ_SECONDS` says for how long they are made, `QUICRPC_FUZZ_SEED` which
-//! (`npm run fuzz`); without, they are always the same few.
+//! Mutates the inputs of a corpus. `QUICRPC_FUZZ_SECONDS` sets for how long, `QUICRPC_FUZZ_SEED` the seed (`npm run
+//! fuzz`); without them, a few fixed inputs are used.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 const FEW: u32 = 3000;
-/// Longest input, so that each takes about the same time.
+/// Maximum length of an input, so that each takes about the same time.
 const MAX_LENGTH: usize = 8192;
-/// Bytes that end lengths and integers.
+/// Boundary values of lengths and integers.
 const EDGES: [u8; 10] = [0x00, 0x01, 0x3f, 0x40, 0x41, 0x7f, 0x80, 0xbf, 0xc0, 0xff];
 
-/// Numbers that follow from a seed (xorshift64*).
+/// Pseudorandom numbers from a seed (xorshift64*).
 struct Random(u64);
 
 impl Random {
@@ -26,7 +26,7 @@ impl Random {
     }
 }
 
-/// Runs `run` on inputs near `corpus`; the one it fails on is in the message, as a file of the corpus has it.
+/// Runs `run` on mutations of `corpus`; prints a failing input in the format of a corpus file.
 pub(super) fn near(corpus: &[Vec<u8>], run: impl Fn(&[u8])) {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
     let end = number("QUICRPC_FUZZ_SECONDS").map(|seconds| Instant::now() + Duration::from_secs(seconds));

@@ -1,10 +1,10 @@
-//! Requests of plain HTTP (RFC 9114 §4): the head, and the frames of the body behind it.
+//! Requests of plain HTTP (RFC 9114 §4): the head, and the frames of the body after it.
 
 use super::fields::{Fields, find, headers_frame, with_status};
 use super::frames::{self, FrameReader, Piece};
 use super::{codes, varint};
 
-/// Request of plain HTTP, without its body.
+/// A request of plain HTTP, without its body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlainRequest {
     pub method: String,
@@ -13,12 +13,12 @@ pub struct PlainRequest {
     pub path: String,
     /// Every other field.
     pub fields: Fields,
-    /// Bytes of the body, where the client says how many.
+    /// The content length, if the client sent one.
     pub length: Option<u64>,
 }
 
 impl PlainRequest {
-    /// The request of these fields, or None when it is malformed (RFC 9114 §4.1.2 and §4.3.1).
+    /// Makes a request of these fields. Returns None if it is malformed (RFC 9114 §4.1.2 and §4.3.1).
     pub fn of(pseudo: &Fields, fields: Fields) -> Option<Self> {
         let method = find(pseudo, ":method").filter(|method| is_token(method))?;
         let path = find(pseudo, ":path")?;
@@ -42,7 +42,7 @@ impl PlainRequest {
     }
 }
 
-/// Whether a text can be a method (RFC 9110 §5.6.2).
+/// Whether the text is a valid method (RFC 9110 §5.6.2).
 fn is_token(text: &str) -> bool {
     !text.is_empty()
         && text
@@ -50,7 +50,7 @@ fn is_token(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
 }
 
-/// The content length that a message announces, if any. None for one that is no number, and for several that differ.
+/// The content length that a message announces, if any. Returns None if one is not a number or several differ.
 fn length_of(fields: &Fields) -> Option<Option<u64>> {
     let mut length = None;
     for (_, value) in fields.iter().filter(|(name, _)| name == "content-length") {
@@ -64,12 +64,12 @@ fn length_of(fields: &Fields) -> Option<Option<u64>> {
     Some(length)
 }
 
-/// The HEADERS frame of an answer.
+/// Makes the HEADERS frame of a response.
 pub fn head(status: u16, fields: &Fields) -> Vec<u8> {
     headers_frame(&with_status(status, fields))
 }
 
-/// The beginning of a DATA frame whose payload has so many bytes.
+/// Makes the header of a DATA frame with a payload of `length` bytes.
 pub fn data_header(length: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(9);
     varint::put(frames::DATA, &mut out);
@@ -80,17 +80,18 @@ pub fn data_header(length: usize) -> Vec<u8> {
 /// A violation in the frames of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The request is malformed: it costs its stream.
+    /// The request is malformed: its stream must be reset.
     Request(u64),
-    /// It costs the connection.
+    /// The connection must be closed.
     Connection(u64, &'static str),
 }
 
-/// Takes the body out of the frames that follow a request's HEADERS. Trailers are passed over: without a dynamic table they change nothing.
+/// Extracts the body from the frames that follow a request's HEADERS. Trailers are skipped: without a dynamic table
+/// they have no effect on later sections.
 #[derive(Debug)]
 pub struct Body {
     reader: FrameReader,
-    /// Bytes that are announced and have not come.
+    /// Announced bytes that have not arrived yet.
     left: Option<u64>,
     trailers: bool,
 }
@@ -104,7 +105,7 @@ impl Body {
         }
     }
 
-    /// The next bytes of the body, or nothing when `input` is used up.
+    /// Returns the next bytes of the body, or None when `input` is used up.
     pub fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<&'a [u8]>, Fault> {
         loop {
             let piece = self.reader.next(input);
@@ -127,7 +128,7 @@ impl Body {
         }
     }
 
-    /// The client's FIN.
+    /// Handles the client's FIN.
     pub fn finish(&self) -> Result<(), Fault> {
         if !self.reader.at_boundary() {
             let why = "a stream that ends within a frame";

@@ -1,5 +1,5 @@
-//! Subprotocols: `wt-available-protocols` names those offered, `wt-protocol` the one chosen (draft §3.4). Both are
-//! structured fields (RFC 8941): a list of strings, or of tokens as earlier drafts had it, and a single item.
+//! Subprotocols: `wt-available-protocols` lists the offered ones, `wt-protocol` names the chosen one (draft §3.4). Both
+//! are structured fields (RFC 8941): a list of strings, or of tokens in earlier drafts, and a single item.
 
 pub const AVAILABLE: &str = "wt-available-protocols";
 pub const CHOSEN: &str = "wt-protocol";
@@ -28,7 +28,7 @@ pub fn parse_item(text: &str) -> Option<String> {
     rest.is_empty().then_some(name)
 }
 
-/// A string or token at the front, its parameters skipped, and what follows.
+/// Parses a string or token at the front and skips its parameters. Returns it and the rest.
 fn item(text: &str) -> Option<(String, &str)> {
     let (name, mut rest) = match text.strip_prefix('"') {
         Some(text) => string(text)?,

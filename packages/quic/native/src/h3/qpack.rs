@@ -1,4 +1,4 @@
-//! QPACK (RFC 9204) without a dynamic table: each field section stands for itself.
+//! QPACK (RFC 9204) without a dynamic table: each field section is independent of the others.
 
 use httlib_huffman::DecoderSpeed;
 
@@ -6,7 +6,7 @@ use super::fields::Fields;
 use super::limits::FIELD_BYTES;
 use super::static_table::STATIC_TABLE;
 
-/// Literal fields with literal names, no Huffman coding: a few bytes more, once per session.
+/// Encodes literal fields with literal names, without Huffman coding: a few bytes more, once per session.
 pub fn encode(fields: &Fields) -> Vec<u8> {
     // Required Insert Count 0, Base 0.
     let mut out = vec![0, 0];
@@ -19,16 +19,16 @@ pub fn encode(fields: &Fields) -> Vec<u8> {
     out
 }
 
-/// Why a section was not decoded.
+/// Reason why a section was not decoded.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Undecodable {
-    /// Anything but a well-formed section of static and literal fields in UTF-8.
+    /// Not a well-formed section of static and literal fields in UTF-8.
     Malformed,
     /// Its fields take more than `FIELD_BYTES`.
     TooLarge,
 }
 
-/// Bytes that a field counts beside its name and value (RFC 9114 §4.2.2).
+/// Overhead charged for a field in addition to its name and value (RFC 9114 §4.2.2).
 const FIELD_OVERHEAD: usize = 32;
 
 pub fn decode(section: &[u8]) -> Result<Fields, Undecodable> {
@@ -49,7 +49,7 @@ pub fn decode(section: &[u8]) -> Result<Fields, Undecodable> {
     }
 }
 
-/// Passes on each field, until one is refused; then false.
+/// Passes each field to the callback until it refuses one; then returns false.
 fn read(section: &[u8], mut each: impl FnMut((String, String)) -> bool) -> Option<bool> {
     let mut input = section;
     let required_insert_count = prefixed(&mut input, 8)?;
@@ -81,7 +81,7 @@ fn read(section: &[u8], mut each: impl FnMut((String, String)) -> bool) -> Optio
     Some(true)
 }
 
-/// An integer with an N-bit prefix (RFC 7541 §5.1), at most 2^28: no section here is larger.
+/// Reads an integer with an N-bit prefix (RFC 7541 §5.1), at most 2^28: no section here is larger.
 fn prefixed(input: &mut &[u8], bits: u32) -> Option<usize> {
     let (&first, rest) = input.split_first()?;
     *input = rest;
@@ -116,7 +116,7 @@ fn integer(flags: u8, bits: u32, value: usize, out: &mut Vec<u8>) {
     out.push(rest as u8);
 }
 
-/// A string whose length has an N-bit prefix; the bit above it tells of Huffman coding.
+/// Reads a string whose length has an N-bit prefix; the bit above it marks Huffman coding.
 fn string(input: &mut &[u8], bits: u32) -> Option<String> {
     let huffman = input.first()? >> bits & 1 == 1;
     let length = prefixed(input, bits)?;

@@ -1,22 +1,22 @@
-//! Requests: the extended CONNECT that asks for a session (RFC 9220, draft §3.2), and the answer to any other.
+//! Requests: the extended CONNECT that requests a session (RFC 9220, draft §3.2), and the response to any other.
 
 use super::fields::{Fields, find, headers_frame, split, with_status};
 use super::plain::PlainRequest;
 use super::qpack::Undecodable;
 use super::{codes, frames, protocols, qpack};
 
-/// Request of a client for a WebTransport session.
+/// A client's request for a WebTransport session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
     pub authority: String,
     pub path: String,
     /// Subprotocols in the client's order of preference.
     pub protocols: Vec<String>,
-    /// Every other field, `origin` among them.
+    /// Every other field, including `origin`.
     pub fields: Fields,
 }
 
-/// How a server goes on with a request.
+/// A server's decision about a request.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Verdict {
     Session(Request),
@@ -27,11 +27,11 @@ pub enum Verdict {
     Malformed(u64),
 }
 
-/// Field of a client that goes by draft-02.
+/// Field sent by clients of draft-02.
 const DRAFT02: &str = "sec-webtransport-http3-draft02";
 const PAGE: &[u8] = b"This port speaks WebTransport over HTTP/3; there are no pages here.\n";
 
-/// Judges a request by its field section; `plain` says whether those of plain HTTP are taken.
+/// Decides about a request by its field section; `plain` says whether requests of plain HTTP are accepted.
 pub fn judge(section: &[u8], plain: bool) -> Result<Verdict, u64> {
     let fields = match qpack::decode(section) {
         Ok(fields) => fields,
@@ -78,7 +78,7 @@ pub fn judge(section: &[u8], plain: bool) -> Result<Verdict, u64> {
             }))
         }
         (Some("webtransport" | "webtransport-h3"), ..) => malformed,
-        // A tunnel, or a protocol that is not spoken here (RFC 9220 §3).
+        // A tunnel, or an unsupported protocol (RFC 9220 §3).
         _ => Ok(Verdict::Answer(headers_frame(&with_status(501, &[])))),
     }
 }
@@ -95,12 +95,12 @@ fn page(method: &str) -> Vec<u8> {
 }
 
 impl Request {
-    /// Says whether a browser made it that goes by draft-02, as Chromium does.
+    /// Whether a browser of draft-02 made the request, as Chromium does.
     pub fn is_of_page(&self) -> bool {
         find(&self.fields, DRAFT02).is_some() && find(&self.fields, "origin").is_some()
     }
 
-    /// `recent`: in the words of draft-15 and later.
+    /// Encodes the request; `recent`: in the form of draft-15 and later.
     pub fn encode(&self, recent: bool) -> Vec<u8> {
         let pseudo = [
             (":method", "CONNECT"),
@@ -108,7 +108,7 @@ impl Request {
             (":scheme", "https"),
             (":authority", &self.authority),
             (":path", &self.path),
-            // Servers of draft-02 look for it.
+            // Servers of draft-02 require it.
             (DRAFT02, "1"),
         ];
         let mut fields: Fields = pseudo.map(|(name, value)| (name.to_owned(), value.to_owned())).into();

@@ -1,4 +1,4 @@
-//! Sessions: how they are asked for, granted and refused, and the capsules on their streams.
+//! Sessions: requesting, granting and refusing them, and the capsules on their streams.
 
 use super::capsule::{self, Capsule, CapsuleReader};
 use super::connection::{Action, End, Http3};
@@ -12,7 +12,7 @@ use super::{codes, protocols, qpack};
 
 #[derive(Debug, PartialEq, Eq)]
 enum Phase {
-    /// The server's answer is awaited, by either side.
+    /// Requested: either side waits for the server's response.
     Asked,
     Open,
 }
@@ -21,10 +21,10 @@ enum Phase {
 pub struct Session {
     phase: Phase,
     pub(super) capsules: CapsuleReader,
-    /// A client's subprotocols.
+    /// The client's subprotocols.
     offered: Vec<String>,
     pub(super) draining: bool,
-    /// Credit of the peer, where there is flow control.
+    /// The peer's limits, if flow control applies.
     credit: Option<Credit>,
 }
 
@@ -45,7 +45,7 @@ impl Session {
 }
 
 impl Http3 {
-    /// Client: asks for a session on `stream`, once the server's SETTINGS have arrived.
+    /// Client: requests a session on `stream`, once the server's SETTINGS have arrived.
     pub fn request(&mut self, stream: u64, request: &Request) {
         self.sessions
             .insert(stream, Session::new(request.protocols.clone()).into());
@@ -56,7 +56,7 @@ impl Http3 {
         }
     }
 
-    /// Client: the server's SETTINGS are known.
+    /// Client: sends the waiting requests after the server's SETTINGS have arrived.
     pub(super) fn send_requests(&mut self) {
         let recent = self.peer.is_some_and(|peer| peer.only_recent);
         let why = match self.peer {
@@ -65,7 +65,7 @@ impl Http3 {
             _ => None,
         };
         for (stream, request) in std::mem::take(&mut self.unsent) {
-            // Closed meanwhile.
+            // Closed in the meantime.
             if !self.sessions.contains_key(&stream) {
                 continue;
             }
@@ -80,7 +80,7 @@ impl Http3 {
         }
     }
 
-    /// Server: a well-formed request for a session.
+    /// Server: handles a well-formed request for a session.
     pub(super) fn asked(&mut self, stream: u64, request: Request) {
         if self.sessions.len() >= self.max_sessions {
             self.answer(stream, headers_frame(&with_status(429, &[])));
@@ -93,18 +93,18 @@ impl Http3 {
         self.actions.push_back(Action::Asked { session, request });
     }
 
-    /// Returns the credit that the peer gives a session's streams, if it sets a limit that a session may reach.
+    /// Returns the peer's limits for a session's streams, if the session may reach one of them.
     pub fn credit(&self, session: u64) -> Option<Credit> {
         let credit = self.sessions.get(&session)?.credit;
         credit.filter(Credit::is_scarce)
     }
 
-    /// Tells the peer that a session would send more data than it may.
+    /// Reports to the peer that its limit of data blocks a session.
     pub fn data_blocked(&mut self, session: u64, limit: u64) {
         self.write_capsule(session, capsule::data_blocked(limit));
     }
 
-    /// Tells the peer that a session would open more streams than it may.
+    /// Reports to the peer that its limit of streams blocks a session.
     pub fn streams_blocked(&mut self, session: u64, unidirectional: bool, limit: u64) {
         self.write_capsule(session, capsule::streams_blocked(unidirectional, limit));
     }
@@ -119,14 +119,14 @@ impl Http3 {
         }
     }
 
-    /// Credit in capsules, for peers that may not have taken that of SETTINGS.
+    /// Limits in capsules, for peers that may ignore those in SETTINGS.
     fn initial_capsules(&self) -> Option<Vec<u8>> {
         self.peer
             .is_some_and(|peer| peer.wants_capsules)
             .then(|| capsule::grant(credit::GRANTED))
     }
 
-    /// Server: a whole response that opens nothing. What else the client sends is not read.
+    /// Server: sends a whole response without opening a session. Further data of the client is not read.
     pub(super) fn answer(&mut self, stream: u64, bytes: Vec<u8>) {
         self.streams.remove(&stream);
         self.actions.push_back(Action::Write {
@@ -139,7 +139,7 @@ impl Http3 {
         self.refuse_held(stream, codes::WT_BUFFERED_STREAM_REJECTED);
     }
 
-    /// Server: grants a session. Does nothing when it is over by now.
+    /// Server: grants a session. Does nothing if it has ended.
     pub fn accept(&mut self, session: u64, protocol: Option<&str>, fields: &Fields) {
         let Some(Session {
             phase: phase @ Phase::Asked,
@@ -172,7 +172,7 @@ impl Http3 {
         }
     }
 
-    /// Client: the HEADERS of an answer.
+    /// Client: handles the HEADERS of a response.
     pub(super) fn answered(&mut self, stream: u64, section: &[u8]) {
         let fields = match qpack::decode(section) {
             Ok(fields) => fields,
@@ -218,7 +218,7 @@ impl Http3 {
         self.release_held(session);
     }
 
-    /// Bytes of the session's DATA frames.
+    /// Handles bytes of the session's DATA frames.
     pub(super) fn capsules(&mut self, session: u64, mut data: &[u8]) {
         while let Some(state) = self.sessions.get_mut(&session) {
             match state.capsules.next(&mut data) {
@@ -238,7 +238,8 @@ impl Http3 {
         }
     }
 
-    /// The peer sets one of its limits anew. Without flow control it means nothing; drafts before 16 allow to repeat it.
+    /// Handles a new value of one of the peer's limits. It is ignored without flow control; drafts before 16 allow
+    /// repeated values.
     fn credited(&mut self, session: u64, pick: impl FnOnce(&mut Credit) -> (&mut u64, u64)) {
         let Some(Some(credit)) = self.sessions.get_mut(&session).map(|state| &mut state.credit) else {
             return;

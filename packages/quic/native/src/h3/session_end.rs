@@ -1,22 +1,22 @@
-//! How sessions end: closed by either side, drained, lost, or refused by a server that goes away.
+//! Ends of sessions: closed by either side, drained, lost, or refused by a server that is shutting down.
 
 use super::connection::{Action, End, Http3, Role};
 use super::streams::Stream;
 use super::{capsule, codes, frames, varint};
 
 impl Http3 {
-    /// Ends a session from this side: CLOSE_WEBTRANSPORT_SESSION and FIN, or, before it is open, a cancelled request.
+    /// Ends a session: sends CLOSE_WEBTRANSPORT_SESSION and FIN or, before it is open, cancels the request.
     pub fn close(&mut self, session: u64, code: u32, reason: &[u8]) {
         if let Some(capsule) = self.part(session, code, reason) {
             self.say_farewell(session, capsule);
         }
     }
 
-    /// The same, but the peer learns of an open session's end only by `say_farewell` with the capsule that this returns.
+    /// Like `close`, but the peer learns of an open session's end only when `say_farewell` sends the returned capsule.
     pub fn part(&mut self, session: u64, code: u32, reason: &[u8]) -> Option<Vec<u8>> {
         let open = self.sessions.remove(&session)?.is_open();
         if open {
-            // Read on until the peer's FIN, which tells that it knows.
+            // Keep reading until the peer's FIN, which acknowledges the end.
             self.streams.insert(session, Stream::Closing);
         } else {
             self.abandon(session, codes::REQUEST_CANCELLED);
@@ -34,8 +34,9 @@ impl Http3 {
         });
     }
 
-    /// A stream of a session that has just been closed: its resets wait until the peer knows of that. They would overtake
-    /// CLOSE_WEBTRANSPORT_SESSION, and Chromium tells them as the peer's with code 0 before it tells of the session's end.
+    /// Keeps a stream of a session that was just closed: its resets wait until the peer has acknowledged the close.
+    /// They would overtake CLOSE_WEBTRANSPORT_SESSION, and Chromium would report them as the peer's with code 0 before
+    /// it reports the session's end.
     pub fn leave(&mut self, session: u64, stream: u64) {
         if self.is_closing(session) {
             self.streams.insert(stream, Stream::Left { session });
@@ -50,7 +51,7 @@ impl Http3 {
         matches!(self.streams.get(&session), Some(Stream::Closing))
     }
 
-    /// The peer knows that the session is over.
+    /// Called when the peer has acknowledged the session's end.
     pub(super) fn parted(&mut self, session: u64) {
         let of_it = |stream: &Stream| matches!(stream, Stream::Left { session: of } if *of == session);
         let mut left: Vec<u64> = self
@@ -66,12 +67,13 @@ impl Http3 {
         self.check_idle();
     }
 
-    /// Asks the peer to wind the session up: DRAIN_WEBTRANSPORT_SESSION.
+    /// Asks the peer to finish the session: DRAIN_WEBTRANSPORT_SESSION.
     pub fn drain(&mut self, session: u64) {
         self.write_capsule(session, capsule::drain());
     }
 
-    /// Server: takes no more sessions on this connection, and asks the peer to wind up those there are (RFC 9114 §5.2).
+    /// Server: accepts no further sessions on this connection, and asks the peer to finish the existing ones (RFC 9114
+    /// §5.2).
     pub fn go_away(&mut self) {
         if self.role == Role::Client || self.goaway.is_some() {
             return;
@@ -86,7 +88,7 @@ impl Http3 {
         }
     }
 
-    /// Client: the server takes no requests from `first` on.
+    /// Client: the server refuses requests from `first` on.
     pub(super) fn refused_from(&mut self, first: u64) {
         if !first.is_multiple_of(4) || self.goaway.is_some_and(|before| first > before) {
             return self.fail(codes::ID_ERROR, "GOAWAY with an impossible stream id");
@@ -112,7 +114,7 @@ impl Http3 {
         }
     }
 
-    /// The peer ended the session: the application is notified, and the peer gets our FIN.
+    /// Called when the peer has ended the session: notifies the application and sends FIN to the peer.
     pub(super) fn ended(&mut self, session: u64, end: End) {
         self.sessions.remove(&session);
         self.actions.push_back(Action::Write {
@@ -125,7 +127,7 @@ impl Http3 {
         self.check_idle();
     }
 
-    /// The session's stream has failed.
+    /// Called when the session's stream has failed.
     pub(super) fn abandon_session(&mut self, session: u64, code: u64, end: End) {
         if self.sessions.remove(&session).is_some() {
             self.actions.push_back(Action::Ended { session, end });

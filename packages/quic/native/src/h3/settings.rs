@@ -7,20 +7,21 @@ use super::{codes, frames, varint};
 const MAX_FIELD_SECTION_SIZE: u64 = 0x06;
 const ENABLE_CONNECT_PROTOCOL: u64 = 0x08;
 const H3_DATAGRAM: u64 = 0x33;
-/// H3_DATAGRAM of draft-ietf-masque-h3-datagram-04; Chromium still looks at it.
+/// H3_DATAGRAM of draft-ietf-masque-h3-datagram-04; Chromium still reads it.
 const H3_DATAGRAM_DRAFT04: u64 = 0xff_d277;
-/// The setting of draft-02, which Chromium, Firefox and aioquic go by.
+/// The setting of draft-02, which Chromium, Firefox and aioquic use.
 const ENABLE_WEBTRANSPORT: u64 = 0x2b60_3742;
-/// The setting of drafts 07 to 12. It is understood, and not announced: with it Safari takes a server for one without flow control.
+/// The setting of drafts 07 to 12. It is read but not announced: Safari would treat a server that announces it as one
+/// without flow control.
 const WT_MAX_SESSIONS_DRAFT07: u64 = 0xc671_706a;
-/// The setting of drafts 13 and 14, which Safari goes by.
+/// The setting of drafts 13 and 14, which Safari uses.
 const WT_MAX_SESSIONS_DRAFT13: u64 = 0x14e9_cd29;
 /// The setting from draft-15 on.
 const WT_ENABLED: u64 = 0x2c7c_f000;
 const WT_INITIAL_MAX_DATA: u64 = 0x2b61;
 const WT_INITIAL_MAX_STREAMS_UNI: u64 = 0x2b64;
 const WT_INITIAL_MAX_STREAMS_BIDI: u64 = 0x2b65;
-/// A setting of the form 0x1f * N + 0x21: exercises that unknown settings are ignored (RFC 9114 §7.2.4.1).
+/// A setting of the form 0x1f * N + 0x21: exercises that peers ignore unknown settings (RFC 9114 §7.2.4.1).
 const GREASE: u64 = 0x1f * 0x0bad_cafe + 0x21;
 
 /// Settings that the peer announced.
@@ -29,11 +30,11 @@ pub struct Settings {
     pub extended_connect: bool,
     pub datagrams: bool,
     pub webtransport: bool,
-    /// It speaks draft-15 or later, and nothing earlier.
+    /// The peer supports draft-15 or later, and nothing earlier.
     pub only_recent: bool,
-    /// It speaks drafts 13 and 14, and nothing later: its implementation of flow control may look at capsules only.
+    /// The peer supports drafts 13 and 14, and nothing later: its flow control may read limits only from capsules.
     pub wants_capsules: bool,
-    /// Credit for each of this side's sessions, where the peer announces flow control.
+    /// Limits for each of this side's sessions, if the peer announces flow control.
     pub credit: Option<Credit>,
 }
 
@@ -87,8 +88,8 @@ fn amount(value: u64, setting: &mut u64) -> bool {
     true
 }
 
-/// This side's SETTINGS frame: of each draft that a client is known to ask for, see docs/browsers.md. QPACK's dynamic table
-/// stays at its default size of 0.
+/// Makes this side's SETTINGS frame, with the settings of each draft that a known client reads, see docs/browsers.md.
+/// QPACK's dynamic table stays at its default size of 0.
 pub fn encode(max_sessions: u64) -> Vec<u8> {
     let mut payload = Vec::new();
     for (id, value) in [

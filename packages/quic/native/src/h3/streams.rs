@@ -1,4 +1,4 @@
-//! The peer's streams: told apart, read, and handed on.
+//! The peer's streams: detects their kinds and reads or hands over their data.
 
 use super::codes;
 use super::connection::{Action, CONTROL, End, Http3, Role, WT_BIDI, WT_UNI};
@@ -13,30 +13,30 @@ const PUSH: u64 = 0x01;
 const QPACK_ENCODER: u64 = 0x02;
 const QPACK_DECODER: u64 = 0x03;
 
-/// Enough for a stream's type and session id; what is not read stays under QUIC's flow control.
+/// Enough for a stream's type and session id; unread bytes stay under QUIC's flow control.
 const HEADER_BYTES: usize = 16;
 const READ_BYTES: usize = 16 * 1024;
 
 #[derive(Debug)]
 pub enum Stream {
-    /// Its first integer, or for a session's stream the second, is arriving.
+    /// Waits for the first integer or, for a session's stream, the second.
     Opening {
         integer: Partial,
         belongs: bool,
     },
     Control(FrameReader),
-    /// Read and ignored: with a table of capacity 0 there is nothing to say on it.
+    /// Read and ignored: a table of capacity 0 needs no instructions.
     Qpack,
     /// Server: HEADERS are arriving.
     Request(FrameReader),
-    /// The CONNECT stream of a session that is asked for or open.
+    /// The CONNECT stream of a session that is requested or open.
     Session(FrameReader),
-    /// The same after its end, until the peer's FIN.
+    /// The CONNECT stream after the session's end, until the peer's FIN.
     Closing,
     /// A stream of a session that is not open yet; it is not read.
     Held,
-    /// A stream of a session that was closed here; it is not read, and not reset before the peer's FIN on the session's own
-    /// stream.
+    /// A stream of a session that this side has closed; it is not read, and not reset before the peer's FIN on the
+    /// CONNECT stream.
     Left {
         session: u64,
     },
@@ -47,7 +47,7 @@ fn unidirectional(stream: u64) -> bool {
 }
 
 impl Http3 {
-    /// The peer opened a stream.
+    /// Handles a stream that the peer has opened.
     pub fn opened(&mut self, stream: u64) {
         if self.role == Role::Server && !unidirectional(stream) {
             self.next_request = self.next_request.max(stream + 4);
@@ -59,26 +59,26 @@ impl Http3 {
         self.streams.insert(stream, opening);
     }
 
-    /// Whether it is not known yet what one of the peer's bidirectional streams is that it opened before this one.
+    /// Whether the peer opened a bidirectional stream before this one whose kind is not known yet.
     pub fn undecided_before(&self, stream: u64) -> bool {
         self.streams
             .iter()
             .any(|(&id, state)| id < stream && !unidirectional(id) && matches!(state, Stream::Opening { .. }))
     }
 
-    /// How many bytes of a stream may be read for `receive` now.
+    /// Maximum number of bytes of a stream to read for `receive` now.
     pub fn appetite(&self, stream: u64) -> usize {
         match self.streams.get(&stream) {
             None | Some(Stream::Held | Stream::Left { .. }) => 0,
             _ if self.failed => 0,
-            // A client's SETTINGS say what its requests mean (draft §9.1).
+            // A client's SETTINGS determine the meaning of its requests (draft §9.1).
             Some(Stream::Request(_)) if self.peer.is_none() => 0,
             Some(Stream::Opening { .. }) => HEADER_BYTES,
             Some(_) => READ_BYTES,
         }
     }
 
-    /// Bytes of a stream. Returns how many were used; the rest belongs to the session that the stream is adopted by.
+    /// Handles bytes of a stream. Returns the number used; the rest belongs to the session that adopts the stream.
     pub fn receive(&mut self, stream: u64, data: &[u8]) -> usize {
         let mut input = data;
         while !input.is_empty() && self.appetite(stream) > 0 {
@@ -126,7 +126,7 @@ impl Http3 {
         } else if self.role == Role::Client {
             self.fail(
                 codes::STREAM_CREATION_ERROR,
-                "the server opened a stream that is no session's",
+                "the server opened a stream that does not belong to a session",
             );
         } else if self.goaway.is_some_and(|first| id >= first) {
             self.abandon(id, codes::REQUEST_REJECTED);
@@ -159,12 +159,12 @@ impl Http3 {
         self.streams.insert(id, stream);
     }
 
-    /// A session's stream names its session.
+    /// Assigns a stream to the session that its header names.
     fn belongs(&mut self, id: u64, session: u64) {
         if session & 3 != 0 {
-            return self.fail(codes::ID_ERROR, "a session id that is no request's");
+            return self.fail(codes::ID_ERROR, "a session id that is not the id of a request stream");
         }
-        // This stream is no session itself.
+        // This stream is not a session itself.
         self.refuse_held(id, codes::WT_SESSION_GONE);
         if self.sessions.get(&session).is_some_and(|session| session.is_open()) {
             self.streams.remove(&id);
@@ -180,7 +180,7 @@ impl Http3 {
         }
     }
 
-    /// Whether a session is not open yet, rather than over.
+    /// Whether a session may still be opened, rather than having ended.
     pub(super) fn may_come(&self, session: u64) -> bool {
         if self.sessions.contains_key(&session) {
             return true;
@@ -208,7 +208,7 @@ impl Http3 {
                 let mut rest = &payload[..];
                 match varint::take(&mut rest) {
                     Some(first) if rest.is_empty() => {
-                        // A client's GOAWAY counts pushes, of which there are none.
+                        // A client's GOAWAY limits pushes, which are not used.
                         if self.role == Role::Client {
                             self.refused_from(first);
                         }
@@ -225,7 +225,7 @@ impl Http3 {
         }
     }
 
-    /// Server: requests that arrived before the client's SETTINGS.
+    /// Server: reads the requests that arrived before the client's SETTINGS.
     fn read_requests(&mut self) {
         let request = |stream: &Stream| matches!(stream, Stream::Request(_));
         let mut waiting: Vec<u64> = self
@@ -278,7 +278,7 @@ impl Http3 {
         }
     }
 
-    /// Server: the head of a request of plain HTTP. What follows on the stream is its body's.
+    /// Server: handles the head of a request of plain HTTP. Further bytes of the stream are its body.
     fn requested(&mut self, stream: u64, request: PlainRequest) {
         self.streams.remove(&stream);
         self.refuse_held(stream, codes::WT_BUFFERED_STREAM_REJECTED);
@@ -290,29 +290,29 @@ impl Http3 {
         self.actions.push_back(Action::Requested { stream, request });
     }
 
-    /// Server: a request of plain HTTP is over, by its answer or without.
+    /// Server: notes that a request of plain HTTP has ended, with or without a response.
     pub fn request_over(&mut self) {
         self.plain -= 1;
     }
 
-    /// Server: answers a request of plain HTTP that nobody takes, and which is over by that.
+    /// Server: answers a request of plain HTTP that the application does not accept, and ends it.
     pub fn refuse(&mut self, stream: u64, status: u16) {
         self.request_over();
         self.answer(stream, head(status, &Vec::new()));
     }
 
-    /// Server: ends a request of plain HTTP that nobody takes, and which is over by that.
+    /// Server: resets a request of plain HTTP that the application does not accept, and ends it.
     pub fn reject_plain(&mut self, stream: u64, code: u64) {
         self.request_over();
         self.abandon(stream, code);
     }
 
-    /// The peer broke the rules on a stream that the driver reads.
+    /// Handles a violation of the protocol on a stream that the driver reads.
     pub fn violated(&mut self, code: u64, why: &'static str) {
         self.fail(code, why);
     }
 
-    /// The peer's FIN.
+    /// Handles the peer's FIN.
     pub fn finished(&mut self, id: u64) {
         match self.streams.remove(&id) {
             _ if self.failed => {}
@@ -340,7 +340,7 @@ impl Http3 {
         }
     }
 
-    /// The peer's RESET_STREAM.
+    /// Handles the peer's RESET_STREAM.
     pub fn reset(&mut self, id: u64, code: u64) {
         match self.streams.remove(&id) {
             _ if self.failed => {}
@@ -355,8 +355,8 @@ impl Http3 {
         }
     }
 
-    /// The peer's STOP_SENDING: of a request that is not answered yet it cancels the request (RFC 9114 §4.1.1). A session
-    /// that is open ends with the peer's own side of the stream, which has the reason.
+    /// Handles the peer's STOP_SENDING, which cancels an unanswered request (RFC 9114 §4.1.1). An open session ends
+    /// with the peer's own direction of the stream, which carries the reason.
     pub fn unwanted(&mut self, id: u64) {
         let code = codes::REQUEST_CANCELLED;
         match self.streams.get(&id) {
@@ -372,7 +372,7 @@ impl Http3 {
         }
     }
 
-    /// The peer's STOP_SENDING on this side's control stream.
+    /// Handles the peer's STOP_SENDING on this side's control stream.
     pub fn lost_critical(&mut self) {
         self.fail(codes::CLOSED_CRITICAL_STREAM, "a control or QPACK stream was closed");
     }
@@ -383,7 +383,7 @@ impl Http3 {
     }
 }
 
-/// Frames of the control stream are owned anyway; DATA has no place there.
+/// Makes a piece of the control stream owned. Frames are owned already; DATA is not allowed there.
 fn owned(piece: Piece<'_>) -> Piece<'static> {
     match piece {
         Piece::Frame(kind, payload) => Piece::Frame(kind, payload),

@@ -1,6 +1,6 @@
 //! Variable-length integers (RFC 9000 §16).
 
-/// Reads one integer from the front of `input`, or nothing when it is incomplete.
+/// Reads one integer from the front of `input`, or returns None if it is incomplete.
 pub fn take(input: &mut &[u8]) -> Option<u64> {
     let length = 1 << (input.first()? >> 6);
     let (bytes, rest) = input.split_at_checked(length)?;
@@ -31,7 +31,7 @@ pub struct Partial {
 }
 
 impl Partial {
-    /// Takes from `input` what belongs to the integer. After `Some` it is ready for the next one.
+    /// Takes the integer's bytes from `input`. After `Some` it is ready for the next one.
     pub fn take(&mut self, input: &mut &[u8]) -> Option<u64> {
         while let Some((&byte, rest)) = input.split_first() {
             *input = rest;

@@ -1,17 +1,17 @@
-//! Flights of data, which end: calls and their answers, not steady streams.
+//! Detects flights: bursts of data that end, such as calls and their answers, unlike steady streams.
 
 use std::time::{Duration, Instant};
 
 use super::Path;
 
-/// Beyond, a flight is bulk.
+/// A larger flight counts as bulk.
 pub const MOST_BYTES: usize = 256 * 1452;
 
-/// The part of the largest flight that each one after it takes off: repairs and their answers are small flights between
-/// large ones.
+/// Fraction of the largest flight that each later flight subtracts: small flights of repairs and their answers lie
+/// between large ones.
 const FORGOTTEN: usize = 8;
 
-/// For how long a window that shrank forbids copies: the path was full, perhaps of these.
+/// How long a shrunken window forbids copies: the path was full, perhaps because of them.
 const FULL: Duration = Duration::from_secs(30);
 
 /// Data between two pauses of half a round trip.
@@ -20,17 +20,17 @@ pub struct Flight {
     began: Option<Instant>,
     last: Option<Instant>,
     bytes: usize,
-    /// The largest of the earlier flights: how large this one becomes is known too late.
+    /// The largest of the earlier flights: the size of the current one is known too late.
     largest: usize,
-    /// `Path::data` after it, and `Path::window`.
+    /// `Path::data` after the flight, and `Path::window`.
     data: u64,
     window: u64,
     full_until: Option<Instant>,
 }
 
 impl Flight {
-    /// Counts a transmit. Returns whether it is of a flight that is sent within a round trip and leaves half of the window:
-    /// not acknowledgements alone, not of a steady stream, not of bulk.
+    /// Counts a transmit. Returns whether it belongs to a flight that is sent within a round trip and leaves half of
+    /// the window free: not only acknowledgements, not a steady stream, not bulk.
     pub fn takes(&mut self, now: Instant, bytes: usize, path: &Path) -> bool {
         if path.window < std::mem::replace(&mut self.window, path.window) {
             self.full_until = Some(now + FULL);

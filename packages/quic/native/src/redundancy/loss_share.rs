@@ -1,8 +1,8 @@
-//! How much a path loses.
+//! Share of packets that a path loses.
 
 use super::Path;
 
-/// Packets that a share is measured over.
+/// Number of packets that a share is measured over.
 const SAMPLE_PACKETS: u64 = 512;
 
 /// The share of packets that was lost in the last sample.

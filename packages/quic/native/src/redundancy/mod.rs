@@ -1,7 +1,7 @@
-//! Flights sent twice: where packets get lost, a copy a moment later costs less than waiting for a repair, which takes a
-//! round trip and more (RFC 9002 §6). Small flights are, and where much is lost so are larger ones, if they follow a
-//! pause and the window has room for both. So are repairs: a lost one costs as much again. The receiver drops whichever
-//! comes second (RFC 9000 §12.3).
+//! Sends flights twice: on a path that loses packets, a copy a moment later costs less than waiting for a repair, which
+//! takes a round trip or more (RFC 9002 §6). Small flights are copied; on a path with much loss also larger ones, if
+//! they follow a pause and the window has room for both. Repairs are copied too, since losing one costs as much again.
+//! The receiver drops the later packet (RFC 9000 §12.3).
 
 mod flight;
 mod loss_share;
@@ -13,38 +13,38 @@ use quinn_proto as qp;
 use flight::Flight;
 use loss_share::LossShare;
 
-/// Losses come in bursts: a copy right behind its original would share its fate.
+/// Losses come in bursts: a copy right behind its original would often be lost with it.
 pub const COPY_DELAY: Duration = Duration::from_millis(2);
 /// On shorter paths a repair is about as fast as a copy.
 const LEAST_RTT: Duration = Duration::from_millis(4);
-/// Most datagrams that a round trip may send and still count as small: far below the smallest useful window, and never bulk.
+/// Maximum number of datagrams in a small round trip: far below the smallest useful window, and never bulk.
 const MOST_DATAGRAMS: usize = 8;
 const MOST_BYTES: usize = 8 * 1452;
-/// Where this share of all packets is lost, one of two hundred mostly is.
+/// Share of lost packets from which a flight of two hundred packets usually loses one.
 const MUCH_LOSS: f64 = 0.005;
-/// Datagrams sent twice for each one found lost: its repair may be cut in two, and what waited for it comes with it.
+/// Datagrams sent twice for each lost one: its repair may be split in two, and the data that waited for it follows.
 const COPIES_PER_LOSS: usize = 3;
-/// Beyond, repairs are bulk themselves.
+/// Above this, repairs are bulk themselves.
 const MOST_COPIES_OWED: usize = 64;
-/// How long one loss makes copies worth their while.
+/// How long after a loss copies are worthwhile.
 const MEMORY: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Redundancy {
     Off,
-    /// While packets were lost of late.
+    /// Packets were lost recently.
     AfterLoss,
     Always,
 }
 
-/// Path of a connection as seen when a flight begins.
+/// A connection's path at the beginning of a flight.
 #[derive(Clone, Copy)]
 struct Path {
     rtt: Duration,
-    /// Packets so far.
+    /// Number of packets sent so far.
     sent: u64,
     lost: u64,
-    /// Frames with data of streams, or datagrams of the application.
+    /// Number of frames with stream data or application datagrams.
     data: u64,
     /// Congestion window, in bytes.
     window: u64,
@@ -54,7 +54,7 @@ struct Path {
 #[derive(Debug)]
 pub struct Flights {
     mode: Redundancy,
-    /// The round trip under way, and what was sent in it.
+    /// End of the current round trip, and the data sent in it.
     until: Option<Instant>,
     datagrams: usize,
     bytes: usize,
@@ -65,7 +65,7 @@ pub struct Flights {
     lossy_until: Option<Instant>,
     loss_share: LossShare,
     flight: Flight,
-    /// Datagrams that are repairs, or follow one.
+    /// Number of next datagrams to copy: repairs, and those that follow one.
     owed: usize,
     pub copies: u64,
 }
@@ -102,7 +102,7 @@ impl Flights {
         })
     }
 
-    /// `path` is asked once a round trip where nothing gets lost.
+    /// `path` is called once a round trip while no packets are lost.
     fn count(&mut self, now: Instant, bytes: usize, segment: Option<usize>, path: impl Fn() -> Path) -> bool {
         if self.mode == Redundancy::Off {
             return false;
@@ -122,7 +122,7 @@ impl Flights {
         let repair = datagrams <= self.owed;
         self.owed = self.owed.saturating_sub(datagrams);
         let of_flight = self.flight.takes(now, bytes, &path) && self.loss_share.get() >= MUCH_LOSS;
-        // Where the window is the limit, it is bulk, and copies might be what fills a queue.
+        // If the window is the limit, the data is bulk, and copies might fill a queue.
         let room = self.bytes.max(self.bytes_before) as u64 * 2 <= path.window;
         let small = self.datagrams <= MOST_DATAGRAMS && self.bytes <= MOST_BYTES;
         let copy = small || (repair && room) || of_flight;
@@ -220,11 +220,12 @@ mod tests {
         }
     }
 
-    /// Which of some transmits of ten datagrams, sent so many milliseconds after the first, are sent twice.
+    /// Returns which of some transmits of ten datagrams are sent twice; `at` has their times in milliseconds after the
+    /// first.
     fn copied(at: impl IntoIterator<Item = u32>, path: impl Fn(u64) -> Path) -> Vec<bool> {
         let mut flights = Flights::new(Redundancy::AfterLoss);
         let long_ago = Instant::now();
-        // More than is owed for the losses of before.
+        // More than the earlier losses require.
         flights.count(long_ago, 100 * 1200, Some(1200), || path(0));
         let start = long_ago + 10 * RTT;
         at.into_iter()

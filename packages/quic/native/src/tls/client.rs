@@ -1,4 +1,4 @@
-//! The dialling side: whom it trusts, the certificate it shows, and the sessions it may resume.
+//! The dialling side: its trusted certificates, its own certificate, and the sessions that it may resume.
 
 use std::sync::{Arc, OnceLock};
 
@@ -14,10 +14,11 @@ use super::{certified, key_log, parse_alpn, provider, roots, tls_failure};
 use crate::error::Failure;
 use crate::fields::Fields;
 
-/// Servers whose tickets one configuration keeps. The endpoint keeps one configuration per server address.
+/// Maximum number of servers whose tickets one configuration keeps. The endpoint keeps one configuration per server
+/// address.
 const REMEMBERED_SERVERS: usize = 4;
 
-/// Trust of a client.
+/// The certificates that a client trusts.
 pub enum Trust<'a> {
     System,
     /// Only these roots: a PEM bundle.
@@ -30,7 +31,7 @@ pub enum Trust<'a> {
 pub struct Client {
     pub crypto: Arc<dyn qp::crypto::ClientConfig>,
     pub verdict: Verdict,
-    /// Beyond it the sessions that it may resume stand for a certificate that has expired.
+    /// After this time the sessions that may be resumed belong to a certificate that has expired.
     pub valid_until: ValidUntil,
 }
 
@@ -95,7 +96,7 @@ impl ResolvesClientCert for Identity {
         self.certificate.clone()
     }
 
-    /// Otherwise rustls would not ask `resolve`, and nobody would know that the server wanted one.
+    /// Always true: otherwise rustls would not call `resolve`, which notes that the server asked for a certificate.
     fn has_certs(&self) -> bool {
         true
     }

@@ -1,4 +1,5 @@
-//! Keying material of TLS 1.3 (RFC 8446 §7.5) from the secret alone, for sessions whose TLS connection has gone.
+//! Keying material of TLS 1.3 (RFC 8446 §7.5), computed from the secret alone for sessions whose TLS connection has
+//! been freed.
 
 use std::cell::Cell;
 use std::mem::ManuallyDrop;
@@ -11,12 +12,12 @@ use super::key_log;
 const LABEL: &str = "EXPORTER_SECRET";
 
 thread_local! {
-    /// The secret that TLS has just made known; it does so within the call that derives it. Empty after each step, so that
-    /// nothing is to be dropped with the thread.
+    /// The secret that TLS has just passed to the key log, within the call that derives it. Empty after each step, so
+    /// that nothing needs to be dropped with the thread.
     static SECRET: ManuallyDrop<Cell<Option<OkmBlock>>> = const { ManuallyDrop::new(Cell::new(None)) };
 }
 
-/// Notes the exporter's secret for `Exporter::found_in`: rustls gives it to nobody else.
+/// Stores the exporter's secret for `Exporter::found_in`: rustls exposes it only to the key log.
 #[derive(Debug)]
 pub struct ServerKeyLog;
 
@@ -39,9 +40,9 @@ pub struct Exporter {
 }
 
 impl Exporter {
-    /// Runs a step of a handshake, and returns the secret too where the step derived it.
+    /// Runs a step of a handshake, and also returns the secret if the step derived it.
     pub fn found_in<T>(step: impl FnOnce() -> T) -> (T, Option<OkmBlock>) {
-        // Also where the last step panicked.
+        // Also if the last step panicked.
         SECRET.with(|noted| noted.take());
         let result = step();
         (result, SECRET.with(|noted| noted.take()))
@@ -52,7 +53,7 @@ impl Exporter {
         Some(Exporter { suite, secret })
     }
 
-    /// Fills `output`. False where the label or the length cannot be.
+    /// Fills `output`. Returns false if the label or the length is invalid.
     pub fn export(&self, output: &mut [u8], label: &[u8], context: &[u8]) -> bool {
         let hash = self.suite.common.hash_provider;
         let hkdf = self.suite.hkdf_provider;

@@ -33,7 +33,7 @@ pub fn verify_pinned(leaf: &CertificateDer<'_>, hashes: &CertificateHashes, now:
         let hex: String = actual.iter().map(|byte| format!("{byte:02x}")).collect();
         return Err(failure(
             "ERR_QUIC_CERTIFICATE_HASH_MISMATCH",
-            format!("the server's certificate has SHA-256 {hex}, which is none of the serverCertificateHashes"),
+            format!("the server's certificate has SHA-256 {hex}, which is not among the serverCertificateHashes"),
         ));
     }
     let (_, cert) = X509Certificate::from_der(leaf).map_err(|error| {

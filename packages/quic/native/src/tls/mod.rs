@@ -30,7 +30,7 @@ pub fn provider() -> Arc<CryptoProvider> {
     PROVIDER
         .get_or_init(|| {
             Arc::new(CryptoProvider {
-                // AES-128 first, as Chromium and Go have it: it and its SHA-256 are cheaper, above all in the handshake.
+                // AES-128 first, as in Chromium and Go: it and its SHA-256 are cheaper, especially in the handshake.
                 cipher_suites: vec![
                     cipher_suite::TLS13_AES_128_GCM_SHA256,
                     cipher_suite::TLS13_AES_256_GCM_SHA384,
@@ -42,7 +42,7 @@ pub fn provider() -> Arc<CryptoProvider> {
         .clone()
 }
 
-/// Writes the secrets of sessions to the file that the environment variable SSLKEYLOGFILE names, as browsers and curl do.
+/// Writes the secrets of sessions to the file named by the environment variable SSLKEYLOGFILE, as browsers and curl do.
 fn key_log() -> Arc<dyn KeyLog> {
     static KEY_LOG: OnceLock<Arc<KeyLogFile>> = OnceLock::new();
     KEY_LOG.get_or_init(|| Arc::new(KeyLogFile::new())).clone()
@@ -52,7 +52,7 @@ fn tls_failure(code: &'static str, message: impl Into<String>) -> Failure {
     Failure::new(Source::Tls, code, message)
 }
 
-/// Protocol names in the TLS encoding: each preceded by its length in one byte (RFC 7301 §3.1).
+/// Parses protocol names in the TLS encoding: each preceded by its length in one byte (RFC 7301 §3.1).
 fn parse_alpn(mut wire: &[u8]) -> Vec<Vec<u8>> {
     let mut names = Vec::new();
     while let Some((&length, rest)) = wire.split_first() {
@@ -63,7 +63,7 @@ fn parse_alpn(mut wire: &[u8]) -> Vec<Vec<u8>> {
     names
 }
 
-/// A certificate chain, leaf first, with its private key. `name` is what the option is called.
+/// Parses a certificate chain, leaf first, with its private key. `name` is the option's name, for errors.
 fn certified(cert: &[u8], key: &[u8], name: &str) -> Result<Arc<CertifiedKey>, Failure> {
     let chain = CertificateDer::pem_slice_iter(cert)
         .collect::<Result<Vec<_>, _>>()
@@ -78,7 +78,7 @@ fn certified(cert: &[u8], key: &[u8], name: &str) -> Result<Arc<CertifiedKey>, F
         .map_err(|error| Failure::option(format!("{name}.cert and {name}.key do not fit together: {error}")))
 }
 
-/// The roots in a PEM bundle. `name` is what the option is called.
+/// Parses the roots in a PEM bundle. `name` is the option's name, for errors.
 fn roots(pem: &[u8], name: &str) -> Result<Arc<RootCertStore>, Failure> {
     let mut roots = RootCertStore::empty();
     for cert in CertificateDer::pem_slice_iter(pem) {

@@ -16,11 +16,12 @@ use super::{certified, parse_alpn, provider, roots};
 use crate::error::Failure;
 use crate::fields::Fields;
 
-/// Sessions that may still be resumed with early data; the oldest are forgotten first.
+/// Maximum number of sessions that may be resumed with early data; the oldest are forgotten first.
 const REMEMBERED_SESSIONS: usize = 4096;
 
-/// Tickets for each handshake. One is used up by the next session, and its successor comes a round trip after that session's
-/// first reply: with another, a client that dials again before then need not make a whole handshake.
+/// Number of tickets for each handshake. The next session uses one up, and a replacement arrives a round trip after
+/// that session's first reply: with a second ticket, a client that dials again before then need not make a full
+/// handshake.
 const TICKETS: usize = 2;
 
 const REQUEST_CLIENT_CERTIFICATE: u8 = 1;
@@ -29,7 +30,7 @@ const EARLY_DATA: u8 = 4;
 
 pub struct Server {
     pub crypto: Arc<dyn qp::crypto::ServerConfig>,
-    /// Judges client certificates, where they are asked for.
+    /// Verifies client certificates, if they are requested.
     pub clients: Option<Arc<ClientVerifier>>,
     pub early_data: bool,
 }
@@ -84,7 +85,8 @@ pub fn server(wire: &[u8]) -> Result<Server, Failure> {
     })
 }
 
-/// Chosen by the name the client asks for (SNI, RFC 6066 §3). The first is for clients without a known name.
+/// Chooses a certificate by the name that the client asks for (SNI, RFC 6066 §3). The first one serves clients without
+/// a known name.
 #[derive(Debug)]
 struct Certificates {
     default: Arc<CertifiedKey>,
@@ -120,7 +122,7 @@ impl ResolvesServerCert for Certificates {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         let name = hello.server_name().unwrap_or_default().to_ascii_lowercase();
         let found = self.by_name.get(&name).or_else(|| {
-            // A wildcard stands for one label (RFC 6125 §6.4.3).
+            // A wildcard matches one label (RFC 6125 §6.4.3).
             let (_, parent) = name.split_once('.')?;
             self.by_name.get(&format!("*.{parent}"))
         });

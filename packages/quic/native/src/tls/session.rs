@@ -1,7 +1,6 @@
-//! A server's TLS session, which gives rustls's connection up when the handshake is over.
-//!
-//! Nothing that a client may still send is for TLS (RFC 9001 §4.4, §6), and a server sends nothing after its tickets. What
-//! others ask for later is kept: keys of the next phase, keying material, protocol, name and certificates.
+//! A server's TLS session, which frees rustls's connection after the handshake. A client sends nothing more to TLS (RFC
+//! 9001 §4.4, §6), and a server sends nothing after its tickets. The values needed later are kept: keys of the next
+//! phase, keying material, protocol, name and certificates.
 
 use std::any::Any;
 use std::io::Cursor;
@@ -19,7 +18,7 @@ use rustls::{AlertDescription, Error};
 
 use super::exporter::{Exporter, ServerKeyLog};
 
-/// Begins sessions as `QuicServerConfig` does, whose own keep everything to their end.
+/// Begins sessions as `QuicServerConfig` does, whose sessions keep all TLS state to their end.
 pub struct ServerSessions {
     tls: Arc<rustls::ServerConfig>,
     quic: QuicServerConfig,
@@ -51,13 +50,13 @@ impl ServerConfig for ServerSessions {
 pub struct ServerSession {
     sessions: Arc<ServerSessions>,
     version: u32,
-    /// quinn has been told that there is handshake data.
+    /// Whether quinn has been notified of the handshake data.
     told: bool,
-    /// Until the handshake is complete and all that TLS sends has been taken.
+    /// Present until the handshake is complete and all TLS output has been taken.
     tls: Option<Box<ServerConnection>>,
     next_secrets: Option<Secrets>,
     exporter: Option<Exporter>,
-    /// Protocol, name and chain that were negotiated, when `tls` has gone.
+    /// The negotiated protocol, name and chain, after `tls` was freed.
     protocol: Option<Box<[u8]>>,
     server_name: Option<Box<str>>,
     certificates: Option<Box<[CertificateDer<'static>]>>,
@@ -67,7 +66,7 @@ impl ServerSession {
     pub fn new(sessions: Arc<ServerSessions>, version: u32, params: &TransportParameters) -> Self {
         let mut bytes = Vec::new();
         params.write(&mut bytes);
-        // QUIC 1 but for drafts of it, which differ in labels and salts alone. Others do not come here.
+        // QUIC 1, or a draft of it, which differs only in labels and salts. Other versions are not passed here.
         let draft = (0xff00_001d..=0xff00_0020).contains(&version);
         let of_tls = if draft { Version::V1Draft } else { Version::V1 };
         let tls = ServerConnection::new(sessions.tls.clone(), of_tls, bytes).map(Box::new);
@@ -90,7 +89,7 @@ impl ServerSession {
         self.tls.is_some()
     }
 
-    /// Keeps what may be asked for later and frees the rest, once there is nothing more to be done.
+    /// Keeps the values needed later and frees the rest, once TLS has nothing more to do.
     fn give_up_tls(&mut self) {
         let Some(tls) = self.tls.take_if(|tls| !tls.is_handshaking()) else {
             return;
@@ -141,7 +140,7 @@ impl Session for ServerSession {
         Some((Box::new(keys.header), Box::new(keys.packet)))
     }
 
-    /// A client's question.
+    /// Only clients ask this.
     fn early_data_accepted(&self) -> Option<bool> {
         None
     }
@@ -164,7 +163,7 @@ impl Session for ServerSession {
         Ok(ready && !std::mem::replace(&mut self.told, true))
     }
 
-    /// Asked for during the handshake.
+    /// Only asked during the handshake.
     fn transport_parameters(&self) -> Result<Option<TransportParameters>, qp::TransportError> {
         let Some(bytes) = self.tls.as_ref().and_then(|tls| tls.quic_transport_parameters()) else {
             return Ok(None);
@@ -210,7 +209,7 @@ impl Session for ServerSession {
         })
     }
 
-    /// Clients get Retry packets.
+    /// Always false: only clients receive Retry packets.
     fn is_valid_retry(&self, _: &qp::ConnectionId, _: &[u8], _: &[u8]) -> bool {
         false
     }
@@ -231,7 +230,7 @@ impl Session for ServerSession {
     }
 }
 
-/// A message after the handshake: a client has none to send (RFC 9001 §4.4, §6).
+/// The error of a message after the handshake: a client must not send any (RFC 9001 §4.4, §6).
 fn unexpected() -> qp::TransportError {
     qp::TransportError {
         code: qp::TransportErrorCode::crypto(AlertDescription::UnexpectedMessage.into()),

@@ -1,4 +1,5 @@
-//! Session tickets under keys that several processes share, so that each can resume what another began (RFC 5077 §4).
+//! Session tickets under keys that several processes share, so that each can resume sessions of the others (RFC 5077
+//! §4).
 
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::rand::{SecureRandom, SystemRandom};
@@ -7,12 +8,12 @@ use rustls::server::ProducesTickets;
 use crate::error::Failure;
 
 pub const KEY_BYTES: usize = 32;
-/// Seconds. How long a key stays in use is up to who gives the keys.
+/// In seconds. The application decides how long a key stays in use.
 const LIFETIME: u32 = 12 * 3600;
-/// A ticket holds a few hundred bytes and the client's certificate chain.
+/// A usual ticket holds a few hundred bytes and the client's certificate chain.
 const MAX_TICKET_BYTES: usize = 64 * 1024;
 
-/// nonce | sealed session. The first key seals, all of them open.
+/// Seals tickets as nonce | sealed session. The first key seals; every key opens.
 #[derive(Debug)]
 pub struct SharedTickets {
     keys: Vec<LessSafeKey>,
@@ -20,8 +21,8 @@ pub struct SharedTickets {
 }
 
 impl SharedTickets {
-    /// `made_under` are the settings of client authentication: what was sealed under others opens to nothing, and its client
-    /// is asked as one that comes for the first time.
+    /// `made_under` are the settings of client authentication: a ticket sealed under other settings does not open, and
+    /// its client makes a full handshake.
     pub fn new(keys: &[u8], made_under: Vec<u8>) -> Result<Self, Failure> {
         let (keys, []) = keys.as_chunks::<KEY_BYTES>() else {
             return Err(Failure::option(format!(

@@ -1,4 +1,4 @@
-//! Judging the peer's certificate, and saying why it was refused: a failed handshake only carries a TLS alert number.
+//! Verifies the peer's certificate and records why it was refused: a failed handshake only carries a TLS alert number.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -49,7 +49,7 @@ pub struct ServerVerifier {
     pub provider: Arc<CryptoProvider>,
 }
 
-/// When the first of the certificates expires that a configuration has trusted, in Unix seconds.
+/// Expiry of the first of the certificates that a configuration has trusted, in Unix seconds.
 #[derive(Clone, Debug)]
 pub struct ValidUntil(Arc<AtomicI64>);
 
@@ -150,7 +150,8 @@ impl ClientVerifier {
         Ok(ClientVerifier { webpki, verdict })
     }
 
-    /// Why the client of a resumed session is refused: rustls takes over the `chain` of an earlier handshake unseen.
+    /// Returns why the client of a resumed session is refused: rustls accepts the `chain` of an earlier handshake
+    /// without verifying it again.
     pub fn judge_again(&self, chain: &[CertificateDer<'_>], now: UnixTime) -> Result<(), Failure> {
         let Some((leaf, intermediates)) = chain.split_first() else {
             return if self.client_auth_mandatory() {
@@ -216,7 +217,7 @@ impl ClientCertVerifier for ClientVerifier {
     }
 }
 
-/// `what` was refused; `remedy` is the option that could have trusted it.
+/// `what` was refused; `remedy` is the option that would have trusted it.
 fn explain(error: &rustls::Error, what: &str, remedy: &str) -> Failure {
     use CertificateError as C;
     match error {

@@ -1,7 +1,6 @@
-//! libuv's functions, resolved at run time.
-//!
-//! Node promises no libuv ABI to addons and other runtimes lack these symbols; where one is missing, the thread driver
-//! takes over. Only opaque pointers cross this boundary, and handle sizes are asked for, so no struct layout is assumed.
+//! libuv's functions, resolved at run time. Node does not promise a libuv ABI to addons, and other runtimes lack these
+//! symbols; if one is missing, the thread driver is used. Only opaque pointers cross this boundary, and handle sizes
+//! are queried, so no struct layout is assumed.
 
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;

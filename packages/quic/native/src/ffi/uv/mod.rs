@@ -20,7 +20,7 @@ use crate::reactor::Reactor;
 struct Context {
     env: Env,
     reactor: Rc<Reactor>,
-    /// Whether to tell the reactor when the last handle has closed.
+    /// Whether to notify the reactor when the last handle has closed.
     closing: Cell<bool>,
 }
 
@@ -31,13 +31,13 @@ pub struct Loop {
     context: Rc<Context>,
 }
 
-/// An open handle that does not keep the loop alive, until `set_ref`.
+/// An open handle. It does not keep the loop alive until `set_ref`.
 pub struct Handle {
     uv: &'static Uv,
     raw: Raw,
 }
 
-/// While it is started, the loop looks for events without waiting for them.
+/// While it is started, the loop polls without waiting.
 pub struct Idle(Handle);
 
 /// Watches a descriptor.
@@ -47,7 +47,7 @@ pub struct Poll {
 }
 
 impl Loop {
-    /// None when this runtime has no libuv that can be used.
+    /// Returns None if this runtime has no usable libuv.
     pub fn of(env: Env, reactor: &Rc<Reactor>) -> Option<Self> {
         let uv = uv()?;
         let mut raw = ptr::null_mut();
@@ -88,18 +88,18 @@ impl Loop {
         Some(poll)
     }
 
-    /// Runs `Reactor::on_ready`. The socket is to stay open until the handle is dropped.
+    /// Watches a socket and runs `Reactor::on_ready`. The socket must stay open until the handle is dropped.
     pub fn poll_socket(&self, socket: &impl AsFd) -> Option<Poll> {
         self.poll(socket, on_socket)
     }
 
-    /// Runs `Reactor::on_timer` when a timer's descriptor is readable, which is to stay open as above.
+    /// Runs `Reactor::on_timer` when a timer's descriptor is readable. It must stay open until the handle is dropped.
     #[cfg(target_os = "linux")]
     pub fn poll_alarm(&self, timer: &impl AsFd) -> Option<Poll> {
         self.poll(timer, on_alarm)
     }
 
-    /// A timer that has not been set; it runs `Reactor::on_timer`.
+    /// Makes an unset timer that runs `Reactor::on_timer`.
     #[cfg(not(target_os = "linux"))]
     pub fn timer(&self) -> Option<Handle> {
         // SAFETY: a new handle of its type's size.
@@ -123,14 +123,14 @@ impl Loop {
         Some(Idle(handle))
     }
 
-    /// The handles are about to be dropped: `Reactor::on_closed` follows when the last one has closed.
+    /// Called before the handles are dropped: `Reactor::on_closed` follows when the last one has closed.
     pub fn closing(&self) {
         self.context.closing.set(true);
     }
 }
 
 impl Handle {
-    /// Whether it keeps the loop alive.
+    /// Sets whether it keeps the loop alive.
     pub fn set_ref(&self, wanted: bool) {
         // SAFETY: an open handle.
         unsafe {
@@ -142,7 +142,7 @@ impl Handle {
         }
     }
 
-    /// Sets a timer, in the place of the time set before.
+    /// Sets the timer; replaces an earlier time.
     #[cfg(not(target_os = "linux"))]
     pub fn set_timer(&self, ms: u64) {
         // SAFETY: an open handle; one of another type answers with an error.

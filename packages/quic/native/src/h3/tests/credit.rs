@@ -14,7 +14,7 @@ const SCARCE: Credit = Credit {
 };
 const LIMITS: [(u64, u64); 3] = [(0x2b61, 8 << 20), (0x2b64, 90), (0x2b65, 100)];
 
-/// A control stream with these SETTINGS.
+/// Makes a control stream with these SETTINGS.
 fn control(settings: &[&[(u64, u64)]]) -> Vec<u8> {
     let mut payload = Vec::new();
     for &(id, value) in settings.concat().iter() {
@@ -24,7 +24,7 @@ fn control(settings: &[&[(u64, u64)]]) -> Vec<u8> {
     [&[CONTROL as u8][..], &frames::encode(frames::SETTINGS, &payload)].concat()
 }
 
-/// A server with an open session of a client that has sent these SETTINGS, and the answer to it.
+/// Makes a server with an open session of a client that has sent these SETTINGS, and its response.
 fn serving(settings: &[&[(u64, u64)]]) -> (Http3, Vec<u8>) {
     let mut server = Http3::new(Role::Server, 4);
     said(&mut server, 2, &control(settings));
@@ -53,7 +53,7 @@ fn credit_is_granted_by_capsules_to_those_who_may_look_for_nothing_else() {
     ] {
         assert!(!serving(settings).1.ends_with(&grant), "{settings:?}");
     }
-    // More than SETTINGS had: a capsule that grants nothing new is an error.
+    // More than in SETTINGS: a capsule that grants nothing new is an error.
     assert!(GRANTED.data > ANNOUNCED.data && GRANTED.streams > ANNOUNCED.streams);
 }
 

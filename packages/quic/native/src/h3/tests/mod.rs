@@ -1,4 +1,4 @@
-//! Two machines joined without a network, and one against a peer that writes its own bytes.
+//! Two state machines joined without a network, and one with a peer that sends arbitrary bytes.
 
 mod credit;
 mod plain;
@@ -33,7 +33,7 @@ fn actions(machine: &mut Http3) -> Vec<Action> {
     std::iter::from_fn(|| machine.poll()).collect()
 }
 
-/// Returns the actions of a machine whose peer sends `bytes` on a new stream.
+/// Returns the actions of a state machine whose peer sends `bytes` on a new stream.
 fn said(machine: &mut Http3, stream: u64, bytes: &[u8]) -> Vec<Action> {
     machine.opened(stream);
     machine.receive(stream, bytes);

@@ -186,7 +186,7 @@ fn a_request_that_was_stopped_is_cancelled_until_it_is_answered() {
     asked.accept(SESSION, None, &Fields::new());
     assert_eq!(actions(&mut asked), []);
 
-    // Peers stop the stream of a session that they close; the reason is on its way.
+    // Peers stop the stream of a session that they close; the reason follows.
     let (_, mut open) = pair();
     open.unwanted(SESSION);
     assert_eq!(actions(&mut open), []);

@@ -61,7 +61,7 @@ fn streams_of_a_session_that_is_closed_here_are_left_alone_until_the_peer_knows(
     server.leave(SESSION, 4);
     actions(&mut server);
     assert!(server.is_left(4));
-    // Opened before the peer knew.
+    // Opened before the peer knew of the end.
     assert_eq!(said(&mut server, 8, &header(WT_BIDI, SESSION)), []);
     assert_eq!([4, 8].map(|stream| server.appetite(stream)), [0, 0]);
     server.finished(SESSION);
@@ -70,7 +70,7 @@ fn streams_of_a_session_that_is_closed_here_are_left_alone_until_the_peer_knows(
         actions(&mut server),
         [4, 8].map(|stream| Action::Abandon { stream, code })
     );
-    // The session is over by now: nothing waits any more.
+    // The session has ended: nothing waits any more.
     server.leave(SESSION, 12);
     assert!(!server.is_left(12));
 }

@@ -1,4 +1,4 @@
-//! Streams and datagrams of sessions, and those that come before them.
+//! Streams and datagrams of sessions, including those that arrive before their session.
 
 use super::*;
 
@@ -22,7 +22,7 @@ fn streams_and_datagrams_belong_to_their_session() {
 #[test]
 fn what_comes_before_its_session_is_held_in_order_and_bounded() {
     let mut server = server();
-    // QUIC opens streams in order (RFC 9000 §3.2), whichever's bytes come first.
+    // QUIC opens streams in order (RFC 9000 §3.2), even if bytes of a later one arrive first.
     server.opened(SESSION);
     for (stream, kind) in [(4, WT_BIDI), (6, WT_UNI)] {
         assert_eq!(said(&mut server, stream, &header(kind, SESSION)), []);

@@ -1,4 +1,4 @@
-//! Violations of HTTP/3, and things that it tells to ignore.
+//! Violations of HTTP/3, and input that HTTP/3 requires to be ignored.
 
 use super::*;
 
@@ -29,7 +29,7 @@ fn a_peer_that_breaks_http3_loses_the_connection() {
     ] {
         let mut server = Http3::new(Role::Server, 4);
         assert_eq!(failure(&said(&mut server, 2, &bytes)), Some(code), "{bytes:?}");
-        // Deaf from then on.
+        // The connection ignores everything after that.
         assert_eq!(said(&mut server, 0, &request().encode(false)), []);
         server.finished(2);
         assert_eq!(actions(&mut server), []);

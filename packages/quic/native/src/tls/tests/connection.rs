@@ -12,7 +12,7 @@ use crate::pair::{CLIENT, Pair, SERVER};
 use crate::secret::Secret;
 use crate::tls::provider;
 
-/// A client's session that says one thing more when its handshake is complete.
+/// A client's session that sends one more message after its handshake.
 struct Talkative {
     session: Box<dyn crypto::Session>,
     says: &'static [u8],
@@ -104,7 +104,7 @@ fn a_client_that_says_nothing_more_stays_connected_whichever_end_changes_its_key
     for end in [CLIENT, SERVER, SERVER, CLIENT] {
         pair.connection(end).force_key_update();
         assert!(carries(&mut pair, end) && carries(&mut pair, 1 - end));
-        // The keys before are forgotten.
+        // The earlier keys are dropped.
         pair.run_for(Duration::from_secs(1));
     }
     assert_eq!((pair.lost(CLIENT), pair.lost(SERVER)), (None, None));

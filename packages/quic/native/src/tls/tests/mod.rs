@@ -1,4 +1,4 @@
-//! A server's sessions, by TLS alone and within quinn's connections.
+//! A server's sessions, in TLS alone and within quinn's connections.
 
 mod connection;
 mod session;
@@ -81,7 +81,7 @@ pub fn client_config(suites: Vec<SupportedCipherSuite>) -> Arc<rustls::ClientCon
     Arc::new(config)
 }
 
-/// KeyUpdate (RFC 8446 §4.6.3), which QUIC does without (RFC 9001 §6).
+/// KeyUpdate (RFC 8446 §4.6.3), which QUIC does not use (RFC 9001 §6).
 const KEY_UPDATE: [u8; 5] = [24, 0, 0, 1, 0];
 
 fn unexpected_message() -> qp::TransportErrorCode {
