@@ -87,8 +87,8 @@ for (const message of (named.length > 0 ? named : Object.keys(makers)) as (keyof
   const values = Array.from({ length: SAMPLES }, () => makers[message]());
   for (const contestant of contestants(message)) {
     contestant.before?.();
-    const given = values.map((value) => contestant.make?.(value) ?? value);
-    const encoded = given.map((value) => {
+    const inputs = values.map((value) => contestant.make?.(value) ?? value);
+    const encoded = inputs.map((value) => {
       const bytes = contestant.encode(value);
       return typeof bytes === "number" ? out.buffer.slice(0, bytes) : bytes;
     });
@@ -99,7 +99,7 @@ for (const message of (named.length > 0 ? named : Object.keys(makers)) as (keyof
     // All of the samples each time: the clock is too coarse for one.
     const bench = new Bench({ time: 400, warmupTime: 200 })
       .add("encode", () => {
-        for (const value of given) contestant.encode(value);
+        for (const value of inputs) contestant.encode(value);
       })
       .add("decode", () => {
         let start = 0;

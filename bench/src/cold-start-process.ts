@@ -13,7 +13,7 @@ export interface ColdStart {
   readonly megabytes: number;
 }
 
-const [name = "", ...given] = process.argv.slice(2);
+const [name = "", ...programArguments] = process.argv.slice(2);
 const print = console.log;
 // Output of the packages is no answer.
 console.log = console.error;
@@ -21,7 +21,9 @@ globalThis.gc?.();
 const { heapUsed, rss } = process.memoryUsage();
 const cpu = process.cpuUsage();
 const began = performance.now();
-const importMs = await (name === "import" ? load(given[0] ?? "") : firstCall(given[0] ?? "", given[1] ?? ""));
+const importMs = await (name === "import"
+  ? load(programArguments[0] ?? "")
+  : firstCall(programArguments[0] ?? "", programArguments[1] ?? ""));
 const callMs = performance.now() - began;
 const { user, system } = process.cpuUsage(cpu);
 globalThis.gc?.();

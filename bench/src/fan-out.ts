@@ -31,9 +31,9 @@ interface Rooms extends ServedTopics {
 
 const [subscribers = 10_000, sessions = 100, bytes = 100] = process.argv
   .slice(2)
-  .filter((each) => !each.startsWith("quic:"))
+  .filter((argument) => !argument.startsWith("quic:"))
   .map(Number);
-const url = process.argv.find((each) => each.startsWith("quic:"));
+const url = process.argv.find((argument) => argument.startsWith("quic:"));
 await (url === undefined ? measure() : subscribe(url));
 
 /** The server: publishes, and says what that took. */
@@ -57,10 +57,10 @@ async function measure(): Promise<void> {
     }
     const { user, system } = process.cpuUsage(before);
     const deliveries = MESSAGES * subscribers;
-    const each = ((user + system) / deliveries).toFixed(2);
+    const micros = ((user + system) / deliveries).toFixed(2);
     const ms = ((performance.now() - began) / MESSAGES).toFixed(1);
     console.log(
-      `${subscribers} subscribers on ${sessions} sessions, ${bytes} B: ${each} µs of CPU per delivery, ${ms} ms until all have it`,
+      `${subscribers} subscribers on ${sessions} sessions, ${bytes} B: ${micros} µs of CPU per delivery, ${ms} ms until all have it`,
     );
   }
   console.log(`${((subscribed - idle) / subscribers / 1024).toFixed(1)} KiB per subscription`);

@@ -80,7 +80,7 @@ async function measure(
     if (errors > 0) throw new Error(`${errors} of ${count} failed`);
     if (!peak) await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
     const after = [await client.usage(how), await server.usage(how)] as const;
-    const each = (end: 0 | 1): number => {
+    const kilobytesEach = (end: 0 | 1): number => {
       const now = peak ? after[end].peakMegabytes : after[end].megabytes;
       return round(Math.max(0, ((now - before[end].megabytes) * 1024) / count), 2);
     };
@@ -88,8 +88,8 @@ async function measure(
       ...head,
       seconds: round(seconds, 3),
       microsEach: round((seconds * 1e6) / count, 1),
-      clientKilobytes: each(0),
-      serverKilobytes: each(1),
+      clientKilobytes: kilobytesEach(0),
+      serverKilobytes: kilobytesEach(1),
     };
   } catch (error) {
     return { ...head, failed: messageOf(error) };

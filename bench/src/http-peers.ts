@@ -27,7 +27,7 @@ const trpc: HttpPeer = {
   wrapAnswer: (json) => `{"result":{"data":${json}}}`,
   listener() {
     const { procedure, router: routerOf } = initTRPC.create();
-    const router = routerOf({ multiply: procedure.input(input).mutation(({ input: given }) => multiply(given)) });
+    const router = routerOf({ multiply: procedure.input(input).mutation(({ input: pair }) => multiply(pair)) });
     return getRequestListener((req) => fetchRequestHandler({ endpoint: "/trpc", req, router }));
   },
 };
@@ -45,7 +45,7 @@ const orpc: HttpPeer = {
   path: "/multiply",
   wrap: (json) => `{"json":${json}}`,
   listener() {
-    const handler = new RPCHandler({ multiply: os.input(input).handler(({ input: given }) => multiply(given)) });
+    const handler = new RPCHandler({ multiply: os.input(input).handler(({ input: pair }) => multiply(pair)) });
     return (request, response) => handler.handle(request, response);
   },
 };

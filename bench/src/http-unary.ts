@@ -167,9 +167,9 @@ async function compare(rounds: number, calls: number): Promise<void> {
     }
     const [node] = running;
     for (const { name, cpu, time } of running) {
-      const ratio = (own: readonly number[], of: readonly number[] = []): string =>
+      const ratio = (measured: readonly number[], of: readonly number[] = []): string =>
         spread(
-          own.map((value, at) => (of[at] ?? 0) / value),
+          measured.map((value, at) => (of[at] ?? 0) / value),
           2,
         );
       const ratios = `rate ${ratio(time, node?.time)}, calls for the CPU of Node's ${ratio(cpu, node?.cpu)}`;

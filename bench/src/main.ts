@@ -94,8 +94,8 @@ async function run(): Promise<void> {
     const { pace, peers: joining } = chooses
       ? { peers, pace: values.quick ? QUICK : THOROUGH }
       : planOf(workload, peers);
-    const own = values.rounds === undefined ? {} : { rounds: Number(values.rounds) };
-    rows.push(...(await compare(workload, joining, { certificate, ...pace, ...own })));
+    const chosenRounds = values.rounds === undefined ? {} : { rounds: Number(values.rounds) };
+    rows.push(...(await compare(workload, joining, { certificate, ...pace, ...chosenRounds })));
   }
   const rounds = Math.max(0, ...rows.map((row) => row.rounds));
   if (values.json) {

@@ -92,10 +92,10 @@ async function measure(): Promise<void> {
     const speed = median(pairs.map(([before, after]) => before.ms / after.ms));
     const cpu = median(pairs.map(([before, after]) => after.cpu / before.cpu));
     const rate = median(pairs.map(([{ ms }]) => length / ms));
-    const each = median(pairs.map(([before]) => before.cpu / length));
+    const microsPerItem = median(pairs.map(([before]) => before.cpu / length));
     console.log(
       `${name}: ${speed.toFixed(3)} of a plain one's items/s (${rate.toFixed(0)} thousand), ` +
-        `${cpu.toFixed(3)} of its CPU per item (${each.toFixed(2)} µs, both ends)`,
+        `${cpu.toFixed(3)} of its CPU per item (${microsPerItem.toFixed(2)} µs, both ends)`,
     );
   }
   await connection.close();

@@ -42,8 +42,8 @@ export function lossesTable({ rows }: Results): string {
   const workloads = [...new Set(rows.map(({ workload }) => workload))];
   const lines = workloads.flatMap((workload) => {
     const all = rows.filter((row) => row.workload === workload && row.perSecond !== undefined);
-    const own = all.filter(({ contestant }) => isOwn(contestant));
-    const best = Math.max(...own.map(speed));
+    const quicrpcRows = all.filter(({ contestant }) => isOwn(contestant));
+    const best = Math.max(...quicrpcRows.map(speed));
     return all
       .filter((row) => !isOwn(row.contestant) && !row.contestant.includes("(Node") && speed(row) > best * 1.05)
       .map(({ contestant, ...row }) => {

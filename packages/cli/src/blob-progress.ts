@@ -1,4 +1,4 @@
-import { printable } from "@quicrpc/core";
+import { sanitizeForLog } from "@quicrpc/core";
 
 /** Milliseconds between two updates. */
 const EVERY_MS = 100;
@@ -34,7 +34,7 @@ export class BlobProgress {
     this.shownAt = now;
     const of = length === undefined ? "" : ` of ${sizeOf(length)}, ${Math.floor((bytes / (length || 1)) * 100)}%`;
     const rate = now > since ? `, ${sizeOf((bytes / (now - since)) * 1000)}/s` : "";
-    this.show(`${printable(name)}: ${sizeOf(bytes)}${of}${rate}`);
+    this.show(`${sanitizeForLog(name)}: ${sizeOf(bytes)}${of}${rate}`);
   }
 
   /** Ends the current line. */

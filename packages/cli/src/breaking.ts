@@ -1,5 +1,5 @@
 import type { Change, ChangeClass, Diagnostic, SchemaRun } from "@quicrpc/codegen";
-import { printable } from "@quicrpc/core";
+import { sanitizeForLog } from "@quicrpc/core";
 import { Command, Option } from "commander";
 import { colorsFor, formatDiagnostics, type Colors } from "./report.js";
 import { endRun } from "./short-run.js";
@@ -76,14 +76,14 @@ async function breaking(options: BreakingOptions): Promise<number> {
     }
   }
   const allowed = new Set<ChangeClass>(["safe", ...(options.allow ?? [])]);
-  const broken = changes.filter((each) => !allowed.has(each.class));
+  const broken = changes.filter((change) => !allowed.has(change.class));
   if (options.json === true) {
     process.stdout.write(`${JSON.stringify({ against: options.against, changes, diagnostics }, undefined, 2)}\n`);
   } else if (diagnostics.length > 0) {
     const colors = colorsFor(process.stderr, process.env);
     process.stderr.write(formatDiagnostics(diagnostics, cwd, colors, "nothing was compared"));
   } else {
-    const shown = options.all === true ? changes : changes.filter((each) => each.class !== "safe");
+    const shown = options.all === true ? changes : changes.filter((change) => change.class !== "safe");
     process.stdout.write(formatChanges(shown, changes, options.against, colorsFor(process.stdout, process.env)));
   }
   return diagnostics.length > 0 ? 2 : broken.length > 0 ? 1 : 0;
@@ -101,19 +101,19 @@ function formatChanges(shown: readonly Change[], all: readonly Change[], against
     validation: colors.magenta,
     safe: colors.green,
   };
-  const rows = shown.map((each) => {
-    const { service, method, path } = each;
+  const rows = shown.map((change) => {
+    const { service, method, path } = change;
     const subject = method === undefined ? service : `${service}/${method}`;
-    const where = printable(path === undefined ? subject : `${subject} ${path}`);
-    return { class: each.class, where, message: printable(each.message) };
+    const where = sanitizeForLog(path === undefined ? subject : `${subject} ${path}`);
+    return { class: change.class, where, message: sanitizeForLog(change.message) };
   });
   const width = Math.max(0, ...rows.map(({ where }) => where.length));
   const lines = rows.map(
     (row) => `${color[row.class](row.class.padEnd(10))}  ${row.where.padEnd(width)}  ${row.message}`,
   );
   const counts = (["wire", "source", "validation", "safe"] as const)
-    .map((each) => [each, all.filter((change) => change.class === each).length] as const)
+    .map((kind) => [kind, all.filter((change) => change.class === kind).length] as const)
     .filter(([, count]) => count > 0)
-    .map(([each, count]) => `${count} ${each}`);
+    .map(([kind, count]) => `${count} ${kind}`);
   return `${[...lines, colors.bold(`against ${against}: ${counts.length === 0 ? "no change" : counts.join(", ")}`)].join("\n")}\n`;
 }

@@ -86,17 +86,17 @@ class Uploads {
   /** Returns `input` with the blobs that its fields name. */
   async given(input: unknown): Promise<unknown> {
     if (typeof input !== "object" || input === null) return input;
-    const given: Record<string, unknown> = { ...input };
-    const used = this.fields.filter(({ name }) => given[name] !== undefined);
+    const completed: Record<string, unknown> = { ...input };
+    const used = this.fields.filter(({ name }) => completed[name] !== undefined);
     const resumable = used.filter((field) => field.resumable === true);
     if (this.upload !== undefined && resumable.length !== 1)
       throw new RpcError("invalid_argument", "--upload-id is for a call that sends one blob which is resumable");
     for (const { name, resumable: isNamed } of used) {
       const id = isNamed === true ? (this.upload ?? createBlobId()) : undefined;
       if (id !== undefined) this.ids.set(name, id);
-      given[name] = await this.blobOf(name, given[name], id);
+      completed[name] = await this.blobOf(name, completed[name], id);
     }
-    return given;
+    return completed;
   }
 
   done(): void {

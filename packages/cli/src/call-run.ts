@@ -62,21 +62,21 @@ export class CallRun {
     this.options = options;
   }
 
-  async run(given: GivenInput): Promise<void> {
+  async run(input: GivenInput): Promise<void> {
     const { caller, found, options } = this;
     const { method } = found;
     // The kind was given by the peer: the descriptor was made for it.
     switch (method.kind) {
       case "unary":
-        return this.print(await caller.start(method, given.message(found), options));
+        return this.print(await caller.start(method, input.message(found), options));
       case "notify":
-        return caller.start(method, given.message(found), options);
+        return caller.start(method, input.message(found), options);
       case "client_stream":
-        return this.print(await caller.start(method, this.items(given), options));
+        return this.print(await caller.start(method, this.items(input), options));
       case "server_stream":
-        return this.printAll(caller.start(method, given.message(found), options));
+        return this.printAll(caller.start(method, input.message(found), options));
       case "duplex": {
-        const items = this.items(given);
+        const items = this.items(input);
         const { readable, writable } = caller.start(method, undefined, options);
         const sending = sendAll(items, writable);
         await this.printAll(readable);
@@ -96,8 +96,8 @@ export class CallRun {
   }
 
   /** Returns the items that the caller streams: the given ones, or those on stdin. */
-  private items(given: GivenInput): AsyncIterable<unknown> | Iterable<unknown> {
-    return given.items(this.found) ?? this.stdin();
+  private items(input: GivenInput): AsyncIterable<unknown> | Iterable<unknown> {
+    return input.items(this.found) ?? this.stdin();
   }
 
   /** Reads items from stdin: lines of JSON, or bytes as they arrive. */

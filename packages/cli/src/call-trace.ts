@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type Metadata, printable, type Session } from "@quicrpc/core";
+import { type Metadata, sanitizeForLog, type Session } from "@quicrpc/core";
 import type { AnyMethod } from "@quicrpc/core/generated";
 import {
   type CallPart,
@@ -45,7 +45,7 @@ export class CallTrace {
     this.timingsOf = timingsOf;
     this.callName = timingsOf && randomUUID();
     this.json = json;
-    if (!json) this.line(this.colors.dim(`calls ${printable(url)}`));
+    if (!json) this.line(this.colors.dim(`calls ${sanitizeForLog(url)}`));
   }
 
   /** Prints metadata that has arrived. */
@@ -56,7 +56,7 @@ export class CallTrace {
     ]);
     this.received[what] = shown;
     if (this.json) return;
-    for (const [key, value] of shown) this.line(this.colors.dim(`${what} ${printable(`${key}: ${value}`)}`));
+    for (const [key, value] of shown) this.line(this.colors.dim(`${what} ${sanitizeForLog(`${key}: ${value}`)}`));
   }
 
   /** Records where the time of an attempt went. */

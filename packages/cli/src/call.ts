@@ -111,7 +111,7 @@ ${TARGET_HELP}`,
         process.exitCode = await withSession(url, options, async (session, signal) => {
           const found = await findMethod(session, service, method, callOptions(options, signal), options);
           const trace = options.verbose === true ? traceOf(url, session, found, options) : undefined;
-          const given = new GivenInput(argument, options.dataField);
+          const givenInput = new GivenInput(argument, options.dataField);
           const places = options.out ?? [];
           // Blobs and streams take as long as they take.
           const isBrief = found.method.blobs === undefined && ["unary", "notify"].includes(found.method.kind);
@@ -120,7 +120,8 @@ ${TARGET_HELP}`,
           const intercepted = (caller: Session | Connection): Pick<Session, "start"> =>
             interceptCaller(caller, interceptorsOf(options, trace));
           try {
-            if (found.method.blobs === undefined) await callMessages(intercepted(session), found, given, places, made);
+            if (found.method.blobs === undefined)
+              await callMessages(intercepted(session), found, givenInput, places, made);
             else {
               // With zod, which the entry of blobs loads.
               const { callBlobs } = await import("./call-blobs.js");
@@ -129,7 +130,7 @@ ${TARGET_HELP}`,
                 dialAnew: () => dialTarget(url, options, signal),
                 intercepted,
                 found,
-                input: given.message(found),
+                input: givenInput.message(found),
                 options: made,
                 places,
                 uploadId: options.uploadId,
@@ -155,7 +156,7 @@ function traceOf(url: string, session: Session, { timingsOf }: FoundMethod, { js
 async function callMessages(
   caller: Pick<Session, "start">,
   found: FoundMethod,
-  given: GivenInput,
+  input: GivenInput,
   places: readonly string[],
   options: CallOptions,
 ): Promise<void> {
@@ -163,7 +164,7 @@ async function callMessages(
   if (more.length > 0) throw new RpcError("invalid_argument", "the answer has no blobs: --out takes one file");
   const out = await Output.to(place);
   try {
-    await new CallRun(caller, found, out, options).run(given);
+    await new CallRun(caller, found, out, options).run(input);
   } finally {
     await out.end();
   }

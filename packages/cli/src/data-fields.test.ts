@@ -22,10 +22,10 @@ const schema = {
   $defs: { node: { type: "object", properties: { text: { type: "string" }, next: { $ref: "#/$defs/node" } } } },
 };
 
-const given = (fields: readonly string[], json?: unknown, by: typeof schema | undefined = schema): unknown =>
+const messageOf = (fields: readonly string[], json?: unknown, by: typeof schema | undefined = schema): unknown =>
   withDataFields(
     json,
-    fields.reduce<ReturnType<typeof parseDataField>>((before, each) => parseDataField(each, before), []),
+    fields.reduce<ReturnType<typeof parseDataField>>((before, field) => parseDataField(field, before), []),
     by,
   );
 
@@ -49,12 +49,12 @@ test.each([
   [["node.text=1", "node.next.text=2"], { node: { text: "1", next: { text: "2" } } }],
   [["other=7"], { other: 7 }],
 ])("%j is %j", (fields, message) => {
-  expect(given(fields)).toEqual(message);
+  expect(messageOf(fields)).toEqual(message);
 });
 
 test("fields are added to what is given as JSON, which stays as it was", () => {
   const json = { text: "a", node: { text: "b" } };
-  expect(given(["node.text=c", "count=1"], json)).toEqual({ text: "a", count: 1, node: { text: "c" } });
+  expect(messageOf(["node.text=c", "count=1"], json)).toEqual({ text: "a", count: 1, node: { text: "c" } });
   expect(json.node.text).toBe("b");
 });
 
@@ -66,7 +66,7 @@ test("without a schema JSON is JSON, and the rest text", () => {
 });
 
 test("names of a prototype are names", () => {
-  const message = given(["__proto__.text=1"]) as object;
+  const message = messageOf(["__proto__.text=1"]) as object;
   expect(Object.getPrototypeOf(message)).toBe(Object.prototype);
   expect(Object.keys(message)).toEqual(["__proto__"]);
 });
@@ -74,8 +74,8 @@ test("names of a prototype are names", () => {
 test("what has no place is refused", () => {
   expect(() => parseDataField("a")).toThrow("name=value");
   expect(() => parseDataField("a..b=1")).toThrow("name=value");
-  expect(() => given(["text=1", "text=2"])).toThrow("--data-field text is given twice, and is no list");
-  expect(() => given(["text=1"], [1])).toThrow("--data-field text is in what is no object");
-  expect(() => given(["text.inner=1"], { text: "a" })).toThrow("is in what is no object");
-  expect(() => given(["text=@/nowhere/none"])).toThrow("the file of --data-field cannot be read");
+  expect(() => messageOf(["text=1", "text=2"])).toThrow("--data-field text is given twice, and is no list");
+  expect(() => messageOf(["text=1"], [1])).toThrow("--data-field text is in what is no object");
+  expect(() => messageOf(["text.inner=1"], { text: "a" })).toThrow("is in what is no object");
+  expect(() => messageOf(["text=@/nowhere/none"])).toThrow("the file of --data-field cannot be read");
 });

@@ -27,7 +27,7 @@ export function parseDataField(argument: string, before: readonly DataField[] = 
  */
 export function withDataFields(json: unknown, fields: readonly DataField[], schema: JsonSchema | undefined): unknown {
   const message = json === undefined ? {} : structuredClone(json);
-  const given = new Set<string>();
+  const seen = new Set<string>();
   for (const { path, text } of fields) {
     const name = path.join(".");
     let [holder, part]: [unknown, JsonSchema | undefined] = [message, schema];
@@ -42,24 +42,24 @@ export function withDataFields(json: unknown, fields: readonly DataField[], sche
     part = partOf(part, last, schema);
     const items = itemOf(part, schema);
     if (items !== undefined && !isJson(text, Array.isArray)) {
-      const list = given.has(name) ? (holder[last] as unknown[]) : [];
+      const list = seen.has(name) ? (holder[last] as unknown[]) : [];
       put(holder, last, [...list, valueIn(text, items, schema)]);
-    } else if (given.has(name)) {
+    } else if (seen.has(name)) {
       throw new RpcError("invalid_argument", `--data-field ${name} is given twice, and is no list`);
     } else put(holder, last, valueIn(text, part, schema));
-    given.add(name);
+    seen.add(name);
   }
   return message;
 }
 
 function valueIn(text: string, schema: JsonSchema | undefined, root: JsonSchema | undefined): unknown {
   const choices = schema === undefined ? [] : choicesOf(schema, root);
-  const marks = choices.map((each) => each["x-quicrpc-type"]);
+  const marks = choices.map((choice) => choice["x-quicrpc-type"]);
   // Those of blobs are read as they are sent.
   if (text.startsWith("@") && !marks.includes("blob")) return contentsOf(text.slice(1), marks.includes("bytes"));
   const takesText = choices.some(isText);
-  const others = choices.filter((each) => !isText(each));
-  if (takesText && !isJson(text, (value) => others.some((each) => isOf(value, each)))) return text;
+  const others = choices.filter((choice) => !isText(choice));
+  if (takesText && !isJson(text, (value) => others.some((choice) => isOf(value, choice)))) return text;
   return isJson(text, () => true) ? (JSON.parse(text) as unknown) : text;
 }
 
@@ -123,7 +123,7 @@ function choicesOf(schema: JsonSchema, root: JsonSchema | undefined, depth = 0):
   }
   const parts = schema["anyOf"] ?? schema["oneOf"] ?? schema["allOf"];
   if (!Array.isArray(parts)) return [schema];
-  return parts.filter(isObject).flatMap((each) => choicesOf(each, root, depth + 1));
+  return parts.filter(isObject).flatMap((part) => choicesOf(part, root, depth + 1));
 }
 
 function referred(reference: string, root: JsonSchema | undefined): JsonSchema | undefined {

@@ -1,4 +1,4 @@
-import { type CallOptions, printable, type Session } from "@quicrpc/core";
+import { type CallOptions, sanitizeForLog, type Session } from "@quicrpc/core";
 import { type MethodDescription, type MethodDetails, schemaText, type ServiceDescription } from "@quicrpc/services";
 import { Command } from "commander";
 import { describedServices, detailsOf, findService, missing } from "./described-services.js";
@@ -48,10 +48,10 @@ async function describe(
   session: Session,
   name: string | undefined,
   options: CallOptions,
-  given: TargetOptions,
+  target: TargetOptions,
 ): Promise<Described[]> {
   const [serviceName, methodName] = name?.split("/") ?? [];
-  const described = await describedServices(session, options, given);
+  const described = await describedServices(session, options, target);
   const services = serviceName === undefined ? described.services : [findService(described, serviceName)];
   return Promise.all(
     services.map(async (service) => {
@@ -66,7 +66,7 @@ async function describe(
 
 function format({ service, methods }: Described): string {
   const colors = colorsFor(process.stdout, process.env);
-  return `${colors.bold(printable(service.name))}\n${methods.map((method) => methodText(method, colors)).join("\n")}`;
+  return `${colors.bold(sanitizeForLog(service.name))}\n${methods.map((method) => methodText(method, colors)).join("\n")}`;
 }
 
 function methodText(method: Described["methods"][number], colors: Colors): string {
@@ -78,11 +78,11 @@ function methodText(method: Described["methods"][number], colors: Colors): strin
   const input = side(takes, method.input, streamsIn);
   const output = kind === "notify" ? "nothing" : side(gives, method.output, streamsOut);
   const lines = [...(docs?.split("\n") ?? []), ...blobLines("input", method), ...blobLines("output", method)];
-  const comment = lines.map((line) => `  ${colors.dim(`// ${printable(line)}`)}\n`).join("");
+  const comment = lines.map((line) => `  ${colors.dim(`// ${sanitizeForLog(line)}`)}\n`).join("");
   const thrown = Object.entries(method.errors ?? {}).map(
-    ([error, schema]) => `    throws ${printable(error)} ${schemaText(schema, schema, "    ")}\n`,
+    ([error, schema]) => `    throws ${sanitizeForLog(error)} ${schemaText(schema, schema, "    ")}\n`,
   );
-  return `${comment}  ${colors.bold(printable(name))}(${input}): ${output || "nothing"}${colors.dim(rulesOf(method))}\n${thrown.join("")}`;
+  return `${comment}  ${colors.bold(sanitizeForLog(name))}(${input}): ${output || "nothing"}${colors.dim(rulesOf(method))}\n${thrown.join("")}`;
 }
 
 /** Lists properties of a method that callers may rely on. */

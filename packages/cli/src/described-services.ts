@@ -127,11 +127,12 @@ export function missing(
   name: string,
   known: readonly { readonly name: string }[],
 ): RpcError {
-  const names = known.map((each) => each.name);
+  const names = known.map((entry) => entry.name);
   // What names have in common makes no two of them more alike.
   const edits = Math.max(1, Math.floor((name.split(".").at(-1) ?? "").length / 3));
   const near =
-    nearest(name, names, edits) ?? names.find((each) => each.toLowerCase().endsWith(`.${name.toLowerCase()}`));
+    nearest(name, names, edits) ??
+    names.find((candidate) => candidate.toLowerCase().endsWith(`.${name.toLowerCase()}`));
   const more = names.length > MAX_LISTED ? ` and ${names.length - MAX_LISTED} more` : "";
   const meant = near === undefined ? "" : `: did you mean ${near}?`;
   const has = `it has ${names.slice(0, MAX_LISTED).join(", ")}${more}`;

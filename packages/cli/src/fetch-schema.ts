@@ -1,5 +1,5 @@
 import { parseSnapshot, type SchemaSnapshot } from "@quicrpc/codegen";
-import { printable, type Session } from "@quicrpc/core";
+import { sanitizeForLog, type Session } from "@quicrpc/core";
 import { createReflectionClient } from "@quicrpc/services";
 import { AgainstError } from "./against.js";
 import { dialTarget, helpFor, type TargetOptions } from "./target.js";
@@ -21,14 +21,14 @@ export async function fetchSchema(url: string, options: TargetOptions): Promise<
     const callOptions = { timeoutMs: options.timeout };
     const reflection = createReflectionClient(session);
     const { services } = await reflection.list(callOptions);
-    const own = services.map(({ name }) => name).filter((name) => !name.startsWith("quicrpc."));
+    const names = services.map(({ name }) => name).filter((name) => !name.startsWith("quicrpc."));
     const described = await Promise.all(
-      own.map(async (service) => [service, (await reflection.describe({ service }, callOptions)).snapshot] as const),
+      names.map(async (service) => [service, (await reflection.describe({ service }, callOptions)).snapshot] as const),
     );
     return parseSnapshot(JSON.stringify({ version: 1, services: Object.fromEntries(described) }));
   } catch (error) {
     const { code, message } = error as { readonly code?: unknown; readonly message: string };
-    const text = printable(typeof code === "string" ? `${message} (${code})` : message);
+    const text = sanitizeForLog(typeof code === "string" ? `${message} (${code})` : message);
     throw new AgainstError(`${url} does not tell its schema: ${text}.`, helpFor(error, options));
   } finally {
     await session?.close();

@@ -26,9 +26,9 @@ export async function findMethod(
   serviceName: string,
   name: string,
   options: CallOptions,
-  given: Parameters<typeof describedServices>[2],
+  target: Parameters<typeof describedServices>[2],
 ): Promise<FoundMethod> {
-  const described = await describedServices(session, options, given);
+  const described = await describedServices(session, options, target);
   const service = findService(described, serviceName);
   const method = service.methods.find((one) => one.name === name);
   if (method === undefined) throw missing(serviceName, "method", name, service.methods);

@@ -106,9 +106,9 @@ function noItems({ name }: FoundMethod["method"]): RpcError {
 
 /** Converts an input of `load`, which many calls use: a message, or the items of a stream. */
 export function inputOf(found: FoundMethod, argument: InputArgument | undefined): unknown {
-  const given = new GivenInput(argument);
-  if (!takesItems(found.method)) return given.message(found);
-  const items = given.items(found);
+  const input = new GivenInput(argument);
+  if (!takesItems(found.method)) return input.message(found);
+  const items = input.items(found);
   if (items === undefined) throw noItems(found.method);
   return items;
 }

@@ -25,9 +25,9 @@ export function healthCommand(): Command {
     .action(async (url: string, service: string | undefined, options: HealthOptions) => {
       process.exitCode = await withSession(url, options, async (session, signal) => {
         const health = createHealthClient(session);
-        const own = callOptions(options, signal);
+        const unaryOptions = callOptions(options, signal);
         // Also before a watch, which would wait for a misspelt name.
-        const status = await statusOf(session, service, own);
+        const status = await statusOf(session, service, unaryOptions);
         if (options.watch !== true) {
           print(status, options);
           return status === "serving" ? EXIT.ok : EXIT.failed;

@@ -2,7 +2,7 @@ import { addAbortListener } from "node:events";
 import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import type { AnyMethod, BlobFields, Via } from "@quicrpc/core/generated";
-import { type CallOptions, printable, RpcError, type Session } from "@quicrpc/core";
+import { type CallOptions, sanitizeForLog, RpcError, type Session } from "@quicrpc/core";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { sendAll } from "./call-run.js";
 import { type FoundMethod, findMethod, parseMethod } from "./find-method.js";
@@ -152,7 +152,8 @@ function failedBy(signal: AbortSignal): Promise<never> {
 async function inputsOf(found: FoundMethod, inputs: readonly (InputArgument | undefined)[]): Promise<() => unknown> {
   const fields = found.method.blobs?.fields.input ?? [];
   const converted = inputs.map((input) => inputOf(found, input));
-  const withFiles = fields.length === 0 ? converted : await Promise.all(converted.map((each) => filesIn(each, fields)));
+  const withFiles =
+    fields.length === 0 ? converted : await Promise.all(converted.map((input) => filesIn(input, fields)));
   let next = 0;
   return () => withFiles[next++ % withFiles.length];
 }
@@ -161,9 +162,10 @@ async function inputsOf(found: FoundMethod, inputs: readonly (InputArgument | un
 async function filesIn(message: unknown, fields: NonNullable<BlobFields["input"]>): Promise<unknown> {
   if (typeof message !== "object" || message === null) return message;
   const { blobOfFile } = await import("./call-blobs.js");
-  const given: Record<string, unknown> = { ...message };
-  for (const { name } of fields) if (given[name] !== undefined) given[name] = await blobOfFile(name, given[name]);
-  return given;
+  const completed: Record<string, unknown> = { ...message };
+  for (const { name } of fields)
+    if (completed[name] !== undefined) completed[name] = await blobOfFile(name, completed[name]);
+  return completed;
 }
 
 /** Makes calls of a method that was described by the peer. */
@@ -285,7 +287,7 @@ function table(outcome: Outcome, method: string, { connections, inFlight }: Load
     ...(items > 0 ? [`  items    ${rate(items)}`] : []),
     ...Array.from(
       failed,
-      ([code, one]) => `  ${colors.red("failed")}   ${count(one.count)}   ${code}: ${printable(one.message)}`,
+      ([code, one]) => `  ${colors.red("failed")}   ${count(one.count)}   ${code}: ${sanitizeForLog(one.message)}`,
     ),
     ...(latency.count > 0 ? [`  latency  ${quantiles.join("   ")}   max ${ms(latency.max)}`] : []),
     `  client   ${Math.round(cpuMicros / took / 1e4)}% CPU`,

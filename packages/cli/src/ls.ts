@@ -1,4 +1,4 @@
-import { printable } from "@quicrpc/core";
+import { sanitizeForLog } from "@quicrpc/core";
 import type { MethodDescription, ServiceDescription } from "@quicrpc/services";
 import { Command } from "commander";
 import { describedServices, findService } from "./described-services.js";
@@ -38,10 +38,10 @@ export function lsCommand(): Command {
 
 function format({ name, methods }: ServiceDescription): string {
   const colors = colorsFor(process.stdout, process.env);
-  const rows = methods.map((method) => ({ shown: printable(method.name), method }));
+  const rows = methods.map((method) => ({ shown: sanitizeForLog(method.name), method }));
   const width = rows.reduce((most, { shown }) => Math.max(most, shown.length), 0);
   const lines = rows.map(({ shown, method }) => `  ${shown.padEnd(width)}  ${colors.dim(describe(method))}\n`);
-  return `${colors.bold(printable(name))}\n${lines.join("")}`;
+  return `${colors.bold(sanitizeForLog(name))}\n${lines.join("")}`;
 }
 
 function describe({
@@ -65,6 +65,6 @@ function describe({
   if (once === true) parts.push("once");
   if (resumable === true) parts.push("resumable");
   if (fingerprint !== undefined) parts.push(fingerprint.toString(16).padStart(8, "0"));
-  if (meta !== undefined) parts.push(printable(JSON.stringify(meta)));
+  if (meta !== undefined) parts.push(sanitizeForLog(JSON.stringify(meta)));
   return parts.join(", ");
 }

@@ -77,7 +77,7 @@ function helpCommand(): Command {
     .description("show the help of a command")
     .argument("[command]", "the command")
     .action((name: string | undefined) => {
-      const named = name === undefined ? program : program.commands.find((each) => each.name() === name);
+      const named = name === undefined ? program : program.commands.find((command) => command.name() === name);
       if (named === undefined) unknownCommand(program, name as string);
       named.outputHelp();
     });

@@ -17,13 +17,15 @@ export function plainHttp(): TransportProvider {
     abilities: { ...plain.abilities, tls: true },
     dial: (url, options) => {
       if (options.ca === undefined && options.serverCertificateHashes === undefined) return plain.dial(url, options);
-      const fetch = http2Fetch((origin, given = {}) => connectTrusted(new URL(origin), options, given));
+      const fetch = http2Fetch((origin, sessionOptions = {}) =>
+        connectTrusted(new URL(origin), options, sessionOptions),
+      );
       return httpTransport({ fetch, uploads: "full" }).dial(url, options);
     },
   };
 }
 
-function connectTrusted(url: URL, options: TransportDialOptions, given: object): ClientHttp2Session {
+function connectTrusted(url: URL, options: TransportDialOptions, sessionOptions: object): ClientHttp2Session {
   const { ca, serverCertificateHashes } = options;
   const host = hostOf(url);
   const socket = connectTls({
@@ -42,6 +44,6 @@ function connectTrusted(url: URL, options: TransportDialOptions, given: object):
       session.destroy(error as Error);
     }
   });
-  const session = connectHttp2(url, { ...given, createConnection: () => socket });
+  const session = connectHttp2(url, { ...sessionOptions, createConnection: () => socket });
   return session;
 }

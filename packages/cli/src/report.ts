@@ -25,7 +25,7 @@ export function formatDiagnostics(
 
 /** Formats diagnostics that do not stop a run. */
 export function formatWarnings(warnings: readonly Diagnostic[], cwd: string, colors: Colors): string {
-  return warnings.map((each) => `${formatDiagnostic(each, cwd, colors, colors.yellow("warning"))}\n\n`).join("");
+  return warnings.map((warning) => `${formatDiagnostic(warning, cwd, colors, colors.yellow("warning"))}\n\n`).join("");
 }
 
 function formatDiagnostic(
@@ -39,7 +39,7 @@ function formatDiagnostic(
     file === undefined ? "" : [showPath(file, cwd), line, column].filter((part) => part !== undefined).join(":");
   const place = placeText(diagnostic);
   const framed = (text: string | undefined): string[] =>
-    (text?.split("\n") ?? []).map((each) => `    ${each.replace(/\^+$/, (mark) => colors.red(mark))}`);
+    (text?.split("\n") ?? []).map((line) => `    ${line.replace(/\^+$/, (mark) => colors.red(mark))}`);
   const subject = [service, method].filter((part) => part !== undefined).join("/");
   const where = [subject, path].filter((part) => part !== undefined && part !== "").join(" ");
   const head = [place && `${colors.cyan(place)} -`, severity, colors.dim(code)].filter(Boolean).join(" ");

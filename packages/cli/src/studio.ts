@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import type { Diagnostic, SchemaRun } from "@quicrpc/codegen";
-import { type Caller, printable, type Router, RpcError } from "@quicrpc/core";
+import { type Caller, sanitizeForLog, type Router, RpcError } from "@quicrpc/core";
 import type { Trust } from "@quicrpc/studio/command";
 import { Command, InvalidArgumentError } from "commander";
 import { isWithoutReflection, listServices, type ProjectReflection, projectReflection } from "./described-services.js";
@@ -155,7 +155,7 @@ async function missingReflection(server: Caller, timeoutMs: number): Promise<Pro
     } catch (advice) {
       const { message, hint = "" } = RpcError.from(advice);
       process.stderr.write(
-        `${printable(message)}\n${colorsFor(process.stderr, process.env).green("help:")} ${printable(hint)}\n`,
+        `${sanitizeForLog(message)}\n${colorsFor(process.stderr, process.env).green("help:")} ${sanitizeForLog(hint)}\n`,
       );
     }
   }

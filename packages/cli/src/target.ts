@@ -1,7 +1,7 @@
 import { addAbortListener } from "node:events";
 import { readFileSync } from "node:fs";
 import { constants } from "node:os";
-import { type CallOptions, type Connection, printable, RpcError, type Session } from "@quicrpc/core";
+import { type CallOptions, type Connection, sanitizeForLog, RpcError, type Session } from "@quicrpc/core";
 import type { UnsharedBytes } from "@quicrpc/core/transport";
 import type { DevCertificate, DialOptions, TransportProvider } from "@quicrpc/node";
 import { type Command, InvalidArgumentError } from "commander";
@@ -325,18 +325,18 @@ export function report(error: Error, options: Pick<TargetOptions, "json" | "cred
   }
   const colors = colorsFor(process.stderr, process.env);
   // An error that a schema declares, and that was thrown without a text, has its name for that.
-  const name = reason === undefined || reason === message ? "" : ` ${colors.bold(printable(reason))}`;
-  const lines = [`${colors.red(typeof code === "string" ? code : "error")}${name} ${printable(message)}`];
+  const name = reason === undefined || reason === message ? "" : ` ${colors.bold(sanitizeForLog(reason))}`;
+  const lines = [`${colors.red(typeof code === "string" ? code : "error")}${name} ${sanitizeForLog(message)}`];
   if (details !== undefined) lines.push(jsonText(details, 2));
-  if (hint !== undefined) lines.push(`${colors.green("help:")} ${printable(hint)}`);
+  if (hint !== undefined) lines.push(`${colors.green("help:")} ${sanitizeForLog(hint)}`);
   process.stderr.write(`${lines.join("\n")}\n`);
 }
 
 /** Prints a notice or advice on stderr, next to an answer. With --json it is a line of JSON, like errors. */
 export function printNotice(said: { readonly notice: string } | { readonly help: string }, json: boolean): void {
   if (json) process.stderr.write(`${jsonText(said)}\n`);
-  else if ("notice" in said) process.stderr.write(`${printable(said.notice)}\n`);
-  else process.stderr.write(`${colorsFor(process.stderr, process.env).green("help:")} ${printable(said.help)}\n`);
+  else if ("notice" in said) process.stderr.write(`${sanitizeForLog(said.notice)}\n`);
+  else process.stderr.write(`${colorsFor(process.stderr, process.env).green("help:")} ${sanitizeForLog(said.help)}\n`);
 }
 
 /**
@@ -346,8 +346,9 @@ export function printNotice(said: { readonly notice: string } | { readonly help:
 function toJson(this: unknown, key: string, value: unknown): unknown {
   if (typeof value === "bigint") return value.toString();
   // A Buffer's own toJSON has run by now. An object that looks like what that makes is an object.
-  const own = (this as Readonly<Record<string, unknown>>)[key];
-  if (own instanceof Uint8Array) return Buffer.from(own.buffer, own.byteOffset, own.byteLength).toString("base64");
+  const original = (this as Readonly<Record<string, unknown>>)[key];
+  if (original instanceof Uint8Array)
+    return Buffer.from(original.buffer, original.byteOffset, original.byteLength).toString("base64");
   if (value instanceof Map) return Object.fromEntries(value);
   if (value instanceof Set) return [...value];
   return value;
@@ -361,7 +362,7 @@ export function printJson(value: unknown): void {
 /** Returns `value` as JSON with terminal control characters escaped, which JSON itself permits. */
 export function jsonText(value: unknown, indent?: number): string {
   const lines = (JSON.stringify(value, toJson, indent) ?? "null").split("\n");
-  return lines.map((line) => printable(line, (hex) => `\\u${hex.padStart(4, "0")}`)).join("\n");
+  return lines.map((line) => sanitizeForLog(line, (hex) => `\\u${hex.padStart(4, "0")}`)).join("\n");
 }
 
 function parseHash(text: string): UnsharedBytes {

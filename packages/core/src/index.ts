@@ -37,7 +37,7 @@ export { DEFAULT_LIMITS, type Limits } from "./limits.js";
 export { Metadata } from "./metadata.js";
 export { catchUp } from "./server/catch-up.js";
 export type { CallContext } from "./server/context.js";
-export { printable } from "./server/log-error.js";
+export { sanitizeForLog } from "./server/log-error.js";
 export type { Router } from "./server/router.js";
 export { ServerLoad } from "./server/server-load.js";
 export { createClientSession } from "./session/create-client-session.js";

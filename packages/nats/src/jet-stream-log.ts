@@ -219,8 +219,8 @@ export class JetStreamLog implements TopicLog {
   /** As long as a message is there, so are later ones of its topic; otherwise none may have been dropped since. */
   private async hasAllAfter(subject: string, number: number): Promise<boolean> {
     const { streams } = this.manager;
-    const own = number === 0 ? null : await streams.getMessage(this.stream, { seq: number });
-    if (own?.subject === subject) return true;
+    const message = number === 0 ? null : await streams.getMessage(this.stream, { seq: number });
+    if (message?.subject === subject) return true;
     const { state, config } = await streams.info(this.stream, { subjects_filter: subject });
     const kept = state.subjects?.[subject] ?? 0;
     const most = config.max_msgs_per_subject > 0 ? config.max_msgs_per_subject : Infinity;

@@ -56,9 +56,9 @@ export async function fileBlob(path: string, options: FileBlobOptions = {}): Pro
  * Writes a blob to `path`, as fast as the disk accepts it. The file appears when it is complete: until then it has a
  * temporary name in the same folder, and a failure leaves nothing behind unless `resume` is set.
  */
-export async function saveBlob(blob: ReceivedBlob, path: string, given: SaveBlobOptions = {}): Promise<void> {
-  checkOptions("saveBlob()", given, SAVE_BLOB);
-  const { resume = false, ...options } = given;
+export async function saveBlob(blob: ReceivedBlob, path: string, saveOptions: SaveBlobOptions = {}): Promise<void> {
+  checkOptions("saveBlob()", saveOptions, SAVE_BLOB);
+  const { resume = false, ...options } = saveOptions;
   if (resume !== false) return savePart(blob, path, options, resume === true ? {} : resume);
   const partial = `${path}.${randomUUID()}.part`;
   // Opened before the transfer: a stream that opens it by itself may do so after its failure, and leave the file behind.

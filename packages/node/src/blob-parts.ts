@@ -136,7 +136,7 @@ async function requireRoom(blob: ReceivedBlob, part: string, limits: PartOptions
   const folder = dirname(part);
   const left = (await readdir(folder)).filter((name) => name.endsWith(SUFFIX)).map((name) => join(folder, name));
   // Of those in progress some have no file yet.
-  const others = new Set([...left, ...Array.from(savings.keys()).filter((each) => dirname(each) === folder)]);
+  const others = new Set([...left, ...Array.from(savings.keys()).filter((path) => dirname(path) === folder)]);
   others.delete(part);
   let room = maxPartBytes;
   for (const other of others) {

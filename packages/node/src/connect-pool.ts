@@ -46,7 +46,8 @@ export async function connectPool<Context = unknown>(
     providerFor(transportUrl(target, "dial", rest.transports).protocol, "dial", rest.transports).abilities.tls === true;
   const pool = createPool(
     isDns ? targets.resolve : targets,
-    async (target, given) => dialSession(target, { ...(hasTls(target) ? named : dialOptions), signal: given }),
+    async (target, dialSignal) =>
+      dialSession(target, { ...(hasTls(target) ? named : dialOptions), signal: dialSignal }),
     {
       isPermanent,
       ...(balance !== undefined && { balance }),
@@ -61,8 +62,8 @@ export async function connectPool<Context = unknown>(
   );
   const peers = (): string => pool.targets.map(({ target }) => target).join(", ");
   try {
-    const ready = async (given: Parameters<Pool["ready"]>[0]): Promise<Session | undefined> => {
-      await pool.ready(given);
+    const ready = async (wait: Parameters<Pool["ready"]>[0]): Promise<Session | undefined> => {
+      await pool.ready(wait);
       return pool.targets.flatMap(({ sessions }) => sessions).find((session) => session.takesCalls);
     };
     await firstSession(ready, peers, options, timeoutMs);

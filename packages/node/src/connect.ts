@@ -80,37 +80,37 @@ export async function connect<Context = unknown>(
     signal: _,
     timeoutMs = DEFAULT_TIMEOUT_MS,
     interceptors = [],
-    ...own
+    ...rest
   } = options;
-  const dialOptions = { timeoutMs, ...own };
+  const dialOptions = { timeoutMs, ...rest };
   const onError = errorHook(options.onError);
   const strategy = new ConnectStrategy({
-    preferred: (given, freshPort) => dialSession(url, { ...dialOptions, signal: given }, freshPort),
+    preferred: (dialSignal, freshPort) => dialSession(url, { ...dialOptions, signal: dialSignal }, freshPort),
     fallback: fallback && { dial: dialFallback(fallback, dialOptions), options: fallback },
     onError: (error) => onError(error, { method: "fallback.onFallback" }),
   });
   const route = new Route({
     own: url,
-    dial: (given) => strategy.dial(given),
-    dialTo: (to, given) => dialSession(to, { ...usableAt(to, url, dialOptions), signal: given }),
+    dial: (dialSignal) => strategy.dial(dialSignal),
+    dialTo: (to, dialSignal) => dialSession(to, { ...usableAt(to, url, dialOptions), signal: dialSignal }),
     allowedRedirects,
     onError: (error) => onError(error, { method: "connect" }),
   });
   const peer = URL.canParse(url) ? publicUrl(new URL(url)) : String(url);
-  const connection = createConnection((given, left?: Session) => route.dial(given, left), {
+  const connection = createConnection((dialSignal, left?: Session) => route.dial(dialSignal, left), {
     isPermanent,
     peer,
     ...(reconnect !== undefined && { reconnect }),
     ...(reconnect !== false && {
-      improve: (session: Session, given: AbortSignal) =>
-        strategy.improve(session, given, (redialling) => route.dial(redialling, undefined)),
+      improve: (session: Session, dialSignal: AbortSignal) =>
+        strategy.improve(session, dialSignal, (redialling) => route.dial(redialling, undefined)),
     }),
     ...(backoff !== undefined && { backoff }),
     ...(dialOptions.limits !== undefined && { limits: dialOptions.limits }),
   });
   try {
     await firstSession(
-      (given) => connection.ready(given),
+      (wait) => connection.ready(wait),
       () => peer,
       options,
       timeoutMs,
@@ -133,7 +133,7 @@ function usableAt<Context>(to: string, from: string | URL, options: DialOptions<
 
 /** Returns the function that dials the fallback. Throws `TypeError` if it cannot be used. */
 function dialFallback<Context>(fallback: FallbackOptions, options: DialOptions<Context>): DialOnce {
-  const { earlyData: _, transport: __, ...own } = options;
-  wayTo(fallback.url, own);
-  return (signal) => dialSession(fallback.url, { ...own, signal });
+  const { earlyData: _, transport: __, ...rest } = options;
+  wayTo(fallback.url, rest);
+  return (signal) => dialSession(fallback.url, { ...rest, signal });
 }

@@ -1,8 +1,8 @@
 /** Names accepted in the environment variable `QUICRPC_DEBUG`, separated by commas. */
 const KNOWN = ["open", "refused"] as const;
 
-const given = process.env["QUICRPC_DEBUG"]?.split(",").filter((name) => name !== "") ?? [];
-const unknown = given.filter((name) => !KNOWN.some((known) => known === name));
+const names = process.env["QUICRPC_DEBUG"]?.split(",").filter((name) => name !== "") ?? [];
+const unknown = names.filter((name) => !KNOWN.some((known) => known === name));
 if (unknown.length > 0) {
   process.emitWarning(`QUICRPC_DEBUG takes ${KNOWN.join(" and ")}, not ${unknown.join(",")}`, {
     code: "QUICRPC_DEBUG",
@@ -11,5 +11,5 @@ if (unknown.length > 0) {
 
 /** Returns true if `QUICRPC_DEBUG` contains a name. */
 export function isDebugged(name: (typeof KNOWN)[number]): boolean {
-  return given.includes(name);
+  return names.includes(name);
 }

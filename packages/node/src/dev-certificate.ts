@@ -107,18 +107,18 @@ async function linked(from: string, path: string): Promise<boolean> {
  */
 async function replaceStale(path: string, stale: string, made: string): Promise<void> {
   const successor = `${path}.${stale}`;
-  const own = `${path}.${randomUUID()}`;
+  const temporary = `${path}.${randomUUID()}`;
   try {
     await linked(made, successor);
-    await link(successor, own);
+    await link(successor, temporary);
     // As long as the old one is there nobody has removed the first successor, so that this is it.
     const there = await contentOf(path);
-    if (there !== undefined && digestOf(there) === stale) await rename(own, path);
+    if (there !== undefined && digestOf(there) === stale) await rename(temporary, path);
   } catch (error) {
     // Another has replaced it meanwhile.
     if (!isMissing(error)) throw error;
   } finally {
-    await Promise.all([successor, own].map((file) => rm(file, { force: true })));
+    await Promise.all([successor, temporary].map((file) => rm(file, { force: true })));
   }
 }
 

@@ -109,15 +109,15 @@ export async function dialSession<Context>(
   const { target, provider } = wayTo(url, options);
   const combined = [combineRouters(options.routers ?? [])];
   const peer = publicUrl(target);
-  const own = await withCredentials({ ...options, routers: combined });
-  const dialled = { ...own, transport: transportFor(options), freshPort };
+  const sessionOptions = await withCredentials({ ...options, routers: combined });
+  const dialled = { ...sessionOptions, transport: transportFor(options), freshPort };
   const dialling = inTurn(target, options.signal, () => provider.dial(target, dialled));
   const reached = await dialling.catch((error: unknown) => {
     throw transportError(error, { doing: "connect to", url: peer }, options.signal);
   });
   const session = await sessionOn(reached, (made): Session => {
     const isTransport = "openStream" in made || "createBidirectionalStream" in made;
-    return isTransport ? createSession(made, { peer, ...own }) : createCallerSession(made);
+    return isTransport ? createSession(made, { peer, ...sessionOptions }) : createCallerSession(made);
   });
   await options.proof?.proven(session, options.signal);
   const held = options.earlyData === true ? heldWhileEarly(session as Session<QuicSession>) : session;
@@ -127,11 +127,11 @@ export async function dialSession<Context>(
 /** Throws `TypeError` if a value is not a certificate hash, for example hexadecimal text. */
 function requireHashes(hashes: DialOptions["serverCertificateHashes"]): void {
   if (hashes === undefined) return;
-  const given: unknown = hashes;
-  const isHash = (each: unknown): boolean =>
-    ArrayBuffer.isView((each as { value?: unknown } | null)?.value) ||
-    (each as { value?: unknown } | null)?.value instanceof ArrayBuffer;
-  if (Array.isArray(given) && given.every(isHash)) return;
+  const value: unknown = hashes;
+  const isHash = (hash: unknown): boolean =>
+    ArrayBuffer.isView((hash as { value?: unknown } | null)?.value) ||
+    (hash as { value?: unknown } | null)?.value instanceof ArrayBuffer;
+  if (Array.isArray(value) && value.every(isHash)) return;
   throw new TypeError(
     'serverCertificateHashes is a list of { algorithm: "sha-256", value: bytes }; of a hash in hex: Uint8Array.from(Buffer.from(hex.replaceAll(":", ""), "hex"))',
   );

@@ -62,7 +62,8 @@ export function dnsTargets(url: string | URL, options: DnsTargetsOptions = {}): 
         if (records === "SRV") return srvTargets(base, await asked.resolveSrv(hostname));
         const wanted: Promise<string[]>[] = [];
         if (records !== "AAAA") wanted.push(asked.resolve4(hostname));
-        if (records !== "A") wanted.push(asked.resolve6(hostname).then((found) => found.map((each) => `[${each}]`)));
+        if (records !== "A")
+          wanted.push(asked.resolve6(hostname).then((found) => found.map((address) => `[${address}]`)));
         return (await anyOf(wanted)).map((host) => at(base, host));
       } catch (error) {
         throw unresolved(error, base, signal);

@@ -47,7 +47,7 @@ export function drainOnSignal(
     } finally {
       stop();
       clearTimeout(long);
-      await Promise.allSettled(close.map(async (each) => each.close()));
+      await Promise.allSettled(close.map(async (server) => server.close()));
       // Fires only where something else holds the process.
       setTimeout(warnOfRunning, STILL_RUNNING_MS).unref();
     }

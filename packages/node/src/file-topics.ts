@@ -14,9 +14,9 @@ const OPTIONS: OptionNames<FileTopicsOptions> = { file: true, limits: DEFAULT_TO
  * Creates topics whose history, within `limits`, is kept in a file. It survives restarts and crashes of the process.
  * After a power failure the last messages may be lost. Throws if the file cannot be read or written.
  */
-export function fileTopics(given: FileTopicsOptions): Topics {
-  checkOptions("fileTopics()", given, OPTIONS);
-  const { file, ...options } = given;
+export function fileTopics(topicsOptions: FileTopicsOptions): Topics {
+  checkOptions("fileTopics()", topicsOptions, OPTIONS);
+  const { file, ...options } = topicsOptions;
   const limits = { ...DEFAULT_TOPIC_LIMITS, ...options.limits };
   return createTopics({ ...options, log: new MemoryLog(limits, new TopicJournal(file)) });
 }

@@ -68,7 +68,7 @@ class Folder {
     const { there, coming, missed } = this;
     if (there.uploads + amount.uploads > this.maxUploads) throw noRoom(`${there.uploads} uploads are in the folder`);
     if (there.bytes + amount.bytes > this.maxBytes) throw noRoom("they have as many bytes as they may");
-    for (const each of [there, coming, missed]) change(each, amount, 1);
+    for (const total of [there, coming, missed]) change(total, amount, 1);
     try {
       await write();
     } catch (error) {

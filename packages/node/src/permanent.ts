@@ -9,8 +9,8 @@ const CODES: RegExp = /^(ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_Z
  * Returns true if a connection failure is permanent: its cause is in the arguments (URL, trust, protocol), so a retry
  * cannot succeed.
  */
-export function isPermanent(given: Error): boolean {
-  const error = given instanceof TransportError && given.cause instanceof Error ? given.cause : given;
+export function isPermanent(failure: Error): boolean {
+  const error = failure instanceof TransportError && failure.cause instanceof Error ? failure.cause : failure;
   if (error instanceof TypeError) return true;
   if (error instanceof AggregateError) return error.errors.every(isPermanent);
   if (error instanceof QuicError && (error.source === "tls" || error.source === "usage")) return true;

@@ -1,5 +1,5 @@
 import { channel } from "node:diagnostics_channel";
-import { printable } from "@quicrpc/core";
+import { sanitizeForLog } from "@quicrpc/core";
 import { isDebugged } from "./debug.js";
 
 /** A client that did not get a session from a server of this process, and the reason. */
@@ -36,5 +36,5 @@ export function tellRefusal(refusal: () => Refusal): void {
   if (!debugging) return;
   const { stage, listener = "a listener", remoteAddress, reason } = told;
   const who = remoteAddress === undefined ? "a client" : `${remoteAddress.host} port ${remoteAddress.port}`;
-  process.stderr.write(`quicrpc: ${listener} refused the ${stage} of ${who}: ${printable(reason)}\n`);
+  process.stderr.write(`quicrpc: ${listener} refused the ${stage} of ${who}: ${sanitizeForLog(reason)}\n`);
 }

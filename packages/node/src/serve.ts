@@ -19,7 +19,7 @@ import {
   type Interceptor,
   interceptRouter,
   type Limits,
-  printable,
+  sanitizeForLog,
   type Router,
   ServerLoad,
   type Session,
@@ -288,7 +288,7 @@ function warnOfExpiry(tls: ServeOptions["tls"]): void {
       continue;
     }
     if (Date.parse(read.validTo) >= Date.now()) continue;
-    const text = `the certificate of ${printable(read.subject ?? "serve()")} has expired on ${read.validTo}: clients will refuse it; renew it`;
+    const text = `the certificate of ${sanitizeForLog(read.subject ?? "serve()")} has expired on ${read.validTo}: clients will refuse it; renew it`;
     process.emitWarning(text, { code: "QUICRPC_CERTIFICATE_EXPIRED" });
   }
 }

@@ -94,14 +94,14 @@ export class SessionAcceptor<Context> {
     const routers = (isEarly(transport) ? earlyRouters : undefined) ?? sessionOptions.routers;
     const { renewal, follow } = this.credentials.begin(peer, connection, transport);
     // No option of a server has the name of the first two, which come first: on Node 20 a key after a spread makes a new hidden class each time.
-    const own = {
+    const createOptions = {
       connection,
       peer: addressOf(peer),
       ...sessionOptions,
       ...(routers && { routers }),
       ...(renewal && { renewal }),
     };
-    const session = createSession(transport, own);
+    const session = createSession(transport, createOptions);
     this.sessions.add(session);
     if (maxSessionAgeMs !== undefined) limitAge(session, maxSessionAgeMs);
     follow(session);

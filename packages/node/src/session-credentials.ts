@@ -89,8 +89,8 @@ export class SessionCredentials<Context> {
   }
 
   private expiryOf(connection: Context): number | undefined {
-    const given = this.options.expiresAt?.(connection);
-    if (given === undefined || !Number.isNaN(Number(given))) return given && Number(given);
+    const expiry = this.options.expiresAt?.(connection);
+    if (expiry === undefined || !Number.isNaN(Number(expiry))) return expiry && Number(expiry);
     throw new TypeError("expiresAt gives no time: a date, or milliseconds since the epoch");
   }
 }

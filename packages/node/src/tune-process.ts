@@ -101,8 +101,8 @@ function dropBlock(): void {
 function v8Collection(): unknown {
   try {
     const gcOfNewContext = (): unknown => process.getBuiltinModule("node:vm").runInNewContext("globalThis.gc");
-    const own = "gc" in globalThis ? gcOfNewContext() : undefined;
-    if (own !== undefined) return own;
+    const existing = "gc" in globalThis ? gcOfNewContext() : undefined;
+    if (existing !== undefined) return existing;
     const v8 = process.getBuiltinModule("node:v8");
     v8.setFlagsFromString("--expose-gc");
     try {

@@ -9,22 +9,22 @@ const WITH_HOST: ReadonlySet<string> = new Set(["quic:", "tls:", "tcp:"]);
 
 /** Parses a URL for a transport. Throws `TypeError` for an invalid one, with a suggestion. */
 export function transportUrl(
-  given: string | URL,
+  input: string | URL,
   what: "dial" | "listen",
   transports: readonly TransportProvider[] = [],
 ): URL {
-  const text: unknown = given;
+  const text: unknown = input;
   if (typeof text !== "string" && !(text instanceof URL)) {
     throw new TypeError(`a URL is a string or a URL, such as "quic://localhost:4433", not ${describe(text)}`);
   }
-  const url = parsed(given);
+  const url = parsed(input);
   if (url !== undefined && isKnown(url.protocol, what, transports)) {
     if (url.hostname !== "" || !WITH_HOST.has(url.protocol)) return url;
-    throw new TypeError(`"${String(given)}" has no host: a URL is such as quic://localhost:4433`);
+    throw new TypeError(`"${String(input)}" has no host: a URL is such as quic://localhost:4433`);
   }
-  const isHost = HOST.test(String(given)) && (url === undefined || /^\d*(\/|$)/.test(url.pathname));
-  if (isHost) throw new TypeError(`"${String(given)}" has no scheme: did you mean quic://${String(given)}?`);
-  if (url === undefined) throw new TypeError(`"${String(given)}" is no URL, such as quic://localhost:4433`);
+  const isHost = HOST.test(String(input)) && (url === undefined || /^\d*(\/|$)/.test(url.pathname));
+  if (isHost) throw new TypeError(`"${String(input)}" has no scheme: did you mean quic://${String(input)}?`);
+  if (url === undefined) throw new TypeError(`"${String(input)}" is no URL, such as quic://localhost:4433`);
   // Says which there are.
   providerFor(url.protocol, what, transports);
   return url;
@@ -46,9 +46,9 @@ export function reachable(url: URL): URL {
 /** Unspecified addresses, and the loopback addresses to use instead. */
 const UNSPECIFIED: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "[::]": "[::1]" };
 
-function parsed(given: string | URL): URL | undefined {
+function parsed(input: string | URL): URL | undefined {
   try {
-    return new URL(given);
+    return new URL(input);
   } catch {
     return undefined;
   }

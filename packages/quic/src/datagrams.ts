@@ -101,16 +101,16 @@ export class Datagrams {
 
   /** Creates another writable. Datagrams that are too large are dropped. */
   createWritable(): WritableStream<Uint8Array> {
-    let own: WritableStreamDefaultController | undefined;
+    let writer: WritableStreamDefaultController | undefined;
     return new WritableStream<Uint8Array>({
       start: (controller) => {
-        own = controller;
+        writer = controller;
         if (this.#ended === undefined) this.#writers.add(controller);
         else controller.error(this.#ended.error ?? new TypeError("the session has closed"));
       },
       write: (chunk) => this.#write(chunk),
-      close: () => void this.#writers.delete(own as WritableStreamDefaultController),
-      abort: () => void this.#writers.delete(own as WritableStreamDefaultController),
+      close: () => void this.#writers.delete(writer as WritableStreamDefaultController),
+      abort: () => void this.#writers.delete(writer as WritableStreamDefaultController),
     });
   }
 

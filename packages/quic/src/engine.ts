@@ -76,8 +76,8 @@ export class Engine {
 
   /** Returns the local address of a session. The system may report its host. */
   localAddress(told: string | undefined, family: SocketAddress["family"]): SocketAddress {
-    const { host: own, port } = this.address;
-    const host = told ?? own;
+    const { host: boundHost, port } = this.address;
+    const host = told ?? boundHost;
     const last = this.#lastLocal;
     if (last?.host === host && last.port === port && last.family === family) return last;
     // Of many sessions.

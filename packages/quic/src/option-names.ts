@@ -115,10 +115,10 @@ export function checkOptions(where: string, options: object, names: object, path
     if (!Object.hasOwn(names, name)) {
       throw invalidOption(`${where} has no option ${path}${name}: it has ${Object.keys(names).join(", ")}`);
     }
-    const own: unknown = names[name as keyof typeof names];
-    if (typeof own !== "object" || own === null) continue;
+    const nested: unknown = names[name as keyof typeof names];
+    if (typeof nested !== "object" || nested === null) continue;
     for (const one of Array.isArray(value) ? (value as unknown[]) : [value]) {
-      if (typeof one === "object" && one !== null) checkOptions(where, one, own, `${path}${name}.`);
+      if (typeof one === "object" && one !== null) checkOptions(where, one, nested, `${path}${name}.`);
     }
   }
 }

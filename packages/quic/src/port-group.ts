@@ -116,9 +116,9 @@ export class PortGroup {
    */
   static inherit(options: InheritedPortOptions): PortGroup {
     checkOptions("PortGroup.inherit()", options, INHERITED_PORT_OPTIONS);
-    const { descriptors: given, places = 1, connectionIds } = options;
+    const { descriptors: inherited, places = 1, connectionIds } = options;
     const ids = packConnectionIds(connectionIds);
-    const descriptors = [...given];
+    const descriptors = [...inherited];
     if (descriptors.some((descriptor) => taken.has(descriptor))) {
       const message = "this process has a place of the port already";
       throw new QuicError({ source: "system", code: "EADDRINUSE", message });

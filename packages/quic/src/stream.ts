@@ -268,7 +268,7 @@ export class QuicStream {
   /** Joins held pieces into one, because `peek` looks at all bytes. */
   #joinHeld(): void {
     const held = this.#held ?? [];
-    const events = held.findIndex((each) => !(each instanceof Uint8Array));
+    const events = held.findIndex((piece) => !(piece instanceof Uint8Array));
     const count = events < 0 ? held.length : events;
     if (count > 1) held.splice(0, count, Buffer.concat(held.slice(0, count) as Uint8Array[]));
   }

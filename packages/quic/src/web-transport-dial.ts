@@ -84,7 +84,7 @@ const pools = new WeakMap<Engine, Map<string, SharedConnection>>();
 interface Carrier {
   readonly connection: QuicSession;
   /** True if the connection carries only this session. */
-  readonly own: boolean;
+  readonly exclusive: boolean;
   /** Removes a shared connection that may be closing, so that no other session joins it. */
   readonly forget?: () => void;
 }
@@ -132,7 +132,7 @@ function isUnasked(error: unknown): boolean {
   return error instanceof QuicError && ["ERR_QUIC_CLOSED", "ERR_QUIC_SESSION_UNAVAILABLE"].includes(error.code);
 }
 
-function request(engine: Engine, { connection, own }: Carrier, ask: Ask): Promise<WebTransportSession> {
+function request(engine: Engine, { connection, exclusive }: Carrier, ask: Ask): Promise<WebTransportSession> {
   const { target, protocols, fields, until, options } = ask;
   const { signal } = options;
   return new Promise((resolve, reject) => {
@@ -143,7 +143,7 @@ function request(engine: Engine, { connection, own }: Carrier, ask: Ask): Promis
     const give = (reason: unknown): void => {
       finish();
       reject(reason);
-      if (own) connection.close({ closeCode: H3_NO_ERROR });
+      if (exclusive) connection.close({ closeCode: H3_NO_ERROR });
     };
     let cancel = (): void => {};
     const onAbort = (): void => {
@@ -230,7 +230,7 @@ async function carry(engine: Engine, ask: Ask): Promise<Carrier> {
     );
   // Nobody would wait for what is dialled, and so end it.
   signal?.throwIfAborted();
-  if (!allowPooling) return { connection: await connect(signal, handshakeTimeoutMs), own: true };
+  if (!allowPooling) return { connection: await connect(signal, handshakeTimeoutMs), exclusive: true };
   const pool = pools.get(engine) ?? new Map<string, SharedConnection>();
   pools.set(engine, pool);
   const key = JSON.stringify([host, port, serverName, transport, tls]);
@@ -238,11 +238,11 @@ async function carry(engine: Engine, ask: Ask): Promise<Carrier> {
     if (pool.get(key) === connection) pool.delete(key);
   };
   const known = pool.get(key);
-  if (known !== undefined) return { connection: await known.join(ask), own: false, forget: () => forget(known) };
+  if (known !== undefined) return { connection: await known.join(ask), exclusive: false, forget: () => forget(known) };
   const dialled: SharedConnection = new SharedConnection(
     (giveUp) => connect(giveUp, MAX_HANDSHAKE_TIMEOUT_MS),
     () => forget(dialled),
   );
   pool.set(key, dialled);
-  return { connection: await dialled.join(ask), own: false };
+  return { connection: await dialled.join(ask), exclusive: false };
 }

@@ -51,13 +51,13 @@ const RESERVED: ReadonlySet<string> = new Set([
 export function encodeFields(fields: HeaderFields = {}): string {
   const pairs = Symbol.iterator in fields ? [...fields] : Object.entries(fields);
   return pairs
-    .map(([given, value]) => {
-      const name = given.toLowerCase();
+    .map(([givenName, value]) => {
+      const name = givenName.toLowerCase();
       if (!TOKEN.test(name) || RESERVED.has(name)) {
-        throw invalidOption(`headers: ${JSON.stringify(given)} cannot be sent`);
+        throw invalidOption(`headers: ${JSON.stringify(givenName)} cannot be sent`);
       }
       if (typeof value !== "string" || !VALUE.test(value)) {
-        throw invalidOption(`headers: the value of ${JSON.stringify(given)} must be a string of printable ASCII`);
+        throw invalidOption(`headers: the value of ${JSON.stringify(givenName)} must be a string of printable ASCII`);
       }
       return `${name}\n${value.trim()}`;
     })

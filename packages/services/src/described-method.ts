@@ -61,7 +61,7 @@ function withReferences(fields: NonNullable<BlobFields["input"]>): MessageCodec<
 function isReference(value: unknown): boolean {
   if (!Array.isArray(value)) return false;
   const [ref, length, type, name, id] = value as readonly unknown[];
-  const isCount = (each: unknown): boolean => typeof each === "number" && Number.isSafeInteger(each) && each >= 0;
+  const isCount = (count: unknown): boolean => typeof count === "number" && Number.isSafeInteger(count) && count >= 0;
   return (
     isCount(ref) &&
     (length === null || isCount(length)) &&

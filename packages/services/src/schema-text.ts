@@ -1,4 +1,4 @@
-import { printable } from "@quicrpc/core";
+import { sanitizeForLog } from "@quicrpc/core";
 import type { JsonSchema } from "./json-values.js";
 
 /** Types that JSON has not, by what `MethodTooling` marks them with. */
@@ -49,8 +49,8 @@ function textOf(schema: JsonSchema, scope: Scope, indent: string, depth: number)
   const mark = schema["x-quicrpc-type"];
   if (typeof mark === "string" && Object.hasOwn(OWN, mark)) return OWN[mark] as string;
   if (mark === "set") return `Set<${text(items)}>`;
-  if ("const" in schema) return printable(JSON.stringify(schema["const"]));
-  if (Array.isArray(values)) return values.map((value) => printable(JSON.stringify(value))).join(" | ");
+  if ("const" in schema) return sanitizeForLog(JSON.stringify(schema["const"]));
+  if (Array.isArray(values)) return values.map((value) => sanitizeForLog(JSON.stringify(value))).join(" | ");
   const choices = anyOf ?? oneOf;
   if (Array.isArray(choices)) return choices.map((each) => text(each)).join(" | ");
   if (Array.isArray(allOf)) return allOf.map((each) => text(each)).join(" & ");
@@ -67,7 +67,7 @@ function textOf(schema: JsonSchema, scope: Scope, indent: string, depth: number)
     return objectText(schema, indent, text);
   }
   if (Array.isArray(type)) return type.map((each) => text({ ...schema, type: each as unknown })).join(" | ");
-  return typeof type === "string" ? printable(type) : "unknown";
+  return typeof type === "string" ? sanitizeForLog(type) : "unknown";
 }
 
 function objectText(
@@ -79,8 +79,8 @@ function objectText(
   const lines = Object.entries(properties as Readonly<Record<string, JsonSchema>>).map(([name, schema]) => {
     const optional = Array.isArray(required) && required.includes(name) ? "" : "?";
     const { description } = schema;
-    const note = typeof description === "string" ? ` // ${printable(description.split("\n")[0] ?? "")}` : "";
-    return `${inner}${printable(name)}${optional}: ${text(schema, inner)};${note}\n`;
+    const note = typeof description === "string" ? ` // ${sanitizeForLog(description.split("\n")[0] ?? "")}` : "";
+    return `${inner}${sanitizeForLog(name)}${optional}: ${text(schema, inner)};${note}\n`;
   });
   return `{\n${lines.join("")}${indent}}`;
 }
@@ -93,14 +93,14 @@ function refText(reference: string, { root, recursive, open }: Scope, text: (inn
   const name = /^#\/\$defs\/(.+)$/.exec(reference)?.[1];
   const definitions = (root["$defs"] ?? {}) as Readonly<Record<string, unknown>>;
   const definition = name !== undefined && Object.hasOwn(definitions, name) ? definitions[name] : undefined;
-  if (name === undefined || definition === undefined) return printable(reference);
+  if (name === undefined || definition === undefined) return sanitizeForLog(reference);
   let isRecursive = recursive.get(definition);
   if (isRecursive === undefined) {
     isRecursive = JSON.stringify(definition).includes(JSON.stringify(reference));
     recursive.set(definition, isRecursive);
   }
   if (!isRecursive) return text(definition);
-  if (!UNNAMED.test(name)) return printable(name);
+  if (!UNNAMED.test(name)) return sanitizeForLog(name);
   if (open.has(definition)) return "…";
   open.add(definition);
   const said = text(definition);

@@ -47,8 +47,8 @@ describe("health", () => {
 describe("reflection", () => {
   it("stands beside routers whose handlers know who calls", async () => {
     const hello = { hello: defineMethod({ name: "demo.v1.Hello", id: 10 }, "unary", "hello", { id: 1 }) };
-    const own = createRouter<typeof hello, { name: string }>(hello, { hello: () => undefined });
-    const routers: Router<{ name: string }>[] = [own, createReflection([own])];
+    const router = createRouter<typeof hello, { name: string }>(hello, { hello: () => undefined });
+    const routers: Router<{ name: string }>[] = [router, createReflection([router])];
     const [ours, theirs] = createMemoryPair();
     createSession(theirs, { routers, connection: { name: "alice" } });
     const { services } = await createReflectionClient(createSession(ours)).list();

@@ -48,8 +48,8 @@ export const FAIR: Conditions = {
 export const BLACKOUT: Conditions = { ...FAIR, blackout: true };
 
 /** Fills in defaults. Throws `TypeError` for an invalid condition. */
-export function completeConditions(given: Partial<Conditions>): Conditions {
-  const complete = { ...FAIR, ...given };
+export function completeConditions(conditions: Partial<Conditions>): Conditions {
+  const complete = { ...FAIR, ...conditions };
   for (const [name, value] of Object.entries(complete)) {
     if (!(name in FAIR))
       throw new TypeError(`a network has no condition ${name}; it has ${Object.keys(FAIR).join(", ")}`);

@@ -7,9 +7,9 @@ import { randomNumbers } from "./random.js";
 const UNLIMITED = Number.POSITIVE_INFINITY;
 
 /** Times at which 1000 packets arrive, one of which is sent each millisecond. */
-function arrivals(given: Partial<Conditions>, seed = 1, rate = UNLIMITED): (readonly number[])[] {
+function arrivals(partial: Partial<Conditions>, seed = 1, rate = UNLIMITED): (readonly number[])[] {
   const direction = new Direction(randomNumbers(seed));
-  const conditions = completeConditions(given);
+  const conditions = completeConditions(partial);
   return Array.from({ length: 1000 }, (_, now) => direction.pass(1000, now, conditions, rate).arrivals);
 }
 
@@ -49,8 +49,8 @@ describe("a direction of a link", () => {
   });
 
   it("keeps packets in order with jitter, and not those that it reorders", () => {
-    const order = (given: Partial<Conditions>): boolean =>
-      arrivals(given)
+    const order = (partial: Partial<Conditions>): boolean =>
+      arrivals(partial)
         .flat()
         .every((at, i, all) => i === 0 || at >= (all[i - 1] ?? 0));
     expect(order({ jitterMs: 20 })).toBe(true);

@@ -30,9 +30,9 @@ const OPTIONS: OptionNames<NetworkOptions> = { ...LINK_OPTIONS, outages: { every
 /**
  * Forwards UDP and TCP from one port to the server's port through a simulated network. Rejects if the port is in use.
  */
-export async function openNetwork(given: NetworkOptions): Promise<Link> {
-  checkOptions("openNetwork()", given, OPTIONS);
-  const { outages, ...options } = given;
+export async function openNetwork(networkOptions: NetworkOptions): Promise<Link> {
+  checkOptions("openNetwork()", networkOptions, OPTIONS);
+  const { outages, ...options } = networkOptions;
   if (outages !== undefined && !(outages.offlineMs > 0 && outages.offlineMs < (outages.everyMs ?? OUTAGES_EVERY_MS))) {
     throw new TypeError("outages have an offlineMs above 0 and below their everyMs");
   }

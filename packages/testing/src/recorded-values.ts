@@ -66,7 +66,7 @@ export function fromJson(json: Json): unknown {
     case "bytes":
       return new Uint8Array(Buffer.from(value, "base64"));
     case "map":
-      return new Map((value as readonly [Json, Json][]).map(([key, each]) => [fromJson(key), fromJson(each)]));
+      return new Map((value as readonly [Json, Json][]).map(([key, item]) => [fromJson(key), fromJson(item)]));
     case "set":
       return new Set((value as readonly Json[]).map(fromJson));
     case "object":

@@ -60,9 +60,9 @@ class Replay {
   async *run(): AsyncGenerator {
     const { input, inputs, signal } = this.call;
     this.requireSchema();
-    const given = inputs?.[Symbol.asyncIterator]();
+    const messages = inputs?.[Symbol.asyncIterator]();
     try {
-      let recorded = given === undefined ? this.follow({ in: toJson(input) }) : this.choose();
+      let recorded = messages === undefined ? this.follow({ in: toJson(input) }) : this.choose();
       for (;;) {
         if (signal?.aborted === true) throw RpcError.from(signal.reason, "cancelled");
         const step = recorded.steps[this.position];
@@ -71,7 +71,7 @@ class Replay {
           recorded = this.follow(step);
           yield fromJson(step.out);
         } else {
-          const taken = given && (await unlessAborted(given.next(), signal));
+          const taken = messages && (await unlessAborted(messages.next(), signal));
           recorded = this.follow(
             taken === undefined || taken.done === true ? { end: true } : { in: toJson(taken.value) },
           );
@@ -80,14 +80,14 @@ class Replay {
       this.end(recorded);
     } finally {
       // The call may be over before its caller's messages are.
-      void given?.return?.().catch(() => {});
+      void messages?.return?.().catch(() => {});
     }
   }
 
   private requireSchema(): void {
     const { fingerprint } = this.call.method;
     const isOther = (before: number | undefined): boolean => before !== undefined && before !== fingerprint;
-    if (fingerprint === undefined || !this.fitting.some((each) => isOther(each.fingerprint))) return;
+    if (fingerprint === undefined || !this.fitting.some((call) => isOther(call.fingerprint))) return;
     throw refusal(`the schema of ${this.name} has changed since its calls were recorded`);
   }
 
@@ -102,7 +102,7 @@ class Replay {
   private choose(step?: string): RecordedCall {
     if (this.current !== undefined && this.fitting.includes(this.current)) return this.current;
     if (this.current !== undefined) this.taken.delete(this.current);
-    this.current = this.fitting.find((each) => !this.taken.has(each));
+    this.current = this.fitting.find((call) => !this.taken.has(call));
     if (this.current === undefined) throw this.missing(step);
     this.taken.add(this.current);
     return this.current;

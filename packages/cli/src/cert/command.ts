@@ -39,33 +39,33 @@ export function certCommand(): Command {
     .addHelpText("after", EXAMPLES)
     .usage("[options] [command]")
     .argument("[command]")
-    .action(async (unknown: string | undefined, options: ShowOptions, own: Command) => {
-      if (unknown !== undefined) unknownCommand(own, unknown);
+    .action(async (unknown: string | undefined, options: ShowOptions, subcommand: Command) => {
+      if (unknown !== undefined) unknownCommand(subcommand, unknown);
       await show(await certificate(options), options);
     });
   const shown = withFolder(new Command("show"))
     .description("Show it.")
-    .action(async (_: CertOptions, own: Command) => {
-      const options = own.optsWithGlobals<ShowOptions>();
+    .action(async (_: CertOptions, subcommand: Command) => {
+      const options = subcommand.optsWithGlobals<ShowOptions>();
       await show(await certificate(options), options);
     });
   const hash = withFolder(new Command("hash"))
     .description("Print its hash alone, in hex.")
-    .action(async (_: CertOptions, own: Command) => {
-      const options = own.optsWithGlobals<CertOptions>();
+    .action(async (_: CertOptions, subcommand: Command) => {
+      const options = subcommand.optsWithGlobals<CertOptions>();
       await show(await certificate(options), { ...options, hash: true });
     });
   const rotate = withFolder(new Command("rotate"))
     .description("Make another certificate, with another hash.")
-    .action(async (_: CertOptions, own: Command) => {
-      const options = own.optsWithGlobals<CertOptions>();
+    .action(async (_: CertOptions, subcommand: Command) => {
+      const options = subcommand.optsWithGlobals<CertOptions>();
       await show(await certificate(options, true), options);
     });
   const trust = withStores(new Command("trust"))
     .description("Make a certificate authority for localhost alone, and have this user's browsers trust it.")
     .addHelpText("after", EXAMPLES)
-    .action(async (_: TrustOptions, own: Command) => {
-      const options = own.optsWithGlobals<TrustOptions>();
+    .action(async (_: TrustOptions, subcommand: Command) => {
+      const options = subcommand.optsWithGlobals<TrustOptions>();
       const { devAuthority } = await import("@quicrpc/node");
       const { host } = options;
       const authority = await devAuthority({ ...folderOf(options), ...(host !== undefined && { hosts: host }) });
@@ -73,15 +73,15 @@ export function certCommand(): Command {
     });
   const untrust = withStores(new Command("untrust"))
     .description("Have browsers no longer trust it.")
-    .action(async (_: TrustOptions, own: Command) => {
-      const options = own.optsWithGlobals<TrustOptions>();
+    .action(async (_: TrustOptions, subcommand: Command) => {
+      const options = subcommand.optsWithGlobals<TrustOptions>();
       const { keptDevAuthority } = await import("@quicrpc/node");
       const authority = await keptDevAuthority(folderOf(options));
       if (authority !== undefined) await changeStores("remove", authority, options);
       else if (options.json === true) printJson({ authority: null, stores: [] });
       else process.stdout.write("There is no authority for development: nothing is trusted.\n");
     });
-  for (const each of [shown, hash, rotate, trust, untrust]) command.addCommand(each);
+  for (const child of [shown, hash, rotate, trust, untrust]) command.addCommand(child);
   return command;
 }
 
@@ -98,8 +98,8 @@ function withStores(command: Command): Command {
     .option("--dry-run", "run no command of a browser, and print them; the authority is made");
 }
 
-function append(given: string, before: readonly string[] = []): string[] {
-  return [...before, given];
+function append(value: string, before: readonly string[] = []): string[] {
+  return [...before, value];
 }
 
 function folderOf({ directory }: CertOptions): { directory?: string } {

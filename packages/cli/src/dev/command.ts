@@ -47,8 +47,8 @@ in the project, or a version of Node that runs them. Ctrl-C ends it.
 Exit codes: 0 ended, 1 it cannot start, 2 wrong usage.`,
     )
     .action(
-      async (program: string | undefined, words: readonly string[], given: DevCommandOptions, command: Command) => {
-        process.exitCode = await dev(program, words, given, command);
+      async (program: string | undefined, words: readonly string[], options: DevCommandOptions, command: Command) => {
+        process.exitCode = await dev(program, words, options, command);
       },
     );
 }

@@ -1,4 +1,4 @@
-import { printable } from "@quicrpc/core";
+import { sanitizeForLog } from "@quicrpc/core";
 import { colorsFor } from "../report.js";
 import { printJson } from "../target.js";
 
@@ -48,10 +48,10 @@ export function tell(event: DevEvent, json: boolean): void {
       return;
     case "besideEnded":
       process.stderr.write(
-        `${colors.red("ended")} ${printable(event.command)}, with ${event.code ?? "a signal"}; the server goes on without it\n`,
+        `${colors.red("ended")} ${sanitizeForLog(event.command)}, with ${event.code ?? "a signal"}; the server goes on without it\n`,
       );
       return;
     case "problem":
-      process.stderr.write(`${colors.red("problem")} ${printable(event.message)}\n`);
+      process.stderr.write(`${colors.red("problem")} ${sanitizeForLog(event.message)}\n`);
   }
 }

@@ -47,12 +47,12 @@ export function handshake(
 
 function chainOf(certificate: PeerCertificate): string[] {
   const names: string[] = [];
-  let each: (PeerCertificate & { readonly issuerCertificate?: PeerCertificate }) | undefined = certificate;
+  let issuer: (PeerCertificate & { readonly issuerCertificate?: PeerCertificate }) | undefined = certificate;
   // A root is its own issuer.
-  for (const seen = new Set<string>(); each?.fingerprint256 !== undefined && !seen.has(each.fingerprint256); ) {
-    seen.add(each.fingerprint256);
-    names.push(String(each.subject?.CN ?? each.subject?.O ?? "no name"));
-    each = each.issuerCertificate;
+  for (const seen = new Set<string>(); issuer?.fingerprint256 !== undefined && !seen.has(issuer.fingerprint256); ) {
+    seen.add(issuer.fingerprint256);
+    names.push(String(issuer.subject?.CN ?? issuer.subject?.O ?? "no name"));
+    issuer = issuer.issuerCertificate;
   }
   return names;
 }

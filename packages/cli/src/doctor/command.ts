@@ -1,4 +1,4 @@
-import { printable } from "@quicrpc/core";
+import { sanitizeForLog } from "@quicrpc/core";
 import { Command } from "commander";
 import { colorsFor } from "../report.js";
 import { EXIT, printJson, TARGET_HELP, type TargetOptions, withTarget } from "../target.js";
@@ -47,6 +47,6 @@ ${TARGET_HELP} 1 as well where there is a problem.`,
 function lineOf({ check, status, text, fix }: Finding): string {
   const colors = colorsFor(process.stdout, process.env);
   const color = { ok: colors.green, problem: colors.red, note: colors.yellow }[status];
-  const line = `${color(status.padEnd(7))} ${check.padEnd(11)} ${printable(text)}\n`;
-  return fix === undefined ? line : `${line}${" ".repeat(20)}${colors.green("help:")} ${printable(fix)}\n`;
+  const line = `${color(status.padEnd(7))} ${check.padEnd(11)} ${sanitizeForLog(text)}\n`;
+  return fix === undefined ? line : `${line}${" ".repeat(20)}${colors.green("help:")} ${sanitizeForLog(fix)}\n`;
 }

@@ -11,7 +11,7 @@ import { examineServer } from "./server.js";
 const statuses = (findings: readonly Finding[]): Record<string, string> =>
   Object.fromEntries(findings.map(({ check, status }) => [check, status]));
 const find = (findings: readonly Finding[], check: string): Finding | undefined =>
-  findings.find((each) => each.check === check);
+  findings.find((finding) => finding.check === check);
 
 describe("the doctor looks at a server", () => {
   let server: Server;
@@ -103,9 +103,9 @@ describe("the doctor judges", () => {
 
   it("a certificate by its hash, and one that is only too old", () => {
     const now = at("2026-01-02");
-    const own = { ...seen, untrusted: "DEPTH_ZERO_SELF_SIGNED_CERT" };
-    expect(find(judgeCertificate(own, "b.example", ["00", "ab01"], now), "certificate")?.status).toBe("ok");
-    expect(find(judgeCertificate(own, "b.example", ["00"], now), "certificate")).toMatchObject({
+    const selfSigned = { ...seen, untrusted: "DEPTH_ZERO_SELF_SIGNED_CERT" };
+    expect(find(judgeCertificate(selfSigned, "b.example", ["00", "ab01"], now), "certificate")?.status).toBe("ok");
+    expect(find(judgeCertificate(selfSigned, "b.example", ["00"], now), "certificate")).toMatchObject({
       status: "problem",
       text: "a.example ← root has the SHA-256 ab01, which is not what --dev or --hash trust",
     });

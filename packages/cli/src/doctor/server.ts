@@ -45,7 +45,7 @@ export async function examineServer(text: string, options: TargetOptions): Promi
     ...(await examineClock(seen, host, port, options.timeout)),
   );
   const attempts: Attempt[] = [];
-  for (const scheme of [url.protocol, ...SCHEMES.filter((each) => each !== url.protocol)]) {
+  for (const scheme of [url.protocol, ...SCHEMES.filter((protocol) => protocol !== url.protocol)]) {
     attempts.push(await attempt(text.replace(url.protocol, scheme), options));
   }
   const [asked, ...others] = attempts as [Attempt, ...Attempt[]];
@@ -139,7 +139,7 @@ function judgeUdp(attempts: readonly Attempt[], seen: Handshake | string): Findi
 }
 
 function judgeMtu(attempts: readonly Attempt[]): Finding[] {
-  const [mtu] = attempts.flatMap((each) => each.mtu ?? []);
+  const [mtu] = attempts.flatMap((attempt) => attempt.mtu ?? []);
   if (mtu === undefined) return [];
   const text = `packets of ${mtu} bytes`;
   if (mtu > LEAST_MTU) return [ok("mtu", text)];

@@ -1,7 +1,7 @@
 import { fullName } from "../contract/descriptor.js";
 import { type Code, RpcError } from "../errors.js";
 import type { InterceptedCall, Interceptor } from "./interceptor.js";
-import { printable } from "../server/log-error.js";
+import { sanitizeForLog } from "../server/log-error.js";
 import { observed } from "./observed.js";
 
 /** A sink of log lines: pino, `console`, and what is shaped like them. */
@@ -56,10 +56,10 @@ export function logging(logger: Logger): Interceptor {
 /** The entry of a console, which would show fields as several lines, before the text. */
 function consoleLine(text: string, { durationMs, items, reason, err }: CallLog): string {
   const more = [
-    ...(reason === undefined ? [] : [printable(reason)]),
+    ...(reason === undefined ? [] : [sanitizeForLog(reason)]),
     `${durationMs.toFixed(1)} ms`,
     ...(items === undefined ? [] : [`${items} item${items === 1 ? "" : "s"}`]),
-    ...(err instanceof Error && err.message !== reason ? [printable(err.message)] : []),
+    ...(err instanceof Error && err.message !== reason ? [sanitizeForLog(err.message)] : []),
   ];
   return `${text} (${more.join(", ")})`;
 }

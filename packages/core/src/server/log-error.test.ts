@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
 import { RpcError } from "../errors.js";
-import { boundedLog, describeFailure, printable } from "./log-error.js";
+import { boundedLog, describeFailure, sanitizeForLog } from "./log-error.js";
 
 it("a line holds nothing that a terminal acts on, or that looks like another line", () => {
   const nasty = "a\u001b[2J\u001b]0;owned\u0007\r\nquicrpc: forged\u2028b\u202ec\u009bd\ud800e🙂é";
-  expect(printable(nasty)).toBe(
+  expect(sanitizeForLog(nasty)).toBe(
     "a\\u{1b}[2J\\u{1b}]0;owned\\u{7}\\u{d}\\u{a}quicrpc: forged\\u{2028}b\\u{202e}c\\u{9b}d\\u{d800}e🙂é",
   );
   const error = new RpcError("invalid_argument", nasty, { cause: new Error(nasty) });

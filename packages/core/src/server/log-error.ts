@@ -17,14 +17,14 @@ const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\
  *
  * @param escape what stands for a code, of 16 bits, in hexadecimal; by default `\u{…}`
  */
-export function printable(text: string, escape: (hex: string) => string = (hex) => `\\u{${hex}}`): string {
+export function sanitizeForLog(text: string, escape: (hex: string) => string = (hex) => `\\u{${hex}}`): string {
   return text.replace(UNPRINTABLE, (character) => escape(character.charCodeAt(0).toString(16)));
 }
 
 /** Describes a failure for a log: the error, where it was thrown, and its causes. Each line of it is printable. */
 export function describeFailure(error: unknown, { method, peer }: FailureSite): string {
-  const from = peer === undefined ? "" : ` for ${printable(cut(peer, 256))}`;
-  const lines = [`quicrpc: ${printable(cut(method, 256))}${from} failed: ${headline(error)}`];
+  const from = peer === undefined ? "" : ` for ${sanitizeForLog(cut(peer, 256))}`;
+  const lines = [`quicrpc: ${sanitizeForLog(cut(method, 256))}${from} failed: ${headline(error)}`];
   let cause = error;
   for (let depth = 0; depth <= MAX_CAUSES && cause instanceof Error; depth++) {
     if (depth > 0) lines.push(`  caused by ${headline(cause)}`);
@@ -62,7 +62,7 @@ export const logError: ErrorHook = /* @__PURE__ */ boundedLog((text) => console.
 
 function headline(error: unknown): string {
   try {
-    return printable(cut(error instanceof Error ? nameAndMessage(error) : String(error), MAX_LENGTH / 2));
+    return sanitizeForLog(cut(error instanceof Error ? nameAndMessage(error) : String(error), MAX_LENGTH / 2));
   } catch {
     return "something that cannot be shown";
   }
@@ -79,7 +79,7 @@ function frames({ stack, message }: Error): string[] {
   const at = stack.indexOf(message);
   const rest = at < 0 ? stack : stack.slice(at + message.length);
   const places = rest.split("\n", 12).filter((line) => /^\s+at |@/.test(line));
-  return places.map((line) => printable(cut(line, 256)));
+  return places.map((line) => sanitizeForLog(cut(line, 256)));
 }
 
 function cut(text: string, length: number): string {

@@ -3,7 +3,7 @@ import { RpcError } from "../errors.js";
 import { readMisfitNotice } from "../wire/read-misfit-notice.js";
 import type { IncomingRequest } from "../wire/request.js";
 import type { ErrorHook } from "./dispatch.js";
-import { printable } from "./log-error.js";
+import { sanitizeForLog } from "./log-error.js";
 import type { MethodTable } from "./router.js";
 
 /** Reports answers that the peer could not read to the error hook: for each method once in a session. */
@@ -23,7 +23,7 @@ export class MisfitNotices {
     const method = this.table.find(serviceId, methodId)?.method;
     if (method === undefined || this.told.has(method)) return;
     this.told.add(method);
-    const error = new RpcError("internal", `its caller could not read the answer: ${printable(reason)}`);
+    const error = new RpcError("internal", `its caller could not read the answer: ${sanitizeForLog(reason)}`);
     this.onError(error, { method: fullName(method) });
   }
 }

@@ -34,14 +34,14 @@ export function explainUnserved(path: string, prefix: string, methods: readonly 
   const tell = (all: readonly string[]): string => listed(isOpen && names.includes(REFLECTION) ? all : []);
   const [service, method, ...more] = path.startsWith(`${prefix}/`) ? path.slice(prefix.length + 1).split("/") : [];
   if (service === undefined || method === undefined || more.length > 0) {
-    return `nothing is served at ${printable(path)}: calls go to ${prefix}/package.Service/method${tell(names)}`;
+    return `nothing is served at ${sanitizeForLog(path)}: calls go to ${prefix}/package.Service/method${tell(names)}`;
   }
-  if (!names.includes(service)) return `no service ${printable(service)} is served here${tell(names)}`;
+  if (!names.includes(service)) return `no service ${sanitizeForLog(service)} is served here${tell(names)}`;
   const own = methods.filter((each) => each.service.name === service).map(({ name }) => name);
-  return `service ${service} has no method ${printable(method)} here${tell(own)}`;
+  return `service ${service} has no method ${sanitizeForLog(method)} here${tell(own)}`;
 }
 
 /** Text of a client's, bounded, and without what a terminal acts on. */
-function printable(text: string): string {
+function sanitizeForLog(text: string): string {
   return text.slice(0, 200).replace(/[^\x20-\x7e]/g, "?");
 }

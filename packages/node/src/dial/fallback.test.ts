@@ -33,8 +33,8 @@ function dialler(options: Partial<FallbackOptions> = {}) {
   const fallback = way();
   const onFallback = vi.fn<(reason: Error) => void>();
   const onError = vi.fn<(error: unknown) => void>();
-  const given = { url: "wss://api.example:4433", onFallback, ...options };
-  const dialler = new FallbackDialler({ first: first.dial, fallback: fallback.dial, onError }, given);
+  const complete = { url: "wss://api.example:4433", onFallback, ...options };
+  const dialler = new FallbackDialler({ first: first.dial, fallback: fallback.dial, onError }, complete);
   return { dialler, first, fallback, onFallback, onError };
 }
 

@@ -86,7 +86,7 @@ export class FallbackDialler {
   private async race(signal: AbortSignal): Promise<Session> {
     const { afterMs = AFTER_MS } = this.options;
     const { made, losses } = await race({
-      ways: [this.ways.first, (given) => this.dialFallback(given)],
+      ways: [this.ways.first, (raceSignal) => this.dialFallback(raceSignal)],
       afterMs,
       signal,
       isFinal: (error) => !isMissingEngine(error as Error) && isPermanent(error as Error),

@@ -6,18 +6,26 @@ import { dialTcp, dialTls } from "./sockets.js";
 import { dialWebSocket } from "./web-socket.js";
 
 /** The system's choice of the client's port: that of the server, which nothing listens at. */
-const own = ({ port }: { readonly port?: number | undefined }): object => ({
+const localEnd = ({ port }: { readonly port?: number | undefined }): object => ({
   localPort: port,
   localAddress: "127.0.0.1",
 });
 
 vi.mock("node:net", async (load) => {
   const actual = await load<typeof net>();
-  return { ...actual, connect: (given: net.TcpNetConnectOpts) => actual.connect({ ...given, ...own(given) }) };
+  return {
+    ...actual,
+    connect: (connectOptions: net.TcpNetConnectOpts) =>
+      actual.connect({ ...connectOptions, ...localEnd(connectOptions) }),
+  };
 });
 vi.mock("node:tls", async (load) => {
   const actual = await load<typeof tls>();
-  return { ...actual, connect: (given: tls.ConnectionOptions) => actual.connect({ ...given, ...own(given) }) };
+  return {
+    ...actual,
+    connect: (connectOptions: tls.ConnectionOptions) =>
+      actual.connect({ ...connectOptions, ...localEnd(connectOptions) }),
+  };
 });
 
 it.each([

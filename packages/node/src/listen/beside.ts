@@ -20,7 +20,7 @@ export async function listenBeside(
   ...[target, settings, onIncoming]: Parameters<Listen>
 ): Promise<readonly Listener[]> {
   const { webSocket, protocols, http } = settings.web;
-  const overTcp: Listen = async (...given) => (await import("./web.js")).listenWeb(settings.web)(...given);
+  const overTcp: Listen = async (...args) => (await import("./web.js")).listenWeb(settings.web)(...args);
   const beside = webSocket || protocols.length > 0 || http !== undefined;
   if (!beside) return [await overUdp(target, settings, onIncoming)];
   try {

@@ -32,10 +32,10 @@ export interface ConnectionLimits {
 export function connectionLimits(transport: ListenTransportOptions | undefined, limits: Limits): ConnectionLimits {
   const { maxSessions = MAX_SESSIONS, maxHandshakes = MAX_HANDSHAKES } = transport ?? {};
   const share = transport?.maxHandshakesPerAddress ?? Math.ceil(maxHandshakes * ADDRESS_SHARE);
-  const given = transport?.maxSessionsPerAddress ?? Math.ceil(maxSessions * SESSIONS_SHARE);
+  const perAddress = transport?.maxSessionsPerAddress ?? Math.ceil(maxSessions * SESSIONS_SHARE);
   return {
     maxSessions,
-    maxSessionsPerAddress: given === 0 ? Infinity : given,
+    maxSessionsPerAddress: perAddress === 0 ? Infinity : perAddress,
     maxHandshakes,
     maxHandshakesPerAddress: share,
     maxHandshakeMs: limits.maxHandshakeMs,
@@ -202,9 +202,9 @@ class Places {
   count(source: string, change: 1 | -1): void {
     this.taken += change;
     if (source === NO_SOURCE) return;
-    const own = (this.bySource.get(source) ?? 0) + change;
-    if (own === 0) this.bySource.delete(source);
-    else this.bySource.set(source, own);
+    const updated = (this.bySource.get(source) ?? 0) + change;
+    if (updated === 0) this.bySource.delete(source);
+    else this.bySource.set(source, updated);
   }
 }
 

@@ -74,12 +74,12 @@ const PACKAGE = "@quicrpc/http";
 
 /** Returns a listener for a server's services over HTTP. Rejects with `TypeError` if the package is not installed. */
 export async function httpListener<Context>(
-  given: HttpOptions,
+  httpOptions: HttpOptions,
   settings: HttpSettings<Context>,
 ): Promise<HttpListener> {
   const { createFetchHandler, toNodeHandler } = await load();
   // Which requests arrive is the listeners' matter.
-  const { http3: _, ...options } = given;
+  const { http3: _, ...options } = httpOptions;
   return toNodeHandler(createFetchHandler({ ...settings, ...options }));
 }
 

@@ -85,9 +85,9 @@ export class HttpRequests {
   take(origin: RequestOrigin, request: AnyRequest, response: AnyResponse, settings: ListenSettings): void {
     const { accepted, alternative } = origin;
     if (alternative !== undefined && callerOf(accepted) === undefined) response.setHeader("alt-svc", alternative);
-    const own = this.ownAnswer(origin, request.url, settings);
-    if (own !== undefined) {
-      answer(response, ...own);
+    const ownResponse = this.ownAnswer(origin, request.url, settings);
+    if (ownResponse !== undefined) {
+      answer(response, ...ownResponse);
       return;
     }
     noteCaller(request, callerOf(accepted));
@@ -104,9 +104,9 @@ export class HttpRequests {
     const { accepted, alternative } = origin;
     const added =
       alternative === undefined || callerOf(accepted) !== undefined ? undefined : { "alt-svc": alternative };
-    const own = this.ownAnswer(origin, headers[":path"], settings);
-    if (own !== undefined) {
-      const [status, text] = own;
+    const ownResponse = this.ownAnswer(origin, headers[":path"], settings);
+    if (ownResponse !== undefined) {
+      const [status, text] = ownResponse;
       stream.on("error", () => {});
       stream.respond({ ":status": status, ...PROBE_FIELDS, ...added });
       stream.end(`${text}\n`);
@@ -125,9 +125,9 @@ export class HttpRequests {
   takeHttp3(request: HttpRequest, listener: string): void {
     const { path, fields, session } = request;
     const refusal: Answer | undefined = fields.length > MAX_HEADER_FIELDS ? [431, "too many header fields"] : undefined;
-    const own = refusal ?? this.probe(path);
-    if (own !== undefined) {
-      const [status, text] = own;
+    const ownResponse = refusal ?? this.probe(path);
+    if (ownResponse !== undefined) {
+      const [status, text] = ownResponse;
       request.respond(status, PROBE_FIELDS, Buffer.from(`${text}\n`), true);
       request.stream.stopSending(HTTP3_NO_ERROR);
       return;

@@ -18,27 +18,32 @@ import { ConnectionLimiter, connectionLimits, sourceIn } from "./connection-limi
 import type { Admission, IncomingPeer, ListenSettings } from "./listener.js";
 
 /** Listens for `quic://` on a UDP port, and for WebTransport on the target's path there. */
-export const listenQuic: ListenTransport = (...given) => listenBeside((...given) => listen("quic", ...given), ...given);
+export const listenQuic: ListenTransport = (...args) =>
+  listenBeside((...udpArgs) => listen("quic", ...udpArgs), ...args);
 
 /** Same as `listenQuic`, with the URL that WebTransport clients use: `https://host:port/path`. */
-export const listenWebTransport: ListenTransport = (...given) =>
-  listenBeside((...given) => listen("https", ...given), ...given);
+export const listenWebTransport: ListenTransport = (...args) =>
+  listenBeside((...udpArgs) => listen("https", ...udpArgs), ...args);
 
 const listen = async (
   scheme: "quic" | "https",
-  ...[{ host, port, path: given, member: own, datagramDescriptors }, settings, onIncoming]: Parameters<Listen>
+  ...[
+    { host, port, path: urlPath, member: workerMember, datagramDescriptors },
+    settings,
+    onIncoming,
+  ]: Parameters<Listen>
 ): ReturnType<Listen> => {
   const { transport, pages, onError, limits, connectionIds } = settings;
   const { http } = settings.web;
   const takesHttp3 = http?.takesHttp3 === true;
-  const path = given === "" ? "/" : given;
+  const path = urlPath === "" ? "/" : urlPath;
   const secret = settings.secret ?? secretOf(settings.tls);
   const ids = connectionIds === undefined ? {} : { connectionIds };
   // A worker's are its primary's, which has given it one.
-  const descriptors = own === undefined ? datagramDescriptors : undefined;
+  const descriptors = workerMember === undefined ? datagramDescriptors : undefined;
   if (descriptors !== undefined) warnOfBlocking(descriptors);
   const passed = descriptors && PortGroup.inherit({ descriptors, ...ids });
-  const member = own ?? passed?.members[0];
+  const member = workerMember ?? passed?.members[0];
   const endpoint = Endpoint.bind({
     port,
     ...(host !== undefined && { host }),

@@ -69,9 +69,9 @@ function portsOf(name: string, path: string, sockets: readonly PassedSocket[]): 
       throw new TypeError(
         `systemd has passed a UDP socket called "${name}": FileDescriptorName=quic makes it one for quic://, and ListenStream= makes one for other schemes`,
       );
-    return streams.map(({ descriptor, path: own }) => ({
+    return streams.map(({ descriptor, path: socketPath }) => ({
       scheme,
-      path: own ?? path,
+      path: socketPath ?? path,
       descriptor,
       datagramDescriptors: undefined,
     }));

@@ -85,7 +85,8 @@ function contextsByName(
       certificate.names === undefined
         ? x509.checkHost(name) !== undefined
         : certificate.names.some(
-            (own) => own === name || (own.startsWith("*.") && own.slice(1) === name.slice(name.indexOf("."))),
+            (pattern) =>
+              pattern === name || (pattern.startsWith("*.") && pattern.slice(1) === name.slice(name.indexOf("."))),
           );
     return { context, fits };
   });

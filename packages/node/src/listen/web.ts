@@ -20,20 +20,20 @@ import { WithoutUpgrade } from "./without-upgrade.js";
 const ALTERNATIVE_SECONDS = 86_400;
 
 /** Listens for `ws://`: WebSocket without encryption. */
-export const listenWs: Listen = (...given) =>
-  listen("ws", { webSocket: true, protocols: [], http: given[1].web.http }, ...given);
+export const listenWs: Listen = (...args) =>
+  listen("ws", { webSocket: true, protocols: [], http: args[1].web.http }, ...args);
 
 /** Listens for `http://`: plain HTTP only, without encryption. */
-export const listenHttp: Listen = (...given) =>
-  listen("http", { webSocket: false, protocols: [], http: given[1].web.http }, ...given);
+export const listenHttp: Listen = (...args) =>
+  listen("http", { webSocket: false, protocols: [], http: args[1].web.http }, ...args);
 
 /** Listens for `wss://`. */
-export const listenWss: Listen = (...given) =>
-  listen("wss", { webSocket: true, protocols: [], http: given[1].web.http }, ...given);
+export const listenWss: Listen = (...args) =>
+  listen("wss", { webSocket: true, protocols: [], http: args[1].web.http }, ...args);
 
 /** Listens for all offered protocols on one TLS port. Clients choose the protocol in the TLS handshake (RFC 7301). */
 export function listenWeb(offer: WebOffer): Listen {
-  return (...given) => listen(offer.webSocket ? "wss" : "https", offer, ...given);
+  return (...args) => listen(offer.webSocket ? "wss" : "https", offer, ...args);
 }
 
 const listen = async (
@@ -41,8 +41,8 @@ const listen = async (
   offer: WebOffer,
   ...[target, settings, onIncoming]: Parameters<Listen>
 ): Promise<Listener> => {
-  const { host, port, path: given, besideHttp3 = false } = target;
-  const path = given || "/";
+  const { host, port, path: urlPath, besideHttp3 = false } = target;
+  const path = urlPath || "/";
   const secure = scheme === "wss" || scheme === "https";
   const { limits, transport } = settings;
   const limiter = new ConnectionLimiter(connectionLimits(transport, limits));

@@ -35,8 +35,8 @@ const tlsProvider: TransportProvider = {
   name: "TLS",
   schemes: ["tls:"],
   abilities: OVER_TLS,
-  dial: async (...given) => (await import("../dial/sockets.js")).dialTls(...given),
-  listen: async (...given) => [await (await import("../listen/sockets.js")).listenTls(...given)],
+  dial: async (...args) => (await import("../dial/sockets.js")).dialTls(...args),
+  listen: async (...args) => [await (await import("../listen/sockets.js")).listenTls(...args)],
 };
 
 /** `tcp://`: without encryption, for trusted networks. */
@@ -44,8 +44,8 @@ const tcpProvider: TransportProvider = {
   name: "TCP",
   schemes: ["tcp:"],
   abilities: OVER_TCP,
-  dial: async (...given) => (await import("../dial/sockets.js")).dialTcp(...given),
-  listen: async (...given) => [await (await import("../listen/sockets.js")).listenTcp(...given)],
+  dial: async (...args) => (await import("../dial/sockets.js")).dialTcp(...args),
+  listen: async (...args) => [await (await import("../listen/sockets.js")).listenTcp(...args)],
 };
 
 /** `unix:/path`: a Unix socket. */
@@ -53,8 +53,8 @@ const unixProvider: TransportProvider = {
   name: "a Unix socket",
   schemes: ["unix:"],
   abilities: { sessions: true },
-  dial: async (...given) => (await import("../dial/sockets.js")).dialUnix(...given),
-  listen: async (...given) => [await (await import("../listen/sockets.js")).listenUnix(...given)],
+  dial: async (...args) => (await import("../dial/sockets.js")).dialUnix(...args),
+  listen: async (...args) => [await (await import("../listen/sockets.js")).listenUnix(...args)],
 };
 
 /** `wss://`: WebSocket over TLS. */
@@ -63,8 +63,8 @@ const webSocketProvider: TransportProvider = {
   schemes: ["wss:"],
   abilities: { ...OVER_TLS, headers: true },
   defaultPort: 443,
-  dial: async (...given) => (await import("../dial/web-socket.js")).dialWebSocket(...given),
-  listen: async (...given) => [await (await import("../listen/web.js")).listenWss(...given)],
+  dial: async (...args) => (await import("../dial/web-socket.js")).dialWebSocket(...args),
+  listen: async (...args) => [await (await import("../listen/web.js")).listenWss(...args)],
 };
 
 /** `ws://`: WebSocket without encryption. */
@@ -73,8 +73,8 @@ const plainWebSocketProvider: TransportProvider = {
   schemes: ["ws:"],
   abilities: { ...OVER_TCP, headers: true },
   defaultPort: 80,
-  dial: async (...given) => (await import("../dial/web-socket.js")).dialWebSocket(...given),
-  listen: async (...given) => [await (await import("../listen/web.js")).listenWs(...given)],
+  dial: async (...args) => (await import("../dial/web-socket.js")).dialWebSocket(...args),
+  listen: async (...args) => [await (await import("../listen/web.js")).listenWs(...args)],
 };
 
 /** `http://`: plain HTTP without sessions, for servers only. */
@@ -83,7 +83,7 @@ export const plainHttpProvider: TransportProvider = {
   schemes: ["http:"],
   abilities: { proxyHeader: true },
   defaultPort: 80,
-  listen: async (...given) => [await (await import("../listen/web.js")).listenHttp(...given)],
+  listen: async (...args) => [await (await import("../listen/web.js")).listenHttp(...args)],
 };
 
 /** Transports that `serve`, `connect` and `dial` support by default. */

@@ -18,9 +18,9 @@ function overHttp(scheme: string, what: "dial" | "listen"): string {
 export function providerFor<What extends "dial" | "listen">(
   scheme: string,
   what: What,
-  given: readonly TransportProvider[] = [],
+  transports: readonly TransportProvider[] = [],
 ): Able<What> {
-  const all = [...given, ...BUILT_IN];
+  const all = [...transports, ...BUILT_IN];
   const found = all.find(
     (provider): provider is Able<What> => provider[what] !== undefined && provider.schemes.includes(scheme),
   );

@@ -32,11 +32,11 @@ export interface Attempted {
 export function transportError(error: unknown, { doing, url, hint: other }: Attempted, signal?: AbortSignal): unknown {
   if (error instanceof TypeError || error instanceof TransportError) return error;
   if (signal?.aborted === true && error === signal.reason) return error;
-  const { code: given, message } =
+  const { code: errorCode, message } =
     error instanceof Error ? (error as NodeJS.ErrnoException) : { code: undefined, message: String(error) };
   // What OpenSSL says is in the message between numbers of its own.
   const { reason } = (error ?? {}) as { readonly reason?: unknown };
-  const code = typeof given === "string" ? given : ("ERR_TRANSPORT" satisfies keyof NodeErrorCodes);
+  const code = typeof errorCode === "string" ? errorCode : ("ERR_TRANSPORT" satisfies keyof NodeErrorCodes);
   const text = `cannot ${doing} ${url}: ${code.startsWith("ERR_SSL_") && typeof reason === "string" ? reason : message}`;
   const { status } = (error ?? {}) as { readonly status?: unknown };
   const isAuthority = text.includes("CaUsedAsEndEntity");

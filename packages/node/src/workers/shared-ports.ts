@@ -159,10 +159,10 @@ class PortKeeper implements SharedPorts {
     let next = this.first;
     const members = this.groups.flatMap((group) => {
       // The worker has all sockets of the group, one after the other, under numbers of its own.
-      const own = group.members.map((member) =>
+      const inherited = group.members.map((member) =>
         member.relay === undefined ? { ...member, descriptor: next++ } : member,
       );
-      return own[place] ?? [];
+      return inherited[place] ?? [];
     });
     const { ticketKey, described } = this;
     return { quicrpc: "shared", share: { members, ticketKey, ports: described, passed: undefined, streams: [] } };

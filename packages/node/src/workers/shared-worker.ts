@@ -19,14 +19,14 @@ export async function serveShared<Context>(
   options: ServeOptions<Context>,
   start: (share?: GroupShare) => Promise<Server>,
 ): Promise<Server> {
-  const own = describePorts(targetsOf(options), options.connectionIds);
-  if (!sharesPorts || own.urls.length === 0) return start();
+  const wanted = describePorts(targetsOf(options), options.connectionIds);
+  if (!sharesPorts || wanted.urls.length === 0) return start();
   const share = await askForShare();
   const { urls, ids } = share.ports;
-  if (!own.urls.some((url) => urls.includes(url))) return start();
-  if (own.urls.join() !== urls.join() || own.ids !== ids) {
+  if (!wanted.urls.some((url) => urls.includes(url))) return start();
+  if (wanted.urls.join() !== urls.join() || wanted.ids !== ids) {
     throw new TypeError(
-      `the primary shares ${urls.join(", ")} (shareUdpPorts), and this worker serves ${own.urls.join(", ")}: give both the same \`listen\` and \`connectionIds\``,
+      `the primary shares ${urls.join(", ")} (shareUdpPorts), and this worker serves ${wanted.urls.join(", ")}: give both the same \`listen\` and \`connectionIds\``,
     );
   }
   if (serving) throw new TypeError("the ports that the primary shares are for one serve() at a time in each worker");

@@ -28,8 +28,11 @@ function beWorker(): void {
       }),
   });
   topicRelay.attach(worker as unknown as Worker);
-  const own = { connected: true, send, on: channel.on.bind(channel), off: channel.off.bind(channel) };
-  vi.stubGlobal("process", new Proxy(process, { get: (all, key) => Reflect.get(key in own ? own : all, key) }));
+  const workerProcess = { connected: true, send, on: channel.on.bind(channel), off: channel.off.bind(channel) };
+  vi.stubGlobal(
+    "process",
+    new Proxy(process, { get: (all, key) => Reflect.get(key in workerProcess ? workerProcess : all, key) }),
+  );
 }
 
 interface Heard {
@@ -78,8 +81,11 @@ it("an answer of the primary is of the bus that has asked", async () => {
   const asked: { id: number }[] = [];
   const channel = new EventEmitter();
   const send = (message: { id: number }): number => asked.push(message);
-  const own = { connected: true, send, on: channel.on.bind(channel), off: () => {} };
-  vi.stubGlobal("process", new Proxy(process, { get: (all, key) => Reflect.get(key in own ? own : all, key) }));
+  const workerProcess = { connected: true, send, on: channel.on.bind(channel), off: () => {} };
+  vi.stubGlobal(
+    "process",
+    new Proxy(process, { get: (all, key) => Reflect.get(key in workerProcess ? workerProcess : all, key) }),
+  );
   const buses = [new WorkerBus(), new WorkerBus()] as const;
   const confirmed: number[] = [];
   const published = buses.map(async (bus, i) => {

@@ -111,8 +111,8 @@ export function followEnd(server: Server, ends: (ending: ReturnType<Server["clos
     return ending;
   };
   Object.assign(server, {
-    drain: (...given: Parameters<Server["drain"]>) => follow(drain(...given)),
-    close: (...given: Parameters<Server["close"]>) => follow(close(...given)),
+    drain: (...args: Parameters<Server["drain"]>) => follow(drain(...args)),
+    close: (...args: Parameters<Server["close"]>) => follow(close(...args)),
   });
 }
 
