@@ -16,8 +16,9 @@ export const webSocketProvider: PageTransportProvider = {
       const session = webSocketTransport(socket, "client");
       socket.addEventListener("open", () => resolve(session));
       socket.addEventListener("close", ({ code, reason }) => {
-        // The browser does not say whether nobody listens, the certificate is not trusted, or the request was refused.
-        reject(new Error(`${url.origin} did not accept it (code ${code}${reason === "" ? "" : `: ${reason}`})`));
+        // 1006 has many causes; 1015 (RFC 6455 §7.4.1) means a failed TLS handshake, as Firefox reports it.
+        const why = code === 1015 ? "the TLS handshake failed: is its certificate trusted?" : reason;
+        reject(new Error(`${url.origin} did not accept it (code ${code}${why === "" ? "" : `: ${why}`})`));
       });
       signal.addEventListener("abort", () => {
         socket.close();

@@ -111,6 +111,15 @@ describe("connect", () => {
     expect(ms).toBeLessThanOrEqual(3000);
   });
 
+  it("says so if the browser reports a failed TLS handshake", async () => {
+    network.refusalCode = 1015;
+    network.given("refuse", "refuse");
+    const { error } = await failure(connect(URL_OF_SERVER));
+    expect(error.message).toContain(
+      "did not accept it (code 1015: the TLS handshake failed: is its certificate trusted?)",
+    );
+  });
+
   it("gives up in time where nothing answers, leaving no attempt behind", async () => {
     network.given("silence", "silence");
     const { error, ms } = await failure(connect(URL_OF_SERVER, { timeoutMs: 3000 }));

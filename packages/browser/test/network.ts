@@ -71,6 +71,9 @@ export class Network {
     },
   };
 
+  /** Close code of a WebSocket that is refused. */
+  refusalCode = 1006;
+
   /** Has each transport answer so, in a new page. */
   given(webTransport: Answer, webSocket: Answer = "accept"): void {
     this.webTransport = webTransport;
@@ -190,7 +193,7 @@ function fakeWebSocket(network: Network): Constructor {
       super();
       network.log.push(`websocket ${url.href}`);
       network.offeredProtocols = protocols;
-      if (network.webSocket === "refuse") this.end(1006);
+      if (network.webSocket === "refuse") this.end(network.refusalCode);
       if (network.webSocket === "accept") queueMicrotask(() => this.accept());
     }
 
