@@ -1,25 +1,65 @@
 // As `generated.ts`, with options checked by name: the entry of development builds and of Node, as `development.ts` is.
-import { checked } from "./check-options.js";
+import type { CallOptions } from "./call/options.js";
+import { checked, checkOptions, type OptionNames } from "./check-options.js";
 import * as plain from "./generated.js";
 
 // What is declared below takes the place of the same name there.
 export * from "./generated.js";
 
 export const zodCodec: typeof plain.zodCodec = checked("zodCodec()", plain.zodCodec, 1, { maxNodes: true });
-export const defineMethod: typeof plain.defineMethod = checked("defineMethod()", plain.defineMethod, 3, {
-  blobs: true,
-  cursor: true,
-  delivery: true,
-  errors: true,
-  fingerprint: true,
-  id: true,
-  idempotent: true,
-  input: true,
-  meta: true,
-  once: true,
-  output: true,
+const CALL: OptionNames<CallOptions> = {
+  attempt: true,
+  compress: true,
+  deadline: true,
+  fallback: true,
+  from: true,
+  metadata: true,
+  onceKey: true,
+  onResponseMetadata: true,
+  onTrailers: true,
+  parent: true,
   priority: true,
-  readOnly: true,
-  resumable: true,
+  resume: true,
+  resumeForMs: true,
+  signal: true,
+  timeoutMs: true,
   via: true,
-});
+  waitForReady: true,
+};
+
+/** Every call with options comes through here: only a call with an unknown one pays for the search. */
+function checkCallOptions(options: object): void {
+  for (const name in options) {
+    if (!Object.hasOwn(CALL, name)) checkOptions("a call", options as CallOptions, CALL);
+  }
+}
+
+/** Returns `make` as a function whose descriptors check the options of calls. */
+function withCheckedCalls<Make extends (...given: never[]) => object>(make: Make): Make {
+  const withCheck = (...given: Parameters<Make>): unknown => ({ ...make(...given), checkOptions: checkCallOptions });
+  return withCheck as unknown as Make;
+}
+
+export const describeMethod: typeof plain.describeMethod = withCheckedCalls(plain.describeMethod);
+export const defineMethod: typeof plain.defineMethod = checked(
+  "defineMethod()",
+  withCheckedCalls(plain.defineMethod),
+  3,
+  {
+    blobs: true,
+    cursor: true,
+    delivery: true,
+    errors: true,
+    fingerprint: true,
+    id: true,
+    idempotent: true,
+    input: true,
+    meta: true,
+    once: true,
+    output: true,
+    priority: true,
+    readOnly: true,
+    resumable: true,
+    via: true,
+  },
+);

@@ -1,7 +1,7 @@
 // A typed caller of one's own router, in the same process.
 import { createLocalCaller, type Interceptor, interceptRouter, RpcError } from "@quicrpc/core";
-import { createRouter, defineMethod, zodCodec } from "@quicrpc/core/generated";
-import { expect, it, vi } from "vitest";
+import { createRouter, defineMethod, uncheckedCodec, zodCodec } from "@quicrpc/core/generated";
+import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 
 const service = { name: "test.v1.Local", id: 33 };
@@ -67,4 +67,29 @@ it("keeps no timer, whether it is closed or not", async () => {
   } finally {
     vi.useRealTimers();
   }
+});
+
+describe("mistakes of the program are named", () => {
+  it("an option that calls do not have", () => {
+    const caller = createLocalCaller([router], { connection: { locale: "en" } });
+    const call = (options: object) => () => caller.unary(methods.greet, { name: "Ada" }, options);
+    expect(call({ timeout: 5 })).toThrow(new TypeError("a call has no option timeout: did you mean timeoutMs?"));
+    expect(call({ metaData: {} })).toThrow("did you mean metadata?");
+    expect(call({ timeout: undefined, signal: undefined })).not.toThrow();
+  });
+
+  it.each([
+    ["refinement", z.string().refine((() => Promise.resolve(true)) as never)],
+    ["transform", z.string().transform((text) => Promise.resolve(text))],
+  ])("a %s that returns a promise, on the side that sends and on the side that receives", async (_, schema) => {
+    const checked = defineMethod(service, "unary", "later", { id: 4, input: zodCodec(schema) });
+    const unchecked = defineMethod(service, "unary", "later", { id: 4, input: uncheckedCodec<string>() });
+    const caller = createLocalCaller([createRouter({ checked }, { checked: () => undefined })]);
+    for (const method of [checked, unchecked]) {
+      await expect(caller.unary(method, "a")).rejects.toMatchObject({
+        code: "internal",
+        message: "the schema returned a promise",
+      });
+    }
+  });
 });

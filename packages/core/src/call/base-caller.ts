@@ -42,6 +42,7 @@ export abstract class BaseCaller implements Caller {
     input: CallInputs<Sent>[Kind],
     options?: CallOptions,
   ): CallAnswers<Sent, Result>[Kind] {
+    if (options) method.checkOptions?.(options);
     const { calling, once } = method;
     const { around } = calling;
     const answer =

@@ -3,7 +3,7 @@ import { asError, RpcError } from "../errors.js";
 import { unpackExactly } from "../msgpack/unpack.js";
 import { appendValue } from "../msgpack/pack.js";
 import { decoding, encoding, type Read, type Write } from "./halves.js";
-import { misfitError } from "./misfit-error.js";
+import { misfitError, schemaFailure } from "./misfit-error.js";
 import { Mode, run, type Shape, type ShapePayload } from "./shape.js";
 
 /**
@@ -81,16 +81,11 @@ export function parseOrThrow(shape: Shape, given: unknown, mode: Mode): unknown 
   return value;
 }
 
-/** Runs `shape`; a transform or refinement that throws has met a value it was not made for. */
 function parse(shape: Shape, value: unknown, mode: Mode): ShapePayload {
   try {
     return run(shape, value, mode);
   } catch (error) {
-    const { name, message } = asError(error);
-    // The stack has overflowed: browsers differ in how they say so.
-    if (name === "InternalError" || (name === "RangeError" && message.includes("call stack")))
-      throw new RpcError("invalid_argument", "the value refers to itself, or is nested too deeply", { cause: error });
-    throw new RpcError("invalid_argument", `the schema fails on this value: ${message}`, { cause: error });
+    throw schemaFailure(error);
   }
 }
 

@@ -1,4 +1,4 @@
-import { RpcError } from "../errors.js";
+import { asError, RpcError } from "../errors.js";
 import { type Facts, MAX_ISSUES } from "./shape.js";
 import { configuredMessage } from "./zod-config.js";
 
@@ -13,6 +13,9 @@ interface AnyIssue {
 /** Characters of an issue's message, and of a key in its path, which may be of the peer's making. */
 const MAX_MESSAGE = 300;
 const MAX_KEY = 60;
+
+/** How the message begins with which zod throws for a function that returned a promise. */
+export const ASYNCHRONOUS = "Encountered Promise";
 
 /** Makes the error that refuses a value: `invalid_argument`, whose details are its first issues, each once. */
 export function misfitError(issues: readonly AnyIssue[]): RpcError {
@@ -29,6 +32,23 @@ export function misfitError(issues: readonly AnyIssue[]): RpcError {
   return new RpcError("invalid_argument", `${first?.message ?? "invalid value"}${where}${more}`, {
     details: [...details.values()],
   });
+}
+
+/**
+ * Makes the error of a schema that threw: a transform or refinement was not made for the value, the stack overflowed, or a function
+ * is asynchronous, which is the schema's fault and not the caller's.
+ */
+export function schemaFailure(error: unknown): RpcError {
+  const { name, message } = asError(error);
+  const isAsync = message.startsWith(ASYNCHRONOUS);
+  // Browsers differ in how they say that the stack has overflowed.
+  const isDeep = name === "InternalError" || (name === "RangeError" && message.includes("call stack"));
+  const reason = isDeep
+    ? "the value refers to itself, or is nested too deeply"
+    : isAsync
+      ? "the schema returned a promise"
+      : `the schema fails on this value: ${message}`;
+  return new RpcError(isAsync ? "internal" : "invalid_argument", reason, { cause: error });
 }
 
 function keyOf(key: PropertyKey): string | number {

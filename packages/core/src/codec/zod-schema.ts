@@ -6,6 +6,7 @@ import { guardTexts } from "./costly-texts.js";
 import type { Refused } from "./form.js";
 import { hasFewNodes, MAX_NODES } from "./nodes.js";
 import { restored } from "./restored.js";
+import { ASYNCHRONOUS } from "./misfit-error.js";
 import { pipe } from "./wrappers.js";
 import { firstText, zodConfig } from "./zod-config.js";
 import { add, isAborted, isExplicitlyAborted, isFull, refuse, type Shape, type ShapePayload } from "./shape.js";
@@ -149,7 +150,7 @@ function runChecks(payload: ShapePayload, checks: readonly ZodCheck[]): ShapePay
 }
 
 function settled(result: ZodPayload | Promise<unknown>): ZodPayload {
-  if (result instanceof Promise) throw new TypeError("a schema of a message cannot be asynchronous");
+  if (result instanceof Promise) throw new Error(ASYNCHRONOUS);
   return result;
 }
 

@@ -82,6 +82,8 @@ export interface MethodDescriptor<
   /** Metadata that the schema gives to the application; it is not part of the protocol. */
   readonly meta?: MethodMeta | undefined;
   readonly service: ServiceIdentity;
+  /** @internal Throws `TypeError` for an option that calls do not have. Undefined in production builds of pages. */
+  readonly checkOptions?: ((options: object) => void) | undefined;
 }
 
 /** Name and id of a service. */

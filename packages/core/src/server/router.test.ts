@@ -10,3 +10,23 @@ it("names the handler that a missing one may be", () => {
   );
   expect(make({ remove: () => {} })).toThrow(/getOrder has no handler$/);
 });
+
+it("refuses a function that is not the handler of a method, unless a class has it", () => {
+  const get = defineMethod({ name: "shop.v1.Orders", id: 1 }, "unary", "getOrder", { id: 1 });
+  const make = (handlers: object) => () => createRouter({ getOrder: get }, handlers as never);
+  const getOrder = () => {};
+  expect(make({ getOrder, getOrdr: getOrder })).toThrow(
+    "a handler is given for getOrdr, which shop.v1.Orders does not have: did you mean getOrder?",
+  );
+  expect(make({ getOrder, remove: () => {} })).toThrow("does not have: its methods are getOrder");
+  expect(make({ getOrder, orders: [] })).not.toThrow();
+  expect(
+    make(
+      new (class {
+        readonly find = getOrder;
+        getOrder(): void {}
+        remove(): void {}
+      })(),
+    ),
+  ).not.toThrow();
+});

@@ -51,7 +51,10 @@ export interface Router<Context = unknown> {
   readonly methods: readonly BoundMethod<Context>[];
 }
 
-/** Binds handlers to the methods of a service. Throws `TypeError` when a handler is missing. */
+/**
+ * Binds handlers to the methods of a service. Throws `TypeError` when a handler is missing, and for a function of a plain object that
+ * is not the handler of a method. Instances of classes may have further functions.
+ */
 export function createRouter<Methods extends Record<string, AnyMethod>, Context = unknown>(
   methods: Methods,
   handlers: Handlers<Methods, Context>,
@@ -76,7 +79,21 @@ export function createRouter<Methods extends Record<string, AnyMethod>, Context 
     own ??= new OnceService();
     return { method, handler: onceHandler(method, serve, own) };
   });
+  requireNoOthers(methods, handlers);
   return { methods: bound };
+}
+
+function requireNoOthers(methods: Record<string, AnyMethod>, handlers: object): void {
+  const prototype: unknown = Object.getPrototypeOf(handlers);
+  if (prototype !== Object.prototype && prototype !== null) return;
+  const names = Object.keys(methods);
+  for (const [name, value] of Object.entries(handlers)) {
+    if (typeof value !== "function" || Object.hasOwn(methods, name)) continue;
+    const service = methods[names[0] as string]?.service.name ?? "the service";
+    const near = nearest(name, names);
+    const meant = near === undefined ? `: its methods are ${names.join(", ")}` : `: did you mean ${near}?`;
+    throw new TypeError(`a handler is given for ${name}, which ${service} does not have${meant}`);
+  }
 }
 
 /**

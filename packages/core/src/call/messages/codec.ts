@@ -3,7 +3,7 @@ import type { MessageCodec, PayloadWriter, PlainCodec } from "../../contract/cod
 import type { Schema } from "../../contract/schema.js";
 import { appendBytes } from "../../contract/session-codec.js";
 import { guardTexts } from "../../codec/costly-texts.js";
-import { misfitError } from "../../codec/misfit-error.js";
+import { misfitError, schemaFailure } from "../../codec/misfit-error.js";
 import { MAX_NODES, requireFewNodes } from "../../codec/nodes.js";
 import { RpcError } from "../../errors.js";
 import { copyBytes } from "../../msgpack/copy-bytes.js";
@@ -31,17 +31,24 @@ export function zodCodec<S extends Schema>(
   schema: S,
   { maxNodes = MAX_NODES }: ZodCodecOptions = {},
 ): MessageCodec<z.input<S>, z.output<S>> {
+  const parseOnce = (value: unknown): z.ZodSafeParseResult<z.output<S>> => {
+    try {
+      return schema.safeParse(value) as z.ZodSafeParseResult<z.output<S>>;
+    } catch (error) {
+      throw schemaFailure(error);
+    }
+  };
   const check = (value: unknown): void => {
     guardTexts(schema);
-    const { success, error } = schema.safeParse(value);
+    const { success, error } = parseOnce(value);
     if (!success) throw misfitError(error.issues);
   };
   const parse = (given: unknown, exact: () => unknown): z.output<S> => {
     guardTexts(schema);
     let value = given;
     for (let revivals = 0; ; revivals++) {
-      const { success, data, error } = schema.safeParse(value);
-      if (success) return data as z.output<S>;
+      const { success, data, error } = parseOnce(value);
+      if (success) return data;
       const again = revivals < MAX_REVIVALS ? revived(value, exact, error.issues) : undefined;
       if (again === undefined) throw misfitError(error.issues);
       ({ value } = again);
