@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import type { DirectStream, ErrorHook, TransportSession } from "@quicrpc/core/transport";
 import type { Session, SessionOptions } from "@quicrpc/core";
 import { describe, expect, it } from "vitest";
-import { streamError } from "../../packages/core/dist/transport/stream-errors.js";
+import { streamError } from "../../packages/core/dist/transport/web-session.js";
 import { kindsFor, type Pair } from "./kinds.js";
 import { methods } from "./service.js";
 

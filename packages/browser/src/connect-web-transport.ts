@@ -7,11 +7,11 @@ import {
 } from "@quicrpc/core/transport";
 import type { Session } from "@quicrpc/core";
 import { type BrowserConnection, heal, type HealingOptions, pageUrl, type Way } from "./heal.js";
-import { inTime } from "./in-time.js";
 import type { BrowserTransport, CertificateHash, TransportInUse } from "./transport.js";
 import { usualVia } from "./usual-via.js";
-import { ifAllowed } from "./policy.js";
+import { ifAllowed, ForbiddenError } from "./policy.js";
 import { webTransportProvider } from "./web-transport.js";
+import { FORBIDDEN, unreached } from "./unreached.js";
 
 /** Options of `connectWebTransport`. */
 export interface WebTransportConnectOptions
@@ -61,4 +61,36 @@ export async function connectWebTransport(
     },
   };
   return heal(way, run, named);
+}
+
+/**
+ * Runs `open` with a signal that fires with the given one, or when `timeoutMs` are over. Rejects with the signal's reason then,
+ * and else with a `TransportError`, which says that WebTransport failed, and why.
+ */
+async function inTime<T>(
+  open: (signal: AbortSignal) => Promise<T>,
+  signal: AbortSignal,
+  timeoutMs: number,
+  url: string,
+): Promise<T> {
+  const attempt = new AbortController();
+  const giveUp = (): void => attempt.abort(signal.reason);
+  const timer = setTimeout(
+    () => attempt.abort(unreached(url, "ETIMEDOUT", [`no session within ${timeoutMs} ms`], undefined)),
+    timeoutMs,
+  );
+  signal.addEventListener("abort", giveUp);
+  try {
+    signal.throwIfAborted();
+    return await open(attempt.signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    attempt.signal.throwIfAborted();
+    const why = error instanceof Error ? error.message : String(error);
+    const code = error instanceof ForbiddenError ? FORBIDDEN : "ERR_UNREACHABLE";
+    throw unreached(url, code, [`WebTransport failed: ${why}`], error);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", giveUp);
+  }
 }

@@ -1,7 +1,7 @@
 import { ASSUMED_CALLS } from "../call/assumed-calls.js";
 import type { Carrier } from "../call/carrier.js";
-import type { Lane } from "../call/lanes/lane.js";
-import type { PeerLane } from "../call/lanes/peer-lane.js";
+import { Lane } from "../call/lanes/lane.js";
+import type { PeerLane, LaneHost } from "../call/lanes/peer-lane.js";
 import type { SoleStream, TransportSession } from "../transport/session.js";
 import type { Frame } from "../wire/frame.js";
 import type { Hello } from "../wire/hello.js";
@@ -9,7 +9,12 @@ import { readClose } from "../wire/close-frame.js";
 import { KeepAlive, type KeepAliveOptions } from "./keep-alive.js";
 import type { SessionParts } from "./parts.js";
 import { LaneSession } from "./lane-session.js";
-import { soleLane } from "./sole-lane.js";
+import type { RpcError } from "../errors.js";
+import { Channel, type FrameHandler } from "../transport/channel.js";
+import { StreamSorter } from "../transport/stream-sorter.js";
+import * as StreamKind from "../wire/stream-kind.js";
+
+const NO_PREFIX = new Uint8Array(0);
 
 /** A session of one byte stream, which is one lane. */
 export class SoleSession<Transport extends TransportSession> extends LaneSession<Transport> {
@@ -74,4 +79,22 @@ export class SoleSession<Transport extends TransportSession> extends LaneSession
   onClose(frame: Frame): void {
     this.stream.closedByPeer(readClose(frame));
   }
+}
+
+/** The lane that is a whole session. */
+function soleLane(stream: SoleStream, host: LaneHost, onOver: (lane: unknown, error: RpcError) => void): Lane {
+  const { settings } = host;
+  if (stream.opener) return new Lane(0, Lane.on(stream, { ...settings, prefix: NO_PREFIX }), host, onOver);
+  const accept = (lane: FrameHandler): Channel => {
+    const channel = Channel.accept(stream, () => lane, settings);
+    StreamSorter.sort(stream, {
+      prefix: NO_PREFIX,
+      channelOf: (kind) => (kind === StreamKind.Lane ? channel : undefined),
+      onForeign: undefined,
+      onUnclaimed: () => lane.onClosed(new Error("the peer never said that it speaks quicrpc")),
+      early: channel,
+    });
+    return channel;
+  };
+  return new Lane(1, accept, host, onOver);
 }

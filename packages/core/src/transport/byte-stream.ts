@@ -2,7 +2,6 @@ import { closeError } from "./close-codes.js";
 import { DEFAULT_LIMITS } from "../limits.js";
 import { closeFrame } from "../wire/close-frame.js";
 import { joined } from "./joined.js";
-import { closeReason } from "./close-reason.js";
 import type {
   CloseInfo,
   DirectSession,
@@ -12,6 +11,8 @@ import type {
   KeyingMaterialExporter,
   SoleStream,
 } from "./session.js";
+import * as ResetCode from "./reset-code.js";
+import { codeNumber } from "../codes.js";
 
 /** A duplex, ordered and reliable stream of bytes: a socket, a pipe, a port. Methods after its end do nothing. */
 export interface ByteStream {
@@ -229,4 +230,11 @@ class ByteStreamSession implements DirectSession, ByteStreamHandler {
     this.peek = undefined;
     this.handler?.onClosed(this.ending.info, this.ending.error);
   }
+}
+
+/** Returns the reason for closing a session over a byte stream, where a session with streams would reset one of them. */
+function closeReason(code: number): string {
+  if (code === ResetCode.ProtocolError) return "protocol error";
+  if (code === ResetCode.UnknownKind) return "the peer does not speak quicrpc";
+  return code === codeNumber("resource_exhausted") ? "the peer does not read" : "";
 }

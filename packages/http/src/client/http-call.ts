@@ -1,12 +1,20 @@
 import { type CallOptions, Metadata, RpcError } from "@quicrpc/core";
 import type { AnyMethod } from "@quicrpc/core/generated";
-import { fullName, guarded, throwIfAborted, timeoutOf, watchCall } from "@quicrpc/core/transport";
+import { fullName, guarded, throwIfAborted, timeoutOf, watchCall, type Timers } from "@quicrpc/core/transport";
 import { requireSmall, writeHeaders } from "../protocol/headers.js";
 import { TIMEOUT_HEADER, writeTimeout } from "../protocol/timeout.js";
 import { VERSION, VERSION_HEADER } from "../protocol/version.js";
 import type { FetchInit } from "./options.js";
-import { timers } from "./timers.js";
 import type { HttpClient } from "./http-client.js";
+
+/** Largest delay of a platform's timer. */
+const MAX_DELAY = 2 ** 31 - 1;
+
+/** A timer of the platform for each deadline: it costs little beside a request, and a page needs no queue of its own. */
+const timers: Timers<Timer> = {
+  add: (delayMs, onExpired) => setTimeout(onExpired, Math.min(delayMs, MAX_DELAY)),
+  remove: (timer) => clearTimeout(timer),
+};
 
 /** Milliseconds that the server has to end a call whose deadline has passed. */
 const LINGER_MS = 1000;
@@ -179,3 +187,5 @@ function unreached(error: unknown, peer: string): RpcError {
     hint: "is the server running at this URL, is its certificate trusted, and do its allowedOrigins have this page?",
   });
 }
+
+type Timer = ReturnType<typeof setTimeout>;

@@ -1,5 +1,11 @@
 import { type CallOptions, RpcError } from "@quicrpc/core";
-import type { AnyMethod, Caller, MessageCodec } from "@quicrpc/core/generated";
+import {
+  type AnyMethod,
+  type Caller,
+  type MessageCodec,
+  describeMethod,
+  foreignUnaryCalls,
+} from "@quicrpc/core/generated";
 import {
   CALLER_LIMITS,
   type CallerLimits,
@@ -16,8 +22,10 @@ import { type HttpCodec, messagePack } from "./codec.js";
 import { HttpCall } from "./http-call.js";
 import type * as LoadedLater from "./loaded-later.js";
 import type { HttpOptions } from "./options.js";
-import { ping } from "./ping.js";
 import { callUnary } from "./unary.js";
+import { HTTP_SERVICE } from "../protocol/ping.js";
+
+const METHOD = describeMethod(HTTP_SERVICE, foreignUnaryCalls, "ping", { id: 1 });
 
 /** Messages of fewer bytes gain little. */
 const MIN_BYTES = 1024;
@@ -196,4 +204,11 @@ class Members<Member> extends Set<Member> {
   none(): Promise<void> {
     return this.size === 0 ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve));
   }
+}
+
+/** Returns the milliseconds that the server took to answer. Rejects where it does not, refuses the credentials, or is another program. */
+async function ping(client: HttpClient): Promise<number> {
+  const since = performance.now();
+  await client.start(METHOD, undefined);
+  return performance.now() - since;
 }

@@ -1,8 +1,33 @@
-import { checkOptions } from "@quicrpc/core/transport";
-import { HTTP_SERVICE_OPTIONS } from "./option-names.js";
+import { checkOptions, type OptionNames } from "@quicrpc/core/transport";
 import { FetchExchange } from "./fetch-exchange.js";
 import type { HttpServiceOptions } from "./http-options.js";
 import { HttpService } from "./http-service.js";
+import { DEFAULT_LIMITS } from "@quicrpc/core";
+
+/** Names of the options of `createFetchHandler`. */
+const HTTP_SERVICE_OPTIONS: OptionNames<HttpServiceOptions> = {
+  allowedHosts: true,
+  allowedOrigins: true,
+  authenticate: true,
+  authentications: true,
+  compressFrom: true,
+  extensions: true,
+  host: true,
+  interceptors: true,
+  limits: DEFAULT_LIMITS,
+  load: true,
+  loadShedder: true,
+  loadShedding: true,
+  maxBodyMs: true,
+  maxUploadAgeMs: true,
+  once: true,
+  onError: true,
+  openApi: true,
+  prefix: true,
+  principal: true,
+  routers: true,
+  uploads: true,
+};
 
 /** Facts about a request that a `Request` does not say. */
 export interface RequestInfo {

@@ -11,7 +11,8 @@ import { expired, fromTheFuture, mismatch, unknownOutcome } from "./once-failure
 import type { OnceState, OnceStore } from "./once-store.js";
 import { recordAnswer, recordError, replay } from "./record.js";
 import { sleep } from "../../call/sleep.js";
-import { untilAborted, within } from "./wait.js";
+import { onAbort } from "../../call/abort.js";
+import { expiries } from "../../call/expiries.js";
 
 const DEFAULTS = { recordForMs: 24 * 60 * 60 * 1000, leaseMs: 10_000, maxRecordBytes: 256 * 1024 } as const;
 /** Milliseconds that records are kept beyond their time, since servers' clocks differ. */
@@ -259,3 +260,31 @@ function told(error: unknown): RpcError {
 }
 
 function nothing(): void {}
+
+/** Settles as `promise` does, or rejects when the signal fires first. */
+async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  let forget: (() => void) | undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    const fail = (): void => reject(RpcError.from(signal.reason, "cancelled"));
+    if (signal.aborted) fail();
+    else forget = onAbort(signal, fail);
+  });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    forget?.();
+  }
+}
+
+/** Settles as `promise` does, or rejects after `timeoutMs`. */
+async function within<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
+  let expiry: ReturnType<typeof expiries.add> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    expiry = expiries.add(timeoutMs, () => reject(new Error(`no answer within ${timeoutMs} ms`)));
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    if (expiry !== undefined) expiries.remove(expiry);
+  }
+}

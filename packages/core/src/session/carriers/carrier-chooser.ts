@@ -1,9 +1,9 @@
 import type { Carrier } from "../../call/carrier.js";
 import type { DirectSession, SessionStats } from "../../transport/session.js";
 import type { Traffic } from "../../transport/channel.js";
-import { ExtraLanes, type LaneOpener } from "./extra-lanes.js";
 import { LANES, type LayoutSource, MeasuredLayout } from "./measured-layout.js";
 import type { OwnStreams } from "./own-streams.js";
+import type { Lane } from "../../call/lanes/lane.js";
 
 /** The session, as far as the choice of a carrier needs it. */
 export interface CarrierChooserHost extends LaneOpener {
@@ -47,5 +47,37 @@ export class CarrierChooser implements LayoutSource {
 
   bytesSent(): number {
     return this.host.settings.traffic.sentBytes;
+  }
+}
+
+/** Opens lanes. */
+interface LaneOpener {
+  /** @param onOver called when the lane has ended */
+  newLane(onOver: (lane: Lane) => void): Lane;
+}
+
+/** Lanes beside the session's first, opened as they are needed, for calls in turn. */
+class ExtraLanes {
+  private readonly lanes: (Lane | undefined)[];
+  private turn = 0;
+  private readonly opener: LaneOpener;
+
+  constructor(size: number, opener: LaneOpener) {
+    this.lanes = Array.from({ length: size }, () => undefined);
+    this.opener = opener;
+  }
+
+  /** The next in turn; undefined when it is the first lane's. */
+  next(): Lane | undefined {
+    this.turn = (this.turn + 1) % (this.lanes.length + 1);
+    if (this.turn === this.lanes.length) return undefined;
+    const { turn } = this;
+    const lane = this.lanes[turn];
+    if (lane !== undefined && !lane.spent) return lane;
+    const opened = this.opener.newLane((over) => {
+      if (this.lanes[turn] === over) this.lanes[turn] = undefined;
+    });
+    this.lanes[turn] = opened;
+    return opened;
   }
 }
