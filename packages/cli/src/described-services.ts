@@ -134,9 +134,12 @@ export function missing(
     nearest(name, names, edits) ??
     names.find((candidate) => candidate.toLowerCase().endsWith(`.${name.toLowerCase()}`));
   const more = names.length > MAX_LISTED ? ` and ${names.length - MAX_LISTED} more` : "";
-  const meant = near === undefined ? "" : `: did you mean ${near}?`;
+  const suggestion = near === undefined ? "" : `: did you mean ${near}?`;
   const has = `it has ${names.slice(0, MAX_LISTED).join(", ")}${more}`;
-  return new RpcError("unimplemented", `${where} has no ${what} ${name}${meant === "" ? "; " : `${meant} `}${has}`);
+  return new RpcError(
+    "unimplemented",
+    `${where} has no ${what} ${name}${suggestion === "" ? "; " : `${suggestion} `}${has}`,
+  );
 }
 
 /** Returns comments and schemas of a service's methods, by name; empty if its code is not generated. */

@@ -57,12 +57,13 @@ export function takesItems({ kind }: Pick<AnyMethod, "kind">): boolean {
 /** Parses an argument `service/method`. */
 export function parseMethod(text: string): [string, string] {
   const [service, method, ...more] = text.split("/");
-  if (!service || !method || more.length > 0) throw new InvalidArgumentError(`It takes service/method${meant(text)}`);
+  if (!service || !method || more.length > 0)
+    throw new InvalidArgumentError(`It takes service/method${suggestion(text)}`);
   return [service, method];
 }
 
 /** Returns the spelling with a slash for an argument such as "shop.v1.Orders.get". */
-function meant(text: string): string {
+function suggestion(text: string): string {
   const dotted = /^(\w+(?:\.\w+)*)\.(\w+)$/.exec(text);
   return dotted === null ? ", such as shop.v1.Orders/get." : `: did you mean ${dotted[1]}/${dotted[2]}?`;
 }

@@ -84,7 +84,7 @@ export class LoadRun {
     signal.addEventListener("abort", end);
     if (this.load.series === true) this.series = new LoadSeries(this);
     const cpu = process.cpuUsage();
-    for (const session of sessions) void session.closed.then(() => this.lose(session));
+    for (const session of sessions) void session.closed.then(() => this.onSessionEnd(session));
     const began = performance.now();
     await Promise.all(sessions.flatMap((session) => Array.from({ length: inFlight }, () => this.work(session, next))));
     const took = (performance.now() - began) / 1000;
@@ -119,7 +119,7 @@ export class LoadRun {
   }
 
   /** Counts a session that ends before the run as a failure, even if none of its calls failed. */
-  private lose(session: Session): void {
+  private onSessionEnd(session: Session): void {
     this.lost.add(session);
     if (!this.over) this.note(new RpcError("unavailable", "the session has ended"));
   }

@@ -100,7 +100,7 @@ async function schemaReflection(files: readonly string[]): Promise<ProjectReflec
   const cwd = process.cwd();
   const { services, diagnostics, run } = await loadProjectServices(files, cwd);
   if (services !== undefined) return { reflection: reflectionOf(services), run };
-  tellProblems(diagnostics, "nothing is shown");
+  printProblems(diagnostics, "nothing is shown");
   return null;
 }
 
@@ -125,7 +125,7 @@ async function followSchemas(
       // What cannot be read has no sources: those of before go on to be watched.
       last = run === undefined || run.sources.length === 0 ? last : run;
       if (services === undefined) {
-        tellProblems(diagnostics, "the page shows what it did");
+        printProblems(diagnostics, "the page shows what it did");
       } else {
         process.stderr.write("The schemas have changed: pages show them.\n");
         onMade(reflectionOf(services));
@@ -135,7 +135,7 @@ async function followSchemas(
   );
 }
 
-function tellProblems(diagnostics: readonly Diagnostic[], consequence: string): void {
+function printProblems(diagnostics: readonly Diagnostic[], consequence: string): void {
   const colors = colorsFor(process.stderr, process.env);
   process.stderr.write(formatDiagnostics(diagnostics, process.cwd(), colors, consequence));
 }

@@ -9,6 +9,6 @@ export function asksForJson(words: readonly string[]): boolean {
 
 /** Prints a usage error as JSON, like the other errors of a command. */
 export function reportUsage({ message }: CommanderError): void {
-  const [, text = message, meant] = /^error: ([^]*?)(?:\n\(([^\n]*)\))?$/.exec(message) ?? [];
-  process.stderr.write(`${jsonText({ error: { message: text, hint: meant ?? "add --help for usage" } })}\n`);
+  const [, text = message, hint] = /^error: ([^]*?)(?:\n\(([^\n]*)\))?$/.exec(message) ?? [];
+  process.stderr.write(`${jsonText({ error: { message: text, hint: hint ?? "add --help for usage" } })}\n`);
 }

@@ -60,11 +60,11 @@ export async function watchSources(
     const inside = relative(root, path);
     return IGNORED.test(inside) || isAbsolute(inside);
   };
-  const besides = new Set<string>();
+  const ignored = new Set<string>();
   /** Returns the files that are not below the watched root. */
   const further = (files: readonly string[]): string[] => {
-    const found = files.filter((file) => !besides.has(file) && isIgnored(file));
-    for (const file of found) besides.add(file);
+    const found = files.filter((file) => !ignored.has(file) && isIgnored(file));
+    for (const file of found) ignored.add(file);
     return found;
   };
   const watcher = watch([root, ...further(sources)], {
@@ -72,7 +72,7 @@ export async function watchSources(
     persistent: false,
     ignoreInitial: true,
     ignored: (path, stats) => {
-      if (besides.has(path)) return false;
+      if (ignored.has(path)) return false;
       return isIgnored(path) || (stats?.isFile() === true && !SOURCE.test(path));
     },
   });

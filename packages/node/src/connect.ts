@@ -12,7 +12,7 @@ import {
 import type { QuicSession } from "@quicrpc/quic";
 import { ConnectStrategy } from "./dial/connect-strategy.js";
 import type { DialOnce, FallbackOptions } from "./dial/fallback.js";
-import { DIAL_OPTIONS, type DialOptions, dialSession, rejectedAtCaller, wayTo } from "./dial.js";
+import { DIAL_OPTIONS, type DialOptions, dialSession, rejectedAtCaller, resolveTarget } from "./dial.js";
 import { firstSession } from "./first-session.js";
 import { isPermanent } from "./permanent.js";
 import { noteOpen } from "./active-handles.js";
@@ -134,6 +134,6 @@ function usableAt<Context>(to: string, from: string | URL, options: DialOptions<
 /** Returns the function that dials the fallback. Throws `TypeError` if it cannot be used. */
 function dialFallback<Context>(fallback: FallbackOptions, options: DialOptions<Context>): DialOnce {
   const { earlyData: _, transport: __, ...rest } = options;
-  wayTo(fallback.url, rest);
+  resolveTarget(fallback.url, rest);
   return (signal) => dialSession(fallback.url, { ...rest, signal });
 }

@@ -13,8 +13,8 @@ import {
 } from "@quicrpc/core/transport";
 import { interceptCaller, type Interceptor, type Session, type SessionOptions } from "@quicrpc/core";
 import { DEFAULT_TRANSPORT, type QuicSession, type TransportOptions } from "@quicrpc/quic";
-import { inTurn } from "./dial/turns.js";
-import { heldWhileEarly } from "./early-data.js";
+import { dialQueued } from "./dial/dial-queue.js";
+import { delayEarlyCalls } from "./early-data.js";
 import { noteOpen } from "./active-handles.js";
 import { type Able, providerFor } from "./transport/choose.js";
 import { transportError } from "./transport/failure.js";
@@ -106,12 +106,12 @@ export async function dialSession<Context>(
   freshPort = false,
 ): Promise<Session> {
   requireHashes(options.serverCertificateHashes);
-  const { target, provider } = wayTo(url, options);
+  const { target, provider } = resolveTarget(url, options);
   const combined = [combineRouters(options.routers ?? [])];
   const peer = publicUrl(target);
   const sessionOptions = await withCredentials({ ...options, routers: combined });
   const dialled = { ...sessionOptions, transport: transportFor(options), freshPort };
-  const dialling = inTurn(target, options.signal, () => provider.dial(target, dialled));
+  const dialling = dialQueued(target, options.signal, () => provider.dial(target, dialled));
   const reached = await dialling.catch((error: unknown) => {
     throw transportError(error, { doing: "connect to", url: peer }, options.signal);
   });
@@ -120,7 +120,7 @@ export async function dialSession<Context>(
     return isTransport ? createSession(made, { peer, ...sessionOptions }) : createCallerSession(made);
   });
   await options.proof?.proven(session, options.signal);
-  const held = options.earlyData === true ? heldWhileEarly(session as Session<QuicSession>) : session;
+  const held = options.earlyData === true ? delayEarlyCalls(session as Session<QuicSession>) : session;
   return interceptCaller(held, options.interceptors ?? []);
 }
 
@@ -138,7 +138,7 @@ function requireHashes(hashes: DialOptions["serverCertificateHashes"]): void {
 }
 
 /** Returns how to reach the server at a URL. Throws `TypeError` if that is not possible with these options. */
-export function wayTo<Context>(
+export function resolveTarget<Context>(
   url: string | URL,
   options: DialOptions<Context>,
 ): { readonly target: URL; readonly provider: Able<"dial"> } {

@@ -7,7 +7,7 @@ import type { QuicSession } from "@quicrpc/quic";
  * idempotent methods are made: an attacker who records them can send them again (RFC 8470 §5.2 requires the same for
  * HTTP).
  */
-export function heldWhileEarly(session: Session<QuicSession>): Session<QuicSession> {
+export function delayEarlyCalls(session: Session<QuicSession>): Session<QuicSession> {
   const { transport } = session;
   if (!transport.early) return session;
   const hold: Interceptor = async (call, next) => {

@@ -75,15 +75,15 @@ class PeerWithGreeting implements Peer {
   }
 
   get credentials(): Promise<string | undefined> {
-    return looked(this.#claims.credentials);
+    return markHandled(this.#claims.credentials);
   }
 
   get metadata(): Promise<Metadata> {
-    return looked(this.#claims.metadata);
+    return markHandled(this.#claims.metadata);
   }
 
   get proof(): Promise<Proof | undefined> {
-    return looked(this.#claims.proof);
+    return markHandled(this.#claims.proof);
   }
 }
 
@@ -142,7 +142,7 @@ class UnreadGreeting implements Claims {
   }
 
   #undecided(): Pick<IncomingSession, "transport" | "pending"> {
-    if (this.#incoming === undefined) throw tooLate();
+    if (this.#incoming === undefined) throw greetingDiscarded();
     return this.#incoming;
   }
 
@@ -179,12 +179,12 @@ class RenewedClaims implements Claims {
 }
 
 /** Prevents an unhandled rejection if a caller reads the promise without awaiting it. */
-function looked<T>(promise: Promise<T>): Promise<T> {
+function markHandled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;
 }
 
-function tooLate(): RpcError {
+function greetingDiscarded(): RpcError {
   const text = "the client's greeting is kept until authenticate has decided";
   return new RpcError("failed_precondition", text, { hint: "put what is needed later into what authenticate returns" });
 }

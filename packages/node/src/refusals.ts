@@ -29,12 +29,12 @@ const debugging = isDebugged("refused");
  * Publishes a refusal on the channel, and on stderr with `QUICRPC_DEBUG=refused`. Without listeners, `refusal` is not
  * called.
  */
-export function tellRefusal(refusal: () => Refusal): void {
+export function reportRefusal(refusal: () => Refusal): void {
   if (!debugging && !refused.hasSubscribers) return;
-  const told = refusal();
-  refused.publish(told);
+  const reported = refusal();
+  refused.publish(reported);
   if (!debugging) return;
-  const { stage, listener = "a listener", remoteAddress, reason } = told;
+  const { stage, listener = "a listener", remoteAddress, reason } = reported;
   const who = remoteAddress === undefined ? "a client" : `${remoteAddress.host} port ${remoteAddress.port}`;
   process.stderr.write(`quicrpc: ${listener} refused the ${stage} of ${who}: ${sanitizeForLog(reason)}\n`);
 }

@@ -13,7 +13,7 @@ import { isEarly } from "./early-data.js";
 import { greetedPeer } from "./greeted-peer.js";
 import { type IncomingSession, noRoom } from "./listen/listener.js";
 import { addressOf, type Peer } from "./peer.js";
-import { tellRefusal } from "./refusals.js";
+import { reportRefusal } from "./refusals.js";
 import type { ServeOptions } from "./serve-options.js";
 import { limitAge } from "./session-age.js";
 import { SessionCredentials } from "./session-credentials.js";
@@ -106,8 +106,8 @@ export class SessionAcceptor<Context> {
     if (maxSessionAgeMs !== undefined) limitAge(session, maxSessionAgeMs);
     follow(session);
     if (onSessionEnd === undefined) this.forgetAtEnd(session);
-    else this.tellAtEnd(session, peer, onSessionEnd);
-    if (onSession !== undefined) this.tellBegun(session, incoming, onSession);
+    else this.notifyEnd(session, peer, onSessionEnd);
+    if (onSession !== undefined) this.notifyBegun(session, incoming, onSession);
   }
 
   // Each is a function of its own: what is kept until a session ends is not to keep its incoming, nor its peer where nobody asks for that.
@@ -116,14 +116,14 @@ export class SessionAcceptor<Context> {
     void session.closed.then(() => this.sessions.delete(session));
   }
 
-  private tellAtEnd(session: Session, peer: Peer, onSessionEnd: (end: SessionEnd, peer: Peer) => void): void {
+  private notifyEnd(session: Session, peer: Peer, onSessionEnd: (end: SessionEnd, peer: Peer) => void): void {
     void session.closed.then((end) => {
       this.sessions.delete(session);
-      this.tell("onSessionEnd", onSessionEnd, end, peer);
+      this.callHook("onSessionEnd", onSessionEnd, end, peer);
     });
   }
 
-  private tellBegun(session: Session, incoming: Admitted, onSession: (session: Session, peer: Peer) => void): void {
+  private notifyBegun(session: Session, incoming: Admitted, onSession: (session: Session, peer: Peer) => void): void {
     guarded(onSession, (error) => this.refuse(error, "onSession", incoming))(session, incoming.peer);
   }
 
@@ -134,17 +134,23 @@ export class SessionAcceptor<Context> {
   private refuse(error: unknown, name: string, { transport, peer, pending }: Admitted): void {
     const { options, onError } = this.settings;
     pending.refuse();
-    const told = error instanceof RpcError ? error : new RpcError("internal", "the server could not take the session");
-    transport.close({ closeCode: refusalCode(told.code), reason: told.message });
-    if (told !== error) onError(error, { method: name });
-    this.tell("onRefused", options.onRefused, told, peer);
+    const reported =
+      error instanceof RpcError ? error : new RpcError("internal", "the server could not take the session");
+    transport.close({ closeCode: refusalCode(reported.code), reason: reported.message });
+    if (reported !== error) onError(error, { method: name });
+    this.callHook("onRefused", options.onRefused, reported, peer);
     const { listener, remoteAddress } = peer;
-    const reason = `${told.code}: ${told.message}`;
-    tellRefusal(() => ({ stage: "session", listener, remoteAddress, reason, error }));
+    const reason = `${reported.code}: ${reported.message}`;
+    reportRefusal(() => ({ stage: "session", listener, remoteAddress, reason, error }));
   }
 
   /** Calls a hook and reports its exceptions, which must not affect other peers. */
-  private tell<Told>(name: string, hook: ((told: Told, peer: Peer) => void) | undefined, told: Told, peer: Peer): void {
-    if (hook !== undefined) guarded(hook, (thrown) => this.settings.onError(thrown, { method: name }))(told, peer);
+  private callHook<Value>(
+    name: string,
+    hook: ((value: Value, peer: Peer) => void) | undefined,
+    value: Value,
+    peer: Peer,
+  ): void {
+    if (hook !== undefined) guarded(hook, (thrown) => this.settings.onError(thrown, { method: name }))(value, peer);
   }
 }

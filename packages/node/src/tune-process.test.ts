@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { YoungCollections } from "./tune-process.js";
+import { MinorCollections } from "./tune-process.js";
 
 interface Simulated {
   /** Plans a collection at a time, and returns how many are planned. */
@@ -13,7 +13,7 @@ function simulated(took: readonly number[]): Simulated {
   let now = 0;
   let count = 0;
   const waiting: (() => void)[] = [];
-  const collections = new YoungCollections(
+  const collections = new MinorCollections(
     () => (now += took[count++] ?? 0),
     () => now,
     (run) => waiting.push(run),

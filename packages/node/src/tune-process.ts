@@ -23,18 +23,18 @@ export function tuneProcess(): void {
   if (isTuned) return;
   isTuned = true;
   if ("bun" in process.versions || "deno" in process.versions) return;
-  let collections: YoungCollections | undefined;
+  let collections: MinorCollections | undefined;
   let left = BYTES;
   watchCopies((bytes) => {
     if ((left -= bytes) > 0) return;
     left = BYTES;
-    collections ??= new YoungCollections(minorCollection(), () => performance.now(), setImmediate);
+    collections ??= new MinorCollections(minorCollection(), () => performance.now(), setImmediate);
     collections.plan();
   });
 }
 
 /** Times of collections of young objects. */
-export class YoungCollections {
+export class MinorCollections {
   private readonly collect: () => void;
   private readonly now: () => number;
   private readonly later: (run: () => void) => void;

@@ -68,7 +68,7 @@ export class CertificateWatch {
   private used: string | undefined = undefined;
   /** Content that the last check could not use. */
   private broken: string | undefined = undefined;
-  private told = false;
+  private reported = false;
   private over = false;
 
   constructor(server: TlsServer, files: readonly CertificateFiles[], options: WatchTlsOptions) {
@@ -104,11 +104,11 @@ export class CertificateWatch {
     const broken = found ?? error.message;
     if (broken !== this.broken) {
       this.broken = broken;
-      this.told = false;
+      this.reported = false;
       return;
     }
-    if (this.told) return;
-    this.told = true;
+    if (this.reported) return;
+    this.reported = true;
     const { onError = warn } = this.options;
     const paths = this.files.flatMap(({ cert, key }) => [cert, key]).join(", ");
     const message = `the certificates of ${paths} cannot be used: ${error.message}; the server keeps those that it has`;

@@ -87,13 +87,13 @@ export async function dial(engine: Engine, options: ConnectOptions, webTransport
   const attempts = new Attempts(plan);
   const timer = setTimeout(() => {
     const message = `no answer from ${where} over UDP within ${handshakeTimeoutMs} ms; is the server running and UDP allowed?`;
-    attempts.giveUp(new QuicError({ source: "session", code: "ERR_QUIC_HANDSHAKE_TIMEOUT", message }));
+    attempts.cancel(new QuicError({ source: "session", code: "ERR_QUIC_HANDSHAKE_TIMEOUT", message }));
   }, handshakeTimeoutMs);
-  const onAbort = (): void => attempts.giveUp(signal?.reason);
+  const onAbort = (): void => attempts.cancel(signal?.reason);
   signal?.addEventListener("abort", onAbort, { once: true });
   resolveHost(host, engine.address.family).then(
     (addresses) => attempts.start(addresses),
-    (error: unknown) => attempts.giveUp(error),
+    (error: unknown) => attempts.cancel(error),
   );
   try {
     return await attempts.result;
@@ -155,7 +155,7 @@ class Attempts {
     this.#tryNext();
   }
 
-  giveUp(reason: unknown): void {
+  cancel(reason: unknown): void {
     if (this.#settled) return;
     this.#settle();
     this.#reject(reason);
@@ -165,7 +165,7 @@ class Attempts {
     clearTimeout(this.#next);
     const address = this.#waiting.shift();
     if (address === undefined) {
-      if (this.#open.size === 0) this.giveUp(this.#firstError);
+      if (this.#open.size === 0) this.cancel(this.#firstError);
       return;
     }
     if (this.#waiting.length > 0) this.#next = setTimeout(() => this.#tryNext(), CONNECTION_ATTEMPT_DELAY_MS);

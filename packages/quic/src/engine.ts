@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import type { EngineOptions, GroupMember } from "./bind-options.js";
 import { QuicError, reportException, untraced } from "./errors.js";
-import { closedOnExit } from "./farewells.js";
+import { closeOnExit } from "./close-on-exit.js";
 import { fromFailure, loadNative, type NativeEndpoint, packFields, unwrap } from "./native.js";
 import { handleIndex, packHandle, streamGeneration } from "./handles.js";
 import { HttpRequest } from "./http-request.js";
@@ -69,15 +69,15 @@ export class Engine {
     const keys = [secret, text.encode(hostname()), connectionIds];
     const options = packFields([...names, ...flags, packMember(member), ...keys]);
     this.native = unwrap(loadNative().bind(options, port, dispatch, this.#records));
-    this.#closed = closedOnExit(this.native);
+    this.#closed = closeOnExit(this.native);
     this.threaded = this.native.driver() === "thread";
     this.address = this.#boundAddress();
   }
 
   /** Returns the local address of a session. The system may report its host. */
-  localAddress(told: string | undefined, family: SocketAddress["family"]): SocketAddress {
+  localAddress(reportedHost: string | undefined, family: SocketAddress["family"]): SocketAddress {
     const { host: boundHost, port } = this.address;
-    const host = told ?? boundHost;
+    const host = reportedHost ?? boundHost;
     const last = this.#lastLocal;
     if (last?.host === host && last.port === port && last.family === family) return last;
     // Of many sessions.

@@ -5,7 +5,7 @@ import { QuicError } from "./errors.js";
 import { MAX_CLOSE_REASON_BYTES, MAX_UNCLAIMED_STREAMS } from "./limits.js";
 import { unwrap } from "./native.js";
 import { isPortClosed } from "./port-probe.js";
-import { SessionFace } from "./session-face.js";
+import { SessionWebApi } from "./session-web-api.js";
 import { type SessionStats, sessionStats, type WebTransportStats, webTransportStats } from "./stats.js";
 import type { QuicStream } from "./stream.js";
 
@@ -67,7 +67,7 @@ export class QuicSession {
   #onSilence: ((unanswered: number) => void) | undefined;
   #probing = false;
   #ended: { info: CloseInfo; error: QuicError | undefined } | undefined;
-  #face: SessionFace | undefined;
+  #webApi: SessionWebApi | undefined;
   #peerCertificate: X509Certificate | undefined;
   #lastStats: SessionStats | undefined;
 
@@ -304,12 +304,12 @@ export class QuicSession {
     return stream.writable;
   }
 
-  #web(): SessionFace {
-    if (this.#face === undefined) {
-      this.#face = new SessionFace(this);
-      if (this.#ended !== undefined) this.#face.settle(this.#ended.info, this.#ended.error);
+  #web(): SessionWebApi {
+    if (this.#webApi === undefined) {
+      this.#webApi = new SessionWebApi(this);
+      if (this.#ended !== undefined) this.#webApi.settle(this.#ended.info, this.#ended.error);
     }
-    return this.#face;
+    return this.#webApi;
   }
 
   /** @internal */
@@ -379,8 +379,8 @@ export class QuicSession {
     const { closeCode, reason = "" } = error;
     const info: CloseInfo = closeCode === undefined ? {} : { closeCode, reason };
     this.#ended = { info, error: cleanOr(error) };
-    // The face first: a handler that throws must not leave `closed` pending.
-    this.#face?.settle(info, error);
+    // The W3C interface first: a handler that throws must not leave `closed` pending.
+    this.#webApi?.settle(info, error);
     this.#handshake?.fail(error);
     this.#datagrams?.receiveClosed(this.#ended.error);
     this.#handler?.onClosed(info, this.#ended.error);

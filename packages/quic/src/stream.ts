@@ -2,7 +2,7 @@ import type { Engine } from "./engine.js";
 import { QuicError } from "./errors.js";
 import { handleIndex } from "./handles.js";
 import { FLAG_ABOVE_HIGH_WATER, FLAG_FREED } from "./native-layout.js";
-import { StreamFace } from "./stream-face.js";
+import { StreamWebApi } from "./stream-web-api.js";
 
 /** Receives the events of one stream. `onEnd` or `onReset` is the last event of the receiving side. */
 export interface StreamHandler {
@@ -54,7 +54,7 @@ export class QuicStream {
   /** Events kept until they can be delivered, or undefined if there never were any. */
   #held: Held[] | undefined;
   #peek: Peek | undefined;
-  #face: StreamFace | undefined;
+  #webApi: StreamWebApi | undefined;
 
   /**
    * True if the peer opened the stream before its handshake was complete (0-RTT). An attacker who recorded the data
@@ -190,9 +190,9 @@ export class QuicStream {
     this.reset(0);
   }
 
-  #web(): StreamFace {
-    this.#face ??= new StreamFace(this);
-    return this.#face;
+  #web(): StreamWebApi {
+    this.#webApi ??= new StreamWebApi(this);
+    return this.#webApi;
   }
 
   #pauseEngine(paused: boolean): void {
@@ -226,7 +226,7 @@ export class QuicStream {
     const handler = this.#handler;
     if (handler === undefined || this.#paused) return;
     try {
-      while (this.#holds && !this.#paused) tell(handler, this.#held?.shift() as Held);
+      while (this.#holds && !this.#paused) deliver(handler, this.#held?.shift() as Held);
     } finally {
       if (!this.#paused && !this.#flowing) this.#flow();
     }
@@ -312,18 +312,18 @@ export class QuicStream {
   /** @internal Sending-side events: pausing does not delay them. */
   receiveStopped(freed: boolean, code: number): void {
     if (freed) this.#forget();
-    this.#tell((handler) => handler.onStopSending(code));
+    this.#notify((handler) => handler.onStopSending(code));
   }
 
   /** @internal */
   receiveSent(freed: boolean): void {
     if (freed) this.#forget();
-    this.#tell((handler) => handler.onSent?.());
+    this.#notify((handler) => handler.onSent?.());
   }
 
   /** @internal */
   receiveDrain(): void {
-    this.#tell((handler) => handler.onDrain());
+    this.#notify((handler) => handler.onDrain());
   }
 
   /** @internal */
@@ -341,13 +341,13 @@ export class QuicStream {
     this.#peekIsOver();
   }
 
-  #tell(event: (handler: StreamHandler) => void): void {
+  #notify(event: (handler: StreamHandler) => void): void {
     if (this.#handler !== undefined) event(this.#handler);
     else this.#hold(event);
   }
 }
 
-function tell(handler: StreamHandler, event: Held): void {
+function deliver(handler: StreamHandler, event: Held): void {
   if (event instanceof Uint8Array) handler.onData(event);
   else event(handler);
 }

@@ -44,13 +44,13 @@ export interface WebTransportConnectOptions {
  * and timeout.
  */
 class SharedConnection {
-  readonly #giveUp: AbortController = new AbortController();
+  readonly #abandon: AbortController = new AbortController();
   readonly #dialled: Promise<QuicSession>;
   #waiting = 0;
 
-  constructor(connect: (giveUp: AbortSignal) => Promise<QuicSession>, onEnd: () => void) {
-    this.#dialled = connect(this.#giveUp.signal);
-    this.#giveUp.signal.addEventListener("abort", onEnd);
+  constructor(connect: (abandon: AbortSignal) => Promise<QuicSession>, onEnd: () => void) {
+    this.#dialled = connect(this.#abandon.signal);
+    this.#abandon.signal.addEventListener("abort", onEnd);
     this.#dialled.then((session) => session.closed.then(onEnd, onEnd), onEnd);
   }
 
@@ -67,7 +67,7 @@ class SharedConnection {
     try {
       return await Promise.race([this.#dialled, over]);
     } catch (error) {
-      if (this.#waiting === 1) this.#giveUp.abort(error);
+      if (this.#waiting === 1) this.#abandon.abort(error);
       throw error;
     } finally {
       this.#waiting--;
@@ -212,7 +212,7 @@ async function carry(engine: Engine, ask: Ask): Promise<Carrier> {
   if (allowPooling && tls?.serverCertificateHashes !== undefined) {
     throw invalidOption("allowPooling and serverCertificateHashes exclude each other (W3C WebTransport §6.2)");
   }
-  const connect = (giveUp: AbortSignal | undefined, timeoutMs: number | undefined): Promise<QuicSession> =>
+  const connect = (abandon: AbortSignal | undefined, timeoutMs: number | undefined): Promise<QuicSession> =>
     dial(
       engine,
       {
@@ -222,7 +222,7 @@ async function carry(engine: Engine, ask: Ask): Promise<Carrier> {
         ...(tls !== undefined && { tls }),
         ...(transport !== undefined && { transport }),
         ...(serverName !== undefined && { serverName }),
-        ...(giveUp !== undefined && { signal: giveUp }),
+        ...(abandon !== undefined && { signal: abandon }),
         ...(timeoutMs !== undefined && { handshakeTimeoutMs: timeoutMs }),
       },
       // A server opens no sessions; this only says that the connection speaks HTTP/3.
@@ -240,7 +240,7 @@ async function carry(engine: Engine, ask: Ask): Promise<Carrier> {
   const known = pool.get(key);
   if (known !== undefined) return { connection: await known.join(ask), exclusive: false, forget: () => forget(known) };
   const dialled: SharedConnection = new SharedConnection(
-    (giveUp) => connect(giveUp, MAX_HANDSHAKE_TIMEOUT_MS),
+    (abandon) => connect(abandon, MAX_HANDSHAKE_TIMEOUT_MS),
     () => forget(dialled),
   );
   pool.set(key, dialled);

@@ -38,7 +38,7 @@ export class WebTransport {
   /** W3C WebTransport §6.4. */
   readonly congestionControl = "default" as const;
   readonly #session: Promise<WebTransportSession>;
-  readonly #giveUp = new AbortController();
+  readonly #abort = new AbortController();
   #open: WebTransportSession | undefined;
 
   /** Throws `SyntaxError` for a URL that is invalid, does not use https, or has a fragment. */
@@ -49,8 +49,8 @@ export class WebTransport {
     const known = Object.entries(options).filter(([name]) => Object.hasOwn(WEB_TRANSPORT_OPTIONS, name));
     const rest: WebTransportConnectOptions = Object.fromEntries(known);
     const tls = { ...rest.tls, ...(serverCertificateHashes !== undefined && { serverCertificateHashes }) };
-    const giveUp = signal === undefined ? this.#giveUp.signal : AbortSignal.any([signal, this.#giveUp.signal]);
-    this.#session = connectWebTransport(url, { ...rest, tls, signal: giveUp, datagrams: this.datagrams }).then(
+    const combined = signal === undefined ? this.#abort.signal : AbortSignal.any([signal, this.#abort.signal]);
+    this.#session = connectWebTransport(url, { ...rest, tls, signal: combined, datagrams: this.datagrams }).then(
       (session) => {
         this.#open = session;
         return session;
@@ -107,7 +107,7 @@ export class WebTransport {
   /** Ends the session, or aborts the attempt before `ready`. */
   close(info: CloseInfo = {}): void {
     if (this.#open !== undefined) this.#open.close(info);
-    else this.#giveUp.abort(new WebTransportError("the session was closed before it was ready", { source: "session" }));
+    else this.#abort.abort(new WebTransportError("the session was closed before it was ready", { source: "session" }));
   }
 }
 

@@ -18,16 +18,16 @@ export interface Health {
 export function createHealth(statuses: HealthStatuses = {}): Health {
   const known = new Map<string, HealthStatus>([["", "serving"], ...Object.entries(statuses)]);
   const watchers = new Set<() => void>();
-  const tell = (): void => {
+  const notifyWatchers = (): void => {
     for (const wake of watchers) wake();
   };
 
   async function* watch(service: string, signal: AbortSignal): AsyncGenerator<{ status: HealthStatus }> {
-    let told: HealthStatus | undefined;
+    let sent: HealthStatus | undefined;
     while (!signal.aborted) {
       const status = known.get(service) ?? "unknown";
-      if (status !== told) {
-        told = status;
+      if (status !== sent) {
+        sent = status;
         yield { status };
       } else {
         await nextChange(watchers, signal);
@@ -46,11 +46,11 @@ export function createHealth(statuses: HealthStatuses = {}): Health {
     }),
     set: (service, status) => {
       known.set(service, status);
-      tell();
+      notifyWatchers();
     },
     shutdown: () => {
       for (const service of known.keys()) known.set(service, "not_serving");
-      tell();
+      notifyWatchers();
     },
   };
 }

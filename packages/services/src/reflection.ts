@@ -29,12 +29,12 @@ export function createReflection(routers: readonly Router<never>[], options: Ref
     },
     describe: ({ service }) => detailsOf(service, [...routers, reflection]),
   });
-  const reflection: Router = options.public === true ? { methods: router.methods.map(forEverybody) } : router;
+  const reflection: Router = options.public === true ? { methods: router.methods.map(withoutAuthentication) } : router;
   return reflection;
 }
 
 /** Returns a method as `authorize` lets everybody call it. */
-function forEverybody({ method, ...rest }: Router["methods"][number]): Router["methods"][number] {
+function withoutAuthentication({ method, ...rest }: Router["methods"][number]): Router["methods"][number] {
   return { ...rest, method: { ...method, meta: { ...method.meta, auth: "public" } } };
 }
 

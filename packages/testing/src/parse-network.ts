@@ -86,9 +86,9 @@ function conditionOf(word: string): Partial<Conditions> {
   const names = Object.keys(NETWORKS).join(", ");
   const [known, rest] = word.includes("=") ? [QUANTITIES, `=${value}`] : [[...Object.keys(NETWORKS), ...WORDS], ""];
   const near = nearest(name, known);
-  const meant = near === undefined ? "" : `: did you mean ${near}${rest}?`;
+  const suggestion = near === undefined ? "" : `: did you mean ${near}${rest}?`;
   throw new TypeError(
-    `a network is not described by "${word}", but by rtt=80, jitter=5, loss=2, duplicate=1, reorder=1, corrupt=1, down=3mbit, up=1mbit, queue=64, udp=blocked, offline 5s, or one of ${names}${meant}`,
+    `a network is not described by "${word}", but by rtt=80, jitter=5, loss=2, duplicate=1, reorder=1, corrupt=1, down=3mbit, up=1mbit, queue=64, udp=blocked, offline 5s, or one of ${names}${suggestion}`,
   );
 }
 

@@ -119,16 +119,16 @@ async function certificate(options: CertOptions, renew = false): Promise<DevCert
 }
 
 async function show(made: DevCertificate, options: ShowOptions): Promise<void> {
-  const told = await describe(made);
-  if (options.json === true) printJson(told);
-  else if (options.hash === true) process.stdout.write(`${told.hash}\n`);
+  const shown = await describe(made);
+  if (options.json === true) printJson(shown);
+  else if (options.hash === true) process.stdout.write(`${shown.hash}\n`);
   else {
     const lines = [
-      ["hosts", told.hosts.join(", ")],
-      ["signed by", told.issuer],
-      ["valid until", `${told.validTo} (${told.daysLeft} days)`],
-      ["sha-256", told.hash],
-      ["file", told.file],
+      ["hosts", shown.hosts.join(", ")],
+      ["signed by", shown.issuer],
+      ["valid until", `${shown.validTo} (${shown.daysLeft} days)`],
+      ["sha-256", shown.hash],
+      ["file", shown.file],
     ];
     process.stdout.write(lines.map(([key = "", value = ""]) => `${key.padEnd(12)}${value}\n`).join(""));
   }

@@ -47,7 +47,7 @@ export class Networks {
       host: host === "0.0.0.0" || host === "localhost" ? "127.0.0.1" : host === "::" ? "::1" : host,
       port,
     };
-    // Beside a program that does not read PORT, the network has a port of its own.
+    // For a program that does not read PORT, the network has its own port.
     const listen = {
       host: host === "localhost" ? "127.0.0.1" : host,
       port: port === this.moved.from ? this.moved.to : 0,

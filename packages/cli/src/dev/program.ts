@@ -4,7 +4,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { KILL_MS, outputOf } from "./beside.js";
+import { KILL_MS, outputOf } from "./companion.js";
 import { DEV_VARIABLE, type Drain, type Listening } from "./messages.js";
 
 /** Default names of the program. */

@@ -19,7 +19,7 @@ export type DevEvent =
   | { readonly event: "problem"; readonly message: string };
 
 /** Prints an event as text, or as a line of JSON. */
-export function tell(event: DevEvent, json: boolean): void {
+export function reportEvent(event: DevEvent, json: boolean): void {
   if (json) return printJson(event);
   const colors = colorsFor(process.stdout, process.env);
   const line = (name: string, text: string): string => `  ${colors.dim(name.padEnd(11))} ${text}\n`;

@@ -6,10 +6,10 @@ import { type DescribedNetwork, parseNetwork } from "@quicrpc/testing";
 import { colorsFor, formatDiagnostics } from "../report.js";
 import { type Change, type SourceWatcher, watchSources } from "../watch.js";
 import { reachable } from "./addresses.js";
-import { Beside } from "./beside.js";
+import { CompanionProcess } from "./companion.js";
 import { Networks } from "./networks.js";
 import { findProgram, Program } from "./program.js";
-import { tell } from "./report.js";
+import { reportEvent } from "./report.js";
 
 /** Options of `quicrpc dev`. */
 export interface DevOptions {
@@ -36,7 +36,7 @@ export class DevSession {
   private networks: Networks | undefined = undefined;
   private program: Program | undefined = undefined;
   private watcher: SourceWatcher | undefined = undefined;
-  private besides: Beside[] = [];
+  private companions: CompanionProcess[] = [];
   private last: SchemaRun | undefined = undefined;
   private hash = "";
   private hasListened = false;
@@ -70,27 +70,27 @@ export class DevSession {
     if (this.isOver) return watcher.close();
     this.watcher = watcher;
     if (this.last.diagnostics.length === 0) this.run();
-    if (this.command.length > 0) this.besides.push(this.beside());
+    if (this.command.length > 0) this.companions.push(this.startCompanion());
   }
 
   /** Ends everything that was started, and prevents `start` from starting more. */
   async end(): Promise<void> {
     this.isOver = true;
     await this.watcher?.close();
-    await Promise.all([this.program?.end(this.options.drain), ...this.besides.map((beside) => beside.end())]);
+    await Promise.all([this.program?.end(this.options.drain), ...this.companions.map((companion) => companion.end())]);
     this.networks?.close();
   }
 
   /** Starts the command that runs next to the program. */
-  private beside(): Beside {
+  private startCompanion(): CompanionProcess {
     const { cwd, command } = this;
     const { port, json } = this.options;
     const name = command.join(" ");
     const onEnd = (how: number | null | Error): void => {
       if (how instanceof Error) this.problem(new Error(`${name} cannot be run: ${how.message}`));
-      else tell({ event: "besideEnded", command: name, code: how }, json);
+      else reportEvent({ event: "besideEnded", command: name, code: how }, json);
     };
-    return Beside.command(command, { cwd, json, port, onEnd });
+    return CompanionProcess.command(command, { cwd, json, port, onEnd });
   }
 
   private matters(change: Change): boolean {
@@ -111,7 +111,7 @@ export class DevSession {
       if (this.last.diagnostics.length > 0) return;
     }
     const because = [...new Set(changes.map(({ path }) => relative(this.cwd, path)))];
-    tell({ event: "restarting", because }, this.options.json);
+    reportEvent({ event: "restarting", because }, this.options.json);
     await this.program?.end(this.options.drain);
     this.run();
   }
@@ -120,14 +120,15 @@ export class DevSession {
     const { config, json } = this.options;
     const run = await runProject([], { ...(config !== undefined && { config }) }, this.cwd);
     if (run.diagnostics.length > 0) {
-      if (json) tell({ event: "problem", message: run.diagnostics.map(({ message }) => message).join("\n") }, json);
+      if (json)
+        reportEvent({ event: "problem", message: run.diagnostics.map(({ message }) => message).join("\n") }, json);
       else process.stderr.write(formatDiagnostics(run.diagnostics, this.cwd, colorsFor(process.stderr, process.env)));
       return run;
     }
     writeGenerated(run.files);
     removeStale(run.stale);
     const files = run.files.filter(({ changed }) => changed).map(({ path }) => relative(this.cwd, path));
-    tell({ event: "generated", files }, json);
+    reportEvent({ event: "generated", files }, json);
     return run;
   }
 
@@ -140,7 +141,7 @@ export class DevSession {
         const ms = Math.round(performance.now() - started);
         this.listening(urls, ms).catch((error: unknown) => this.problem(error));
       },
-      onExit: (code) => tell({ event: "ended", code }, json),
+      onExit: (code) => reportEvent({ event: "ended", code }, json),
     });
   }
 
@@ -154,7 +155,7 @@ export class DevSession {
       this.fail(error);
       return;
     }
-    tell(
+    reportEvent(
       { event: "listening", urls, ...(network !== undefined && { network: network.text }), hash: this.hash, ms },
       json,
     );
@@ -162,14 +163,17 @@ export class DevSession {
     const first = urls.find((url) => !isBlocked(url, network));
     if (this.hasListened || first === undefined) return;
     this.hasListened = true;
-    const beside = studio
-      ? Beside.studio(first, this.cwd, (page) => tell({ event: "studio", url: page }, json))
+    const companion = studio
+      ? CompanionProcess.studio(first, this.cwd, (page) => reportEvent({ event: "studio", url: page }, json))
       : undefined;
-    if (beside !== undefined) this.besides.push(beside);
+    if (companion !== undefined) this.companions.push(companion);
   }
 
   private problem(error: unknown): void {
-    tell({ event: "problem", message: error instanceof Error ? error.message : String(error) }, this.options.json);
+    reportEvent(
+      { event: "problem", message: error instanceof Error ? error.message : String(error) },
+      this.options.json,
+    );
   }
 }
 

@@ -30,7 +30,7 @@ const AFTER_MS = 1500;
 const REMEMBER_MS = 600_000;
 
 /** The two ways to reach one server. */
-export interface Ways {
+export interface DialStrategies {
   readonly first: DialOnce;
   readonly fallback: DialOnce;
   /** Called with exceptions of the application's hook. */
@@ -43,68 +43,68 @@ export interface Ways {
  * certificate, does not start the fallback.
  */
 export class FallbackDialler {
-  private readonly ways: Ways;
+  private readonly strategies: DialStrategies;
   private readonly options: FallbackOptions;
-  private readonly tell: (reason: Error) => void;
+  private readonly onFallback: (reason: Error) => void;
   /** Set after the first URL did not respond, until when it is not tried. */
-  private avoided: { readonly reason: Error; readonly until: number } | undefined = undefined;
-  private readonly overFallback: WeakSet<Session> = new WeakSet();
+  private avoidFirst: { readonly reason: Error; readonly until: number } | undefined = undefined;
+  private readonly fallbackSessions: WeakSet<Session> = new WeakSet();
 
-  constructor(ways: Ways, options: FallbackOptions) {
-    this.ways = ways;
+  constructor(strategies: DialStrategies, options: FallbackOptions) {
+    this.strategies = strategies;
     this.options = options;
-    this.tell = guarded(options.onFallback ?? ((): void => {}), ways.onError);
+    this.onFallback = guarded(options.onFallback ?? ((): void => {}), strategies.onError);
   }
 
   async dial(signal: AbortSignal): Promise<Session> {
-    const { avoided } = this;
-    this.avoided = undefined;
-    if (avoided === undefined || performance.now() >= avoided.until) return this.race(signal);
+    const { avoidFirst } = this;
+    this.avoidFirst = undefined;
+    if (avoidFirst === undefined || performance.now() >= avoidFirst.until) return this.race(signal);
     const session = await this.dialFallback(signal);
     // Only while the fallback works: else the first may be as good.
-    this.avoided = avoided;
-    this.tell(avoided.reason);
+    this.avoidFirst = avoidFirst;
+    this.onFallback(avoidFirst.reason);
     return session;
   }
 
   /** Whether a session was made over the fallback. */
   isFallback(session: Session): boolean {
-    return this.overFallback.has(session);
+    return this.fallbackSessions.has(session);
   }
 
   /** Notes that the first way works again. */
   forget(): void {
-    this.avoided = undefined;
+    this.avoidFirst = undefined;
   }
 
   private async dialFallback(signal: AbortSignal): Promise<Session> {
-    const session = await this.ways.fallback(signal);
-    this.overFallback.add(session);
+    const session = await this.strategies.fallback(signal);
+    this.fallbackSessions.add(session);
     return session;
   }
 
   private async race(signal: AbortSignal): Promise<Session> {
     const { afterMs = AFTER_MS } = this.options;
     const { made, losses } = await race({
-      ways: [this.ways.first, (raceSignal) => this.dialFallback(raceSignal)],
+      ways: [this.strategies.first, (raceSignal) => this.dialFallback(raceSignal)],
       afterMs,
       signal,
       isFinal: (error) => !isMissingEngine(error as Error) && isPermanent(error as Error),
       dispose: (session) => void session.close(),
     }).catch((error: unknown) => {
       signal.throwIfAborted();
-      throw bothFailed((error as AggregateError).errors as Error[]);
+      throw combinedError((error as AggregateError).errors as Error[]);
     });
     const [loss] = losses;
-    if (loss !== undefined) this.fellBack(loss.late ? new NoAnswer(afterMs) : (loss.error as Error));
+    if (loss !== undefined) this.noteFallback(loss.late ? new NoAnswer(afterMs) : (loss.error as Error));
     return made;
   }
 
-  private fellBack(reason: Error): void {
+  private noteFallback(reason: Error): void {
     const { rememberMs = REMEMBER_MS } = this.options;
     // What fails at once costs no wait the next time either.
-    if (reason instanceof NoAnswer) this.avoided = { reason, until: performance.now() + rememberMs };
-    this.tell(reason);
+    if (reason instanceof NoAnswer) this.avoidFirst = { reason, until: performance.now() + rememberMs };
+    this.onFallback(reason);
   }
 }
 
@@ -114,7 +114,7 @@ class NoAnswer extends Error {
   }
 }
 
-function bothFailed([first, fallback]: readonly Error[]): unknown {
+function combinedError([first, fallback]: readonly Error[]): unknown {
   if (!(first instanceof TransportError) || !(fallback instanceof Error)) return first;
   const { code, url, message, hint } = first;
   const text = `${message}; and by its fallback: ${fallback.message}`;

@@ -44,7 +44,7 @@ export function connectionLimits(transport: ListenTransportOptions | undefined, 
 }
 
 /** A connection that needs a place. */
-interface Newcomer {
+interface ArrivingConnection {
   /** Undefined for a peer on this machine that has no address. */
   readonly address: string | undefined;
   /** Closes the connection after its time is over. */
@@ -55,7 +55,7 @@ interface Newcomer {
 }
 
 /** A connection that waits for a place. */
-interface Waiting extends Newcomer {
+interface WaitingConnection extends ArrivingConnection {
   readonly timer: ReturnType<typeof setTimeout>;
 }
 
@@ -71,7 +71,7 @@ export class ConnectionLimiter {
   readonly limits: ConnectionLimits;
   private readonly sessions: Places;
   private readonly pending: Places;
-  private readonly waiting: FairQueue<Waiting> = new FairQueue();
+  private readonly waiting: FairQueue<WaitingConnection> = new FairQueue();
 
   constructor(limits: ConnectionLimits) {
     this.limits = limits;
@@ -101,14 +101,14 @@ export class ConnectionLimiter {
    * waiting connections.
    * @returns a function that ends the wait
    */
-  arrive(newcomer: Newcomer): () => void {
+  arrive(connection: ArrivingConnection): () => void {
     const { maxSessions, maxHandshakes } = this.limits;
-    const source = sourceIn(newcomer.address);
-    const pending = this.enter(newcomer.address, newcomer.close);
+    const source = sourceIn(connection.address);
+    const pending = this.enter(connection.address, connection.close);
     let leave = (): void => {};
-    if (pending !== undefined) newcomer.enter(pending);
-    else if (this.isFull(source) || !this.mayWait(source)) newcomer.refuse();
-    else leave = this.wait(newcomer, source);
+    if (pending !== undefined) connection.enter(pending);
+    else if (this.isFull(source) || !this.mayWait(source)) connection.refuse();
+    else leave = this.wait(connection, source);
     if (this.sessions.taken + this.pending.taken + this.waiting.length > maxSessions + maxHandshakes)
       this.refuseNewest();
     return leave;
@@ -123,12 +123,12 @@ export class ConnectionLimiter {
     return hasShare(waiting.lengthOf(source), waiting.length, maxHandshakes * WAITING_PER_PLACE, share);
   }
 
-  private wait(newcomer: Newcomer, source: string): () => void {
+  private wait(connection: ArrivingConnection, source: string): () => void {
     const timer = setTimeout(() => {
       this.waiting.remove(queued);
-      newcomer.refuse();
+      connection.refuse();
     }, this.limits.maxHandshakeMs).unref();
-    const queued = this.waiting.push(source, { ...newcomer, timer });
+    const queued = this.waiting.push(source, { ...connection, timer });
     return () => {
       clearTimeout(timer);
       this.waiting.remove(queued);

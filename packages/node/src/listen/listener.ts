@@ -28,7 +28,7 @@ export interface ListenTarget {
   /** Path of a Unix socket, or of the URL for WebSocket and WebTransport. */
   readonly path: string;
   /** Plain HTTP/3 requests are accepted on the UDP port of the same number. Default false. */
-  readonly besideHttp3?: boolean;
+  readonly sharesPortWithHttp3?: boolean;
   /** Socket of this worker, if the UDP port belongs to a group. */
   readonly member?: GroupMember | undefined;
   /**

@@ -53,7 +53,7 @@ export class Listeners {
         this.settings.onError(error, { method: "serve" });
         return [];
       });
-      this.open.push(...listeners, ...(await this.beside(target, listeners)));
+      this.open.push(...listeners, ...(await this.listenOnOtherAddress(target, listeners)));
     }
     if (missing !== undefined && this.open.length === 0) throw missing;
     if (this.share === undefined && targets.some(isPassed)) await notifyReady();
@@ -100,7 +100,7 @@ export class Listeners {
   }
 
   /** Also listens on a target's other address, unless this machine does not have it. */
-  private async beside(
+  private async listenOnOtherAddress(
     { otherHost, ...target }: ProvidedTarget,
     [first]: readonly Listener[],
   ): Promise<readonly Listener[]> {

@@ -9,21 +9,21 @@ import {
 } from "@quicrpc/quic";
 import { secretOf } from "./secret.js";
 import { warnOfBlocking } from "./systemd.js";
-import { tellRefusal } from "../refusals.js";
+import { reportRefusal } from "../refusals.js";
 import { headersOf, pathOf } from "../peer.js";
 import { ALPN, WEB_TRANSPORT_PROTOCOL } from "../protocol.js";
 import type { ListenTransport } from "../transport/provider.js";
-import { type Listen, listenBeside } from "./beside.js";
+import { type Listen, listenWithTcp } from "./with-tcp.js";
 import { ConnectionLimiter, connectionLimits, sourceIn } from "./connection-limiter.js";
 import type { Admission, IncomingPeer, ListenSettings } from "./listener.js";
 
 /** Listens for `quic://` on a UDP port, and for WebTransport on the target's path there. */
 export const listenQuic: ListenTransport = (...args) =>
-  listenBeside((...udpArgs) => listen("quic", ...udpArgs), ...args);
+  listenWithTcp((...udpArgs) => listen("quic", ...udpArgs), ...args);
 
 /** Same as `listenQuic`, with the URL that WebTransport clients use: `https://host:port/path`. */
 export const listenWebTransport: ListenTransport = (...args) =>
-  listenBeside((...udpArgs) => listen("https", ...udpArgs), ...args);
+  listenWithTcp((...udpArgs) => listen("https", ...udpArgs), ...args);
 
 const listen = async (
   scheme: "quic" | "https",
@@ -63,7 +63,7 @@ const listen = async (
       return request.protocols.includes(WEB_TRANSPORT_PROTOCOL) ? { protocol: WEB_TRANSPORT_PROTOCOL } : {};
     }
     const reason = `WebTransport on ${request.path}: status ${status}`;
-    tellRefusal(() => ({ stage: "request", listener: url, remoteAddress: request.remoteAddress, reason }));
+    reportRefusal(() => ({ stage: "request", listener: url, remoteAddress: request.remoteAddress, reason }));
     return { status };
   };
   const refusalOf = (request: WebTransportRequest): number | undefined => {
@@ -85,7 +85,7 @@ const listen = async (
         transport: { ...transport, handshakeTimeoutMs: limits.maxHandshakeMs },
         admission: "manual",
         onHandshakeError: (error) =>
-          tellRefusal(() => ({
+          reportRefusal(() => ({
             stage: "handshake",
             listener: url,
             remoteAddress: error.remoteAddress,

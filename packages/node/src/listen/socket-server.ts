@@ -5,7 +5,7 @@ import { type ConnectionLimiter, type PendingConnection, sourceIn } from "./conn
 import type { HandedConnections } from "./handed-connections.js";
 import type { Listener, ListenTarget } from "./listener.js";
 import { readProxyHeader, type TrustedProxies } from "./proxy-protocol.js";
-import { tellRefusal } from "../refusals.js";
+import { reportRefusal } from "../refusals.js";
 import { WaitingBytes } from "./waiting-bytes.js";
 
 /** An address and its port. */
@@ -168,7 +168,7 @@ export class AcceptedSockets {
   private refuse(socket: Socket, remoteAddress: SocketName | undefined): void {
     const reason =
       "there are as many connections as may be, of all or of this address (transport.maxSessions, maxHandshakes)";
-    tellRefusal(() => ({ stage: "connection", listener: this.url, remoteAddress, reason }));
+    reportRefusal(() => ({ stage: "connection", listener: this.url, remoteAddress, reason }));
     const { maxHandshakes, maxCloseMs } = this.limiter.limits;
     if (this.refusal === undefined || this.refused >= maxHandshakes) {
       socket.destroy();
@@ -189,7 +189,7 @@ export class AcceptedSockets {
   private refuseHandshake(accepted: AcceptedSocket, reason: string, error?: Error): void {
     if (!this.shaking.delete(accepted)) return;
     const { remoteAddress } = accepted;
-    tellRefusal(() => ({ stage: "handshake", listener: this.url, remoteAddress, reason, error }));
+    reportRefusal(() => ({ stage: "handshake", listener: this.url, remoteAddress, reason, error }));
   }
 }
 

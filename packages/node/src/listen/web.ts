@@ -4,14 +4,14 @@ import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { divert } from "./divert.js";
 import { ConnectionLimiter, connectionLimits } from "./connection-limiter.js";
-import type { Listen } from "./beside.js";
+import type { Listen } from "./with-tcp.js";
 import type { AnyRequest, AnyResponse } from "./http-requests.js";
 import type { Http2Requests } from "./http2-connections.js";
 import type { Listener, WebOffer } from "./listener.js";
 import { MAX_HEADER_FIELDS } from "./limits.js";
 import { placeOf, type AcceptedSocket, AcceptedSockets, socketListener, startServer } from "./socket-server.js";
 import { ServerTls } from "./tls-settings.js";
-import { tellRefusal } from "../refusals.js";
+import { reportRefusal } from "../refusals.js";
 import { VERSION_FIELDS } from "../web-socket/handshake.js";
 import { WebSocketUpgrades } from "./web-socket.js";
 import { WithoutUpgrade } from "./without-upgrade.js";
@@ -41,7 +41,7 @@ const listen = async (
   offer: WebOffer,
   ...[target, settings, onIncoming]: Parameters<Listen>
 ): Promise<Listener> => {
-  const { host, port, path: urlPath, besideHttp3 = false } = target;
+  const { host, port, path: urlPath, sharesPortWithHttp3 = false } = target;
   const path = urlPath || "/";
   const secure = scheme === "wss" || scheme === "https";
   const { limits, transport } = settings;
@@ -77,7 +77,7 @@ const listen = async (
       );
   };
   // Whoever came by a proxy does not reach this port by its number.
-  const announces = besideHttp3 && settings.trustedProxies === undefined;
+  const announces = sharesPortWithHttp3 && settings.trustedProxies === undefined;
   const alternative = announces ? `h3=":${port}"; ma=${ALTERNATIVE_SECONDS}` : undefined;
   const takesHttp2 = secure && offer.http !== undefined && !acceptors.some(({ alpn }) => alpn === "h2");
   const { Http2Connections } = takesHttp2 ? await import("./http2-connections.js") : {};
@@ -169,7 +169,7 @@ function refuse(
 ): void {
   pending.refuse();
   const reason = `${url}: status ${status} ${STATUS_CODES[status]}`;
-  tellRefusal(() => ({ stage: "request", listener, remoteAddress, reason }));
+  reportRefusal(() => ({ stage: "request", listener, remoteAddress, reason }));
   const versions = status === 426 ? VERSION_FIELDS : "";
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${versions}Connection: close\r\nContent-Length: 0\r\n\r\n`);
 }

@@ -29,6 +29,8 @@ export function providerFor<What extends "dial" | "listen">(
   const known = Array.from(new Set(able), (scheme) => `${scheme}//`).join(", ");
   const text = what === "dial" ? "a URL begins" : "a URL to listen on begins";
   const near = nearest(scheme, able);
-  const meant = near === undefined ? "" : `did you mean ${near}//? `;
-  throw new TypeError(`${scheme}// is no transport: ${meant}${text} with one of ${known}${overHttp(scheme, what)}`);
+  const suggestion = near === undefined ? "" : `did you mean ${near}//? `;
+  throw new TypeError(
+    `${scheme}// is no transport: ${suggestion}${text} with one of ${known}${overHttp(scheme, what)}`,
+  );
 }

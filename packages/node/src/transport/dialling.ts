@@ -61,7 +61,7 @@ export function attempt<T>(
     };
     const fail = (error: unknown): void => {
       settle();
-      giveUp();
+      cancel();
       reject(error);
     };
     const onAbort = (): void => fail(signal?.reason);
@@ -70,9 +70,9 @@ export function attempt<T>(
     };
     const timer = setTimeout(onTime, timeoutMs);
     signal?.addEventListener("abort", onAbort);
-    let giveUp = (): void => {};
+    let cancel = (): void => {};
     try {
-      giveUp = start((value) => {
+      cancel = start((value) => {
         settle();
         resolve(value);
       }, fail);

@@ -128,7 +128,7 @@ function isClustered(): boolean {
 /** OpenSSL's errors for certificate chains without a trusted root. */
 const UNTRUSTED_CODES = /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/;
 
-function takenHint(url: string): string | undefined {
+function portInUseHint(url: string): string | undefined {
   if (url.startsWith("systemd:")) return FOLLOWED;
   return /^(quic|https):/.test(url) && isClustered() ? CLUSTERED : LISTENED["EADDRINUSE"];
 }
@@ -136,6 +136,6 @@ function takenHint(url: string): string | undefined {
 function hintFor(code: string, doing: Attempted["doing"], url: string): string | undefined {
   if (code === MISSING_ENGINE)
     return "use wss:// or tls://, which need no native engine, or HTTP by @quicrpc/http, or install an engine for this platform";
-  if (doing === "listen on") return code === "EADDRINUSE" ? takenHint(url) : LISTENED[code];
+  if (doing === "listen on") return code === "EADDRINUSE" ? portInUseHint(url) : LISTENED[code];
   return UNTRUSTED_CODES.test(code) ? UNTRUSTED : DIALLED[code];
 }

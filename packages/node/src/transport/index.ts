@@ -10,7 +10,7 @@ export type {
 } from "./provider.js";
 export { type IncomingCallSource, callsOf } from "./calls.js";
 export { requirePinned } from "../dial/tls.js";
-export { type Listen, listenTwice } from "../listen/beside.js";
+export { type Listen, listenTwice } from "../listen/with-tcp.js";
 export { divert } from "../listen/divert.js";
 export {
   ConnectionLimiter,

@@ -49,7 +49,7 @@ export type FromWorker =
   | { readonly quicrpc: "join" }
   | { readonly quicrpc: "share" }
   | { readonly quicrpc: "ready"; readonly urls: readonly string[] }
-  | { readonly quicrpc: "failed"; readonly error: ToldError }
+  | { readonly quicrpc: "failed"; readonly error: ErrorDescription }
   | { readonly quicrpc: "leaving" }
   | { readonly quicrpc: "stats"; readonly stats: ServerStats }
   | { readonly quicrpc: "topic"; readonly id: number; readonly name: string; readonly subscribed: boolean }
@@ -71,7 +71,7 @@ export type ToWorker =
   | { readonly quicrpc: "close"; readonly closeCode: number | undefined; readonly reason: string | undefined };
 
 /** An error, serialised between processes. */
-export interface ToldError {
+export interface ErrorDescription {
   readonly name: string;
   readonly message: string;
   readonly code: string | undefined;

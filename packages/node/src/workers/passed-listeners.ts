@@ -5,7 +5,7 @@ import type { PassedSocket } from "../listen/systemd.js";
 import type { PassedStream, ToWorker } from "./messages.js";
 
 /** Maximum number of connections in transit to one worker, which may be blocked. */
-const MOST_ON_THE_WAY = 128;
+const MOST_IN_TRANSIT = 128;
 /** Maximum number of connections that wait for a worker: Node's default backlog of a listening socket. */
 const MOST_WAITING = 511;
 
@@ -16,9 +16,9 @@ interface Accepted {
 }
 
 /** A worker, and the number of connections in transit to it. */
-interface Taker {
+interface ReceivingWorker {
   readonly worker: Worker;
-  onTheWay: number;
+  inTransit: number;
 }
 
 /**
@@ -32,7 +32,7 @@ export class PassedListeners {
   streams: readonly PassedStream[] = [];
   private servers: readonly Server[] = [];
   /** Workers that receive connections in turn; the first is next. */
-  private readonly takers: Taker[] = [];
+  private readonly receivers: ReceivingWorker[] = [];
   private readonly waiting: Accepted[] = [];
 
   constructor(sockets: readonly PassedSocket[]) {
@@ -55,11 +55,11 @@ export class PassedListeners {
   }
 
   /** Passes connections to these workers only. */
-  handTo(workers: readonly Worker[]): void {
-    const before = this.takers.splice(0);
+  passTo(workers: readonly Worker[]): void {
+    const before = this.receivers.splice(0);
     const known = before.filter(({ worker }) => workers.includes(worker));
-    const others = workers.filter((worker) => !known.some((taker) => taker.worker === worker));
-    this.takers.push(...known, ...others.map((worker) => ({ worker, onTheWay: 0 })));
+    const others = workers.filter((worker) => !known.some((receiver) => receiver.worker === worker));
+    this.receivers.push(...known, ...others.map((worker) => ({ worker, inTransit: 0 })));
     for (const accepted of this.waiting.splice(0)) this.accepted(accepted);
   }
 
@@ -79,9 +79,11 @@ export class PassedListeners {
   }
 
   private accepted(accepted: Accepted): void {
-    const taker = this.takers.find(({ worker, onTheWay }) => worker.isConnected() && onTheWay < MOST_ON_THE_WAY);
-    if (taker !== undefined) this.hand(accepted, taker);
-    else if (this.takers.length === 0 && this.waiting.length < MOST_WAITING) this.wait(accepted);
+    const receiver = this.receivers.find(
+      ({ worker, inTransit }) => worker.isConnected() && inTransit < MOST_IN_TRANSIT,
+    );
+    if (receiver !== undefined) this.pass(accepted, receiver);
+    else if (this.receivers.length === 0 && this.waiting.length < MOST_WAITING) this.wait(accepted);
     else accepted.socket.destroy();
   }
 
@@ -91,13 +93,13 @@ export class PassedListeners {
     this.waiting.push(accepted);
   }
 
-  private hand({ socket, descriptor }: Accepted, taker: Taker): void {
-    this.takers.splice(this.takers.indexOf(taker), 1);
-    this.takers.push(taker);
-    taker.onTheWay++;
+  private pass({ socket, descriptor }: Accepted, receiver: ReceivingWorker): void {
+    this.receivers.splice(this.receivers.indexOf(receiver), 1);
+    this.receivers.push(receiver);
+    receiver.inTransit++;
     const message: ToWorker = { quicrpc: "connection", descriptor };
-    taker.worker.send(message, socket, undefined, (error: Error | null) => {
-      taker.onTheWay--;
+    receiver.worker.send(message, socket, undefined, (error: Error | null) => {
+      receiver.inTransit--;
       if (error !== null) socket.destroy();
     });
   }

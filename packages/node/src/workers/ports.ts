@@ -5,19 +5,19 @@ import type { ServeOptions } from "../serve-options.js";
 import { transportError } from "../transport/failure.js";
 
 /** Name of the function that has bound ports for workers. */
-let keeper: string | undefined;
+let owner: string | undefined;
 
 /**
  * Marks this process as the owner of workers until the returned function is called. Throws `TypeError` if it already
  * owns some.
  */
-export function keepWorkers(caller: string): () => void {
-  if (keeper === caller) throw new TypeError(`${caller} can be called once in a process`);
-  if (keeper !== undefined) {
-    throw new TypeError(`${caller} and ${keeper} exclude each other: the workers of a process are those of one`);
+export function claimWorkers(caller: string): () => void {
+  if (owner === caller) throw new TypeError(`${caller} can be called once in a process`);
+  if (owner !== undefined) {
+    throw new TypeError(`${caller} and ${owner} exclude each other: the workers of a process are those of one`);
   }
-  keeper = caller;
-  return () => void (keeper = undefined);
+  owner = caller;
+  return () => void (owner = undefined);
 }
 
 /** Binds the UDP ports, or uses passed sockets: one place for each worker. */

@@ -8,7 +8,7 @@ import type { Server, ServerDrainOptions, ServerStats, WorkerGroup } from "../se
 import { workerExecArgv } from "./exec-argv.js";
 import { FIRST_SOCKET, type ToWorker, WORKER_VARIABLE } from "./messages.js";
 import type { PassedListeners } from "./passed-listeners.js";
-import { NOTHING, WorkerSlot, type SlotGroup } from "./worker-slot.js";
+import { NO_STATS, WorkerSlot, type SlotGroup } from "./worker-slot.js";
 import { topicRelay } from "./topic-relay.js";
 import { refer } from "./worker-process.js";
 
@@ -41,7 +41,7 @@ export class PrimaryServer implements Server {
     passed: PassedListeners | undefined,
     size: number,
     onError: ErrorHook,
-    maxStuckMs: number,
+    maxSilenceMs: number,
     { maxDrainMs, maxTimeoutMs }: Limits,
   ) {
     this.ports = ports;
@@ -49,9 +49,9 @@ export class PrimaryServer implements Server {
     this.onError = onError;
     this.maxDrainMs = maxDrainMs;
     this.maxTimeoutMs = maxTimeoutMs;
-    const seatGroup = this.seatGroup();
-    this.slots = Array.from({ length: size + 1 }, (_, place) => new WorkerSlot(place, place === size, seatGroup));
-    this.watch = setInterval(this.endStuck(maxStuckMs), maxStuckMs / CHECKS).unref();
+    const slotGroup = this.slotGroup();
+    this.slots = Array.from({ length: size + 1 }, (_, place) => new WorkerSlot(place, place === size, slotGroup));
+    this.watch = setInterval(this.endUnresponsive(maxSilenceMs), maxSilenceMs / CHECKS).unref();
     this.group = {
       size,
       pids: () => this.slots.flatMap(({ worker }) => worker?.process.pid ?? []),
@@ -87,9 +87,9 @@ export class PrimaryServer implements Server {
   }
 
   stats(): ServerStats {
-    const sum: { -readonly [Name in keyof ServerStats]: ServerStats[Name] } = { ...NOTHING };
+    const sum: { -readonly [Name in keyof ServerStats]: ServerStats[Name] } = { ...NO_STATS };
     for (const { stats } of this.slots) {
-      for (const name of Object.keys(NOTHING) as (keyof ServerStats)[]) sum[name] += stats[name];
+      for (const name of Object.keys(NO_STATS) as (keyof ServerStats)[]) sum[name] += stats[name];
     }
     return sum;
   }
@@ -104,7 +104,7 @@ export class PrimaryServer implements Server {
     const { closeCode, reason } = options;
     const message: ToWorker = { quicrpc: "close", closeCode, reason };
     // A drain in progress is cut short.
-    if (this.ending !== undefined) for (const slot of this.slots) slot.cutShort(message);
+    if (this.ending !== undefined) for (const slot of this.slots) slot.endSoon(message);
     this.ending ??= this.end(message);
     return this.ending;
   }
@@ -135,7 +135,7 @@ export class PrimaryServer implements Server {
     return this.slots.filter(({ spare }) => !spare);
   }
 
-  private seatGroup(): SlotGroup {
+  private slotGroup(): SlotGroup {
     const isEnding = (): boolean => this.ending !== undefined;
     // No ticket outlives the group.
     const ticketKey = randomBytes(TICKET_KEY_BYTES).toString("base64");
@@ -190,9 +190,9 @@ export class PrimaryServer implements Server {
     if (this.ending !== undefined) return;
     next.spare = false;
     slot.spare = true;
-    const vacated = slot.vacate(this.drainMessage(options));
+    const ended = slot.end(this.drainMessage(options));
     this.steer();
-    await vacated;
+    await ended;
   }
 
   private drainMessage({ timeoutMs = this.maxDrainMs, ...options }: ServerDrainOptions): ToWorker {
@@ -201,7 +201,7 @@ export class PrimaryServer implements Server {
 
   private async end(message: ToWorker): Promise<Unacknowledged> {
     this.passed?.close();
-    const ends = await Promise.all(this.slots.map((slot) => slot.vacate(message)));
+    const ends = await Promise.all(this.slots.map((slot) => slot.end(message)));
     this.release();
     this.onEnd?.();
     return { unacknowledged: ends.reduce((sum, unacknowledged) => sum + unacknowledged, 0) };
@@ -213,15 +213,15 @@ export class PrimaryServer implements Server {
     clearInterval(this.watch);
   }
 
-  /** Ends workers that have not responded for `maxStuckMs`. They are replaced. */
-  private endStuck(maxStuckMs: number): () => void {
+  /** Ends workers that have not responded for `maxSilenceMs`. They are replaced. */
+  private endUnresponsive(maxSilenceMs: number): () => void {
     let last = performance.now();
     return () => {
       const now = performance.now();
       // This process was stuck itself, and has not heard what they said.
-      const late = now - last > (2 * maxStuckMs) / CHECKS;
+      const late = now - last > (2 * maxSilenceMs) / CHECKS;
       last = now;
-      for (const slot of this.slots) slot.endStuck(maxStuckMs, late ? now : undefined);
+      for (const slot of this.slots) slot.endUnresponsive(maxSilenceMs, late ? now : undefined);
     };
   }
 
@@ -238,7 +238,7 @@ export class PrimaryServer implements Server {
       const inPort = (place: number): number | readonly number[] => port.members[place]?.place ?? [];
       port.accept(places.flatMap(inPort), empty.flatMap(inPort));
     }
-    this.passed?.handTo(serving.flatMap(({ worker }) => worker ?? []));
+    this.passed?.passTo(serving.flatMap(({ worker }) => worker ?? []));
   }
 
   /** Returns the places of one worker: one for each port. */

@@ -2,12 +2,12 @@ import cluster from "node:cluster";
 import { availableParallelism } from "node:os";
 import { errorHook } from "@quicrpc/core/transport";
 import { DEFAULT_LIMITS } from "@quicrpc/core";
-import { retryTaken } from "../listen/beside.js";
+import { retryTaken } from "../listen/with-tcp.js";
 import { isOverUdp, isPassed, type ProvidedTarget, targetsOf } from "../listen/listen.js";
 import type { Server } from "../server.js";
 import type { ServeOptions } from "../serve-options.js";
 import { notifyReady, passedSockets } from "../listen/systemd.js";
-import { bindPorts, keepWorkers } from "./ports.js";
+import { bindPorts, claimWorkers } from "./ports.js";
 import { PassedListeners } from "./passed-listeners.js";
 import { PrimaryServer } from "./primary.js";
 import { type GroupShare, isWorker, serveAsWorker } from "./worker.js";
@@ -29,7 +29,7 @@ export async function serveWorkers<Context>(
   start: (share: GroupShare) => Promise<Server>,
 ): Promise<Server> {
   const size = sizeOf(options.workers);
-  const again = keepWorkers("serve() with the option workers");
+  const again = claimWorkers("serve() with the option workers");
   if (isWorker) return serveAsWorker(start);
   if (cluster.isWorker) {
     throw new TypeError(

@@ -6,7 +6,7 @@ import type { ConnectionIdOptions, PortGroup } from "@quicrpc/quic";
 import { isOverUdp, isPassed, type ProvidedTarget, targetsOf, urlOf } from "../listen/listen.js";
 import type { ServeOptions } from "../serve-options.js";
 import { type FromWorker, type PortDescription, SHARED_VARIABLE, type ToWorker } from "./messages.js";
-import { bindPorts, keepWorkers } from "./ports.js";
+import { bindPorts, claimWorkers } from "./ports.js";
 import { topicRelay } from "./topic-relay.js";
 import { send } from "./worker-process.js";
 
@@ -72,9 +72,9 @@ export function sharePorts(options: SharedPortOptions): SharedPorts {
   if (described.urls.length === 0) {
     throw new TypeError("shareUdpPorts() is for quic:// and https://: node:cluster shares TCP ports by itself");
   }
-  const forget = keepWorkers("shareUdpPorts()");
+  const forget = claimWorkers("shareUdpPorts()");
   try {
-    return new PortKeeper(bindPorts(options, targets, places), places, described, forget);
+    return new PortOwner(bindPorts(options, targets, places), places, described, forget);
   } catch (error) {
     forget();
     throw error;
@@ -88,7 +88,7 @@ interface Holder {
 }
 
 /** Assigns a place to each worker, and directs packets to serving workers. */
-class PortKeeper implements SharedPorts {
+class PortOwner implements SharedPorts {
   readonly ports: readonly number[];
   private readonly groups: readonly PortGroup[];
   private readonly places: number;
@@ -105,8 +105,8 @@ class PortKeeper implements SharedPorts {
   private readonly before: { readonly stdio: typeof cluster.settings.stdio };
   /** First descriptor of a worker that is a socket of the ports. */
   private readonly first: number;
-  private readonly hear = (worker: Worker, message: FromWorker | null): void => this.receive(worker, message);
-  private readonly lose = (worker: Worker): void => this.release(worker);
+  private readonly onMessage = (worker: Worker, message: FromWorker | null): void => this.receive(worker, message);
+  private readonly onExit = (worker: Worker): void => this.release(worker);
   private readonly leave = (worker: Worker): void => this.serves(worker, false);
   private readonly meet = (worker: Worker): void => topicRelay.attach(worker);
 
@@ -126,9 +126,9 @@ class PortKeeper implements SharedPorts {
     cluster.setupPrimary({ stdio: [...usual, ...this.inherited] });
     process.env[SHARED_VARIABLE] = String(process.pid);
     cluster.on("fork", this.meet);
-    cluster.on("message", this.hear);
+    cluster.on("message", this.onMessage);
     cluster.on("disconnect", this.leave);
-    cluster.on("exit", this.lose);
+    cluster.on("exit", this.onExit);
     this.steer();
   }
 
@@ -137,9 +137,9 @@ class PortKeeper implements SharedPorts {
     delete process.env[SHARED_VARIABLE];
     cluster.setupPrimary(this.before);
     cluster.off("fork", this.meet);
-    cluster.off("message", this.hear);
+    cluster.off("message", this.onMessage);
     cluster.off("disconnect", this.leave);
-    cluster.off("exit", this.lose);
+    cluster.off("exit", this.onExit);
     for (const group of this.groups) group.close();
     this.forget();
   }

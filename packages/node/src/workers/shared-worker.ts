@@ -5,7 +5,7 @@ import type { Server } from "../server.js";
 import type { ServeOptions } from "../serve-options.js";
 import { type PortShare, SHARED_VARIABLE, type ToWorker } from "./messages.js";
 import { describePorts } from "./shared-ports.js";
-import { followEnd, type GroupShare, groupShare, tell, tellReady } from "./worker.js";
+import { followEnd, type GroupShare, groupShare, sendToPrimary, reportReady } from "./worker.js";
 
 /**
  * True if this process is a worker that a program forked with node:cluster and shares UDP ports with (`shareUdpPorts`).
@@ -34,7 +34,7 @@ export async function serveShared<Context>(
   try {
     const server = await start(groupShare(share));
     followEnd(server, (ending) => void ending.then(() => (serving = false)));
-    tellReady(server);
+    reportReady(server);
     return server;
   } catch (error) {
     serving = false;
@@ -43,7 +43,7 @@ export async function serveShared<Context>(
 }
 
 async function askForShare(): Promise<PortShare> {
-  tell({ quicrpc: "share" });
+  sendToPrimary({ quicrpc: "share" });
   for (;;) {
     const [message] = (await once(process, "message")) as [ToWorker | null];
     if (message?.quicrpc === "shared") return message.share;

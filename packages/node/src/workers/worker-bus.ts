@@ -22,11 +22,11 @@ export class WorkerBus implements TopicBus {
   private readonly waiting: Map<number, Waiting> = new Map();
   private unconfirmed = 0;
   private readonly listen = (message: ToWorker | null): void => this.receive(message);
-  private readonly lose = (): void => this.lost();
+  private readonly onDisconnect = (): void => this.lost();
 
   constructor() {
     process.on("message", this.listen);
-    process.on("disconnect", this.lose);
+    process.on("disconnect", this.onDisconnect);
   }
 
   async publish(name: string, message: Uint8Array): Promise<void> {
@@ -57,7 +57,7 @@ export class WorkerBus implements TopicBus {
 
   async close(): Promise<void> {
     process.off("message", this.listen);
-    process.off("disconnect", this.lose);
+    process.off("disconnect", this.onDisconnect);
     this.lost();
     for (const name of this.receivers.keys()) this.leave(name);
   }

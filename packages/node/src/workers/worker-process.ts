@@ -1,6 +1,6 @@
 import type { Worker } from "node:cluster";
 import { TransportError } from "@quicrpc/core";
-import type { ToldError, ToWorker } from "./messages.js";
+import type { ErrorDescription, ToWorker } from "./messages.js";
 
 /**
  * Milliseconds that a worker gets to exit by itself after its server has ended, and again after it was asked to exit.
@@ -57,7 +57,7 @@ export function watchProcess(
 }
 
 /** Restores an error that a worker reported. */
-export function errorOf({ name, message, code, url, hint }: ToldError): Error {
+export function errorOf({ name, message, code, url, hint }: ErrorDescription): Error {
   if (code !== undefined && url !== undefined) return new TransportError({ code, url, message, hint });
   return name === "TypeError" ? new TypeError(message) : new Error(message);
 }

@@ -11,7 +11,7 @@ const STABLE_MS = 10_000;
 const SILENT_MS = 10_000;
 
 /** Statistics of a place without a serving worker. */
-export const NOTHING: ServerStats = {
+export const NO_STATS: ServerStats = {
   sessions: 0,
   authentications: 0,
   handlers: 0,
@@ -40,7 +40,7 @@ export class WorkerSlot {
    * the old worker is drained.
    */
   spare: boolean;
-  stats: ServerStats = NOTHING;
+  stats: ServerStats = NO_STATS;
   worker: Worker | undefined = undefined;
   private readonly group: SlotGroup;
   /** "leaving": the server is ending, but not on behalf of this process. */
@@ -48,13 +48,13 @@ export class WorkerSlot {
   /** True if the worker's server has ever served. */
   private served = false;
   /** Incremented whenever a fill in progress becomes obsolete. */
-  private owner = 0;
+  private fillGeneration = 0;
   /** Shortens the time that the worker has to end. */
-  private hurry: (() => void) | undefined = undefined;
+  private shortenGrace: (() => void) | undefined = undefined;
   /** Time of the worker's last message. */
-  private heard = 0;
+  private lastMessageAt = 0;
   /** Number of consecutive workers that ended early. */
-  private losses = 0;
+  private earlyExits = 0;
   private respawn: ReturnType<typeof setTimeout> | undefined = undefined;
 
   constructor(place: number, spare: boolean, group: SlotGroup) {
@@ -76,15 +76,15 @@ export class WorkerSlot {
     this.status = "starting";
     this.served = false;
     return new Promise((resolve, reject) => {
-      const silent = setTimeout(() => group.report(silence(place)), SILENT_MS);
+      const silent = setTimeout(() => group.report(notServing(place)), SILENT_MS);
       const ended = (error: Error): void => {
         clearTimeout(silent);
         reject(error);
-        if (this.worker === worker) this.lose(error, performance.now() - began);
+        if (this.worker === worker) this.onExit(error, performance.now() - began);
       };
       watchProcess(worker, place, ended, (error) => group.report(error));
       worker.on("message", (message: FromWorker | null) => {
-        this.heard = performance.now();
+        this.lastMessageAt = performance.now();
         if (message?.quicrpc === "join") {
           clearTimeout(silent);
           send(worker, { quicrpc: "joined", share: group.shareOf(place) });
@@ -97,46 +97,46 @@ export class WorkerSlot {
           group.onServing(message.urls);
           resolve();
         } else if (message !== null) {
-          this.hear(message, worker);
+          this.onMessage(message, worker);
         }
       });
     });
   }
 
   /** Ends the worker, its server first. Resolves with the number of unacknowledged notifications. */
-  vacate(message: ToWorker): Promise<number> {
+  end(message: ToWorker): Promise<number> {
     clearTimeout(this.respawn);
-    this.owner++;
+    this.fillGeneration++;
     this.status = "ending";
     const { worker } = this;
     if (worker === undefined) return Promise.resolve(0);
     return new Promise((resolve) => {
-      let lost = 0;
+      let unacknowledged = 0;
       const timeMs = message.quicrpc === "drain" ? message.timeoutMs : 0;
       let stop = endAfter(worker, this.served ? Math.min(timeMs + GRACE_MS, this.group.maxTimeoutMs) : 0);
-      const hurry = (): void => {
+      const shorten = (): void => {
         stop();
         stop = endAfter(worker, GRACE_MS);
       };
-      this.hurry = hurry;
-      worker.on("message", (told: FromWorker | null) => {
-        if (told?.quicrpc !== "over") return;
-        lost = told.unacknowledged;
-        hurry();
+      this.shortenGrace = shorten;
+      worker.on("message", (answer: FromWorker | null) => {
+        if (answer?.quicrpc !== "over") return;
+        ({ unacknowledged } = answer);
+        shorten();
       });
       worker.once("exit", () => {
         stop();
-        this.hurry = undefined;
-        resolve(lost);
+        this.shortenGrace = undefined;
+        resolve(unacknowledged);
       });
       send(worker, message);
     });
   }
 
   /** Speeds up the end of a worker that is being ended. */
-  cutShort(message: ToWorker): void {
+  endSoon(message: ToWorker): void {
     send(this.worker, message);
-    this.hurry?.();
+    this.shortenGrace?.();
   }
 
   /** Kills the worker's process. */
@@ -150,17 +150,17 @@ export class WorkerSlot {
     await gone;
   }
 
-  /** Ends a serving worker that has not responded for `maxStuckMs`. It is replaced. */
-  endStuck(maxStuckMs: number, since: number = this.heard): void {
+  /** Ends a serving worker that has not responded for `maxSilenceMs`. It is replaced. */
+  endUnresponsive(maxSilenceMs: number, since: number = this.lastMessageAt): void {
     const now = performance.now();
-    this.heard = since;
-    if (!this.serves || now - since < maxStuckMs) return;
-    this.heard = now;
-    this.group.report(stuck(this.place, maxStuckMs));
+    this.lastMessageAt = since;
+    if (!this.serves || now - since < maxSilenceMs) return;
+    this.lastMessageAt = now;
+    this.group.report(unresponsive(this.place, maxSilenceMs));
     this.worker?.process.kill("SIGKILL");
   }
 
-  private hear(message: FromWorker, worker: Worker): void {
+  private onMessage(message: FromWorker, worker: Worker): void {
     if (message.quicrpc === "stats") this.stats = message.stats;
     if (message.quicrpc === "leaving" && this.status === "serving") {
       this.status = "leaving";
@@ -171,42 +171,42 @@ export class WorkerSlot {
   }
 
   /** The worker's process has exited. */
-  private lose(error: Error, livedMs: number): void {
+  private onExit(error: Error, livedMs: number): void {
     const lost = this.status === "serving" || this.status === "leaving";
     this.worker = undefined;
-    this.stats = NOTHING;
+    this.stats = NO_STATS;
     this.status = "empty";
     if (this.group.isEnding) return;
     this.group.onLeaving();
     if (!lost) return;
     this.group.report(error);
-    if (livedMs > STABLE_MS) this.losses = 0;
+    if (livedMs > STABLE_MS) this.earlyExits = 0;
     this.refill();
   }
 
   /** Fills the slot after a delay, unless another caller fills it first. */
   private refill(): void {
-    const { owner } = this;
+    const { fillGeneration } = this;
     const again = async (): Promise<void> => {
       try {
         await this.fill();
       } catch (error) {
-        if (this.group.isEnding || this.owner !== owner) return;
+        if (this.group.isEnding || this.fillGeneration !== fillGeneration) return;
         this.group.report(error);
         this.refill();
       }
     };
-    this.respawn = setTimeout(() => void again(), backoffDelay(this.losses++, BACKOFF));
+    this.respawn = setTimeout(() => void again(), backoffDelay(this.earlyExits++, BACKOFF));
   }
 }
 
-function stuck(place: number, ms: number): Error {
+function unresponsive(place: number, ms: number): Error {
   return new Error(
     `worker ${place} has not answered for ${ms / 1000} s, and is ended: something holds up its event loop (workerHangTimeoutMs)`,
   );
 }
 
-function silence(place: number): Error {
+function notServing(place: number): Error {
   return new Error(
     `worker ${place} has not called serve() for ${SILENT_MS / 1000} s: the program has to, in each worker too`,
   );

@@ -10,7 +10,7 @@ import { forgetWorkerExecArgv } from "./exec-argv.js";
 import {
   type FromWorker,
   type PassedStream,
-  type ToldError,
+  type ErrorDescription,
   type ToWorker,
   WORKER_VARIABLE,
   type WorkerShare,
@@ -42,19 +42,19 @@ export async function serveAsWorker(start: (share: GroupShare) => Promise<Server
     const share = await join();
     const server = await start(share);
     followEnd(server, (ending) => void end(ending));
-    obey(server);
-    tellReady(server);
+    followPrimary(server);
+    reportReady(server);
     report(server);
     return server;
   } catch (error) {
-    tell({ quicrpc: "failed", error: told(error) });
+    sendToPrimary({ quicrpc: "failed", error: describeError(error) });
     // The primary has the error, says it once for all, and ends this process; so does its own end.
     return new Promise(() => {});
   }
 }
 
 async function join(): Promise<GroupShare> {
-  tell({ quicrpc: "join" });
+  sendToPrimary({ quicrpc: "join" });
   for (;;) {
     const [message] = (await once(process, "message")) as [ToWorker | null];
     if (message?.quicrpc === "joined") return groupShare(message.share);
@@ -93,8 +93,8 @@ function handedBy(streams: readonly PassedStream[], descriptor: number): HandedC
  * Reports to the primary that this worker serves, after the program has its server and has installed its signal
  * handlers.
  */
-export function tellReady(server: Server): void {
-  setImmediate(() => tell({ quicrpc: "ready", urls: server.urls }));
+export function reportReady(server: Server): void {
+  setImmediate(() => sendToPrimary({ quicrpc: "ready", urls: server.urls }));
 }
 
 /** Reports to the primary when the server begins to end, for whatever reason, and calls `ends` with its end. */
@@ -105,7 +105,7 @@ export function followEnd(server: Server, ends: (ending: ReturnType<Server["clos
   const follow = (ending: ReturnType<Server["close"]>): typeof ending => {
     if (!leaving) {
       leaving = true;
-      tell({ quicrpc: "leaving" });
+      sendToPrimary({ quicrpc: "leaving" });
       ends(ending);
     }
     return ending;
@@ -117,7 +117,7 @@ export function followEnd(server: Server, ends: (ending: ReturnType<Server["clos
 }
 
 /** Ends the server when the primary asks for it. */
-function obey(server: Server): void {
+function followPrimary(server: Server): void {
   process.on("message", (message: ToWorker | null) => {
     if (message?.quicrpc === "drain") void server.drain({ ...message.options, timeoutMs: message.timeoutMs });
     if (message?.quicrpc === "close") {
@@ -130,21 +130,21 @@ function obey(server: Server): void {
 /** Disconnects this process when its server has ended, so that it exits unless it has other work. */
 async function end(ending: ReturnType<Server["close"]>): Promise<void> {
   const { unacknowledged } = await ending;
-  tell({ quicrpc: "over", unacknowledged });
+  sendToPrimary({ quicrpc: "over", unacknowledged });
   cluster.worker?.disconnect();
 }
 
 /** Reports the server's load periodically, which also shows that this process is not blocked. */
 function report(server: Server): void {
-  setInterval(() => tell({ quicrpc: "stats", stats: server.stats() }), STATS_MS).unref();
+  setInterval(() => sendToPrimary({ quicrpc: "stats", stats: server.stats() }), STATS_MS).unref();
 }
 
-export function tell(message: FromWorker): void {
+export function sendToPrimary(message: FromWorker): void {
   // Without a primary the process is about to end.
   if (process.connected) process.send?.(message, undefined, undefined, () => {});
 }
 
-function told(error: unknown): ToldError {
+function describeError(error: unknown): ErrorDescription {
   const { name, message } = error instanceof Error ? error : new Error(String(error));
   const { code, url, hint } = error instanceof TransportError ? error : {};
   return { name, message, code, url, hint };

@@ -15,14 +15,14 @@ const MAX_TRIES = 10;
  * Starts a listener over UDP, and one on the TCP port of the same number if `serve` offers a protocol there. If the
  * engine is missing and optional, only the latter.
  */
-export async function listenBeside(
+export async function listenWithTcp(
   overUdp: Listen,
   ...[target, settings, onIncoming]: Parameters<Listen>
 ): Promise<readonly Listener[]> {
   const { webSocket, protocols, http } = settings.web;
   const overTcp: Listen = async (...args) => (await import("./web.js")).listenWeb(settings.web)(...args);
-  const beside = webSocket || protocols.length > 0 || http !== undefined;
-  if (!beside) return [await overUdp(target, settings, onIncoming)];
+  const needsTcp = webSocket || protocols.length > 0 || http !== undefined;
+  if (!needsTcp) return [await overUdp(target, settings, onIncoming)];
   try {
     return await listenTwice(overUdp, overTcp, target, settings, onIncoming);
   } catch (error) {
@@ -43,8 +43,8 @@ export async function listenTwice(
     const first = await one(target, settings, onIncoming);
     try {
       const { port } = first.address ?? target;
-      const beside = { ...target, port, path: target.path || "/", besideHttp3: first.takesHttp3 === true };
-      return [first, await other(beside, settings, onIncoming)];
+      const tcpTarget = { ...target, port, path: target.path || "/", sharesPortWithHttp3: first.takesHttp3 === true };
+      return [first, await other(tcpTarget, settings, onIncoming)];
     } catch (error) {
       await first.close();
       throw error;

@@ -12,7 +12,7 @@ function onExit(): void {
 }
 
 /** Registers an open endpoint. Call the returned function when it has closed. */
-export function closedOnExit(native: NativeEndpoint): () => void {
+export function closeOnExit(native: NativeEndpoint): () => void {
   if (open.size === 0) process.on("exit", onExit);
   open.add(native);
   return () => {

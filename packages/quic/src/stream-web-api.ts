@@ -5,7 +5,7 @@ import type { QuicStream, StreamHandler } from "./stream.js";
 const READ_HIGH_WATER = 64 * 1024;
 
 /** A QUIC stream as a pair of WHATWG streams (W3C WebTransport §7 and §8). */
-export class StreamFace implements StreamHandler {
+export class StreamWebApi implements StreamHandler {
   readonly readable: ReadableStream<Uint8Array>;
   readonly writable: WritableStream<Uint8Array>;
   readonly #stream: QuicStream;

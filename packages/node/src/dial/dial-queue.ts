@@ -4,32 +4,32 @@
  */
 const MOST_AT_ONCE = 64;
 /** Milliseconds after which a slow dial, for example to a silent host, no longer blocks others. */
-const LONGEST_TURN_MS = 1000;
+const MAX_BLOCKING_MS = 1000;
 
 /**
  * Limits concurrent dials of this thread to one host. Without a limit, many dials at once, for example after a server
  * restart, would use up the handshakes that a server accepts from one address. The server would refuse most of them,
  * and their retries would be delayed more and more.
  */
-export class DialTurns {
-  private underWay = 0;
+export class DialQueue {
+  private dialling = 0;
   private readonly waiting: Set<() => void> = new Set();
 
   get idle(): boolean {
-    return this.underWay === 0;
+    return this.dialling === 0;
   }
 
   /** Dials as soon as the limit permits. Rejects with the signal's reason if the signal fires first. */
-  async take<T>(dial: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    if (this.underWay < MOST_AT_ONCE) this.underWay++;
-    else await this.turn(signal);
+  async run<T>(dial: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    if (this.dialling < MOST_AT_ONCE) this.dialling++;
+    else await this.waitForPlace(signal);
     let over = false;
     const end = (): void => {
       if (over) return;
       over = true;
       this.next();
     };
-    const timer = setTimeout(end, LONGEST_TURN_MS).unref();
+    const timer = setTimeout(end, MAX_BLOCKING_MS).unref();
     try {
       return await dial();
     } finally {
@@ -41,11 +41,11 @@ export class DialTurns {
   /** Starts the next waiting dial. */
   private next(): void {
     const [first] = this.waiting;
-    if (first === undefined) this.underWay--;
+    if (first === undefined) this.dialling--;
     else first();
   }
 
-  private turn(signal: AbortSignal | undefined): Promise<void> {
+  private waitForPlace(signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();
       const settle = (): void => {
@@ -67,20 +67,20 @@ export class DialTurns {
 }
 
 /** Dials in progress, by scheme and host. */
-const turnsByHost: Map<string, DialTurns> = new Map();
+const queues: Map<string, DialQueue> = new Map();
 
 /** Dials the host of `url` within the limit. */
-export async function inTurn<T>(url: URL, signal: AbortSignal | undefined, dial: () => Promise<T>): Promise<T> {
+export async function dialQueued<T>(url: URL, signal: AbortSignal | undefined, dial: () => Promise<T>): Promise<T> {
   const host = `${url.protocol}//${url.host || url.pathname}`;
-  let turns = turnsByHost.get(host);
-  if (turns === undefined) {
-    turns = new DialTurns();
-    turnsByHost.set(host, turns);
+  let queue = queues.get(host);
+  if (queue === undefined) {
+    queue = new DialQueue();
+    queues.set(host, queue);
   }
   try {
-    return await turns.take(dial, signal);
+    return await queue.run(dial, signal);
   } finally {
-    // A dial that outlasted its turn may find the turns of later ones here.
-    if (turns.idle && turnsByHost.get(host) === turns) turnsByHost.delete(host);
+    // A dial that outlasted its turn may find the queue of later ones here.
+    if (queue.idle && queues.get(host) === queue) queues.delete(host);
   }
 }

@@ -16,7 +16,7 @@ export function outputOf(json: boolean): ("inherit" | number)[] {
 }
 
 /** Settings of a command that runs next to the program. */
-export interface BesideOptions {
+export interface CompanionOptions {
   readonly cwd: string;
   readonly json: boolean;
   /** Port at which clients reach the program. */
@@ -29,11 +29,11 @@ export interface BesideOptions {
 }
 
 /** A process next to the program: a page's development server, or the studio. */
-export class Beside {
+export class CompanionProcess {
   private readonly child: ChildProcess;
   private isEnding = false;
 
-  private constructor(child: ChildProcess, onEnd: BesideOptions["onEnd"]) {
+  private constructor(child: ChildProcess, onEnd: CompanionOptions["onEnd"]) {
     this.child = child;
     child.on("error", onEnd);
     child.on("exit", (code) => {
@@ -44,18 +44,21 @@ export class Beside {
   /**
    * Starts a command of the project, such as `vite`. Vite pages read the port from `import.meta.env.VITE_QUICRPC_PORT`.
    */
-  static command([command = "", ...args]: readonly string[], { cwd, json, port, onEnd }: BesideOptions): Beside {
+  static command(
+    [command = "", ...args]: readonly string[],
+    { cwd, json, port, onEnd }: CompanionOptions,
+  ): CompanionProcess {
     const path = [join(cwd, "node_modules/.bin"), process.env["PATH"]].join(delimiter);
     const env = { ...process.env, VITE_QUICRPC_PORT: String(port), PATH: path };
     const child = spawn(command, args, { cwd, env, stdio: outputOf(json), shell: process.platform === "win32" });
-    return new Beside(child, onEnd);
+    return new CompanionProcess(child, onEnd);
   }
 
   /**
    * Starts the studio for a server. Returns undefined if `@quicrpc/studio` is not installed. Calls `onPage` with the
    * page's address.
    */
-  static studio(url: string, cwd: string, onPage: (page: string) => void): Beside | undefined {
+  static studio(url: string, cwd: string, onPage: (page: string) => void): CompanionProcess | undefined {
     const isInstalled = [join(cwd, "package.json"), MAIN].some((from) => {
       try {
         return createRequire(from).resolve("@quicrpc/studio/package.json") !== "";
@@ -69,7 +72,7 @@ export class Beside {
       stdio: ["inherit", "pipe", "inherit"],
     });
     createInterface(child.stdout).once("line", onPage);
-    return new Beside(child, (how) => {
+    return new CompanionProcess(child, (how) => {
       if (how instanceof Error) process.stderr.write(`${how.message}\n`);
     });
   }

@@ -9,7 +9,7 @@ interface Both {
 }
 
 /** The promises and the streams of streams of W3C WebTransport §6. */
-export class SessionFace {
+export class SessionWebApi {
   readonly closed: Promise<CloseInfo>;
   readonly #session: QuicSession;
   #incoming: Both | undefined;
