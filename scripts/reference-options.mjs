@@ -265,7 +265,7 @@ const PARTS = [
       { title: "Publishing", of: ["core/src/topics/serve-topics.ts", "TopicPublishOptions"] },
       {
         title: "fileTopics",
-        of: ["node/src/file-topics.ts", "FileTopicsOptions"],
+        of: ["node/src/topics.ts", "FileTopicsOptions"],
         text: "Of `@quicrpc/node/topics`; `workerTopics` has those of `createTopics`.",
       },
       {

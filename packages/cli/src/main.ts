@@ -19,8 +19,7 @@ import { mockCommand } from "./mock/command.js";
 import { pingCommand } from "./ping.js";
 import { renameCommand } from "./rename.js";
 import { studioCommand } from "./studio.js";
-import { unknownCommand } from "./unknown-command.js";
-import { asksForJson, reportUsage } from "./usage-error.js";
+import { asksForJson, reportUsage, unknownCommand } from "./usage.js";
 
 const USAGE = 2;
 

@@ -1,9 +1,8 @@
 import { createPrivateKey, randomUUID, X509Certificate } from "node:crypto";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
-import { hostname, userInfo } from "node:os";
-import { join } from "node:path";
+import { homedir, hostname, userInfo } from "node:os";
+import { isAbsolute, join } from "node:path";
 import { checkOptions } from "@quicrpc/core/transport";
-import { cacheDirectory, splitPem } from "./dev-files.js";
 
 /** A certificate authority of this user for development, which browsers can be told to trust. */
 export interface DevAuthority {
@@ -117,4 +116,22 @@ async function replace(path: string, text: string, mode: number): Promise<void> 
   const temporary = `${path}.${randomUUID()}`;
   await writeFile(temporary, text, { mode });
   await rename(temporary, path);
+}
+
+/**
+ * Returns this user's folder for development certificates. Ignores variables that are empty or not an absolute path
+ * (XDG Base Directory Specification).
+ */
+export function cacheDirectory(): string {
+  const { XDG_CACHE_HOME = "", LOCALAPPDATA = "" } = process.env;
+  if (process.platform === "win32" && isAbsolute(LOCALAPPDATA)) return join(LOCALAPPDATA, "quicrpc");
+  if (process.platform === "darwin") return join(homedir(), "Library", "Caches", "quicrpc");
+  return join(isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : join(homedir(), ".cache"), "quicrpc");
+}
+
+/** Splits a PEM text into certificate and key. */
+export function splitPem(text: string): { readonly cert: string; readonly key: string } {
+  const [cert = ""] = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n?/.exec(text) ?? [];
+  const [key = ""] = /-----BEGIN PRIVATE KEY-----[^-]+-----END PRIVATE KEY-----\n?/.exec(text) ?? [];
+  return { cert, key };
 }

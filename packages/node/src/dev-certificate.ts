@@ -2,8 +2,7 @@ import { createHash, createPrivateKey, randomUUID, X509Certificate } from "node:
 import { link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { checkOptions, type OptionNames, type UnsharedBytes } from "@quicrpc/core/transport";
-import { covers, DEV_HOSTS, readAuthority } from "./dev-authority.js";
-import { cacheDirectory, splitPem } from "./dev-files.js";
+import { cacheDirectory, covers, DEV_HOSTS, readAuthority, splitPem } from "./dev-authority.js";
 import type { Issuer } from "./make-certificate.js";
 
 /** A certificate that a client trusts by its hash (W3C WebTransport §9.4, `serverCertificateHashes`). */

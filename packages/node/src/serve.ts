@@ -19,13 +19,12 @@ import {
   type Interceptor,
   interceptRouter,
   type Limits,
-  sanitizeForLog,
   type Router,
+  sanitizeForLog,
   ServerLoad,
   type Session,
   type SessionOptions,
 } from "@quicrpc/core";
-import { announce } from "./announce.js";
 import { SessionAcceptor } from "./session-acceptor.js";
 import { runWhenProven } from "./early-data.js";
 import { type ProvidedTarget, targetsOf } from "./listen/listen.js";
@@ -41,6 +40,7 @@ import { noteOpen } from "./active-handles.js";
 import { withKeepAlive } from "./transport/keep-alive.js";
 import { SHARED_VARIABLE } from "./workers/messages.js";
 import type { GroupShare } from "./workers/worker.js";
+import { channel } from "node:diagnostics_channel";
 
 /**
  * Serves `routers` at the URLs of `listen`, by default over QUIC on UDP port 4433. Resolves when it listens.
@@ -295,4 +295,13 @@ function warnOfExpiry(tls: ServeOptions["tls"]): void {
 
 function warn(text: string): void {
   process.emitWarning(text, { code: "QUICRPC_PAGE_REFUSED" });
+}
+
+/** Channel of `node:diagnostics_channel` that receives each `Server` of this process once it listens. */
+const serving = channel("quicrpc:serving");
+
+/** Publishes a server to listeners in this process, such as `quicrpc dev`. */
+function announce(server: Server): Server {
+  serving.publish(server);
+  return server;
 }

@@ -15,7 +15,7 @@ import { type IncomingSession, noRoom } from "./listen/listener.js";
 import { addressOf, type Peer } from "./peer.js";
 import { reportRefusal } from "./refusals.js";
 import type { ServeOptions } from "./serve-options.js";
-import { limitAge } from "./session-age.js";
+import { limitAge } from "./session-expiry.js";
 import { SessionCredentials } from "./session-credentials.js";
 
 /** Settings with which a server accepts sessions. */

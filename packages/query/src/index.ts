@@ -1,5 +1,5 @@
 export type { MutationMethod, StreamMethod, UnaryMethod } from "./methods.js";
-export type { QueryCallOptions, StreamedCallOptions } from "./options.js";
+export type { QueryCallOptions, StreamedCallOptions } from "./methods.js";
 export {
   createQueries,
   type CreateQueriesOptions,

@@ -2,7 +2,6 @@ import type { CallOptions, ItemStream, RpcError } from "@quicrpc/core";
 import { type DataTag, experimental_streamedQuery as streamedQuery, type QueryKey } from "@tanstack/query-core";
 import { withInput } from "./key.js";
 import { reopenedStream, type StreamPart } from "./reopened-stream.js";
-import type { QueryCallOptions, StreamedCallOptions } from "./options.js";
 import type {
   CallInfiniteOptions,
   CallMutationOptions,
@@ -148,4 +147,18 @@ function query<Input, Data>(
       ? { queryKey: key, queryFn: input }
       : { queryKey: keyWith(key, input), queryFn: fetching(input) };
   return options as CallQueryOptions<Data> & SkippableCallQueryOptions<Data, never>;
+}
+
+/** Options of a query's calls. Their signal is the query's own. */
+export type QueryCallOptions = Omit<CallOptions, "signal">;
+
+/** Options of a streamed query. */
+export interface StreamedCallOptions extends QueryCallOptions {
+  /** How many items are kept: the latest ones. Default: all, so that a stream without an end needs a number here. */
+  readonly keep?: number | undefined;
+  /**
+   * How items are kept when the query is fetched again. "reset" (default) drops them at once, "append" keeps them,
+   * "replace" keeps them until the new stream has ended.
+   */
+  readonly refetchMode?: "reset" | "append" | "replace" | undefined;
 }

@@ -4,7 +4,7 @@ import { createMemoryPair } from "@quicrpc/core/transport";
 import { QueryClient, QueryObserver, type QueryObserverResult } from "@tanstack/query-core";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createQueries } from "./index.js";
-import type { StreamedCallOptions } from "./options.js";
+import type { StreamedCallOptions } from "./methods.js";
 
 const service = { name: "test.v1.Live", id: 7 };
 const item = uncheckedCodec<{ readonly id: number }>();

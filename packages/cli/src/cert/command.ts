@@ -2,7 +2,7 @@ import type { DevAuthority, DevCertificate } from "@quicrpc/node";
 import { Command } from "commander";
 import { colorsFor } from "../report.js";
 import { EXIT, printJson } from "../target.js";
-import { unknownCommand } from "../unknown-command.js";
+import { unknownCommand } from "../usage.js";
 import { change, nssStore, NSS_TOOLS, type StoreOutcome, storesOf } from "./stores.js";
 
 interface CertOptions {

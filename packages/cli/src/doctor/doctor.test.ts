@@ -3,9 +3,8 @@ import { devCertificate, serve, type Server } from "@quicrpc/node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { behaviourRouter, Witness } from "../../../../test/behaviour/service.js";
 import { judgeCertificate } from "./certificate.js";
-import { judgeClock } from "./clock.js";
+import { examineMachine, judgeClock, nodeVersion } from "./machine.js";
 import type { Finding } from "./finding.js";
-import { examineMachine, nodeVersion } from "./machine.js";
 import { examineServer } from "./server.js";
 
 const statuses = (findings: readonly Finding[]): Record<string, string> =>

@@ -2,7 +2,7 @@ import { lookup } from "node:dns/promises";
 import { RpcError, type Session } from "@quicrpc/core";
 import { dialTarget, helpFor, readPem, type TargetOptions, trustedHashes } from "../target.js";
 import { type Handshake, handshake, judgeCertificate } from "./certificate.js";
-import { examineClock } from "./clock.js";
+import { examineClock } from "./machine.js";
 import { type Finding, messageOf, note, ok, problem } from "./finding.js";
 
 /** Transports that a server can offer on one host and port. */

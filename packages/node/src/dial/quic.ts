@@ -1,5 +1,11 @@
-import { type ClientTlsOptions, connect, type QuicSession } from "@quicrpc/quic";
-import { ALPN, DEFAULT_PORT } from "../protocol.js";
+import {
+  type ClientTlsOptions,
+  connect,
+  connectWebTransport,
+  type QuicSession,
+  type WebTransportSession,
+} from "@quicrpc/quic";
+import { ALPN, DEFAULT_PORT, WEB_TRANSPORT_PROTOCOL } from "../protocol.js";
 import { hostOf, type TransportDialOptions } from "../transport/dialling.js";
 
 /** Dials `quic://host[:port]`. Rejects with a `QuicError`. */
@@ -20,7 +26,7 @@ export function dialQuic(url: URL, options: TransportDialOptions): Promise<QuicS
 }
 
 /** Converts the options to those of the engine. */
-export function clientTls(options: TransportDialOptions): ClientTlsOptions {
+function clientTls(options: TransportDialOptions): ClientTlsOptions {
   const { ca, cert, key, serverCertificateHashes } = options;
   return {
     ...(ca !== undefined && { ca }),
@@ -28,4 +34,19 @@ export function clientTls(options: TransportDialOptions): ClientTlsOptions {
     ...(key !== undefined && { key }),
     ...(serverCertificateHashes !== undefined && { serverCertificateHashes: [...serverCertificateHashes] }),
   };
+}
+
+/** Dials `https://host[:port]/path`: WebTransport over HTTP/3. Rejects with a `QuicError`. */
+export function dialWebTransport(url: URL, options: TransportDialOptions): Promise<WebTransportSession> {
+  const { headers, serverName, timeoutMs, signal, transport, freshPort = false } = options;
+  return connectWebTransport(url, {
+    freshPort,
+    protocols: [WEB_TRANSPORT_PROTOCOL],
+    tls: clientTls(options),
+    ...(headers !== undefined && { headers }),
+    ...(serverName !== undefined && { serverName }),
+    ...(timeoutMs !== undefined && { handshakeTimeoutMs: timeoutMs }),
+    ...(signal !== undefined && { signal }),
+    ...(transport !== undefined && { transport }),
+  });
 }

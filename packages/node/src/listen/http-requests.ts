@@ -7,7 +7,6 @@ import { Metadata } from "@quicrpc/core";
 import type { Peer } from "../peer.js";
 import type { HttpCaller } from "./http-package.js";
 import type { ListenSettings } from "./listener.js";
-import { MAX_HEADER_FIELDS } from "./limits.js";
 import type { AcceptedSocket, SocketName } from "./socket-server.js";
 import { certificateRefusal, verifiedCertificate } from "./client-certificate.js";
 
@@ -211,3 +210,9 @@ function answer(response: AnyResponse, status: number, text: string): void {
   (response as ServerResponse).writeHead(status, PROBE_FIELDS);
   (response as ServerResponse).end(`${text}\n`);
 }
+
+/**
+ * Maximum number of header fields in a request. Node silently drops fields beyond its own limit, so the server's limit
+ * is one higher.
+ */
+export const MAX_HEADER_FIELDS = 100;

@@ -15,11 +15,11 @@ import type {
   ServerCertificateOptions,
 } from "@quicrpc/quic";
 import type { AnyMethod } from "@quicrpc/core/generated";
-import type { HandedConnections } from "./handed-connections.js";
 import type { HttpRequests } from "./http-requests.js";
 import type { TrustedProxies } from "./proxy-protocol.js";
 import type { Peer } from "../peer.js";
 import type { WebProtocol } from "../transport/provider.js";
+import type { AddressInfo, Socket } from "node:net";
 
 /** An address to listen on. */
 export interface ListenTarget {
@@ -158,4 +158,12 @@ export interface Listener {
   updateTls?(settings: ListenSettings): void;
   ref(): void;
   unref(): void;
+}
+
+/** Connections that another process accepts and passes to this one. */
+export interface HandedConnections {
+  /** Address on which that process listens, as returned by `server.address()`. */
+  readonly address: AddressInfo | string | null;
+  /** Calls `take` with each connection until the returned function is called. Later ones are closed. */
+  takenBy(take: (socket: Socket) => void): () => void;
 }

@@ -7,7 +7,6 @@ import {
   type WebTransportRequest,
   WebTransportSession,
 } from "@quicrpc/quic";
-import { secretOf } from "./secret.js";
 import { warnOfBlocking } from "./systemd.js";
 import { reportRefusal } from "../refusals.js";
 import { headersOf, pathOf } from "../peer.js";
@@ -16,6 +15,7 @@ import type { ListenTransport } from "../transport/provider.js";
 import { type Listen, listenWithTcp } from "./with-tcp.js";
 import { ConnectionLimiter, connectionLimits, sourceIn } from "./connection-limiter.js";
 import type { Admission, IncomingPeer, ListenSettings } from "./listener.js";
+import { hkdfSync } from "node:crypto";
 
 /** Listens for `quic://` on a UDP port, and for WebTransport on the target's path there. */
 export const listenQuic: ListenTransport = (...args) =>
@@ -191,4 +191,14 @@ class QuicPeer implements IncomingPeer {
   get handshake(): Promise<void> {
     return this.#session.ready;
   }
+}
+
+const SECRET_BYTES = 32;
+
+/** Returns the default secret of a server. It is derived from the private key, so it is the same after a restart. */
+function secretOf(tls: ListenSettings["tls"]): Uint8Array | undefined {
+  const key: unknown = [tls].flat()[0]?.key;
+  // The engine says what is wrong with another.
+  if (typeof key !== "string" && !(key instanceof Uint8Array)) return undefined;
+  return new Uint8Array(hkdfSync("sha256", key, "", "quicrpc secret of a server", SECRET_BYTES));
 }

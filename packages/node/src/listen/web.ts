@@ -8,7 +8,7 @@ import type { Listen } from "./with-tcp.js";
 import type { AnyRequest, AnyResponse } from "./http-requests.js";
 import type { Http2Requests } from "./http2-connections.js";
 import type { Listener, WebOffer } from "./listener.js";
-import { MAX_HEADER_FIELDS } from "./limits.js";
+import { MAX_HEADER_FIELDS } from "./http-requests.js";
 import { placeOf, type AcceptedSocket, AcceptedSockets, socketListener, startServer } from "./socket-server.js";
 import { ServerTls } from "./tls-settings.js";
 import { reportRefusal } from "../refusals.js";

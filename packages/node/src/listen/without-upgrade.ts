@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { MAX_HEADER_FIELDS } from "./limits.js";
+import { MAX_HEADER_FIELDS } from "./http-requests.js";
 
 /** Header fields that offer another protocol, such as HTTP/2 without TLS. */
 const OFFERS: ReadonlySet<string> = new Set(["upgrade", "http2-settings", "connection"]);

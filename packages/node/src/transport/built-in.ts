@@ -1,5 +1,4 @@
-import { dialQuic } from "../dial/quic.js";
-import { dialWebTransport } from "../dial/web-transport.js";
+import { dialQuic, dialWebTransport } from "../dial/quic.js";
 import { listenQuic, listenWebTransport } from "../listen/quic.js";
 import type { TransportAbilities, TransportProvider } from "./provider.js";
 

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { TransportError } from "@quicrpc/core";
 import type { GroupMember } from "@quicrpc/quic";
 import type { Server } from "../server.js";
-import type { HandedConnections } from "../listen/handed-connections.js";
+import type { HandedConnections } from "../listen/listener.js";
 import type { PassedSocket } from "../listen/systemd.js";
 import { forgetWorkerExecArgv } from "./exec-argv.js";
 import {

@@ -1,4 +1,4 @@
-import { valueOf } from "@quicrpc/services";
+import { schemaText, valueOf } from "@quicrpc/services";
 import type { AnyMethod } from "@quicrpc/core/generated";
 import type { JSX } from "preact";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -11,7 +11,6 @@ import { CopyAs } from "./copy-view.js";
 import { type KeptRequest, remember } from "./history.js";
 import { KeepView } from "./keep-view.js";
 import { MessageView } from "./message-view.js";
-import { MethodHead } from "./method-head.js";
 import { type CallRequest, RunningCall } from "./running-call.js";
 import { exampleOf } from "./schema/example.js";
 import { type CallSettings, fieldsOf, linesOf } from "./settings.js";
@@ -199,4 +198,37 @@ function waysOf({ timeoutMs, via, compress }: CallSettings): Pick<KeptRequest, "
     ...(via !== undefined && { via }),
     ...(compress !== undefined && { compress }),
   };
+}
+
+/** Shows a method: its kind, who may call it, its comment and its types. */
+function MethodHead({ method }: { readonly method: ShownMethod }): JSX.Element {
+  const { name, docs, kind, traits, permission, errors } = method;
+  return (
+    <section aria-label="Method" class="method">
+      <ul class="badges" aria-label="Kind">
+        <li class={`badge ${kind}`}>{kind.replace("_", " ")}</li>
+        {traits.map((trait) => (
+          <li key={trait} class="badge">
+            {trait}
+          </li>
+        ))}
+        {permission !== undefined && <li class="badge permission">{permission}</li>}
+      </ul>
+      {docs !== undefined && <p class="docs">{docs}</p>}
+      <details>
+        <summary>Types</summary>
+        <pre tabIndex={0}>
+          {name}({sideText(method.takes, method.input, method.streamsInput)}):{" "}
+          {sideText(method.gives, method.output, method.streamsOutput) || "nothing"}
+          {Object.entries(errors).map(([error, schema]) => `\nthrows ${error} ${schemaText(schema)}`)}
+        </pre>
+      </details>
+    </section>
+  );
+}
+
+function sideText(form: ShownMethod["takes"], schema: ShownMethod["input"], streams: boolean): string {
+  if (form === "nothing") return "";
+  const type = form === "bytes" ? "Uint8Array" : schema === undefined ? "unknown" : schemaText(schema);
+  return streams ? `stream<${type}>` : type;
 }

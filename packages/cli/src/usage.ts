@@ -1,5 +1,6 @@
-import type { CommanderError } from "commander";
+import type { Command, CommanderError } from "commander";
 import { jsonText } from "./target.js";
+import { nearest } from "@quicrpc/core/generated";
 
 /** Returns true if a command line asks for JSON. */
 export function asksForJson(words: readonly string[]): boolean {
@@ -11,4 +12,11 @@ export function asksForJson(words: readonly string[]): boolean {
 export function reportUsage({ message }: CommanderError): void {
   const [, text = message, hint] = /^error: ([^]*?)(?:\n\(([^\n]*)\))?$/.exec(message) ?? [];
   process.stderr.write(`${jsonText({ error: { message: text, hint: hint ?? "add --help for usage" } })}\n`);
+}
+
+/** Exits with the error that `parent` has no such command, and a suggestion. */
+export function unknownCommand(parent: Command, name: string): never {
+  const names = parent.commands.map((command) => command.name());
+  const near = nearest(name, names);
+  return parent.error(`error: unknown command '${name}'${near === undefined ? "" : `\n(Did you mean ${near}?)`}`);
 }

@@ -7,7 +7,7 @@ import { type LogEntry, MemoryLog } from "@quicrpc/core/transport";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { type LogItem, type Rooms, serveRooms } from "../../../test/rooms.js";
 import { topicLogContract } from "../../../test/topic-log-contract.js";
-import { fileTopics } from "./file-topics.js";
+import { fileTopics } from "./topics.js";
 import { TopicJournal } from "./topic-journal.js";
 
 let folder: string;
