@@ -7,13 +7,13 @@ export interface BalancedTarget {
   readonly target: string;
   /** Calls of this pool in progress on it. */
   readonly calls: number;
-  /** How many calls it should get beside the others: twice as many with twice the weight. 1 where nothing was said. */
+  /** Relative share of calls: a target with twice the weight gets twice as many. Default 1. */
   readonly weight: number;
 }
 
 /**
- * Chooses where a call goes: one of `targets`, of which there is at least one. Every one of them takes calls now. `input` is undefined where the caller
- * streams. What it throws is the call's error.
+ * Chooses the target of a call from `targets`, which is not empty and contains only targets that take calls now.
+ * `input` is undefined if the caller streams its input. If it throws, the call fails with that error.
  */
 export type Balance = <T extends BalancedTarget>(
   targets: readonly T[],
@@ -39,7 +39,7 @@ export function balancer(balance: BalanceName | Balance): Balance {
   }
 }
 
-/** Returns a balance that takes each target in turn; those of more weight come more often, and not in a row. */
+/** Returns a balancer that takes each target in turn. Targets of more weight come more often, but not in a row. */
 function roundRobin(): Balance {
   /** Weight that each target has gathered since it was last chosen. */
   const gathered = new WeakMap<BalancedTarget, number>();

@@ -40,7 +40,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
   private readonly leaving: Set<Target<S>> = new Set();
   /** Notifications that targets which have left did not acknowledge. */
   private unacknowledged = 0;
-  /** Streams that wait to go on. */
+  /** Number of streams that wait to be resumed. */
   private resuming = 0;
   /** The known targets that get calls. */
   private candidates: readonly Target<S>[] = [];
@@ -239,7 +239,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     return Object.assign(found, { priority, weight, tier });
   }
 
-  /** Dials the targets of the first tier, and those of the next when all before are failing. */
+  /** Dials the targets of the first tier, and those of the next tier if all before it are failing. */
   private dial(): void {
     const hopeful = this.known.filter(({ failing }) => !failing);
     const tiers = (hopeful.length > 0 ? hopeful : this.known).map(({ tier }) => tier);

@@ -1,12 +1,12 @@
 import { asError } from "../errors.js";
 import { type Backoff, backoffDelay } from "../backoff.js";
 
-/** A target of a pool and how it stands to the others, as SRV records say (RFC 2782). */
+/** A target of a pool, with priority and weight as in SRV records (RFC 2782). */
 export interface TargetSpec {
   readonly target: string;
   /** Targets of a higher number are dialled, and get calls, only while none of a lower one takes any. Default 0. */
   readonly priority?: number;
-  /** Above 0; of those of one priority, its share of the calls is its share of the weights. Default 1. */
+  /** A number above 0. Among targets of the same priority, calls are shared in proportion to the weights. Default 1. */
   readonly weight?: number;
 }
 
@@ -41,7 +41,7 @@ export interface DiscoveryOptions {
 
 /** Keeps a list of targets up to date. A failure leaves the list as it was. */
 export class Discovery {
-  /** Why there is no list, or no newer one. */
+  /** The reason why there is no list, or no newer one. */
   error: Error | undefined = undefined;
   private readonly options: DiscoveryOptions;
   private asking: AbortController | undefined = undefined;

@@ -4,7 +4,9 @@ import { type Backoff, backoffDelay } from "../backoff.js";
 /** Tells whether a peer is able to serve: now, and each change. Ends at the latest when the signal fires. */
 export type HealthCheck = (caller: TypedCaller, signal: AbortSignal) => AsyncIterable<boolean>;
 
-/** Watches the health of one session, until `stop`. What fails is tried again, and the peer is not able meanwhile. */
+/**
+ * Watches the health of one session until `stop`. A failed watch is retried; meanwhile the peer counts as unhealthy.
+ */
 export class HealthWatch {
   private readonly abort: AbortController = new AbortController();
   private retry: ReturnType<typeof setTimeout> | undefined;

@@ -6,7 +6,7 @@ import { hashOf, preference } from "./rendezvous.js";
 /** A call, as the function sees it that says its key. */
 interface KeyedCall {
   readonly method: AnyMethod;
-  /** The message; undefined where the caller streams. */
+  /** The message; undefined if the caller streams its input. */
   readonly input: unknown;
   readonly options: CallOptions | undefined;
 }
@@ -14,15 +14,15 @@ interface KeyedCall {
 /** Balancers that `hash` has made. */
 const keyed = new WeakSet<Balance>();
 
-/** Whether calls of one key are to meet on one target, whoever makes them. */
+/** Returns true if all calls with the same key go to the same target, whichever client makes them. */
 export function isKeyed(balance: BalanceName | Balance | undefined): boolean {
   return typeof balance === "function" && keyed.has(balance);
 }
 
 /**
- * A balancer by which all calls of one key meet on one target, whichever client makes them, as long as the clients know the same targets and those are ready.
- * A target that goes costs its own keys their place and no others; one that comes takes its share, by weight. Calls for which `key` returns undefined go
- * by `otherwise`.
+ * Returns a balancer that sends all calls with the same key to the same target, whichever client makes them, as long as
+ * the clients know the same targets and those are ready. When a target leaves, only its own keys move; a new target
+ * takes its share of the keys, by weight. Calls for which `key` returns undefined are balanced by `otherwise`.
  */
 export function hash(
   key: (call: KeyedCall) => string | undefined,

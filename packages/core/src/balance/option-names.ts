@@ -4,7 +4,7 @@ import { DEFAULT_LIMITS } from "../limits.js";
 import { DEFAULT_OUTLIERS } from "./outliers.js";
 import type { PoolOptions } from "./pool.js";
 
-/** Names of the options of a pool, but `isPermanent`, which whoever dials knows. */
+/** Names of the options of a pool, except `isPermanent`, which is set by the dialling package. */
 export const POOL_OPTIONS: OptionNames<Omit<PoolOptions, "isPermanent">> = {
   backoff: DEFAULT_BACKOFF,
   balance: true,

@@ -7,7 +7,7 @@ export interface OutlierOptions {
   readonly consecutiveFailures: number;
   /** Share of failures among the calls of a window, above 0 and up to 1. Default 0.5. */
   readonly failureRatio: number;
-  /** Calls of a window from which on its share of failures counts. Default 20. */
+  /** Minimum number of calls in a window before its failure rate counts. Default 20. */
   readonly minCalls: number;
   /** Milliseconds of a window. Default 10,000. */
   readonly windowMs: number;
@@ -82,8 +82,9 @@ export class OutlierRecord {
 }
 
 /**
- * Whether a call's end speaks against its target; undefined where it says nothing of it. Errors that the caller brought
- * upon itself are answers like any other. A session that ends does not count: the target gets no calls until there is another.
+ * Returns whether the result of a call counts as a failure of its target; undefined if it says nothing about the
+ * target. Errors that the caller caused count as successes. The end of a session does not count: the target gets no
+ * calls until it has another session.
  */
 export function speaksAgainst(error: unknown): boolean | undefined {
   if (error === undefined) return false;

@@ -19,7 +19,7 @@ import type { PoolTarget } from "./target.js";
 
 /** Options of `createPool`. */
 export interface PoolOptions {
-  /** Which target gets the next call. Default "powerOfTwo". */
+  /** The balancer that chooses the target of each call. Default "powerOfTwo". */
   readonly balance?: BalanceName | Balance;
   /** Has the pool keep sessions with some of its targets, for fleets of many. Default: with all. Not with `hash`, which needs all. */
   readonly subset?: SubsetOptions;
@@ -36,9 +36,12 @@ export interface PoolOptions {
   readonly refreshMs?: number;
   /** Between the attempts to connect to one target, to resolve, and to watch health. Default: 100 ms at first, 1.6 times longer each time, 30 s at most. */
   readonly backoff?: Partial<Backoff>;
-  /** As of a connection: `maxQueuedBytes`, `maxQueuedMs`. Default: `DEFAULT_LIMITS`. */
+  /** Limits for waiting calls, as in a connection: `maxQueuedBytes`, `maxQueuedMs`. Default: `DEFAULT_LIMITS`. */
   readonly limits?: Partial<Limits>;
-  /** As of a connection: calls do not wait once every target has failed so. Default: never. */
+  /**
+   * As in a connection: once every target has failed with such an error, calls fail instead of waiting. Default: always
+   * false.
+   */
   readonly isPermanent?: (error: Error) => boolean;
 }
 

@@ -6,8 +6,8 @@ export function hashOf(text: string): number {
 }
 
 /**
- * How much the holder of one hash prefers that of another, from 0 to below 1, by rendezvous hashing: who takes those it prefers most keeps them when others come
- * or go, and each is preferred by as many as any other.
+ * Returns the preference of one hash's holder for another, from 0 to below 1, by rendezvous hashing. Each holder keeps
+ * its most preferred candidates when others come or go, and each candidate is preferred by equally many holders.
  */
 export function preference(holder: number, candidate: number): number {
   return mixed(mixed(holder ^ candidate) + Math.imul(candidate, 0x9e3779b1)) / 0x1_0000_0000;

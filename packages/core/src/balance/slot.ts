@@ -25,14 +25,14 @@ export class Slot<S extends Session> {
     this.link = new Link({ ...options, onChange: () => this.follow() });
   }
 
-  /** Where calls may go. */
+  /** The session for calls, if there is one. */
   get ready(): PooledSession<S> | undefined {
     const { current } = this;
     // It may have begun to drain or ended a moment ago.
     return this.able === true && current?.session.takesCalls === true ? current : undefined;
   }
 
-  /** It was tried and is of no use now: there is no session, or its peer is not able to serve. */
+  /** True if the target was tried and cannot be used now: there is no session, or its peer is unhealthy. */
   get failing(): boolean {
     if (this.current !== undefined) return this.able === false;
     const { state } = this.link;

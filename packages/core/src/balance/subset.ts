@@ -1,11 +1,14 @@
 import type { TargetSpec } from "./discovery.js";
 import { hashOf, preference } from "./rendezvous.js";
 
-/** Which of many targets a pool keeps sessions with. */
+/** Selects the targets, out of many, to which a pool keeps sessions. */
 export interface SubsetOptions {
   /** Targets of each priority that it keeps sessions with. While none of them is of use, as many further ones are dialled. */
   readonly size: number;
-  /** A name of this client by which it finds the same ones again, such as its pod's. Default: a random one. */
+  /**
+   * A stable name of this client, such as the name of its pod, so that it selects the same targets again. Default: a
+   * random one.
+   */
   readonly client?: string;
 }
 
@@ -19,7 +22,9 @@ export class Subset {
     this.client = hashOf(client);
   }
 
-  /** The place of each target: of one priority those of 0 to `size - 1` are the first to be dialled, then as many more. */
+  /**
+   * Returns the rank of each target. Within a priority, ranks 0 to `size - 1` are dialled first, then the next `size`.
+   */
   places(specs: readonly Required<TargetSpec>[]): ReadonlyMap<string, number> {
     const preferred = specs
       .map(({ target, priority }) => ({ target, priority, by: preference(this.client, hashOf(target)) }))

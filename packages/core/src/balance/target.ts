@@ -12,16 +12,16 @@ import { Slot } from "./slot.js";
 export interface PoolTarget<S extends Session = Session> extends BalancedTarget {
   /**
    * - `ready`: takes calls
-   * - `idle`: it is not dialled, since targets of a better priority are of use
-   * - `connecting`: there is no session; `error` says why
-   * - `unhealthy`: there is one, and its peer is not able to serve, or has not said that it is
+   * - `idle`: not dialled, because targets of a better priority can be used
+   * - `connecting`: there is no session; `error` is the reason
+   * - `unhealthy`: there is a session, but its peer is unhealthy or has not reported its health
    * - `ejected`: its calls failed; it gets none until `ejectedUntil`, unless no other target is ready
    */
   readonly status: "idle" | "ready" | "connecting" | "unhealthy" | "ejected";
   readonly priority: number;
   /** Its sessions, the ones that take no calls too. */
   readonly sessions: readonly S[];
-  /** Why there is no session, as far as that is known. */
+  /** The reason why there is no session, if known. */
   readonly error: Error | undefined;
   /** Milliseconds since the epoch. */
   readonly ejectedUntil: number | undefined;

@@ -18,11 +18,14 @@ export interface ConnectionOptions {
   readonly reconnect?: boolean;
   /** How long to wait between attempts to connect. Default: 100 ms at first, 1.6 times longer each time, 30 s at most. */
   readonly backoff?: Partial<Backoff>;
-  /** Limits. The connection itself uses those of calls that wait: `maxQueuedBytes`, `maxQueuedMs`. Default: `DEFAULT_LIMITS`. */
+  /**
+   * Limits. The connection itself uses those for waiting calls: `maxQueuedBytes`, `maxQueuedMs`. Default:
+   * `DEFAULT_LIMITS`.
+   */
   readonly limits?: Partial<Limits>;
   /**
-   * Whether a failure to connect will hardly go away by itself, such as a certificate that is not trusted. Calls then
-   * fail with it instead of waiting. Attempts go on. Default: never.
+   * Returns true if retrying is unlikely to help, as with an untrusted certificate. Calls then fail with the error
+   * instead of waiting; attempts continue. Default: always false.
    */
   readonly isPermanent?: (error: Error) => boolean;
   /** The server's name in the errors of calls that wait for a session, such as its URL. Default: none. */
@@ -47,7 +50,7 @@ export interface Connection<S extends Session = Session> extends TypedCaller {
   states(): ItemIterator<ConnectionState>;
   /** The session that new calls go to; undefined unless the state is `ready`. */
   readonly session: S | undefined;
-  /** Dials now, where that has not begun or the next attempt is waited for. */
+  /** Dials now, if no attempt has begun or the next one is waiting for its backoff. */
   connect(): void;
   /**
    * Resolves when a session is ready. Rejects when the connection is closed, when the signal fires, when an attempt
@@ -67,9 +70,9 @@ export interface Connection<S extends Session = Session> extends TypedCaller {
 }
 
 /**
- * A connection over the sessions that `dial` makes. `dial` must settle in bounded time, and end its attempt when its signal
- * fires. It gets the session that drains, where the new one takes its place: what its peer said is `left.departure`. The connection starts
- * idle: the first call dials, or `connect`.
+ * Creates a connection over the sessions that `dial` makes. `dial` must settle in bounded time, and must end its
+ * attempt when its signal fires. If the new session replaces one that drains, `dial` receives that session:
+ * `left.departure` is its peer's last message. The connection is idle until the first call, or `connect`.
  */
 export function createConnection<S extends Session>(
   dial: (signal: AbortSignal, left?: S) => Promise<S>,
@@ -153,7 +156,7 @@ class HealingConnection<S extends Session> extends SessionCaller<S> implements C
     return session;
   }
 
-  /** There is no other session. */
+  /** A connection has no other session. */
   protected mayRepeat(): boolean {
     return false;
   }

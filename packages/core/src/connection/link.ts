@@ -8,10 +8,10 @@ import { isDenied, refusalOf } from "../transport/close-codes.js";
 import { untilAccepted } from "./ready.js";
 import { type ConnectionState, Watched, withResuming } from "./state.js";
 
-/** A session that lived so long starts the backoff anew when it is lost. */
+/** A session that lasted this many milliseconds resets the backoff. */
 const STABLE_MS = 10_000;
 
-/** Attempts at a port that nobody listens at are no further apart: they cost nobody anything. */
+/** Maximum pause before another attempt if the port refuses connections: such attempts cost nothing. */
 const MOST_WHERE_NOBODY_LISTENS_MS = 1000;
 
 /** Options of a link. */
@@ -30,7 +30,7 @@ export interface LinkOptions<S extends Session> {
 
 /** One session to one peer, replaced whenever it is lost or drains. */
 export class Link<S extends Session> {
-  /** Where new calls go; undefined unless ready. */
+  /** The session for new calls; undefined unless ready. */
   session: S | undefined = undefined;
   /** Why calls should not wait: the last attempt failed in a way that the next will not mend. */
   refusal: Error | undefined = undefined;
@@ -48,7 +48,7 @@ export class Link<S extends Session> {
   /** Notifications that the peers of sessions which have ended did not acknowledge. */
   #unacknowledged = 0;
   #failures = 0;
-  /** Streams that wait to go on. */
+  /** Number of streams that wait to be resumed. */
   #resuming = 0;
   #stopped = false;
   #readyAt = 0;
@@ -85,7 +85,7 @@ export class Link<S extends Session> {
     return this.#options.reconnect && !this.#stopped;
   }
 
-  /** Notes how many streams wait to go on. */
+  /** Sets the number of streams that wait to be resumed. */
   setResuming(count: number): void {
     this.#resuming = count;
     if (this.state.status !== "closed") this.#watched.set(withResuming(this.state, count));
@@ -186,7 +186,7 @@ export class Link<S extends Session> {
     );
   }
 
-  /** There is no session for new calls. */
+  /** Withdraws the session: new calls wait. */
   #withdraw(): void {
     this.session = undefined;
     this.#improving?.abort(new RpcError("cancelled", "the session is no longer in use"));
@@ -215,7 +215,10 @@ export class Link<S extends Session> {
     this.#waitToRetry(error);
   }
 
-  /** The session ends when its calls are over; the next is made at once, since the peer is well, unless it goes on like that. */
+  /**
+   * Handles a session that drains and ends when its calls are over. Dials the next at once, since the peer is healthy,
+   * unless sessions keep draining.
+   */
   #leaves(session: S): void {
     if (this.#current !== session || this.#stopped) return;
     this.#withdraw();

@@ -6,7 +6,7 @@ export type Loss = { readonly late: false; readonly error: unknown } | { readonl
 export interface RaceOptions<T> {
   /** Functions that make the same in different ways, the best first. Its signal fires when its result is no longer wanted. */
   readonly ways: readonly ((signal: AbortSignal) => Promise<T>)[];
-  /** Milliseconds for which a way has succeeded or the next is begun beside it. */
+  /** Milliseconds before the next way is tried in parallel, if the current one has not succeeded. */
   readonly afterMs: number;
   /** Ends the race, which then rejects with the signal's reason. */
   readonly signal: AbortSignal;
@@ -37,7 +37,7 @@ class Race<T> {
   readonly #options: RaceOptions<T>;
   readonly #resolve: (won: Won<T>) => void;
   readonly #reject: (error: unknown) => void;
-  /** Those of the ways that are under way. */
+  /** Controllers of the attempts in progress. */
   readonly #attempts: Set<AbortController> = new Set();
   readonly #losses: Loss[] = [];
   readonly #errors: unknown[] = [];

@@ -7,7 +7,7 @@ import type { ConnectionState } from "./state.js";
 
 /** How long to wait for a session. */
 export interface ReadyOptions {
-  /** Aborting ends the wait with the signal's reason; the connection goes on. Default: none. */
+  /** Aborting ends the wait with the signal's reason; the connection continues. Default: none. */
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds within which another attempt has to begin after one that failed; otherwise its error rejects. Default: no limit. */
   readonly timeoutMs?: number | undefined;
@@ -19,7 +19,7 @@ interface Awaited<T> {
   readonly connect: () => void;
   /** Defined once it is ready. */
   readonly ready: () => T | undefined;
-  /** Returns the error that makes waiting pointless; undefined where it is not. */
+  /** Returns the error that makes waiting pointless; undefined if there is none. */
   readonly refusal: () => Error | undefined;
   /** Returns the error that closed it. */
   readonly why: () => Error | undefined;
@@ -53,7 +53,10 @@ export async function whenReady<T>(
   throw closedError(why());
 }
 
-/** Resolves when the peer has answered on a session. Rejects, and closes it, where the session is refused or ends before, or the signal fires. */
+/**
+ * Resolves when the peer has answered on a session. If the session is refused or ends first, or the signal fires, it
+ * closes the session and rejects.
+ */
 export async function untilAccepted(session: Session, signal?: AbortSignal): Promise<void> {
   const close = (): void => void session.close();
   const forget = signal && onAbort(signal, close);

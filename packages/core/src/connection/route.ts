@@ -1,7 +1,10 @@
 import type { Session } from "../session/session.js";
 import { publicUrl, TransportError } from "../transport-error.js";
 
-/** A session that lasted so long ends a chain of goaways: what its peer names is no part of a loop. Servers may be restarted within a second. */
+/**
+ * A session that lasted this many milliseconds ends a chain of goaways, so the address that its peer names is not part
+ * of a loop. Servers may restart within a second.
+ */
 const LASTING_MS = 250;
 /** The longest chain, and the number of addresses that are reported to the application. */
 const MAX_ADDRESSES = 16;
@@ -11,7 +14,7 @@ export type TrustedAddresses = readonly (string | URL)[] | ((url: string) => boo
 
 /** Why an address that a server names is not followed; docs/error-codes.md is written from the comments. */
 interface RouteErrorCodes {
-  /** The address that a draining server names is no URL. */
+  /** The address that a draining server named is not a URL. */
   readonly ERR_GOAWAY_ADDRESS: "goaway";
   /**
    * This client was not told to trust the address that the server names.
@@ -40,15 +43,15 @@ export interface RouteOptions<S extends Session> {
 }
 
 /**
- * Makes the sessions of a connection whose servers say, when they drain, where to go: `createConnection((signal, left) => route.dial(signal, left))`.
- * An address is followed where it is trusted, until another goaway names the next. When it does not answer, its session does not last, or it is part
- * of a loop, the connection's own address is used again.
+ * Makes the sessions of a connection whose draining servers may name another address: `createConnection((signal, left)
+ * => route.dial(signal, left))`. A trusted address is used until another goaway names the next. If it does not answer,
+ * its session does not last, or it is part of a loop, the connection's own address is used again.
  */
 export class Route<S extends Session> {
   private readonly options: RouteOptions<S>;
   private readonly own: string;
   private readonly allowedRedirects: (url: string) => boolean;
-  /** Where the last goaway led; undefined: the own address. */
+  /** The address that the last goaway named; undefined for the connection's own address. */
   private lead: string | undefined = undefined;
   /** It is part of a loop: the own address is tried first. */
   private circles = false;
@@ -67,7 +70,7 @@ export class Route<S extends Session> {
     this.allowedRedirects = typeof allowedRedirects === "function" ? allowedRedirects : isListed(allowedRedirects);
   }
 
-  /** @param left the session that drains, whose place the next one takes; undefined where a session was lost */
+  /** @param left the draining session that the new one replaces; undefined if a session was lost */
   async dial(signal: AbortSignal, left: S | undefined): Promise<S> {
     if (left === undefined) {
       if (!this.lasted) this.lead = undefined;
@@ -170,7 +173,7 @@ function isListed(addresses: readonly (string | URL)[]): (url: string) => boolea
   return (url) => listed.has(url);
 }
 
-/** A URL in the form in which addresses are compared; undefined where it is none. */
+/** Returns the URL in a normalised form for comparison; undefined if it is not a URL. */
 function addressOf(url: string | URL): string | undefined {
   return URL.canParse(url) ? new URL(url).href : undefined;
 }

@@ -28,7 +28,7 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
   protected readonly waiting: WaitingCalls<C>;
   /** Made with the first stream that may move. */
   #moves: Moves<C> | undefined = undefined;
-  /** Ends each stream that has lost its session and waits to go on. */
+  /** Callbacks that end the streams that have lost their session and wait to be resumed. */
   #suspended: Set<(error: RpcError) => void> | undefined = undefined;
   readonly #limits: ClientLimits;
   readonly #onPlace: () => void = () => this.#startNext();
@@ -46,14 +46,14 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
   protected abstract pick(method: AnyMethod, input: unknown, options: CallOptions | undefined): C | undefined;
   /** Whether there is a session for the next call. */
   protected abstract readonly takesCalls: boolean;
-  /** Whether a call that a session refused may be made on another, while the first goes on. */
+  /** Returns true if a call that one session refused may be made on another while the first is still open. */
   protected abstract mayRepeat(): boolean;
 
   /** True if calls wait for different sessions. */
   protected get picksDiffer(): boolean {
     return false;
   }
-  /** Why there is no session, as far as that is known. */
+  /** The reason why there is no session, if known. */
   protected abstract why(): Error | undefined;
   /** The session behind what takes the calls. */
   protected abstract sessionOf(session: C): Session;
@@ -61,7 +61,7 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
   protected abstract readonly heals: boolean;
   /** Whether all sessions are to one process, as far as this side knows. */
   protected abstract readonly isOneProcess: boolean;
-  /** Called with the number of streams that wait to go on. */
+  /** Called with the number of streams that wait to be resumed. */
   protected abstract onSuspended(count: number): void;
   /** Time until which a server that drains may run, in milliseconds since the epoch: `limits.maxQueuedMs` counts from there. */
   protected abstract readonly drainsUntil: number;
@@ -103,7 +103,7 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
     this.waiting.startAll(this.picksDiffer);
   }
 
-  /** The session for a call, or the error of whoever chooses it. */
+  /** Returns the session for a call, or the error that `pick` threw. */
   #picked(method: AnyMethod, input: unknown, options: CallOptions | undefined): C | RpcError | undefined {
     try {
       return this.pick(method, input, options);
@@ -119,7 +119,7 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
     return this.#unaryLater(method, input, options, new Refusals());
   }
 
-  /** Makes a unary call on a session, and again when it was refused there. What every call keeps until its answer is kept small. */
+  /** Makes a unary call on a session, and again if it is refused. Keeps little state for each call until its answer. */
   #unaryOn(
     session: C,
     method: AnyMethod<"unary">,
@@ -339,7 +339,7 @@ class Refusals {
   /** Milliseconds since the epoch; undefined for a call that has not waited. */
   waitingSince: number | undefined = undefined;
   last: RpcError | undefined = undefined;
-  /** It was made a second time although its first session goes on. */
+  /** The call was already repeated on another session while its first session was open. */
   elsewhere = false;
   /** How often a peer refused it because it had too many calls. */
   full = 0;
@@ -367,7 +367,7 @@ function neverRan(error: unknown): error is RpcError {
   return error.code === "unavailable" || error.code === "resource_exhausted";
 }
 
-/** Returns the start time that `remaining` needs; the clock is read only where a timeout was given. */
+/** Returns the start time for `remaining`. Reads the clock only if the call has a timeout. */
 function startOf(options: CallOptions | undefined): number {
   return options?.timeoutMs === undefined ? 0 : Date.now();
 }

@@ -2,7 +2,7 @@ import type { ItemIterator } from "../platform-types.js";
 
 /** State of a connection. `error` says why it is not ready: the last attempt's failure, or how the session was lost. */
 export type ConnectionState = ConnectionStatus & {
-  /** Streams that have lost their session and are to go on by themselves; left out where there are none. */
+  /** Number of streams that have lost their session and wait to be resumed; absent if there are none. */
   readonly resuming?: number;
 };
 
@@ -24,7 +24,7 @@ type ConnectionStatus =
   /** For good: `close` was called, or the session was lost and `reconnect` is off. */
   | { readonly status: "closed"; readonly error?: Error };
 
-/** `state` with the number of streams that wait to go on. */
+/** Returns `state` with the number of streams that wait to be resumed. */
 export function withResuming(state: ConnectionState, resuming: number): ConnectionState {
   const { status } = state;
   if (resuming === (state.resuming ?? 0)) return state;

@@ -10,9 +10,12 @@ export interface WaitingCall<C extends Caller> {
   /** Bytes of its input. */
   readonly bytes: number;
   readonly options: CallOptions | undefined;
-  /** Time from which its wait counts, in milliseconds since the epoch: its first wait, or later the end of the server's drain. */
+  /**
+   * Start of the wait, in milliseconds since the epoch: the time of the first wait, or the end of the server's drain if
+   * that is later.
+   */
   readonly waitingSince: number;
-  /** The session that it may go to now. What it throws is the call's error. */
+  /** Returns the session on which the call can be made now. If it throws, the call fails with that error. */
   pick(): C | undefined;
   /** `options` with the time that is left. */
   start(session: C, options: CallOptions | undefined): void;
@@ -112,8 +115,8 @@ export class WaitingCalls<C extends Caller> {
   }
 
   /**
-   * Starts calls in order, until there is no session for the next.
-   * @param picksDiffer true if later calls may have a session all the same, as with targets by key
+   * Starts calls in order, until there is no session for the next one.
+   * @param picksDiffer true if later calls may still have a session, as with targets by key
    */
   startAll(picksDiffer: boolean): void {
     for (const call of this.#calls ?? []) {
@@ -134,7 +137,7 @@ export class WaitingCalls<C extends Caller> {
   }
 }
 
-/** The options of a call that is made later than it might have been, with what is left of its time. */
+/** Returns the options of a delayed call, with the remaining part of its timeout. */
 export function remaining(options: CallOptions | undefined, timeoutMs: number | undefined, since: number): CallOptions {
   if (timeoutMs === undefined) return options ?? {};
   return { ...options, timeoutMs: timeoutMs - (Date.now() - since) };
@@ -147,7 +150,7 @@ function overfull(calls: number, maxQueuedBytes: number): RpcError {
   return new RpcError("resource_exhausted", text, { refused: true, hint });
 }
 
-/** What has not happened to a call that waits because of `cause`. */
+/** Describes what a waiting call still waits for, given `cause`. */
 function unmet(cause: Error | undefined): string {
   return isFull(cause) ? "the server did not take the call" : "no session";
 }

@@ -4,7 +4,9 @@ import { count, TABLE_VALUES } from "./reader.js";
 
 /** Keys that a Map or Set may have whatever their hashes are: also the fewest buckets that are counted. */
 const FEW = 256;
-/** Keys that one bucket may have beyond that. Of keys that nobody chose for it, no bucket has a third as many. */
+/**
+ * Maximum keys of one bucket beyond that. With keys that were not chosen for collisions, no bucket has a third as many.
+ */
 const MAX_IN_BUCKET = 64;
 
 /** Says what is wrong with keys that are refused. */

@@ -1,7 +1,7 @@
 import { misfit } from "./misfit.js";
 import { Reader } from "./reader.js";
 
-/** The one value that `read` finds in all of `bytes[start, end)`; a misfit where it ends elsewhere. */
+/** Reads the single value in `bytes[start, end)` with `read`. Throws a misfit if the value ends elsewhere. */
 export function readWhole<T>(bytes: Uint8Array, start: number, end: number, read: (r: Reader, p: number) => T): T {
   const r = idle ?? new Reader();
   // Reading may run code of the application's, which may read another message.

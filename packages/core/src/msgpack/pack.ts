@@ -9,7 +9,7 @@ interface Output {
 
 const FIRST_ROOM = 256;
 
-/** Appends any value as MessagePack. Throws `TypeError` for what cannot be carried. */
+/** Appends any value as MessagePack. Throws `TypeError` if it cannot be encoded. */
 export function appendValue(value: unknown, out: Output): void {
   out.reserve(FIRST_ROOM);
   let end = writeValue(out.buffer, out.position, value);

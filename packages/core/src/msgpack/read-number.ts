@@ -23,7 +23,7 @@ export function readNumber(r: Reader, p: number): number {
   return value - value === 0 ? value : misfit();
 }
 
-/** 64-bit integers only where a number is exact. */
+/** Reads 64-bit integers only if they are exact as a number. */
 export function readAnyNumber(r: Reader, p: number): number {
   const { bytes, view } = r;
   const byte = bytes[p] as number;

@@ -2,7 +2,7 @@ import { copyBytes } from "./copy-bytes.js";
 import { misfit } from "./misfit.js";
 import { BYTES_VALUES, count, type Reader, readLength } from "./reader.js";
 
-/** Values that a date counts beside itself: its object takes more memory than other small values. */
+/** Values that a date is charged in addition to itself: its object takes more memory than other small values. */
 const DATE_VALUES = 3;
 
 export function readNil(r: Reader, p: number): null {
@@ -60,7 +60,7 @@ export function readDate(r: Reader, p: number): Date {
   return Number.isNaN(date.getTime()) ? misfit() : date;
 }
 
-/** A date of so many milliseconds since the epoch. */
+/** Returns the date of a time in milliseconds since the epoch. */
 export function dateOf(milliseconds: number): Date {
   count(DATE_VALUES);
   return new Date(milliseconds);

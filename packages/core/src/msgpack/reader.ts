@@ -6,10 +6,9 @@ import { readUtf8 } from "./text.js";
 export const NUMBER_SIZES: readonly number[] = [5, 9, 2, 3, 5, 9, 2, 3, 5, 9];
 
 /**
- * Reads one payload. Readers take the reader and a position, return the value, and leave the position after it in
- * `position`. They may look beyond `end`, at bytes of other payloads, whoever's they are; who began checks `position` against `end`, and so
- * does `within` before code of the application's sees a value.
- * Anything unexpected is a misfit.
+ * Reads one payload. Read functions take the reader and a position, return the value, and leave the position after it
+ * in `position`. They may read beyond `end`, into bytes of other payloads: the outermost caller compares `position`
+ * with `end`, and `within` does so before application code sees a value. Anything unexpected is a misfit.
  */
 export class Reader {
   #chunk: Uint8Array | undefined;
@@ -56,9 +55,7 @@ export function readString(r: Reader, p: number): string {
   return readText(r, r.position, length);
 }
 
-/**
- * How many bytes or elements follow, as it stands in 1, 2 or 4 bytes after the first, by `form` 0, 1 or 2. Another form is a misfit.
- */
+/** Reads a length of 1, 2 or 4 bytes (`form` 0, 1 or 2) after the first byte. Another form is a misfit. */
 export function readLength(r: Reader, p: number, form: number): number {
   const { view } = r;
   const q = p + 1;
@@ -74,13 +71,16 @@ function readText(r: Reader, start: number, length: number): string {
   return readUtf8(r.bytes, start, stop);
 }
 
-/** Values that may still be read, by whoever reads: see `count`. */
+/** Number of values that may still be read, shared by all readers: see `count`. */
 export const allowance: { values: number } = { values: Number.POSITIVE_INFINITY };
 
-/** Values that bytes count beside themselves: their objects take more memory than other small values. */
+/** Values that bytes are charged in addition to themselves: their objects take more memory than other small values. */
 export const BYTES_VALUES = 5;
 
-/** Values that a Map or Set counts beside what it holds: its table takes more memory than an array or an object. */
+/**
+ * Values that a Map or Set is charged in addition to its entries: its table takes more memory than an array or an
+ * object.
+ */
 export const TABLE_VALUES = 4;
 
 /** How many elements follow: at most as many as there are bytes. */
@@ -115,7 +115,10 @@ export function readTableHeader(r: Reader, p: number): number {
   return readMapHeader(r, p);
 }
 
-/** The same for an object of `expected` fields, which counts for half where there are no others: its bytes and, as a rule, its place in an array count as well. */
+/**
+ * Reads the header of an object of `expected` fields, which is charged at half price if there are no other fields: its
+ * bytes and, as a rule, its place in an array are charged as well.
+ */
 export function readFieldsHeader(r: Reader, p: number, expected: number): number {
   if (r.bytes[p] !== (0x80 | expected) || expected > 15) return readOtherHeader(r, p, expected);
   r.position = p + 1;
@@ -133,18 +136,18 @@ function readOtherHeader(r: Reader, p: number, expected: number): number {
   return length;
 }
 
-/** Counts half of an object's memory: a header of four words, and a word for each field, where a value is four words. */
+/** Charges half of an object's memory: a header of four words and one word for each field; a value is four words. */
 function countFields(fields: number): void {
   count((fields + 4) / 8);
 }
 
-/** Counts a container and what it holds: so many values `each`. */
+/** Charges a container and its contents, `each` values for each element. */
 function counted(length: number, each: number): number {
   count(length * each + 1);
   return length;
 }
 
-/** Counts values that are about to be read. A misfit where they are too many. */
+/** Charges values that are about to be read. Throws a misfit if the allowance is exceeded. */
 export function count(values: number): void {
   if ((allowance.values -= values) < 0) misfit();
 }

@@ -10,12 +10,12 @@ import { readExtensionLength } from "./read-scalars.js";
 import { readScalar } from "./read-value.js";
 import { isName, safeNumber, tooDeep } from "./value.js";
 
-/** Types of extensions: those of msgpackr that hold values, not references, functions or classes. */
+/** Extension types of msgpackr that hold values, not references, functions or classes. */
 const Extension = { BigInt: 0x42, Record: 0x72, Set: 0x73, TypedArray: 0x74 } as const;
-/** First bytes that stand for a record whose keys are known. */
+/** First byte of a record whose structure is known, for structure 0. */
 const RECORDS_START = 0x40;
 const RECORDS_END = 0x80;
-/** First id that a second byte follows, where there are structures. */
+/** First id that needs a second byte, if there are structures. */
 const LONG_IDS_START = 0x60;
 const ID_BITS = 0x3f;
 /** A set begins with an extension of one byte, before an array. */
@@ -84,7 +84,10 @@ class RecordsReading {
     return isExtension(byte) ? readExtension(r, p, byte) : readScalar(r, p, byte);
   }
 
-  /** A record whose keys are known; a number where there are none such, as other senders may write it. */
+  /**
+   * Reads a record with a known structure, or a small number if no such structure exists, as other senders may write
+   * it.
+   */
   #known(r: Reader, p: number, byte: number, depth: number): unknown {
     const keys = this.#structures[byte & ID_BITS];
     if (keys === undefined) return readScalar(r, p, byte);

@@ -1,4 +1,7 @@
-/** Methods that Node adds to byte arrays; where they are missing, the platform's TextEncoder and TextDecoder do the same, slower. */
+/**
+ * Methods that Node adds to byte arrays. If they are missing, the platform's TextEncoder and TextDecoder are used,
+ * which are slower.
+ */
 interface NativeText {
   /** Writes UTF-8 at `at` and returns how many bytes. */
   utf8Write(this: Uint8Array, text: string, at: number): number;
@@ -7,7 +10,7 @@ interface NativeText {
 
 /** How long strings cross between JavaScript and bytes. */
 interface TextPlatform {
-  /** Writes UTF-8 at `at`, where there is room, and returns how many bytes. Lone surrogates become U+FFFD. */
+  /** Writes UTF-8 at `at` if there is room, and returns the number of bytes. Lone surrogates become U+FFFD. */
   write(bytes: Uint8Array, at: number, text: string): number;
   /** Invalid UTF-8 becomes U+FFFD. */
   read(bytes: Uint8Array, start: number, end: number): string;

@@ -23,8 +23,9 @@ export class WireMap {
 }
 
 /**
- * Adds an entry of a map from the wire to `object`, and returns that: the last of equal keys holds, and a key `__proto__` is left out.
- * From the first key on that cannot be the name of a property it is a Map, in which the other keys are text nevertheless.
+ * Adds a decoded map entry to `object` and returns the result. The last of equal keys wins, and a key `__proto__` is
+ * dropped. From the first key that cannot be a property name, the result is a Map, which keeps the earlier keys as
+ * text.
  */
 export function withEntry(object: object, key: unknown, value: unknown): object {
   const name = isName(key) ? String(key) : key;
@@ -39,7 +40,7 @@ export function placesWithKey(key: unknown, places: number): number {
   return isName(key) ? placesWith(String(key), places) : places;
 }
 
-/** Whether a key of a map can be that of an object, as text. */
+/** Returns true if a key of a map can be the name of a property, as text. */
 export function isName(key: unknown): boolean {
   return typeof key === "string" || typeof key === "number" || typeof key === "bigint" || typeof key === "boolean";
 }
@@ -55,7 +56,7 @@ export function plain(value: unknown, bigints = false): unknown {
   return Array.isArray(value) ? value.map((each) => plain(each, bigints)) : value;
 }
 
-/** `value` as a number where that is exact. */
+/** Returns `value` as a number if that is exact. */
 export function safeNumber(value: bigint): number | bigint {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : value;

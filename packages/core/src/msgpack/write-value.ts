@@ -5,8 +5,8 @@ import { writeAnyNumber } from "./write-number.js";
 import { tooDeep } from "./value.js";
 
 /**
- * Any value that MessagePack can carry. Properties that are undefined are left out; a Map is a map and a Set is an array.
- * Throws `TypeError` for what cannot be carried.
+ * Writes any value that MessagePack can represent. Undefined properties are left out; a Map is written as a map and a
+ * Set as an array. Throws `TypeError` if the value cannot be encoded.
  */
 export function writeValue(b: Uint8Array, p: number, value: unknown, depth: number = MAX_DEPTH): number {
   switch (typeof value) {

@@ -16,7 +16,10 @@ import { codeNumber } from "../codes.js";
 
 /** A duplex, ordered and reliable stream of bytes: a socket, a pipe, a port. Methods after its end do nothing. */
 export interface ByteStream {
-  /** Starts delivery to `handler`, beginning with what arrived before; nothing is delivered before it returns. Called once. */
+  /**
+   * Starts delivery to `handler`, beginning with the bytes that have already arrived. Delivers nothing before it
+   * returns. Called once.
+   */
   attach(handler: ByteStreamHandler): void;
   /**
    * Sends `bytes`, which are copied or sent before it returns. Returns false above the high-water mark; `onDrain` follows
@@ -29,7 +32,7 @@ export interface ByteStream {
   end(): void;
   /** Releases the stream at once, in both directions. */
   destroy(): void;
-  /** Stops delivery, and so, where the transport can, the peer. */
+  /** Stops delivery and, if the transport supports it, holds the peer back. */
   pause(): void;
   resume(): void;
 }
@@ -47,7 +50,7 @@ export interface ByteStreamHandler {
   onClosed(error: Error | undefined): void;
 }
 
-/** Which end of a byte stream a session is: the one that dialled is the client. Both may call and serve. */
+/** The end of a byte stream that a session is: the side that dialled is the client. Both sides may call and serve. */
 export type Role = "client" | "server";
 
 /** Options of a transport over a byte stream. */
@@ -55,14 +58,14 @@ export interface ByteStreamOptions {
   /** Milliseconds that a close waits for the peer to end its side. Default: `DEFAULT_LIMITS.maxCloseMs`. */
   readonly closeTimeoutMs?: number;
   /**
-   * Bytes that have arrived and that this side has not taken, at most. It matters where the transport cannot hold the
-   * peer back: a `MessagePort`, a browser's WebSocket. The session of a peer that sends more is lost. Default: 40 MiB,
-   * which is `DEFAULT_LIMITS.maxSessionBytes` and two of the largest frames.
+   * Maximum bytes that have arrived and are not yet read. It applies to transports that cannot hold the peer back: a
+   * `MessagePort`, a browser's WebSocket. If the peer sends more, its session is lost. Default: 40 MiB, the sum of
+   * `DEFAULT_LIMITS.maxSessionBytes` and two frames of the largest size.
    */
   readonly maxHeldBytes?: number;
   /** Called once the peer has greeted, and so has shown that it speaks this protocol. Default: none. */
   readonly onGreeted?: () => void;
-  /** Keying material of the TLS connection beneath, by which a client's proof can be bound to it. Default: none. */
+  /** Keying material of the underlying TLS connection, to which a client's proof can be bound. Default: none. */
   readonly exportKeyingMaterial?: KeyingMaterialExporter["exportKeyingMaterial"];
 }
 
@@ -133,7 +136,7 @@ class ByteStreamSession implements DirectSession, ByteStreamHandler {
     else this.hold(chunk);
   }
 
-  /** Keeps what arrives ahead of a handler, and shows it to whoever looks. */
+  /** Buffers data that arrives before the handler, and passes it to `look` if there is one. */
   private hold(chunk: Uint8Array): void {
     this.held = this.held === undefined ? chunk.slice() : joined(this.held, chunk);
     if (this.peek === undefined || this.peek.look(this.held)) return;
@@ -141,7 +144,7 @@ class ByteStreamSession implements DirectSession, ByteStreamHandler {
     this.bytes.pause();
   }
 
-  /** Delivers what was held, and goes on. */
+  /** Delivers the buffered data, then continues with new data. */
   private deliverHeld(): void {
     const { held } = this;
     this.held = undefined;
@@ -232,7 +235,10 @@ class ByteStreamSession implements DirectSession, ByteStreamHandler {
   }
 }
 
-/** Returns the reason for closing a session over a byte stream, where a session with streams would reset one of them. */
+/**
+ * Returns the reason for closing a session over a byte stream, for cases in which a session with streams would reset
+ * one stream.
+ */
 function closeReason(code: number): string {
   if (code === ResetCode.ProtocolError) return "protocol error";
   if (code === ResetCode.UnknownKind) return "the peer does not speak quicrpc";

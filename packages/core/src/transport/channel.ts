@@ -27,7 +27,7 @@ export interface FrameHandler extends FrameReceiver {
   onEnd(): void;
   onReset(code: number): void;
   onStopSending(code: number): void;
-  /** Called when this side has aborted the stream, because of what the peer sent. */
+  /** Called when this side has aborted the stream because the peer violated the protocol. */
   onFailed(error: ProtocolError): void;
   /** The session ended. */
   onClosed(error: Error | undefined): void;
@@ -104,7 +104,10 @@ export class Channel implements DirectStreamHandler, Measured {
     return channel;
   }
 
-  /** A stream the peer opened, whose kind has been read; whoever attached to it passes on what happens there. */
+  /**
+   * Takes over a stream that the peer opened, after its kind was read. The owner of the stream's handler forwards
+   * events to the channel.
+   */
   static accept(stream: DirectStream, handler: (channel: Channel) => FrameHandler, settings: ChannelSettings): Channel {
     const channel = new Channel(stream, settings);
     channel.accepted = true;
@@ -122,14 +125,14 @@ export class Channel implements DirectStreamHandler, Measured {
     this.writer = gathering.writer;
   }
 
-  /** Throws `RpcError` where the peer does not read, and so much waits for it that nothing is to be added. */
+  /** Throws `RpcError` if the peer does not read and the unsent bytes are over the limit. */
   requireRoom(): void {
     if (this.unsentBytes === 0 || this.budget.room >= 0) return;
     this.measure();
     if (this.unsentBytes > 0 && this.budget.room < 0) throw this.budget.refusal("what the peer does not read");
   }
 
-  /** Asks the transport how much of what was handed over waits to be sent. */
+  /** Asks the transport how many of the bytes that it was given are still unsent. */
   measure(): boolean {
     this.unmeasured = 0;
     return this.chargeUnsent(this.stream.pendingBytes());
@@ -157,7 +160,10 @@ export class Channel implements DirectStreamHandler, Measured {
     return bytes;
   }
 
-  /** Writes what precedes the first frame, and returns where a frame is taken back to. Call `committed` after the frame. */
+  /**
+   * Writes the bytes that precede the first frame; returns the position to which a frame is rolled back. Call
+   * `committed` after the frame.
+   */
   begin(): number {
     const { writer, prefix, kindToSend } = this;
     const start = writer.position;
@@ -231,7 +237,7 @@ export class Channel implements DirectStreamHandler, Measured {
     this.waiting.push(resume);
   }
 
-  /** Aborts the stream because of what the peer sent, or does not take. */
+  /** Aborts the stream because the peer violated the protocol or does not read. */
   fail(error: ProtocolError, code: number = ResetCode.ProtocolError): void {
     const { handler } = this;
     if (handler === undefined) return;
@@ -239,7 +245,7 @@ export class Channel implements DirectStreamHandler, Measured {
     handler.onFailed(error);
   }
 
-  /** @param from where the frames begin */
+  /** @param from position of the first frame */
   onData(chunk: Uint8Array, from: number = 0): void {
     this.signsOfLife++;
     const { handler } = this;
@@ -348,7 +354,7 @@ export class Channel implements DirectStreamHandler, Measured {
     this.pause();
   }
 
-  /** Has so many bytes charged for what waits. */
+  /** Charges the memory budget for unsent bytes. */
   private chargeUnsent(bytes: number): boolean {
     const { budget, unsentBytes } = this;
     if (bytes === unsentBytes) return true;

@@ -2,7 +2,7 @@ import { codeFromNumber, codeNumber } from "../codes.js";
 import { type Code, RpcError, untracedError } from "../errors.js";
 import type { CloseInfo } from "./session.js";
 
-/** Codes that this library closes a session with, beside 0 and those of streams (docs/protocol.md §7). */
+/** Codes with which this library closes a session, in addition to 0 and the codes of streams (docs/protocol.md §7). */
 export const SessionCode = {
   /** The drain deadline has passed. */
   DrainTimeout: 0x40,
@@ -47,7 +47,7 @@ export function neverSent(lost: RpcError | undefined): RpcError {
   return noteEndOfSession(new RpcError(code, message, { refused: true, cause: lost, hint }));
 }
 
-/** The error of a call whose session ended, with what the transport says of it. */
+/** The error of a call whose session ended, with the transport's own explanation. */
 export function lostCall(error: Error | undefined): RpcError {
   return noteEndOfSession(describeLoss(error));
 }
@@ -64,7 +64,7 @@ export function isRejectedEarly({ cause }: RpcError): boolean {
   return cause instanceof Error && (cause as { code?: unknown }).code === EARLY_DATA_REJECTED;
 }
 
-/** The peer's refusal, where that is how a session ended: no handler has seen a call of it. */
+/** The peer's refusal, if the session ended with one: no handler has seen any of its calls. */
 export function refusalOf(error: Error | undefined): RpcError | undefined {
   const { closeCode, reason } = (error ?? {}) as { closeCode?: unknown; reason?: unknown };
   const status = typeof closeCode === "number" ? closeCode - SessionCode.Refused : 0;

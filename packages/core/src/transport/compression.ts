@@ -8,8 +8,8 @@ import type { FrameWriter } from "../wire/writer.js";
 const MIN_BYTES = 1024;
 
 /**
- * Compression of one session, in both directions. A compressed message stands in its frame as the algorithm's number (1 byte) and
- * the algorithm's output.
+ * Compression of one session, in both directions. A compressed message is written into its frame as the number of the
+ * algorithm (1 byte), followed by the algorithm's output.
  */
 export class SessionCompression {
   /** Numbers of the algorithms that this side reads. */

@@ -13,14 +13,14 @@ const ACK_STEP = WINDOW / 4;
 const MAX_CHUNK = 32 * 1024;
 
 /**
- * A byte stream over a pair of WHATWG streams whose transport does not hold the sender back: the receiver does, by
- * telling what it has taken. Both directions are
+ * A byte stream over a pair of WHATWG streams whose transport has no backpressure. The receiver provides it: it reports
+ * how many bytes it has read. Both directions are
  *
  *     length (varint, not 0) | bytes          a chunk
- *     0 | taken (varint, not 0)               so many bytes of the peer's chunks were taken
+ *     0 | count (varint, not 0)               `count` bytes of the peer's chunks were read
  *
- * At most 1 MiB is sent and not taken (docs/protocol.md §8). Reading begins at once, so that what has to be held before
- * `attach`, or while it is paused, is bounded by that too.
+ * At most 1 MiB is sent and not yet read (docs/protocol.md §8). Reading begins at once, so this also bounds the data
+ * that is buffered before `attach` or while delivery is paused.
  */
 export class CreditedStream implements ByteStream {
   private readonly release: () => void;
@@ -34,9 +34,9 @@ export class CreditedStream implements ByteStream {
   private ending = false;
   private finished = false;
   private peerEnded = false;
-  /** Arrived while nobody takes it. */
+  /** Data that arrived before a handler was attached, or while delivery is paused. */
   private readonly held: HeldBytes = new HeldBytes();
-  /** The peer's end has arrived, behind `held`, and nobody has taken it. */
+  /** The peer's end has arrived after `held` and is not yet delivered. */
   private endHeld = false;
   private paused = false;
   /** Bytes taken since the last acknowledgement. */

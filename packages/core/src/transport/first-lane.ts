@@ -9,18 +9,19 @@ import type { DirectStream, TransportSession } from "./session.js";
 /** A look at the first lane of a client, before there is a session. */
 export interface LaneLook {
   /**
-   * Called with all bytes of the lane that have arrived, and again with more, until it returns false. What it throws goes to `onFailed`.
+   * Called with all bytes of the lane that have arrived, and again with more, until it returns false. Exceptions go to
+   * `onFailed`.
    *
-   * @param start where the lane's frames begin
+   * @param start position of the lane's first frame
    */
   look(bytes: Uint8Array, start: number, stream: DirectStream): boolean;
-  /** The first stream is no lane. */
+  /** Called if the first stream is not a lane. */
   onOther(): void;
   /** The peer is gone, the transport cannot be read, or the look has failed. */
   onFailed(error: RpcError): void;
 }
 
-/** Looks at what a client begins its session with: whoever takes the session later receives all bytes again. */
+/** Inspects the first bytes of a client's session. The session that is created later receives all bytes again. */
 export function lookAtFirstLane(transport: TransportSession, prefix: Uint8Array, look: LaneLook): void {
   const onStream = (stream: DirectStream, expected: Uint8Array): void => {
     if (stream.peek === undefined) {
@@ -78,7 +79,7 @@ export function frameAt<Result>(
   return { result: results[0] as Result, end };
 }
 
-/** Where the frames of a lane begin; -1 where the stream is none, undefined while more bytes are needed. */
+/** Returns the position of a lane's first frame: -1 if the stream is not a lane, undefined if more bytes are needed. */
 function laneStart(bytes: Uint8Array, prefix: Uint8Array): number | undefined {
   const known = Math.min(prefix.length, bytes.length);
   for (let at = 0; at < known; at++) if (bytes[at] !== prefix[at]) return -1;
@@ -87,7 +88,7 @@ function laneStart(bytes: Uint8Array, prefix: Uint8Array): number | undefined {
   return readVarint(bytes, prefix.length) === StreamKind.Lane ? end : -1;
 }
 
-/** Where the varint at `at` ends; undefined while it is incomplete. */
+/** Returns the position after the varint at `at`; undefined if it is incomplete. */
 function varintEnd(bytes: Uint8Array, at: number): number | undefined {
   if (at >= bytes.length) return undefined;
   const end = at + varintLengthFromFirstByte(bytes[at] as number);

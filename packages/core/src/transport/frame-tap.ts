@@ -9,7 +9,7 @@ import type { DirectSession, DirectSessionHandler, DirectStream, DirectStreamHan
 /** One frame, as it passes. */
 export interface TappedFrame {
   readonly direction: "sent" | "received";
-  /** Number of the stream within the session, in the order in which streams were first used. */
+  /** Number of the stream within the session, counted in the order of first use. */
   readonly stream: number;
   /** Valid during the call only, its bytes as well. */
   readonly frame: Frame;
@@ -17,7 +17,7 @@ export interface TappedFrame {
 
 /** Options of `tapFrames`. */
 export interface TapOptions {
-  /** As of the session that runs over the transport. Default: none. */
+  /** Prefix of the session that runs over the transport. Default: none. */
   readonly prefix?: Uint8Array;
 }
 

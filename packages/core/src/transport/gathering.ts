@@ -20,7 +20,7 @@ export class Gathering {
   readonly writer: FrameWriter = new FrameWriter();
   private readonly channel: Gathered;
   scheduled = false;
-  /** Microtasks still to wait, and what the buffer held at the last. */
+  /** Number of microtasks still to wait. */
   private patience = 0;
   private heldBytes = 0;
   private readonly flushLater: () => void = young(() => {

@@ -8,9 +8,9 @@ import type { TransportSession } from "./session.js";
 
 /** Greeting of a client: information about itself, sent before any call. */
 export interface Greeting {
-  /** The client's option `credentials`; undefined where it sent none. */
+  /** The client's option `credentials`; undefined if it sent none. */
   readonly credentials: string | undefined;
-  /** The client's option `metadata`; empty where it sent none. Nobody has proven it. */
+  /** The client's option `metadata`, unverified; empty if it sent none. */
   readonly metadata: Metadata;
 }
 
@@ -18,7 +18,7 @@ export interface Greeting {
 export interface GreetingOptions {
   /** Bytes that each stream of calls begins with, as the option `prefix` of the session. Default: none. */
   readonly prefix?: Uint8Array;
-  /** Limits. `maxGreetingBytes` counts, and `maxHandshakeMs`, of which a client has half. Default: `DEFAULT_LIMITS`. */
+  /** Limits: `maxGreetingBytes`, and `maxHandshakeMs`, half of which the client may use. Default: `DEFAULT_LIMITS`. */
   readonly limits?: Partial<Limits>;
   /** Milliseconds after which a client that has said nothing is taken for one without a greeting. Default: half of `maxHandshakeMs`. */
   readonly timeoutMs?: number;
@@ -27,10 +27,11 @@ export interface GreetingOptions {
 const NOTHING: ReadGreeting = {};
 
 /**
- * Reads what the client of a transport session says of itself, before a session is made of it: `createSession` on the same
- * transport receives all bytes again. At most `limits.maxGreetingBytes` are read, and nothing that follows. Resolves without
- * any where the client begins with something else, or has said nothing in time. Rejects with an `RpcError` where the
- * greeting is too large or malformed, the peer is gone, or the transport has no `firstStream` and is no byte stream.
+ * Reads a client's greeting (credentials and metadata) from a transport session before a session is created on it.
+ * `createSession` on the same transport receives all bytes again. Reads at most `limits.maxGreetingBytes`, and nothing
+ * after the greeting. Resolves with empty values if the client begins with something else or sends nothing in time.
+ * Rejects with an `RpcError` if the greeting is too large or malformed, if the peer is gone, or if the transport has no
+ * `firstStream` and is not a byte stream.
  */
 export function receiveGreeting(
   transport: TransportSession,

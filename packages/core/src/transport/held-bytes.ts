@@ -4,8 +4,8 @@ import { Fifo } from "../fifo.js";
 const PIECE = 16 * 1024;
 
 /**
- * Bytes that arrived while nobody takes them, first in, first out. They are copied into pieces of one size: chunks of one byte,
- * as objects of their own, would take a hundred times what they hold, and keep the packets that they came in.
+ * A queue of bytes that have arrived and are not yet read. They are copied into pieces of equal size: if the peer sent
+ * single bytes, a queue of chunks would take a hundred times their size and would keep the packets in memory.
  */
 export class HeldBytes {
   /** Bytes held. */
@@ -21,7 +21,7 @@ export class HeldBytes {
     this.most = most;
   }
 
-  /** Holds the chunk. Throws where that would be more than may be held. */
+  /** Appends the chunk. Throws if the queue would exceed its limit. */
   push(chunk: Uint8Array): void {
     if (this.bytes + chunk.length > this.most) {
       throw new Error(`the peer sends on, beyond ${this.most} bytes that nobody has taken (maxHeldBytes)`);

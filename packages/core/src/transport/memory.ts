@@ -16,7 +16,7 @@ const HIGH_WATER = 256 * 1024;
 const MAX_DATAGRAM = 1200;
 /** Bytes delivered in microtasks before a delivery waits for a macrotask, so that a busy pair starves neither timers nor I/O. */
 const MICROTASK_BYTES = 1024 * 1024;
-/** Bytes that a delivery counts beside its own. */
+/** Bytes that a delivery counts in addition to its data. */
 const DELIVERY_BYTES = 1024;
 
 let delivered = 0;
@@ -136,7 +136,7 @@ class MemoryStream implements DirectStream {
   private receiving = true;
   private sending = true;
   private drainWanted = false;
-  /** Code by which the peer asked this side to stop, until the handler has been notified. */
+  /** Code of the peer's stop-sending, until the handler was notified. */
   private stopped: number | undefined = undefined;
   private peeking: { look: (bytes: Uint8Array) => boolean; onOver: () => void; seen: Uint8Array } | undefined =
     undefined;
@@ -166,7 +166,7 @@ class MemoryStream implements DirectStream {
     }
   }
 
-  /** Shows bytes to whoever looks ahead of a handler. */
+  /** Passes bytes to a `peek` callback before a handler is attached. */
   private show(event: Event): void {
     const { peeking } = this;
     if (peeking === undefined) return;

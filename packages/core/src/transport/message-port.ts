@@ -31,7 +31,7 @@ export function messagePortTransport(port: MessagePortLike, role: Role, options?
   return byteStreamTransport(new PortByteStream(port, options?.maxHeldBytes), role, options);
 }
 
-/** A message is bytes, a number (so many bytes were taken), or null (the sender's end). */
+/** A message: bytes, a number (count of the peer's bytes that were read), or null (end of the sender's data). */
 type Message = Uint8Array | number | null;
 
 class PortByteStream implements ByteStream {
@@ -41,9 +41,9 @@ class PortByteStream implements ByteStream {
   private drainWanted = false;
   private taken = 0;
   private paused = false;
-  /** Arrived while nobody takes it. */
+  /** Data that arrived before a handler was attached, or while delivery is paused. */
   private readonly held: HeldBytes;
-  /** The peer's end has arrived, behind `held`, and nobody has taken it. */
+  /** The peer's end has arrived after `held` and is not yet delivered. */
   private endHeld = false;
   private sending = true;
   private over = false;

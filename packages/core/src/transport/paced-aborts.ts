@@ -1,13 +1,13 @@
 import type { WebTransportSession } from "./session.js";
 
 /**
- * Aborts that may have been sent and not acknowledged. Chromium keeps resets and stop-sendings until then, and ends a connection that has more
- * than 1,000 frames of that kind, of which some are its own.
+ * Maximum unacknowledged aborts. Chromium keeps resets and stop-sendings until they are acknowledged, and ends a
+ * connection with more than 1,000 such frames, some of which are its own.
  */
 const MAX_UNACKNOWLEDGED = 400;
 /** Aborts after which it is found out whether they were acknowledged. */
 const PROBED_AFTER = 100;
-/** Milliseconds after which aborts count as acknowledged where the peer allows no probe, and where it does not answer one. */
+/** Milliseconds after which aborts count as acknowledged if the peer allows no probe or does not answer one. */
 const REFUSED_MS = 250;
 const UNANSWERED_MS = 10_000;
 
@@ -20,8 +20,9 @@ export interface PacedAborts {
 }
 
 /**
- * Paces the aborts of a W3C session. The promises of `abort` and `cancel` fulfil at once; that of a stream's `close` fulfils when the peer has
- * acknowledged the stream, and with it what was sent before. So an empty unidirectional stream follows each so many aborts.
+ * Limits the unacknowledged aborts of a W3C session. The promises of `abort` and `cancel` fulfil at once, but a
+ * stream's `close` fulfils when the peer has acknowledged the stream and everything sent before it. So an empty
+ * unidirectional stream is sent after each batch of aborts as a probe.
  */
 export function pacedAborts(session: WebTransportSession): PacedAborts {
   const waiting = new Set<() => void>();

@@ -6,7 +6,7 @@ import type { FrameWriter } from "../wire/writer.js";
 /** The session, as far as the proof of its client's key needs it. */
 export interface ProvingHost {
   readonly transport: TransportSession;
-  /** The server's URL, where it is known. */
+  /** The server's URL, if it is known. */
   readonly peer: string | undefined;
   readonly limits: ClientLimits;
   readonly closed: Promise<unknown>;
@@ -32,16 +32,19 @@ export interface Prover {
   /** Encoded field for the hello of a session, which says that this client proves a key. */
   readonly fields: Uint8Array;
   /**
-   * Answers the questions of a session that begins.
+   * Answers the server's challenges at the beginning of a session.
    *
-   * @param renewal takes those about credentials, where they are renewed
+   * @param renewal receives challenges about credentials if they are renewed
    */
   follow(session: ProvingHost, credentials: string | undefined, renewal: ClientSide | undefined): ClientSide;
-  /** Returns the encoded field that proves new credentials in a session; undefined where its server has not asked for that. */
+  /**
+   * Returns the encoded field that proves new credentials in a session; undefined if the server has not asked for one.
+   */
   prove(session: object, credentials: string): Promise<Uint8Array | undefined>;
   /**
-   * Resolves when the server of a session that was made with this prover has let it in, or the session has ended: no call may be made before. Rejects
-   * with `deadline_exceeded` where the server does neither within `limits.maxHandshakeMs`, and with the reason of the signal; the session is closed then.
+   * Resolves when the server has accepted a session that was made with this prover, or when the session has ended.
+   * Calls may be made only after that. If the server does neither within `limits.maxHandshakeMs`, or the signal fires,
+   * the session is closed and the promise rejects with `deadline_exceeded` or the signal's reason.
    */
   proven(session: object, signal?: AbortSignal): Promise<void>;
 }

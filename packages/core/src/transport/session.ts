@@ -1,8 +1,8 @@
 import type { UnsharedBytes } from "../platform-types.js";
 
 /**
- * Interfaces that core asks of a transport: the W3C WebTransport shape, and beside it the direct interface that an engine may
- * offer for speed. A session that has `openStream` is direct; any other is driven through its WHATWG streams.
+ * Interfaces that a transport implements: the W3C WebTransport shape or, for speed, the direct interface. A session
+ * with `openStream` is direct; any other is driven through its WHATWG streams.
  */
 
 /** How a session ended or shall end (W3C WebTransport §6.9 `WebTransportCloseInfo`). */
@@ -23,13 +23,16 @@ export interface WebTransportSession extends KeyingMaterialExporter {
   /** Used for empty streams alone, which tell when the peer has acknowledged what was sent before them. */
   createUnidirectionalStream?(): Promise<WritableStream>;
   readonly incomingBidirectionalStreams: ReadableStream<WebTransportStream>;
-  /** Used where the application has not locked it. */
+  /** Used unless the application has locked it. */
   readonly datagrams?: WebTransportDatagrams | undefined;
 }
 
-/** Exports keying material: bytes that both ends of a TLS connection compute, and nobody between them (RFC 8446 §7.5; W3C WebTransport §6.4). */
+/**
+ * Exports keying material: bytes that both ends of a TLS connection can compute, and no third party (RFC 8446 §7.5; W3C
+ * WebTransport §6.4).
+ */
 export interface KeyingMaterialExporter {
-  /** Returns `length` bytes. Absent where there is no TLS, or none that the platform shows; it may also reject. */
+  /** Returns `length` bytes. Absent if there is no TLS or the platform does not expose it; it may also reject. */
   exportKeyingMaterial?(
     label: UnsharedBytes,
     context: UnsharedBytes,
@@ -54,7 +57,7 @@ export interface WebTransportStream {
 
 /** A session whose streams offer the direct interface. Every call is synchronous, on the JavaScript thread. */
 export interface DirectSession extends KeyingMaterialExporter {
-  /** Starts delivery to `handler`, beginning with what arrived before. Called once. */
+  /** Starts delivery to `handler`, beginning with the events that have already arrived. Called once. */
   attach(handler: DirectSessionHandler): void;
   /**
    * Opens a bidirectional stream. When the peer's stream limit is reached the stream waits, holding what is written,
@@ -62,16 +65,16 @@ export interface DirectSession extends KeyingMaterialExporter {
    */
   openStream(): DirectStream;
   close(info?: CloseInfo): void;
-  /** Measurements of the connection; absent where there are none. */
+  /** Measurements of the connection; absent if the transport has none. */
   stats?(): SessionStats;
-  /** Unreliable messages (RFC 9221); absent or undefined where there are none. */
+  /** Unreliable messages (RFC 9221); absent or undefined if the transport has none. */
   readonly datagrams?: Datagrams | undefined;
   /**
    * Calls `onStream` with the first stream that the peer opens, for a look at its first bytes (`DirectStream.peek`). The handler
    * that is attached later receives the stream, and all its bytes.
    */
   firstStream?(onStream: (stream: DirectStream) => void): void;
-  /** Present where the session is one byte stream: all calls share one lane on it, and `openStream` throws. */
+  /** Present if the session is a single byte stream: all calls share one lane on it, and `openStream` throws. */
   readonly sole?: SoleStream;
 }
 
@@ -115,7 +118,10 @@ export interface DirectSessionHandler {
 
 /** One bidirectional stream of a direct session. Methods after the stream's end do nothing. */
 export interface DirectStream {
-  /** Starts delivery to `handler`, beginning with what arrived before; nothing is delivered before it returns. Called once. */
+  /**
+   * Starts delivery to `handler`, beginning with the data that has already arrived. Delivers nothing before it returns.
+   * Called once.
+   */
   attach(handler: DirectStreamHandler): void;
   /**
    * Sends `bytes`, and FIN after them when `end` is true. The bytes are copied or sent before it returns, so the
@@ -132,11 +138,14 @@ export interface DirectStream {
   pause(): void;
   resume(): void;
   /**
-   * Ahead of `attach`: calls `look` with all bytes that have arrived, and again with more, until it returns false. Then the
-   * peer is held back until there is a handler, which receives all of them. `onOver` is called where the stream ends before.
+   * Inspects data before `attach`: calls `look` with all bytes that have arrived, and again with more, until it returns
+   * false. Then the peer is held back until a handler is attached, which receives all bytes again. Calls `onOver` if
+   * the stream ends first.
    */
   peek?(look: (bytes: Uint8Array) => boolean, onOver: () => void): void;
-  /** Bytes of a stream leave before those of streams with a lower number, where the connection is the bottleneck. Default 0. */
+  /**
+   * Sets the priority. When the connection is the bottleneck, streams with a higher number are sent first. Default 0.
+   */
   setPriority?(priority: number): void;
 }
 

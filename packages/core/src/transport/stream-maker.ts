@@ -20,10 +20,7 @@ export interface StreamMaker {
   end(): void;
 }
 
-/**
- * Makes streams in the order in which they are asked for. Those that the peer's limit does not allow wait; then one is tried at a
- * time.
- */
+/** Creates streams in the order of requests. Requests beyond the peer's limit wait; one at a time is then retried. */
 export function streamMaker(create: () => Promise<WebTransportStream>): StreamMaker {
   /** Wanted streams that are not made, in order; true: is being made. */
   const wanted = new Map<WantedStream, boolean>();

@@ -5,7 +5,10 @@ import type { DirectStream, DirectStreamHandler } from "./session.js";
 import { joined } from "./joined.js";
 import * as ResetCode from "./reset-code.js";
 
-/** Takes a stream of another protocol, whose `first` bytes were read already; what follows goes to what it returns. */
+/**
+ * Takes over a stream of another protocol, of which the bytes `first` were already read. The data that follows goes to
+ * the returned handler.
+ */
 export type ForeignStreams = (stream: DirectStream, first: Uint8Array) => DirectStreamHandler;
 
 /** Decides what becomes of a stream that the peer opened. */
@@ -25,7 +28,7 @@ export interface StreamOwner {
 /** Finds out by its first bytes whose a stream is that the peer opened, and passes it on. */
 export class StreamSorter implements DirectStreamHandler {
   readonly #stream: DirectStream;
-  /** Undefined once it is known whose the stream is, or nobody's. */
+  /** Undefined once the stream has an owner, or was left unclaimed. */
   #owner: StreamOwner | undefined;
   #channel: Channel | undefined = undefined;
   #foreign: DirectStreamHandler | undefined = undefined;

@@ -1,6 +1,6 @@
 import type { Datagrams, WebTransportDatagrams } from "./session.js";
 
-/** The direct interface of W3C datagrams; undefined where there are none, or the application has them. */
+/** The direct interface of W3C datagrams; undefined if the session has none or the application has locked them. */
 function webDatagrams(given: WebTransportDatagrams | undefined): Datagrams | undefined {
   const writable = given?.createWritable?.() ?? given?.writable;
   if (given === undefined || writable === undefined || writable.locked) return undefined;

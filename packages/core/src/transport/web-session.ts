@@ -15,8 +15,8 @@ import { streamMaker, type WantedStream } from "./stream-maker.js";
 import { readDatagrams } from "./web-datagrams.js";
 
 /**
- * Milliseconds in which a session's end follows the ends of its streams, where those do not say that they come of it: servers of this project
- * leave 250 between the two.
+ * Milliseconds to wait for a session's end after a stream has ended without a reason. This project's servers leave 250
+ * ms between the two.
  */
 const END_FOLLOWS_MS = 600;
 
@@ -133,7 +133,7 @@ function webStream(
     if (opened === undefined) waiting.push((made) => void action(made)?.catch(nothing));
     else action(opened)?.catch(nothing);
   };
-  /** Acts as `act` does, where the action sends a reset or a stop-sending. */
+  /** Runs `act`, which sends a reset or a stop-sending. */
   const abort = (action: (opened: Opened) => Promise<unknown>): void =>
     act((made) => aborts.send(() => void action(made).catch(nothing)));
   const isHeld = (): boolean => paused && receiving;
@@ -256,9 +256,10 @@ function webStream(
 function nothing(): void {}
 
 /**
- * Calls `tell` with the code of a stream's error: that of a `WebTransportError` (W3C WebTransport §7), or 0 where it has
- * none. One whose source is the session says that this is over: `closed` follows, and has the reason. One without source or with
- * code 0, by which browsers tell a reset that means the same, may come of the session's end too, so `closed` gets to speak first.
+ * Calls `tell` with the code of a stream's error: the code of a `WebTransportError` (W3C WebTransport §7), or 0. If the
+ * error's source is the session, it is ignored: `closed` follows with the reason. An error without source or with code
+ * 0 may also be caused by the end of the session (browsers report such a reset that way), so `tell` is delayed until
+ * `closed` could have settled.
  */
 function withCode(error: unknown, tell: (code: number) => void): void {
   const { source, streamErrorCode } = (error ?? {}) as { source?: unknown; streamErrorCode?: unknown };
@@ -270,7 +271,10 @@ function withCode(error: unknown, tell: (code: number) => void): void {
 
 type StreamError = Error & { readonly streamErrorCode?: number | null };
 
-/** Makes the error with which `abort` and `cancel` send a code: a `WebTransportError` where the platform has it. */
+/**
+ * Creates the error that `abort` and `cancel` need to send a code: a `WebTransportError` if the platform has that
+ * class.
+ */
 export function streamError(code: number): Error {
   const init = { message: `stream error ${code}`, source: "stream", streamErrorCode: code };
   const { WebTransportError } = globalThis as { WebTransportError?: new (...args: unknown[]) => StreamError };

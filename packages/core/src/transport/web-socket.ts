@@ -58,7 +58,7 @@ class SocketByteStream implements ByteStream {
   /** Written before the socket was open. */
   #early: UnsharedBytes[] | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined = undefined;
-  /** Arrived while nobody takes it. */
+  /** Data that arrived before a handler was attached, or while delivery is paused. */
   readonly #held: HeldBytes;
   #paused = false;
   #full = false;

@@ -6,7 +6,7 @@ import type { DirectSession, WebTransportSession, WebTransportStream } from "./s
 /** The subprotocol of a WebTransport session that has one stream (docs/protocol.md §8). */
 export const WEBTRANSPORT_STREAM_PROTOCOL = "quicrpc.v1.stream";
 
-/** Members of such a session beside its streams of both directions. */
+/** Members of a one-stream session other than its bidirectional streams. */
 export interface OneStreamWebTransport extends WebTransportSession {
   readonly incomingUnidirectionalStreams?: ReadableStream<unknown>;
 }
