@@ -22,7 +22,7 @@ export interface AttemptOwner {
   onPiece(pipe: AttemptCall, cursor: Cursor): void;
   /** The attempt waits for a session, until `takeBack` is called. */
   onQueued(takeBack: () => void): void;
-  /** The attempt is over, or was never made where it is undefined; `told` where the callee said so. */
+  /** The attempt is over; `pipe` is undefined if it was never made. `told` is true if the callee ended it. */
   onAttemptOver(pipe: AttemptCall | undefined, error: RpcError | undefined, told: boolean): void;
 }
 
@@ -139,7 +139,10 @@ const attemptCalls: Calling<"duplex"> = {
 
 const attemptMethods = new WeakMap<AnyMethod, AnyMethod>();
 
-/** The method by which attempts of calls of `method` are made: the same on the wire, both sides streaming pieces. */
+/**
+ * Returns the method for attempts of calls of `method`: the same ids on the wire, with pieces streamed in both
+ * directions.
+ */
 export function attemptMethod(method: AnyMethod): AnyMethod {
   let made = attemptMethods.get(method);
   if (made === undefined) {

@@ -121,7 +121,7 @@ export abstract class Call implements OutgoingCall {
     this.id = id;
   }
 
-  /** Takes the head of the callee's last frame, if it has one. Returns where the payload begins. */
+  /** Reads the head of the callee's last frame, if it has one. Returns the position of the payload. */
   protected onLastFrame({ flags, bytes, start, end }: Frame): number {
     if ((flags & FLAG_HEAD) === 0) {
       this.onLastHead(undefined);

@@ -25,7 +25,9 @@ export interface CallingHost {
   unreadable(method: AnyMethod, error: unknown): RpcError;
   /** A call has failed with `unauthenticated`. */
   onUnauthenticated?(): void;
-  /** A call has been answered whose larger message has so many bytes. Absent where no call shares a lane. */
+  /**
+   * Called when a call was answered, with the size in bytes of its larger message. Absent if calls do not share a lane.
+   */
   noteSize?(method: AnyMethod, bytes: number): void;
   /** Picks what carries a call. Throws `RpcError` when nothing can. */
   carrierFor(method: AnyMethod, options: CallOptions | undefined): Carrier;

@@ -21,7 +21,7 @@ export const cursorStreamCalls: Calling<"server_stream"> = around(serverStreamCa
 /** The same for clients that are generated for HTTP alone. */
 export const foreignCursorStreamCalls: Calling<"server_stream"> = around(foreignServerStreamCalls);
 
-/** Makes a stream of as many calls as it takes, each of which is made by `one`. */
+/** Returns the way to make a stream out of several calls in succession, each of which is made by `one`. */
 function around(one: Calling<"server_stream">): Calling<"server_stream"> {
   return {
     ...one,
@@ -37,8 +37,8 @@ interface Running extends Attempt, ItemSink<unknown> {
 }
 
 /**
- * One stream out of as many calls as it takes. Of two attempts only the later feeds it, and begins after the last item of the earlier: no
- * item is missing and none comes twice. Items that nobody has read stay readable when their call is lost.
+ * Makes one stream out of several calls in succession. Only the latest attempt feeds it, beginning after the last item
+ * of the one before: no item is lost or duplicated. Unread items stay readable after their call is lost.
  */
 function cursorStream(
   caller: AttemptCaller,

@@ -29,7 +29,10 @@ const RESUMABLE: { readonly [Kind in MethodKind]?: Calling<Kind> } = {
   duplex: resumableDuplexCalls,
 };
 
-/** Makes a method descriptor by hand. Throws `RangeError` for an id that does not fit the wire, `TypeError` for `once` of a stream and `resumable` of what is none. */
+/**
+ * Creates a method descriptor by hand. Throws `RangeError` for an id that does not fit the wire format, `TypeError` for
+ * a stream with `once` or for `resumable` of a method that does not stream or whose items have cursors.
+ */
 export function defineMethod<
   Kind extends MethodKind,
   Sent = void,

@@ -11,8 +11,8 @@ import { requestHead } from "./request.js";
 import * as FrameType from "../wire/frame-type.js";
 
 /**
- * Sends a notification as a datagram (prefix | kind (varint) | one notify frame), unless none can carry it: then it returns
- * false, or throws `RpcError` where the caller wants no other way.
+ * Sends a notification as a datagram (prefix | kind (varint) | one notify frame). If none can carry it, returns false,
+ * or throws `RpcError` if the caller allows no other way.
  */
 export function notifyByDatagram(
   host: CallingHost,

@@ -31,7 +31,7 @@ export const notifyCalls: Calling<"notify"> = {
   startLate: (call) => promiseLater(call),
 };
 
-/** Makes notifications that go by datagram, where there are such and they fit one. */
+/** Makes notifications by datagram, if the transport has datagrams and the notification fits one. */
 export const datagramCalls: Calling<"notify"> = {
   kind: "notify",
   start(host, method, input, options) {

@@ -12,7 +12,7 @@ import { encodeMetadata } from "../wire/metadata.js";
 import type { CallingHost } from "./calling.js";
 import * as FrameType from "../wire/frame-type.js";
 
-/** Returns the head of a request as its caller wants it; undefined where there is nothing to say. */
+/** Returns the head of a request with the caller's options; undefined if it is empty. */
 export function requestHead(
   timeoutMs: number | undefined,
   { metadata: given, from, resume }: CallOptions,

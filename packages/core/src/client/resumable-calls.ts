@@ -102,7 +102,10 @@ class ResumableCall implements AttemptOwner, StreamOpener {
   private begun = false;
   /** Something of the callee has arrived. */
   private heard = false;
-  /** The attempt that is being made, and the one that carries the call: it is the same once the callee has said where it stands. */
+  /**
+   * The attempt being made, and the one that carries the call. They are the same after the callee has reported its
+   * position.
+   */
   private running: AttemptCall | undefined = undefined;
   private pipe: AttemptCall | undefined = undefined;
   /** The session of the latest attempt. */

@@ -15,27 +15,30 @@ import type { Session } from "./session.js";
 import { young } from "../young.js";
 
 /**
- * A client that carries calls by a protocol of its own, such as HTTP, rather than by this library's on a transport. Its `start`
- * fails with `unavailable` once it is closed, and with `refused` where the server has not seen the call.
+ * A client that carries calls by its own protocol, such as HTTP, instead of this library's protocol. Its `start` fails
+ * with `unavailable` after it is closed, and with `refused` if the server has not seen the call.
  */
 export interface ForeignClient extends Caller {
   /** Resolves when no more calls can be made. Never rejects. */
   readonly closed: Promise<SessionEnd>;
   /** Ends it: calls in progress fail with `unavailable`. */
   close(info?: CloseInfo): void;
-  /** Resolves when the calls in progress are over. Default: nobody waits for them. */
+  /** Resolves when the calls in progress are over. Default: `drain` does not wait for them. */
   idle?(): Promise<void>;
   /** Notifications that the server has not answered. Default: 0, notifications are never answered. */
   readonly unacknowledged?: number;
-  /** Resolves when there are none of them. Default: nobody waits for them. */
+  /** Resolves when all notifications are answered. Default: `close` does not wait for them. */
   acknowledged?(): Promise<void>;
-  /** Resolves with the milliseconds that the server took to answer; rejects where it does not, or is another program. Default: it cannot be asked. */
+  /**
+   * Resolves with the server's response time in milliseconds. Rejects if the server does not answer or is another
+   * program. Default: the client cannot ping.
+   */
   ping?(): Promise<number>;
 }
 
 /**
- * The face of a session for what carries calls by itself, so that connections and pools take it like any other. The client calls,
- * and nobody else: nothing is served, there are no streams.
+ * Wraps a client with its own protocol in the interface of a session, so that connections and pools can use it. It only
+ * calls: it serves nothing and has no streams.
  */
 export function createCallerSession(client: ForeignClient): Session<DirectSession> {
   return new CallerSession(client);

@@ -18,13 +18,16 @@ export interface CarrierOptions {
    * have it, among its `codecs` or in its own right: `json` and `raw` are known everywhere.
    */
   readonly codec?: SessionCodec;
-  /** Codecs that the peer may choose for its calls, beside MessagePack, `json`, `raw` and this side's own `codec`. Default: none. */
+  /**
+   * Codecs that the peer may choose for its calls, in addition to MessagePack, `json`, `raw` and this side's own
+   * `codec`. Default: none.
+   */
   readonly codecs?: readonly SessionCodec[];
-  /** Compresses messages where the peer can read that. Default: neither writes nor reads compressed messages. */
+  /** Compresses messages if the peer can decompress them. Default: neither writes nor reads compressed messages. */
   readonly compression?: CompressionOptions;
   /**
-   * Bytes that every stream and datagram of calls begins with, where the transport session is shared with another protocol whose
-   * streams could be mistaken for them. Both sides must have the same. Default: none.
+   * Bytes at the beginning of every stream and datagram of calls. Needed if the transport session is shared with
+   * another protocol whose streams could be mistaken for calls. Both sides must use the same prefix. Default: none.
    */
   readonly prefix?: Uint8Array;
   /**
@@ -39,8 +42,8 @@ export interface CarrierOptions {
    */
   readonly renewCredentials?: (() => Awaitable<string | undefined>) | undefined;
   /**
-   * Session metadata of this side, as the client: what it says of itself beside its credentials, such as its version or tenant. It goes
-   * with them, and nobody has proven it. Default: none.
+   * Session metadata of this side as the client, sent with its credentials: what it claims about itself, such as its
+   * version or tenant. The server does not verify it. Default: none.
    */
   readonly metadata?: MetadataInit;
   /**

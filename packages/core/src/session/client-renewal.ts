@@ -4,7 +4,10 @@ import { readNotice, writeRenewal } from "../wire/credentials.js";
 import type { RawGreeting } from "../wire/hello.js";
 import type { RenewalHost } from "./late-renewal.js";
 
-/** Share of the time that is left by which credentials are renewed early, up to twice as much: before the server drains for their expiry. */
+/**
+ * Credentials are renewed when between one and two times this share of their lifetime is left: before the server drains
+ * because of their expiry.
+ */
 const EARLY = 0.15;
 /** The most of it in milliseconds, before it is doubled. */
 const EARLY_MS = 120_000;
@@ -13,13 +16,19 @@ const MIN_INTERVAL_MS = 5000;
 /** The longest time of a timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Renews what a client proves itself with while its session goes on: before it expires, where the server wants it, and after `unauthenticated`. */
+/**
+ * Renews a client's credentials during its session: before they expire, when the server asks, and after
+ * `unauthenticated`.
+ */
 export class ClientRenewal {
   private readonly host: RenewalHost;
-  /** Rejects where there are none, or too long ones. */
+  /** Rejects if there are no credentials, or if they are too long. */
   private readonly ask: () => Promise<RawGreeting | undefined>;
   private timer: ReturnType<typeof setTimeout> | undefined = undefined;
-  /** The step of the renewal in progress, of which there is one at a time: the application is asked, then the server decides. */
+  /**
+   * Step of the renewal in progress: the application is asked for credentials, then the server decides. There is one
+   * renewal at a time.
+   */
   private step: "none" | "asking" | "deciding" = "none";
   /** The server has said that it takes them. */
   private possible = false;
@@ -74,7 +83,7 @@ export class ClientRenewal {
     this.nextAt = performance.now() + ms;
   }
 
-  /** Where the question fails it is asked again, until the server ends the session. */
+  /** If the application's function fails it is called again, until the server ends the session. */
   private async renew(): Promise<void> {
     if (this.step !== "none" || this.over) return;
     this.step = "asking";

@@ -13,15 +13,15 @@ import type { Session } from "./session.js";
 
 /** Options of `createClientSession`; `SessionOptions` explains them. */
 export interface ClientSessionOptions {
-  /** Limits of what the peer may cost, as of `createSession`. Default: `DEFAULT_LIMITS`. */
+  /** Limits on what the peer may cost, as in `createSession`. Default: `DEFAULT_LIMITS`. */
   readonly limits?: Partial<Limits>;
   /** Bytes that every stream and datagram of calls begins with, as of `createSession`. Default: none. */
   readonly prefix?: Uint8Array;
   /** Credentials of this side, such as a token, as of `createSession`. Default: none. */
   readonly credentials?: string;
-  /** Returns new credentials while the session goes on, as of `createSession`. Default: none are renewed. */
+  /** Returns new credentials during the session, as in `createSession`. Default: credentials are not renewed. */
   readonly renewCredentials?: (() => Awaitable<string | undefined>) | undefined;
-  /** Session metadata of this side: what it says of itself beside its credentials. Default: none. */
+  /** Session metadata of this side: unverified claims, sent with its credentials. Default: none. */
   readonly metadata?: MetadataInit;
   /** Proves that this side has a key, as of `createSession`. Default: none. */
   readonly proof?: Prover | undefined;
@@ -32,8 +32,9 @@ export interface ClientSessionOptions {
 }
 
 /**
- * As `createSession`, for a side that only calls, over a transport with streams: it serves nothing, writes standard MessagePack
- * without compression, and calls of single messages share one lane. What it leaves out stays out of a bundle.
+ * Like `createSession`, for a side that only calls, over a transport with streams. It serves nothing, writes standard
+ * MessagePack without compression, and its calls of single messages share one lane. The other features stay out of a
+ * bundle.
  */
 export function createClientSession<Transport extends TransportSession>(
   transport: Transport,

@@ -9,8 +9,9 @@ import { StreamSession } from "./stream-session.js";
 import * as ResetCode from "../transport/reset-code.js";
 
 /**
- * As `createClientSession`, with a stream for every call, whatever its `via`: cancelling is a reset, and flow control QUIC's own. It
- * opens no lane, hence neither drains nor pings; where the peer drains the session, it makes no more calls and says when it is done.
+ * Like `createClientSession`, with a stream for every call, whatever its `via`: cancelling is a reset, and flow control
+ * is that of QUIC. It opens no lane, so it neither drains nor pings. If the peer drains the session, it makes no more
+ * calls and reports when its last call is over.
  */
 export function createStreamSession<Transport extends WebTransportSession>(
   transport: Transport,

@@ -1,12 +1,15 @@
 import type { Awaitable } from "../server/router.js";
 
 /**
- * Credentials of a client: a token, or a function that returns one, for each session, and in a session that goes on before the last one
- * expires.
+ * Credentials of a client: a token, or a function that returns one. The function is called for each session, and during
+ * a session before the last token expires.
  */
 export type Credentials = string | (() => Awaitable<string | undefined>);
 
-/** The options of one session: its credentials are asked for, and again while it goes on. Rejects with what that throws. */
+/**
+ * Returns the options of one session, with credentials from the function, which is called again to renew them. Rejects
+ * with the function's error.
+ */
 export async function withCredentials<Options extends { readonly credentials?: Credentials | undefined }>(
   options: Options,
 ): Promise<Omit<Options, "credentials"> & OwnCredentials> {

@@ -20,7 +20,10 @@ import { Pings } from "./pings.js";
 import * as GoawayStage from "../wire/goaway-stage.js";
 import type { Session } from "./session.js";
 
-/** Bytes of a message from which calls of its method get streams of their own: in a lane the others would wait for it. */
+/**
+ * Message size in bytes from which the calls of a method get streams of their own, because other calls in the lane
+ * would wait for it.
+ */
 const BULK_BYTES = 64 * 1024;
 
 /** The lanes of every session that has opened none. */
@@ -220,7 +223,7 @@ export class LaneSession<Transport extends TransportSession>
     this.#pings?.fail(error);
   }
 
-  /** The lane, for what concerns the session; undefined when the session has ended. */
+  /** Returns the lane for frames of the session itself; undefined after the session has ended. */
   openLane(): Lane | undefined {
     try {
       return this.lane();

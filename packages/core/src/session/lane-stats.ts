@@ -30,7 +30,7 @@ export function laneStats(session: object): LaneStats {
   };
 }
 
-/** A call, where it streams. */
+/** Returns the streaming parts of a call, if it streams. */
 function streamed(call: OutgoingCall): Partial<Pick<StreamedCall, "items" | "receiver">> {
   return call as Partial<StreamedCall>;
 }

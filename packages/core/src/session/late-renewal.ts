@@ -38,7 +38,7 @@ export class LateRenewal implements ClientSide {
     this.#withRenewal((renewal) => renewal.stop());
   }
 
-  /** Where it cannot be loaded the session ends with its credentials. */
+  /** If the module cannot be loaded, the session ends when its credentials expire. */
   #withRenewal(use: (renewal: ClientRenewal) => void): void {
     this.#renewal?.then(
       (renewal) => {

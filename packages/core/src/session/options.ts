@@ -17,18 +17,22 @@ export interface SessionOptions<Context = unknown> extends CarrierOptions {
   readonly routers?: readonly Router<Context>[];
   /** Value of `context.connection` in handlers. Default: undefined. */
   readonly connection?: Context;
-  /** Takes new credentials of the client while the session goes on. Default: the session keeps what it began with. */
+  /**
+   * Accepts new credentials of the client during the session. Default: the credentials of the session's beginning apply
+   * throughout.
+   */
   readonly renewal?: RenewalOptions<Context>;
-  /** Limits of what the peer may cost, beside the defaults (docs/limits.md). Default: `DEFAULT_LIMITS`. */
+  /** Limits on what the peer may cost (docs/limits.md). Default: `DEFAULT_LIMITS`. */
   readonly limits?: Partial<Limits>;
   /** Refuses calls under load. Sessions may share one. Default: none. */
   readonly loadShedder?: LoadShedder;
   /** How calls of methods that are `once` are remembered. Default: in memory, by each router. Sessions may share one object. */
   readonly once?: OnceOptions<Context>;
   /**
-   * Names whose a call is. Only its own principal can resume a resumable call, and blobs are counted for each
-   * principal. Default: that of `once`, or `context.connection` where it is text, and one principal for all where there
-   * is no connection value. Resumable calls with another connection value fail until this option names whose they are.
+   * Returns the principal of a call. Only the same principal can resume a resumable call, and blobs are counted for
+   * each principal. Default: the `principal` of `once`; or `context.connection` if it is a string; or one principal for
+   * all clients if there is no connection value. With any other connection value, resumable calls fail until this
+   * option is set.
    */
   readonly principal?: PrincipalOf<Context>;
   /** Counts what the sessions that share it do. Default: one of its own. */
@@ -40,8 +44,8 @@ export interface SessionOptions<Context = unknown> extends CarrierOptions {
    */
   readonly keepAlive?: KeepAliveOptions | false;
   /**
-   * Called with failures that the caller does not receive in full. Default: `console.error`, where what a peer sent is escaped and cut,
-   * for 20 failures at once and one in a second.
+   * Called with failures that the caller does not receive in full. Default: `console.error`, with text of the peer
+   * escaped and shortened, for 20 failures at once and one in a second.
    */
   readonly onError?: ErrorHook;
   /**
@@ -87,8 +91,8 @@ export interface ClosedSession extends SessionEnd, Unacknowledged {}
 /** Options of `Session.close`. */
 export interface CloseOptions extends CloseInfo {
   /**
-   * Milliseconds that notifications have to be acknowledged, where the code is 0; otherwise nobody waits. Default:
-   * `limits.maxAcknowledgeMs`.
+   * Milliseconds that notifications have to be acknowledged if the code is 0; with other codes the session does not
+   * wait. Default: `limits.maxAcknowledgeMs`.
    */
   readonly timeoutMs?: number | undefined;
 }
@@ -102,8 +106,8 @@ export interface DrainOptions {
 /** Options of `Session.drain`. */
 export interface SessionDrainOptions extends DrainOptions {
   /**
-   * URL of a server that takes calls instead, at most 1,024 bytes. A connection that was told to trust it (`allowedRedirects`) goes there; others
-   * go where they would without it. Default: none.
+   * URL of a server that takes calls instead, at most 1,024 bytes. Connections that trust it (`allowedRedirects`) go
+   * there; others choose a server as usual. Default: none.
    */
   readonly to?: string | undefined;
   /** The process ends with the drain: resumable calls that are not over by then fail at once, instead of waiting to be resumed. Default false. */

@@ -11,7 +11,7 @@ import type { PeerStreamsHost, StreamTaker } from "./peer-streams.js";
 import type { ServerRenewal, ServerRenewalHost } from "./server-renewal.js";
 import type { ServedHost } from "./served-events.js";
 
-/** Parts of a session beside the side that calls. Parts that are not named here stay out of a bundle. */
+/** Parts of a session other than the calling side. A part that is not passed stays out of a bundle. */
 export interface SessionParts {
   readonly settings: CarrierSettings;
   readonly via?: Via | undefined;
@@ -25,14 +25,17 @@ export interface SessionParts {
   readonly clientSide?: ((host: ProvingHost) => ClientSide) | undefined;
   /** Makes what takes new credentials of the peer. */
   readonly serverRenewal?: ((host: ServerRenewalHost) => ServerRenewal) | undefined;
-  /** Says where this side goes when it drains. */
+  /** Names the address for further calls when this side drains. */
   readonly sayDeparture?: typeof sayDeparture | undefined;
   /** Makes what takes the streams that the peer opens. */
   readonly peerStreams: (host: PeerStreamsHost) => StreamTaker;
-  /** Explains errors of which the peer says too little. */
+  /** Adds explanations to errors of the peer. */
   readonly explain: ExplainFault;
   /** Takes the peer's streams of other protocols. */
   readonly onForeign?: ForeignStreams | undefined;
-  /** Makes what spreads calls over carriers, where the transport measures. Without it they share one lane. */
+  /**
+   * Creates the chooser that spreads calls over carriers if the transport measures loss. Without it, calls share one
+   * lane.
+   */
   readonly chooser?: ((host: CarrierChooserHost) => CarrierChooser) | undefined;
 }

@@ -20,7 +20,7 @@ export class Pings {
     return answer.promise;
   }
 
-  /** Sends one that nobody waits for. */
+  /** Sends a ping without waiting for the pong. */
   probe(send: (token: number) => void): void {
     this.#start(send, undefined);
   }

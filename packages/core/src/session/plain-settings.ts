@@ -35,7 +35,7 @@ export function plainSettings(
   };
 }
 
-/** Bytes of a greeting beside credentials and metadata, at most. */
+/** Maximum bytes of a greeting in addition to credentials and metadata. */
 const GREETING_OVERHEAD = 512;
 
 /** Options about what a client says of itself. */
@@ -61,7 +61,9 @@ export function clientSideOf(
   return proof === undefined ? renewal : (host) => proof.follow(host, credentials, renewal?.(host));
 }
 
-/** The greeting of a session; undefined where it says nothing. Throws `RpcError` where it is longer than a server takes. */
+/**
+ * Returns the greeting of a session; undefined if it is empty. Throws `RpcError` if it is longer than servers accept.
+ */
 export function greetingOf(
   { credentials, metadata: given, proof, renewCredentials }: SaidOptions,
   { maxGreetingBytes }: ClientLimits,

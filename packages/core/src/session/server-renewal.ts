@@ -16,7 +16,7 @@ const DEFAULT_WITHIN_MS = 10_000;
 /** Milliseconds between the beginnings of two decisions: what a client sends sooner waits, so that it cannot keep the server busy. */
 const PACE_MS = 250;
 
-/** A client's connection once it has proven itself anew. */
+/** The connection value of a client after it has renewed its credentials. */
 export interface RenewedConnection<Context> {
   /** Value of `context.connection` in the handlers of calls that begin from now on. */
   readonly connection: Context;
@@ -26,21 +26,30 @@ export interface RenewedConnection<Context> {
 
 /** A client's new credentials and metadata. */
 export interface RenewedGreeting extends Greeting {
-  /** Its proof that it has its key, which nobody has verified yet: see `verifyProof` of `@quicrpc/core/proof`. Absent where it sent none. */
+  /**
+   * The client's claim that it has its key, not yet verified: see `verifyProof` of `@quicrpc/core/proof`. Absent if it
+   * sent none.
+   */
   readonly claim?: ProofClaim;
 }
 
-/** How a server takes new credentials of its client while the session goes on. */
+/** Options with which a server accepts new credentials of its client during a session. */
 export interface RenewalOptions<Context> {
-  /** When those of the session's beginning expire, in milliseconds since the epoch; undefined: never. Default: never. */
+  /**
+   * Time at which the credentials of the session's beginning expire, in milliseconds since the epoch. Default: they do
+   * not expire.
+   */
   readonly expiresAt?: number | undefined;
-  /** Decides about new ones. Rejects where they are refused, or are another subject's: the session then drains. */
+  /**
+   * Decides about new credentials. If it rejects, because they are invalid or belong to another subject, the session
+   * drains.
+   */
   readonly renew: (greeting: RenewedGreeting) => Promise<RenewedConnection<Context>>;
 }
 
 /** Options of `Session.demandCredentials`. */
 export interface DemandOptions {
-  /** Milliseconds that the client has, the first half of which clients spread over. Default 10,000. */
+  /** Milliseconds that the client has to answer; clients spread over the first half. Default 10,000. */
   readonly withinMs?: number;
 }
 
@@ -56,9 +65,9 @@ export class ServerRenewal {
   private readonly host: ServerRenewalHost;
   private readonly options: RenewalOptions<unknown>;
   private expiresAt: number | undefined;
-  /** Where the client said that it renews. */
+  /** Lane on which the client announced that it renews credentials. */
   private lane: PeerLane | undefined = undefined;
-  /** The nonce that the client's next proof has to answer; undefined where it proves nothing. */
+  /** The nonce that the client's next proof must contain; undefined if the client sends no proofs. */
   private nonce: Uint8Array | undefined = undefined;
   private proves = false;
   private deciding = false;

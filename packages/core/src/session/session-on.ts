@@ -1,6 +1,6 @@
 import type { Awaitable } from "../server/router.js";
 
-/** Makes a session on a connection that this side has opened. The connection is closed where that fails: nobody else has it. */
+/** Creates a session on a connection that this side has opened. Closes the connection if that fails. */
 export async function sessionOn<Reached extends { close(): unknown }, Made>(
   reached: Reached,
   make: (reached: Reached) => Awaitable<Made>,

@@ -1,9 +1,12 @@
 import type { TransportSession } from "../transport/session.js";
 import { laneStats } from "./lane-stats.js";
 
-/** Measurements of the connection under a session, since its start. What its runtime or transport does not tell is undefined. */
+/**
+ * Measurements of the connection under a session, since its start. A value is undefined if the runtime or transport
+ * does not provide it.
+ */
 export interface ConnectionStats {
-  /** The smoothed round-trip time of the connection; where there is none, that of the session's last ping. */
+  /** The smoothed round-trip time of the connection or, if the transport has none, of the session's last ping. */
   readonly rttMs: number | undefined;
   readonly minRttMs: number | undefined;
   /** Bytes that may be on their way before they are acknowledged. */
@@ -19,7 +22,7 @@ export interface ConnectionStats {
   readonly openStreams: number | undefined;
   /** Streams that wait for the peer's limit. */
   readonly waitingStreams: number | undefined;
-  /** Bytes that the peer may send ahead of what is read here, on all streams of QUIC together. */
+  /** Bytes that the peer may send ahead of what was read here, on all QUIC streams together. */
   readonly receiveWindow: number | undefined;
   /** Lanes that this side has opened: streams that many calls share. */
   readonly lanes: number | undefined;
@@ -31,7 +34,7 @@ export interface ConnectionStats {
   readonly sendCredit: number | undefined;
   /** Bytes of messages that the peer may send before this side reads more, of all calls that stream from it in lanes. Undefined where none does. */
   readonly receiveCredit: number | undefined;
-  /** Bytes that the peer makes this side hold, of `limits.maxSessionBytes`: messages that nobody has read, above all. */
+  /** Bytes that this side holds for the peer, out of `limits.maxSessionBytes`: mostly unread messages. */
   readonly heldBytes: number | undefined;
 }
 
@@ -67,7 +70,10 @@ export interface MeasuredSession {
   readonly rttMs?: number | undefined;
 }
 
-/** Reads what the connection under a session, over whichever transport, has measured, and what the session knows of its lanes. Never rejects. */
+/**
+ * Reads the measurements of the connection under a session, over any transport, and the session's own about its lanes.
+ * Never rejects.
+ */
 export async function sessionStats(session: MeasuredSession): Promise<ConnectionStats> {
   const { transport, rttMs } = session;
   const found = await measurements(transport);

@@ -35,16 +35,20 @@ export interface ClientSession<Transport extends TransportSession = TransportSes
 /** A session that both sides may call and serve on. */
 export interface Session<Transport extends TransportSession = TransportSession> extends ClientSession<Transport> {
   /**
-   * Ends the session without failing a call: calls in progress go on, new ones of the peer are refused with `unavailable`, and
-   * new ones of this side too, but for those that a handler still makes. Closes with code 0 when all are over, or with
-   * `SessionCode.DrainTimeout` when `timeoutMs` (default: `limits.maxDrainMs`) are.
+   * Ends the session without failing a call. Calls in progress continue; new calls of the peer, and of this side unless
+   * a handler makes them, are refused with `unavailable`. Closes with code 0 when all calls are over, or with
+   * `SessionCode.DrainTimeout` after `timeoutMs` (default: `limits.maxDrainMs`).
    */
   drain(options?: SessionDrainOptions): Promise<ClosedSession>;
-  /** Where the peer said to go when it began to drain, and how long its calls have; undefined: it said nothing of that. */
+  /**
+   * The address for further calls and the time that calls in progress have, as the peer announced when it began to
+   * drain; undefined if it announced neither.
+   */
   readonly departure: Departure | undefined;
   /**
-   * Asks the client to prove itself anew (`renewCredentials`, or `credentials` of `connect`), such as after its permissions have changed. Where it
-   * cannot, or does not within `withinMs`, the session drains, and its next one begins with new credentials.
+   * Asks the client for new credentials (`renewCredentials`, or `credentials` of `connect`), for example after its
+   * permissions have changed. If it has none, or does not answer within `withinMs`, the session drains, and the
+   * client's next session begins with new credentials.
    */
   demandCredentials(options?: DemandOptions): void;
   /** Measures the round-trip time, in milliseconds. Rejects when the session ends before, with the error of its calls. */

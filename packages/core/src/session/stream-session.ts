@@ -64,7 +64,7 @@ export class StreamSession<Transport extends TransportSession>
   readonly #events: DirectSessionHandler;
   readonly #streams: StreamTaker;
   readonly #onEnd: (end: SessionEnd) => void;
-  /** Made when it is asked for, with what resolves it. */
+  /** Created on first use, together with its resolver. */
   #draining: Promise<void> | undefined = undefined;
   #drains: (() => void) | undefined = undefined;
   /** The peer has closed the session with code 0: after a drain, it has all that was sent. */
@@ -153,7 +153,7 @@ export class StreamSession<Transport extends TransportSession>
     await this.close();
   }
 
-  /** Picks what carries a call that is to travel so, where that was said. */
+  /** Returns the carrier for a call; honours an explicit `via`. */
   protected pick({ kind }: AnyMethod, _via: Via | undefined): Carrier {
     return kind === "notify" ? this.notifier() : this.ownStreams.open();
   }
@@ -258,7 +258,9 @@ export class StreamSession<Transport extends TransportSession>
     }
   }
 
-  /** Takes no more calls, and resolves when the peer has received the notifications that were sent, or after so long. */
+  /**
+   * Refuses new calls, and resolves when the peer has received the notifications that were sent, or after `timeoutMs`.
+   */
   async #delivered(timeoutMs: number): Promise<void> {
     const first = !this.ended;
     this.ended = true;

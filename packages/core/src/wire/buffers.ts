@@ -1,14 +1,14 @@
 /** Smaller buffers are cheap, and larger ones too much to hold. */
 const SMALLEST_SPARE = 4 * 1024;
 const LARGEST_SPARE = 2 * 1024 * 1024;
-/** Calls with a large message on their way at once, of which each has one. */
+/** Maximum spare buffers of each size; each call in progress with a large message uses one. */
 const OF_EACH_SIZE = 8;
-/** Bytes of all that nobody uses: what a burst of large messages may leave behind in a small container. */
+/** Maximum bytes of all spare buffers: what a burst of large messages may leave allocated in a small container. */
 const MAX_SPARE_BYTES = 12 * 1024 * 1024;
 
 /**
- * Large buffers that nobody uses, of all sessions of this thread, by their size. One allocated for every large message is zeroed each time,
- * and memory outside the heap that comes and goes makes V8 collect the whole heap.
+ * Large spare buffers by size, shared by all sessions of this thread. A buffer allocated for each large message would
+ * be zeroed each time, and allocating and freeing memory outside the heap makes V8 collect the whole heap.
  */
 const spares = new Map<number, Uint8Array[]>();
 let spareBytes = 0;
@@ -18,7 +18,7 @@ export function takeBuffer(bytes: number): Uint8Array {
   return takeSpareBuffer(bytes) ?? new Uint8Array(sizeFor(bytes));
 }
 
-/** Takes a buffer of at least `bytes`, and less than twice as many; undefined where there is none. */
+/** Takes a spare buffer of at least `bytes` and less than twice as many; undefined if there is none. */
 export function takeSpareBuffer(bytes: number): Uint8Array | undefined {
   for (let size = sizeFor(bytes); size < 2 * bytes; size = sizeFor(size + 1)) {
     const spare = spares.get(size)?.pop();
@@ -30,7 +30,7 @@ export function takeSpareBuffer(bytes: number): Uint8Array | undefined {
   return undefined;
 }
 
-/** Gives a buffer back, for others to take: nobody uses it any more. */
+/** Returns a buffer that is no longer used to the spare buffers. */
 export function giveBuffer(buffer: Uint8Array): void {
   const { length } = buffer;
   if (length < SMALLEST_SPARE || length > LARGEST_SPARE || length !== sizeFor(length)) return;
@@ -57,8 +57,8 @@ const MAX_SIZE = 256 * 1024;
 const MAX_HELD_BYTES = 2 * 1024 * 1024;
 
 /**
- * Buffers of this thread that frames of one turn gather in, as long as none do: a session at rest has none. The last one
- * returned is the first to be taken, so that whoever is busy gets back what it has grown.
+ * Spare buffers of this thread in which the frames of one turn are gathered. An idle session has none. The last one
+ * returned is taken first, so that a busy session gets back the buffer that it has grown.
  */
 const held: Uint8Array[] = [];
 let heldBytes = 0;
@@ -73,7 +73,7 @@ export function borrowBuffer(bytes: number): Uint8Array {
   return takeBuffer(bytes);
 }
 
-/** Gives a borrowed buffer back, for others to take: nobody uses it any more. */
+/** Returns a borrowed buffer that is no longer used. */
 export function returnBuffer(buffer: Uint8Array): void {
   if (buffer.length > MAX_SIZE || heldBytes + buffer.length > MAX_HELD_BYTES) {
     giveBuffer(buffer);

@@ -53,7 +53,7 @@ export function writeRenewal(out: FrameWriter, greeting: RawGreeting): void {
   writeGreeting(out, greeting);
 }
 
-/** Reads a client's frame. Throws `ProtocolError` where it is none, `RpcError` for metadata that may not be. */
+/** Reads a client's frame. Throws `ProtocolError` if it is malformed, `RpcError` for invalid metadata. */
 export function readRenewal({ bytes, start, end }: Frame): ReadGreeting {
   const cursor = new Cursor(bytes, start, end);
   const kind = cursor.varint();

@@ -2,7 +2,7 @@ import { ProtocolError } from "../errors.js";
 import { readUtf8 } from "../msgpack/text.js";
 import { readVarint, varintLengthFromFirstByte } from "./varint.js";
 
-/** Reads the fields of a frame's body in order; throws `ProtocolError` where the frame ends too soon. */
+/** Reads the fields of a frame's body in order. Throws `ProtocolError` if the frame ends too soon. */
 export class Cursor {
   readonly bytes: Uint8Array;
   position: number;
@@ -23,7 +23,7 @@ export class Cursor {
     return readVarint(this.bytes, this.take(varintLengthFromFirstByte(this.bytes[this.position] as number)));
   }
 
-  /** Passes over `length` bytes and returns where they begin. */
+  /** Skips `length` bytes and returns their position. */
   take(length: number): number {
     const start = this.position;
     if (length > this.end - start) throw tooShort();

@@ -6,11 +6,11 @@ export const MAX_ADDRESS_BYTES = 1024;
 
 /** Notice of a peer that begins to drain a session: where calls are taken instead, and how long those in progress have. */
 export interface Departure {
-  /** The URL of a server that takes calls instead. Nobody has checked it: a client follows it only where it was told to trust it. */
+  /** The URL of a server that takes calls instead. It is unverified: a client uses it only if its options trust it. */
   readonly to?: string | undefined;
   /** Milliseconds that calls in progress had left when it was said. */
   readonly withinMs?: number | undefined;
-  /** The peer's process ends with the drain: a resumable call that is not over by then goes on nowhere. */
+  /** The peer's process ends with the drain: a resumable call that is not over by then cannot be resumed. */
   readonly final?: boolean | undefined;
 }
 

@@ -23,18 +23,18 @@ export const Item = 0x5;
 export const End = 0x6;
 /** code (1 byte): the caller cancels the call. */
 export const Cancel = 0x7;
-/** bytes (varint): the receiver of items has room for so many more. Lanes only. */
+/** bytes (varint): the receiver of items has room for this many more. Lanes only. */
 export const Credit = 0x8;
 /** [head]: what the callee says before its first message, at most once. */
 export const Headers = 0x9;
-/** stage (varint, a `GoawayStage`), and what the stage says: no more calls. Lanes only, call id 0. */
+/** stage (varint, a `GoawayStage`), then the fields of the stage: no more calls. Lanes only, call id 0. */
 export const Goaway = 0xa;
 /** Up to 8 bytes that come back in a pong. Lanes only, call id 0. */
 export const Ping = 0xb;
 export const Pong = 0xc;
-/** code (varint), reason (UTF-8): the session ends. Only where the session is one byte stream, call id 0. */
+/** code (varint), reason (UTF-8): the session ends. Only if the session is a single byte stream, call id 0. */
 export const Close = 0xd;
-/** The callee's items end well, and its call goes on while the caller sends. */
+/** The callee's items end successfully; its call stays open while the caller sends. */
 export const HalfEnd = 0xe;
-/** kind (varint, a `CredentialsKind`), and what it says: credentials are renewed. Lanes only, call id 0. */
+/** kind (varint, a `CredentialsKind`), then the fields of the kind: renewal of credentials. Lanes only, call id 0. */
 export const Credentials = 0xf;

@@ -1,5 +1,5 @@
 export const TYPE_MASK = 0x0f;
-/** A head (fields with a length before them) stands before the rest of the body. */
+/** The body begins with a head (fields, with their length before them). */
 export const FLAG_HEAD = 0x10;
 /** Flag of a frame whose bytes after the head, and in a request after the method, are compressed: algorithm (1 byte) | its output. */
 export const FLAG_COMPRESSED = 0x20;
@@ -24,9 +24,9 @@ export interface Frame {
   flags: number;
   callId: number;
   bytes: Uint8Array;
-  /** Where the body begins. */
+  /** Position of the body. */
   start: number;
-  /** Where the frame ends. */
+  /** Position after the frame. */
   end: number;
   /** Bytes of the whole frame, its length field included. */
   size: number;

@@ -7,7 +7,7 @@ import { writeField } from "./head.js";
 
 /** Greeting of a client, as it was read. */
 export interface ReadGreeting extends Omit<RawGreeting, "fields" | "renews"> {
-  /** The client proves that it has a key, where the server challenges it. */
+  /** The client can prove possession of its key if the server challenges it. */
   readonly proves?: true | undefined;
   /** Proof that answers the server's last challenge, with credentials that are renewed. */
   readonly proof?: Uint8Array | undefined;

@@ -8,20 +8,22 @@ import { encodeText } from "./text.js";
 import { writeVarint } from "./varint.js";
 
 /**
- * Head of a frame: fields beside the payload of its message (docs/protocol.md §4):
+ * Head of a frame: fields in addition to the payload of its message (docs/protocol.md §4):
  *
  *     head length (varint) | fields: key (varint) | value length (varint) | value
  *
- * A receiver passes over an unknown field with an odd key, and refuses the call for one with an even key.
+ * A receiver skips an unknown field with an odd key, and refuses the call for one with an even key.
  */
 export interface Head {
   /** In a request: milliseconds that the caller will still wait, as it leaves. */
   timeoutMs: number | undefined;
-  /** In a request on a call's own stream: the name of the codec of its messages, where it is not standard MessagePack. */
+  /** In a request on a call's own stream: the name of the codec of its messages, unless it is standard MessagePack. */
   codec: string | undefined;
-  /** Fingerprint of the sender's schema of the method: in the first request of a session, and in answers where it differs. */
+  /**
+   * Fingerprint of the sender's schema of the method: in the first request of a session, and in answers if it differs.
+   */
   fingerprint: number | undefined;
-  /** In a request: the handler is to go on after the item with this cursor. */
+  /** In a request: the handler continues after the item with this cursor. */
   from: string | undefined;
   /** In a request: the call is an attempt of a resumable one, as `decodeResume` reads it. */
   resume: Uint8Array | undefined;

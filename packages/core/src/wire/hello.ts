@@ -18,7 +18,7 @@ export interface Hello {
   readonly greeting?: RawGreeting | undefined;
   /** The peer can renew its credentials. */
   readonly renews?: boolean;
-  /** The peer proves that it has a key, where this side challenges it. */
+  /** The peer can prove possession of its key if this side challenges it. */
   readonly proves?: boolean;
   /** Calls of the receiver that the sender takes at once; undefined if it does not say. */
   readonly calls?: number | undefined;
@@ -27,7 +27,7 @@ export interface Hello {
 /** Greeting of a client, as it is sent. */
 export interface RawGreeting {
   readonly credentials?: string | undefined;
-  /** Session metadata, encoded as that of a call. */
+  /** Session metadata, encoded like the metadata of a call. */
   readonly metadata?: RawMetadata | undefined;
   /** The client can renew its credentials. */
   readonly renews?: true | undefined;
@@ -77,7 +77,7 @@ export function writeGreeting(out: FrameWriter, { credentials, metadata, fields 
   if (fields !== undefined) out.bytes(fields);
 }
 
-/** Reads a hello; throws `ProtocolError` where it is none, or one that this side does not understand. */
+/** Reads a hello. Throws `ProtocolError` if the frame is not a hello, or not one that this side supports. */
 export function readHello(frame: Frame): Hello {
   const cursor = fieldsOf(frame);
   let codec: string | undefined;
@@ -98,7 +98,7 @@ export function readHello(frame: Frame): Hello {
   return { codec, compressions, renews, proves, calls };
 }
 
-/** The fields of a hello. Throws `ProtocolError` where the frame is none, or of another version. */
+/** Returns the fields of a hello. Throws `ProtocolError` if the frame is not a hello, or of another version. */
 export function fieldsOf(frame: Frame): Cursor {
   if (frame.type !== FrameType.Hello) throw new ProtocolError("a lane begins with hello");
   const cursor = new Cursor(frame.bytes, frame.start, frame.end);

@@ -4,7 +4,7 @@ import { ByteWriter } from "./writer.js";
 import { Cursor } from "./cursor.js";
 import { encodeText } from "./text.js";
 
-/** Checked entries as they arrived: reading them waits until somebody looks. */
+/** Validated entries as they arrived; they are decoded on first use. */
 export type RawMetadata = Uint8Array;
 
 const scratch = new ByteWriter();
@@ -27,8 +27,8 @@ export function encodeMetadata(metadata: Metadata | undefined, maxBytes: number)
 }
 
 /**
- * Checks the entries of `fields` and copies them. Throws `ProtocolError` where they end too soon, `RpcError` for what they may not
- * be.
+ * Validates the entries of `fields` and copies them. Throws `ProtocolError` if they end too soon, `RpcError` if an
+ * entry is invalid.
  */
 export function checkMetadata(fields: Cursor, maxBytes: number): RawMetadata {
   requireSize(fields.end - fields.position, maxBytes);
@@ -41,7 +41,7 @@ export function checkMetadata(fields: Cursor, maxBytes: number): RawMetadata {
   return entries;
 }
 
-/** Metadata of checked entries, which are read when somebody looks at them. */
+/** Returns metadata over validated entries, which are decoded on first use. */
 export function decodeMetadata(raw: RawMetadata | undefined): Metadata {
   return raw === undefined ? new Metadata() : Metadata.reading(() => entriesOf(raw));
 }

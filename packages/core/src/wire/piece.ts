@@ -3,13 +3,13 @@ import { Cursor } from "./cursor.js";
 import { FrameWriter } from "./writer.js";
 
 /**
- * An item of an attempt of a resumable call: a piece of the call's byte stream, and what is to be said of the stream
+ * An item of an attempt of a resumable call: a piece of the call's byte stream, and the state of the stream
  * (docs/protocol.md §11):
  *
  *     acknowledged (varint) | flags (1 byte) | [code of the reset (varint)] | [code of the stop (varint)] | bytes
  */
 export interface PieceFields {
-  /** The sender has dealt with so many bytes of the other direction, its end counted as one more. */
+  /** Number of bytes of the other direction that the sender has processed; the end counts as one more. */
   acknowledged: number;
   /** The sender's direction ends after the bytes. */
   end: boolean;
@@ -60,7 +60,9 @@ export interface ResumeFields {
   readonly epoch: number;
   /** How long the callee should keep the call while no session carries it. */
   readonly keepMs: number;
-  /** The caller has dealt with so many bytes, the end counted as one more: the callee sends from there. */
+  /**
+   * Number of bytes that the caller has processed, the end counted as one more. The callee sends from that position.
+   */
   readonly received: number;
   /** Position of the first byte that the caller can still send. */
   readonly retained: number;
@@ -76,7 +78,7 @@ export function encodeResume({ token, epoch, keepMs, received, retained }: Resum
   return out.written();
 }
 
-/** Throws `ProtocolError` where the field ends too soon. */
+/** Throws `ProtocolError` if the field ends too soon. */
 export function decodeResume(raw: Uint8Array): ResumeFields {
   const cursor = new Cursor(raw, 0, raw.length);
   const at = cursor.take(TOKEN_BYTES);

@@ -6,7 +6,7 @@ import { ByteWriter } from "./writer.js";
 /** Bytes of a nonce, and of the keying material of a channel. */
 export const NONCE_BYTES = 32;
 export const CHANNEL_BYTES = 32;
-/** Bytes of both signatures: r and s of ECDSA on P-256 (IEEE P1363), and that of Ed25519 (RFC 8032). */
+/** Length of both kinds of signature: r and s of ECDSA on P-256 (IEEE P1363), and Ed25519 (RFC 8032). */
 const SIGNATURE_BYTES = 64;
 /** Bytes of an audience, at most. */
 const MAX_AUDIENCE_BYTES = 1024;
@@ -17,7 +17,7 @@ const ALGORITHMS = [
   { number: 2, name: "Ed25519", keyBytes: 32 },
 ] as const;
 
-/** An algorithm by which a client proves that it has its key. */
+/** An algorithm with which a client proves possession of its key. */
 export type ProofAlgorithm = (typeof ALGORITHMS)[number]["name"];
 
 /** A proof, and the nonce that it answers. */
@@ -31,9 +31,9 @@ export interface ProofStatement {
   readonly algorithm: ProofAlgorithm;
   /** The public key. */
   readonly key: UnsharedBytes;
-  /** Keying material of the client's TLS connection; empty where there is none. */
+  /** Keying material of the client's TLS connection; empty if there is none. */
   readonly channel: UnsharedBytes;
-  /** The URL that the client connected to; empty where it does not know. */
+  /** The URL that the client connected to; empty if the client does not know it. */
   readonly audience: string;
 }
 
@@ -61,7 +61,7 @@ export function writeStatement({ algorithm, key, channel, audience }: ProofState
   return out.written().slice();
 }
 
-/** Reads a proof. Throws `ProtocolError` where it is none, or of another algorithm. */
+/** Reads a proof. Throws `ProtocolError` if it is malformed or of another algorithm. */
 export function readProof(proof: Uint8Array): SignedStatement {
   const cursor = new Cursor(proof, 0, proof.length);
   const number = cursor.byte();

@@ -12,7 +12,7 @@ const KEPT_BUFFER = 4 * 1024;
 /** The most that length, type and call id take. */
 const MAX_PRELUDE = 17;
 
-/** No frame is so long: a larger length is not waited for. */
+/** Maximum length of a frame; a larger length is refused at once. */
 const MAX_LENGTH = 2 ** 31 - 1;
 
 /** Takes frames. */
@@ -83,7 +83,10 @@ export class FrameReader {
     }
   }
 
-  /** Takes what `chunk` has of one frame, as far as it is to be kept; emits the frame where that is all. Returns where it ends. */
+  /**
+   * Adds the part of `chunk` that belongs to one incomplete frame, unless the frame is discarded, and emits the frame
+   * when it is complete. Returns the position after that part.
+   */
   private addToPartial(chunk: Uint8Array, position: number, to: FrameReceiver): number {
     let at = position;
     let size = this.sizeOf(this.partial, 0, this.partialLength);
@@ -109,8 +112,8 @@ export class FrameReader {
   }
 
   /**
-   * Grows with what has arrived; with what a length field promises, `size`, only where memory has been spent before. Returns
-   * false where there is no memory for it.
+   * Appends bytes to the buffer. The buffer grows with the data that has arrived, and by the declared `size` only if
+   * that much memory was already used. Returns false if there is no memory for it.
    */
   private keep(chunk: Uint8Array, from: number, to: number, size: number): boolean {
     const length = this.partialLength + to - from;
@@ -173,7 +176,7 @@ export class FrameReader {
   }
 }
 
-/** Where the body of a frame begins whose call id is at `idAt`. */
+/** Returns the position of a frame's body, given the position of its call id. */
 function bodyAt(bytes: Uint8Array, idAt: number): number {
   return idAt + varintLengthFromFirstByte(bytes[idAt] as number);
 }

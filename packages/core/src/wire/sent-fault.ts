@@ -4,7 +4,7 @@ import type { ByteWriter } from "./writer.js";
 import { type HeadFields, writeHead } from "./head.js";
 import { encodeText } from "./text.js";
 
-/** The fields of a frame and of an error beside the head's metadata, the message and the details. */
+/** Maximum bytes of the fields of a frame and of an error, in addition to metadata, message and details. */
 const MAX_FRAMING = 512;
 
 /** The limits that an error is held to. */
@@ -24,7 +24,8 @@ export interface Fault {
 
 /**
  * Appends the body of an error frame, its head included: [head] | code (1 byte) | message length (varint) | message
- * (UTF-8) | details (msgpack, may be absent). Details too large for the frame are left out. Returns where the code is.
+ * (UTF-8) | details (msgpack, may be absent). Leaves out details that are too large for the frame. Returns the position
+ * of the code.
  */
 export function writeFault(out: ByteWriter, { code, message, head, details }: Fault, limits: FaultLimits): number {
   if (head !== undefined) writeHead(out, head);

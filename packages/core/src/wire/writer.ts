@@ -96,8 +96,8 @@ export class FrameWriter extends ByteWriter {
   }
 
   /**
-   * Starts a frame and returns its mark. This is `frame` without a closure, for what is sent most: call `commit`, or `abandon` if
-   * anything throws.
+   * Begins a frame and returns its mark. Like `frame`, but without a closure, for the most frequent frames. Call
+   * `commit`, or `abandon` if anything throws.
    */
   begin(typeAndFlags: number, callId: number): number {
     this.requireIdle();

@@ -17,7 +17,10 @@ export interface CarrierChooserHost extends LaneOpener {
   lane(): Carrier;
 }
 
-/** Picks what carries calls of single messages: the session's lane, several, or streams of their own, by what is measured. */
+/**
+ * Chooses the carrier of calls with single messages by measurement: the session's lane, several lanes, or a stream for
+ * each call.
+ */
 export class CarrierChooser implements LayoutSource {
   private readonly host: CarrierChooserHost;
   private readonly chooser: MeasuredLayout;
@@ -56,7 +59,7 @@ interface LaneOpener {
   newLane(onOver: (lane: Lane) => void): Lane;
 }
 
-/** Lanes beside the session's first, opened as they are needed, for calls in turn. */
+/** Additional lanes of a session, opened on demand and used in turn. */
 class ExtraLanes {
   private readonly lanes: (Lane | undefined)[];
   private turn = 0;

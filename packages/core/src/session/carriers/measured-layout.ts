@@ -3,7 +3,7 @@ import type { SessionStats } from "../../transport/session.js";
 /** How calls of single messages travel: in one lane, in several in turn, or each on a stream of its own. */
 export type Layout = "lane" | "lanes" | "stream";
 
-/** Lanes that calls are spread over where one would make too many wait for a lost packet. */
+/** Number of lanes to spread calls over if too many would wait for a lost packet in one. */
 export const LANES = 4;
 /** Bytes that a packet carries, about. */
 const PACKET_BYTES = 1200;
@@ -20,7 +20,7 @@ const SAMPLE_CALLS = 256;
 /** Packets sent that a measurement of loss needs. */
 const SAMPLE_PACKETS = 200;
 
-/** The layout for a flight of so many bytes. */
+/** Returns the layout for a flight of this many bytes. */
 export function layoutFor(loss: number, flight: number): Layout {
   const packets = flight / PACKET_BYTES;
   if (loss < LITTLE_LOSS || packets <= SMALL_FLIGHT) return "lane";
@@ -36,7 +36,7 @@ export interface LayoutSource {
   bytesSent(): number;
 }
 
-/** Measures loss and chooses by it, every so many calls: in between, a call costs a counter. */
+/** Measures loss and chooses the layout again after a number of calls; in between, a call costs a counter. */
 export class MeasuredLayout {
   private layout: Layout = "lane";
   private calls = 0;
