@@ -4,9 +4,12 @@ import {
   createLocalCaller,
   createSession,
   interceptCaller,
+  type Interceptor,
+  logging,
   RpcError,
   type Session,
   type TypedCaller,
+  withoutPermissionCheck,
 } from "@quicrpc/core";
 import { createMemoryPair } from "@quicrpc/core/transport";
 import { createPool } from "@quicrpc/core/pool";
@@ -296,6 +299,19 @@ describe("unimplemented", () => {
     expect(unknown.message).toContain("(there are test.v1.Failing, quicrpc.v1.Reflection)");
     const method = await failureOf(() => caller.unary(newer, undefined));
     expect(method.message).toContain("(there are fail, never, items, sum, note, talk)");
+  });
+
+  it("says what is served if interceptors only observe, and not if one may check permission", async () => {
+    const routers = [router, createReflection([router])];
+    const passOn: Interceptor = (call, next) => next(call);
+    const observers = [
+      logging({ info() {}, warn() {}, error() {} }),
+      withoutPermissionCheck((call, next) => next(call)),
+    ];
+    const messageWith = async (interceptors: readonly Interceptor[]): Promise<string> =>
+      (await failureOf(() => createLocalCaller(routers, { interceptors }).unary(other, undefined))).message;
+    expect(await messageWith(observers)).toContain("(there are test.v1.Failing, quicrpc.v1.Reflection)");
+    expect(await messageWith([...observers, passOn])).not.toContain("there are");
   });
 });
 

@@ -29,7 +29,12 @@ export { concurrencyLimit } from "./interceptors/concurrency-limit.js";
 export { defaultTimeout } from "./interceptors/default-timeout.js";
 export { interceptCaller } from "./interceptors/intercept-caller.js";
 export { interceptRouter } from "./interceptors/intercept-router.js";
-export type { InterceptedAnswer, InterceptedCall, Interceptor } from "./interceptors/interceptor.js";
+export {
+  type InterceptedAnswer,
+  type InterceptedCall,
+  type Interceptor,
+  withoutPermissionCheck,
+} from "./interceptors/interceptor.js";
 export { logging } from "./interceptors/logging.js";
 export { observed, withOutputs } from "./interceptors/observed.js";
 export { retry } from "./interceptors/retry.js";

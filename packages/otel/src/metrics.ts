@@ -1,6 +1,6 @@
 import { checkOptions } from "@quicrpc/core/transport";
 import { type Histogram, type MeterProvider, metrics as api } from "@opentelemetry/api";
-import { type Interceptor, observed } from "@quicrpc/core";
+import { type Interceptor, observed, withoutPermissionCheck } from "@quicrpc/core";
 import { callAttributes, outcomeAttributes } from "./attributes.js";
 
 /** Options of `metrics`. */
@@ -24,8 +24,7 @@ export function metrics(options: MetricsOptions = {}): Interceptor {
     meter.createHistogram(name, { description, unit: "s", advice: { explicitBucketBoundaries: BOUNDARIES } });
   const made = histogram("rpc.client.call.duration", "Duration of outgoing calls.");
   const served = histogram("rpc.server.call.duration", "Duration of incoming calls.");
-  return async (call, next) => {
-    if (call.isPermissionCheck === true) return next(call);
+  return withoutPermissionCheck(async (call, next) => {
     const start = performance.now();
     const record = (error: unknown): void => {
       const seconds = (performance.now() - start) / 1000;
@@ -38,5 +37,5 @@ export function metrics(options: MetricsOptions = {}): Interceptor {
       record(error);
       throw error;
     }
-  };
+  });
 }

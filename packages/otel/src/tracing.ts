@@ -10,7 +10,7 @@ import {
   trace,
   type TracerProvider,
 } from "@opentelemetry/api";
-import { type InterceptedCall, type Interceptor, type Metadata, observed } from "@quicrpc/core";
+import { type InterceptedCall, type Interceptor, type Metadata, observed, withoutPermissionCheck } from "@quicrpc/core";
 import { callTimings } from "@quicrpc/core/measure";
 import { callAttributes, failureOf, isFailure, outcomeAttributes, timingAttributes } from "./attributes.js";
 
@@ -58,8 +58,7 @@ export function tracing(options: TracingOptions = {}): Interceptor {
   checkOptions("tracing()", options, { tracerProvider: true, propagator: true, timings: true });
   const { tracerProvider, propagator = globalPropagator, timings = false } = options;
   const tracer = (tracerProvider ?? trace.getTracerProvider()).getTracer("@quicrpc/otel");
-  return async (call, next) => {
-    if (call.isPermissionCheck === true) return next(call);
+  return withoutPermissionCheck(async (call, next) => {
     const parent = parentOf(call, propagator);
     const attributes = callAttributes(call);
     const kind = call.side === "caller" ? SpanKind.CLIENT : SpanKind.SERVER;
@@ -77,7 +76,7 @@ export function tracing(options: TracingOptions = {}): Interceptor {
       end(span, call, error);
       throw error;
     }
-  };
+  });
 }
 
 function parentOf({ side, metadata }: InterceptedCall, propagator: Propagator): Context {

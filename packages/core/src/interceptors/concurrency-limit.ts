@@ -1,7 +1,7 @@
 import { expiries } from "../call/expiries.js";
 import { watch } from "../call/watch.js";
 import { RpcError } from "../errors.js";
-import type { InterceptedCall, Interceptor } from "./interceptor.js";
+import { type InterceptedCall, type Interceptor, withoutPermissionCheck } from "./interceptor.js";
 import { observed } from "./observed.js";
 
 /** Options of `concurrencyLimit`. */
@@ -31,7 +31,7 @@ export function concurrencyLimit({ maxCalls, maxQueued = 0 }: ConcurrencyLimitOp
     const text = `${maxCalls} calls are in progress (maxCalls) and ${maxQueued} wait (maxQueued)`;
     throw new RpcError("resource_exhausted", text, { refused: true });
   };
-  return async (call, next) => {
+  return withoutPermissionCheck(async (call, next) => {
     await enter(call);
     try {
       return observed(await next(call), { onOver: leave });
@@ -39,7 +39,7 @@ export function concurrencyLimit({ maxCalls, maxQueued = 0 }: ConcurrencyLimitOp
       leave();
       throw error;
     }
-  };
+  });
 }
 
 /** Waits for a place. Rejects when the call's signal fires or its time is over before. */

@@ -4,7 +4,10 @@ import { DEFAULT_LIMITS } from "../limits.js";
 import { IncomingContext } from "../server/context.js";
 import { createRouter, type Router } from "../server/router.js";
 import { interceptRouter } from "./intercept-router.js";
-import type { Interceptor } from "./interceptor.js";
+import { RpcError } from "../errors.js";
+import { concurrencyLimit } from "./concurrency-limit.js";
+import { type Interceptor, withoutPermissionCheck } from "./interceptor.js";
+import { logging } from "./logging.js";
 import { timedRouter } from "./served-timings.js";
 
 const method = defineMethod({ name: "test.v1.Doors", id: 82 }, "unary", "open", { id: 1 });
@@ -38,6 +41,21 @@ it("authorize runs the interceptors of every layer, and not the handler", async 
   expect(entered).toEqual(["first", "second", "third", "handler"]);
 });
 
-it("authorize is missing where there are no interceptors", () => {
-  expect(interceptRouter(routerOf([]), []).methods[0]?.authorize).toBeUndefined();
+it("authorize is missing if no interceptor checks permission", () => {
+  const limits = [concurrencyLimit({ maxCalls: 1 }), logging({ info() {}, warn() {}, error() {} })];
+  for (const interceptors of [[], limits]) {
+    expect(interceptRouter(routerOf([]), interceptors).methods[0]?.authorize).toBeUndefined();
+  }
+});
+
+it("authorize skips interceptors that do not check permission", async () => {
+  const entered: string[] = [];
+  const enter: Interceptor = (call, next) => {
+    entered.push("observer");
+    return next(call);
+  };
+  const refuse: Interceptor = () => Promise.reject(new RpcError("permission_denied", "no"));
+  const refusing = interceptRouter(routerOf(entered), [withoutPermissionCheck(enter), refuse]).methods[0];
+  await expect(refusing?.authorize?.(context)).rejects.toMatchObject({ code: "permission_denied" });
+  expect(entered).toEqual([]);
 });

@@ -32,6 +32,7 @@ function intercept<Context>(
       : { ...answer, output: result, outputs: undefined };
   };
   const next = compose(interceptors, serve);
+  const deciding = interceptors.filter(({ checksPermission }) => checksPermission !== false);
   return {
     method,
     handler: async (input: unknown, context) => {
@@ -39,16 +40,24 @@ function intercept<Context>(
       return outputs ?? output;
     },
     resumables,
-    authorize: async (context) => {
-      let passed = false;
-      const decide = compose(interceptors, async ({ context: given }) => {
-        await authorize?.(given as CallContext<Context>);
-        passed = true;
-        return { responseMetadata: new Metadata(), trailers: new Metadata(), output: undefined, outputs: undefined };
-      });
-      await decide(incomingCall(method, context, undefined, true));
-      if (!passed) throw new RpcError("permission_denied", `an interceptor does not pass on ${fullName(method)}`);
-    },
+    authorize:
+      deciding.length === 0
+        ? authorize
+        : async (context) => {
+            let passed = false;
+            const decide = compose(deciding, async ({ context: given }) => {
+              await authorize?.(given as CallContext<Context>);
+              passed = true;
+              return {
+                responseMetadata: new Metadata(),
+                trailers: new Metadata(),
+                output: undefined,
+                outputs: undefined,
+              };
+            });
+            await decide(incomingCall(method, context, undefined, true));
+            if (!passed) throw new RpcError("permission_denied", `an interceptor does not pass on ${fullName(method)}`);
+          },
   };
 }
 

@@ -17,8 +17,9 @@ export interface InterceptedCall {
   /** The signal of the call: on the callee's side its handler's, on the caller's side that of its options, undefined where there is none. */
   readonly signal: AbortSignal | undefined;
   /**
-   * True for a request that belongs to a call and is not a call itself, such as the upload of a blob over HTTP: the interceptors decide
-   * whether it is permitted. It has no `input`, no handler runs, and `next` returns an empty answer.
+   * True for a request that belongs to a call and is not a call itself, such as the upload of a blob over HTTP: the
+   * interceptors decide whether it is permitted, except those with `checksPermission: false`. It has no `input`, no handler
+   * runs, and `next` returns an empty answer.
    */
   readonly isPermissionCheck?: boolean;
   /** The caller's message; undefined if it streams, and for a permission check. */
@@ -43,10 +44,22 @@ export interface InterceptedAnswer extends AnswerMetadata {
 export type Next = (call: InterceptedCall) => Promise<InterceptedAnswer>;
 
 /**
- * Stands around calls: acts before and after `next`, passes something else on, or answers itself. Rejects with the call's
- * error. Where a side streams, errors also come out of the iterables.
+ * Wraps calls: acts before and after `next`, passes on a changed call, or answers itself. Rejects with the call's error. If
+ * a side streams, errors also come out of the iterables.
  */
-export type Interceptor = (call: InterceptedCall, next: Next) => Promise<InterceptedAnswer>;
+export interface Interceptor {
+  (call: InterceptedCall, next: Next): Promise<InterceptedAnswer>;
+  /**
+   * False if the interceptor never refuses a call because of who makes it, as one that logs or measures: it then does not
+   * run for permission checks, and error messages of unknown methods may list the services. Default: true
+   */
+  readonly checksPermission?: boolean;
+}
+
+/** Marks an interceptor that does not decide who may call. */
+export function withoutPermissionCheck(interceptor: Interceptor): Interceptor {
+  return Object.assign(interceptor, { checksPermission: false });
+}
 
 /** `interceptors` around `innermost`; the first is the outermost. */
 export function compose(interceptors: readonly Interceptor[], innermost: Next): Next {

@@ -1,6 +1,6 @@
 import { fullName } from "../contract/descriptor.js";
 import { type Code, RpcError } from "../errors.js";
-import type { InterceptedCall, Interceptor } from "./interceptor.js";
+import { type InterceptedCall, type Interceptor, withoutPermissionCheck } from "./interceptor.js";
 import { sanitizeForLog } from "../server/log-error.js";
 import { observed } from "./observed.js";
 
@@ -34,8 +34,7 @@ const FAULTS: ReadonlySet<string> = new Set<Code>(["unknown", "internal", "data_
  * message and no metadata is logged.
  */
 export function logging(logger: Logger): Interceptor {
-  return async (call, next) => {
-    if (call.isPermissionCheck === true) return next(call);
+  return withoutPermissionCheck(async (call, next) => {
     const start = performance.now();
     const streamed = call.method.kind === "server_stream" || call.method.kind === "duplex";
     let items = 0;
@@ -50,7 +49,7 @@ export function logging(logger: Logger): Interceptor {
       log(error);
       throw error;
     }
-  };
+  });
 }
 
 /** The entry of a console, which would show fields as several lines, before the text. */

@@ -40,8 +40,8 @@ export interface BoundMethod<Context = unknown> {
   /** The calls of a resumable method. */
   readonly resumables?: ResumableCalls | undefined;
   /**
-   * Runs the interceptors around the method without entering its handler, for a request that belongs to a call and is none. Rejects if one of them
-   * refuses, or answers itself. Undefined: there are no interceptors.
+   * Runs the interceptors that check permission without entering the handler, for a request that belongs to a call and is not
+   * a call itself. Rejects if one of them refuses, or answers itself. Undefined: no interceptor checks permission.
    */
   readonly authorize?: ((context: CallContext<Context>) => Promise<void>) | undefined;
 }
