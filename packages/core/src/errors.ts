@@ -147,11 +147,11 @@ export class ProtocolError extends Error {
   override readonly name = "ProtocolError";
 }
 
-/** Any thrown value as an `Error` whose name and message can be read. Never throws, whatever `value` is. */
+/** Any thrown value as an `Error` whose name, message and cause can be read. Never throws, whatever `value` is. */
 export function asError(value: unknown): Error {
   try {
     const error = value instanceof Error ? value : new Error(String(value));
-    const { name: _, message } = error;
+    const { name: _, message, cause: _cause } = error;
     if (typeof message === "string") return error;
   } catch {
     // A revoked proxy, or a getter that throws.

@@ -73,7 +73,7 @@ export { OnceService } from "./server/once/once-service.js";
 export { callBytes, ServedCall, type ServedCallSettings } from "./server/served-call.js";
 export type { ErrorHook } from "./server/dispatch.js";
 export { errorHook } from "./server/error-hook.js";
-export { forwardedFrom } from "./errors.js";
+export { asError, forwardedFrom } from "./errors.js";
 export { runNotification } from "./server/notification.js";
 export { type Awaitable, combineRouters } from "./server/router.js";
 export type { ClientSessionOptions } from "./session/create-client-session.js";

@@ -1,4 +1,4 @@
-import { checkOptions, guarded, type OptionNames } from "@quicrpc/core/transport";
+import { asError, checkOptions, guarded, type OptionNames } from "@quicrpc/core/transport";
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { ServerCertificateOptions } from "@quicrpc/quic";
@@ -96,7 +96,7 @@ export class CertificateWatch {
       }
       this.broken = undefined;
     } catch (error) {
-      if (!this.over) this.failed(found, error instanceof Error ? error : new Error(String(error)));
+      if (!this.over) this.failed(found, asError(error));
     }
   }
 

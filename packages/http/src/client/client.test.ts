@@ -74,6 +74,21 @@ async function failure(promise: Promise<unknown>): Promise<RpcError> {
   throw new Error("it did not fail");
 }
 
+function revoked(): object {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}
+
+/** Returns `target` with a property that throws when it is read. */
+function withThrowing<T extends object>(target: T, property: string): T {
+  return Object.defineProperty(target, property, {
+    get() {
+      throw new Error("not to be read");
+    },
+  });
+}
+
 async function collect<T>(items: AsyncIterable<T>, into: T[] = []): Promise<T[]> {
   for await (const each of items) into.push(each);
   return into;
@@ -211,6 +226,26 @@ describe("a unary call", () => {
     const failed = await failure(caller.unary(echo, { text: "a" }));
     expect(failed).toMatchObject({ code, method: "demo.v1.Demo/echo", peer: "http://orders.example/rpc" });
     expect(failed.message).toMatch(message);
+  });
+
+  it.each([
+    ["a revoked proxy", () => revoked(), "unreadable error"],
+    ["an error whose cause throws", () => withThrowing(new Error("no route"), "cause"), "unreadable error"],
+    [
+      "an error whose cause's code throws",
+      () => new Error("no route", { cause: withThrowing({}, "code") }),
+      "no route",
+    ],
+    ["an error whose cause is a revoked proxy", () => new Error("no route", { cause: revoked() }), "no route"],
+    ["an error whose message throws", () => withThrowing(new Error(), "message"), "unreadable error"],
+    ["text", () => "no route", "no route"],
+  ])("fails as any call without an answer does if fetch throws %s", async (_, thrown, why) => {
+    const caller = callerOf(() => {
+      throw thrown();
+    });
+    const failed = await failure(caller.unary(echo, { text: "a" }));
+    expect(failed).toMatchObject({ code: "unavailable", refused: false });
+    expect(failed.message).toContain(`no answer by HTTP from http://orders.example/rpc: ${why}`);
   });
 
   it("fails without an answer, and says whether the request has left", async () => {

@@ -1,6 +1,6 @@
 import { type CallOptions, Metadata, RpcError } from "@quicrpc/core";
 import type { AnyMethod } from "@quicrpc/core/generated";
-import { fullName, guarded, throwIfAborted, timeoutOf, watchCall, type Timers } from "@quicrpc/core/transport";
+import { asError, fullName, guarded, throwIfAborted, timeoutOf, type Timers, watchCall } from "@quicrpc/core/transport";
 import { requireSmall, writeHeaders } from "../protocol/headers.js";
 import { TIMEOUT_HEADER, writeTimeout } from "../protocol/timeout.js";
 import { VERSION, VERSION_HEADER } from "../protocol/version.js";
@@ -172,20 +172,30 @@ function metadataOf({ metadata: given }: CallOptions, maxBytes: number): Metadat
 /** Codes of the system where a request has not left: the call may be made again. */
 const UNSENT = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
 
-/** The error of a request without an answer. What `fetch` throws says little; its cause says more, where there is one. */
+/** Returns the error of a request without an answer. `fetch` itself says little about why; the cause of its error says more. */
 function unreached(error: unknown, peer: string): RpcError {
   if (error instanceof RpcError) return error;
-  const { message, cause } = error instanceof Error ? error : { message: String(error), cause: undefined };
-  const { code, message: because } = (cause ?? {}) as { readonly code?: unknown; readonly message?: unknown };
-  const why = typeof because === "string" && because !== "" ? because : typeof code === "string" ? code : message;
-  // What Node says of one that streams its body.
+  const { why, code } = reasonOf(asError(error));
+  // Node's message for a request that streams its body.
   if (why === "unexpected redirect")
     return new RpcError("unknown", `${peer} redirects to another URL`, { cause: error });
   return new RpcError("unavailable", `no answer by HTTP from ${peer}: ${why}`, {
     cause: error,
-    refused: UNSENT.test(String(code)),
+    refused: UNSENT.test(code),
     hint: "is the server running at this URL, is its certificate trusted, and do its allowedOrigins have this page?",
   });
+}
+
+/** Returns the message and the system's code of an error's cause. A `fetch` of the application may throw anything. */
+function reasonOf(error: Error): { readonly why: string; readonly code: string } {
+  try {
+    const { code, message } = (error.cause ?? {}) as { readonly code?: unknown; readonly message?: unknown };
+    const known = typeof code === "string" ? code : "";
+    const why = typeof message === "string" && message !== "" ? message : known;
+    return { why: why || error.message, code: known };
+  } catch {
+    return { why: error.message, code: "" };
+  }
 }
 
 type Timer = ReturnType<typeof setTimeout>;

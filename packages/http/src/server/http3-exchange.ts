@@ -1,4 +1,5 @@
 import { RpcError } from "@quicrpc/core";
+import { asError } from "@quicrpc/core/transport";
 import { type ByteBody, tooLarge } from "../protocol/body.js";
 import { Gathered } from "../protocol/gathered.js";
 import { ReceivedBody } from "../protocol/received-body.js";
@@ -156,7 +157,7 @@ export class Http3Exchange implements HttpExchange {
             hold(chunk.length);
           } catch (error) {
             this.drop();
-            reject(error instanceof Error ? error : new Error(String(error)));
+            reject(asError(error));
             return;
           }
           gathered.append(chunk.slice());

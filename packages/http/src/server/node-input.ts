@@ -1,4 +1,5 @@
 import { RpcError } from "@quicrpc/core";
+import { asError } from "@quicrpc/core/transport";
 import { type ByteBody, tooLarge } from "../protocol/body.js";
 import { Gathered } from "../protocol/gathered.js";
 import { ReceivedBody } from "../protocol/received-body.js";
@@ -118,7 +119,7 @@ export abstract class NodeInput {
       };
       const fail = (error: unknown): void => {
         over();
-        reject(error instanceof Error ? error : new Error(String(error)));
+        reject(asError(error));
       };
       const onData = (piece: Uint8Array): void => {
         try {

@@ -2,6 +2,7 @@ import cluster from "node:cluster";
 import type { Socket } from "node:net";
 import { once } from "node:events";
 import { TransportError } from "@quicrpc/core";
+import { asError } from "@quicrpc/core/transport";
 import type { GroupMember } from "@quicrpc/quic";
 import type { Server } from "../server.js";
 import type { HandedConnections } from "../listen/listener.js";
@@ -145,7 +146,7 @@ export function sendToPrimary(message: FromWorker): void {
 }
 
 function describeError(error: unknown): ErrorDescription {
-  const { name, message } = error instanceof Error ? error : new Error(String(error));
+  const { name, message } = asError(error);
   const { code, url, hint } = error instanceof TransportError ? error : {};
   return { name, message, code, url, hint };
 }
