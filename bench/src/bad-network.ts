@@ -61,7 +61,7 @@ if (values.json) {
   console.log(`Node ${node}, ${cores} x ${cpu}, ${values.rounds} rounds\n\n${farTables(rows)}`);
 }
 
-/** Prints what holds, and returns the exit code. */
+/** Prints the results of the guard and returns the exit code. */
 async function guard(): Promise<number> {
   const peer = nodePeers.find(({ name }) => name === "quicrpc");
   if (peer === undefined) throw new Error("quicrpc is not among the contestants");

@@ -14,7 +14,10 @@ const echo = defineMethod({ name: "bench.v1.Batching", id: 2 }, "unary", "echo",
   output: message,
 });
 
-/** The cost of a call for a process that has both ends, over QUIC on loopback, by how calls are spread over turns of the event loop. */
+/**
+ * Measures the cost of a call for a process with both ends, over QUIC on loopback, depending on how calls are spread
+ * over turns of the event loop.
+ */
 export async function measureBatching(): Promise<Record<string, string | number>[]> {
   const { cert, key, hash } = await devCertificate();
   const listener = Endpoint.bind({ host: "127.0.0.1" });
@@ -29,7 +32,7 @@ export async function measureBatching(): Promise<Record<string, string | number>
     { name: `${CALLS} calls in one turn`, run: inOneTurn, cpu: [] as number[], writes: 0, packets: 0 },
     { name: `${CALLS} calls in a turn each`, run: inTurns, cpu: [] as number[], writes: 0, packets: 0 },
   ];
-  // Interleaved, so that what disturbs one disturbs the other; the first rounds warm up.
+  // Interleaved, so that disturbances affect both alike; the first rounds warm up.
   for (let round = -50; round < ROUNDS; round++) {
     for (const sample of samples) {
       const before = { cpu: process.cpuUsage(), writes: counted.writes, packets: transport.stats().sentPackets };
@@ -56,7 +59,7 @@ async function inOneTurn(session: Session): Promise<void> {
   await Promise.all(Array.from({ length: CALLS }, (_, n) => session.unary(echo, { n })));
 }
 
-/** None waits for another's answer. */
+/** Makes calls that do not wait for one another. */
 async function inTurns(session: Session): Promise<void> {
   const calls: Promise<unknown>[] = [];
   for (let n = 0; n < CALLS; n++) {
@@ -66,7 +69,7 @@ async function inTurns(session: Session): Promise<void> {
   await Promise.all(calls);
 }
 
-/** A session that counts what is written on the streams it opens. */
+/** A session that counts the writes on the streams that it opens. */
 class CountedWrites implements DirectSession {
   writes = 0;
   private readonly session: QuicSession;

@@ -1,5 +1,6 @@
-// Files over plain HTTP/1.1, from disk to disk, beside a stream of raw bytes, which takes turns with them: `npm run bench:blobs -- [megabytes] [rounds] http [way]`,
-// where a way is such as "blob up". The source takes no room on the disk; what is written is removed after each transfer.
+// Files over plain HTTP/1.1, from disk to disk, alternating with a stream of raw bytes: `npm run bench:blobs --
+// [megabytes] [rounds] http [way]`, for example with the way "blob up". The source takes no room on the disk; written
+// files are removed after each transfer.
 import { createReadStream, createWriteStream } from "node:fs";
 import { mkdtemp, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -65,7 +66,7 @@ const uploads = fileUploads(join(folder, "uploads"), { maxBytes: Number.MAX_SAFE
 const limits = { maxPrincipalBlobBytes: Number.MAX_SAFE_INTEGER };
 const server = await serve({ listen: "ws://127.0.0.1:0", routers, http: { uploads }, limits });
 const caller = httpTransport({ uploads: "full" }).caller((server.urls[0] as string).replace("ws:", "http:"));
-/** Milliseconds of CPU of both ends, which are this process. */
+/** CPU time of both ends in milliseconds; both run in this process. */
 const cpuMs = (): number => (process.cpuUsage().user + process.cpuUsage().system) / 1000;
 const saved = async (answer: unknown): Promise<void> =>
   saveBlob(((await answer) as { file: ReceivedBlob }).file, target);

@@ -1,4 +1,5 @@
-// Files over QUIC, from disk to disk, and small calls beside them: `npm run bench:blobs -- [megabytes] [rounds] [quic]`.
+// Files over QUIC, from disk to disk, with small calls at the same time: `npm run bench:blobs -- [megabytes] [rounds]
+// [quic]`.
 import { createReadStream, createWriteStream } from "node:fs";
 import { mkdtemp, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

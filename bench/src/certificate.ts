@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { devCertificate } from "@quicrpc/node";
 
-/** Paths of the PEM files that every contestant is given. */
+/** Paths of the PEM files that every contestant uses. */
 export interface CertificateFiles {
   readonly cert: string;
   readonly key: string;
 }
 
-/** A certificate for localhost, in files that go when this process does. */
+/** Makes a certificate for localhost, in files that are deleted when this process ends. */
 export async function temporaryCertificate(): Promise<CertificateFiles> {
   const directory = mkdtempSync(join(tmpdir(), "quicrpc-bench-"));
   process.once("exit", () => rmSync(directory, { recursive: true, force: true }));

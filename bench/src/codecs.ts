@@ -19,7 +19,7 @@ export interface CodecRow {
   readonly bytes: number;
 }
 
-/** Standard MessagePack, as the compiled codecs write it. */
+/** Standard MessagePack, with the same bytes as the compiled codecs. */
 const packr = new Packr({ useRecords: false, variableMapSize: true, skipValues: [undefined] } as object);
 
 class Out {

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { contestantNamed } from "./contestants/index.js";
 
-/** Milliseconds since this module began, CPU time of the process since then, and what is held after the first call, in MB (10⁶ bytes). */
+/** Milliseconds and CPU time since this module began, and memory after the first call in MB (10⁶ bytes). */
 export interface ColdStart {
   readonly importMs: number;
   readonly callMs: number;
@@ -15,7 +15,7 @@ export interface ColdStart {
 
 const [name = "", ...programArguments] = process.argv.slice(2);
 const print = console.log;
-// Output of the packages is no answer.
+// Standard output is only for results, so output of the packages goes to stderr.
 console.log = console.error;
 globalThis.gc?.();
 const { heapUsed, rss } = process.memoryUsage();
@@ -38,13 +38,13 @@ const result: ColdStart = {
 print(JSON.stringify(result));
 process.exit();
 
-/** Returns the milliseconds that the import took. */
+/** Imports a module and returns the milliseconds that it took. */
 async function load(path: string): Promise<number> {
   await import(pathToFileURL(path).href);
   return performance.now() - began;
 }
 
-/** The same, where a call follows. */
+/** Imports the packages, makes a call, and returns the milliseconds of the import. */
 async function firstCall(certPath: string, keyPath: string): Promise<number> {
   const contestant = await contestantNamed(name);
   const importMs = performance.now() - began;

@@ -1,5 +1,6 @@
-// From a process that begins to its first call that was served: `npm run bench:start [-- rounds]`. One process is server and client; what
-// Node itself takes to begin is not counted. Contestants take turns, so that what else the machine does befalls all.
+// Time from the start of a process to its first served call: `npm run bench:start [-- rounds]`. One process is server
+// and client; Node's own start is not counted. Contestants take turns, so that other load on the machine affects all
+// alike.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -59,7 +60,7 @@ console.table(
   ),
 );
 
-/** The path of a generated client of 10 services with 50 methods each, as JavaScript. */
+/** Returns the path of a generated client of 10 services with 50 methods each, as JavaScript. */
 async function clientOfMany(): Promise<string> {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });

@@ -7,24 +7,24 @@ import type { Workload } from "./workloads.js";
 
 export interface CompareOptions {
   readonly certificate: CertificateFiles;
-  /** Rounds that count. */
+  /** Number of measured rounds. */
   readonly rounds: number;
-  /** So long a contestant runs before it counts, in s: until its hot code is compiled, and its heap has grown. */
+  /** Seconds that a contestant runs before it is measured: until its hot code is compiled and its heap has grown. */
   readonly warmUpSeconds: number;
-  /** After so long in rounds, in ms, no round begins that is not one of the first `MIN_ROUNDS`. */
+  /** Milliseconds after which no further round begins, except the first `MIN_ROUNDS`. */
   readonly budgetMs: number;
 }
 
-/** Seconds that a round of a slow contestant may take. */
+/** Maximum seconds of a round of a slow contestant. */
 const ROUND_SECONDS = 0.4;
 /**
- * Share of a round that is run before it and does not count: while the others had their turns, V8 has shrunk the heap of a process
- * that did nothing, and the caches are cold.
+ * Share of a round that is run before it without being measured: while other contestants ran, V8 has shrunk the heap of
+ * the idle process, and the caches are cold.
  */
 const RUN_IN = 0.25;
-/** A run of this time and more has no run before it. */
+/** A run of at least this many seconds has no run before it. */
 const LONG_SECONDS = 1;
-/** A median of fewer says little. */
+/** A median of fewer rounds is not meaningful. */
 const MIN_ROUNDS = 3;
 
 interface Entry {
@@ -32,12 +32,12 @@ interface Entry {
   readonly pair: ProcessPair;
   readonly measured: Measurement[];
   amount: number;
-  /** Whether a run is so long that what it is at its beginning hardly counts. */
+  /** Whether a run is so long that its beginning hardly matters. */
   long: boolean;
   failed?: string;
 }
 
-/** One workload, every contestant in turn, round by round. */
+/** Measures one workload: all contestants take turns, round by round. */
 export async function compare(workload: Workload, peers: readonly Peer[], options: CompareOptions): Promise<Row[]> {
   const head = { workload: workload.name, unit: workload.unit };
   const rows: Row[] = [];
@@ -80,7 +80,7 @@ export async function compare(workload: Workload, peers: readonly Peer[], option
   return rows;
 }
 
-/** Finds out, too, how much a contestant does in a round's time. */
+/** Warms a contestant up, and measures how much it does in a round's time. */
 async function warmUp({ task, amount, fixed, warmUps }: Workload, entry: Entry, warmUpSeconds: number): Promise<void> {
   const sample = Math.ceil(amount / 50);
   if (!fixed) entry.amount = sample;
@@ -94,7 +94,7 @@ async function warmUp({ task, amount, fixed, warmUps }: Workload, entry: Entry, 
   }
 }
 
-/** A contestant that failed once is out. */
+/** Runs a step; a contestant that fails once takes no further part. */
 async function guarded(entry: Entry, step: () => Promise<void>): Promise<void> {
   if (entry.failed !== undefined) return;
   try {

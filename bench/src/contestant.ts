@@ -1,4 +1,4 @@
-/** The certificate that a server shows: all that a client trusts. */
+/** The server's certificate, which is all that a client trusts. */
 export interface Certificate {
   /** PEM. */
   readonly cert: string;
@@ -7,34 +7,34 @@ export interface Certificate {
   readonly hash: { readonly algorithm: "sha-256"; readonly value: Uint8Array<ArrayBuffer> };
 }
 
-/** One way to call methods of another process, over TLS 1.3 where it says nothing else. Its processes run Node. */
+/** One way to call methods of another process, over TLS 1.3 unless it says otherwise. Its processes run Node. */
 export interface Contestant {
-  /** Serves on a free port of `host` and resolves with it. */
+  /** Serves on a free port of `host` and resolves with the port. */
   serve(host: string, certificate: Certificate): Promise<number>;
-  /** One connection, ready for calls. */
+  /** Opens one connection that is ready for calls. */
   connect: Connect;
-  /** The same, resuming an earlier connection's session where it has a ticket. */
+  /** Opens a connection and resumes an earlier session if there is a ticket. */
   resume?: Connect;
 }
 
 type Connect = (this: void, host: string, port: number, certificate: Certificate) => Promise<Client>;
 
-/** The operations of a contestant; those that it leaves out it cannot do. */
+/** The operations of a contestant; it does not support those that it leaves out. */
 export interface Client {
   multiply(a: number, b: number): Promise<number>;
   empty(): Promise<unknown>;
   echo(bytes: Uint8Array): Promise<Uint8Array>;
-  /** Answered after so many milliseconds. */
+  /** Makes a call that is answered after `ms` milliseconds. */
   wait(ms: number): Promise<unknown>;
-  /** Sends a message of this kind, which comes back. */
+  /** Sends a message of this kind, which the server sends back. */
   message?(of: "user" | "points", value: unknown): Promise<unknown>;
-  /** Sends so many notifications, and resolves when the server has received them all. */
+  /** Sends `count` notifications, and resolves when the server has received them all. */
   notify?(count: number): Promise<void>;
-  /** Resolves with the number of small items received of a stream of so many. */
+  /** Receives a stream of `count` small items, and resolves with the number received. */
   items?(count: number): Promise<number>;
-  /** Streams so many chunks to the server, and resolves with the bytes it received. */
+  /** Streams `count` chunks to the server, and resolves with the number of bytes that it received. */
   upload?(chunk: Uint8Array, count: number): Promise<number>;
-  /** As `upload`, where the server sends each chunk back; resolves with the bytes that came back. */
+  /** Streams chunks that the server sends back, and resolves with the number of bytes that came back. */
   pipe?(chunk: Uint8Array, count: number): Promise<number>;
   close(): Promise<void> | void;
 }
@@ -45,7 +45,7 @@ export const service = {
   wait: (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms)),
 };
 
-/** Counts notifications; `told` resolves when so many have come since the last time. */
+/** Counts notifications; `told` resolves when `expected` have arrived since the previous call. */
 export class Tally {
   private count = 0;
   private waiting: { readonly expected: number; readonly resolve: (count: number) => void } | undefined;

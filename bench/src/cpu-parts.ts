@@ -2,7 +2,7 @@ import type { Share } from "./cpu-samples.js";
 
 interface Part {
   readonly name: string;
-  /** Tested in the order of `PARTS`; of the library alone, or of the function's name. */
+  /** Pattern of the library's name, or of the function's name. Tested in the order of `PARTS`. */
   readonly library?: RegExp;
   readonly symbol?: RegExp;
 }
@@ -10,7 +10,7 @@ interface Part {
 const NATIVE = /\.node$/;
 const NODE = /^(node|libstdc)/;
 
-/** The parts of a call's time. A sample belongs to the first part that matches. */
+/** The parts of a call's CPU time. A sample belongs to the first part that matches. */
 const PARTS: readonly Part[] = [
   { name: "kernel: sockets, scheduling", library: /^\[(kernel|vdso|unknown)/ },
   { name: "engine: cryptography", library: NATIVE, symbol: /^(ring_|ring::|rustls|__ecp|aes_|gcm_|fe)/ },
@@ -35,7 +35,7 @@ const PARTS: readonly Part[] = [
   { name: "V8, the rest" },
 ];
 
-/** The share of every part, largest first; what is under 0.5% is left out. */
+/** Returns the share of every part, largest first, without those under 0.5%. */
 export function byPart(shares: readonly Share[]): { readonly name: string; readonly share: number }[] {
   const sums = new Map<string, number>();
   for (const sample of shares) {

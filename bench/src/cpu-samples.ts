@@ -4,21 +4,21 @@ import { rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Why `perf` can sample nothing here; undefined when it can. */
+/** Returns why `perf` cannot sample here, or undefined if it can. */
 export function perfObstacle(): string | undefined {
   const { status } = spawnSync("perf", ["record", "-q", "-o", "/dev/null", "--", "true"], { stdio: "ignore" });
   if (status === 0) return undefined;
   return "skipped: profiles need Linux's perf and the right to use it (apt-get install linux-perf; as root, or kernel.perf_event_paranoid=1)";
 }
 
-/** Where CPU time went: a share of 1, and the library and the function it was seen in. */
+/** A share of the CPU time (of 1), and the library and function in which it was spent. */
 export interface Share {
   readonly share: number;
   readonly library: string;
   readonly symbol: string;
 }
 
-/** Samples of running processes, from `start` to `stop`. */
+/** Samples running processes from `start` to `stop`. */
 export class CpuSamples {
   private readonly file: string;
   private readonly perf: ChildProcess;

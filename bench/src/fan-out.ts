@@ -36,7 +36,7 @@ const [subscribers = 10_000, sessions = 100, bytes = 100] = process.argv
 const url = process.argv.find((argument) => argument.startsWith("quic:"));
 await (url === undefined ? measure() : subscribe(url));
 
-/** The server: publishes, and says what that took. */
+/** Runs the server: publishes messages and prints their cost. */
 async function measure(): Promise<void> {
   const topics = createTopics();
   const rooms: Rooms = serveTopics(methods, { room: "room" }, topics, { room: { authorize: "everybody" } });
@@ -68,7 +68,7 @@ async function measure(): Promise<void> {
   child.kill();
 }
 
-/** The clients. */
+/** Runs the clients. */
 async function subscribe(to: string): Promise<void> {
   const { hash } = await devCertificate();
   let live = 0;

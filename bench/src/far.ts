@@ -7,7 +7,7 @@ import { messageOf, progress } from "./progress.js";
 import { round } from "./rows.js";
 import { farWorkloads, slowWorkload, type Workload } from "./workloads.js";
 
-/** One contestant in one workload on one link: times of a round in ms, and packets that the queue dropped. */
+/** One contestant in one workload on one link: times of a round in ms, and packets dropped by the queue. */
 export interface FarRow {
   readonly link: string;
   readonly workload: string;
@@ -27,20 +27,20 @@ export interface FarOptions {
   readonly rounds: number;
   /** Round trip in ms. */
   readonly rtt: number;
-  /** After so long, in ms, no round of a workload begins that is not one of the first three. */
+  /** Milliseconds after which no further round of a workload begins, except the first three. */
   readonly budgetMs: number;
-  /** Which workloads and links, by name. */
+  /** Selects workloads and links by name. Default: all. */
   readonly chosen?: (name: string) => boolean;
 }
 
-/** A link, and what is measured over it. */
+/** A link and its workloads. */
 export interface FarLink {
   readonly name: string;
   readonly settings: LinkSettings;
   readonly workloads: readonly Workload[];
 }
 
-/** A link of one round-trip time. */
+/** Returns a link with one round-trip time. */
 export function far(
   rtt: number,
   name: string,
@@ -61,11 +61,11 @@ function links(rtt: number): FarLink[] {
 }
 
 const MIN_ROUNDS = 3;
-/** Milliseconds of each workload over each link before those that are measured. */
+/** Milliseconds that each workload runs over each link before it is measured. */
 const WARM_UP_MS = 1000;
 const CLEAR: LinkSettings = { loss: 0, burst: 1, rate: 0, queue: 1000 };
 
-/** Every contestant over every link, which loses the same packets for each. */
+/** Runs every contestant over every link. The link loses the same packets for each. */
 export async function overLinks(
   peers: readonly Peer[],
   options: FarOptions,
@@ -87,7 +87,7 @@ export async function overLinks(
   return rows;
 }
 
-/** One contestant's processes stay for all workloads, and so does its connection, as a client's would. */
+/** Runs all workloads of one contestant in the same processes and on the same connection, as a client would. */
 async function overLink(
   over: Link,
   link: FarLink,
@@ -146,7 +146,7 @@ async function overLink(
   return rows;
 }
 
-/** A Markdown table for each link and workload. */
+/** Returns a Markdown table for each link and workload. */
 export function farTables(rows: readonly FarRow[]): string {
   const heads = [...new Set(rows.map(({ link, workload }) => `${link}: ${workload}`))];
   return heads

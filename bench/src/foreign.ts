@@ -8,11 +8,11 @@ import type { Peer, Skipped } from "./peers.js";
 interface Foreign {
   readonly name: string;
   readonly folder: string;
-  /** Programs that build it, each with an argument that only asks for the version. */
+  /** Programs needed to build it, each with an argument that prints its version. */
   readonly needs: readonly (readonly [command: string, version: string])[];
   readonly advice: string;
   readonly build: (output: string) => readonly string[];
-  /** The executable, in the output folder. */
+  /** Name of the executable in the output folder. */
   readonly binary: string;
 }
 
@@ -48,7 +48,7 @@ const foreign: readonly Foreign[] = [
 
 export const foreignNames: readonly string[] = foreign.map(({ name }) => name);
 
-/** The contestant of that name: built if it is not yet, into a folder that git ignores. */
+/** Returns the contestant of that name. Builds it if necessary, into a folder that git ignores. */
 export function foreignPeer(name: string): Peer | Skipped {
   const found = foreign.find((one) => one.name === name);
   if (found === undefined) throw new Error(`no contestant in another language is called "${name}"`);

@@ -25,15 +25,15 @@ export interface FullRun {
   readonly certificate: CertificateFiles;
   readonly skipped: readonly string[];
   readonly command: string;
-  /** Workloads whose name has one of these; without, all. */
+  /** Runs only workloads whose name contains one of these. Default: all. */
   readonly only: readonly string[] | undefined;
 }
 
-/** What the links are for, of all that `npm run bench:link` has. */
+/** The links of a full run, a subset of those of `npm run bench:link`. */
 const FAR =
   /^16 ms, (0% lost|3% lost|3% lost in bursts of 3): (500 empty calls x 128|256 echoes|connect)|^16 ms, 20 Mbit/;
 
-/** What a reader asks of, among all contestants or the nearest. The page says how long it took. */
+/** Runs every workload that the page shows, with all contestants or the nearest. The page states how long it took. */
 export async function fullRun({ peers, certificate, skipped, command, only }: FullRun): Promise<Results> {
   const began = performance.now();
   const chosen = (name: string): boolean => matches(name, only);
@@ -72,7 +72,7 @@ export async function fullRun({ peers, certificate, skipped, command, only }: Fu
   return { ...results, minutes: Math.round((performance.now() - began) / 60_000) };
 }
 
-/** Runs a program of the bench and reads its output for scripts. */
+/** Runs a program of the bench and parses its JSON output. */
 function output<T>(script: string): T {
   const path = fileURLToPath(new URL(script, import.meta.url));
   return JSON.parse(execFileSync(process.execPath, [path, "--json"], { encoding: "utf8" })) as T;
@@ -82,7 +82,7 @@ export function readResults(path: string): Results {
   return JSON.parse(readFileSync(path, "utf8")) as Results;
 }
 
-/** Writes the page, its plots, the results they are made from, and the README's numbers. */
+/** Writes the page, its plots, their results, and the numbers in the README. */
 export function writeDocs(results: Results): void {
   const fileOf = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
   const readme = withNumbers(readFileSync(fileOf("README.md"), "utf8"), results);

@@ -8,27 +8,30 @@ import { CAPNP, FLOOR, GRPC_GO, GRPC_JS } from "./report/results.js";
 import { round } from "./rows.js";
 import { workload } from "./workloads.js";
 
-/** Time and memory of so many of something, in processes that have done nothing else but warm up. */
+/** Time and memory of a number of objects (calls, streams, sessions), in processes that have only warmed up before. */
 export interface GrowthRow {
   readonly of: "calls" | "open streams" | "idle sessions" | "methods";
   readonly contestant: string;
   readonly count: number;
-  /** For all of them. */
+  /** Total seconds. */
   readonly seconds?: number;
   readonly microsEach?: number;
-  /** Resident memory that stayed after a garbage collection, in KiB for each. Of open streams: at the peak. */
+  /** Resident memory after a garbage collection, in KiB for each. For open streams: at the peak. */
   readonly clientKilobytes?: number;
   readonly serverKilobytes?: number;
   readonly failed?: string;
 }
 
 const TIMES = [1, 10, 100] as const;
-/** Open both the code paths and the buffers that later ones share. */
+/** Number of objects that warm up the code paths and buffers that later ones share. */
 const WARM_UP = 64;
-/** Acknowledgements and timers of connections that were just made have gone after that, in ms. */
+/** Milliseconds after which acknowledgements and timers of new connections have finished. */
 const SETTLE_MS = 1_000;
 
-/** Calls, streams, sessions and methods, each 10 and 100 times as many. Sessions of others are for comparison. */
+/**
+ * Measures calls, streams, sessions and methods, at 10 and 100 times the number. Sessions of other libraries are for
+ * comparison.
+ */
 export async function growth(peers: readonly Peer[], certificate: CertificateFiles): Promise<GrowthRow[]> {
   const rows: GrowthRow[] = [];
   const grow = async (of: GrowthRow["of"], peer: Peer, counts: readonly number[], task: (count: number) => Task) => {

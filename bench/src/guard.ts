@@ -1,6 +1,6 @@
-// Holds the hot paths to what they cost when `guard.json` was written: `npm run bench:guard [-- --update]`.
-// Bytes allocated for each operation hardly depend on the machine or on what else it does. CPU time is compared with
-// that of a calibration loop in the same process, in turns, and given more room.
+// Checks that the hot paths cost no more than when `guard.json` was written: `npm run bench:guard [-- --update]`. Bytes
+// allocated for each operation hardly depend on the machine or its load. CPU time is compared with that of a
+// calibration loop in the same process, in turns, and has a wider tolerance.
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -14,7 +14,7 @@ interface Cost {
 
 type Baseline = Readonly<Record<string, Readonly<Record<string, Cost>>>>;
 
-/** Compiled code is optimised at the same call in every run, and nothing is collected while bytes are counted. */
+/** Flags under which V8 optimises code at the same call in every run, and collects nothing while bytes are counted. */
 const FLAGS = [
   "--single-threaded-gc",
   "--no-concurrent-recompilation",
@@ -23,7 +23,7 @@ const FLAGS = [
   "--max-semi-space-size=64",
 ];
 const BYTES_TOLERANCE = 1.15;
-/** Bytes of an operation that V8 may or may not have optimised away. */
+/** Tolerance in bytes for an operation that V8 may or may not have optimised away. */
 const BYTES_SLACK = 128;
 const CPU_TOLERANCE = 1.6;
 const SLICES = 15;
@@ -65,7 +65,7 @@ function compare(costs: Readonly<Record<string, Cost>>): boolean {
   return held;
 }
 
-/** The least of many short slices: what disturbs one only makes it longer. */
+/** Returns the minimum of many short slices, because disturbances only make a slice longer. */
 async function measureAll(): Promise<Record<string, Cost>> {
   const costs: Record<string, Cost> = {};
   for (const { name, operations, system, run } of await hotPaths()) {
@@ -98,7 +98,7 @@ function micros(since: NodeJS.CpuUsage): number {
   return user + system;
 }
 
-/** The calibration loop: objects, maps, bytes and closures, for some milliseconds. */
+/** Runs the calibration loop: objects, maps, bytes and closures, for some milliseconds. */
 function calibrate(): number {
   const table = new Map<number, { readonly bytes: Uint8Array; readonly done: () => number }>();
   const bytes = new Uint8Array(4096);

@@ -3,12 +3,12 @@ import { createMemoryPair } from "@quicrpc/core/transport";
 import { connect, devCertificate, serve } from "@quicrpc/node";
 import { benchMethods, createBenchClient, createBenchRouter } from "./generated/bench.js";
 
-/** One path that is to stay cheap. */
+/** A code path whose cost is guarded. */
 export interface HotPath {
   readonly name: string;
   /** Operations of one `run`. */
   readonly operations: number;
-  /** Its CPU time is the system's as well, and tells more of that than of the code. */
+  /** Whether its CPU time includes so much of the system's that it says little about the code. */
   readonly system: boolean;
   run(this: void): Promise<void>;
 }
@@ -35,7 +35,9 @@ const router = createBenchRouter({
   pipe: (chunks) => chunks,
 });
 
-/** Both ends are in this process: joined by memory, by TLS, and by QUIC where the engine is built. */
+/**
+ * Returns the paths. Both ends are in this process: connected by memory, by TLS and, if the engine is built, by QUIC.
+ */
 export async function hotPaths(): Promise<HotPath[]> {
   const [here, there] = createMemoryPair();
   createSession(there, { routers: [router] });

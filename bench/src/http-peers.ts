@@ -9,12 +9,12 @@ import { validator } from "hono/validator";
 import { z } from "zod";
 import { service } from "./contestant.js";
 
-/** A server of one method, `multiply`. */
+/** A server with one method, `multiply`. */
 interface HttpPeer {
   readonly path: string;
   /** Its listener for `node:http` and `node:http2`. */
   listener(): (request: never, response: never) => unknown;
-  /** What stands around a message, and around an answer where that is not the same. */
+  /** Wraps a request message, and a response unless `wrapAnswer` differs. */
   readonly wrap?: (json: string) => string;
   readonly wrapAnswer?: (json: string) => string;
 }

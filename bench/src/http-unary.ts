@@ -24,10 +24,10 @@ type Contestant = (typeof CONTESTANTS)[number];
 const VERSIONS = ["HTTP/1.1", "HTTP/2"] as const;
 type Version = (typeof VERSIONS)[number];
 
-/** connect-es names methods as in the .proto file. */
+/** Returns the path of the method; connect-es uses the names of the .proto file. */
 const pathOf = (name: Contestant): string =>
   isHttpPeer(name) ? httpPeers[name].path : `/bench.v1.Bench/${name === "connect-es" ? "Multiply" : "multiply"}`;
-/** What a contestant sends and answers: some wrap the message. */
+/** Returns a contestant's request and response bodies; some wrap the message. */
 const messagesOf = (name: Contestant): { readonly body: Buffer; readonly answer: string } => {
   const { wrap = (json: string) => json, wrapAnswer = wrap } = isHttpPeer(name) ? httpPeers[name] : {};
   return { body: Buffer.from(wrap('{"a":9,"b":2}')), answer: wrapAnswer('{"pro":18}') };
@@ -44,7 +44,10 @@ function bare(request: IncomingMessage, response: ServerResponse): void {
   });
 }
 
-/** Starts a server and returns its port. quicrpc's takes both versions; the others are on Node's server of `version`, with its defaults. */
+/**
+ * Starts a server and returns its port. quicrpc's server accepts both versions; the others use Node's server of
+ * `version` with its defaults.
+ */
 async function start(name: Contestant, version: Version, { cert, key }: CertificateFiles): Promise<number> {
   const tls = { cert: readFileSync(cert), key: readFileSync(key) };
   if (name === "quicrpc") {
@@ -67,7 +70,7 @@ async function start(name: Contestant, version: Version, { cert, key }: Certific
   return (server.address() as AddressInfo).port;
 }
 
-/** Makes a call, and returns its answer. */
+/** Makes a call and returns its response. */
 type Call = () => Promise<string>;
 
 function caller(version: Version, name: Contestant, port: number): { readonly call: Call; readonly close: () => void } {
@@ -115,7 +118,7 @@ async function round(call: Call, calls: number, expected: string): Promise<void>
   await Promise.all(Array.from({ length: IN_FLIGHT }, worker));
 }
 
-/** The median of rounds, with the lowest and the highest. */
+/** Formats the median of rounds with the minimum and the maximum. */
 function spread(values: readonly number[], digits: number): string {
   const [low, mid, high] = [Math.min(...values), median(values), Math.max(...values)];
   return `${mid.toFixed(digits)} (${low.toFixed(digits)} to ${high.toFixed(digits)})`;

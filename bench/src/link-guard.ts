@@ -2,10 +2,10 @@ import { far, type FarOptions, overLinks } from "./far.js";
 import type { Peer } from "./peers.js";
 import { farBatches } from "./workloads.js";
 
-/** How much longer a batch of calls may take where 3% of all packets are lost than where none is. */
+/** Maximum ratio of the time of a batch of calls with 3% packet loss to that without loss. */
 const MOST = 1.1;
 
-/** The time of each batch with loss, divided by that without; undefined where it failed. */
+/** Ratio of each batch's time with loss to that without; undefined if it failed. */
 export interface Held {
   readonly name: string;
   readonly clearMs: number | undefined;

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The link's treatment of packets, in both directions; a name that ends in `-ab` or `-ba` is for one. */
+/** Settings of a link for both directions; a name that ends in `-ab` or `-ba` applies to one direction. */
 export interface LinkSettings {
   /** Milliseconds, one way. */
   readonly delay?: number;
@@ -16,25 +16,25 @@ export interface LinkSettings {
   readonly burst?: number;
   /** Mbit/s; 0: no limit. */
   readonly rate?: number;
-  /** Packets that may wait for the rate; the next is dropped. */
+  /** Maximum number of packets that wait for the rate; further ones are dropped. */
   readonly queue?: number;
   /** Seed of the random numbers; the same seed loses the same packets. */
   readonly seed?: number;
 }
 
-/** Packets of one direction since the last time. */
+/** Packets of one direction since the previous call. */
 export interface Traffic {
   readonly seen: number;
-  /** By chance. */
+  /** Lost at random. */
   readonly lost: number;
-  /** Because the queue was full. */
+  /** Dropped because the queue was full. */
   readonly dropped: number;
 }
 
-/** Where the end `a` of every link is found by `b`. */
+/** Address of end `a` of every link, as seen by `b`. */
 export const ADDRESS = "10.99.0.1";
 
-/** Why no link can be made here, or undefined. */
+/** Returns why links cannot be created here, or undefined if they can. */
 export function linkObstacle(): string | undefined {
   if (process.platform !== "linux") return "a simulated link needs Linux (network namespaces, TUN devices)";
   if (process.getuid?.() !== 0) return "a simulated link needs root, for network namespaces: sudo npm run bench:link";
@@ -53,8 +53,8 @@ function exists(command: string): boolean {
 }
 
 /**
- * Two network namespaces, joined by TUN devices and a forwarder that delays, loses and queues IP packets. TCP and UDP
- * cross it alike, and nothing of it is seen outside.
+ * Two network namespaces, connected by TUN devices and a forwarder that delays, loses and queues IP packets. TCP and
+ * UDP pass through it in the same way, and the rest of the system is not affected.
  */
 export class Link {
   private readonly directory = mkdtempSync(join(tmpdir(), "quicrpc-link-"));
@@ -75,7 +75,7 @@ export class Link {
     }
   }
 
-  /** The command that runs what follows it at one end. */
+  /** Returns the prefix of a command that runs at one end. */
   at(end: "a" | "b"): readonly string[] {
     return ["ip", "netns", "exec", `${this.name}-${end}`];
   }
@@ -84,7 +84,7 @@ export class Link {
     run(this.binary, ["ctl", this.socket, "set", ...pairs(settings)]);
   }
 
-  /** Counts since the last time, by direction. */
+  /** Returns the counters since the previous call, by direction. */
   traffic(): { readonly ab: Traffic; readonly ba: Traffic } {
     const text = execFileSync(this.binary, ["ctl", this.socket, "stats"], { encoding: "utf8" });
     return JSON.parse(text) as { ab: Traffic; ba: Traffic };

@@ -69,7 +69,7 @@ if (values.full) {
   await run();
 }
 
-/** The contestants that are wanted and there; says of the others why they are not. */
+/** Returns the selected contestants that are available, and prints why others are not. */
 function present(): Peer[] {
   const wanted = (name: string): boolean => matches(name, values.against) && (!values.quick || isQuick(name));
   const nodes = values.node ?? (values.full ? ["26"] : []);

@@ -9,7 +9,7 @@ import { round } from "./rows.js";
 
 const CALLS = 20_000;
 
-/** A service of so many methods, in one process: what a call takes when calls go to all of them in turn. */
+/** Measures a service of `count` methods in one process whose calls use all methods in turn. */
 export async function methodsOf(count: number): Promise<GrowthRow> {
   const before = heap();
   const service = { name: "bench.v1.Many", id: 1 };
@@ -48,7 +48,7 @@ export async function methodsOf(count: number): Promise<GrowthRow> {
   };
 }
 
-/** Bytes after a garbage collection. */
+/** Returns the heap size in bytes after a garbage collection. */
 function heap(): number {
   setFlagsFromString("--expose-gc");
   (runInNewContext("gc") as () => void)();

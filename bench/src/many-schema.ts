@@ -1,4 +1,4 @@
-/** A schema file of a usual kind: shared types, checks, lists, every fifth method streams. */
+/** Returns a typical schema file: shared types, checks and lists; every fifth method streams. */
 export function schemaOfMany({ services, methods }: { readonly services: number; readonly methods: number }): string {
   const method = (index: number): string => `  /** Method ${index}. */
   method${index}: rpc({

@@ -1,10 +1,10 @@
-/** The value in the middle, of two the higher; NaN where there is none. */
+/** Returns the median (the higher of two middle values), or NaN for an empty list. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[sorted.length >> 1] ?? Number.NaN;
 }
 
-/** Where a quarter of the values is below, and where a quarter is above: of few values, what lies between two of them. */
+/** The lower and the upper quartile, interpolated if there are few values. */
 export type Quartiles = readonly [low: number, high: number];
 
 export function quartiles(values: readonly number[]): Quartiles {

@@ -4,7 +4,7 @@ import { z } from "zod";
 /** Two integers. */
 const Pair = z.object({ a: z.int(), b: z.int() });
 
-/** A record as most messages are. */
+/** A typical record. */
 const User = z.object({
   id: z.int(),
   name: z.string().min(1).max(64),

@@ -1,4 +1,4 @@
-// The pieces of a call, each beside the nearest library: `npm run bench:micro [-- --json]`.
+// The pieces of a call, each compared with the nearest library: `npm run bench:micro [-- --json]`.
 import { createClient, createRouterTransport } from "@connectrpc/connect";
 import { createSession } from "@quicrpc/core";
 import { createMemoryPair } from "@quicrpc/core/transport";
@@ -17,11 +17,11 @@ import { measureBatching } from "./batching.js";
 import { connectBench, type UntypedBench } from "./contestants/connect.js";
 import { createBenchClient, createBenchRouter } from "./generated/bench.js";
 
-/** One way to do one thing. */
+/** The cost of one way to perform one operation. */
 export interface Piece {
   readonly piece: string;
   readonly by: string;
-  /** Nanoseconds of one operation, a median. */
+  /** Median nanoseconds of one operation. */
   readonly nanoseconds: number;
 }
 
@@ -33,7 +33,7 @@ const { Receiver, Sender } = ws as unknown as {
 const BATCH = 64;
 const pieces: Piece[] = [];
 
-/** Measures each way to do `amount` of something at once; the clock is too coarse for one. */
+/** Measures each way to perform an operation `amount` times, because the clock is too coarse for a single one. */
 async function measure(piece: string, amount: number, ways: Readonly<Record<string, () => unknown>>): Promise<void> {
   const bench = new Bench({ time: 400, warmupTime: 200 });
   for (const [by, run] of Object.entries(ways)) bench.add(by, run);
@@ -115,7 +115,7 @@ class Target extends RpcTarget {
   }
 }
 
-/** A call of `multiply` within one process, through everything but a network. */
+/** Measures a call of `multiply` within one process, through everything except a network. */
 async function dispatch(): Promise<void> {
   const [here, there] = createMemoryPair();
   const multiply = ({ a, b }: { a: number; b: number }): { pro: number } => ({ pro: a * b });

@@ -1,5 +1,6 @@
-// The hot paths in a process that stays, for `scripts/paired.mjs`: it says their names in a line of JSON, then answers each line
-// {"path": INDEX, "runs": COUNT} with {"micros": CPU time of so many runs}. It ends when its standard input does.
+// Runs the hot paths in a long-lived process for `scripts/paired.mjs`. It prints their names as a line of JSON, then
+// answers each line {"path": INDEX, "runs": COUNT} with {"micros": CPU time of these runs}. It ends when its standard
+// input ends.
 import { createInterface } from "node:readline";
 import { hotPaths } from "./hot-paths.js";
 
@@ -11,7 +12,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   const { path, runs } = JSON.parse(line) as { path: number; runs: number };
   const before = process.cpuUsage();
   for (let run = 0; run < runs; run++) await paths[path]?.run();
-  // Every slice pays for what it left, and not for what an earlier one did.
+  // Collect now, so that every slice pays for its own garbage only.
   globalThis.gc?.({ type: "minor" });
   const { user, system } = process.cpuUsage(before);
   say({ micros: user + system });

@@ -2,10 +2,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Answer, Command, Usage } from "./protocol.js";
 
-/** A peer that has not answered by then never will, in ms. */
+/** Milliseconds after which a peer that has not answered counts as failed. */
 const ANSWER_TIMEOUT_MS = 180_000;
 
-/** A process at one end of a contestant, spoken to as `protocol.ts` says. */
+/** A process at one end of a contestant, controlled with the messages of `protocol.ts`. */
 export class PeerProcess {
   private readonly child: ChildProcess;
   private waiting: { resolve(answer: Answer): void; reject(error: Error): void } | undefined;
@@ -14,14 +14,14 @@ export class PeerProcess {
   private constructor([command = "", ...args]: readonly string[]) {
     this.child = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
     const { stdin, stdout } = this.child;
-    // Its end is told by `exit`.
+    // The event `exit` reports its end.
     stdin?.on("error", () => {});
     if (stdout !== null) createInterface({ input: stdout }).on("line", (line) => this.receive(line));
     this.child.once("error", (error) => this.end(error));
     this.child.once("exit", (code, signal) => this.end(new Error(`a peer ended with ${signal ?? `code ${code}`}`)));
   }
 
-  /** Resolves with the port it is ready at; a client's is 0. */
+  /** Resolves with the process and the port on which it is ready, which is 0 for a client. */
   static async start(command: readonly string[]): Promise<[PeerProcess, number]> {
     const peer = new PeerProcess(command);
     try {

@@ -13,7 +13,7 @@ const [port, certificate] =
 // Output of the packages is not an answer.
 console.log = console.error;
 const contestant = await contestantNamed(name);
-/** Objects as an application has them in its heap, some 100 bytes each. */
+/** Objects as in the heap of an application, about 100 bytes each. */
 const held: object[] = [];
 for (let i = 0; i < Number(process.env[HELD_MEGABYTES] ?? 0) * 10_000; i++) held.push({ i, list: [i] });
 const clients: Client[] = [];
@@ -65,14 +65,17 @@ function usage(): Usage {
 }
 
 /**
- * V8's young generation grows to its full size, some 30 MB, with what survives: done beforehand, that is not taken for
- * the cost of what is measured.
+ * Grows V8's young generation to its full size of about 30 MB, so that its growth is not counted as a cost of the
+ * workload.
  */
 function growYoungGeneration(): void {
   for (let round = 0; round < 50; round++) Array.from({ length: 100_000 }, (_, i) => ({ i }));
 }
 
-/** More than once, since V8 returns memory to the system on threads of its own, and finalizers leave garbage. */
+/**
+ * Collects garbage several times, because V8 returns memory to the system on its own threads, and finalizers leave
+ * garbage.
+ */
 async function collect(): Promise<void> {
   for (let round = 0; round < 4; round++) {
     globalThis.gc?.();

@@ -3,15 +3,15 @@ import { fileURLToPath } from "node:url";
 import { contestantNames } from "./contestants/index.js";
 import type { Task } from "./protocol.js";
 
-/** A contestant as the harness sees it: a command for either end, which speaks as `protocol.ts` says. */
+/** A contestant for the harness: a command for either end, which uses the messages of `protocol.ts`. */
 export interface Peer {
   readonly name: string;
   readonly command: readonly string[];
-  /** Whether it is of interest there; by default everywhere. */
+  /** Returns whether it takes part in a task. Default: always. */
   readonly joins?: (task: Task) => boolean;
 }
 
-/** A peer that is not there, and why. */
+/** A peer that is not available, and the reason. */
 export interface Skipped {
   readonly name: string;
   readonly skipped: string;
@@ -24,11 +24,11 @@ function nodePeer(name: string, node: string = process.execPath): readonly strin
   return [node, "--expose-gc", NODE_PEER, name];
 }
 
-/** Large messages, streams and single calls: what a fallback from QUIC is asked about. */
+/** Tasks that matter for a fallback from QUIC: large messages, streams and single calls. */
 const FALLBACKS: ReadonlySet<Task["do"]> = new Set(["multiply", "echo", "items", "upload", "pipe", "paced", "beside"]);
 const ofFallbacks = (task: Task): boolean => FALLBACKS.has(task.do) || (task.do === "connect" && !task.resume);
 
-/** The workloads that contestants take part in that differ from another in little. */
+/** Tasks of contestants that differ only slightly from another one. */
 const JOINS: ReadonlyMap<string, (task: Task) => boolean> = new Map([
   ["quicrpc, 0-RTT", (task: Task) => task.do === "connect" && task.resume],
   ["quicrpc, tls://", ofFallbacks],
@@ -36,37 +36,37 @@ const JOINS: ReadonlyMap<string, (task: Task) => boolean> = new Map([
   ["quicrpc, codecs by zod", (task: Task) => task.do === "message"],
 ]);
 
-/** Everything that this Node runs. */
+/** All contestants that run on this Node. */
 export const nodePeers: readonly Peer[] = contestantNames.map((name) => {
   const joins = JOINS.get(name);
   return { name, command: nodePeer(name), ...(joins && { joins }) };
 });
 
-/** Whether a contestant is one of quicrpc's modes or comes next to it, on this Node. */
+/** Returns true for quicrpc's modes and their nearest competitors, on this Node. */
 export function isNearest(name: string): boolean {
   return isQuick(name) && !name.includes("(Node");
 }
 
 const NEAREST = ["quicrpc", "@grpc", "over TLS", "gRPC in", "Cap'n Proto"];
 
-/** Whether a contestant is of a quick run: quicrpc's modes, and the nearest. */
+/** Returns true for contestants of a quick run: quicrpc's modes, and the nearest competitors. */
 export function isQuick(name: string): boolean {
   return NEAREST.some((text) => name.includes(text)) && !/webtransport/i.test(name);
 }
 
-/** Contestants on bad networks: all but what differs from another in little, on this Node. */
+/** Returns true for contestants on bad networks: all except variants that differ only slightly, on this Node. */
 export function isFar(name: string): boolean {
   return !/webtransport|codecs by zod|over TCP|\(Node/i.test(name);
 }
 
-/** Whether `name` has one of the texts; without texts it does. */
+/** Returns whether `name` contains one of the texts; true without texts. */
 export function matches(name: string, texts: readonly string[] | undefined): boolean {
   return texts === undefined || texts.some((text) => name.includes(text));
 }
 
 const ON_OTHER_NODES = ["quicrpc, lane", "quicrpc, stream per call", "floor: msgpackr over TLS"];
 
-/** quicrpc and the floor on another Node: the path of its executable, or a version for npx to fetch. */
+/** Returns quicrpc and the floor on another Node, given the path of its executable or a version for npx to fetch. */
 export function peersOnNode(wanted: string): (Peer | Skipped)[] {
   try {
     const node = /^\d+$/.test(wanted) ? output("npx", ["-y", `node@${wanted}`, "-p", "process.execPath"]) : wanted;

@@ -4,10 +4,10 @@ import type { Workload } from "./workloads.js";
 
 type Pace = Omit<CompareOptions, "certificate">;
 
-/** The pace of a run of all workloads, planned for a quarter of an hour with every contestant. */
+/** The pace of a run of all workloads: about a quarter of an hour with every contestant. */
 const PACE: Pace = { rounds: 7, warmUpSeconds: 0.5, budgetMs: 40_000 };
 
-/** Contestants in a workload of such a run, all or the nearest, and its pace. */
+/** Returns the contestants of a workload in such a run, all or the nearest, and its pace. */
 export function planOf(
   workload: Workload,
   peers: readonly Peer[],

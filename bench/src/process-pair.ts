@@ -6,7 +6,7 @@ import { PeerProcess } from "./peer-process.js";
 import { HELD_MEGABYTES, type Run, type Task, type Usage } from "./protocol.js";
 import type { Workload } from "./workloads.js";
 
-/** Time of one run of a workload; `cpu` and memory of the client. */
+/** Result of one run of a workload; `cpu` and memory are the client's. */
 export interface Measurement extends Run {
   readonly amount: number;
   /** Microseconds for each of `amount`. */
@@ -15,7 +15,7 @@ export interface Measurement extends Run {
   readonly serverPeakMegabytes: number;
 }
 
-/** How a process of either side is started: pinned to a core here, in a network namespace elsewhere. */
+/** Prefix of the command that starts a process of either side: pinned to a core, or in a network namespace. */
 export type Prefix = (role: "server" | "client", cores: readonly [number, number]) => readonly string[];
 
 export interface PairOptions {
@@ -24,7 +24,7 @@ export interface PairOptions {
   readonly host?: string;
 }
 
-/** A contestant's server and client, each in a process. */
+/** A contestant's server and client, each in its own process. */
 export class ProcessPair {
   readonly server: PeerProcess;
   readonly client: PeerProcess;
@@ -34,7 +34,7 @@ export class ProcessPair {
     this.client = client;
   }
 
-  /** Undefined when the contestant cannot do the workload. */
+  /** Resolves with undefined if the contestant does not support the workload. */
   static async start(
     peer: Peer,
     workload: Workload,
@@ -59,7 +59,7 @@ export class ProcessPair {
     }
   }
 
-  /** Opens the connections that a workload needs. Returns whether the contestant can do it. */
+  /** Opens the connections that a workload needs. Returns whether the contestant supports it. */
   async prepare({ task, connections }: Workload): Promise<boolean> {
     const answer = await this.client.ask({ prepare: task, connections });
     if ("failed" in answer) throw new Error(answer.failed);
@@ -89,8 +89,8 @@ export class ProcessPair {
 }
 
 /**
- * Whether processes can be pinned to cores. Where the scheduler places the two ends decides a sequential call's time
- * within a factor of three (waking another core is dear, above all on virtual machines), and it changes its mind.
+ * Whether processes can be pinned to cores. Otherwise the scheduler's placement of the two ends changes the time of a
+ * sequential call up to threefold, because waking another core is expensive, especially on virtual machines.
  */
 export const pinned: boolean = cpus().length >= 2 && spawnSync("taskset", ["-c", "0,1", "true"]).status === 0;
 

@@ -1,4 +1,4 @@
-/** One line that says what is going on, where someone looks; without a text it goes. */
+/** Shows one line of progress on a terminal; without a text it is cleared. */
 export function progress(text = ""): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
 }

@@ -3,23 +3,23 @@ import { median, type Quartiles, quartiles } from "./median.js";
 import type { Latency } from "./protocol.js";
 import type { Measurement } from "./process-pair.js";
 
-/** One contestant in one workload: medians over the rounds, or why there are none. */
+/** Result of one contestant in one workload: medians over the rounds, or the reason why there are none. */
 export interface Row {
   readonly workload: string;
   readonly contestant: string;
   readonly unit: string;
   readonly rounds: number;
   readonly perSecond?: number;
-  /** Of that rate, over the rounds. */
+  /** Quartiles of the rate over the rounds. */
   readonly perSecondQuartiles?: Quartiles;
-  /** Microseconds for each, of user and system. */
+  /** Microseconds of user and system time for each unit. */
   readonly clientCpu?: number;
   readonly serverCpu?: number;
-  /** Of the CPU time of both, over the rounds. */
+  /** Quartiles of the CPU time of both processes over the rounds. */
   readonly cpuQuartiles?: Quartiles;
   /** Latencies of single calls, in ms. */
   readonly latency?: Latency;
-  /** MB (2²⁰ bytes), at most. */
+  /** Maximum memory in MB (2²⁰ bytes). */
   readonly clientPeak?: number;
   readonly serverPeak?: number;
   /** Percent of all calls of all rounds. */

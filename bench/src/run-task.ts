@@ -2,14 +2,14 @@ import { makers } from "./codecs/values.js";
 import type { Client } from "./contestant.js";
 import type { Latency, Task } from "./protocol.js";
 
-/** The time of a task, in seconds; the failures among its calls; how long single calls took. */
+/** Result of a task: seconds, number of failed calls, and latencies of single calls. */
 export interface Outcome {
   readonly seconds: number;
   readonly errors: number;
   readonly latency: Latency | null;
 }
 
-/** Whether a client can do it. */
+/** Returns whether a client supports a task. */
 export function canDo(task: Task, client: Client): boolean {
   switch (task.do) {
     case "message":
@@ -25,7 +25,7 @@ export function canDo(task: Task, client: Client): boolean {
   }
 }
 
-/** Does `amount` of a task over `clients`. `open` makes a new connection, for the tasks that are about that. */
+/** Performs a task `amount` times over `clients`. `open` makes a new connection, for tasks about connections. */
 export async function runTask(
   task: Task,
   amount: number,
@@ -83,7 +83,7 @@ export async function runTask(
 /** One call of a task. */
 interface TaskCall<Answer> {
   make(client: Client, index: number): Promise<Answer>;
-  /** Throws where the answer is wrong. */
+  /** Throws if the response is wrong. */
   check?(answer: Answer, index: number): void;
 }
 
@@ -110,15 +110,18 @@ async function calls<Answer>(
   });
 }
 
-/** Durations of calls in ms, kept from task to task: what a task allocated for them would count as the memory of its calls. */
+/** Durations of calls in ms, reused by all tasks, so that their memory is not counted as the memory of calls. */
 let durations = new Float64Array(4096);
 
-/** Makes, counts and times the calls of one task; the first that fails is printed. */
+/** Makes, counts and times the calls of one task; prints the first failure. */
 class MeasuredCalls {
   private count = 0;
   private errors = 0;
 
-  /** Makes a call for each index that `next` has, one after the other: a promise of the bench's for each would count as the memory of its calls. */
+  /**
+   * Makes a call for each index from `next`, one after the other. A promise of the bench for each call would count as
+   * memory of the calls.
+   */
   async make<Answer>(client: Client, call: TaskCall<Answer>, next: () => number | undefined): Promise<void> {
     for (let index = next(); index !== undefined; index = next()) {
       const started = performance.now();
@@ -132,7 +135,7 @@ class MeasuredCalls {
     }
   }
 
-  /** Runs what makes the calls, and says what came of them. */
+  /** Runs the function that makes the calls, and returns the outcome. */
   async over(run: () => Promise<void>): Promise<Outcome> {
     const seconds = await timed(run);
     return { seconds, errors: this.errors, latency: quantiles(durations.subarray(0, this.count)) };
@@ -148,7 +151,7 @@ class MeasuredCalls {
   }
 }
 
-/** Calls at a steady pace: a slow answer does not hold up the next. */
+/** Makes calls at a steady pace: a slow response does not delay the next call. */
 async function paced(clients: readonly Client[], everyMs: number, more: (begun: number) => boolean): Promise<Outcome> {
   const [client] = clients;
   if (client === undefined) throw new Error("there is no connection");
@@ -184,12 +187,12 @@ function expectAll(what: string, expected: number, done: number): void {
 }
 
 /**
- * The last connection that `connect` made. It is closed once there is another, in this round or the next: the ticket of a session that
- * began early comes a round trip after its first reply.
+ * The last connection that `connect` made. It is closed when the next one is open, because the ticket of a session that
+ * began early arrives a round trip after its first response.
  */
 let connected: Client | undefined;
 
-/** Without the time that closing takes. */
+/** Measures connections without the time to close them. */
 async function connect(amount: number, open: () => Promise<Client>): Promise<Outcome> {
   const taken = new Float64Array(amount);
   for (let i = 0; i < amount; i++) {
@@ -203,10 +206,10 @@ async function connect(amount: number, open: () => Promise<Client>): Promise<Out
   return { seconds: taken.reduce((a, b) => a + b, 0) / 1000, errors: 0, latency: quantiles(taken) };
 }
 
-/** Kept until the process ends. */
+/** Connections that stay open until the process ends. */
 const idlers: Client[] = [];
 
-/** Few at once: it is about their memory, and a burst of handshakes would leave its own traces. */
+/** Opens connections a few at a time: this measures their memory, and a burst of handshakes would leave garbage. */
 async function idle(amount: number, open: () => Promise<Client>): Promise<Outcome> {
   let left = amount;
   const worker = async (): Promise<void> => {
@@ -226,7 +229,7 @@ async function timed(run: () => Promise<void>): Promise<number> {
   return (performance.now() - started) / 1000;
 }
 
-/** By nearest rank: the least value that as large a share of all does not exceed. Sorts `taken`. */
+/** Computes quantiles by nearest rank. Sorts `taken`. */
 function quantiles(taken: Float64Array): Latency | null {
   if (taken.length === 0) return null;
   const sorted = taken.sort();

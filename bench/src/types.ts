@@ -14,7 +14,7 @@ const ROUNDS = 3;
 const directory = fileURLToPath(new URL("../.cache/types", import.meta.url));
 const TSC = fileURLToPath(new URL("../../node_modules/typescript/bin/tsc", import.meta.url));
 
-/** A program that calls every method, and so checks every signature. */
+/** Returns a program that calls every method, and so checks every signature. */
 function program(): string {
   const calls = Array.from({ length: SERVICES }, (_, service) => {
     const lines = Array.from({ length: METHODS }, (_, index) =>
@@ -31,7 +31,7 @@ const input = { id: 1, user: { id: "", name: "" }, tags: [] };
 ${calls.join("")}`;
 }
 
-/** The same procedures in tRPC, where a client is typed by the type of the router. */
+/** Returns the same procedures in tRPC, whose clients are typed by the router's type. */
 function trpcRouter(): string {
   const method = (index: number): string => `    method${index}: t.procedure
       .input(z.object({ id: z.int(), user: User, tags: z.array(z.string()).max(10), at: z.date().optional() }))
@@ -64,7 +64,7 @@ const input = { id: 1, user: { id: "", name: "" }, tags: [] };
 ${calls.join("")}`;
 }
 
-/** The least wall-clock time of some rounds, in ms: what disturbs a run only makes it longer. */
+/** Returns the minimum wall-clock time of some rounds in ms, because disturbances only make a run longer. */
 async function least(run: () => unknown, rounds = ROUNDS): Promise<number> {
   const times: number[] = [];
   for (let round = 0; round < rounds; round++) {
@@ -114,7 +114,7 @@ const firstCpuMs = (user + system) / 1000;
 if (diagnostics.length > 0) throw new Error(diagnostics.map(({ message }) => message).join("\n"));
 writeGenerated(files);
 const againMs = await least(() => generate({ files: [file], importExtension: "js", target: "client" }));
-// In turns, so that what else the machine does disturbs both.
+// In turns, so that other load on the machine affects both.
 const compileTimes = { generated: Number.POSITIVE_INFINITY, trpc: Number.POSITIVE_INFINITY };
 for (let round = 0; round < ROUNDS; round++) {
   compileTimes.generated = Math.min(compileTimes.generated, await least(() => compile("tsconfig.json"), 1));

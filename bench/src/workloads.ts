@@ -1,25 +1,25 @@
 import type { Task } from "./protocol.js";
 
-/** One thing to do with a contestant, many times over. */
+/** One repeated operation of a contestant. */
 export interface Workload {
   readonly name: string;
   /** Unit of `amount`. */
   readonly unit: "calls" | "items" | "notifications" | "MB" | "connections";
   readonly task: Task;
-  /** Per round: many short rounds, so that what disturbs the machine disturbs all contestants alike. */
+  /** Units per round. Many short rounds spread disturbances of the machine evenly over the contestants. */
   readonly amount: number;
   readonly connections: number;
   /** The cores of server and client. */
   readonly cores: readonly [number, number];
-  /** Whether a round is always of `amount`, however long it takes. */
+  /** Whether a round always has `amount` units, regardless of its duration. */
   readonly fixed: boolean;
-  /** Part of the quick run. */
+  /** Whether it is part of the quick run. */
   readonly quick: boolean;
-  /** Of every contestant in a full run, and not only of the nearest. */
+  /** Whether every contestant takes part in a full run, and not only the nearest. */
   readonly everyone: boolean;
-  /** How many times as long as others it is run before it counts. */
+  /** Factor of the warm-up time compared to other workloads. */
   readonly warmUps: number;
-  /** Megabytes of objects that contestants in Node hold at either end, as applications do. */
+  /** Megabytes of objects that contestants on Node hold at either end, as applications do. */
   readonly heldMegabytes: number;
 }
 
@@ -32,15 +32,15 @@ export function workload(name: string, amount: number, task: Task, options: Opti
 
 const everyone = { quick: true, everyone: true };
 const fixed = { fixed: true };
-/** The heap of an application: V8 collects one of less than 8 MB otherwise than larger ones. */
+/** Heap of an application: V8 collects a heap of less than 8 MB differently. */
 const application = { heldMegabytes: 32 };
 const multiply = (inFlight: number): Task => ({ do: "multiply", inFlight });
 const echo = (bytes: number, inFlight = 8): Task => ({ do: "echo", inFlight, bytes });
 const upload: Task = { do: "upload", chunk: 64_000 };
 const pipe: Task = { do: "pipe", chunk: 64_000 };
-/** V8 compiles what a connect needs until some 4,000 were made, on the core that they are made on. */
+/** V8 needs about 4,000 connections, on the core that makes them, to compile their code. */
 const connects = { unit: "connections", warmUps: 16 } as const;
-/** And what few calls need until as many were made. */
+/** V8 also needs many calls to compile the code of a workload with few calls. */
 const paced = { ...fixed, warmUps: 8 };
 
 export const workloads: readonly Workload[] = [
@@ -81,7 +81,7 @@ export const workloads: readonly Workload[] = [
   workload("connect to first reply, resumed", 400, { do: "connect", resume: true }, connects),
 ];
 
-/** For a link with a long round trip: batches of empty calls. */
+/** Batches of empty calls, for a link with a long round trip. */
 export const farBatches: readonly Workload[] = (
   [
     [100, 8],
@@ -92,7 +92,7 @@ export const farBatches: readonly Workload[] = (
   ] as const
 ).map(([batch, inFlight]) => workload(`${batch} empty calls x ${inFlight}`, batch, { do: "empty", inFlight }, fixed));
 
-/** For such a link: those batches, 1 KiB each way at once, and the first reply. */
+/** The batches, 1 KiB in each direction at once, and the first response, for such a link. */
 export const farWorkloads: readonly Workload[] = [
   ...farBatches,
   workload("256 echoes of 1 KiB at once", 256, echo(1024, 256), fixed),
@@ -100,5 +100,5 @@ export const farWorkloads: readonly Workload[] = [
   workload("connect to first reply, resumed", 1, { do: "connect", resume: true }, { unit: "connections", fixed: true }),
 ];
 
-/** For a link of 20 Mbit/s with a queue of 50 packets. */
+/** Workload for a link of 20 Mbit/s with a queue of 50 packets. */
 export const slowWorkload: Workload = workload("5 MB one way", 5, upload, { unit: "MB", fixed: true });

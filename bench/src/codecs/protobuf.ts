@@ -9,7 +9,7 @@ import {
 
 type FieldSpec = readonly [name: string, type: Type, repeatedOrType?: string | true];
 
-/** The same messages as protobuf has them. */
+/** The same messages as protobuf definitions. */
 const MESSAGES: Readonly<Record<string, readonly FieldSpec[]>> = {
   Pair: [
     ["a", Type.SINT32],
@@ -65,7 +65,7 @@ const registry = createFileRegistry(
   () => undefined,
 );
 
-/** @bufbuild/protobuf on a message of `values.ts`. */
+/** Encodes and decodes a message of `values.ts` with @bufbuild/protobuf. */
 export function protobufOf(name: string): {
   make(value: object): object;
   encode(message: object): Uint8Array;

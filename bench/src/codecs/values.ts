@@ -1,4 +1,4 @@
-/** Pseudo-random numbers, the same each time. */
+/** Pseudorandom numbers, the same in every run. */
 let state = 12_345;
 function random(below: number): number {
   state = (state * 1_103_515_245 + 12_345) & 0x7fffffff;

@@ -10,7 +10,7 @@ import { createClient } from "@connectrpc/connect";
 import { connectNodeAdapter, createConnectTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { service, type Contestant } from "../contestant.js";
 
-/** `bench.proto` as a descriptor, which connect would otherwise have generated code for. */
+/** `bench.proto` as a descriptor, in place of code that connect would otherwise generate. */
 export function connectBench(): DescService {
   const field = (name: string, number: number, type: Type) => ({
     name,
@@ -53,7 +53,7 @@ export function connectBench(): DescService {
   return found;
 }
 
-/** A service without generated code has no types: these are the ones of bench.proto. */
+/** Types of bench.proto, since a service without generated code has none. */
 export interface UntypedBench {
   multiply(input: { a: number; b: number }): Promise<{ pro: number }>;
   empty(input: object): Promise<object>;

@@ -3,7 +3,7 @@ import type { Contestant } from "../contestant.js";
 import { floorClient, serveFloor } from "./floor.js";
 import { listen, trusting } from "./websocket.js";
 
-/** The floor's frames in binary messages over `wss://`, by the package ws: those of one turn are one message. */
+/** The floor's frames in binary messages over `wss://`, with the package ws. Frames of one turn share a message. */
 export const webSocketFloor: Contestant = {
   async serve(host, certificate) {
     const [server, port] = await listen(host, certificate);

@@ -5,8 +5,8 @@ import type { Duplex } from "node:stream";
 import { type Client, service, type Contestant } from "../contestant.js";
 
 /**
- * A floor that nothing on TCP can be much cheaper than: msgpackr payloads behind a length, an id and a method, written by hand;
- * frames of one turn in one write; no validation, no errors, no cancellation, no limits, no back pressure.
+ * A lower bound for calls over TCP: msgpackr payloads after a length, an id and a method, written by hand; frames of
+ * one turn in one write; no validation, errors, cancellation, limits or backpressure.
  */
 function floor(secure: boolean): Contestant {
   return {
@@ -29,7 +29,7 @@ function trusting(ca: string): ConnectionOptions {
   return { ca, servername: "localhost", minVersion: "TLSv1.3" };
 }
 
-/** Node sends no early data over TLS: a resumed session saves the certificate, and no round trip. */
+/** Resumes TLS sessions. Node sends no early data over TLS, so this saves the certificate but not a round trip. */
 function resumingTls(): NonNullable<Contestant["resume"]> {
   let session: Buffer | undefined;
   return (host, port, { cert }) => {
@@ -46,7 +46,7 @@ export function serveFloor(socket: Duplex): void {
   readFrames(socket, (method, id, payload) => answer(out, method, id, payload));
 }
 
-/** Calls by frames over a connection that is open. */
+/** Makes calls with frames over an open connection. */
 export function floorClient(socket: Duplex): Client {
   return new FloorClient(socket);
 }

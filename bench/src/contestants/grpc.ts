@@ -55,7 +55,7 @@ export const grpcJs: Contestant = {
   },
   async connect(host, port, { cert }) {
     const credentials = grpc.credentials.createSsl(Buffer.from(cert));
-    // The certificate names localhost, and every client is to have a connection of its own.
+    // The certificate names localhost, and every client needs its own connection.
     const options = { ...UNLIMITED, "grpc.ssl_target_name_override": "localhost", "grpc.use_local_subchannel_pool": 1 };
     const client = new Bench(`${host}:${port}`, credentials, options) as unknown as BenchClient;
     await new Promise<void>((resolve, reject) => {

@@ -1,6 +1,6 @@
 import type { Contestant } from "../contestant.js";
 
-/** Contestants that run on Node, by name. Each is loaded when it is wanted: memory is measured, and each is to have only its own. */
+/** Contestants that run on Node, by name. Each is only loaded on demand, so that its memory can be measured alone. */
 const contestants: Readonly<Record<string, () => Promise<Contestant>>> = {
   quicrpc: async () => (await import("./quicrpc.js")).auto,
   "quicrpc, lane": async () => (await import("./quicrpc.js")).lane,

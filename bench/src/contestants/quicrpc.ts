@@ -5,7 +5,7 @@ import { type Certificate, type Client, type Contestant, service, Tally } from "
 import { createBenchClient, createBenchRouter } from "../generated/bench.js";
 import { messagesMethods } from "../generated/messages.js";
 
-/** The methods whose messages are more than a few numbers. */
+/** The methods with larger messages. */
 export type MessageMethods = Pick<typeof messagesMethods, "user" | "points">;
 
 /** The transports that carry the calls. */
@@ -13,17 +13,17 @@ interface Over {
   readonly scheme?: "quic" | "https" | "tls" | "wss";
   readonly earlyData?: boolean;
   readonly transports?: readonly TransportProvider[];
-  /** Default: as generated. */
+  /** Default: the generated methods. */
   readonly messages?: MessageMethods;
 }
 
-/** Every message is validated against its schema on both sides, both ways. */
+/** quicrpc with validation of every message on both sides, in both directions. */
 export function quicrpc(
   options: CallOptions,
   { scheme = "quic", earlyData = false, transports = [], messages = messagesMethods }: Over = {},
 ): Contestant {
   const over = { earlyData, transports };
-  // Those that only rest must not end meanwhile.
+  // Idle connections must not time out.
   const transport = { idleTimeoutMs: 0 };
   const open = async (host: string, port: number, { hash }: Certificate): Promise<Client> => {
     const url = `${scheme}://${host}:${port}`;
@@ -34,7 +34,7 @@ export function quicrpc(
       const { address } = await serve({
         listen: [`${scheme}://${host}:0`],
         tls,
-        // A workload has 10,000 calls in progress, each on a stream where it is told to: more than the defaults take.
+        // A workload has 10,000 calls in progress, in stream mode each on its own stream: more than the defaults allow.
         transport: { ...transport, maxSessions: 20_000, maxStreamsCeiling: 16_384 },
         limits: { maxCalls: 10_000, maxStreams: 10_100, maxSessionBytes: 128 * 2 ** 20 },
         ...over,
@@ -128,5 +128,5 @@ export const auto: Contestant = quicrpc({});
 export const tls: Contestant = quicrpc({}, { scheme: "tls" });
 export const webSocket: Contestant = quicrpc({}, { scheme: "wss" });
 export const webTransport: Contestant = quicrpc({}, { scheme: "https" });
-/** Empty calls are idempotent: they leave with the first flight. */
+/** quicrpc with early data: empty calls are idempotent and leave with the first flight. */
 export const early: Contestant = quicrpc({}, { earlyData: true });

@@ -5,7 +5,7 @@ import { quicrpc } from "./quicrpc.js";
 
 const { user, points } = Messages.methods;
 
-/** Without what is compiled ahead of time: messages are packed by msgpackr and validated by zod, both ways. */
+/** quicrpc without compiled codecs: messages are packed by msgpackr and validated by zod, in both directions. */
 export const zodCodecs = quicrpc(
   {},
   {

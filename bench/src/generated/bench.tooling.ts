@@ -34,7 +34,7 @@ export const benchTooling: ServiceTooling = {
     empty: {},
     echo: part1,
     wait: {
-      docs: "Answers after so many milliseconds.",
+      docs: "Answers after the given number of milliseconds.",
       input: {
         type: "object",
         properties: { ms: { type: "integer" } },
@@ -49,7 +49,7 @@ export const benchTooling: ServiceTooling = {
       },
     },
     told: {
-      docs: "How often `tell` was received since the last time.",
+      docs: "Returns how often `tell` was received since the previous call.",
       input: {
         type: "object",
         properties: { expected: { type: "integer" } },

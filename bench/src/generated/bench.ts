@@ -177,7 +177,7 @@ export interface BenchHandlers<Context = unknown> {
   /** @see {@link Bench.methods.echo} */
   echo(input: Uint8Array, context: CallContext<Context>): Awaitable<Uint8Array>;
   /**
-   * Answers after so many milliseconds.
+   * Answers after the given number of milliseconds.
    *
    * @see {@link Bench.methods.wait}
    */
@@ -185,7 +185,7 @@ export interface BenchHandlers<Context = unknown> {
   /** @see {@link Bench.methods.tell} */
   tell(input: BenchTellInput, context: CallContext<Context>): Awaitable<void>;
   /**
-   * How often `tell` was received since the last time.
+   * Returns how often `tell` was received since the previous call.
    *
    * @see {@link Bench.methods.told}
    */
@@ -216,7 +216,7 @@ export interface BenchClient {
   /** @see {@link Bench.methods.echo} */
   echo(input: Uint8Array, options?: CallOptions): Promise<Uint8Array>;
   /**
-   * Answers after so many milliseconds.
+   * Answers after the given number of milliseconds.
    *
    * @see {@link Bench.methods.wait}
    */
@@ -224,7 +224,7 @@ export interface BenchClient {
   /** @see {@link Bench.methods.tell} */
   tell(input: BenchTellInput, options?: CallOptions): Promise<void>;
   /**
-   * How often `tell` was received since the last time.
+   * Returns how often `tell` was received since the previous call.
    *
    * @see {@link Bench.methods.told}
    */

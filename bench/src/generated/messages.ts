@@ -26,7 +26,7 @@ export interface Pair {
   b: number;
 }
 
-/** A record as most messages are. */
+/** A typical record. */
 export interface User {
   /** @asType integer */
   id: number;

@@ -6,7 +6,7 @@ import { plots } from "./plots.js";
 import { FLOOR, type Results } from "./results.js";
 import { tables } from "./tables.js";
 
-/** The page of a full run, and the files it shows, by path from `docs`. */
+/** Returns the page of a full run and its files, by path relative to `docs`. */
 export function documentOf(results: Results): { readonly path: string; readonly text: string }[] {
   const charts = plots(results);
   return [
@@ -50,7 +50,7 @@ ${lossesTable(results)}
 `;
 }
 
-/** Every number of a run, for those who look one up. */
+/** Returns tables with every number of a run, for reference. */
 function rawTables({ command, date, rows, growth, far, pieces, codecs, types }: Results): string {
   return `# All tables of the benchmarks
 

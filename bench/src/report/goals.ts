@@ -1,10 +1,10 @@
 import { CAPNP, FLOOR, GRPC_GO, GRPC_JS, type Results } from "./results.js";
 
-/** The project's goals, and what was measured. */
+/** One of the project's goals and its measurement. */
 interface Goal {
   readonly what: string;
   readonly goal: number;
-  /** Whether more is better. */
+  /** Whether higher values are better. */
   readonly atLeast: boolean;
   readonly unit: string;
   readonly measured: number | undefined;
@@ -165,7 +165,7 @@ function goalsOf({ rows, far, growth, types }: Results): Goal[] {
   ];
 }
 
-/** A Markdown table. */
+/** Returns the goals as a Markdown table. */
 export function goalsTable(results: Results): string {
   const lines = goalsOf(results).map(({ what, goal, atLeast, unit, measured }) => {
     const wanted = `${atLeast ? "at least" : "at most"} ${number(goal)} ${unit}`;

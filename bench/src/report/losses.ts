@@ -1,7 +1,7 @@
 import type { Row } from "../rows.js";
 import { FLOOR, type Results } from "./results.js";
 
-/** Where another is faster, and what is known of the reason. */
+/** A workload in which another contestant is faster, and the known reason. */
 interface Reason {
   readonly faster: RegExp;
   readonly workload: RegExp;
@@ -37,7 +37,10 @@ const REASONS: readonly Reason[] = [
   { faster: /./, workload: /^connect/, why: "There is no TLS handshake." },
 ];
 
-/** A line for each contestant that is faster than the best of quicrpc's modes on this Node, by more than noise. */
+/**
+ * Returns a table row for each contestant that is faster than the best of quicrpc's modes on this Node, by more than
+ * noise.
+ */
 export function lossesTable({ rows }: Results): string {
   const workloads = [...new Set(rows.map(({ workload }) => workload))];
   const lines = workloads.flatMap((workload) => {

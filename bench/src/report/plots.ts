@@ -7,7 +7,7 @@ import { FONT, paper, style } from "../../../scripts/drawing.mjs";
 interface Bar {
   readonly name: string;
   readonly value: number;
-  /** The half of the rounds in the middle, as a line across the bar's end. */
+  /** Quartiles of the rounds, drawn as a line across the bar's end. */
   readonly quartiles?: Quartiles | undefined;
 }
 
@@ -19,14 +19,14 @@ interface Chart {
   readonly bars: readonly Bar[];
 }
 
-/** Narrow enough to be read on a phone; a name stands above its bar, and its value behind. */
+/** Narrow enough for a phone; a name is above its bar, and its value behind it. */
 const WIDTH = 480;
 const LEFT = 12;
 const VALUES = 110;
 const ROW = 34;
 const TOP = 56;
 
-/** The charts of a report, by file name. */
+/** Returns the charts of a report, by file name. */
 export function plots({
   rows,
   far,
@@ -76,7 +76,7 @@ function isLossy({ link, workload, meanMs }: FarRow): boolean {
   return link === "16 ms, 3% lost" && workload === "500 empty calls x 128" && meanMs !== undefined;
 }
 
-/** Horizontal bars, the best first; quicrpc's stand out. */
+/** Draws horizontal bars, the best first; quicrpc's are highlighted. */
 function barChart({ title, unit, better, bars }: Chart): string {
   const sorted = [...bars].sort((a, b) => (better === "longer" ? b.value - a.value : a.value - b.value));
   const most = Math.max(...sorted.map(({ value, quartiles: [, high] = [value, value] }) => Math.max(value, high)));
@@ -117,7 +117,7 @@ ${lines.join("\n")}
 `;
 }
 
-/** A line between two ends. */
+/** Draws a line with two ends. */
 function errorBar(from: number, to: number, y: number): string {
   const end = (x: number): string => `M${x.toFixed(1)} ${y - 4}v8`;
   return `<path d="${end(from)}${end(to)}M${from.toFixed(1)} ${y}H${to.toFixed(1)}"/>`;

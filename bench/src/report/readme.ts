@@ -4,7 +4,7 @@ import type { Row } from "../rows.js";
 const OWN = "quicrpc";
 const CONTESTANTS = [OWN, GRPC_GO, GRPC_JS];
 
-/** The three numbers: what each is called, of which workload, and how it reads. */
+/** The three numbers of the README: label, workload, and format. */
 const NUMBERS: readonly (readonly [string, string, (row: Row) => string])[] = [
   ["calls a second, 64 in flight", "64 in flight", rate],
   ["CPU of such a call, both ends", "64 in flight", cpu],
@@ -14,7 +14,7 @@ const NUMBERS: readonly (readonly [string, string, (row: Row) => string])[] = [
 const BEGIN = "<!-- of the last full run: npm run bench -- --full --write-docs -->";
 const END = "<!-- end -->";
 
-/** The text of the README with three numbers between its two marks. */
+/** Returns the text of the README with the three numbers between its two marks. */
 export function withNumbers(readme: string, results: Results): string {
   const [before, rest] = readme.split(BEGIN);
   const after = rest?.split(END)[1];

@@ -10,10 +10,10 @@ export interface Results {
   readonly command: string;
   readonly date: string;
   readonly minutes: number;
-  /** Whether each process had a core of its own. */
+  /** Whether each process was pinned to its own core. */
   readonly pinned: boolean;
   readonly versions: Readonly<Record<string, string>>;
-  /** Rows that were left out, and why. */
+  /** Rows that were left out, and the reasons. */
   readonly skipped: readonly string[];
   readonly rows: readonly Row[];
   readonly growth: readonly GrowthRow[];
@@ -23,7 +23,7 @@ export interface Results {
   readonly types: Types;
 }
 
-/** Times for a schema with so many methods, in ms. */
+/** Times in ms for a schema with `methods` methods. */
 export interface Types {
   readonly methods: number;
   readonly generateMs: number;

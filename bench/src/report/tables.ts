@@ -1,6 +1,6 @@
 import type { Row } from "../rows.js";
 
-/** A Markdown table for each workload; rates are compared with one contestant's. */
+/** Returns a Markdown table for each workload; rates are relative to one contestant's. */
 export function tables(rows: readonly Row[], compareWith: string): string {
   const workloads = [...new Set(rows.map(({ workload }) => workload))];
   return workloads.map((workload) => table(workload, rows, compareWith)).join("\n\n");
@@ -32,7 +32,7 @@ function table(workload: string, all: readonly Row[], compareWith: string): stri
   ].join("\n");
 }
 
-/** Three digits, which is more than these measurements know. */
+/** Formats three digits, which is more than the precision of these measurements. */
 function digits(value: number): string {
   return value.toLocaleString("en", { maximumSignificantDigits: 3 });
 }

@@ -13,7 +13,7 @@ const PACKAGES = [
   "zod",
 ];
 
-/** Versions of what is compared, by name; those in other languages from their lock files. */
+/** Returns the versions of all contestants by name; those in other languages are read from their lock files. */
 export function versions(): Record<string, string> {
   const require = createRequire(import.meta.url);
   const go = text("../../peers/go/go.mod");
@@ -30,7 +30,7 @@ export function versions(): Record<string, string> {
   };
 }
 
-/** The package's own file: `exports` may hide it from `require`. */
+/** Reads the package's own file, because `exports` may hide it from `require`. */
 function npmVersion(require: NodeJS.Require, name: string): string {
   for (const directory of require.resolve.paths(name) ?? []) {
     try {

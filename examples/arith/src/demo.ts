@@ -33,12 +33,15 @@ async function run(): Promise<number> {
   }
 }
 
-/** Ctrl-C reaches the children as well, and one of them may end of it before this process hears. */
+/** Returns true if Ctrl-C ended the child. It reaches the children too, and one may end before this process notices. */
 function wasInterrupted({ signalCode }: ChildProcess): boolean {
   return interrupted || signalCode === "SIGINT" || signalCode === "SIGTERM";
 }
 
-/** The URL in the server's first line; undefined when the server ends without one. Its lines are shown as they come. */
+/**
+ * Returns the URL in the server's first line, or undefined if the server ends without printing one. Shows its lines as
+ * they arrive.
+ */
 function servedUrl(): Promise<string | undefined> {
   return new Promise((resolve) => {
     const lines = createInterface({ input: server.stdout });

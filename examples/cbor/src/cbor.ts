@@ -1,11 +1,17 @@
 import { appendBytes, RpcError, type SessionCodec } from "@quicrpc/core";
 import { decode, encode } from "cbor-x";
 
-/** Values of one message. An object with a single key, "1000", takes 12 kB: such messages take 40 MB at most. */
+/**
+ * Maximum number of values in a message. An object with a single key, "1000", takes 12 kB, so a message takes at most
+ * 40 MB.
+ */
 const MAX_VALUES = 10_000;
-/** Bytes of an integer beyond 64 bits: to read one takes the square of its length. */
+/** Maximum bytes of an integer beyond 64 bits: reading one takes the square of its length. */
 const MAX_INTEGER_BYTES = 256;
-/** Tags that may come: a date, large integers, Set, Map and typed arrays. Others make a decoder refer to, or run, what a peer names. */
+/**
+ * Accepted tags: a date, large integers, Set, Map and typed arrays. Others make a decoder use objects or run functions
+ * that a peer names.
+ */
 const isKnownTag = (tag: number): boolean =>
   (tag >= 1 && tag <= 3) || tag === 258 || tag === 259 || (tag >= 64 && tag <= 87);
 
@@ -20,7 +26,9 @@ export const cbor: SessionCodec = {
   },
 };
 
-/** Reads the headers alone. Throws for a message whose values would take more memory or time to decode than its bytes. */
+/**
+ * Reads only the headers. Throws for a message whose values would take more memory or time to decode than its bytes.
+ */
 function requireBounded(bytes: Uint8Array): void {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let position = 0;
@@ -38,7 +46,7 @@ function requireBounded(bytes: Uint8Array): void {
     isInteger = type === 6 && (argument === 2 || argument === 3);
     if (type === 6 && !isKnownTag(argument))
       throw new RpcError("invalid_argument", `CBOR's tag ${argument} is not read here`);
-    // Of strings the bytes follow; of arrays and maps values, which are counted as they come.
+    // A string is followed by its bytes; an array or map by values, which are counted as they are read.
     const left = bytes.length - position;
     const isString = type === 2 || type === 3;
     if (info !== 31 && (isString || type === 4 || type === 5) && argument > left)

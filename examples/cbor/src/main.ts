@@ -18,7 +18,7 @@ const trust = { serverCertificateHashes: [hash] };
 const order = { id: "o-1", at: new Date(0), cents: 2n ** 62n, tags: new Set(["new", "gift"]) };
 
 {
-  // What the peer may choose; MessagePack, JSON and raw bytes are known everywhere.
+  // Codecs that the peer may choose in addition to MessagePack, JSON and raw bytes.
   await using server = await serve({
     listen: [url],
     tls: { cert, key },

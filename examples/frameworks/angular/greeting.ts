@@ -4,7 +4,7 @@ import type { Queries } from "@quicrpc/query";
 import { injectMutation, injectQuery } from "@tanstack/angular-query-experimental";
 import type { greeterMethods } from "./generated/greeter.js";
 
-/** The service's queries: over HTTP in the browser, in the same process on the server. */
+/** The queries of the service: over HTTP in the browser, in the same process on the server. */
 export const GREETER = new InjectionToken<Queries<typeof greeterMethods>>("greeter");
 
 @Component({

@@ -1,4 +1,4 @@
-// The server: it answers calls, and renders the page with what was fetched for it in the same process.
+// The server: it answers calls, and renders the page with data fetched in the same process.
 import "@angular/compiler";
 import { provideZonelessChangeDetection } from "@angular/core";
 import { bootstrapApplication } from "@angular/platform-browser";

@@ -9,7 +9,7 @@ export interface Server {
   readonly greeter: GreeterClient;
 }
 
-/** `url` is that of `serve({ webSocket: true, http: { prefix: "/rpc" } })`: "https://rpc.example.org/rpc". */
+/** `url` is the URL of `serve({ webSocket: true, http: { prefix: "/rpc" } })`: "https://rpc.example.org/rpc". */
 export async function connectTo(url: string): Promise<Server> {
   const connection = await connect(url, { fallback: { http: httpTransport() } });
   return { connection, greeter: createGreeterClient(connection) };

@@ -1,4 +1,4 @@
-// What the server fetched is data of the page's first paint, and not fetched again at once.
+// Data that the server fetched is used for the page's first paint, and is not fetched again at once.
 import { QueryClient } from "@tanstack/react-query";
 
 export function makeQueryClient(): QueryClient {

@@ -6,7 +6,7 @@ import type { Router } from "@quicrpc/core";
 import { serve, type Server, watchTls } from "@quicrpc/node";
 
 // #region order
-/** Where certificate and account live, and for which name. */
+/** Files of the certificate and the account, and the name that the certificate is for. */
 export interface AcmeOptions {
   readonly directoryUrl: string; // such as directory.letsencrypt.production of acme-client
   readonly name: string;
@@ -15,7 +15,7 @@ export interface AcmeOptions {
   readonly challengePort?: number;
 }
 
-/** Has a certificate made, and proves over HTTP that the name leads here (HTTP-01). */
+/** Orders a certificate, and proves over HTTP that the name leads to this server (HTTP-01). */
 async function order({ directoryUrl, name, email, files, challengePort = 80 }: AcmeOptions): Promise<void> {
   const accountKey = await readFile(files.account).catch(() => crypto.createPrivateEcdsaKey());
   await writeFile(files.account, accountKey, { mode: 0o600 });
@@ -43,7 +43,7 @@ async function order({ directoryUrl, name, email, files, challengePort = 80 }: A
   }
 }
 
-/** A file is whole whenever it is read. */
+/** Replaces a file atomically, so that readers never see a part of it. */
 async function replace(file: string, content: string | Buffer, mode: number): Promise<void> {
   await writeFile(`${file}.new`, content, { mode });
   await rename(`${file}.new`, file);
@@ -51,7 +51,7 @@ async function replace(file: string, content: string | Buffer, mode: number): Pr
 // #endregion order
 
 // #region keep
-/** Orders a certificate where there is none, or it has less than a third of its time left. Returns whether it did. */
+/** Orders a certificate if there is none, or if less than a third of its lifetime is left. Returns whether it did. */
 export async function renewCertificate(options: AcmeOptions, now = Date.now()): Promise<boolean> {
   const cert = await readFile(options.files.cert).catch(() => undefined);
   if (cert !== undefined) {

@@ -1,4 +1,4 @@
-// What goes with a call beside its messages: see docs/calls.md.
+// Metadata and options of calls: see docs/calls.md.
 import { rpc, service } from "@quicrpc/core";
 import { z } from "zod";
 

@@ -11,7 +11,7 @@ export interface User {
   readonly exp: number;
 }
 
-/** Whose a token is. */
+/** Finds the user of a token. */
 export interface Users {
   byToken(token: string | undefined): Promise<User | undefined>;
 }
@@ -38,7 +38,7 @@ export async function serveOrders(
   return server;
 }
 
-/** Renews its token when it has to. */
+/** Renews its token when necessary. */
 interface SignIn {
   token(): Promise<string>;
 }
@@ -50,7 +50,7 @@ export async function connectAs(url: string, signIn: SignIn): Promise<Connection
   return connection;
 }
 
-/** Serves a port of a worker or a page, where there is no `serve`. */
+/** Serves a port of a worker or a page, for programs without `serve`. */
 export async function servePort(
   port: MessagePort,
   users: Users,

@@ -11,7 +11,7 @@ export function prepare(database: Database): void {
 }
 
 // #region transaction
-/** Runs `change` in a transaction, whole or not at all. */
+/** Runs `change` in a transaction. */
 function transaction<Result>(database: Database, change: () => Result): Result {
   database.exec("begin immediate");
   try {
@@ -50,7 +50,7 @@ export const createBank = (database: Database): ReturnType<typeof createBankRout
   });
 
 // #region looked-up
-/** Whether a call took effect, whatever became of the server that ran it. */
+/** Returns whether a call took effect, even if the server that ran it has failed since. */
 export function tookEffect(database: Database, id: string): boolean {
   return database.get("select 1 from done where id = ?", id) !== null;
 }

@@ -1,4 +1,4 @@
-// What packages/core/README.md says that its program prints.
+// Tests that the program in packages/core/README.md prints the documented output.
 import { readFile } from "node:fs/promises";
 import { expect, it, vi } from "vitest";
 

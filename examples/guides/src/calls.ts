@@ -1,4 +1,4 @@
-// What goes with a call beside its messages: see docs/calls.md.
+// Metadata and options of calls: see docs/calls.md.
 import {
   authentication,
   type Caller,
@@ -123,7 +123,7 @@ export async function timed(
   return { server, connection };
 }
 
-/** Greets whoever a token belongs to. */
+/** Greets the user of a token. */
 export function whoRouter(userOf: (token: string) => User): Router {
   // #region value
   const user = new ContextValue<User>("user");

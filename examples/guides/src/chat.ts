@@ -3,7 +3,7 @@ import { EventEmitter, on } from "node:events";
 import { catchUp, rpcError } from "@quicrpc/core";
 import { chatMethods, type ChatClient, type ChatMessagesItem, createChatRouter } from "./generated/chat.js";
 
-/** The messages of a chat, of which the latest are kept. */
+/** Messages of a chat; only the latest are kept. */
 export class ChatLog {
   private readonly kept: ChatMessagesItem[] = [];
   private readonly told = new EventEmitter();
@@ -42,7 +42,7 @@ export const createChat = (log: ChatLog): ReturnType<typeof createChatRouter> =>
   });
 
 // #region caller
-/** Shows messages; `kept` has the cursor, and a page that is loaded again goes on there. */
+/** Shows messages. The cursor is stored in `kept`, so that a reloaded page continues from there. */
 export async function follow(
   chat: ChatClient,
   show: (message: ChatMessagesItem) => void,

@@ -1,4 +1,4 @@
-// Core without generated code, and beside other protocols: see packages/core/README.md.
+// Core without generated code, and together with other protocols: see packages/core/README.md.
 import {
   notify,
   rpc,

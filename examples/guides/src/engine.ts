@@ -15,7 +15,7 @@ import {
 type Bytes = Uint8Array<ArrayBuffer>;
 
 // #region streams
-/** Sends back what comes, on every stream. */
+/** Sends back everything that arrives, on every stream. */
 async function echoStreams(session: QuicSession): Promise<void> {
   for await (const stream of session.incomingBidirectionalStreams) {
     stream.readable.pipeTo(stream.writable).catch(() => {});

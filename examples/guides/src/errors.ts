@@ -2,7 +2,7 @@ import { isRpcErrorOf, RpcError } from "@quicrpc/core";
 import { type Note, type NotesClient, notesMethods } from "./generated/notes.js";
 
 // #region declared
-/** A note's text, or what to say in its place. */
+/** Returns a note's text, or a message for the user. */
 export async function textOf(notes: NotesClient, id: string): Promise<string> {
   try {
     return (await notes.get({ id })).text;
@@ -14,7 +14,7 @@ export async function textOf(notes: NotesClient, id: string): Promise<string> {
 // #endregion declared
 
 // #region codes
-/** Saves a note; where nothing can have happened yet, once more. */
+/** Saves a note, and retries once if the first attempt certainly had no effect. */
 export async function save(notes: NotesClient, text: string): Promise<Note> {
   try {
     return await notes.save({ text });
@@ -28,7 +28,7 @@ export async function save(notes: NotesClient, text: string): Promise<Note> {
 // #endregion codes
 
 // #region fields
-/** What to show beside the fields of a form, by their paths: "address.city". */
+/** Returns the messages to show next to the fields of a form, by path: "address.city". */
 export function fieldErrors(error: unknown): Map<string, string> {
   if (!(error instanceof RpcError) || error.code !== "invalid_argument" || !Array.isArray(error.details))
     return new Map();

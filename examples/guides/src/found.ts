@@ -4,7 +4,7 @@ import type { Pool } from "@quicrpc/core/pool";
 import { announceTargets, natsTargets } from "@quicrpc/nats";
 import { connectPool } from "@quicrpc/node";
 
-/** @param url of this server, as `quic://10.0.3.7:4433` */
+/** @param url URL of this server, such as `quic://10.0.3.7:4433` */
 export async function announceOrders(url: string): Promise<() => void> {
   // #region announce
   const nats = await connect({ servers: "nats:4222" });

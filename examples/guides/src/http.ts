@@ -1,4 +1,4 @@
-// Services over plain HTTP, and what stands beside them: see docs/http.md.
+// Services over plain HTTP, together with other routes: see docs/http.md.
 import { readFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import { fileURLToPath } from "node:url";
@@ -24,7 +24,7 @@ export function serveOverHttp(handlers: ArithHandlers): Server {
   return server;
 }
 
-/** Shows each note as it is added, where a page has only HTTP. */
+/** Shows each note as it is added, for a page that only has HTTP. */
 export function showNotes(show: (note: unknown) => void): EventSource {
   // #region events
   const notes = new EventSource("/notes.v1.Notes/watch"); // ?message={"room":"a"} for a method with an input, as a URL has it

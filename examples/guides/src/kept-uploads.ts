@@ -1,4 +1,4 @@
-// Where files wait that were uploaded over HTTP: see docs/uploads.md.
+// Storage of files that were uploaded over HTTP: see docs/uploads.md.
 import type { Router } from "@quicrpc/core";
 import { fileUploads, serve, type ServeOptions, type Server } from "@quicrpc/node";
 

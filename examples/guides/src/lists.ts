@@ -1,7 +1,7 @@
 import type { Note, NotesClient } from "./generated/notes.js";
 
 // #region pages
-/** Every note, by as many calls as it takes; a new page is asked for when the one before has been read. */
+/** Yields every note with as many calls as necessary; a page is requested when the previous one has been read. */
 export async function* allNotes(notes: NotesClient): AsyncGenerator<Note> {
   let after: string | undefined;
   do {
@@ -13,7 +13,7 @@ export async function* allNotes(notes: NotesClient): AsyncGenerator<Note> {
 // #endregion pages
 
 // #region find
-/** The first note with this word. */
+/** Returns the first note with this word. */
 export async function find(notes: NotesClient, word: string): Promise<Note | undefined> {
   for await (const note of notes.all()) {
     if (note.text.includes(word)) return note; // leaving the loop ends the call, at the server too
@@ -23,7 +23,7 @@ export async function find(notes: NotesClient, word: string): Promise<Note | und
 // #endregion find
 
 // #region watch
-/** Shows the notes there are, and each change, until `signal` says to stop. */
+/** Shows the existing notes and each change, until `signal` fires. */
 export async function follow(notes: NotesClient, show: (note: Note) => void, signal: AbortSignal): Promise<void> {
   try {
     for await (const note of notes.watch({ signal })) show(note);

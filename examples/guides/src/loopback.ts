@@ -1,4 +1,5 @@
-// The places of guides in tests: what a guide serves under any name and port is served on loopback, and whoever connects to that name is connected there.
+// Redirects the addresses of guides in tests: a server for any name and port is served on loopback, and clients that
+// connect to that name reach it there.
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,20 +12,20 @@ type Browser = typeof browser;
 type Targets = Parameters<Node["connectPool"]>[0];
 
 const folder = mkdtempSync(join(tmpdir(), "quicrpc-guides-"));
-/** URLs of what this test serves. */
+/** URLs that this test serves. */
 const served: string[] = [];
 
-/** Where this machine has the file that a guide names: in a folder of the tests. */
+/** Returns the path, in a folder of the tests, of a file that a guide names. */
 export function placed(path: string): string {
   return join(folder, path.replaceAll("/", "-"));
 }
 
-/** Whether targets are the URLs that a guide names. */
+/** Returns true if targets are a list of URLs. */
 function isList(targets: Targets | readonly string[]): targets is readonly string[] {
   return Array.isArray(targets);
 }
 
-/** What a test opens is closed when it is over, the last first. */
+/** Closes what a test has opened when the test ends, in reverse order. */
 function kept<One extends { close(): unknown }>(one: One): One {
   onTestFinished(async () => void (await one.close()));
   return one;
@@ -36,13 +37,16 @@ function listening(url: string): string {
   return url.replace(/:\/\/[^/]*/, "://127.0.0.1:0");
 }
 
-/** Where a server of this test is that a URL's scheme leads to; the URL itself where there is none. */
+/** Returns the address of this test's server for a URL's scheme, or the URL itself if there is none. */
 function reached(url: string): string {
   const scheme = url.slice(0, url.indexOf(":") + 1);
   return served.findLast((one) => one.startsWith(scheme)) ?? url;
 }
 
-/** `@quicrpc/node` whose names lead to loopback. `vi.mock(import("@quicrpc/node"), async (actual) => nodeOnLoopback(await actual()))` */
+/**
+ * Returns `@quicrpc/node` with names that resolve to loopback: `vi.mock(import("@quicrpc/node"), async (actual) =>
+ * nodeOnLoopback(await actual()))`
+ */
 export function nodeOnLoopback(actual: Node): Node {
   const trusting = async <Options extends object>(url: string, options: Options): Promise<Options> => {
     const secure = /^(quic|https|tls|wss):/.test(url);
@@ -62,7 +66,7 @@ export function nodeOnLoopback(actual: Node): Node {
     dial: async (url: string, options = {}) =>
       kept(await actual.dial(reached(url), await trusting(reached(url), options))),
     connectPool: async (targets: Targets, options = {}) => {
-      // Those that a pool finds are served by this test, and known by their own URLs.
+      // Targets that a pool finds are served by this test, and have their real URLs.
       const at = isList(targets) ? targets.map(reached) : targets;
       const first = isList(at) ? (at[0] ?? "") : "quic://found";
       return kept(await actual.connectPool(at, await trusting(first, options)));
@@ -79,7 +83,7 @@ export function nodeOnLoopback(actual: Node): Node {
   } as Node;
 }
 
-/** The same for `@quicrpc/browser`, which needs a `WebTransport` of the platform's. */
+/** The same for `@quicrpc/browser`, which needs a `WebTransport` of the platform. */
 export function pageOnLoopback(actual: Browser, certificate: () => Promise<{ readonly hash: object }>): Browser {
   const trusting = async <Options extends object>(options: Options): Promise<Options> => ({
     serverCertificateHashes: [(await certificate()).hash],

@@ -1,4 +1,4 @@
-// What schemas of this program say of their methods: see docs/calls.md.
+// Application metadata in the schemas of this program: see docs/calls.md.
 import "@quicrpc/core";
 
 // #region meta

@@ -1,4 +1,4 @@
-// Where a call's time goes: see docs/monitoring.md.
+// Monitoring: see docs/monitoring.md.
 import {
   type Caller,
   type Connection,

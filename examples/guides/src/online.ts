@@ -3,10 +3,10 @@ import { type Connection, type Router, RpcError, type Session } from "@quicrpc/c
 import { connect, type Peer, serve, type ServeOptions, type Server } from "@quicrpc/node";
 import { createScreenClient, createScreenRouter } from "./generated/screen.js";
 
-/** Who is online, and on which sessions. */
+/** Users that are online, and their sessions. */
 export interface Online {
   readonly server: Server;
-  /** Shows a text to a user, on each of their devices. */
+  /** Shows a text to a user on all of their devices. */
   tell(user: string, text: string): Promise<void>;
   /** Ends the sessions of a user. */
   remove(user: string): Promise<void>;

@@ -1,4 +1,4 @@
-// What messages look like on the wire: see docs/codecs.md.
+// Wire formats of messages: see docs/codecs.md.
 import { createSession, json, type Router, type Session, type SessionOptions } from "@quicrpc/core";
 import { msgpackRecords } from "@quicrpc/core/records";
 import { dial, nodeCompressions } from "@quicrpc/node";
@@ -25,5 +25,5 @@ export async function dialCompressed(url: string): Promise<Session> {
   return session;
 }
 
-/** What a caller of the same codec is made with. */
+/** Options of a caller that uses the same codec. */
 export const callerOfRecords: SessionOptions = { codec: msgpackRecords([["id", "item"]]) };

@@ -1,4 +1,4 @@
-// What docs/connecting.md connects to by name.
+// Servers under the names that docs/connecting.md connects to.
 import { failsTransport } from "@quicrpc/fails-components";
 import { devCertificate, serve, type Server, type ServeOptions } from "@quicrpc/node";
 import { createHealth } from "@quicrpc/services";

@@ -6,7 +6,10 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { onTestFinished } from "vitest";
 
-/** Builds a program of this folder that has 4433 for its port, with a free one in its place. Returns the path of what can be run until the test is over. */
+/**
+ * Builds a program of this folder with a free port in place of 4433. Returns the path of the result, which exists until
+ * the test ends.
+ */
 export async function programOn(port: number, file: string): Promise<string> {
   const source = fileURLToPath(new URL(file, import.meta.url));
   // Below the repository, where packages are found by their names.

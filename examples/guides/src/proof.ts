@@ -10,7 +10,7 @@ export interface KeySignIn {
 
 /** Reads tokens. */
 export interface KeyTokens {
-  /** Rejects with `unauthenticated` for what is no token. */
+  /** Rejects with `unauthenticated` if the text is not a valid token. */
   verify(token: string | undefined): Promise<{ readonly user: string; readonly keyName: string }>;
 }
 

@@ -20,7 +20,7 @@ export interface User {
   readonly name: string;
 }
 
-/** Whose a token is. */
+/** Finds the user of a token. */
 export interface Users {
   find(token: string | undefined): Promise<User | undefined>;
 }
@@ -82,7 +82,7 @@ export async function serveBySystemd(tls: Tls, secret: Uint8Array, routers: read
   return server;
 }
 
-/** Serves where a platform ends TLS and passes one TCP port on. */
+/** Serves behind a platform that terminates TLS and forwards one TCP port. */
 export async function serveBehindPlatform(routers: readonly Router[]): Promise<Server> {
   // #region platform
   const server = await serve({

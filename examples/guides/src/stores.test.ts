@@ -1,4 +1,4 @@
-// What guides keep in Redis, and send by NATS, where there are such servers: packages/redis and packages/nats say how to get them.
+// Tests the guides' use of Redis and NATS if these servers are available; see packages/redis and packages/nats.
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync } from "node:fs";

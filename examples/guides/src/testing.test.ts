@@ -1,4 +1,4 @@
-// What tests of programs that use quicrpc look like: see docs/testing.md.
+// Tests of programs that use quicrpc: see docs/testing.md.
 import { mkdtemp, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -4,7 +4,7 @@ import { saveBlob } from "@quicrpc/node";
 import type { NotesAttachInputItem, NotesAttachOutput, NotesClient } from "./generated/notes.js";
 
 // #region upload
-/** Uploads a file, in a page one of `<input type="file">`. `onProgress` is called with the bytes that have left. */
+/** Uploads a file, in a page one of `<input type="file">`. `onProgress` is called with the number of bytes sent. */
 export function attach(
   notes: NotesClient,
   note: string,
@@ -25,7 +25,7 @@ export function attach(
 // #endregion upload
 
 // #region archive
-/** Uploads a large file. A page that is loaded again, where the same file is chosen, goes on where this one was. */
+/** Uploads a large file. If a reloaded page chooses the same file, the upload continues. */
 export async function archive(notes: NotesClient, note: string, file: File, kept: Storage): Promise<void> {
   const key = `upload ${note} ${file.name} ${file.size}`;
   const id = kept.getItem(key) ?? createBlobId();
@@ -44,7 +44,7 @@ export async function attachPath(notes: NotesClient, note: string, path: string)
 // #endregion path
 
 // #region blob
-/** Uploads what was chosen in `<input type="file">`, and shows how far it is in a `<progress>`. */
+/** Uploads the file chosen in `<input type="file">`, and shows the progress in a `<progress>`. */
 export async function upload(
   notes: NotesClient,
   note: string,

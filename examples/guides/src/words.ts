@@ -11,7 +11,7 @@ export const createWords = (all: readonly string[]): ReturnType<typeof createWor
   });
 
 // #region caller
-/** Completes what is typed into `input` until the signal fires, as when its page is left. */
+/** Completes the text typed into `input` until the signal fires, for example when its page is left. */
 export async function completeWhileTyping(
   words: WordsClient,
   input: EventTarget & { readonly value: string },
@@ -28,7 +28,7 @@ export async function completeWhileTyping(
 // #endregion caller
 
 // #region files
-/** Sends texts as fast as the server takes them, ends the input, and reads all answers. */
+/** Sends texts as fast as the server accepts them, ends the input, and reads all answers. */
 export async function completeAll(words: WordsClient, texts: AsyncIterable<string>): Promise<string[][]> {
   const { readable, writable } = words.complete();
   const writer = writable.getWriter();

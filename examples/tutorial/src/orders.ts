@@ -3,7 +3,7 @@ import { createTopics } from "@quicrpc/core/topics";
 import { createOrdersRouter, createOrdersTopics, ordersMethods } from "./generated/orders.js";
 import { type StockClient, stockMethods } from "./generated/stock.js";
 
-/** Takes orders, as long as the stock lasts. */
+/** Accepts orders while there is stock. */
 export function createOrders(stock: StockClient) {
   const topics = createOrdersTopics(createTopics(), {
     placed: { authorize: (access) => access === "subscribe" },

@@ -13,7 +13,7 @@ const form = document.querySelector("form")!;
 const item = form.querySelector<HTMLInputElement>("[name=item]")!;
 const count = form.querySelector<HTMLInputElement>("[name=count]")!;
 
-/** Places an order. Returns what there is to say about it. */
+/** Places an order. Returns a message for the user. */
 async function place(): Promise<string> {
   try {
     const { id } = await orders.place({ item: item.value, count: count.valueAsNumber });

@@ -1,7 +1,7 @@
 import { rpcError } from "@quicrpc/core";
 import { createStockRouter, stockMethods } from "./generated/stock.js";
 
-/** Serves what is on the shelf. */
+/** Serves the items on the shelf. */
 export function createStock(shelf: Record<string, number>) {
   return createStockRouter({
     take({ item, count }) {

@@ -10,7 +10,7 @@ import { openSite } from "./server/site.js";
 const HOST = "127.0.0.1";
 const pagePort = Number(process.env["PAGE_PORT"] ?? 8080);
 const port = Number(process.env["PORT"] ?? 4433);
-/** Milliseconds between kills; 0: whoever else may kill them. */
+/** Milliseconds between kills; 0: the program kills no process itself. */
 const killEveryMs = Number(process.env["KILL_EVERY_MS"] ?? 20_000);
 
 const nats = natsServer() ?? missing("a NATS server of 2.10 or later: npm run nats-server");

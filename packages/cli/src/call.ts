@@ -174,7 +174,7 @@ function interceptorsOf(
   { retry: attempts }: CallCommandOptions,
   trace: CallTrace | undefined,
 ): Parameters<typeof interceptCaller>[1] {
-  // Timings stand last: of each attempt.
+  // Timings come last, so that they measure each attempt.
   return [
     ...(attempts === undefined ? [] : [retry({ maxAttempts: attempts })]),
     ...(trace === undefined ? [] : [callTimings((timings) => trace.timings(timings))]),

@@ -19,7 +19,7 @@ const PATIENCE_MS = 1500;
 /** Adds `completion <shell>`. `words` is the line to complete; the server that it names is asked for its services. */
 export async function addCompletion(program: Command, words: readonly string[]): Promise<void> {
   const root = tab(program, { completionCommandName: "completion" });
-  // The script for bash that tab has needs a package beside bash, and evaluates what was typed.
+  // Not tab's script for bash: it requires a further package, and evaluates the typed text.
   program.commands
     .find((command) => command.name() === "completion")
     ?.action((shell: string) => {
@@ -54,7 +54,7 @@ async function servicesOf(url: string, words: readonly string[]): Promise<readon
   const line = withTrust(new Command())
     .exitOverride()
     .configureOutput({ writeErr: () => {} });
-  // The words of the line stand behind the first "--".
+  // The words of the line follow the first "--".
   line.parseOptions(words.slice(words.indexOf("--") + 1));
   const options = { ...line.opts<TargetOptions>(), timeout: PATIENCE_MS };
   const session = await dialTarget(url, options);

@@ -55,7 +55,7 @@ export function withDataFields(json: unknown, fields: readonly DataField[], sche
 function valueIn(text: string, schema: JsonSchema | undefined, root: JsonSchema | undefined): unknown {
   const choices = schema === undefined ? [] : choicesOf(schema, root);
   const marks = choices.map((choice) => choice["x-quicrpc-type"]);
-  // Those of blobs are read as they are sent.
+  // Files of blobs are read while they are sent.
   if (text.startsWith("@") && !marks.includes("blob")) return contentsOf(text.slice(1), marks.includes("bytes"));
   const takesText = choices.some(isText);
   const others = choices.filter((choice) => !isText(choice));

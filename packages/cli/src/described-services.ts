@@ -128,7 +128,7 @@ export function missing(
   known: readonly { readonly name: string }[],
 ): RpcError {
   const names = known.map((entry) => entry.name);
-  // What names have in common makes no two of them more alike.
+  // Only the last part counts, because all names share the others.
   const edits = Math.max(1, Math.floor((name.split(".").at(-1) ?? "").length / 3));
   const near =
     nearest(name, names, edits) ??

@@ -82,7 +82,7 @@ function helpCommand(): Command {
     });
 }
 
-// Whoever read the output has enough, as head(1) has.
+// The reader of the output has closed it, as head(1) does.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
   process.exit(0);

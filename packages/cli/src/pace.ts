@@ -40,7 +40,7 @@ export class Pace {
         this.waiting.shift()?.(this.dueMs);
         this.dueMs += this.intervalMs;
       } else if (left > TIMER_MS) {
-        // Ends may come meanwhile: they are seen within a tenth of a second.
+        // The end may be reached in the meantime; it is noticed within a tenth of a second.
         await setTimeout(Math.min(left - TIMER_MS, 100));
       } else {
         await setImmediate();

@@ -59,7 +59,7 @@ export async function loadProjectServices(
   if (diagnostics.length > 0) return { run, diagnostics };
   const generated = files.filter(({ path }) => path.startsWith(out + sep));
   writeGenerated(generated);
-  // What was generated before, of schemas that may have changed since.
+  // Drops modules generated from schemas that may have changed.
   for (const path of Object.keys(moduleCache)) if (path.startsWith(out + sep)) delete moduleCache[path];
   const loader = new ModuleLoader();
   try {

@@ -122,7 +122,7 @@ async function followSchemas(
     ({ event, path }) => affectsOutput(event, path, last),
     async () => {
       const { services, diagnostics, run } = await loadProjectServices(files, process.cwd());
-      // What cannot be read has no sources: those of before go on to be watched.
+      // A schema that cannot be read has no sources; the previous sources stay watched.
       last = run === undefined || run.sources.length === 0 ? last : run;
       if (services === undefined) {
         printProblems(diagnostics, "the page shows what it did");
@@ -148,7 +148,7 @@ async function missingReflection(server: Caller, timeoutMs: number): Promise<Pro
   try {
     await listServices(server, { timeoutMs });
   } catch (error) {
-    // Of other failures the page tells, which asks again.
+    // The page reports other failures, and asks again.
     if (!isWithoutReflection(error)) return undefined;
     try {
       return await projectReflection(error, false);

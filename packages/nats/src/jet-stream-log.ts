@@ -17,21 +17,21 @@ import {
   type TopicReceiver,
 } from "@quicrpc/core/transport";
 
-/** How topics with history are kept on a NATS server. */
+/** Settings of the JetStream stream that stores topics with history. */
 export interface NatsHistory {
-  /** The stream of JetStream that has them; it is made where there is none of this name. Default "quicrpc-topics". */
+  /** Name of the JetStream stream, which is created if it does not exist. Default "quicrpc-topics". */
   readonly stream?: string | undefined;
-  /** Messages that are kept of each topic. Default 1000. */
+  /** Maximum number of stored messages of each topic. Default 1000. */
   readonly maxMessages?: number | undefined;
-  /** Milliseconds that messages are kept. Default: a day. */
+  /** Milliseconds for which messages are stored. Default: one day. */
   readonly maxAgeMs?: number | undefined;
-  /** Bytes of all messages that are kept. Default 1 GiB. */
+  /** Maximum bytes of all stored messages. Default 1 GiB. */
   readonly maxBytes?: number | undefined;
-  /** Copies of the stream, in a cluster. Default 1. */
+  /** Number of replicas of the stream in a cluster. Default 1. */
   readonly replicas?: number | undefined;
 }
 
-/** Settings of a log beside those. */
+/** All settings of a log. */
 export interface JetStreamSettings extends NatsHistory {
   readonly prefix: string;
   readonly timeoutMs: number;
@@ -39,27 +39,32 @@ export interface JetStreamSettings extends NatsHistory {
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const NANOS_PER_MS = 1_000_000;
-/** A message that the server has not confirmed is sent again after so long; it knows it by its id. */
+/**
+ * Milliseconds after which an unconfirmed message is sent again. The server recognises repetitions by the message's id.
+ */
 const AGAIN_MS = 100;
-/** So many attempts fit into the time where the server does not answer at all. */
+/** Number of attempts within the timeout if the server does not answer at all. */
 const ATTEMPTS = 5;
-/** How long one request for messages waits for some; without a sign of the server for as long, the next is made. */
+/**
+ * Milliseconds that one request waits for messages. If the server does not answer within this time, the next request is
+ * made.
+ */
 const EXPIRES_MS = 5000;
-/** The position before the first message of an empty stream: "0" asks for whatever is kept. */
+/** The position before the first message of an empty stream. "0" would request all stored messages. */
 const EMPTY = "00";
 
-/** Somebody here who follows a topic. */
+/** A subscriber of this process that follows a topic. */
 interface Follower {
   readonly topic: string;
   readonly receiver: TopicReceiver;
-  /** The number of the last message that it has had. */
+  /** Number of the last message that was delivered to it. */
   last: number;
   reading: ConsumerMessages | undefined;
-  /** Changes with each reading, and at the end. */
+  /** Incremented with each new reading, and at the end. */
   turn: number;
 }
 
-/** The history of topics in a stream of JetStream: a position is a message's number there. */
+/** Stores the history of topics in a JetStream stream. A position is the sequence number of a message there. */
 export class JetStreamLog implements TopicLog {
   private readonly client: JetStreamClient;
   private readonly manager: JetStreamManager;
@@ -69,7 +74,7 @@ export class JetStreamLog implements TopicLog {
   private readonly life: string = crypto.randomUUID();
   private sent = 0;
   private readonly followers: Set<Follower> = new Set();
-  /** Readings of the past. */
+  /** Consumers that read stored messages. */
   private readonly readings: Set<ConsumerMessages> = new Set();
 
   private constructor(
@@ -84,7 +89,7 @@ export class JetStreamLog implements TopicLog {
     this.timeoutMs = timeoutMs;
   }
 
-  /** Finds the stream, or makes it. Rejects where the server has no JetStream. */
+  /** Opens the stream, or creates it. Rejects if JetStream is not enabled on the server. */
   static async open(nats: NatsConnection, settings: JetStreamSettings): Promise<JetStreamLog> {
     const client = jetstream(nats, { timeout: settings.timeoutMs });
     const manager = await client.jetstreamManager();
@@ -146,7 +151,7 @@ export class JetStreamLog implements TopicLog {
     return { ready, end };
   }
 
-  /** Delivers what follows a follower's last message, from another reading on than before. */
+  /** Delivers the messages after a follower's last one, with a new consumer. */
   private async read(follower: Follower): Promise<void> {
     const turn = ++follower.turn;
     follower.reading?.stop();
@@ -167,7 +172,7 @@ export class JetStreamLog implements TopicLog {
     });
   }
 
-  /** Reads on as soon as the server lets it. */
+  /** Continues reading as soon as the server is available. */
   private async readOn(follower: Follower): Promise<void> {
     const end = performance.now() + this.timeoutMs;
     for (;;) {
@@ -185,7 +190,7 @@ export class JetStreamLog implements TopicLog {
     }
   }
 
-  /** A server that was started again has forgotten who reads. */
+  /** Restarts the readings after a reconnection, because a restarted server has forgotten its consumers. */
   private async watch(nats: NatsConnection): Promise<void> {
     for await (const { type } of nats.status()) {
       if (type !== "reconnect") continue;
@@ -216,7 +221,10 @@ export class JetStreamLog implements TopicLog {
     throw new RpcError("unavailable", "the NATS server has ended the reading of its stream");
   }
 
-  /** As long as a message is there, so are later ones of its topic; otherwise none may have been dropped since. */
+  /**
+   * Returns true if no later message of the topic was dropped: while a message is stored, all later ones of its topic
+   * are. Otherwise the limits of the stream decide.
+   */
   private async hasAllAfter(subject: string, number: number): Promise<boolean> {
     const { streams } = this.manager;
     const message = number === 0 ? null : await streams.getMessage(this.stream, { seq: number });
@@ -227,7 +235,7 @@ export class JetStreamLog implements TopicLog {
     return state.first_seq <= number + 1 && kept < most;
   }
 
-  /** Reads what follows a number, over lost connections and restarts of the server. */
+  /** Reads the messages after a sequence number, across lost connections and restarts of the server. */
   private consumer(topic: string, after: number): ReturnType<JetStreamClient["consumers"]["get"]> {
     return this.client.consumers.get(this.stream, {
       filter_subjects: [this.subjects + topic],

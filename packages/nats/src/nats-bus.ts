@@ -4,29 +4,29 @@ import type { BusSubscription, TopicBus, TopicLog, TopicReceiver } from "@quicrp
 
 /** Settings of a bus on NATS. */
 export interface NatsBusSettings {
-  /** The beginning of all subjects, with its dot. */
+  /** Prefix of all subjects, including its final dot. */
   readonly prefix: string;
   readonly timeoutMs: number;
   readonly maxUnconfirmedBytes: number;
 }
 
-/** A time without the server: it interrupts subscriptions when it has lasted for a while, or is over. */
+/** A period without a server. It interrupts subscriptions when it lasts too long, or when it is over. */
 interface Outage {
   readonly timer: ReturnType<typeof setTimeout>;
-  /** Those that were subscribed when it began. */
+  /** Receivers that were subscribed when it began. */
   readonly receivers: ReadonlySet<TopicReceiver>;
-  /** Resolves when the server is there again. */
+  /** Resolves when the server is reachable again. */
   readonly over: Promise<void>;
   readonly end: () => void;
 }
 
-/** Core NATS as a bus: one connection, one subscription for each topic that somebody here subscribes to. */
+/** A bus on core NATS: one connection, with one subscription for each topic that has subscribers in this process. */
 export class NatsBus implements TopicBus {
   readonly log: TopicLog | undefined;
   private readonly nats: NatsConnection;
   private readonly settings: NatsBusSettings;
   private readonly receivers: Set<TopicReceiver> = new Set();
-  /** The server's answer to all that was sent in this turn. */
+  /** Confirmation by the server of all messages sent in this turn. */
   private confirming: Promise<void> | undefined = undefined;
   private unconfirmedBytes = 0;
   private outage: Outage | undefined = undefined;
@@ -62,7 +62,7 @@ export class NatsBus implements TopicBus {
   subscribe(topic: string, receiver: TopicReceiver): BusSubscription {
     const subscription: Subscription = this.nats.subscribe(this.settings.prefix + topic, {
       callback: (error, { data }) => {
-        // What was received lies in a buffer of many messages.
+        // The data is part of a buffer with many messages.
         if (error === null) receiver.message(data.slice());
         else receiver.interrupted(`the NATS server says: ${error.message}`);
       },
@@ -89,7 +89,7 @@ export class NatsBus implements TopicBus {
     }
   }
 
-  /** Resolves when the server has taken all that was sent before; messages of one turn share its answer. */
+  /** Resolves when the server has received all messages sent before. Messages of one turn share the confirmation. */
   private confirmed(): Promise<void> {
     if (this.confirming === undefined) {
       const ping = Promise.resolve().then(() => {
@@ -97,13 +97,13 @@ export class NatsBus implements TopicBus {
         return this.nats.flush();
       });
       this.confirming = inTime(ping, this.settings.timeoutMs);
-      // Whoever waits for it is notified.
+      // Callers of `confirmed` handle the rejection.
       this.confirming.catch(() => {});
     }
     return this.confirming;
   }
 
-  /** Messages that were sent while the connection was lost are lost: nobody knows which. */
+  /** Interrupts subscriptions after a lost connection, because it is unknown which messages were lost meanwhile. */
   private async watch(): Promise<void> {
     for await (const { type } of this.nats.status()) {
       if (type === "disconnect") this.lost();
@@ -137,7 +137,7 @@ export class NatsBus implements TopicBus {
   }
 }
 
-/** `promise`, which rejects when it takes longer. */
+/** Returns `promise`, or rejects if it takes longer than `timeoutMs`. */
 async function inTime(promise: Promise<void> | undefined, timeoutMs: number): Promise<void> {
   if (promise === undefined) return;
   let timer: ReturnType<typeof setTimeout> | undefined;

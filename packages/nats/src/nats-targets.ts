@@ -3,9 +3,9 @@ import { checkOptions, type OptionNames, type ResolveTargets } from "@quicrpc/co
 
 /** Options of `natsTargets`. */
 export interface NatsTargetsOptions {
-  /** Milliseconds after an answer until there is taken to be no other. Default 300. */
+  /** Milliseconds after the last answer until the search ends. Default 300. */
   readonly quietMs?: number | undefined;
-  /** The most milliseconds that answers are waited for. Default 2000. */
+  /** Maximum duration of a search in milliseconds. Default 2000. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -13,16 +13,17 @@ const OPTIONS: OptionNames<NatsTargetsOptions> = { quietMs: true, timeoutMs: tru
 
 const DEFAULT_QUIET_MS = 300;
 const DEFAULT_TIMEOUT_MS = 2000;
-/** Servers of one name; further answers are passed over. */
+/** Maximum number of servers with one name; further answers are ignored. */
 const MOST_SERVERS = 10_000;
-/** Bytes of a server's URLs, and URLs of one server. */
+/** Maximum bytes of a server's URLs, and maximum number of URLs of one server. */
 const MOST_BYTES = 8192;
 const MOST_URLS = 16;
 
 /**
- * Finds the servers of one name for `connectPool`: asks by NATS, and takes what those that `announceTargets` announces answer. One that does not answer
- * once, as where it was busy, is kept; after the second time it is left out. Where nobody answers, or NATS is out of reach, this rejects, and the pool keeps
- * what it has. `name` is words with dots between them, such as "shop.orders".
+ * Finds the servers of one name for `connectPool`: sends a request over NATS, and collects the answers of
+ * `announceTargets`. A server that misses one request, for example because it is busy, is kept; after a second miss it
+ * is removed. If no server answers, or NATS is unreachable, this rejects, and the pool keeps its targets. `name`
+ * consists of words separated by dots, such as "shop.orders".
  */
 export function natsTargets(nats: NatsConnection, name: string, options: NatsTargetsOptions = {}): ResolveTargets {
   checkOptions("natsTargets()", options, OPTIONS);
@@ -42,8 +43,8 @@ export function natsTargets(nats: NatsConnection, name: string, options: NatsTar
 }
 
 /**
- * Answers clients that look for servers of this name with `urls`: where they reach this one. Call what this returns before the server drains, so
- * that nobody new finds it.
+ * Answers clients that search for servers of this name with `urls`, the addresses of this server. Call the returned
+ * function before the server drains, so that no new client finds it.
  */
 export function announceTargets(nats: NatsConnection, name: string, urls: readonly string[]): () => void {
   const text = JSON.stringify(urls);
@@ -63,7 +64,10 @@ function subjectOf(name: string): string {
   throw new TypeError(`the name of targets is words with dots between them, and not ${JSON.stringify(name)}`);
 }
 
-/** Whoever may publish on the NATS server may answer. What is no list of URLs says nothing, and neither does NATS's own answer that nobody is there. */
+/**
+ * Reads an answer. Anyone who may publish on the NATS server can send one, so anything other than a list of URLs is
+ * ignored, as is NATS's own reply that there are no responders.
+ */
 function urlsOf({ data }: Msg): readonly string[] {
   if (data.length === 0 || data.length > MOST_BYTES) return [];
   try {

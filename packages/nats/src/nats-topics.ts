@@ -6,25 +6,31 @@ import { NatsBus } from "./nats-bus.js";
 
 /** Options of `natsTopics`. */
 export interface NatsTopicsOptions extends Omit<TopicsOptions, "bus"> {
-  /** Addresses of NATS servers, as `"nats.example.com:4222"`. Another is tried when one is lost. */
+  /** Addresses of NATS servers, such as `"nats.example.com:4222"`. If one is lost, the client connects to another. */
   readonly servers: string | readonly string[];
-  /** Further options of the client of NATS: credentials, TLS, its name. Default: none. */
+  /** Further options of the NATS client: credentials, TLS, its name. Default: none. */
   readonly connection?: Omit<NodeConnectionOptions, "servers" | "noEcho"> | undefined;
   /**
-   * Keeps topics with history in a stream of JetStream: `true`, or `{ stream, maxMessages, maxAgeMs, maxBytes, replicas
-   * }`. By default the stream is `quicrpc-topics`, with the last 1000 messages of each topic, a day and 1 GiB. A stream
-   * that is missing is made; one that exists is left as it is. This needs the package `@nats-io/jetstream`, and NATS
-   * servers of 2.10 or later with `jetstream` on. Default: such topics are refused.
+   * Stores topics with history in a JetStream stream: `true`, or `{ stream, maxMessages, maxAgeMs, maxBytes, replicas
+   * }`. By default the stream is `quicrpc-topics`, with the last 1000 messages of each topic, one day and 1 GiB. A
+   * missing stream is created; an existing one is not changed. Requires the package `@nats-io/jetstream`, and NATS
+   * servers of version 2.10 or later with `jetstream` enabled. Default: topics with history are refused.
    */
   readonly history?: true | NatsHistory | undefined;
-  /** The beginning of topics' names on the NATS server, as `"app.topics"`, for several applications at one. Default: nothing. */
+  /**
+   * Prefix of the topics' names on the NATS server, such as `"app.topics"`, so that several applications can share one
+   * server. Default: none.
+   */
   readonly prefix?: string | undefined;
   /**
-   * Milliseconds that the server has to confirm a message, after which `publish` fails, and that it may be out of reach before subscriptions are
-   * ended with `unavailable`. Default 5000.
+   * Milliseconds within which the server must confirm a message, after which `publish` fails. The same time without a
+   * server ends subscriptions with `unavailable`. Default 5000.
    */
   readonly timeoutMs?: number | undefined;
-  /** Bytes of messages that wait for the server's confirmation; more are refused with `resource_exhausted`. Default 16 MiB. */
+  /**
+   * Maximum bytes of messages that wait for confirmation; further ones are refused with `resource_exhausted`. Default
+   * 16 MiB.
+   */
   readonly maxUnconfirmedBytes?: number | undefined;
 }
 
@@ -42,12 +48,12 @@ const OPTIONS: OptionNames<NatsTopicsOptions> = {
 
 const DEFAULT_TIMEOUT_MS = 5000;
 const DEFAULT_UNCONFIRMED_BYTES = 16 * 1024 * 1024;
-/** A server that answers no ping for two of these is taken for lost. */
+/** Milliseconds between pings. After two unanswered ones the connection counts as lost. */
 const PING_INTERVAL_MS = 2000;
 
 /**
- * Makes the topics of a process, which carry messages to those of others by a NATS server. Rejects where no server can be reached at first; later it
- * is tried for ever.
+ * Creates topics whose messages reach other processes through a NATS server. Rejects if no server can be reached at
+ * first; later, reconnection is attempted forever.
  */
 export async function natsTopics(options: NatsTopicsOptions): Promise<Topics> {
   checkOptions("natsTopics()", options, OPTIONS);
@@ -74,7 +80,7 @@ export async function natsTopics(options: NatsTopicsOptions): Promise<Topics> {
   }
 }
 
-/** The package for JetStream is loaded where somebody asks for history. */
+/** Loads the JetStream package, which is only needed for history. */
 async function openLog(nats: NatsConnection, settings: JetStreamSettings): Promise<TopicLog> {
   const { version = "" } = nats.info ?? {};
   const [, major, minor] = /^(\d+)\.(\d+)/.exec(version) ?? [];

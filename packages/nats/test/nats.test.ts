@@ -152,7 +152,7 @@ describe("topics over NATS", () => {
     await publishing;
     const all = Array.from({ length: COUNT }, (_, n) => n);
     expect(received.map(({ message }) => message?.n)).toEqual(all);
-    // Another process goes on after any position, and reads what was before.
+    // Another process continues after any position, and reads earlier messages.
     const other = await openLog(nats.url);
     const after = await other.subscribe({ id: "1" }, received[39]?.position);
     expect(await logged(after, 20)).toEqual(received.slice(40));
@@ -168,7 +168,7 @@ describe("topics over NATS", () => {
     for (const n of [1, 2]) {
       for (const log of processes) await log.publish({ id: "1", message: { n, text: "" } }, { id: `é ${n}\n` });
     }
-    // Of another topic it is another message.
+    // The same id in another topic is another message.
     await processes[1]?.publish({ id: "2", message: { n: 3, text: "" } }, { id: "é 1\n" });
     await processes[1]?.publish({ id: "1", message: { n: 4, text: "" } });
     const received = await logged(items as AsyncIterator<LogItem>, 4);

@@ -1,4 +1,4 @@
-// Two servers with NATS between them: one dies while messages come, and nobody who subscribes notices.
+// Two servers connected by NATS: one fails while messages arrive, and no subscriber notices.
 import { connectPool, devCertificate, serve, type Server } from "@quicrpc/node";
 import { expect, it } from "vitest";
 import { type LogItem, roomMethods, routerOf, serveRooms } from "../../../test/rooms.js";

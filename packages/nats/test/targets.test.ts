@@ -54,7 +54,7 @@ describe("servers that NATS knows", () => {
     const resolve = natsTargets(nats, "shop.orders", { quietMs: 100 });
     const { signal } = new AbortController();
     const found = async () => new Set(await resolve(signal));
-    // As of a name that DNS does not know, the pool keeps what it has.
+    // As with a name unknown to DNS, the pool keeps its targets.
     await expect(resolve(signal)).rejects.toThrow("no responders");
     const leave = announceTargets(nats, "shop.orders", ["tcp://127.0.0.1:1", "tcp://127.0.0.1:2"]);
     announceTargets(nats, "shop.orders", ["tcp://127.0.0.1:3"]);

@@ -100,7 +100,7 @@ async function written(
   try {
     await rename(part, path);
   } catch (error) {
-    // Another process has brought the same part to its end.
+    // Another process has completed the same part.
     if ((await sizeOf(path)) !== bytes || (await sizeOf(part)) !== undefined) throw error;
   }
 }
@@ -135,7 +135,7 @@ async function requireRoom(blob: ReceivedBlob, part: string, limits: PartOptions
   const { maxAgeMs = DAY_MS, maxParts = MAX_PARTS, maxPartBytes = MAX_PART_BYTES } = limits;
   const folder = dirname(part);
   const left = (await readdir(folder)).filter((name) => name.endsWith(SUFFIX)).map((name) => join(folder, name));
-  // Of those in progress some have no file yet.
+  // Some downloads in progress have no file yet.
   const others = new Set([...left, ...Array.from(savings.keys()).filter((path) => dirname(path) === folder)]);
   others.delete(part);
   let room = maxPartBytes;

@@ -62,7 +62,7 @@ describe("devCertificate", () => {
   it("is the same for all that replace an old one at the same time", async () => {
     const now = Date.now();
     await devCertificate({ directory });
-    // The order of so many file operations is another each time.
+    // The order of these file operations differs each time.
     for (let times = 1; times <= 20; times++) {
       at(now + times * 20 * DAY);
       const all = await Promise.all(Array.from({ length: 8 }, () => devCertificate({ directory })));
@@ -78,7 +78,7 @@ describe("devCertificate", () => {
     at(now + 20 * DAY);
     const other = await mkdtemp(join(tmpdir(), "quicrpc-"));
     const { cert, key } = await devCertificate({ directory: other });
-    // Whoever finds the old one finds the new one with the next look, whichever look that is.
+    // A process that finds the old certificate finds the new one at its next attempt.
     const { readFile: real } = await vi.importActual<typeof fs>("node:fs/promises");
     for (let look = 1; look <= 3; look++) {
       await writeFile(file, "old");

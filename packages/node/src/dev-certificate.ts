@@ -110,11 +110,11 @@ async function replaceStale(path: string, stale: string, made: string): Promise<
   try {
     await linked(made, successor);
     await link(successor, temporary);
-    // As long as the old one is there nobody has removed the first successor, so that this is it.
+    // While the old file exists, the first successor has not been removed, so this is it.
     const there = await contentOf(path);
     if (there !== undefined && digestOf(there) === stale) await rename(temporary, path);
   } catch (error) {
-    // Another has replaced it meanwhile.
+    // Another process has replaced it in the meantime.
     if (!isMissing(error)) throw error;
   } finally {
     await Promise.all([successor, temporary].map((file) => rm(file, { force: true })));

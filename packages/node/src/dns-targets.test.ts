@@ -50,7 +50,7 @@ it("SRV: hosts and ports with their priorities and weights, held to the certific
   expect(targets.serverName).toBe("example.com");
   expect(await targets.resolve(signal)).toEqual([
     { target: "quic://one.example:4433", priority: 1, weight: 9 },
-    // Very seldom, beside one that weighs something; and as any other, where none does.
+    // Chosen very rarely if another target has a weight, and equally often if none has.
     { target: "quic://two.example:4434", priority: 1, weight: 0.01 },
     { target: "quic://spare.example:4435", priority: 2, weight: 1 },
   ]);

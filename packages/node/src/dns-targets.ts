@@ -88,7 +88,7 @@ const NO_RECORD =
 const LEAST_WEIGHT = 0.01;
 
 function srvTargets(base: URL, records: readonly SrvRecord[]): TargetSpec[] {
-  // The root as a name says that there is no such service.
+  // The root as a target means that the service is not available (RFC 2782).
   const offered = records.filter(({ name }) => name !== "." && name !== "");
   const weighs = new Set(offered.filter(({ weight }) => weight > 0).map(({ priority }) => priority));
   return offered.map(({ name, port, priority, weight }) => ({

@@ -167,7 +167,7 @@ class FileUpload implements StoredUpload {
 
   /** Creates the upload's files. Throws `RpcError` `already_exists` if another process has created them. */
   async begin(facts: UploadFacts): Promise<void> {
-    // Readable for nobody else: what users send is theirs.
+    // Only this user may read it, because uploads are private.
     await writeFile(this.bytesPath, "", { flag: "wx", mode: 0o600 }).catch((cause: NodeJS.ErrnoException) => {
       if (cause.code !== "EEXIST") throw cause;
       throw new RpcError("already_exists", "there is an upload with this id", { cause });

@@ -28,7 +28,7 @@ it("passes on what else keeps a session from being made", async () => {
 it("a server that breaks the protocol after its hello neither stops the event loop nor keeps connect waiting", async () => {
   const server = createServer((socket) => {
     socket.on("error", () => {});
-    // Its hello, and the answer of a call that nobody has made.
+    // The peer's hello, and the answer to a call that was never made.
     socket.once("data", () => socket.write(Buffer.from("03000001030340c0", "hex")));
   }).listen(0, "127.0.0.1");
   await once(server, "listening");

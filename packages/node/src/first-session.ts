@@ -42,7 +42,8 @@ export async function firstSession(
       signal?.throwIfAborted();
       if (isDenied(error as Error)) throw refusalBy(peer(), error as RpcError);
       if (late.aborted) throw silenceOf(peer(), timeoutMs, error);
-      // It may be offered again until it has ended: without a turn of the event loop between that would go on for ever.
+      // The same session may be offered again until it has ended. Without a turn of the event loop in between, this
+      // would loop forever.
       await Promise.race([session.closed, new Promise((resolve) => over.addEventListener("abort", resolve))]);
     }
   }

@@ -209,7 +209,7 @@ class RpcServer<Context> implements Server {
     });
     const ends = await pacedDrain(this.sessions, { ...options, timeoutMs });
     await served;
-    // Those of sessions that have ended before.
+    // Handlers of sessions that have ended before.
     await Promise.race([this.load.idle, late]);
     clearTimeout(timer);
     return total([...ends, await this.close()]);

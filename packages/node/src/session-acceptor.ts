@@ -110,7 +110,8 @@ export class SessionAcceptor<Context> {
     if (onSession !== undefined) this.notifyBegun(session, incoming, onSession);
   }
 
-  // Each is a function of its own: what is kept until a session ends is not to keep its incoming, nor its peer where nobody asks for that.
+  // These are separate functions, so that the closures kept until a session ends do not hold its incoming session, nor
+  // its peer without a hook.
 
   private forgetAtEnd(session: Session): void {
     void session.closed.then(() => this.sessions.delete(session));

@@ -179,7 +179,7 @@ function read(path: string): { head: Head; entries: (readonly [number, LogEntry]
     return { head: { quicrpcTopics: 1, life: randomUUID().replaceAll("-", ""), last: 0 }, entries: [] };
   }
   const [first = "", ...lines] = text.split("\n");
-  // The last line has no end where its process ended while it was written.
+  // The last line is incomplete if the process ended while writing it.
   lines.pop();
   try {
     const head = JSON.parse(first) as Partial<Head>;

@@ -2,7 +2,7 @@
 import { checked } from "@quicrpc/core/transport";
 import * as plain from "./index.js";
 
-// What is declared below takes the place of the same name there.
+// Declarations below replace those of the same name.
 export * from "./index.js";
 
 export const createQueries: typeof plain.createQueries = checked("createQueries()", plain.createQueries, 2, {

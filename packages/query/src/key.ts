@@ -2,19 +2,20 @@ import type { AnyMethod } from "@quicrpc/core/generated";
 import { json } from "@quicrpc/core";
 import type { QueryKey } from "@tanstack/query-core";
 
-/** The key by which all calls of `method` are found: scope (where there is one), service, method. Plain JSON, as all keys are. */
+/** Returns the key of all calls of `method`: scope (if any), service, method. It is plain JSON, as all keys are. */
 export function methodKey(scope: string | undefined, { service, name }: AnyMethod): QueryKey {
   return scope === undefined ? [service.name, name] : [scope, service.name, name];
 }
 
-/** The key of calls with this input, by the key of their method. Without one they are the same. */
+/** Returns the key of calls with this input, given the key of their method. Without an input they are the same. */
 export function withInput(key: QueryKey, input: unknown): QueryKey {
   return input === undefined ? key : [...key, plain(input)];
 }
 
 /**
- * The value as plain JSON, different for different values: TanStack Query hashes keys by `JSON.stringify`, which throws for
- * a bigint and takes every `Map` for the same. What JSON lacks is tagged, as the codec `json` does on the wire.
+ * Converts a value to plain JSON that is different for different values: TanStack Query hashes keys with
+ * `JSON.stringify`, which throws for a bigint and does not distinguish `Map`s. Values outside JSON are tagged as by the
+ * `json` codec.
  */
 function plain(value: unknown): unknown {
   const out = {

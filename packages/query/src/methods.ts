@@ -11,28 +11,31 @@ import type {
   SkippableCallQueryOptions,
 } from "./tanstack.js";
 
-/** A method to be called on purpose: with one answer or none, whether its caller streams or not. */
+/** A method that is called explicitly and has at most one response; its caller may stream. */
 export interface MutationMethod<Input, Output> {
-  /** Returns options for `useMutation`. TanStack Query cancels no mutation; the `signal` of `options` does. */
+  /** Returns options for `useMutation`. TanStack Query does not cancel mutations; use the `signal` of `options`. */
   mutationOptions(options?: CallOptions): CallMutationOptions<Input, Output>;
 }
 
-/** An answer as a query holds it. TanStack Query refuses undefined, so it is null there. */
+/** A response as a query stores it. TanStack Query does not accept undefined, so undefined becomes null. */
 export type Held<Output> = undefined extends Output ? Exclude<Output, undefined> | null : Output;
 
-/** A method with one answer. */
+/** A method with one response. */
 export interface UnaryMethod<Input, Output> extends MutationMethod<Input, Output> {
-  /** The key of the query with this input; without one, the key by which all queries of the method are found. */
+  /** Returns the key of the query with this input. Without an input it matches all queries of the method. */
   queryKey(input?: Input): DataTag<QueryKey, Held<Output>, RpcError>;
-  /** Returns options for `useQuery` and its like, which call whenever they think fit: for methods that change nothing. */
+  /**
+   * Returns options for `useQuery` and similar hooks, which may call at any time: use it for methods without side
+   * effects.
+   */
   queryOptions(input: Input, options?: QueryCallOptions): CallQueryOptions<Held<Output>>;
   queryOptions<Token extends symbol>(
     input: Input | Token,
     options?: QueryCallOptions,
   ): SkippableCallQueryOptions<Held<Output>, Token>;
   /**
-   * Returns options for `useInfiniteQuery` and its like: a call for each page. `inputOf` returns the input of the page that a parameter is for, such as a
-   * cursor.
+   * Returns options for `useInfiniteQuery` and similar hooks, with one call for each page. `inputOf` returns the input
+   * for a page parameter, such as a cursor.
    */
   infiniteOptions<Param>(
     inputOf: (param: Param) => Input,
@@ -41,11 +44,14 @@ export interface UnaryMethod<Input, Output> extends MutationMethod<Input, Output
   ): CallInfiniteOptions<Output, Param>;
 }
 
-/** A method whose answer is a stream. */
+/** A method whose response is a stream. */
 export interface StreamMethod<Input, Item> {
-  /** The key of the query with this input; without one, the key by which all queries of the method are found. */
+  /** Returns the key of the query with this input. Without an input it matches all queries of the method. */
   queryKey(input?: Input): DataTag<QueryKey, Item[], RpcError>;
-  /** Returns options for `useQuery` and its like: its data are the items so far, and it is being fetched until the stream ends. */
+  /**
+   * Returns options for `useQuery` and similar hooks: the data are the items so far, and the query is fetching until
+   * the stream ends.
+   */
   streamedOptions(input: Input, options?: StreamedCallOptions): CallQueryOptions<Item[]>;
   streamedOptions<Token extends symbol>(
     input: Input | Token,
@@ -85,7 +91,7 @@ export function unaryMethod<Input, Output>(
   };
 }
 
-/** Ends the keys of queries that hold pages, which are not those of one answer. */
+/** Last part of the keys of queries that hold pages, which differ from those of a single response. */
 const PAGES = "pages";
 
 export function streamMethod<Input, Item>(
@@ -134,8 +140,8 @@ function keyWith<Input, Data>(key: QueryKey, input: Input | undefined): DataTag<
 }
 
 /**
- * The overloads above say where `queryFn` may be TanStack's `skipToken`, which waits for an input. It is another symbol in each copy of its
- * core, and no input is a symbol.
+ * The overloads above state for which methods `queryFn` may be TanStack's `skipToken`, which waits for an input. Each
+ * copy of TanStack's core has a different symbol, and an input is never a symbol.
  */
 function query<Input, Data>(
   key: QueryKey,

@@ -10,10 +10,13 @@ import {
   unaryMethod,
 } from "./methods.js";
 
-/** A conversation is neither a query nor a mutation: make the call itself. */
+/** Members of a duplex method. It is neither a query nor a mutation: make the call itself. */
 export type NoQueries = Readonly<Record<never, never>>;
 
-/** Queries and mutations of a method, by its kind. A query must hold data, so a method without an answer has mutations only. */
+/**
+ * Queries and mutations of a method, by its kind. A query must hold data, so a method without a response only has
+ * mutations.
+ */
 export type MethodQueries<Kind extends MethodKind, Input, Output> = {
   unary: [Output] extends [void] ? MutationMethod<Input, void> : UnaryMethod<Input, Output>;
   server_stream: StreamMethod<Input, Output>;
@@ -37,13 +40,13 @@ export type Queries<Methods extends Record<string, AnyMethod>> = {
 
 /** Options of `createQueries`. */
 export interface CreateQueriesOptions {
-  /** Begins every key: for one `QueryClient` and several servers of the same service. Default: none. */
+  /** First part of every key, if one `QueryClient` is used for several servers of the same service. Default: none. */
   readonly scope?: string | undefined;
 }
 
 /**
- * Options of TanStack Query for the methods of a service, by the table of descriptors that `quicrpc gen` writes:
- * `createQueries(arithMethods, connection)`. Calls are made by `caller`, such as a connection.
+ * Creates options of TanStack Query for the methods of a service, from the table of descriptors that `quicrpc gen`
+ * writes: `createQueries(arithMethods, connection)`. Calls are made with `caller`, such as a connection.
  */
 export function createQueries<const Methods extends Record<string, AnyMethod>>(
   methods: Methods,

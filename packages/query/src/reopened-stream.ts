@@ -1,21 +1,25 @@
 import { type CallOptions, type ItemStream, RpcError } from "@quicrpc/core";
 import { backoffDelay, sleep } from "@quicrpc/core/transport";
 
-/** Items of a streamed query: they follow the items before, or replace them. */
+/** Items of a streamed query, which are appended to the earlier ones or replace them. */
 export interface StreamPart<Item> {
   readonly items: readonly Item[];
   readonly replaces: boolean;
 }
 
-/** Reports the failures in a row and the last one while a stream is lost; 0 and null once it is open again. */
+/**
+ * Called with the number of consecutive failures and the last error while a stream is lost, and with 0 and null once it
+ * is open again.
+ */
 export type OnLost = (failures: number, error: RpcError | null, isWaiting: boolean) => void;
 
-/** Milliseconds between two attempts. */
+/** Pauses between attempts. */
 const PAUSES = { initialMs: 100, maxMs: 30_000, factor: 2 };
 
 /**
- * Yields the items of a stream that is opened again whenever it is lost (`unavailable`), until `signal` fires or `isOver` says that
- * the caller is closed. A stream whose items have cursors continues after the last one. Another starts again, and its items replace those before.
+ * Yields the items of a stream that is reopened whenever it is lost (`unavailable`), until `signal` fires or `isOver`
+ * reports that the caller is closed. A stream whose items have cursors continues after the last one. Any other stream
+ * starts again, and its items replace the earlier ones.
  */
 export async function* reopenedStream<Item>(
   open: (options: CallOptions) => ItemStream<Item>,
@@ -63,7 +67,10 @@ export async function* reopenedStream<Item>(
   }
 }
 
-/** Whether another attempt may succeed. The first one must have reached a handler: otherwise the query itself fails. */
+/**
+ * Returns true if another attempt may succeed. The first attempt must have reached a handler: otherwise the query
+ * itself fails.
+ */
 function mayReopen({ code, refused }: RpcError, isOpen: boolean): boolean {
   if (!refused) return code === "unavailable";
   return isOpen && (code === "unavailable" || code === "resource_exhausted");

@@ -4,14 +4,14 @@ import type { DataTag, InfiniteData, QueryKey } from "@tanstack/query-core";
 // A program may have several copies of TanStack's core, one for each framework's package: these types name none of its classes and symbols
 // but for the tags of keys, so that options fit all copies.
 
-/** Options of TanStack Query for a call that returns `Data`, as every framework's functions take them. */
+/** Options of TanStack Query for a call that returns `Data`, as accepted by the functions of every framework. */
 export interface CallQueryOptions<Data> extends FailsWithRpcError {
-  /** Type by which `queryClient.getQueryData` and its like know what a query holds. */
+  /** Key whose type tells `queryClient.getQueryData` and similar functions the type of the data. */
   readonly queryKey: DataTag<QueryKey, Data, RpcError>;
   readonly queryFn: Fetching<Data>;
 }
 
-/** The same for a query that waits for its input. */
+/** Options of a query that may wait for its input. */
 export interface SkippableCallQueryOptions<Data, Token extends symbol> extends FailsWithRpcError {
   readonly queryKey: DataTag<QueryKey, Data, RpcError>;
   readonly queryFn: Fetching<Data> | Token;
@@ -23,10 +23,10 @@ export interface CallMutationOptions<Variables, Data> extends FailsWithRpcError 
   readonly mutationFn: (variables: Variables) => Promise<Data>;
 }
 
-/** Says where the next page begins, and how many are kept. */
+/** Paging options: the parameter of the next page, and the number of pages to keep. */
 export interface Paging<Page, Param> {
   readonly initialPageParam: Param;
-  /** Returns the parameter of the page after the last; undefined or null where there is none. */
+  /** Returns the parameter of the page after the last; undefined or null if there is none. */
   readonly getNextPageParam: (
     lastPage: Page,
     pages: Page[],
@@ -42,16 +42,16 @@ export interface Paging<Page, Param> {
   readonly maxPages?: number;
 }
 
-/** Options for calls that return a page each. */
+/** Options for calls that each return a page. */
 export interface CallInfiniteOptions<Page, Param> extends FailsWithRpcError, Paging<Page, Param> {
   readonly queryKey: DataTag<QueryKey, InfiniteData<Page, Param>, RpcError>;
   readonly queryFn: (context: { readonly signal: AbortSignal; readonly pageParam: Param }) => Promise<Page>;
 }
 
-/** Fetches when TanStack Query says so. */
+/** Called by TanStack Query to fetch the data. */
 export type Fetching<Data> = (context: { readonly signal: AbortSignal }) => Promise<Data>;
 
-/** The field by which TypeScript knows the type of errors. It is not set. */
+/** Declares the type of errors to TypeScript. The field is never set. */
 interface FailsWithRpcError {
   readonly throwOnError?: boolean | ((error: RpcError) => boolean);
 }

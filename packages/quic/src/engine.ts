@@ -80,7 +80,7 @@ export class Engine {
     const host = reportedHost ?? boundHost;
     const last = this.#lastLocal;
     if (last?.host === host && last.port === port && last.family === family) return last;
-    // Of many sessions.
+    // Shared by many sessions.
     this.#lastLocal = Object.freeze({ host, port, family });
     return this.#lastLocal;
   }

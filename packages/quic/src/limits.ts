@@ -125,7 +125,7 @@ export const DEFAULT_TRANSPORT: Readonly<Required<ListenTransportOptions>> = {
   maxUniStreams: 8,
   maxStreamsCeiling: 4096,
   streamReceiveWindow: 0,
-  // Half as much again as one stream has (4 MiB), so that a stream that nobody reads leaves room for others.
+  // 1.5 times the window of a stream (4 MiB), so that an unread stream leaves room for others.
   receiveWindow: 6 * 1024 * 1024,
   receiveWindowCeiling: 24 * 1024 * 1024,
   sendWindow: 8 * 1024 * 1024,

@@ -48,7 +48,7 @@ export const SERVER_TLS_OPTIONS: OptionNames<ServerTlsOptions> = {
   clientCertificates: CLIENT_CERTIFICATES,
   earlyData: true,
   ticketKeys: true,
-  // A certificate may have more beside it, such as that of `devCertificate()` its hash.
+  // A certificate may have further properties, such as the hash in the result of `devCertificate()`.
   tls: true,
 };
 

@@ -130,7 +130,7 @@ export class PortGroup {
       place,
     }));
     for (const { descriptor } of members) taken.add(descriptor);
-    // Among the processes that have had new clients go to their places.
+    // Turn of this process among those that route new clients to their places.
     let turn = 0;
     return new PortGroup(port, members, {
       accept: (accepting, empty) => {

@@ -43,7 +43,7 @@ async function probed(host: string, port: number, patienceMs: number): Promise<b
       resolve(closed);
     };
     const onError = ({ code }: NodeJS.ErrnoException): void => finish(code === "ECONNREFUSED");
-    // Where the process was busy, its timers come before what has arrived meanwhile.
+    // If the process was busy, its timers run before the messages that arrived in the meantime.
     const timer = setTimeout(() => (late = setImmediate(() => finish(false)).unref()), patienceMs);
     timer.unref();
     socket.unref();

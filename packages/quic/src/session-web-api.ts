@@ -22,7 +22,7 @@ export class SessionWebApi {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    // As in browsers: nobody is obliged to watch `closed`.
+    // As in browsers, an unhandled rejection of `closed` is not reported.
     this.closed.catch(() => {});
   }
 

@@ -228,7 +228,7 @@ async function carry(engine: Engine, ask: Ask): Promise<Carrier> {
       // A server opens no sessions; this only says that the connection speaks HTTP/3.
       1,
     );
-  // Nobody would wait for what is dialled, and so end it.
+  // Without a waiting caller the dial would never be cancelled.
   signal?.throwIfAborted();
   if (!allowPooling) return { connection: await connect(signal, handshakeTimeoutMs), exclusive: true };
   const pool = pools.get(engine) ?? new Map<string, SharedConnection>();

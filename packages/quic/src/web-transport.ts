@@ -70,7 +70,7 @@ export class WebTransport {
     this.draining = new Promise((resolve) => {
       this.#session.then((session) => session.draining).then(resolve, () => {});
     });
-    // As in browsers: nobody is obliged to watch them.
+    // As in browsers, unhandled rejections of these promises are not reported.
     this.ready.catch(() => {});
     this.closed.catch(() => {});
     this.incomingBidirectionalStreams = later(this.#session, (session) => session.incomingBidirectionalStreams);

@@ -12,8 +12,8 @@ import { RpcError } from "@quicrpc/core";
 import type { MethodDescription, ServiceDescription } from "./generated/reflection.js";
 
 /**
- * Makes a method that reflection describes callable, without its schema: values travel as they are, and the server validates. Its blobs are given, and come, as
- * those of generated code.
+ * Makes a callable method from its description by reflection, without its schema: values are sent unconverted, and the
+ * server validates them. Blobs are passed and returned as in generated code.
  */
 export function describedMethod({ name: service, id }: ServiceDescription, described: MethodDescription): AnyMethod {
   const { kind, name, idempotent, once, meta, blobs, id: its } = described;
@@ -37,7 +37,9 @@ function codecOf(form: MethodDescription["takes"], blobs: BlobFields["input"]): 
   return blobs === undefined ? uncheckedCodec() : withReferences(blobs);
 }
 
-/** Messages of which nothing is known but the fields that are blobs: what refers to one is used, and has to be a reference. */
+/**
+ * Codec of messages of which only the blob fields are known: a value that refers to a blob must be a valid reference.
+ */
 function withReferences(fields: NonNullable<BlobFields["input"]>): MessageCodec<unknown> {
   const unchecked = uncheckedCodec<unknown>();
   const checked = (message: unknown): unknown => {

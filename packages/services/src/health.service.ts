@@ -10,10 +10,10 @@ const HealthStatus = z.enum(["serving", "not_serving", "unknown"]);
 
 const HealthState = z.object({ status: HealthStatus });
 
-/** Says whether services are able to serve. */
+/** Reports whether services are able to serve. */
 export const Health = service("quicrpc.v1.Health", {
-  /** The status now. Fails with `not_found` for a service that is not known. */
+  /** Returns the current status. Fails with `not_found` for an unknown service. */
   check: rpc({ input: HealthRequest, output: HealthState, readOnly: true }),
-  /** The status now, then each change. A service that is not known is `unknown`, until it is. */
+  /** Sends the current status, then each change. The status of an unknown service is `unknown`. */
   watch: rpc({ input: HealthRequest, output: stream(HealthState), readOnly: true }),
 });

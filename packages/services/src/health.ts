@@ -4,17 +4,17 @@ import { createHealthClient, createHealthRouter, type HealthStatus } from "./gen
 /** Initial statuses for `createHealth`: statuses by service name, `""` for the server as a whole. */
 export type HealthStatuses = Readonly<Record<string, HealthStatus>>;
 
-/** The health of a server, and the router that tells it. */
+/** The health of a server, and the router that reports it. */
 export interface Health {
-  /** Mount it beside the others. */
+  /** Router to pass to `serve` together with the application's routers. */
   readonly router: Router;
-  /** Changes a status, and sends it to those who watch it. `""` is the server as a whole. */
+  /** Changes a status and sends it to its watchers. `""` is the server as a whole. */
   set(service: string, status: HealthStatus): void;
-  /** Sets every status to `not_serving`, such as before a drain. */
+  /** Sets every status to `not_serving`, for example before a drain. */
   shutdown(): void;
 }
 
-/** Serves quicrpc.v1.Health. The server as a whole is `serving` unless said otherwise. */
+/** Creates the service quicrpc.v1.Health. The server as a whole is `serving` by default. */
 export function createHealth(statuses: HealthStatuses = {}): Health {
   const known = new Map<string, HealthStatus>([["", "serving"], ...Object.entries(statuses)]);
   const watchers = new Set<() => void>();
@@ -55,7 +55,7 @@ export function createHealth(statuses: HealthStatuses = {}): Health {
   };
 }
 
-/** Resolves at the next change, or when the caller leaves. */
+/** Resolves at the next change, or when the signal fires. */
 function nextChange(watchers: Set<() => void>, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const wake = (): void => {
@@ -69,8 +69,8 @@ function nextChange(watchers: Set<() => void>, signal: AbortSignal): Promise<voi
 }
 
 /**
- * Whether a peer is able to serve: true and false as it changes. A peer without a health service counts as able. Throws
- * `RpcError` when the session ends.
+ * Yields whether a peer is able to serve, at first and after each change. A peer without a health service counts as
+ * able. Throws `RpcError` when the session ends.
  */
 export async function* watchHealth(
   caller: Caller,

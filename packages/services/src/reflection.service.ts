@@ -6,13 +6,13 @@ const JsonObject = z.record(z.string(), z.json());
 const MessageForm = z.enum(["nothing", "value", "bytes"]);
 
 const BlobField = z.object({
-  /** The field of the message. */
+  /** The name of the field. */
   name: z.string(),
-  /** Bytes that its receiver takes at most. */
+  /** Maximum number of bytes that the receiver accepts. */
   maxBytes: z.int().optional(),
-  /** Its receiver checks the digest of the whole blob. */
+  /** The receiver checks the digest of the whole blob. */
   digest: z.literal("sha-256").optional(),
-  /** It goes on where it was after the loss of its session. */
+  /** The transfer continues after the loss of its session. */
   resumable: z.boolean().optional(),
 });
 
@@ -22,21 +22,21 @@ const MethodDescription = z.object({
   id: z.int(),
   kind: z.enum(["unary", "notify", "server_stream", "client_stream", "duplex"]),
   idempotent: z.boolean(),
-  /** Calls change nothing. */
+  /** Calls have no side effects. */
   readOnly: z.boolean().optional(),
-  /** Calls have keys, by which one that is made again does not run again. */
+  /** Calls have keys, so that a repeated call does not run again. */
   once: z.boolean().optional(),
-  /** Calls of it outlive the sessions that carry them. */
+  /** Calls outlive the sessions that carry them. */
   resumable: z.boolean().optional(),
-  /** The caller's message: one, or many where it streams. */
+  /** The caller's message, or each item if the caller streams. */
   takes: MessageForm,
-  /** The callee's message: one, or many where it streams. */
+  /** The callee's message, or each item if the callee streams. */
   gives: MessageForm,
-  /** Fingerprint of the method's schema; methods with equal ones understand one another. */
+  /** Fingerprint of the method's schema; equal fingerprints mean compatible methods. */
   fingerprint: z.int().optional(),
-  /** The metadata that its schema gives the application. */
+  /** Metadata for the application, as given in the schema. */
   meta: JsonObject.optional(),
-  /** The fields of its messages that are blobs. */
+  /** Fields of its messages that are blobs. */
   blobs: z.object({ input: z.array(BlobField).optional(), output: z.array(BlobField).optional() }).optional(),
 });
 
@@ -50,25 +50,28 @@ const ServiceDescription = z.object({
 const MethodDetails = z.object({
   name: z.string(),
   docs: z.string().optional(),
-  /** JSON Schema (draft 2020-12) of what the caller sends, of a stream one item. */
+  /** JSON Schema (draft 2020-12) of the caller's message, or of one item if the caller streams. */
   input: JsonObject.optional(),
-  /** The same of what the callee sends. */
+  /** JSON Schema of the callee's message, or of one item if the callee streams. */
   output: JsonObject.optional(),
-  /** The same of the details of each declared error that has such, by the error's name. */
+  /** JSON Schemas of the details of declared errors, by the error's name. */
   errors: z.record(z.string(), JsonObject).optional(),
 });
 
 const ServiceDetails = z.object({
   docs: z.string().optional(),
   methods: z.array(MethodDetails),
-  /** The shapes of its messages, as `quicrpc breaking` compares them. */
+  /** Shapes of its messages, as compared by `quicrpc breaking`. */
   snapshot: JsonObject,
 });
 
-/** Says what a server serves. */
+/** Lists and describes the services of a server. */
 export const Reflection = service("quicrpc.v1.Reflection", {
-  /** Every service, by name. */
+  /** Lists every service, sorted by name. */
   list: rpc({ output: z.object({ services: z.array(ServiceDescription) }), readOnly: true }),
-  /** Comments and JSON Schemas of a service. Fails with `not_found` where there are none, or no such service. */
+  /**
+   * Returns comments and JSON Schemas of a service. Fails with `not_found` if there is no such service, or if it has no
+   * details.
+   */
   describe: rpc({ input: z.object({ service: z.string() }), output: ServiceDetails, readOnly: true }),
 });

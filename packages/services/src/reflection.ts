@@ -12,13 +12,17 @@ import {
 /** Options of `createReflection`. */
 export interface ReflectionOptions {
   /**
-   * Whether callers that are not known may use it: `authorize` lets them in, as with `meta: { auth: "public" }` in a schema. Tools then find methods that
-   * are public too, such as a login. Everybody with a session learns of every method. Default false.
+   * Whether unauthenticated callers may use it: `authorize` lets them in, as with `meta: { auth: "public" }` in a
+   * schema. Tools then find methods that are public too, such as a login. Everyone with a session can list all methods.
+   * Default false.
    */
   readonly public?: boolean | undefined;
 }
 
-/** Serves quicrpc.v1.Reflection: what `routers` serve, and reflection itself. Anybody who may call it learns of every method. */
+/**
+ * Creates the service quicrpc.v1.Reflection, which describes the services of `routers` and itself. Anyone who may call
+ * it can list every method.
+ */
 export function createReflection(routers: readonly Router<never>[], options: ReflectionOptions = {}): Router {
   checkOptions("createReflection()", options, { public: true });
   let services: ServiceDescription[] | undefined;
@@ -33,7 +37,7 @@ export function createReflection(routers: readonly Router<never>[], options: Ref
   return reflection;
 }
 
-/** Returns a method as `authorize` lets everybody call it. */
+/** Returns a method that `authorize` allows without authentication. */
 function withoutAuthentication({ method, ...rest }: Router["methods"][number]): Router["methods"][number] {
   return { ...rest, method: { ...method, meta: { ...method.meta, auth: "public" } } };
 }
@@ -52,7 +56,7 @@ export function describeServices(routers: readonly Router<never>[]): ServiceDesc
   return all;
 }
 
-/** Returns the details that a service's generated code has for tools. They are loaded on first use. */
+/** Returns the details that generated code provides for tools. They are loaded on first use. */
 async function detailsOf(name: string, routers: readonly Router<never>[]): Promise<ServiceDetails> {
   const bound = routers.flatMap(({ methods }) => methods).find(({ method }) => method.service.name === name);
   if (bound === undefined) throw new RpcError("not_found", `the service ${name} is not served here`);

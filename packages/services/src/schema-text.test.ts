@@ -1,4 +1,4 @@
-// What a stranger's reflection has for schemas.
+// Schemas from the reflection of an untrusted peer.
 import { expect, test } from "vitest";
 import { schemaText } from "./schema-text.js";
 

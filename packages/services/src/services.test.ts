@@ -115,7 +115,7 @@ describe("reflection", () => {
     const asked = createReflectionClient(client(health.router, createReflection([health.router])));
     const details = await asked.describe({ service: "quicrpc.v1.Health" });
     expect(details).toMatchObject({
-      docs: "Says whether services are able to serve.",
+      docs: "Reports whether services are able to serve.",
       snapshot: { id: 31271, methods: { check: { id: 1, kind: "unary" } } },
     });
     expect(details.methods.find(({ name }) => name === "check")).toMatchObject({

@@ -5,24 +5,25 @@ import { createTimingsRouter } from "./generated/timings.js";
 
 /** Options of `createTimings`. */
 export interface TimingsOptions {
-  /** Calls that are remembered, the last ones. Default 1000. */
+  /** Number of calls that are remembered, the latest ones. Default 1000. */
   readonly keep?: number;
 }
 
-/** The durations of a server's calls, for the callers that name them. */
+/** Durations of a server's calls, for the callers that name them. */
 export interface Timings {
-  /** Mount it beside the others, where callers are authenticated. */
+  /** Router to pass to `serve` together with the others. Use it only if callers are authenticated. */
   readonly router: Router;
   /** Returns a router whose calls are measured. */
   measure<Context>(router: Router<Context>): Router<Context>;
 }
 
-/** Characters of a call's name; one with a longer name is not remembered. */
+/** Maximum length of a call's name in characters; a call with a longer one is not remembered. */
 const MAX_NAME = 64;
 
 /**
- * Serves quicrpc.v1.Timings: where the time went of calls that carry the metadata `call-name`. Whoever knows the name gets them, so callers take names
- * that nobody guesses. Calls without a name are not remembered.
+ * Creates the service quicrpc.v1.Timings: how the server spent the time of calls that carry the metadata `call-name`.
+ * Anyone who knows the name can read them, so callers must choose unguessable names. Calls without a name are not
+ * remembered.
  */
 export function createTimings(options: TimingsOptions = {}): Timings {
   checkOptions("createTimings()", options, { keep: true });

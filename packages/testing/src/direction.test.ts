@@ -38,7 +38,7 @@ describe("a direction of a link", () => {
   });
 
   it("passes on no more than its rate, and holds no more than its queue", () => {
-    // 1000 bytes a millisecond come, half of which it takes.
+    // 1000 bytes arrive per millisecond, of which it forwards half.
     const taken = arrivals({ queueBytes: 10_000 }, 1, 500_000).flat();
     expect(taken.length).toBeGreaterThan(500);
     expect(taken.length).toBeLessThan(515);

@@ -35,7 +35,7 @@ export interface RecordedError {
   readonly trailers: readonly Field[];
 }
 
-/** Calls in the order in which they started. */
+/** Calls, ordered by their start. */
 export interface Recording {
   readonly version: 1;
   readonly calls: readonly RecordedCall[];

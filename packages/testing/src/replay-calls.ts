@@ -41,7 +41,7 @@ class Replay {
   readonly trailers: Metadata = new Metadata();
   private readonly call: InterceptedCall;
   private readonly name: string;
-  /** Recorded calls whose steps so far equal those of this call. */
+  /** Recorded calls that match this call's steps so far. */
   private fitting: readonly RecordedCall[];
   /** Recorded calls that already answer a call, this one included. */
   private readonly taken: Set<RecordedCall>;

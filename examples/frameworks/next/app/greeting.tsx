@@ -4,7 +4,7 @@ import { createQueries } from "@quicrpc/query";
 import { useQuery } from "@tanstack/react-query";
 import { greeterMethods } from "../generated/greeter.ts";
 
-/** While the page is rendered on the server nothing is called: the data came with it. */
+/** No calls are made while the page is rendered on the server: its data is already there. */
 const origin = typeof window === "undefined" ? "http://localhost" : window.location.origin;
 const greeter = createQueries(greeterMethods, httpTransport().caller(`${origin}/rpc`));
 

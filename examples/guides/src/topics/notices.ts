@@ -1,4 +1,4 @@
-// A page that goes on where it was left: see docs/topics.md.
+// A page that continues where it stopped: see docs/topics.md.
 import type { ChatClient, Message } from "./generated/chat.js";
 
 export async function showNotices(

@@ -6,7 +6,7 @@ import { setTimeout as pause } from "node:timers/promises";
 /** Milliseconds after which a process that has ended is started again. */
 const RESTART_MS = 1000;
 
-/** How a process is started. */
+/** Options of a process. */
 export interface ChildOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Pattern of the line that it prints when it is ready. */
@@ -15,9 +15,9 @@ export interface ChildOptions {
   readonly restarts?: boolean;
 }
 
-/** A process of the cluster, which says what becomes of it. */
+/** A process of the cluster, which reports its state. */
 export class Child {
-  /** Text that the brackets of `ready` have matched. */
+  /** Text matched by the group of `ready`. */
   said: string | undefined;
   private readonly name: string;
   private readonly command: string;
@@ -33,7 +33,7 @@ export class Child {
     this.options = options;
   }
 
-  /** Returns the command where it can be run. */
+  /** Returns the command if it can be run. */
   static find(command: string, args: readonly string[]): string | undefined {
     return spawnSync(command, args).status === 0 ? command : undefined;
   }
@@ -49,7 +49,7 @@ export class Child {
     return this.child !== undefined;
   }
 
-  /** Ends the process at once, as a power cut does. */
+  /** Ends the process at once, like a power failure. */
   kill(): void {
     if (this.child === undefined) return;
     console.log(`${this.name} is killed`);
@@ -109,7 +109,7 @@ export class Child {
   }
 }
 
-/** A port that is free a moment ago. */
+/** Returns a port that was free a moment ago. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -118,7 +118,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Resolves when somebody listens there; rejects when the process that should has ended. */
+/** Resolves when a process listens there; rejects when `by`, which should, has ended. */
 export async function listens(host: string, port: number, by: Child): Promise<void> {
   for (;;) {
     const socket = connect(port, host);

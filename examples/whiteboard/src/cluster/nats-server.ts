@@ -3,7 +3,10 @@ import { fileURLToPath } from "node:url";
 
 const built = fileURLToPath(new URL("../../../../.cache/nats-server/nats-server", import.meta.url));
 
-/** The NATS server of this machine, of 2.10 or later: the one that `npm run nats-server` has built, or the one on the PATH. */
+/**
+ * Returns the path of a NATS server of version 2.10 or later: the one that `npm run nats-server` has built, or the one
+ * on the PATH.
+ */
 export function natsServer(): string | undefined {
   return [built, "nats-server"].find((command) => {
     const { stdout } = spawnSync(command, ["--version"], { encoding: "utf8" });

@@ -4,19 +4,21 @@ import { byId } from "./dom.js";
 import { type Line, Lines } from "./lines.js";
 import { Paper } from "./paper.js";
 
-/** The board: what came of everyone's changes, and above that what this participant draws, which is shown at once. */
+/**
+ * The board: the result of everyone's changes, and on top of it this participant's own drawing, which is shown at once.
+ */
 export class Board {
   readonly paper: Paper;
   private readonly client: WhiteboardClient;
   private readonly room: string;
   private readonly outbox: Outbox<BoardCommand>;
   private lines: Lines = new Lines();
-  /** This participant's lines of which pieces have not come back, and how many. */
+  /** This participant's lines of which pieces have not come back yet, and their number. */
   private readonly ahead: Lines = new Lines();
   private readonly missing: Map<number, number> = new Map();
-  /** Commands that were sent and have not come back, by their id. */
+  /** Commands that were sent and have not come back yet, by id. */
   private readonly sent: Map<string, readonly BoardCommand[]> = new Map();
-  /** No line of a page that is loaded again continues one of before. */
+  /** Starts at the time, so that a line of a reloaded page never continues an earlier one. */
   private lineCount: number = Date.now();
 
   // #region outbox
@@ -35,7 +37,7 @@ export class Board {
     this.paper = new Paper(byId<HTMLCanvasElement>("canvas"), byId("cursors"), all);
   }
 
-  /** A new line of this participant; more of its points follow by `draw`. */
+  /** Begins a new line of this participant; `draw` adds points. */
   begin(color: Color, width: number): Omit<Piece, "points"> {
     return { line: this.lineCount++, color, width };
   }
@@ -52,7 +54,9 @@ export class Board {
   }
 
   // #region follow
-  /** Shows what happens on the board: over lost sessions, and on whichever server. Fails where changes that it lacks are no longer kept. */
+  /**
+   * Shows changes of the board, across lost sessions and on any server. Fails if missed changes are no longer stored.
+   */
   async follow(): Promise<void> {
     this.lines = new Lines();
     const changes = this.client.subscribeBoard({ room: this.room }, { from: "0", resumeForMs: Infinity });
@@ -75,7 +79,7 @@ export class Board {
     this.cameBack(id);
   }
 
-  /** Forgets the commands sent by this id: they are among the lines, or nowhere. */
+  /** Forgets the commands sent under this id, which are now part of the lines. */
   private cameBack(id: string): void {
     for (const command of this.sent.get(id) ?? []) {
       if (command.type !== "draw") continue;

@@ -5,7 +5,7 @@ import { fileCard } from "./download.js";
 import { keepUp } from "./keep-up.js";
 import type { People } from "./people.js";
 
-/** Messages that are shown at most. */
+/** Maximum number of messages shown. */
 const SHOWN = 200;
 /** Pixels from the end of the list that count as its end. */
 const NEAR_END = 40;
@@ -14,7 +14,7 @@ const NEAR_END = 40;
 export class Chat {
   private readonly client: WhiteboardClient;
   private readonly list: HTMLElement = byId("messages");
-  /** Nobody looks at what was said before. */
+  /** Whether the list is scrolled to its end. */
   private atEnd = true;
   private readonly room: string;
   private readonly people: People;
@@ -39,14 +39,14 @@ export class Chat {
     });
   }
 
-  /** Shows the messages, once it is known who looks at them. */
+  /** Shows the messages, once this participant's id is known. */
   begin(me: string): void {
     if (this.me !== undefined) return;
     this.me = me;
     void keepUp(new AbortController().signal, () => this.follow());
   }
 
-  /** Over lost sessions, and on whichever server. Fails where messages that it lacks are no longer kept. */
+  /** Shows messages across lost sessions and on any server. Fails if missed messages are no longer stored. */
   private async follow(): Promise<void> {
     this.list.replaceChildren();
     const messages = this.client.subscribeChat({ room: this.room }, { from: "0", resumeForMs: Infinity });
@@ -55,7 +55,7 @@ export class Chat {
     }
   }
 
-  /** Sends the text of `field`, which keeps a text that could not be sent. */
+  /** Sends the text of `field`, which keeps the text if sending fails. */
   private async say(field: HTMLInputElement): Promise<void> {
     const { value } = field;
     field.value = "";

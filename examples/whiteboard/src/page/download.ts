@@ -1,11 +1,11 @@
 import type { SharedFile, WhiteboardClient } from "../generated/whiteboard.js";
 import { fromTemplate, readableSize } from "./dom.js";
 
-/** Pictures that are shown without being asked for. */
+/** Image types that are shown automatically. */
 const PREVIEWED: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 const PREVIEW_BYTES = 2_000_000;
 
-/** A file that someone shared, to be saved; small pictures are shown. */
+/** Returns an element for a shared file that can be saved; small images are shown. */
 export function fileCard(client: WhiteboardClient, file: SharedFile): HTMLElement {
   const { root, part } = fromTemplate("file");
   const size = part("span");

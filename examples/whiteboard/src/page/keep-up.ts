@@ -1,6 +1,6 @@
 const PAUSE_MS = 400;
 
-/** Runs `work` again whenever it ends, until the signal fires: streams go on by themselves, and end where they cannot. */
+/** Runs `work` again whenever it ends, until the signal fires. Streams resume by themselves, and end if they cannot. */
 export async function keepUp(signal: AbortSignal, work: () => Promise<void>): Promise<void> {
   while (!signal.aborted) {
     await work().catch(() => {});

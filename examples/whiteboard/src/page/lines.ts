@@ -1,6 +1,6 @@
 import type { Color, Piece } from "../generated/whiteboard.js";
 
-/** The board's own units. */
+/** Size of the board in its own units. */
 export const BOARD = { width: 1600, height: 1000 } as const;
 
 export interface Point {
@@ -8,7 +8,7 @@ export interface Point {
   readonly y: number;
 }
 
-/** One line, by whoever draws it. */
+/** One line of a participant. */
 export interface Line {
   readonly by: string;
   readonly line: number;
@@ -17,10 +17,10 @@ export interface Line {
   readonly points: Point[];
 }
 
-/** Points of all lines, at most; beyond them the oldest lines go. */
+/** Maximum number of points of all lines; beyond it the oldest lines are dropped. */
 const MOST_POINTS = 100_000;
 
-/** Lines by who draws them and their number, in the order they were begun. */
+/** Lines by participant and number, in the order in which they began. */
 export class Lines {
   private readonly lines: Map<string, Line> = new Map();
   private points = 0;
@@ -33,7 +33,7 @@ export class Lines {
     return this.lines.values();
   }
 
-  /** Adds to the line, or begins it. Returns it, and where the new points begin. */
+  /** Adds points to a line, or begins it. Returns it, and the index of the first new point. */
   add(by: string, { line, color, width, points }: Piece): { line: Line; from: number } {
     const key = `${by}/${line}`;
     let found = this.lines.get(key);

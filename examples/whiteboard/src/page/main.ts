@@ -12,7 +12,7 @@ import { People } from "./people.js";
 import { takePen } from "./pen.js";
 import { acceptFiles } from "./upload.js";
 
-/** The room is in the address, behind the #. */
+/** The room is the fragment of the address, after the #. */
 const room = /^#([\w-]{1,40})$/.exec(location.hash)?.[1] ?? "lobby";
 addEventListener("hashchange", () => location.reload());
 
@@ -44,7 +44,7 @@ takePen(board, (point) => {
     .catch(() => {});
 });
 
-/** Fires when the room has to be entered anew, by another name. */
+/** Aborted when the room must be joined again under another name. */
 let visit = new AbortController();
 field.addEventListener("change", () => {
   field.value = myName(field.value);
@@ -75,7 +75,7 @@ async function open(): ReturnType<typeof connect> {
   });
 }
 
-/** Takes part in the room until the signal fires: over lost sessions, and on whichever server. */
+/** Takes part in the room until the signal fires, across lost sessions and on any server. */
 async function join(signal: AbortSignal): Promise<void> {
   let last = "";
   const turns = client.join({ room, name: field.value }, { signal, resumeForMs: Infinity });

@@ -3,9 +3,9 @@ import { type Interceptor, observed } from "@quicrpc/core";
 import { byId } from "./dom.js";
 
 const PING_EVERY_MS = 1000;
-/** Milliseconds for which the panel does not say that there is no session. */
+/** Milliseconds after which the panel shows that there is no session. */
 const UNNOTICED_MS = 2000;
-/** Round trips in the curve. */
+/** Number of round trips in the curve. */
 const SHOWN = 60;
 /** The curve's width, in units of its own. */
 const WIDTH = 60;
@@ -25,7 +25,7 @@ export class Panel {
   private readonly rtts: number[] = [];
   private hasDatagrams = false;
   private received = 0;
-  /** The count of the first cursor of this visit, and the next that is expected. */
+  /** The count of the first cursor of this visit, and the next expected one. */
   private first: number | undefined;
   private expected = 0;
 
@@ -41,7 +41,7 @@ export class Panel {
     }
   };
 
-  /** Until the connection is closed. */
+  /** Updates the panel until the connection is closed. */
   async follow(connection: BrowserConnection): Promise<void> {
     const timer = setInterval(() => void this.ping(connection), PING_EVERY_MS);
     let late: ReturnType<typeof setTimeout> | undefined;
@@ -58,7 +58,7 @@ export class Panel {
     clearInterval(timer);
   }
 
-  /** The server counts the cursors that it sends: those that are missing were lost. */
+  /** Resets the counting of cursors. The server numbers the cursors that it sends, so missing ones were lost. */
   visitBegan(): void {
     this.received = 0;
     this.first = undefined;
@@ -70,7 +70,7 @@ export class Panel {
   cursorCame(count: number): void {
     if (!this.hasDatagrams) return;
     this.first ??= count;
-    // Overtaken by what came first.
+    // Overtaken by the first cursor received.
     if (count < this.first) return;
     this.received++;
     this.expected = Math.max(this.expected, count + 1);
@@ -87,7 +87,7 @@ export class Panel {
   }
 
   private async ping({ session }: BrowserConnection): Promise<void> {
-    // The state shows a session that ends meanwhile.
+    // If the session ends in the meantime, the state shows it.
     const rtt = await session?.ping().catch(() => undefined);
     if (rtt === undefined) return;
     this.rtts.push(rtt);
@@ -106,14 +106,14 @@ export class Panel {
   }
 }
 
-/** There is one line for it; whoever points at it reads the rest. */
+/** Shows a text on one line, with the full text as its tooltip. */
 function remark(id: string, text: string): void {
   const element = byId(id);
   element.textContent = text;
   element.title = text;
 }
 
-/** The points of an SVG polyline, the largest value at its top. */
+/** Returns the points of an SVG polyline, with the largest value at its top. */
 function curve(values: readonly number[]): string {
   const step = WIDTH / Math.max(values.length - 1, 1);
   const scale = (HEIGHT - 4) / Math.max(...values);

@@ -1,9 +1,9 @@
 import { BOARD, type Line, type Point } from "./lines.js";
 
-/** Milliseconds after which a line that does not grow is painted to its end. */
+/** Milliseconds after which a line that does not grow is drawn to its end. */
 const SETTLE_MS = 150;
 
-/** Paints lines on a canvas, as large as its surroundings allow, in the colours of the page's theme. */
+/** Draws lines on a canvas that fills its surroundings, in the colours of the page's theme. */
 export class Paper {
   private readonly canvas: HTMLCanvasElement;
   private readonly overlay: HTMLElement;
@@ -11,7 +11,7 @@ export class Paper {
   private scheduled = false;
   private settling: ReturnType<typeof setTimeout> | undefined;
 
-  /** @param overlay is kept where the canvas is */
+  /** @param overlay element that is kept aligned with the canvas */
   constructor(canvas: HTMLCanvasElement, overlay: HTMLElement, lines: () => readonly Line[]) {
     this.canvas = canvas;
     this.overlay = overlay;
@@ -20,7 +20,7 @@ export class Paper {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.repaint());
   }
 
-  /** Where on the board a pointer is. */
+  /** Converts the position of a pointer to the board's units. */
   pointAt({ clientX, clientY }: { clientX: number; clientY: number }): Point {
     const { left, top, width, height } = this.canvas.getBoundingClientRect();
     const within = (value: number, most: number): number => Math.round(Math.min(Math.max(value, 0), 1) * most);
@@ -30,7 +30,7 @@ export class Paper {
     };
   }
 
-  /** Everything anew, at the next frame. */
+  /** Redraws everything at the next frame. */
   repaint(): void {
     if (this.scheduled) return;
     this.scheduled = true;
@@ -41,14 +41,17 @@ export class Paper {
     });
   }
 
-  /** The points of a growing line from `from` on. How it ends is not known yet: the last half step comes later. */
+  /**
+   * Draws a growing line from the point `from`. The last half step follows later, because the line's end is not known
+   * yet.
+   */
   grow(line: Line, from: number): void {
     this.paint(line, from, false);
     clearTimeout(this.settling);
     this.settling = setTimeout(() => this.repaint(), SETTLE_MS);
   }
 
-  /** Curves through the middles between points, so that corners are round. */
+  /** Draws curves through the midpoints between points, so that corners are round. */
   private paint({ points, color, width }: Line, from: number, toEnd: boolean): void {
     const context = this.context();
     context.strokeStyle = getComputedStyle(this.canvas).getPropertyValue(`--${color}`);

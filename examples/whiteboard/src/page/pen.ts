@@ -5,7 +5,7 @@ import type { Point } from "./lines.js";
 
 const COLORS: readonly Color[] = ["ink", "red", "orange", "green", "blue", "violet"];
 const UNDO_KEY = "z";
-/** In units of the board: what is nearer to the last point is left out, since pointers tremble. */
+/** Minimum distance of two points in units of the board, because pointers tremble. */
 const STEP = 4;
 
 interface Stroke {
@@ -13,7 +13,7 @@ interface Stroke {
   last: Point | undefined;
 }
 
-/** Draws with a mouse, a finger or a pen. `onMove` hears where it is, once a frame at most. */
+/** Draws with a mouse, a finger or a pen. Calls `onMove` with the position, at most once a frame. */
 export function takePen(board: Board, onMove: (point: Point) => void): void {
   const canvas = byId<HTMLCanvasElement>("canvas");
   const width = byId<HTMLInputElement>("width");
@@ -65,7 +65,7 @@ export function takePen(board: Board, onMove: (point: Point) => void): void {
   });
 }
 
-/** Makes a button for each colour; what it returns says which is pressed. */
+/** Makes a button for each colour. The returned function returns the selected colour. */
 function colorPicker(): () => Color {
   let chosen: Color = COLORS[0] as Color;
   const buttons = COLORS.map((color) => {

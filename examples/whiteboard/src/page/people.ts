@@ -2,7 +2,7 @@ import type { PageCursorInput, Person } from "../generated/whiteboard.js";
 import { byId } from "./dom.js";
 import { BOARD } from "./lines.js";
 
-/** Milliseconds for which a cursor that does not move is shown. */
+/** Milliseconds after which a cursor that does not move is hidden. */
 const IDLE_MS = 5000;
 
 /** Degrees between colours. */
@@ -13,13 +13,13 @@ interface Cursor {
   timer: ReturnType<typeof setTimeout> | undefined;
 }
 
-/** Who is there, and where they point. */
+/** The participants and their cursors. */
 export class People {
   private people: ReadonlyMap<string, Person> = new Map();
   private readonly cursors: Map<string, Cursor> = new Map();
   private readonly hues: Map<string, number> = new Map();
 
-  /** The colour of a participant: the one that differs most from those who are there; the id says which of several. */
+  /** Returns a participant's colour: the one that differs most from those present; the id breaks ties. */
   hueOf(id: string): number {
     const known = this.hues.get(id);
     if (known !== undefined) return known;

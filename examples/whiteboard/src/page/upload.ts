@@ -3,10 +3,10 @@ import type { DescribedBlob } from "@quicrpc/core/blobs";
 import { createOnceKey } from "@quicrpc/core/once";
 import { byId, fromTemplate, readableSize } from "./dom.js";
 
-/** Shares a file by an id. */
+/** Shares a file under an id. */
 type Share = (id: string, file: DescribedBlob, signal: AbortSignal) => PromiseLike<unknown>;
 
-/** Shares the files that are dropped on the page, or chosen. */
+/** Shares files that are dropped on the page or chosen. */
 export function acceptFiles(upload: Share): void {
   const attach = byId<HTMLInputElement>("attach");
   const overlay = byId("drop");
@@ -33,7 +33,7 @@ export function acceptFiles(upload: Share): void {
   });
 }
 
-/** Shows how far it is, until it is done or someone has seen why not. */
+/** Shows the progress until the upload is done or its error has been dismissed. */
 async function share(upload: Share, file: File): Promise<void> {
   const { root, part } = fromTemplate("upload");
   const cancelling = new AbortController();

@@ -7,7 +7,7 @@ import { fileBlob, saveBlob } from "@quicrpc/node";
 import type { SharedFile } from "../generated/whiteboard.js";
 import { LIMITS } from "./limits.js";
 
-/** The files that were shared lately, in a folder. */
+/** Recently shared files, in a folder. */
 export class Files {
   private readonly folder: string;
   private arrivingBytes = 0;
@@ -16,7 +16,7 @@ export class Files {
     this.folder = folder;
   }
 
-  /** Takes a file. One with the same name of the same participant takes the other's place. */
+  /** Stores a file. It replaces a file of the same participant with the same name. */
   async receive(by: string, name: string, file: ReceivedBlob): Promise<SharedFile> {
     const size = file.length;
     if (size === undefined) throw new RpcError("invalid_argument", "say how large the file is");
@@ -35,7 +35,7 @@ export class Files {
     }
   }
 
-  /** Throws `not_found` for a file that had to go. */
+  /** Throws `not_found` for a file that was removed. */
   async find(id: string): Promise<DescribedBlob> {
     const gone = new RpcError("not_found", "this file is no longer kept");
     if (!/^[0-9a-f]{64}$/.test(id)) throw gone;

@@ -1,10 +1,10 @@
-/** Limits of what a server takes and keeps. */
+/** Limits of a server. */
 export const LIMITS = {
-  /** Participants at one time. */
+  /** Maximum number of participants at one time. */
   sessions: 64,
-  /** Changes of a board, and messages of a chat; beyond them the oldest go. */
+  /** Changes of a board, and messages of a chat, to keep; older ones are dropped. */
   history: 10_000,
-  /** Bytes of the files of all rooms; beyond them the oldest go. */
+  /** Bytes of the files of all rooms; beyond it the oldest are removed. */
   fileBytes: 128 * 1024 * 1024,
   /** Bytes of files that are being uploaded. */
   uploadBytes: 128 * 1024 * 1024,

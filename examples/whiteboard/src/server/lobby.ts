@@ -7,11 +7,11 @@ import type {
   WhiteboardPointInput,
 } from "../generated/whiteboard.js";
 
-/** Milliseconds after which a visit is announced again, and after which one that is not is over. */
+/** Milliseconds between announcements of a visit, and after which one that is not announced ends. */
 const TELL_MS = 2000;
 const GONE_MS = 3 * TELL_MS;
 
-/** Someone who comes to a room, and the page by which they do. */
+/** A participant of a room, and the page that they use. */
 export interface Visitor {
   readonly person: Person;
   readonly room: string;
@@ -19,7 +19,7 @@ export interface Visitor {
   readonly signal: AbortSignal;
 }
 
-/** Who is in each room, on whichever server. */
+/** The participants of each room, on all servers. */
 export class Lobby {
   private readonly servers: ServersTopics;
 
@@ -27,7 +27,7 @@ export class Lobby {
     this.servers = servers;
   }
 
-  /** Takes part in a room until the stream is left or the signal fires. */
+  /** Takes part in a room until the stream is closed or the signal fires. */
   async *join(visitor: Visitor): AsyncGenerator<WhiteboardJoinItem> {
     const { person, room, signal } = visitor;
     const visit = randomUUID();
@@ -50,7 +50,7 @@ export class Lobby {
         const now = Date.now();
         if (message.type === "left") present.delete(message.visit);
         else present.set(message.visit, { person: message.person, until: now + GONE_MS });
-        // Who has just come knows nobody.
+        // A new participant does not know the others yet.
         if (message.type === "came" && message.visit !== visit) tell("here");
         for (const [each, { until }] of present) if (until < now) present.delete(each);
         // A participant whose session was lost may have two visits for a while.
@@ -67,7 +67,7 @@ export class Lobby {
     }
   }
 
-  /** Shows a participant's page where everyone else points. */
+  /** Shows the pointers of all others on a participant's page. */
   private async showPointers({ person, room, page, signal }: Visitor): Promise<void> {
     const pointers = await this.servers.pointers.subscribe({ room });
     const onAbort = (): unknown => pointers.return?.();
@@ -80,7 +80,7 @@ export class Lobby {
     }
   }
 
-  /** Shows everyone else where a participant points. */
+  /** Shows a participant's pointer to everyone else. */
   async point(by: string, { room, x, y }: WhiteboardPointInput): Promise<void> {
     await this.servers.pointers.publish({ room, message: { by, x, y } });
   }

@@ -113,7 +113,7 @@ it("a call that is repeated, at another server, does what it does once", async (
     const content = new Blob(["what is in it"]);
     await client.share({ room, id: "2", name: "Ada", file: { content, name: "f.txt" } });
   }
-  // Another participant's ids are others.
+  // Ids of different participants are independent.
   await come("g").client.change({ room, id: "1", commands: [drawing(2)] });
   const changes: string[] = [];
   for await (const { message } of second.client.subscribeBoard({ room }, { from: "0" })) {
@@ -154,7 +154,7 @@ it("one who does not read holds up nobody, and lacks nothing afterwards", async 
       for (const command of value?.message?.commands ?? []) if (command.type === "draw") lines.push(command.piece.line);
     }
   };
-  // A session alone: a connection would go on by itself.
+  // A session, since a connection would resume by itself.
   await expect(take(items)).rejects.toMatchObject({ code: "unavailable" });
   expect(lines.length).toBeLessThan(count);
   const { cursor } = unread;

@@ -11,15 +11,15 @@ import {
 import { Files } from "./files.js";
 import { Lobby } from "./lobby.js";
 
-/** Whoever knows the secret is the same participant; the id does not tell it. */
+/** Returns the participant's id. The same secret gives the same participant; the id does not reveal it. */
 export function participant(secret: string | undefined): string {
   if (secret === undefined || secret.length < 16) throw new RpcError("unauthenticated", "choose a secret first");
   return createHash("sha256").update(secret).digest().toString("base64url", 0, 12);
 }
 
 /**
- * Serves boards with chat and files. What is on them is in the history of `topics`, and in files in `folder`: any number of servers that share both
- * are one. A session's context is its participant's id.
+ * Serves boards with chat and files. Their content is in the history of `topics`, and in files in `folder`: servers
+ * that share both act as one. A session's context is its participant's id.
  */
 export function whiteboardRouter(topics: Topics, folder: string): Router<string> {
   const readable = { authorize: (access: string) => access === "subscribe" };

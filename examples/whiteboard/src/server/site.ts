@@ -12,7 +12,10 @@ export interface ServerInfo {
   readonly fallbackUrl?: string;
 }
 
-/** Serves the page on this machine: elsewhere it would need `https:` to be a secure context (W3C Secure Contexts §3.1). */
+/**
+ * Serves the page on this machine. On another one the page would need `https:` to be a secure context (W3C Secure
+ * Contexts §3.1).
+ */
 export async function openSite(port: number, info: ServerInfo): Promise<Server> {
   const files = new Map([
     ["/", { type: "text/html", body: await readFile(local("../../public/index.html")) }],

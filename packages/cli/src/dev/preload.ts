@@ -1,4 +1,5 @@
-// Runs in the program's process, before the program: tells `quicrpc dev` where its servers listen, and drains them on request.
+// Runs in the program's process, before the program: reports to `quicrpc dev` on which addresses its servers listen,
+// and drains them on request.
 import { subscribe } from "node:diagnostics_channel";
 import type { Server } from "@quicrpc/node";
 import { DEV_VARIABLE, type Drain, type Listening } from "./messages.js";

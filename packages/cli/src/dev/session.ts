@@ -58,7 +58,7 @@ export class DevSession {
     if (network !== undefined) this.networks = await Networks.prepare(network, seed, port);
     this.hash = Buffer.from((await devCertificate()).hash.value).toString("hex");
     this.last = await this.generate();
-    // Ahead of the program: whoever is told that it listens may change a file at once.
+    // Started before the program, because a user may change a file as soon as the program is reported to listen.
     const watcher = await watchSources(
       this.last,
       (change) => this.matters(change),
@@ -97,7 +97,8 @@ export class DevSession {
     const { last, program } = this;
     if (last === undefined || affectsOutput(change.event, change.path, last)) return true;
     if (last.files.some((file) => file.path === change.path)) return false;
-    // What the program has not loaded, such as a page, is none of its business; where it does not tell what it has, all is.
+    // Files that the program has not loaded, such as those of a page, do not matter. If it does not report its files,
+    // every file matters.
     return program === undefined || program.files.size === 0 || program.files.has(realPath(change.path));
   }
 
@@ -107,7 +108,7 @@ export class DevSession {
       changes.some(({ event, path }) => affectsOutput(event, path, this.last as SchemaRun))
     ) {
       this.last = await this.generate();
-      // The server of the last good schema goes on meanwhile.
+      // Meanwhile the server of the last valid schema continues to run.
       if (this.last.diagnostics.length > 0) return;
     }
     const because = [...new Set(changes.map(({ path }) => relative(this.cwd, path)))];

@@ -90,7 +90,7 @@ export function judgeCertificate(seen: Handshake, host: string, pins: readonly s
       ),
     );
   } else if (isPinned) findings.push(ok("certificate", `${shown}, trusted by its hash`));
-  // Its time is told of above.
+  // Expiry is reported above.
   else if (/EXPIRED|NOT_YET_VALID/.test(untrusted ?? "")) findings.push(note("certificate", `${shown}; for ${names}`));
   else if (untrusted === undefined) findings.push(ok("certificate", `${shown}; for ${names}`));
   else if (/altname/i.test(untrusted)) {

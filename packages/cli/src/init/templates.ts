@@ -44,7 +44,7 @@ const LAYERS: Readonly<Record<string, readonly Layer[]>> = {
   ],
   next: [
     { from: "service", only: ["src/greeter.service.ts"] },
-    // Next's bundler resolves imports as they stand: TypeScript's files have no ending in them.
+    // Next's bundler resolves imports literally, so imports of TypeScript files have no extension.
     { from: "service", only: GREETER, replace: { '.js"': '"' } },
     { from: "next" },
   ],

@@ -102,7 +102,7 @@ export class FallbackDialler {
 
   private noteFallback(reason: Error): void {
     const { rememberMs = REMEMBER_MS } = this.options;
-    // What fails at once costs no wait the next time either.
+    // An immediate failure does not delay the next attempt either.
     if (reason instanceof NoAnswer) this.avoidFirst = { reason, until: performance.now() + rememberMs };
     this.onFallback(reason);
   }

@@ -299,7 +299,7 @@ export class PendingConnection {
     // Another listener reports the end of its connection.
     if (this.over) return true;
     if (this.limiter.isFull(this.source)) return false;
-    // The session itself closes where a peer does not greet, and says so.
+    // If the peer sends no greeting, the session closes itself with a reason.
     this.expireIn(this.limiter.limits.maxHandshakeMs + this.limiter.limits.maxCloseMs);
     this.releaseHeld();
     return true;

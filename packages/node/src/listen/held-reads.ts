@@ -32,7 +32,7 @@ export function holdReads(stream: Duplex, onHeld?: (bytes: number) => void): Hel
   stream.push = (chunk: Uint8Array | null): boolean => {
     if (chunk !== null) return take(chunk);
     ended = true;
-    // Whoever reads what may pass is to know that no more comes.
+    // The reader of the allowed bytes must see their end.
     if (allowed > 0 && held.isEmpty) push(null);
     return false;
   };

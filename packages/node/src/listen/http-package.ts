@@ -78,7 +78,7 @@ export async function httpListener<Context>(
   settings: HttpSettings<Context>,
 ): Promise<HttpListener> {
   const { createFetchHandler, toNodeHandler } = await load();
-  // Which requests arrive is the listeners' matter.
+  // The listeners decide which requests arrive.
   const { http3: _, ...options } = httpOptions;
   return toNodeHandler(createFetchHandler({ ...settings, ...options }));
 }

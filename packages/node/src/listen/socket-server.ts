@@ -55,7 +55,7 @@ export class AcceptedSockets {
     this.isTls = "setSecureContext" in server;
     server.on("tlsClientError", (error: Error, socket: Socket) => {
       const accepted = this.acceptedSockets.get(nameOf(socket));
-      // One that has ended has no address left: its connection's end tells of it.
+      // A socket that has ended has no address any more; the end of its connection is reported instead.
       if (accepted !== undefined) this.refuseHandshake(accepted, error.message, error);
     });
     server.on("secureConnection", (socket: Socket) => {
@@ -63,7 +63,7 @@ export class AcceptedSockets {
       if (accepted !== undefined) this.shaking.delete(accepted);
     });
     divert(server, "connection", (pass, socket: Socket) => {
-      // An error in the TLS or HTTP handshake would end the process if nobody listened.
+      // Without a listener an error in the TLS or HTTP handshake would end the process.
       socket.on("error", () => {});
       const enter = (): void => this.enter(socket, proxies?.has(socket) === true, pass);
       if (this.url === "") this.early.push(enter);

@@ -66,7 +66,8 @@ function contextOf(
     minVersion: "TLSv1.3",
     ...(clientCertificates !== undefined && {
       ca: text(clientCertificates.ca),
-      // Whoever must show a certificate shows it each time: a ticket would stand for one that nobody judges again.
+      // A required client certificate must be presented each time: a ticket would replace one without verifying it
+      // again.
       secureOptions: constants.SSL_OP_NO_TICKET,
     }),
   };

@@ -76,7 +76,7 @@ const listen = async (
         settings,
       );
   };
-  // Whoever came by a proxy does not reach this port by its number.
+  // A client behind a proxy may not reach this port number.
   const announces = sharesPortWithHttp3 && settings.trustedProxies === undefined;
   const alternative = announces ? `h3=":${port}"; ma=${ALTERNATIVE_SECONDS}` : undefined;
   const takesHttp2 = secure && offer.http !== undefined && !acceptors.some(({ alpn }) => alpn === "h2");

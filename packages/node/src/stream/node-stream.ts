@@ -99,7 +99,7 @@ class NodeByteStream implements NodeBytes {
     this.readable = readable;
     this.writable = writable;
     this.sole = sole && readable instanceof Socket ? readable : undefined;
-    // From the start: an error that nobody listens to would end the process.
+    // Added at once, because an error without a listener would end the process.
     readable.on("error", (error) => this.closed(error));
     readable.on("close", () => this.closed(undefined));
     if (!Object.is(readable, writable)) {

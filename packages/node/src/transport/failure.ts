@@ -34,7 +34,7 @@ export function transportError(error: unknown, { doing, url, hint: other }: Atte
   if (signal?.aborted === true && error === signal.reason) return error;
   const { code: errorCode, message } =
     error instanceof Error ? (error as NodeJS.ErrnoException) : { code: undefined, message: String(error) };
-  // What OpenSSL says is in the message between numbers of its own.
+  // OpenSSL's message contains internal numbers around the reason.
   const { reason } = (error ?? {}) as { readonly reason?: unknown };
   const code = typeof errorCode === "string" ? errorCode : ("ERR_TRANSPORT" satisfies keyof NodeErrorCodes);
   const text = `cannot ${doing} ${url}: ${code.startsWith("ERR_SSL_") && typeof reason === "string" ? reason : message}`;

@@ -59,7 +59,7 @@ export function requestWebSocket(
   const key = randomBytes(16).toString("base64");
   const request = requestHttp({
     createConnection: () => connection,
-    // Which is left out of the field Host.
+    // The default port is left out of the Host field.
     defaultPort: url.protocol === "wss:" ? 443 : 80,
     host: url.hostname,
     ...(url.port !== "" && { port: url.port }),

@@ -88,7 +88,7 @@ export class PassedListeners {
   }
 
   private wait(accepted: Accepted): void {
-    // One that its client resets meanwhile.
+    // The client may reset it in the meantime.
     accepted.socket.on("error", () => {});
     this.waiting.push(accepted);
   }

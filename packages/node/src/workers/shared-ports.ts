@@ -151,7 +151,7 @@ class PortOwner implements SharedPorts {
   }
 
   private answer(worker: Worker): ToWorker {
-    // Its processes' list of streams is typed as that of the usual five.
+    // Node's types declare only five streams here.
     const { length } = worker.process.stdio as readonly unknown[];
     if (length < this.first + this.inherited.length) return unshared(REPLACED);
     const { place } = this.holders.get(worker) ?? this.slot(worker);

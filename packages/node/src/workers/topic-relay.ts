@@ -35,7 +35,7 @@ class RelayBus implements TopicBus {
   subscribe(topic: string, receiver: TopicReceiver): BusSubscription {
     this.receivers.set(topic, receiver);
     const end = (): void => {
-      // Another may have taken its place.
+      // Another receiver may have replaced it.
       if (this.receivers.get(topic) === receiver) this.receivers.delete(topic);
     };
     return { ready: Promise.resolve(), end };

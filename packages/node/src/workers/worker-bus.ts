@@ -48,7 +48,7 @@ export class WorkerBus implements TopicBus {
     this.receivers.set(name, receiver);
     const ready = this.ask((id) => ({ quicrpc: "topic", id, name, subscribed: true }));
     const end = (): void => {
-      // Another may have taken its place, for which the worker stays subscribed.
+      // Another receiver may have replaced it, and needs the subscription.
       if (this.receivers.get(name) !== receiver) return;
       this.leave(name);
     };

@@ -80,7 +80,7 @@ function handedBy(streams: readonly PassedStream[], descriptor: number): HandedC
       let taking = true;
       process.on("message", (message: ToWorker | null, socket: unknown) => {
         if (message?.quicrpc !== "connection" || message.descriptor !== descriptor) return;
-        // Undefined where its client has left meanwhile.
+        // Undefined if its client has disconnected in the meantime.
         const connection = socket as Socket | undefined;
         if (taking && connection !== undefined) take(connection);
         else connection?.destroy();

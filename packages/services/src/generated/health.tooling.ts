@@ -19,15 +19,15 @@ const part2 = {
 
 /** Descriptions of quicrpc.v1.Health for tools: comments, JSON Schemas of its messages, and their shapes. */
 export const healthTooling: ServiceTooling = {
-  docs: "Says whether services are able to serve.",
+  docs: "Reports whether services are able to serve.",
   methods: {
     check: {
-      docs: "The status now. Fails with `not_found` for a service that is not known.",
+      docs: "Returns the current status. Fails with `not_found` for an unknown service.",
       input: part1,
       output: part2,
     },
     watch: {
-      docs: "The status now, then each change. A service that is not known is `unknown`, until it is.",
+      docs: "Sends the current status, then each change. The status of an unknown service is `unknown`.",
       input: part1,
       output: part2,
     },

@@ -62,17 +62,17 @@ export const healthMethods: {
 /**
  * The methods that a server of quicrpc.v1.Health implements. `Context` is what the application keeps for a connection.
  *
- * Says whether services are able to serve.
+ * Reports whether services are able to serve.
  */
 export interface HealthHandlers<Context = unknown> {
   /**
-   * The status now. Fails with `not_found` for a service that is not known.
+   * Returns the current status. Fails with `not_found` for an unknown service.
    *
    * @see {@link Health.methods.check}
    */
   check(input: HealthRequest, context: CallContext<Context>): Awaitable<HealthState>;
   /**
-   * The status now, then each change. A service that is not known is `unknown`, until it is.
+   * Sends the current status, then each change. The status of an unknown service is `unknown`.
    *
    * @see {@link Health.methods.watch}
    */
@@ -87,17 +87,17 @@ export function createHealthRouter<Context = unknown>(handlers: HealthHandlers<C
 /**
  * A client of quicrpc.v1.Health.
  *
- * Says whether services are able to serve.
+ * Reports whether services are able to serve.
  */
 export interface HealthClient {
   /**
-   * The status now. Fails with `not_found` for a service that is not known.
+   * Returns the current status. Fails with `not_found` for an unknown service.
    *
    * @see {@link Health.methods.check}
    */
   check(input: HealthRequest, options?: CallOptions): Promise<HealthState>;
   /**
-   * The status now, then each change. A service that is not known is `unknown`, until it is.
+   * Sends the current status, then each change. The status of an unknown service is `unknown`.
    *
    * @see {@link Health.methods.watch}
    */

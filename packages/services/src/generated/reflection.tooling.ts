@@ -36,10 +36,10 @@ const part3 = {
 
 /** Descriptions of quicrpc.v1.Reflection for tools: comments, JSON Schemas of its messages, and their shapes. */
 export const reflectionTooling: ServiceTooling = {
-  docs: "Says what a server serves.",
+  docs: "Lists and describes the services of a server.",
   methods: {
     list: {
-      docs: "Every service, by name.",
+      docs: "Lists every service, sorted by name.",
       output: {
         type: "object",
         properties: {
@@ -86,7 +86,7 @@ export const reflectionTooling: ServiceTooling = {
       },
     },
     describe: {
-      docs: "Comments and JSON Schemas of a service. Fails with `not_found` where there are none, or no such service.",
+      docs: "Returns comments and JSON Schemas of a service. Fails with `not_found` if there is no such service, or if it has no\ndetails.",
       input: {
         type: "object",
         properties: { service: { type: "string" } },

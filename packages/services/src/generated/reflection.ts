@@ -43,25 +43,25 @@ export interface MethodDescription {
   id: number;
   kind: MethodDescriptionKind;
   idempotent: boolean;
-  /** Calls change nothing. */
+  /** Calls have no side effects. */
   readOnly?: boolean | undefined;
-  /** Calls have keys, by which one that is made again does not run again. */
+  /** Calls have keys, so that a repeated call does not run again. */
   once?: boolean | undefined;
-  /** Calls of it outlive the sessions that carry them. */
+  /** Calls outlive the sessions that carry them. */
   resumable?: boolean | undefined;
-  /** The caller's message: one, or many where it streams. */
+  /** The caller's message, or each item if the caller streams. */
   takes: MessageForm;
-  /** The callee's message: one, or many where it streams. */
+  /** The callee's message, or each item if the callee streams. */
   gives: MessageForm;
   /**
-   * Fingerprint of the method's schema; methods with equal ones understand one another.
+   * Fingerprint of the method's schema; equal fingerprints mean compatible methods.
    *
    * @asType integer
    */
   fingerprint?: number | undefined;
-  /** The metadata that its schema gives the application. */
+  /** Metadata for the application, as given in the schema. */
   meta?: JsonObject | undefined;
-  /** The fields of its messages that are blobs. */
+  /** Fields of its messages that are blobs. */
   blobs?: MethodDescriptionBlobs | undefined;
 }
 
@@ -79,17 +79,17 @@ export interface MethodDescriptionBlobs {
 }
 
 export interface BlobField {
-  /** The field of the message. */
+  /** The name of the field. */
   name: string;
   /**
-   * Bytes that its receiver takes at most.
+   * Maximum number of bytes that the receiver accepts.
    *
    * @asType integer
    */
   maxBytes?: number | undefined;
-  /** Its receiver checks the digest of the whole blob. */
+  /** The receiver checks the digest of the whole blob. */
   digest?: "sha-256" | undefined;
-  /** It goes on where it was after the loss of its session. */
+  /** The transfer continues after the loss of its session. */
   resumable?: boolean | undefined;
 }
 
@@ -100,18 +100,18 @@ export interface ReflectionDescribeInput {
 export interface ServiceDetails {
   docs?: string | undefined;
   methods: MethodDetails[];
-  /** The shapes of its messages, as `quicrpc breaking` compares them. */
+  /** Shapes of its messages, as compared by `quicrpc breaking`. */
   snapshot: JsonObject;
 }
 
 export interface MethodDetails {
   name: string;
   docs?: string | undefined;
-  /** JSON Schema (draft 2020-12) of what the caller sends, of a stream one item. */
+  /** JSON Schema (draft 2020-12) of the caller's message, or of one item if the caller streams. */
   input?: JsonObject | undefined;
-  /** The same of what the callee sends. */
+  /** JSON Schema of the callee's message, or of one item if the callee streams. */
   output?: JsonObject | undefined;
-  /** The same of the details of each declared error that has such, by the error's name. */
+  /** JSON Schemas of the details of declared errors, by the error's name. */
   errors?: Record<string, JsonObject> | undefined;
 }
 
@@ -151,17 +151,18 @@ export const reflectionMethods: {
  * The methods that a server of quicrpc.v1.Reflection implements. `Context` is what the application keeps for a
  * connection.
  *
- * Says what a server serves.
+ * Lists and describes the services of a server.
  */
 export interface ReflectionHandlers<Context = unknown> {
   /**
-   * Every service, by name.
+   * Lists every service, sorted by name.
    *
    * @see {@link Reflection.methods.list}
    */
   list(input: undefined, context: CallContext<Context>): Awaitable<ReflectionListOutput>;
   /**
-   * Comments and JSON Schemas of a service. Fails with `not_found` where there are none, or no such service.
+   * Returns comments and JSON Schemas of a service. Fails with `not_found` if there is no such service, or if it has no
+   * details.
    *
    * @see {@link Reflection.methods.describe}
    */
@@ -176,17 +177,18 @@ export function createReflectionRouter<Context = unknown>(handlers: ReflectionHa
 /**
  * A client of quicrpc.v1.Reflection.
  *
- * Says what a server serves.
+ * Lists and describes the services of a server.
  */
 export interface ReflectionClient {
   /**
-   * Every service, by name.
+   * Lists every service, sorted by name.
    *
    * @see {@link Reflection.methods.list}
    */
   list(options?: CallOptions): Promise<ReflectionListOutput>;
   /**
-   * Comments and JSON Schemas of a service. Fails with `not_found` where there are none, or no such service.
+   * Returns comments and JSON Schemas of a service. Fails with `not_found` if there is no such service, or if it has no
+   * details.
    *
    * @see {@link Reflection.methods.describe}
    */

@@ -4,10 +4,10 @@ import type { ServiceTooling } from "@quicrpc/core/generated";
 
 /** Descriptions of quicrpc.v1.Timings for tools: comments, JSON Schemas of its messages, and their shapes. */
 export const timingsTooling: ServiceTooling = {
-  docs: "Says where the time of calls went at the server.",
+  docs: "Reports how the server spent the time of calls.",
   methods: {
     of: {
-      docs: "The durations of a call that its caller has named by the metadata `call-name`. Fails with `not_found` where it is not known, or not any more.",
+      docs: "Returns the durations of a call that its caller has named with the metadata `call-name`. Fails with `not_found` if\nthe name is unknown or was forgotten.",
       input: {
         type: "object",
         properties: { name: { type: "string" } },

@@ -22,11 +22,11 @@ export interface TimingsOfInput {
   name: string;
 }
 
-/** Durations in milliseconds, as `timedRouter` tells them. */
+/** Durations in milliseconds, as measured by `timedRouter`. */
 export interface ServedCall {
   /** Decoding and validating the request. */
   decodeMs?: number | undefined;
-  /** The wait for its turn. */
+  /** Waiting in the queue of the method. */
   queueMs?: number | undefined;
   handlerMs: number;
 }
@@ -53,12 +53,12 @@ export const timingsMethods: {
 /**
  * The methods that a server of quicrpc.v1.Timings implements. `Context` is what the application keeps for a connection.
  *
- * Says where the time of calls went at the server.
+ * Reports how the server spent the time of calls.
  */
 export interface TimingsHandlers<Context = unknown> {
   /**
-   * The durations of a call that its caller has named by the metadata `call-name`. Fails with `not_found` where it is
-   * not known, or not any more.
+   * Returns the durations of a call that its caller has named with the metadata `call-name`. Fails with `not_found` if
+   * the name is unknown or was forgotten.
    *
    * @see {@link Timings.methods.of}
    */
@@ -73,12 +73,12 @@ export function createTimingsRouter<Context = unknown>(handlers: TimingsHandlers
 /**
  * A client of quicrpc.v1.Timings.
  *
- * Says where the time of calls went at the server.
+ * Reports how the server spent the time of calls.
  */
 export interface TimingsClient {
   /**
-   * The durations of a call that its caller has named by the metadata `call-name`. Fails with `not_found` where it is
-   * not known, or not any more.
+   * Returns the durations of a call that its caller has named with the metadata `call-name`. Fails with `not_found` if
+   * the name is unknown or was forgotten.
    *
    * @see {@link Timings.methods.of}
    */
