@@ -318,7 +318,7 @@ const PARTS = [
       },
       {
         title: "streamedOptions",
-        of: ["query/src/options.ts", "StreamedCallOptions"],
+        of: ["query/src/methods.ts", "StreamedCallOptions"],
         beside: [["core/src/call/options.ts", "CallOptions"]],
       },
       { title: "studio", of: ["studio/src/studio.ts", "StudioOptions"], text: "[The studio](studio.md)." },
