@@ -317,7 +317,7 @@ describe("connections beyond the share of their address", () => {
     const refused = await healthz(server, "POST", "x".repeat(200_000));
     expect(refused.status).toBe(503);
     expect(refused.headers).toMatchObject({ "retry-after": "1", connection: "close", "quicrpc-refused": "1" });
-    expect(JSON.parse(refused.body)).toMatchObject({ code: "unavailable" });
+    expect(JSON.parse(refused.body)).toMatchObject({ code: "resource_exhausted" });
   });
 
   it("hold no more than 16 MiB of what they have sent, and the address that holds most loses connections", async () => {

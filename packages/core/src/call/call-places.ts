@@ -98,7 +98,10 @@ export class CallPlaces {
     const resume = this.#onFree;
     this.#onFree = undefined;
     this.#counted = places;
-    // Calls that end in the same turn free their places together.
-    if (resume !== undefined) queueMicrotask(resume);
+    if (resume === undefined) return;
+    // Calls that end in the same turn free their places together. Over HTTP/1.1 `fetch` uses a connection again in the next turn, and opens
+    // a new one for a call that is made before.
+    if (this.#most === Number.POSITIVE_INFINITY) setTimeout(resume, 0);
+    else queueMicrotask(resume);
   }
 }

@@ -86,7 +86,7 @@ export class HttpRequests {
     if (alternative !== undefined && callerOf(accepted) === undefined) response.setHeader("alt-svc", alternative);
     const ownResponse = this.ownAnswer(origin, request.url, settings);
     if (ownResponse !== undefined) {
-      answer(response, ...ownResponse);
+      answer(response, ownResponse, request.httpVersionMajor === 1);
       return;
     }
     noteCaller(request, callerOf(accepted));
@@ -105,9 +105,9 @@ export class HttpRequests {
       alternative === undefined || callerOf(accepted) !== undefined ? undefined : { "alt-svc": alternative };
     const ownResponse = this.ownAnswer(origin, headers[":path"], settings);
     if (ownResponse !== undefined) {
-      const [status, text] = ownResponse;
+      const [status, text, fields = PROBE_FIELDS] = ownResponse;
       stream.on("error", () => {});
-      stream.respond({ ":status": status, ...PROBE_FIELDS, ...added });
+      stream.respond({ ":status": status, ...fields, ...added });
       stream.end(`${text}\n`);
       // Nobody reads what still comes.
       stream.resume();
@@ -167,7 +167,7 @@ export class HttpRequests {
     const refusal = certificateRefusal(origin.socket, settings);
     if (refusal !== undefined) return [401, refusal.message];
     if (this.hasRoom(origin)) return undefined;
-    return [503, "the server has as many sessions as it takes (transport.maxSessions, maxSessionsPerAddress)"];
+    return [503, NO_ROOM_BODY, NO_ROOM_FIELDS];
   }
 
   /** Returns the response to a health probe. */
@@ -200,14 +200,20 @@ function callerOf(of: unknown): Caller | undefined {
   return (of as { readonly [CALLER]?: Caller } | undefined)?.[CALLER];
 }
 
-/** Status and text of a response. */
-type Answer = readonly [status: number, text: string];
+/** A response. Default of `fields`: `PROBE_FIELDS`. */
+type Answer = readonly [status: number, text: string, fields?: Readonly<Record<string, string>>];
 
 const PROBE_FIELDS = { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" };
 
-function answer(response: AnyResponse, status: number, text: string): void {
+/** The error of a call for whose connection there is no room, with status 503. Its client makes the call again when another has ended. */
+export const NO_ROOM_BODY = `{"code":"resource_exhausted","message":"the server has as many connections as it takes, of all or of this address (transport.maxSessions, maxSessionsPerAddress, maxHandshakes)"}`;
+export const NO_ROOM_FIELDS = { "content-type": "application/json", "quicrpc-refused": "1", "retry-after": "1" };
+
+function answer(response: AnyResponse, [status, text, fields = PROBE_FIELDS]: Answer, isHttp1: boolean): void {
+  // The server closes a connection without room soon: a further request on it would be lost.
+  const closing = isHttp1 && fields === NO_ROOM_FIELDS ? { connection: "close" } : undefined;
   // The two kinds of answers have it in common, and TypeScript does not see it.
-  (response as ServerResponse).writeHead(status, PROBE_FIELDS);
+  (response as ServerResponse).writeHead(status, { ...fields, ...closing });
   (response as ServerResponse).end(`${text}\n`);
 }
 
@@ -216,3 +222,9 @@ function answer(response: AnyResponse, status: number, text: string): void {
  * is one higher.
  */
 export const MAX_HEADER_FIELDS = 100;
+
+/**
+ * Milliseconds without a request after which an HTTP connection is closed. More than the minute after which clients and proxies usually close
+ * idle connections: a request that is sent while the server closes its connection fails, and may have run.
+ */
+export const HTTP_IDLE_MS = 120_000;

@@ -8,13 +8,12 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { Socket } from "node:net";
+import { HTTP_IDLE_MS } from "./http-requests.js";
 
 /** Maximum number of concurrent requests on one connection. */
 const MAX_STREAMS = 128;
 /** Maximum size of a request's header fields in bytes. */
 const MAX_HEADER_BYTES = 16_384;
-/** Milliseconds without a request after which a connection is closed. */
-const IDLE_MS = 120_000;
 
 /** Receives requests: with `stream` if defined, else with `request`. */
 export interface Http2Requests {
@@ -63,7 +62,7 @@ export class Http2Connections {
     this.server.once("session", (session) => {
       this.sessions.set(session, socket);
       session.once("close", () => this.sessions.delete(session));
-      session.setTimeout(IDLE_MS, () => session.close());
+      session.setTimeout(HTTP_IDLE_MS, () => session.close());
     });
     this.server.emit("connection", socket);
   }

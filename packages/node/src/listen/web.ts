@@ -5,10 +5,16 @@ import type { TLSSocket } from "node:tls";
 import { divert } from "./divert.js";
 import { ConnectionLimiter, connectionLimits } from "./connection-limiter.js";
 import type { Listen } from "./with-tcp.js";
-import type { AnyRequest, AnyResponse } from "./http-requests.js";
+import {
+  type AnyRequest,
+  type AnyResponse,
+  HTTP_IDLE_MS,
+  MAX_HEADER_FIELDS,
+  NO_ROOM_BODY,
+  NO_ROOM_FIELDS,
+} from "./http-requests.js";
 import type { Http2Requests } from "./http2-connections.js";
 import type { Listener, WebOffer } from "./listener.js";
-import { MAX_HEADER_FIELDS } from "./http-requests.js";
 import { placeOf, type AcceptedSocket, AcceptedSockets, socketListener, startServer } from "./socket-server.js";
 import { ServerTls } from "./tls-settings.js";
 import { reportRefusal } from "../refusals.js";
@@ -108,6 +114,7 @@ const listen = async (
     });
   }
   server.maxHeadersCount = MAX_HEADER_FIELDS + 1;
+  server.keepAliveTimeout = HTTP_IDLE_MS;
   // Any page can have a name of its own resolve to this machine, which only TLS rules out.
   const isRebound = ({ headers: { origin, host: authority } }: AnyRequest): boolean =>
     settings.pages.isRebound({ origin, authority, plainHost: host ?? "" });
@@ -146,16 +153,15 @@ const listen = async (
   };
 };
 
-const NO_ROOM_BODY = `{"code":"unavailable","message":"the server has no room for this connection: try again"}`;
 /** The answer on a connection without TLS for which there is no room, ahead of any request. */
-const NO_ROOM = `HTTP/1.1 503 Service Unavailable\r
-Retry-After: 1\r
-Quicrpc-Refused: 1\r
-Connection: close\r
-Content-Type: application/json\r
-Content-Length: ${NO_ROOM_BODY.length}\r
-\r
-${NO_ROOM_BODY}`;
+const NO_ROOM = [
+  "HTTP/1.1 503 Service Unavailable",
+  ...Object.entries({ ...NO_ROOM_FIELDS, connection: "close", "content-length": NO_ROOM_BODY.length }).map(
+    ([name, value]) => `${name}: ${value}`,
+  ),
+  "",
+  NO_ROOM_BODY,
+].join("\r\n");
 
 function refusalOfFields({ rawHeaders }: { readonly rawHeaders: readonly string[] }): 431 | undefined {
   return rawHeaders.length > 2 * MAX_HEADER_FIELDS ? 431 : undefined;

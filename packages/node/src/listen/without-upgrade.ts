@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { MAX_HEADER_FIELDS } from "./http-requests.js";
+import { HTTP_IDLE_MS, MAX_HEADER_FIELDS } from "./http-requests.js";
 
 /** Header fields that offer another protocol, such as HTTP/2 without TLS. */
 const OFFERS: ReadonlySet<string> = new Set(["upgrade", "http2-settings", "connection"]);
@@ -15,6 +15,7 @@ export class WithoutUpgrade {
   constructor(onRequest: (request: IncomingMessage, response: ServerResponse) => void) {
     this.server = createServer(onRequest);
     this.server.maxHeadersCount = MAX_HEADER_FIELDS + 1;
+    this.server.keepAliveTimeout = HTTP_IDLE_MS;
     // Servers of HTTP begin to check their time limits at this event.
     this.server.emit("listening");
   }
