@@ -29,15 +29,15 @@ export interface WebTransportConnectOptions
    */
   readonly serverCertificateHashes?: readonly CertificateHash[];
   /**
-   * Runs the protocol over each transport. Default: `createClientSession`. A page that serves calls too, or compresses, has
-   * `(transport) => createSession(transport, { … })`.
+   * Runs the protocol over each transport. Default: `createClientSession`. A page that also serves calls, or
+   * compresses, passes `(transport) => createSession(transport, { … })`.
    */
   readonly session?: (transport: BrowserTransport) => Session<BrowserTransport>;
 }
 
 /**
- * As `connect`, over WebTransport alone and for a page that only calls. What it does without stays out of the bundle: the
- * fallback, and the serving of calls.
+ * Connects like `connect`, but only over WebTransport and for a page that only makes calls. Bundles are smaller because
+ * they contain neither the fallback nor the code that serves calls.
  */
 export async function connectWebTransport(
   url: string | URL,
@@ -64,8 +64,8 @@ export async function connectWebTransport(
 }
 
 /**
- * Runs `open` with a signal that fires with the given one, or when `timeoutMs` are over. Rejects with the signal's reason then,
- * and else with a `TransportError`, which says that WebTransport failed, and why.
+ * Runs `open` with a signal that fires together with the given one, or after `timeoutMs`. Rejects with the signal's
+ * reason in that case, and otherwise with a `TransportError` that states why WebTransport failed.
  */
 async function inTime<T>(
   open: (signal: AbortSignal) => Promise<T>,

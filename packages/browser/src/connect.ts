@@ -7,7 +7,7 @@ import { Memory } from "./memory.js";
 import { type BrowserTransport, isClient, type Reached } from "./transport.js";
 import { usualVia } from "./usual-via.js";
 
-/** Milliseconds for which it is remembered that the fallback had to be taken. */
+/** Milliseconds for which the need of the fallback is remembered. */
 const DEFAULT_REMEMBER_MS = 600_000;
 
 /** Options of `connect`. */
@@ -16,12 +16,12 @@ export interface ConnectOptions<Context = unknown>
     Omit<HealingOptions, "limits"> {}
 
 /**
- * Connects to `https://host:port/path`: over the browser's own WebTransport, or over a WebSocket on the same host and port
- * where that does not work. A URL that begins with `wss://`, or `ws://`, is of a WebSocket and nothing else. Resolves when
- * the first session is ready, and makes another whenever one is lost, unless `reconnect` is false.
+ * Connects to `https://host:port/path`: over the browser's own WebTransport or, if that does not work, over a WebSocket
+ * on the same host and port. A URL that begins with `wss://` or `ws://` always uses a WebSocket. Resolves when the
+ * first session is ready, and creates another whenever one is lost, unless `reconnect` is false.
  *
- * Rejects with a `TransportError` that says what became of each transport when `timeoutMs` is over, and with `TypeError`
- * for a URL of another scheme.
+ * Rejects with a `TransportError` that describes the failure of each transport when `timeoutMs` is over, and with
+ * `TypeError` for a URL of another scheme.
  *
  * @example
  * const connection = await connect("https://orders.example:4433/rpc");
@@ -39,7 +39,7 @@ export async function connect<Context = unknown>(
   return heal(ladder, async (reached) => run(reached, named), named);
 }
 
-/** Options that take more than a session which only calls, in MessagePack. */
+/** Options that a session for MessagePack calls alone does not support. */
 const NEED_MORE = [
   "routers",
   "loadShedder",
@@ -52,8 +52,8 @@ const NEED_MORE = [
 ] as const;
 
 /**
- * Runs the protocol over a transport. A page that only calls, in MessagePack and over WebTransport, has all that takes already. Clients
- * that carry calls by themselves become sessions, and ask for credentials themselves.
+ * Runs the protocol over a transport. The code for a page that only makes MessagePack calls over WebTransport is loaded
+ * already. Clients that carry calls by themselves become sessions, and request credentials themselves.
  */
 async function run<Context>(
   reached: Reached,

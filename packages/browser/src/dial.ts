@@ -25,42 +25,42 @@ import { webSocketProvider } from "./web-socket.js";
 import { ifAllowed } from "./policy.js";
 import { webTransportProvider } from "./web-transport.js";
 
-/** Milliseconds for which WebTransport is tried alone. */
+/** Milliseconds for which only WebTransport is tried. */
 const DEFAULT_FALLBACK_MS = 1500;
 
-/** When another transport takes the place of the first. */
+/** Options of the fallback transport. */
 export interface FallbackOptions {
   /** The transport to fall back to. Default: a WebSocket. */
   readonly transport?: PageTransportProvider;
-  /** Where the fallback connects to. Default: `wss:` for a WebSocket, with the same host, port and path. */
+  /** URL of the fallback. Default: for a WebSocket `wss:` with the same host, port and path. */
   readonly url?: string | URL;
   /**
-   * Carries calls if neither the first transport nor the fallback works, as behind proxies that let pass nothing but
-   * requests. Either `httpTransport()` of `@quicrpc/http`, or a function that loads it then. The server cannot call the
-   * page there, and there are no datagrams. With the options `proof` and `metadata`, which need sessions, it is not
-   * tried. Default: none.
+   * Carries calls if neither the first transport nor the fallback works, for example behind proxies that only forward
+   * requests. Either `httpTransport()` of `@quicrpc/http`, or a function that loads it on demand. The server cannot
+   * call the page over it, and it has no datagrams. It is not tried with the options `proof` and `metadata`, which
+   * require sessions. Default: none.
    */
   readonly http?: HttpProvider | (() => Promise<HttpProvider>);
-  /** The URL that names of services follow there. Default: the connection's own. */
+  /** URL for HTTP, to which names of services are appended. Default: the connection's own. */
   readonly httpUrl?: string | URL;
   /** Milliseconds without an answer by one transport after which the next is tried as well. Default 1500. */
   readonly afterMs?: number;
   /**
-   * When `connect` tries the first transport again while the fallback is in use: after some 5 s, then after twice as
-   * long each time, up to 5 minutes, and when the network is back. New calls go to it once it has answered; those in
+   * When `connect` tries the first transport again while the fallback is in use: after about 5 s, then after twice as
+   * long each time, up to 5 minutes, and when the network is back. New calls use it once it has answered; calls in
    * progress finish on the fallback. `false`: not before the fallback is lost. Default: `{ initialMs: 5000, maxMs:
    * 300_000, factor: 2 }`.
    */
   readonly retry?: Partial<Backoff> | false;
   /**
    * Milliseconds for which `connect` uses the fallback at once, in this page and others of its origin. They begin when
-   * the first transport did not answer in time, or opened sessions that carried nothing or were soon lost. The first
-   * transport is tried again meanwhile. Default 600,000; 0: nothing is remembered.
+   * the first transport did not answer in time, or opened sessions that carried nothing or were soon lost. Meanwhile
+   * the first transport is tried again in the background. Default 600,000; 0: nothing is remembered.
    */
   readonly rememberMs?: number;
 }
 
-/** Options by which a page finds its server. */
+/** Options for reaching the server from a page. */
 export interface ReachOptions {
   /**
    * Hashes of the certificates to trust (W3C WebTransport §9.4): ECDSA P-256, valid now, for at most 14 days. Default: none, the browser's roots are
@@ -70,8 +70,9 @@ export interface ReachOptions {
   /** The transport that is tried first. Default: the browser's own WebTransport. */
   readonly transport?: PageTransportProvider | undefined;
   /**
-   * The WebSocket, or another transport, that is used where WebTransport is missing, refused or does not answer; `false` for none. Browsers trust
-   * no hash of a certificate there: theirs must be one that the browser trusts by itself. Default: a WebSocket.
+   * The WebSocket or other transport that is used if WebTransport is missing, refused or does not answer; `false` for
+   * none. Browsers support no certificate hashes for it: its certificate must be trusted by the browser itself.
+   * Default: a WebSocket.
    */
   readonly fallback?: FallbackOptions | false | undefined;
 }
@@ -84,15 +85,16 @@ export interface DialOptions<Context = unknown> extends Omit<SessionOptions<Cont
    * them as `Peer.credentials`. Default: none.
    */
   readonly credentials?: Credentials;
-  /** Milliseconds for all that is tried. Default 10,000. */
+  /** Milliseconds for all attempts together. Default 10,000. */
   readonly timeoutMs?: number;
   /** Aborting ends the attempt with the signal's reason. Default: none. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Makes one session, as `connect` does, that does not heal: for `createPool` of `@quicrpc/core/pool`, say. Rejects with a
- * `TransportError` that says what became of each transport, and with `TypeError` for a URL of another scheme.
+ * Creates one session as `connect` does, without reconnecting: for example for `createPool` of `@quicrpc/core/pool`.
+ * Rejects with a `TransportError` that describes the failure of each transport, and with `TypeError` for a URL of
+ * another scheme.
  */
 export async function dial<Context = unknown>(
   url: string | URL,
@@ -108,7 +110,7 @@ export async function dial<Context = unknown>(
   return session;
 }
 
-/** Returns the ways to `url`, the best first. */
+/** Returns the transports for `url`, the best first. */
 export function waysTo(
   url: string | URL,
   options: ReachOptions & HttpSettings & OfSessions,

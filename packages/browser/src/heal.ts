@@ -10,43 +10,43 @@ import { PageLife } from "./page.js";
 import type { BrowserTransport, Reached, TransportInUse } from "./transport.js";
 import { FORBIDDEN } from "./unreached.js";
 
-/** Milliseconds for an attempt, and for all of them until the first session is ready. */
+/** Milliseconds for one attempt, and for all attempts until the first session is ready. */
 export const DEFAULT_TIMEOUT_MS = 10_000;
 
-/** Options of a page's connection, whatever the transport. */
+/** Options of a page's connection, for every transport. */
 export interface HealingOptions extends Omit<ConnectionOptions, "isPermanent"> {
-  /** Milliseconds for each attempt, and for all that is tried until the first session is ready. Default 10,000. */
+  /** Milliseconds for each attempt, and for all attempts until the first session is ready. Default 10,000. */
   readonly timeoutMs?: number;
-  /** Stops connecting; without effect once the first session is ready. Default: none. */
+  /** Stops connecting; has no effect once the first session is ready. Default: none. */
   readonly signal?: AbortSignal;
 }
 
-/** A connection of a page or worker, healing. */
+/** A connection of a page or worker, which reconnects. */
 export interface BrowserConnection extends Connection<Session<BrowserTransport>> {
-  /** Transport of the present session, or of the last one; undefined before the first. */
+  /** Transport of the current session, or of the last one; undefined before the first. */
   readonly transport: TransportInUse | undefined;
 }
 
-/** A way in which one connection reaches its server. */
+/** A strategy by which a connection reaches its server. */
 export interface Way<R extends Reached = Reached> {
   /** Transport of the latest session. */
   readonly inUse: TransportInUse | undefined;
   open(signal: AbortSignal, timeoutMs: number): Promise<R>;
-  /** Makes a session over a better transport than that of `session`, once it works again. */
+  /** Creates a session over a better transport than that of `session`, once it works again. */
   improve?(
     run: RunTransport<R>,
     timeoutMs: number,
     session: Session<BrowserTransport>,
     signal: AbortSignal,
   ): Promise<Session<BrowserTransport>>;
-  /** The network has changed: what failed may work now. */
+  /** Called when the network has changed, so that a failed transport may work now. */
   hurry?(): void;
 }
 
-/** Makes a session of what was reached. */
+/** Creates a session over a reached transport. */
 export type RunTransport<R extends Reached = Reached> = (reached: R) => Awaitable<Session<BrowserTransport>>;
 
-/** A connection by `way`, of the sessions that `make` makes. Resolves when the first is ready. */
+/** Makes a connection with `way`, whose sessions `make` creates. Resolves when the first one is ready. */
 export async function heal<R extends Reached>(
   way: Way<R>,
   make: RunTransport<R>,
@@ -75,7 +75,7 @@ export async function heal<R extends Reached>(
   return Object.defineProperty(connection, "transport", { get: () => way.inUse }) as BrowserConnection;
 }
 
-/** `url`, which may be relative to the page's. Throws `TypeError` for one of another scheme, which `schemes` says in messages too. */
+/** Returns `url`, which may be relative to the page's. Throws `TypeError` for a scheme that is not in `schemes`. */
 export function pageUrl(url: string | URL, schemes = "https://"): URL {
   const target = new URL(url, globalThis.location?.href);
   // No transport takes a fragment.

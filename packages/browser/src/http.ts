@@ -4,12 +4,12 @@ import type { HttpProvider, HttpSettings, OfSessions } from "./transport.js";
 
 const OVER_HTTP = { name: "HTTP", abilities: {} } as const;
 
-/** Path of the request that asks whether the server is there. */
+/** Path of the request that checks whether the server is reachable. */
 const PING = "quicrpc.v1.Http/ping";
 
 /**
- * Makes a client that calls by HTTP, once the server has answered it there. A signal that fires closes it. Rejects, and sends nothing, where an
- * option only goes with sessions.
+ * Creates a client that calls over HTTP, once the server has answered a ping there. The client is closed when the
+ * signal fires. Rejects without sending anything if an option requires sessions.
  */
 export async function openHttp(
   url: URL,

@@ -10,41 +10,45 @@ import { reasonOf } from "./unreached.js";
 /** When the first transport is tried again while its fallback is in use. */
 const DEFAULT_RETRY: Backoff = { initialMs: 5000, maxMs: 300_000, factor: 2 };
 
-/** The first transport has worked for so long: when it is lost, waits begin with the shortest again. */
+/** After the first transport has worked for this long, retries begin with the shortest wait again when it is lost. */
 const STABLE_MS = 60_000;
 
-/** Milliseconds between questions whether a session over the first transport still carries anything, in a page that is shown. */
+/** Milliseconds between checks whether a session over the first transport still works, in a visible page. */
 const WATCH_MS = 15_000;
-/** So many sessions in a row over the first transport that were lost, each before it had worked for `STABLE_MS`, are too many. */
+/**
+ * Number of consecutive sessions over the first transport, each lost before `STABLE_MS`, after which it counts as
+ * failing.
+ */
 const MOST_LOSSES = 2;
 
 const NOTHING_BETTER: Error = new Error("there is no better transport");
 
 /** Options of a ladder. */
 export interface LadderOptions extends Pick<OpenOptions<Reached>, "url" | "candidates" | "afterMs"> {
-  /** Default: `DEFAULT_RETRY`; `false`: what was taken stays in use for as long as its session lasts. */
+  /** Default: `DEFAULT_RETRY`; `false`: a transport in use is kept as long as its session lasts. */
   readonly retry?: Partial<Backoff> | false | undefined;
-  /** Memory of the way to the server from before. */
+  /** Knowledge from earlier connections to the server. */
   readonly memory?: Memory | undefined;
 }
 
 /**
- * The ways of one connection to its server, the best first. Each session takes the best that works at the time; while that is not the
- * first, those before it are tried again beside it, ever less often, and one takes its place once a session over it has answered.
+ * The transports of one connection, the best first. Each session uses the best one that works at the time. While that
+ * is not the first, the better ones are retried in the background at growing intervals, and one replaces it once a
+ * session over it has answered.
  */
 export class Ladder implements Way {
   inUse: TransportInUse | undefined = undefined;
   readonly #options: LadderOptions;
   readonly #backoff: Backoff | undefined;
-  /** Index of the way in use. */
+  /** Index of the transport in use. */
   #index = 0;
-  /** Attempts to get back to a better way. */
+  /** Number of attempts to return to a better transport. */
   #attempts = 0;
-  /** A session over the first transport has carried something. */
+  /** Whether a session over the first transport has carried data. */
   #worked = false;
-  /** Sessions over it in a row that were soon lost. */
+  /** Number of consecutive sessions over it that were soon lost. */
   #losses = 0;
-  /** Ways that are not tried next, and why. */
+  /** Transports that are skipped next, and the reason. */
   #avoided: Known | undefined = undefined;
   #wake: () => void = () => {};
 
@@ -118,7 +122,10 @@ export class Ladder implements Way {
     this.inUse = { kind, reason: reason === "" ? undefined : reason };
   }
 
-  /** Closes a session over the first transport that carries nothing, or stops to: the next is made over the fallback. */
+  /**
+   * Closes a session over the first transport that carries no data, or stops doing so: the next session uses the
+   * fallback.
+   */
   async #prove(session: Session<BrowserTransport>, signal: AbortSignal): Promise<never> {
     if (this.#options.candidates.length === 1) throw NOTHING_BETTER;
     let answered = await answers(session, "it was opened");
@@ -135,7 +142,7 @@ export class Ladder implements Way {
     throw NOTHING_BETTER;
   }
 
-  /** A session over the first transport has answered. How it ends says what the next is made over. */
+  /** Called when a session over the first transport has answered. Its end decides which transport the next one uses. */
   async #works(session: Session<BrowserTransport>): Promise<void> {
     const since = Date.now();
     this.#worked = true;
@@ -167,7 +174,7 @@ export class Ladder implements Way {
     await this.#pause(ms, signal).finally(() => this.#tell(undefined));
   }
 
-  /** Waits until so many milliseconds are over, or `hurry` is called. Rejects when the signal fires. */
+  /** Waits for this many milliseconds, or until `hurry` is called. Rejects when the signal fires. */
   async #pause(ms: number, signal: AbortSignal): Promise<void> {
     let end!: () => void;
     const over = new Promise<void>((resolve) => {
@@ -183,7 +190,7 @@ export class Ladder implements Way {
   }
 }
 
-/** A session that has carried bytes both ways: some networks let a handshake through and nothing else. */
+/** Opens a session and checks that it carries bytes both ways: some networks let only a handshake through. */
 function answering(candidate: Candidate<Reached>, run: RunTransport): Candidate<Session<BrowserTransport>> {
   return {
     kind: candidate.kind,

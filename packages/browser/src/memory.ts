@@ -1,10 +1,10 @@
 type Store = Pick<Storage, "getItem" | "setItem" | "removeItem">;
 
-/** Knowledge about the ways to a server. */
+/** Knowledge about the transports to a server. */
 export interface Known {
-  /** Why the first ways are not tried before the others. */
+  /** Reason why the first transports are skipped. */
   readonly reason: string;
-  /** Number of the first ways that are passed over. */
+  /** Number of first transports that are skipped. */
   readonly ways: number;
 }
 
@@ -15,7 +15,7 @@ interface Entry extends Known {
 }
 
 const entries: Map<string, string> = new Map();
-/** A substitute for the storage where there is none, as in workers, or the page may not have it. */
+/** Replaces the storage if there is none, as in workers, or if the page is not allowed to use it. */
 const ofThisScope: Store = {
   getItem: (key) => entries.get(key) ?? null,
   setItem: (key, text) => void entries.set(key, text),
@@ -23,8 +23,8 @@ const ofThisScope: Store = {
 };
 
 /**
- * Memory of this browser of the way to one server: that the first ones failed there, which took a while to find out, so
- * that the next page or session takes the next at once. It is forgotten after some time, and when the first works.
+ * Remembers in this browser that the first transports to one server failed, which took a while to find out, so that the
+ * next page or session uses the next one at once. The entry expires, and is removed when the first transport works.
  */
 export class Memory {
   readonly #key: string;
@@ -35,7 +35,7 @@ export class Memory {
     this.#rememberMs = rememberMs;
   }
 
-  /** Undefined where nothing is remembered, and the first way is tried first. */
+  /** Undefined if nothing is remembered, so that the first transport is tried first. */
   get known(): Known | undefined {
     const { until, ...known } = parse(store().getItem(this.#key));
     const left = until - Date.now();

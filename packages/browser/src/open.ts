@@ -4,28 +4,28 @@ import { ForbiddenError } from "./policy.js";
 import { FORBIDDEN, unreached } from "./unreached.js";
 import type { TransportKind } from "./transport.js";
 
-/** One way to a server that may be tried. */
+/** One transport that may be tried. */
 export interface Candidate<T> {
   readonly kind: TransportKind;
-  /** The name in errors. */
+  /** Name for error messages. */
   readonly name: string;
-  /** It cannot carry the options that were given, and rejects with the reason when it is opened. Default false. */
+  /** Whether it does not support the given options, and rejects with the reason when opened. Default false. */
   readonly isRefused?: boolean;
-  /** Rejects when it cannot, or when the signal fires. A signal that fires later closes what was opened. */
+  /** Opens it. Rejects if that fails, or when the signal fires. A signal that fires later closes it. */
   open(signal: AbortSignal): Promise<T>;
 }
 
-/** Options of reaching a server. */
+/** Options for reaching a server. */
 export interface OpenOptions<T> {
-  /** The best first: each is tried when those before it have failed or are late. */
+  /** The best first: each is tried when the earlier ones have failed or are late. */
   readonly candidates: readonly Candidate<T>[];
   /** Milliseconds without an answer after which a candidate is late. */
   readonly afterMs: number;
   /** Whether the first has worked before: its silence then says little about the network. Default false. */
   readonly worked?: boolean;
-  /** The URL in messages. */
+  /** URL for messages. */
   readonly url: string;
-  /** Milliseconds for all of it. */
+  /** Milliseconds for all candidates together. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
@@ -34,15 +34,15 @@ export interface OpenOptions<T> {
 export interface Opened<T> {
   readonly made: T;
   readonly index: number;
-  /** Why it is none of those before it; undefined for the first. */
+  /** Reason why it is not an earlier candidate; undefined for the first. */
   readonly reason: string | undefined;
-  /** How many candidates there are up to the last that had not answered when the next was tried. */
+  /** Number of candidates up to the last one that had not answered when the next was tried. */
   readonly late: number;
 }
 
 /**
- * Opens the first candidate that is ready; the others are closed. Where UDP is blocked nothing says so, and a browser would wait for
- * half a minute. Rejects with a `TransportError` that says what became of each.
+ * Opens the first candidate that is ready, and closes the others. If UDP is blocked there is no error, and a browser
+ * would wait for half a minute. Rejects with a `TransportError` that describes the failure of each.
  */
 export async function openFirst<T>(options: OpenOptions<T>): Promise<Opened<T>> {
   const { candidates, afterMs, worked = false, url, timeoutMs, signal } = options;

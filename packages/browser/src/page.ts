@@ -1,25 +1,25 @@
 import type { Connection, Session } from "@quicrpc/core";
 import type { BrowserTransport } from "./transport.js";
 
-/** Milliseconds that the peer has to answer when the network or the page comes back. */
+/** Milliseconds within which the peer must answer when the network or the page comes back. */
 const ANSWER_MS = 3000;
-/** Closes a session that gave no answer; no code of the protocol. */
+/** Code that closes a session without an answer; not a code of the protocol. */
 export const NO_ANSWER = 1;
 
-/** A connection that follows the page's events: its transports can be closed at once. */
+/** A connection that follows the page's events, and whose transports can be closed at once. */
 type Followed = Connection<Session<BrowserTransport>>;
 
-/** The part of a window's or a worker's global scope that is used. React Native's has no events. */
+/** The used part of a window's or a worker's global scope. React Native's has no events. */
 export type Scope = Partial<Pick<EventTarget, "addEventListener" | "removeEventListener">>;
 
 /**
- * Follows the events of a connection's page: a session that the network or a sleep has cut off is noticed at once rather
- * than after half a minute, the next attempt does not wait when it is likely to succeed, and a page that is left closes its
- * session, so that the server is notified. Workers do not get some of these events.
+ * Handles the events of a connection's page: a session that the network or sleep has cut off is noticed at once rather
+ * than after half a minute, the next attempt starts at once when it is likely to succeed, and a page that is left
+ * closes its session, so that the server is notified. Workers do not receive some of these events.
  */
 export class PageLife {
   readonly #scope: Scope;
-  /** Fulfilled by the page's return from the browser's cache. */
+  /** Resolves when the page returns from the browser's back/forward cache. */
   #back: Promise<void> | undefined = undefined;
   #onBack: () => void = () => {};
 
@@ -27,7 +27,7 @@ export class PageLife {
     this.#scope = scope;
   }
 
-  /** Fulfils at once, but for a page that was left. */
+  /** Resolves when the page is present: at once, unless it was left. */
   async present(): Promise<void> {
     await this.#back;
   }
@@ -61,7 +61,10 @@ export class PageLife {
     });
   }
 
-  /** The page may be kept, and come back: until then nothing is dialled, since browsers keep no page with a session. */
+  /**
+   * Called when the page is left. The browser may cache it and restore it later: until then nothing is dialled, since
+   * browsers do not cache a page with a session.
+   */
   #leave(connection: Followed): void {
     this.#back ??= new Promise((resolve) => {
       this.#onBack = () => {
@@ -79,7 +82,8 @@ export class PageLife {
 }
 
 /**
- * Whether the peer answers a ping in time; closes the session if not. Undefined for one that has ended meanwhile by itself.
+ * Returns whether the peer answers a ping in time; closes the session if not. Returns undefined for a session that has
+ * ended by itself.
  */
 export async function answers(session: Session, since: string): Promise<boolean | undefined> {
   let silent = false;

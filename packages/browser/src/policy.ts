@@ -1,15 +1,15 @@
-/** A failure that the page's Content Security Policy is the reason of: trying again in this page is pointless. */
+/** A failure caused by the page's Content Security Policy: retrying in this page is pointless. */
 export class ForbiddenError extends Error {}
 
-/** URLs that the page's policy was seen to forbid. A page's policies never become laxer. */
+/** URLs that the page's policy has forbidden. A page's policies never become less strict. */
 const forbidden: Set<string> = new Set();
-/** Milliseconds by which the event may come after the failure. */
+/** Milliseconds by which the event may follow the failure. */
 const LATE_MS = 1000;
 
 /**
- * Opens a transport to `url` by `open`. Rejects with a `ForbiddenError` where the page's policy forbids that: of a transport
- * browsers say only that it failed, or nothing at all, and give the reason by an event (CSP 3 §5.4). Where the event comes
- * after the failure, the next attempt fails with it.
+ * Opens a transport to `url` with `open`. Rejects with a `ForbiddenError` if the page's policy forbids it: browsers
+ * report for a transport only that it failed, or nothing at all, and give the reason in an event (CSP 3 §5.4). If the
+ * event follows the failure, the next attempt fails with it.
  */
 export function ifAllowed<T>(url: URL, open: () => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {

@@ -7,7 +7,7 @@ import type {
 } from "@quicrpc/core/transport";
 import type { Limits } from "@quicrpc/core";
 
-/** The platform's `WebTransport`; to a program whose `lib` has none, the part of it that a session uses. */
+/** The platform's `WebTransport`; for a program whose `lib` has none, the part of it that a session uses. */
 export type PlatformWebTransport = typeof globalThis extends { WebTransport: { readonly prototype: infer Found } }
   ? Found
   : WebTransportSession;
@@ -25,56 +25,59 @@ export interface CertificateHash {
 /** Name of a transport: "webtransport", "websocket", "http", or the name of a package's own. */
 export type TransportKind = "webtransport" | "websocket" | "http" | (string & {});
 
-/** Which transport a session runs over, and why not over the first. */
+/** The transport of a session, and the reason if it is not the first one. */
 export interface TransportInUse {
   readonly kind: TransportKind;
-  /** Why the first transport is not in use: the result of its last attempt; undefined where it is in use. */
+  /** Reason why the first transport is not in use: the result of its last attempt; undefined if it is in use. */
   readonly reason: string | undefined;
-  /** When the first transport is tried again, in milliseconds since the epoch; undefined during an attempt, and where none follows. */
+  /**
+   * Time of the next attempt with the first transport, in milliseconds since the epoch; undefined during an attempt,
+   * and if none follows.
+   */
   readonly retryAt?: number;
 }
 
-/** A way that is ready: a transport for a session, or a client that carries calls without one. */
+/** A reached server: a transport for a session, or a client that carries calls without one. */
 export type Reached = BrowserTransport | ForeignClient;
 
-/** Whether calls are carried without a session. */
+/** Returns true if calls are carried without a session. */
 export function isClient(reached: Reached): reached is ForeignClient {
   return !("openStream" in reached || "createBidirectionalStream" in reached);
 }
 
-/** Settings that a transport gets before it connects. */
+/** Settings that a transport receives before it connects. */
 export interface OpenSettings {
-  /** Hashes of the certificates to trust; a transport that can trust none passes them over, as a WebSocket does. */
+  /** Hashes of the certificates to trust; ignored by a transport that does not support them, such as a WebSocket. */
   readonly serverCertificateHashes: readonly CertificateHash[] | undefined;
 }
 
 /**
- * One way for a page to reach its server. `connect` and `dial` have WebTransport and WebSocket; the options `transport` and
- * `fallback.transport` take others.
+ * A transport by which a page reaches its server. `connect` and `dial` include WebTransport and WebSocket; the options
+ * `transport` and `fallback.transport` accept others.
  */
 export interface PageTransportProvider {
   readonly kind: TransportKind;
-  /** The name in errors: "WebTransport". */
+  /** Name for error messages: "WebTransport". */
   readonly name: string;
-  /** The scheme of its URLs: the page's URL is changed to it, where no other is given. */
+  /** The scheme of its URLs, to which the page's URL is changed if no other URL is given. */
   readonly scheme: "https:" | "wss:";
-  /** Opens a session; rejects when it cannot, or when the signal fires. A signal that fires later closes it. */
+  /** Opens a session; rejects if that fails, or when the signal fires. A signal that fires later closes it. */
   open(url: URL, signal: AbortSignal, settings: OpenSettings): Promise<BrowserTransport>;
 }
 
-/** Options of a page that clients of HTTP get. */
+/** Options of a page that HTTP clients receive. */
 export interface HttpSettings {
   readonly credentials?: Credentials | undefined;
   readonly limits?: Partial<Limits> | undefined;
 }
 
-/** Options of a page that only go with sessions. */
+/** Options of a page that require sessions. */
 export type OfSessions = Pick<ClientSessionOptions, "metadata" | "proof">;
 
-/** A way to call without a session, by requests of HTTP: `httpTransport()` of `@quicrpc/http`. */
+/** Makes calls without a session, over HTTP requests: `httpTransport()` of `@quicrpc/http`. */
 export interface HttpProvider {
-  /** The name in errors: "HTTP". */
+  /** Name for error messages: "HTTP". */
   readonly name: string;
-  /** Makes a client, whose `ping` says whether the server is there. */
+  /** Creates a client, whose `ping` checks whether the server is reachable. */
   dial(url: URL, settings: HttpSettings): Promise<ForeignClient>;
 }

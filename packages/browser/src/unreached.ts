@@ -25,7 +25,7 @@ export const FORBIDDEN = "ERR_FORBIDDEN";
 const HINT =
   "a page is told little more, and its console may be: is the server running, is its certificate trusted, do its allowedOrigins have this page?";
 
-/** The error of an attempt to connect, with what became of each transport. */
+/** Creates the error of a failed connection attempt, with the failure of each transport. */
 export function unreached(
   url: string,
   code: UnreachedCode,
@@ -37,7 +37,7 @@ export function unreached(
   return new TransportError({ code, url, message, hint, cause });
 }
 
-/** The message of such an error for those who know the URL. */
+/** Returns the message of such an error for a caller that knows the URL. */
 export function reasonOf({ message }: Error, url: string): string {
   return message.startsWith(prefix(url)) ? message.slice(prefix(url).length) : message;
 }

@@ -1,8 +1,8 @@
 import type { SessionOptions } from "@quicrpc/core";
 
 /**
- * How calls travel in this browser where neither they nor their session say so. In Firefox all of them share lanes: its streams
- * tell the peer nothing of `cancel`, and lose what they have received when the peer wants no more of what they send.
+ * Returns the default transport of calls in this browser. In Firefox all calls share lanes: its streams do not report
+ * `cancel` to the peer, and lose received data when the peer stops reading from them.
  */
 export function usualVia(): Pick<SessionOptions, "via"> {
   return globalThis.navigator?.userAgent?.includes("Firefox/") ? { via: "lane" } : {};

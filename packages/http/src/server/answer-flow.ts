@@ -2,18 +2,21 @@ import type { ItemFlow } from "@quicrpc/core/transport";
 import type { AnswerBody } from "./exchange.js";
 import type { HeldBytes } from "./held-bytes.js";
 
-/** Sends the pieces of an answer in order, those that are still being compressed too, as fast as the client takes them. */
+/**
+ * Sends the pieces of a response in order, including those that are still being compressed, as fast as the client reads
+ * them.
+ */
 export class AnswerFlow implements ItemFlow {
   private body: AnswerBody | undefined = undefined;
-  /** Fulfils when all that was given is written; undefined where it is. */
+  /** Resolves when all pieces are written; undefined if they are. */
   private tail: Promise<void> | undefined = undefined;
   private resume: (() => void) | undefined = undefined;
   private over = false;
   private readonly unsent: HeldBytes;
-  /** Whether what the client has not read is more than may be held. */
+  /** Whether the client's unread data exceeds the limit. */
   isCrowded = false;
 
-  /** @param unsent holds what the client has not read */
+  /** @param unsent charged for data that the client has not read */
   constructor(unsent: HeldBytes) {
     this.unsent = unsent;
   }
@@ -36,7 +39,7 @@ export class AnswerFlow implements ItemFlow {
     else this.writeLater(Promise.resolve(bytes));
   }
 
-  /** @param onFailed receives what the promise rejects with; the piece is left out then */
+  /** @param onFailed receives the promise's rejection; the piece is left out then */
   writeLater(piece: Promise<Uint8Array>, onFailed?: (error: unknown) => void): void {
     const { tail } = this;
     const mine = (async () => {
@@ -52,13 +55,13 @@ export class AnswerFlow implements ItemFlow {
     this.tail = mine;
   }
 
-  /** Ends the body, when all is written. */
+  /** Ends the body after all pieces are written. */
   finish(): void {
     if (this.tail === undefined) this.body?.end();
     else void this.tail.then(() => this.body?.end());
   }
 
-  /** The call is over: nobody waits. */
+  /** Called when the call has ended and its response is no longer wanted. */
   end(): void {
     this.over = true;
     this.wake();

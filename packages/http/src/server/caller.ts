@@ -14,7 +14,7 @@ import type { HttpExchange } from "./exchange.js";
 import type { HttpServiceOptions } from "./http-options.js";
 import { nobody } from "./request-settings.js";
 
-/** Settings of a service by which callers are told apart. */
+/** Settings that identify the callers of a service. */
 export interface CallerSettings {
   readonly options: Pick<HttpServiceOptions<never>, "principal" | "once" | "host">;
   readonly limits: Limits;
@@ -22,20 +22,20 @@ export interface CallerSettings {
   readonly onError: ErrorHook;
 }
 
-/** The address that a request comes from; undefined where it is not known. */
+/** Returns the address of a request's client; undefined if unknown. */
 export function addressOf({ request, peer }: HttpExchange, { host }: CallerSettings["options"]): string | undefined {
   return host?.addressOf(request) ?? peer;
 }
 
-/** Who makes a request. */
+/** The caller of a request. */
 export interface Caller {
-  /** Whose share of all calls it takes: its principal's, else that of the network that it comes from; undefined where neither is known. */
+  /** Client whose share of all calls it uses: its principal, otherwise its network; undefined if neither is known. */
   readonly client: string | undefined;
-  /** Returns whose it is. Throws where its principal cannot be told. */
+  /** Returns the requester of its resources. Throws if its principal cannot be determined. */
   readonly requester: () => Requester;
 }
 
-/** Returns who makes a request that `authenticate` has let in. */
+/** Returns the caller of a request that `authenticate` has accepted. */
 export function callerOf(
   { options, limits, once, onError }: CallerSettings,
   exchange: HttpExchange,

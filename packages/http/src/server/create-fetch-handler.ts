@@ -29,19 +29,22 @@ const HTTP_SERVICE_OPTIONS: OptionNames<HttpServiceOptions> = {
   uploads: true,
 };
 
-/** Facts about a request that a `Request` does not say. */
+/** Facts about a request that a `Request` does not contain. */
 export interface RequestInfo {
   /** The client's address, for errors and for `authenticate`. */
   readonly address?: string | undefined;
 }
 
-/** Serves services to requests as of `fetch`. */
+/** Serves services to `fetch` requests. */
 export interface FetchHandler {
   /** Answers one request. Never rejects. */
   (request: Request, info?: RequestInfo): Promise<Response>;
-  /** Whether calls are taken: false once a drain has begun. */
+  /** Whether calls are accepted: false once a drain has begun. */
   readonly ready: boolean;
-  /** Takes no more calls. Fulfils when those in progress are over; after `timeoutMs` (default: `limits.maxDrainMs`) they fail with `unavailable`. */
+  /**
+   * Stops accepting calls. Resolves when those in progress have ended; after `timeoutMs` (default: `limits.maxDrainMs`)
+   * they fail with `unavailable`.
+   */
   readonly drain: (options?: { readonly timeoutMs?: number }) => Promise<void>;
 }
 
@@ -75,7 +78,7 @@ export function createFetchHandler<Context = unknown>(options: HttpServiceOption
   return handler;
 }
 
-/** The service behind a handler, for servers whose requests are none of `fetch`. */
+/** Returns the service behind a handler, for servers that do not use `fetch` requests. */
 export function serviceOf(handler: FetchHandler): Service {
   const service = services.get(handler);
   if (service === undefined) throw new TypeError("this handler is not by createFetchHandler()");

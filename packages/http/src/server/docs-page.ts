@@ -4,15 +4,20 @@ import type { HttpExtension } from "./extension.js";
 
 /** Options of `docsPage`. */
 export interface DocsPageOptions {
-  /** Returns the script of RapiDoc, as its package has it: it is served from here, and nothing from elsewhere. */
+  /**
+   * Returns the script of RapiDoc from its package. It is served from here, so the page loads nothing from other hosts.
+   */
   readonly script: () => Promise<string>;
-  /** Where the page is. Default: "/docs". */
+  /** Path of the page. Default: "/docs". */
   readonly path?: string;
   /** The heading of the page. Default "Services". */
   readonly title?: string;
 }
 
-/** Scripts of this server alone, and none in the page's text; the renderer styles itself. Requests go to this server. */
+/**
+ * Allows only scripts of this server, and none inside the page; the renderer styles itself. Requests go to this server
+ * only.
+ */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -25,8 +30,8 @@ const POLICY = [
 ].join("; ");
 
 /**
- * Serves a page for people that shows `/openapi.json` and makes calls: for `extensions` of `createFetchHandler`, beside `openApi`. It is given to
- * whom the document is given to.
+ * Serves a page that displays `/openapi.json` and makes calls: for `extensions` of `createFetchHandler`, together with
+ * `openApi`. Clients that may read the document may open the page.
  */
 export function docsPage(options: DocsPageOptions): HttpExtension {
   checkOptions("docsPage()", options, { path: true, script: true, title: true });

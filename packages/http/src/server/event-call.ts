@@ -4,17 +4,17 @@ import { StreamedCall } from "./streamed-call.js";
 
 /** The content type of server-sent events. */
 export const EVENT_STREAM = "text/event-stream";
-/** The header fields of every such answer. */
+/** The header fields of every such response. */
 export const EVENTS_FIELDS: Readonly<Record<string, string>> = {
   "content-type": EVENT_STREAM,
   "cache-control": "no-store",
 };
-/** The id of a stream's last event: a browser sends it where it would begin anew, and the answer ends the stream. */
+/** The id of a stream's last event: a browser sends it when it would reconnect, and the response ends the stream. */
 export const LAST_EVENT_ID = "end";
 
 /**
- * A server stream as server-sent events: each item is a message with its JSON, an event `end` comes last, or an event `error` with the
- * error's JSON.
+ * A server stream as server-sent events: each item is a message with its JSON. An event `end` comes last, or an event
+ * `error` with the error's JSON.
  */
 export class EventCall extends StreamedCall {
   protected sendResult(): void {
@@ -53,7 +53,10 @@ export class EventCall extends StreamedCall {
   }
 }
 
-/** Whether a browser that is sent `id` for an event sends it back (HTML, server-sent events, §9.2.6), and it is not that of the end. */
+/**
+ * Returns whether a browser that receives `id` for an event sends it back (HTML, server-sent events, §9.2.6), and it is
+ * not the id of the end.
+ */
 function isEventId(id: string): boolean {
   return id !== LAST_EVENT_ID && !/[\0\r\n]/.test(id);
 }
@@ -62,7 +65,7 @@ function lastEvent(event: string, json: Uint8Array): Uint8Array {
   return eventOf(encoder.encode(`event: ${event}\nid: ${LAST_EVENT_ID}\ndata: `), json);
 }
 
-/** JSON has no line breaks of its own. */
+/** Formats an event. JSON contains no line breaks. */
 function eventOf(start: Uint8Array, json: Uint8Array): Uint8Array {
   const event = new Uint8Array(start.length + json.length + 2);
   event.set(start);

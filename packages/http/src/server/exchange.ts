@@ -2,88 +2,90 @@ import type { RpcError } from "@quicrpc/core";
 import type { ByteBody } from "../protocol/body.js";
 import type { HeldBytes } from "./held-bytes.js";
 
-/** The status and header fields of an answer. */
+/** The status and header fields of a response. */
 export interface AnswerHead {
   readonly status: number;
-  /** Fields of the protocol, by names in lower case. */
+  /** Fields of the protocol, by lower-case name. */
   readonly fields: Readonly<Record<string, string>>;
-  /** Metadata, and whatever else may have any name or value that HTTP allows. */
+  /** Metadata, and other fields with any name or value that HTTP allows. */
   readonly metadata?: Headers | undefined;
 }
 
-/** The body of an answer that is sent in pieces. */
+/** The body of a response that is sent in pieces. */
 export interface AnswerBody {
-  /** Whether the client takes more at present. */
+  /** Whether the client can receive more at present. */
   readonly ready: boolean;
   write(bytes: Uint8Array): void;
-  /** Calls `resume` once when `ready`, or when the client is gone. */
+  /** Calls `resume` once when `ready`, or when the client has disconnected. */
   whenReady(resume: () => void): void;
   end(): void;
 }
 
 /**
- * One HTTP request and its answer, whatever server it came to. It is answered once, by `respond` or by `open`; both do nothing where
- * the client is gone.
+ * One HTTP request and its response, for any kind of server. It is answered once, by `respond` or by `open`; both do
+ * nothing if the client has disconnected.
  */
 export interface HttpExchange {
   readonly method: string;
   /** Path and query. */
   readonly target: string;
-  /** The host, with its port, that the client believes to reach. */
+  /** The host and port that the client addressed. */
   readonly authority: string | undefined;
-  /** Whether it came over TLS. */
+  /** Whether it arrived over TLS. */
   readonly isSecure: boolean;
-  /** Whether it is known to have come to a loopback address, as to a server in development. */
+  /** Whether it is known to have arrived at a loopback address, as at a development server. */
   readonly isLoopback: boolean;
-  /** The request of the platform. */
+  /** The platform's request. */
   readonly request: unknown;
-  /** The client's address, where the server tells it. */
+  /** The client's address, if the server reports it. */
   readonly peer: string | undefined;
-  /** The value of a header field, by its name in lower case. */
+  /** Returns the value of a header field, by its lower-case name. */
   header(name: string): string | undefined;
   /** All header fields. */
   readonly headers: Headers;
   readonly body: ByteBody | null;
-  /** Holds of the body what has arrived and nobody has taken, where this side keeps it. */
+  /** Charged for unread bytes of the body, if this side buffers them. */
   unread: Pick<HeldBytes, "change"> | undefined;
   /**
-   * Fulfils when a body that came together with the head may be there, for `arrivedBody` to take. Undefined where nobody can say, and once it is
-   * not worth another look.
+   * Resolves when a body that arrived together with the head may be available to `arrivedBody`. Undefined if that
+   * cannot be known, or is not worth another attempt.
    */
   arrival?(): Promise<void> | undefined;
-  /** Takes the body where all of it has arrived; undefined where it has not. */
+  /** Takes the body if all of it has arrived; otherwise returns undefined. */
   arrivedBody?(): Uint8Array | undefined;
   /**
-   * Reads the body to its end. Rejects with what `hold`, which receives the bytes of each piece, throws; `resource_exhausted` for more than
-   * `maxBytes`; and where the client is gone.
+   * Reads the body to its end. Rejects with the exception of `hold`, which receives the size of each piece, with
+   * `resource_exhausted` for more than `maxBytes`, and if the client has disconnected.
    */
   readBody(maxBytes: number, hold: (bytes: number) => void): Promise<Uint8Array>;
-  /** Releases the body: a read in progress fails with the error, and bytes that still come are dropped. */
+  /** Releases the body: a read in progress fails with the error, and bytes that still arrive are dropped. */
   dropBody(error: RpcError): void;
-  /** Sends a head before that of the answer (1xx), where the platform can. */
+  /** Sends an interim response (1xx), if the platform supports it. */
   inform?(status: number, fields: Readonly<Record<string, string>>): void;
-  /** Answers with a whole body. */
+  /** Answers with a complete body. */
   respond(head: AnswerHead, body?: Uint8Array | string): void;
-  /** Answers with a body in pieces, of which nobody reads any where the request is a HEAD: such are answered by `respond`. */
+  /** Answers with a body in pieces. For a HEAD request the pieces would not be read: use `respond`. */
   open(head: AnswerHead): AnswerBody;
-  /** Fields that the answer has, whatever it is; undefined for none. */
+  /** Fields that are added to every response; undefined for none. */
   added: Readonly<Record<string, string>> | undefined;
-  /** Whether the client is gone. */
+  /** Whether the client has disconnected. */
   readonly isGone: boolean;
-  /** To be called once when the client is gone before its answer was complete. */
+  /** Called once when the client disconnects before its response was complete. */
   onGone: (() => void) | undefined;
-  /** To be called once when the answer has been handed over as a whole, or the client is gone. */
+  /** Called once when the whole response was handed over, or the client has disconnected. */
   onEnd: (() => void) | undefined;
-  /** Ends the request without the rest of its answer. */
+  /** Ends the request without the rest of its response. */
   cutOff(error: RpcError): void;
 }
 
-/** Whether a request is a GET, or a HEAD, which is answered with the same fields: caches may keep either. */
+/**
+ * Returns whether a request is a GET or a HEAD. Both have the same response fields, because caches may store either.
+ */
 export function isGet({ method }: Pick<HttpExchange, "method">): boolean {
   return method === "GET" || method === "HEAD";
 }
 
-/** The fields of an answer, with those that every answer to the request has. */
+/** Returns the fields of a response, including those of every response to the request. */
 export function fieldsWith(
   fields: Readonly<Record<string, string>>,
   added: Readonly<Record<string, string>> | undefined,

@@ -5,12 +5,12 @@ import type { HttpExchange } from "./exchange.js";
 import type { ExtensionRequest } from "./extension.js";
 import type { HeldBytes } from "./held-bytes.js";
 
-/** Whether there may be a `Request` for it: of some methods the platform makes none. */
+/** Returns whether a `Request` can be made for it: the platform does not allow some methods. */
 export function isWhole({ method }: HttpExchange): boolean {
   return !/^(?:connect|trace|track)$/i.test(method);
 }
 
-/** A request as an extension gets it, charged to its client until it is answered. */
+/** A request as passed to an extension, charged to its client until it is answered. */
 export class WholeRequest implements ExtensionRequest {
   readonly request: Request;
   readonly call: ExtensionRequest["call"];
@@ -37,12 +37,12 @@ export class WholeRequest implements ExtensionRequest {
     return value;
   }
 
-  /** The client is gone, or has no place any more. */
+  /** Called when the client has disconnected, or was evicted. */
   abort(reason: RpcError): void {
     this.gone.abort(reason);
   }
 
-  /** It is answered. */
+  /** Called when it is answered. */
   release(): void {
     this.budget.release(this.held);
     this.held = 0;
@@ -69,8 +69,9 @@ const json: MessageCodec<unknown> = {
 };
 
 /**
- * Answers with a response as of `fetch`. Rejects with what its body fails with, and where it is too large; an answer that has begun is cut off then.
- * @param unsent holds what the client has not read
+ * Answers with a `fetch` response. Rejects if its body fails or is too large; a response that has begun is cut off
+ * then.
+ * @param unsent charged for data that the client has not read
  */
 export async function answerWith(exchange: HttpExchange, response: Response, unsent: HeldBytes): Promise<void> {
   const { status, headers: metadata, body } = response;

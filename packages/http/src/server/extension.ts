@@ -1,10 +1,12 @@
 import type { Limits, Router } from "@quicrpc/core";
 
-/** Something that is served beside the methods, at a path of its own: such as `mcp()` of `@quicrpc/mcp`. */
+/** A handler that is served next to the methods at its own path, such as `mcp()` of `@quicrpc/mcp`. */
 export interface HttpExtension {
-  /** Its path, such as "/mcp"; the handler's prefix comes before it. */
+  /** Its path, such as "/mcp", below the handler's prefix. */
   readonly path: string;
-  /** Begins to serve: each handler calls it once, before its first request. Throws `TypeError` for what cannot be served. */
+  /**
+   * Begins to serve: each handler calls it once, before its first request. Throws `TypeError` if it cannot be served.
+   */
   start(host: ExtensionHost): ExtensionAnswer;
 }
 
@@ -13,23 +15,27 @@ export interface ExtensionHost {
   /** The services, without interceptors. */
   readonly router: Router<never>;
   readonly limits: Limits;
-  /** Before all paths; "" for none. */
+  /** Prefix of all paths; "" for none. */
   readonly prefix: string;
   readonly onError: (error: unknown, site: { readonly method: string }) => void;
 }
 
 /**
- * Answers requests of a path. Pages and clients that may not call have been refused by then. What it throws is the answer: an `RpcError` as
- * its JSON, anything else as `internal`.
+ * Answers requests to a path. Pages and clients without permission have been refused before. A thrown `RpcError` is
+ * answered as JSON, any other exception as `internal`.
  */
 export type ExtensionAnswer = (given: ExtensionRequest) => Promise<Response>;
 
-/** A request that has arrived whole. */
+/** A request that has arrived completely. */
 export interface ExtensionRequest {
-  /** The request without its body; its signal fires when the client is gone. */
+  /** The request without its body; its signal fires when the client disconnects. */
   readonly request: Request;
-  /** Parses the body. Throws `RpcError` for what is no JSON, or of more values than the client has memory for. */
+  /**
+   * Parses the body. Throws `RpcError` for invalid JSON, or for more values than fit into the client's memory limit.
+   */
   json(): unknown;
-  /** Makes a call to the same handler, which is admitted, authenticated and intercepted as if the client had sent it. */
+  /**
+   * Makes a call to the same handler, which is admitted, authenticated and intercepted as if the client had sent it.
+   */
   readonly call: (request: Request) => Promise<Response>;
 }

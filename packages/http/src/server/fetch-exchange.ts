@@ -3,24 +3,24 @@ import { type ByteBody, readBody } from "../protocol/body.js";
 import { statusOf } from "../protocol/codes.js";
 import { type AnswerBody, type AnswerHead, fieldsWith, type HttpExchange } from "./exchange.js";
 
-/** nginx's status for a client that is gone. */
+/** nginx's status for a client that has disconnected. */
 const CLIENT_GONE = 499;
-/** Bytes that wait for the reader of an answer before its writer is held back. */
+/** Unread bytes of a response above which its writer is paused. */
 const HIGH_WATER_BYTES = 64 * 1024;
 
-/** A request as of `fetch`; `response` resolves to its answer. */
+/** A `fetch` request; `response` resolves to its response. */
 export class FetchExchange implements HttpExchange {
   readonly target: string;
   readonly authority: string;
   readonly peer: string | undefined;
   readonly response: Promise<Response>;
   readonly isSecure: boolean;
-  /** A `Request` does not say. */
+  /** Unknown for a `Request`. */
   readonly isLoopback: boolean = false;
   onGone: (() => void) | undefined = undefined;
   onEnd: (() => void) | undefined = undefined;
   added: Readonly<Record<string, string>> | undefined = undefined;
-  /** Not used: the platform keeps what has arrived. */
+  /** Not used: the platform buffers received data. */
   unread: HttpExchange["unread"] = undefined;
   readonly request: Request;
   private answer!: (response: Response) => void;
@@ -118,7 +118,7 @@ function headersOf({ fields, metadata }: AnswerHead, added: HttpExchange["added"
   return headers;
 }
 
-/** An answer's body as a stream. */
+/** A response's body as a stream. */
 class StreamBody implements AnswerBody {
   readonly stream: ByteBody;
   private controller!: ReadableStreamDefaultController<Uint8Array>;

@@ -1,6 +1,6 @@
 import type { MemoryBudget } from "@quicrpc/core/transport";
 
-/** Bytes that one request holds of its budget. */
+/** Bytes that one request has reserved of its budget. */
 export class HeldBytes {
   private readonly budget: MemoryBudget;
   private held = 0;
@@ -10,26 +10,29 @@ export class HeldBytes {
     this.budget = budget;
   }
 
-  /** Whether there are any. */
+  /** Whether any are reserved. */
   get some(): boolean {
     return this.held > 0;
   }
 
-  /** Holds so many bytes more. Returns false where that is too much: they are held all the same. */
+  /** Reserves more bytes. Returns false if the limit is exceeded; they are reserved nevertheless. */
   take(bytes: number): boolean {
     if (this.closed) return true;
     this.held += bytes;
     return this.budget.charge(bytes);
   }
 
-  /** Holds an answer of so many bytes. Throws `RpcError` where that is too much: they are not held then. */
+  /** Reserves the bytes of a response. Throws `RpcError` if the limit is exceeded; they are not reserved then. */
   hold(bytes: number): void {
     if (this.take(bytes)) return;
     this.release();
     throw this.budget.refusal("the answer");
   }
 
-  /** Holds so many bytes more, or fewer. Throws `RpcError` where that is too much: they are held all the same. */
+  /**
+   * Reserves more bytes, or fewer if negative. Throws `RpcError` if the limit is exceeded; they are reserved
+   * nevertheless.
+   */
   change(bytes: number): void {
     if (bytes < 0) {
       const fewer = Math.min(this.held, -bytes);
@@ -40,7 +43,7 @@ export class HeldBytes {
     if (!this.take(bytes)) throw this.budget.refusal("the request", true);
   }
 
-  /** Releases all, and holds nothing from now on. */
+  /** Releases all bytes, and reserves none from now on. */
   close(): void {
     this.closed = true;
     this.release();

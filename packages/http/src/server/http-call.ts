@@ -26,16 +26,16 @@ import type { HeldBytes } from "./held-bytes.js";
 import type { MessageFormat } from "./message-formats.js";
 import { bodyOf, lengthOf, type WholeBody } from "./text-body.js";
 
-/** Compressions that this side knows; of them a client names the one it likes best. */
+/** Supported compressions; a client names its preferred one. */
 export const CODINGS: readonly ContentCoding[] = zstd === undefined ? [gzip] : [gzip, zstd];
 
 const EMPTY_JSON = new TextEncoder().encode("{}");
 
-/** Settings that the calls of one handler share. */
+/** Settings shared by the calls of one handler. */
 export interface HttpCallSettings {
-  /** Bytes from which on messages are compressed for a client that can read that. */
+  /** Minimum bytes of messages that are compressed for a client that supports it. */
   readonly compressFrom: number;
-  /** Which caches may keep answers to GET, where their handlers do not say; undefined: as caches judge. */
+  /** Which caches may store responses to GET, unless their handlers decide; undefined: as caches judge. */
   readonly cacheControl: "private" | undefined;
   /** Calls in progress. */
   readonly calls: LinkedSet<HttpCall>;
@@ -44,12 +44,12 @@ export interface HttpCallSettings {
 /** A request, as far as it was understood. */
 export class HttpRoute {
   readonly exchange: HttpExchange;
-  /** Undefined where the request names none that is served. */
+  /** Undefined if the request does not name a served method. */
   readonly method: AnyMethod | undefined;
   readonly format: MessageFormat;
-  /** The names of the compressions that the client reads. */
+  /** Names of the compressions that the client supports. */
   readonly accepts: string | undefined;
-  /** Holds what the client has not read of the answer, until the request is over. */
+  /** Charged for unread data of the response until the request ends. */
   readonly unsent: HeldBytes;
 
   constructor(
@@ -67,19 +67,19 @@ export class HttpRoute {
   }
 }
 
-/** A call that came as an HTTP request. */
+/** A call that arrived as an HTTP request. */
 export abstract class HttpCall extends ServedCall {
   protected readonly exchange: HttpExchange;
   protected readonly format: MessageFormat;
   protected readonly shared: HttpCallSettings;
   protected readonly unsent: HeldBytes;
-  /** No handler was entered, and the call may be made again. */
+  /** Whether no handler was entered, so that the call may be repeated. */
   protected wasRefused = false;
-  /** Among the calls in progress. */
+  /** Entry among the calls in progress. */
   private place: Link<HttpCall> | undefined = undefined;
   private readonly accepts: string | undefined;
   private readonly method: AnyMethod | undefined;
-  /** Says why the metadata that the handler set cannot be sent. */
+  /** Reason why the handler's metadata cannot be sent. */
   private unsendable: Error | undefined = undefined;
   private isUnsendableTold = false;
 
@@ -99,24 +99,24 @@ export abstract class HttpCall extends ServedCall {
     this.shared = shared;
   }
 
-  /** Ends a call that no handler was entered for. */
+  /** Ends a call whose handler was not entered. */
   refuse(error: unknown): void {
     const failure = this.readingFailure(error);
     this.wasRefused = failure.refused;
     this.finishWith(failure);
   }
 
-  /** Tells the sender of a notification that it was taken. */
+  /** Confirms a notification to its sender. */
   accept(): void {
     this.returned(undefined);
   }
 
-  /** Ends a call for a reason of this side's. */
+  /** Ends a call for a reason of the server. */
   abort(reason: RpcError): void {
     this.giveUp(reason, false);
   }
 
-  /** Ends a call for what it holds, and its connection where its client does not read the answer. */
+  /** Ends a call to free memory, and its connection if its client does not read the response. */
   evict(reason: RpcError): void {
     const isUnread = this.unsent.some;
     this.giveUp(reason, false);
@@ -144,13 +144,13 @@ export abstract class HttpCall extends ServedCall {
 
   protected stopItems(): void {}
 
-  /** The coding of a message of so many bytes; undefined where it goes as it is. */
+  /** Returns the coding of a message of this many bytes; undefined if it is sent uncompressed. */
   protected codingFor(bytes: number): ContentCoding | undefined {
     const { compress = bytes >= this.shared.compressFrom } = this.context ?? {};
     return compress && bytes > 0 ? this.coding : undefined;
   }
 
-  /** The compression that the client reads, if this side knows one. */
+  /** The compression that both sides support, if any. */
   protected get coding(): ContentCoding | undefined {
     return acceptedCoding(this.accepts, CODINGS);
   }
@@ -159,7 +159,7 @@ export abstract class HttpCall extends ServedCall {
     return this.format.codecOf(this.method?.output);
   }
 
-  /** Response metadata that the handler has set. */
+  /** Response metadata set by the handler. */
   protected get saidMetadata(): Metadata {
     return this.context?.answerHeads?.metadata ?? new Metadata();
   }
@@ -171,8 +171,8 @@ export abstract class HttpCall extends ServedCall {
   }
 
   /**
-   * Returns what `make` does, which writes the metadata that the handler set. If HTTP cannot carry that, the handler has failed and not
-   * the caller: throws an `Error`, the same one when the metadata is written again.
+   * Returns the result of `make`, which writes the handler's metadata. Metadata that HTTP cannot carry is a fault of
+   * the handler, not of the caller: throws an `Error`, the same one when the metadata is written again.
    */
   protected withMetadata<Made>(make: () => Made): Made {
     if (this.unsendable !== undefined) throw this.unsendable;
@@ -185,7 +185,7 @@ export abstract class HttpCall extends ServedCall {
     }
   }
 
-  /** Tells the hook of an error, of the metadata's once. */
+  /** Reports an error to the hook; an error of the metadata only once. */
   protected override tellHook(error: unknown): void {
     const isUnsendable = error !== undefined && error === this.unsendable;
     if (isUnsendable && this.isUnsendableTold) return;
@@ -193,7 +193,10 @@ export abstract class HttpCall extends ServedCall {
     super.tellHook(error);
   }
 
-  /** Returns what `make` does. Metadata that cannot be sent must not cost the caller the error: it is reported, and `without` made. */
+  /**
+   * Returns the result of `make`. If the metadata cannot be sent, that is reported, and the result of `without`
+   * returned, so that the caller still receives the error.
+   */
   protected sparing<Made>(error: RpcError, make: () => Made, without: () => Made): Made {
     try {
       return make();
@@ -203,14 +206,17 @@ export abstract class HttpCall extends ServedCall {
     }
   }
 
-  /** The error of a request that could not be read. Only an `RpcError` says to the caller why; anything else is reported here. */
+  /**
+   * Returns the error of a request that could not be read. Only an `RpcError` is sent to the caller; any other
+   * exception is reported.
+   */
   protected readingFailure(error: unknown): RpcError {
     if (error instanceof RpcError) return error;
     this.tellHook(error);
     return new RpcError("invalid_argument", "the request could not be read");
   }
 
-  /** The whole encoded answer, or one item. Throws for a value that does not fit. */
+  /** Encodes a whole response, or one item. Throws for an invalid value. */
   protected encoded(value: unknown): Uint8Array {
     try {
       return this.encode(value);
@@ -226,7 +232,7 @@ export abstract class HttpCall extends ServedCall {
     return encodeMessage(codec, value, this.settings.limits.maxFrameBytes);
   }
 
-  /** The whole encoded answer, as the body of one. Throws for a value that does not fit. */
+  /** Encodes a whole response as a body. Throws for an invalid value. */
   protected encodedBody(value: unknown): WholeBody {
     try {
       const output = this.method?.output;

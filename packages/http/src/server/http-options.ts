@@ -13,88 +13,99 @@ import type {
 import type { OpenApiOptions } from "../openapi/source.js";
 import type { HttpExtension } from "./extension.js";
 
-/** The client of a call over HTTP, by which `authenticate` decides. */
+/** The client of a call over HTTP, as passed to `authenticate`. */
 export interface HttpPeer {
   readonly headers: Headers;
   /** Path and query of the request. */
   readonly path: string;
-  /** The client's address, where the server tells it. */
+  /** The client's address, if the server reports it. */
   readonly address: string | undefined;
-  /** The method that is called, as "service/method". */
+  /** The called method, as "service/method". */
   readonly method: string;
-  /** The request as the platform has it: a `Request`, or that of `node:http`. */
+  /** The platform's request: a `Request`, or that of `node:http`. */
   readonly request: unknown;
 }
 
-/** A server that has services over HTTP beside others. */
+/** A server that serves HTTP in addition to other transports. */
 interface HttpHost {
-  /** The function that takes the options of both: "serve". */
+  /** Name of the function that takes the options of both: "serve". */
   readonly optionsOf: string;
-  /** Returns the address of a request's client, which the request itself does not know where a proxy has passed the connection on. */
+  /**
+   * Returns the address of a request's client, which is unknown to the request itself if a proxy has forwarded the
+   * connection.
+   */
   readonly addressOf: (request: unknown) => string | undefined;
 }
 
-/** Options of what serves calls over HTTP. */
+/** Options of a service that answers calls over HTTP. */
 export interface HttpServiceOptions<Context = unknown> {
   /** Handlers of the services. */
   readonly routers: readonly Router<Context>[];
-  /** Around each call; the first is the outermost. Default: none. */
+  /** Interceptors of each call; the first is the outermost. Default: none. */
   readonly interceptors?: readonly Interceptor[];
   /**
-   * Decides, for each request and within `limits.maxHandshakeMs`, who may call; handlers find its result as `context.connection`. An
-   * `RpcError` that it throws is the answer. The signal fires when nobody waits for it any more. Default: everybody may.
+   * Decides, for each request and within `limits.maxHandshakeMs`, whether the client may call; handlers find its result
+   * as `context.connection`. A thrown `RpcError` is the response. The signal fires when the decision is no longer
+   * needed. Default: every client may call.
    */
   readonly authenticate?: (peer: HttpPeer, signal: AbortSignal) => Awaitable<Context>;
-  /** Authentications that are shared with a server for other transports, in place of `authenticate`. Default: none. */
+  /** Authentications shared with a server for other transports, in place of `authenticate`. Default: none. */
   readonly authentications?: Pick<Authentications<HttpPeer, Context>, "run">;
   /**
-   * Limits as of `serve`; each request is a session by itself, of which `maxSessionBytes` bounds the memory. `maxCalls` is the number of
-   * calls of all clients, of which `maxPrincipalCalls` may be one client's. Default: `DEFAULT_LIMITS`.
+   * Limits, as for `serve`. Each request counts as a session, whose memory `maxSessionBytes` bounds. `maxCalls` bounds
+   * the calls of all clients together, and `maxPrincipalCalls` those of one client. Default: `DEFAULT_LIMITS`.
    */
   readonly limits?: Partial<Limits>;
-  /** How calls of methods that are `once` are remembered, as of `serve`, with which it may share one object. Default: in memory, by each router. */
+  /**
+   * How calls of `once` methods are remembered, as for `serve`, with which it may share one object. Default: in memory,
+   * by each router.
+   */
   readonly once?: OnceOptions<Context>;
-  /** Refuses calls, as safe to make again elsewhere, rather than serving them late. Default: none. */
+  /** Refuses calls, so that they can be repeated elsewhere, rather than serving them late. Default: none. */
   readonly loadShedding?: LoadSheddingOptions;
-  /** Refuses calls under load by rules of the application's own, as of `createSession`. Default: none. */
+  /** Refuses calls under load by the application's own rules, as for `createSession`. Default: none. */
   readonly loadShedder?: LoadShedder;
-  /** Shared with a server for other transports. Default: one of its own. */
+  /** Load shared with a server for other transports. Default: a separate one. */
   readonly load?: ServerLoad;
-  /** The server around it, such as `serve` of `@quicrpc/node`, for what its users are told. Default: it stands alone. */
+  /** The server around it, such as `serve` of `@quicrpc/node`, for messages to its users. Default: none. */
   readonly host?: HttpHost;
-  /** Called with failures that the caller does not receive in full, as of `serve`. Default: `console.error`. */
+  /** Called with failures that the caller does not receive in full, as for `serve`. Default: `console.error`. */
   readonly onError?: ErrorHook;
   /**
-   * Origins of pages of other hosts that may call: a list, or a test. Pages of the host that a request names, and programs, always may.
-   * Default: none.
+   * Origins of pages of other hosts that may call: a list, or a test. Pages of the host that a request names, and
+   * programs, always may. Default: none.
    */
   readonly allowedOrigins?: AllowedOrigins;
   /**
-   * Names by which this server is reached without TLS. IP addresses, `localhost` and the hosts of `allowedOrigins` need
-   * not be listed. The reason: any page can have a name of its own resolve to this server. Where this is given, or the
-   * server listens at a loopback address, all requests for another name are refused; otherwise those of pages without
-   * TLS. Default: none.
+   * Host names by which this server is reached without TLS. IP addresses, `localhost` and the hosts of `allowedOrigins`
+   * need not be listed. Any page can make its own name resolve to this server (DNS rebinding), so if this is given, or
+   * the server listens at a loopback address, all requests for another name are refused; otherwise only those of pages
+   * without TLS. Default: none.
    */
   readonly allowedHosts?: readonly string[];
-  /** Before the paths of methods, such as "/api". Default: none. */
+  /** Prefix of the paths of methods, such as "/api". Default: none. */
   readonly prefix?: string;
-  /** Bytes from which on messages are compressed for clients that can read that, Infinity for never. Default: 1024. */
+  /** Minimum bytes of messages that are compressed for clients that support it, Infinity for never. Default: 1024. */
   readonly compressFrom?: number;
   /**
-   * Serves an OpenAPI 3.1 document of the services at `/openapi.json`, to clients that may call `quicrpc.v1.Reflection/describe`:
-   * `authenticate` and the interceptors decide as about such a call. Default: no document.
+   * Serves an OpenAPI 3.1 document of the services at `/openapi.json`, to clients that may call
+   * `quicrpc.v1.Reflection/describe`: `authenticate` and the interceptors decide as for such a call. Default: no
+   * document.
    */
   readonly openApi?: boolean | OpenApiOptions;
   /**
-   * Served beside the methods, each at its path, to whoever `authenticate` takes for a caller of `quicrpc.v1.Reflection/describe`. Default:
-   * none.
+   * Extensions served next to the methods, each at its own path, to clients that may call
+   * `quicrpc.v1.Reflection/describe`. Default: none.
    */
   readonly extensions?: readonly HttpExtension[];
-  /** Milliseconds that the only message of a request may take to arrive, and each piece of an upload. Default: 60,000. */
+  /** Maximum milliseconds until the only message of a request arrives, and each piece of an upload. Default: 60,000. */
   readonly maxBodyMs?: number;
-  /** Whose a call is, and the blobs that it sends: as of `serve`. Default: `connection`, where that is text. */
+  /** Returns the principal of a call and of its blobs, as for `serve`. Default: `connection`, if it is text. */
   readonly principal?: PrincipalOf<Context>;
-  /** Where the bytes of blobs wait for their calls. Default: the memory of the process, with `limits.maxSessionBytes` for each. */
+  /**
+   * Stores the bytes of blobs until their calls. Default: the memory of the process, with `limits.maxSessionBytes` for
+   * each.
+   */
   readonly uploads?: UploadStore;
   /** Milliseconds that an upload waits for more bytes, or for its call. Default: 3,600,000. */
   readonly maxUploadAgeMs?: number;

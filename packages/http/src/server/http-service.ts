@@ -48,10 +48,13 @@ import { answerFailure, UploadProblem } from "./blobs/problem.js";
 
 const DEFAULT_COMPRESS_FROM = 1024;
 const DEFAULT_BODY_MS = 60_000;
-/** The method that describes services: who may call it may read their document. */
+/** The method that describes services: clients that may call it may read their document. */
 const DESCRIBE = "quicrpc.v1.Reflection/describe";
 
-/** Serves calls that come as HTTP requests, each with its own admission, memory, deadline and interceptors, as a session's calls have. */
+/**
+ * Serves calls that arrive as HTTP requests, each with its own admission, memory limit, deadline and interceptors, like
+ * the calls of a session.
+ */
 export class HttpService<Context> {
   readonly load: ServerLoad;
   private readonly options: HttpServiceOptions<Context>;
@@ -66,16 +69,16 @@ export class HttpService<Context> {
   private readonly calls: LinkedSet<HttpCall> = new LinkedSet();
   private readonly authentication: RequestAuthentication<Context> | undefined;
   private readonly guard: OverloadGuard | undefined;
-  /** Those that read a request's message. */
+  /** Readers of requests' messages. */
   private readonly readers: LinkedSet<RequestReader> = new LinkedSet();
-  /** Bounds of a request's message where its deadline does not come first. */
+  /** Limits of a request's message, if its deadline is not earlier. */
   private readonly usualReading: ReadingLimits;
   private readonly requests: RequestsInProgress;
   private readonly pages: PageAccess;
   private readonly document: OpenApiPage | undefined;
-  /** Who may call it may read the document. */
+  /** Method whose callers may read the document. */
   private readonly describing: Bound<Context>;
-  /** Answers of extensions, by their paths. */
+  /** Handlers of extensions, by path. */
   private readonly extensions: ReadonlyMap<string, ExtensionAnswer>;
   private readonly blobs: HttpBlobs;
   private readonly callers: CallerSettings;
@@ -126,14 +129,14 @@ export class HttpService<Context> {
     this.ownAdmission = new Admission({ ...counted, loadShedder: undefined, isRefusing: () => this.draining });
   }
 
-  /** Whether calls are taken. */
+  /** Whether calls are accepted. */
   get ready(): boolean {
     return !this.draining;
   }
 
   /**
-   * Takes no more calls. Fulfils when those in progress are over and their answers are sent; after `timeoutMs` they fail with
-   * `unavailable`.
+   * Stops accepting calls. Resolves when those in progress have ended and their responses are sent; after `timeoutMs`
+   * they fail with `unavailable`.
    */
   async drain(timeoutMs: number = this.limits.maxDrainMs): Promise<void> {
     this.draining = true;
@@ -150,7 +153,7 @@ export class HttpService<Context> {
     this.guard?.stop();
   }
 
-  /** Whether a target is of a method or a page of this service. */
+  /** Returns whether a target belongs to a method or a page of this service. */
   owns(target: string): boolean {
     const { path } = splitTarget(target);
     const isCalled = this.routes.find(path) !== undefined || this.blobs.match(target) !== undefined;
@@ -162,7 +165,9 @@ export class HttpService<Context> {
     this.attempt(exchange, () => this.answer(exchange));
   }
 
-  /** Answers a request; a failure to is reported, and the request cut off: nobody else could. */
+  /**
+   * Answers a request. If that fails, the error is reported and the request cut off, because no other code handles it.
+   */
   private attempt(exchange: HttpExchange, answer: () => Promise<void> | undefined): void {
     const fail = (error: unknown): void => {
       this.errorHookFor(exchange)(error, { method: splitTarget(exchange.target).path });
@@ -175,7 +180,7 @@ export class HttpService<Context> {
     }
   }
 
-  /** Fulfils when a request is answered, where that takes its time. */
+  /** Answers a request. Returns a promise if that takes time. */
   private answer(exchange: HttpExchange): Promise<void> | undefined {
     const verbs = this.blobs.match(exchange.target) === undefined ? "GET, POST" : "GET, POST, PATCH, DELETE";
     if (!this.pages.admit(exchange, verbs)) return undefined;
@@ -237,7 +242,7 @@ export class HttpService<Context> {
     }
   }
 
-  /** Returns what makes calls on behalf of the client that an exchange is with. */
+  /** Returns the function that makes calls on behalf of an exchange's client. */
   private callFor({ peer }: HttpExchange): ExtensionRequest["call"] {
     return (request) => {
       const exchange = new FetchExchange(request, peer);
@@ -246,7 +251,7 @@ export class HttpService<Context> {
     };
   }
 
-  /** Answers with an error for what is no call. */
+  /** Answers with an error a request that is not a call. */
   private refuse(exchange: HttpExchange, error: unknown, site: string): void {
     if (!(error instanceof RpcError)) this.errorHookFor(exchange)(error, { method: site });
     const refusal = error instanceof RpcError ? error : new RpcError("internal", "the request could not be answered");
@@ -254,7 +259,10 @@ export class HttpService<Context> {
     exchange.respond(head, jsonBytes(errorToJson(refusal)));
   }
 
-  /** Runs the interceptors of a method for a request that is no call. Rejects with what the client receives if one of them refuses. */
+  /**
+   * Runs the interceptors of a method for a request that is not a call. Rejects with the client's error if one of them
+   * refuses.
+   */
   private async authorize(
     bound: Bound<Context> | undefined,
     exchange: HttpExchange,
@@ -384,7 +392,7 @@ function usualReading(
   return { maxBytes, maxDecompressedBytes, timeoutMs, late: () => new RpcError("deadline_exceeded", text) };
 }
 
-/** Whether an error is the answer, and nothing to report to the application. */
+/** Returns whether an error is a normal response that need not be reported to the application. */
 function isSaid(error: unknown): boolean {
   return error instanceof RpcError || error instanceof UploadProblem;
 }

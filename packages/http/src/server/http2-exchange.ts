@@ -18,7 +18,7 @@ import {
   whenFinished,
 } from "./node-input.js";
 
-/** A stream of a server of `node:http2`, as far as it is used. */
+/** The used part of a stream of a `node:http2` server. */
 export interface Http2Stream extends NodeReadable, NodeWritable {
   readonly session?:
     | {
@@ -28,7 +28,7 @@ export interface Http2Stream extends NodeReadable, NodeWritable {
     | undefined;
   readonly rstCode?: number | undefined;
   readonly aborted: boolean;
-  /** It was reset, or has ended. "close" may come much later. */
+  /** Whether it was reset or has ended. The event "close" may follow much later. */
   readonly closed: boolean;
   readonly writableFinished: boolean;
   /** Its state in HTTP/2. */
@@ -42,31 +42,31 @@ export interface Http2Stream extends NodeReadable, NodeWritable {
   additionalHeaders(fields: Readonly<Record<string, string | number>>): void;
 }
 
-/** HTTP/2's code for a stream that is ended without an error. */
+/** HTTP/2's code for a stream that ends without an error. */
 const NO_ERROR = 0;
-/** The state of a stream of which the client has sent the end, as of nghttp2. */
+/** nghttp2's state of a stream whose end the client has sent. */
 const HALF_CLOSED_REMOTE = 6;
 const NOTHING = new Uint8Array(0);
 const NOW = Promise.resolve();
-/** Bytes of a body up to which it is worth a look whether all of it is there. */
+/** Maximum bytes of a body for which it is worth checking whether all of it has arrived. */
 const MAX_ARRIVED = 16_384;
 
-/** A request that came as a stream of HTTP/2, without Node's objects of HTTP/1.1 around it. */
+/** A request that arrived as an HTTP/2 stream, without Node's HTTP/1.1 compatibility objects. */
 export class Http2Exchange extends NodeInput implements HttpExchange {
   onGone: (() => void) | undefined = undefined;
   onEnd: (() => void) | undefined = undefined;
   readonly request: Http2Stream;
   readonly target: string;
   private readonly named: string | undefined;
-  /** Fields of the answer that the server which carries the stream adds. */
+  /** Response fields added by the server that carries the stream. */
   private readonly carried: Readonly<Record<string, string>> | undefined;
-  /** Bytes of the body that `arrivedBody` takes; undefined until somebody waits for it. */
+  /** Bytes of the body that `arrivedBody` takes; undefined until it is waited for. */
   private arriving: number | undefined = undefined;
-  /** All of the body was taken; nobody has looked whether the stream ends with it. */
+  /** Whether all of the body was taken without checking that the stream ends after it. */
   private isTaken = false;
-  /** Among the streams that were answered before their end was seen. */
+  /** Entry among the streams that were answered before their end arrived. */
   private place: Link<Http2Exchange> | undefined = undefined;
-  /** The turn of `lingering` in which it was answered. */
+  /** Turn of `lingering` in which it was answered. */
   answeredIn = 0;
   private closed = false;
 
@@ -182,7 +182,7 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
     if (!this.isGone) this.request.additionalHeaders({ ":status": status, ...fields });
   }
 
-  /** The stream is over. */
+  /** Called when the stream has ended. */
   close(): void {
     const { onGone, onEnd, place, request } = this;
     this.closed = true;
@@ -194,7 +194,7 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
     onEnd?.();
   }
 
-  /** Node ends the body of a stream that was reset like any other. */
+  /** Always checked, because Node ends the body of a reset stream like any other. */
   protected get wasCutOff(): boolean {
     return this.request.aborted || (this.request.rstCode ?? NO_ERROR) !== NO_ERROR;
   }
@@ -203,7 +203,7 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
     return { ":status": head.status, ...fieldsOf(head, this.added), ...this.carried };
   }
 
-  /** Says to the client that nobody reads what it still sends (RFC 9113 §8.1). */
+  /** Notifies the client that the rest of its request is not read (RFC 9113 §8.1). */
   endLate(): void {
     this.place = undefined;
     if (this.request.state.state !== HALF_CLOSED_REMOTE) this.request.close(NO_ERROR);
@@ -218,7 +218,7 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
   }
 }
 
-/** Streams that were answered before their end was seen, for `LINGER_MS` to twice that: one timer is for all of them, while there are any. */
+/** Streams that were answered before their end arrived, kept for `LINGER_MS` to twice that, with one timer for all. */
 class Lingering {
   private readonly streams: LinkedSet<Http2Exchange> = new LinkedSet();
   private count = 0;

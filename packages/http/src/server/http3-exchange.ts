@@ -6,13 +6,13 @@ import { ReceivedBody } from "../protocol/received-body.js";
 import { type AnswerBody, type AnswerHead, fieldsWith, type HttpExchange } from "./exchange.js";
 import { bytesOfBody } from "./text-body.js";
 
-/** A request of plain HTTP/3: `HttpRequest` of `@quicrpc/quic`, as far as it is used. */
+/** A request of plain HTTP/3: the used part of `HttpRequest` of `@quicrpc/quic`. */
 export interface Http3Request {
   readonly method: string;
   readonly authority: string;
   /** Path and query. */
   readonly path: string;
-  /** Header fields in the client's order, by lower-case names. */
+  /** Header fields in the client's order, with lower-case names. */
   readonly fields: readonly (readonly [name: string, value: string])[];
   readonly session: {
     readonly remoteAddress: { readonly host: string };
@@ -22,7 +22,7 @@ export interface Http3Request {
     attach(handler: Http3Handler): void;
     pause(): void;
     resume(): void;
-    /** Returns false when more is waiting than should be; `onDrain` follows. */
+    /** Returns false if more than the high-water mark is pending; `onDrain` follows. */
     write(bytes: Uint8Array, end?: boolean): boolean;
     reset(code: number): void;
     stopSending(code: number): void;
@@ -37,7 +37,7 @@ export interface Http3Request {
 
 /** Receives the events of a request's stream. */
 interface Http3Handler {
-  /** A chunk is not looked at any more when `onData` has returned. */
+  /** A chunk is only valid until `onData` returns. */
   readonly borrows: true;
   onData(chunk: Uint8Array): void;
   onEnd(): void;
@@ -63,7 +63,10 @@ const REQUEST_CANCELLED = 0x10c;
 const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
 const NOTHING = new Uint8Array(0);
 
-/** A request over HTTP/3. Its body is not read before somebody wants it, so that QUIC's flow control holds the client back. */
+/**
+ * A request over HTTP/3. Its body is not read before it is needed, so that QUIC's flow control applies backpressure to
+ * the client.
+ */
 export class Http3Exchange implements HttpExchange {
   readonly isSecure = true;
   onGone: (() => void) | undefined = undefined;
@@ -74,9 +77,9 @@ export class Http3Exchange implements HttpExchange {
   private made: Headers | undefined = undefined;
   private reader: BodyReader | undefined = undefined;
   private answer: Http3Body | undefined = undefined;
-  /** All of the body has arrived. */
+  /** Whether all of the body has arrived. */
   private whole = false;
-  /** The client has the answer, or is gone. */
+  /** Whether the client has the response, or has disconnected. */
   private closed = false;
 
   constructor(request: Http3Request) {
@@ -208,7 +211,7 @@ export class Http3Exchange implements HttpExchange {
     this.request.stream.resume();
   }
 
-  /** The rest of a request that was answered before its end is not wanted (RFC 9114 §4.1). */
+  /** Refuses the rest of a request that was answered before its end (RFC 9114 §4.1). */
   private refuseRest(): void {
     if (!this.whole) this.request.stream.stopSending(NO_ERROR);
   }
@@ -219,7 +222,7 @@ export class Http3Exchange implements HttpExchange {
     if (!this.whole) reader?.onFailed(new RpcError("cancelled", "the request ended before its body did"));
   }
 
-  /** The client is gone, or gets no more. */
+  /** Called when the client has disconnected, or receives no more. */
   private leave(code: number): void {
     if (this.closed) return;
     const { onGone } = this;
@@ -257,7 +260,7 @@ function fieldsOf({ fields, metadata }: AnswerHead, added: HttpExchange["added"]
   return [...Object.entries(fieldsWith(fields, added)), ...(metadata ?? [])];
 }
 
-/** An answer in pieces. */
+/** A response in pieces. */
 class Http3Body implements AnswerBody {
   private readonly stream: Http3Request["stream"];
   private readonly onEnded: () => void;
@@ -289,7 +292,7 @@ class Http3Body implements AnswerBody {
     this.onEnded();
   }
 
-  /** There is room again, or, where it is `closed`, nobody who reads. */
+  /** Called when there is room again or, with `closed`, when the client no longer reads. */
   wake(closed: boolean = false): void {
     const { resume } = this;
     this.closed ||= closed;

@@ -6,7 +6,7 @@ import { codingNamed, type ContentCoding } from "../protocol/compression.js";
 import { type Envelope, FLAG_COMPRESSED, FLAG_END, readEnvelopes } from "../protocol/envelope.js";
 import { HeldBytes } from "./held-bytes.js";
 
-/** Bytes of unread items at which the body is read no further, and those at which it is again. */
+/** Bytes of unread items at which reading the body pauses, and at which it resumes. */
 const PAUSE_AT = 256 * 1024;
 const RESUME_AT = 128 * 1024;
 
@@ -19,7 +19,7 @@ export interface InputSettings {
   readonly settings: ServedCallSettings;
 }
 
-/** Reads a body's envelopes as the items of a call, as fast as its handler takes them. */
+/** Reads a body's envelopes as the items of a call, as fast as its handler reads them. */
 export class InputReader {
   private readonly body: ByteBody | null;
   private readonly input: ItemReceiver;
@@ -65,7 +65,7 @@ export class InputReader {
     if (!this.stopped) this.input.end(undefined);
   }
 
-  /** Nobody wants the rest. */
+  /** Called when the rest is no longer wanted. */
   stop(): void {
     this.stopped = true;
     this.wake();
@@ -78,13 +78,13 @@ export class InputReader {
   }
 }
 
-/** The message as an item receives it: a frame without anything else in it. */
+/** Returns the message as an item receives it: a frame that contains only the message. */
 function frameOf(bytes: Uint8Array): Frame {
   const { length } = bytes;
   return { type: 0, flags: 0, callId: 0, bytes, start: 0, end: length, size: length, oversized: false };
 }
 
-/** The message in an envelope of a request, of at most `maxBytes` once it is decompressed. */
+/** Returns the message in an envelope of a request, of at most `maxBytes` after decompression. */
 export async function messageOf(
   { flags, bytes }: Envelope,
   compression: ContentCoding | undefined,

@@ -1,12 +1,15 @@
 import type { MessageCodec } from "@quicrpc/core/generated";
 import { jsonCodecOf } from "../json/json-codec.js";
 
-/** A way to write messages, by its name in content types. */
+/** An encoding of messages, by its name in content types. */
 export interface MessageFormat {
   readonly name: "json" | "msgpack";
-  /** The codec of a message; undefined for none. Throws `RpcError` `unimplemented` where the messages have no such form. */
+  /**
+   * Returns the codec of a message; undefined for none. Throws `RpcError` `unimplemented` if the messages do not
+   * support this format.
+   */
   codecOf(codec: MessageCodec<unknown> | undefined): MessageCodec<unknown> | undefined;
-  /** Writes a message as text, where the format is text. Throws as `encode` of the codec does. */
+  /** Encodes a message as text, if the format is text. Throws as `encode` of the codec does. */
   textOf?(codec: MessageCodec<unknown>, value: unknown): string;
 }
 
@@ -22,10 +25,10 @@ const FORMATS: ReadonlyMap<string, MessageFormat> = new Map<string, MessageForma
   ["msgpack", { name: "msgpack", codecOf: (codec) => codec }],
 ]);
 
-/** JSON, the format of errors where a request names none. */
+/** JSON, the format of errors if a request names none. */
 export const JSON_FORMAT: MessageFormat = FORMATS.get("json") as MessageFormat;
 
-/** The format that content types call `name`; undefined where there is none. */
+/** Returns the format that content types call `name`; undefined if there is none. */
 export function formatNamed(name: string): MessageFormat | undefined {
   return FORMATS.get(name);
 }

@@ -19,11 +19,11 @@ import {
   whenFinished,
 } from "./node-input.js";
 
-/** A request of `node:http` or `node:http2`, as far as it is used. */
+/** The used part of a request of `node:http` or `node:http2`. */
 export interface NodeRequest extends NodeReadable {
   readonly method?: string | undefined;
   readonly url?: string | undefined;
-  /** Express: the URL before a router has cut it. */
+  /** Express: the URL before a router has shortened it. */
   readonly originalUrl?: string;
   readonly headers: NodeHeaders;
   readonly socket?: {
@@ -48,11 +48,11 @@ export interface NodeRequest extends NodeReadable {
   destroy(): unknown;
 }
 
-/** An answer of `node:http` or `node:http2`, as far as it is used. */
+/** The used part of a response of `node:http` or `node:http2`. */
 export interface NodeResponse extends NodeWritable {
   readonly writableEnded: boolean;
   readonly destroyed?: boolean | undefined;
-  /** Over HTTP/1.1 null while an earlier request of the connection is answered. */
+  /** Over HTTP/1.1 null while an earlier request of the connection is being answered. */
   readonly socket?: object | null | undefined;
   writeHead(status: number, headers: Record<string, string | string[]>): unknown;
   flushHeaders(): void;
@@ -63,10 +63,13 @@ export interface NodeResponse extends NodeWritable {
 const NOTHING = new Uint8Array(0);
 const NOW = Promise.resolve();
 
-/** HTTP/2's code for a stream that is ended without an error. */
+/** HTTP/2's code for a stream that ends without an error. */
 const NO_ERROR = 0;
 
-/** A connection's requests whose answers wait for those of earlier ones stand in it: Node does not say of them that their client is gone. */
+/**
+ * Key on a connection for the requests whose responses wait for earlier ones. Node does not report for them that their
+ * client has disconnected.
+ */
 const WAITING = Symbol("quicrpc.waiting");
 type Connection = NonNullable<NodeRequest["socket"]> & { [WAITING]?: Set<NodeExchange> };
 
@@ -74,7 +77,10 @@ function closeWaiting(this: Connection): void {
   for (const exchange of this[WAITING] ?? []) exchange.close();
 }
 
-/** Returns a request's target: the whole one, if a router of Express has cut it, or the cut one, if only that is owned. */
+/**
+ * Returns a request's target: the whole one if a router of Express has shortened it, or the shortened one if only that
+ * is owned.
+ */
 export function targetOf({ originalUrl, url }: NodeRequest, owns?: (target: string) => boolean): string {
   const whole = originalUrl ?? url ?? "/";
   if (owns === undefined || url === undefined || url === whole || owns(whole)) return whole;
@@ -89,13 +95,13 @@ export class NodeExchange extends NodeInput implements HttpExchange {
   readonly target: string;
   private readonly named: string | undefined;
   private readonly response: NodeResponse;
-  /** The answer is complete, or the client is gone. */
+  /** Whether the response is complete, or the client has disconnected. */
   private closed = false;
-  /** Number of times that somebody has waited for a body which may have arrived. */
+  /** Number of waits for a body that may have arrived. */
   private looks = 0;
-  /** Those of the connection that it waits with; undefined where its answer can be sent. */
+  /** The waiting requests of its connection; undefined if its response can be sent. */
   private waiting: Set<NodeExchange> | undefined = undefined;
-  /** All of the body was taken. */
+  /** Whether all of the body was taken. */
   private isTaken = false;
 
   constructor(request: NodeRequest, response: NodeResponse, given: string = targetOf(request)) {
@@ -230,7 +236,7 @@ export class NodeExchange extends NodeInput implements HttpExchange {
     onEnd?.();
   }
 
-  /** One listener of a connection is for all of its requests. */
+  /** Waits on the connection, with one listener for all of its requests. */
   private waitOn(connection: Connection | undefined): void {
     if (connection?.on === undefined) return;
     if (connection[WAITING] === undefined) {
@@ -240,20 +246,23 @@ export class NodeExchange extends NodeInput implements HttpExchange {
     this.waiting = connection[WAITING].add(this);
   }
 
-  /** Node ends the body of a stream of HTTP/2 that was reset like any other. */
+  /** Always checked, because Node ends the body of a reset HTTP/2 stream like any other. */
   protected get wasCutOff(): boolean {
     const { httpVersionMajor, complete, stream } = this.request;
     return httpVersionMajor === 1 ? !complete : stream?.aborted === true || (stream?.rstCode ?? NO_ERROR) !== NO_ERROR;
   }
 
-  /** Whether more of the request may come. */
+  /** Whether more of the request may arrive. */
   private get isIncomplete(): boolean {
     if (this.isTaken || this.request.complete) return false;
     if (this.request.httpVersionMajor > 1) return true;
     return (this.header("content-length") ?? "0") !== "0" || this.header("transfer-encoding") !== undefined;
   }
 
-  /** The rest of a request that was answered before its end is dropped for a while, so that its client reads the answer, and then cut off. */
+  /**
+   * Drops the rest of a request that was answered before its end for a while, so that its client reads the response,
+   * and then cuts it off.
+   */
   private endRequest(): void {
     const { request } = this;
     if (request.destroyed) return;

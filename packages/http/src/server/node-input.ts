@@ -5,13 +5,13 @@ import { Gathered } from "../protocol/gathered.js";
 import { ReceivedBody } from "../protocol/received-body.js";
 import { type AnswerBody, type AnswerHead, fieldsWith, type HttpExchange } from "./exchange.js";
 
-/** The members of Node's streams that are used here. */
+/** The used members of Node's streams. */
 interface NodeEvents {
   // oxlint-disable-next-line typescript/no-explicit-any -- as of node:events
   on(event: string, listener: (...args: any[]) => void): unknown;
 }
 
-/** The body of a request of Node's servers, as far as it is used. */
+/** The used part of a request's body on Node's servers. */
 export interface NodeReadable extends NodeEvents {
   readonly readableEnded: boolean;
   readonly readableLength?: number | undefined;
@@ -23,29 +23,29 @@ export interface NodeReadable extends NodeEvents {
   resume(): unknown;
 }
 
-/** The body of an answer of Node's servers, as far as it is used. */
+/** The used part of a response's body on Node's servers. */
 export interface NodeWritable extends NodeEvents {
   write(bytes: Uint8Array): boolean;
   readonly writableFinished: boolean;
   end(): unknown;
 }
 
-/** Header fields by their names in lower case. */
+/** Header fields by lower-case name. */
 export type NodeHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Milliseconds for which the rest of a request is still read once it has been answered. */
+/** Milliseconds for which the rest of a request is still read after it was answered. */
 export const LINGER_MS = 1000;
 
 const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
 
-/** Whether an address is one of this machine's own. */
+/** Returns whether an address is one of this machine's loopback addresses. */
 export function isLoopbackAddress(address: string | undefined): boolean {
   return LOOPBACK.test(address ?? "");
 }
 
 /**
- * A platform object's exchange stands in it until it is closed: others may keep a dead one alive until a full collection of garbage, and
- * with it whatever it refers to.
+ * Key on a platform object for its exchange, until the exchange is closed. Other code may keep a dead platform object
+ * alive until a full garbage collection, and with it everything that it refers to.
  */
 const EXCHANGE = Symbol("quicrpc.exchange");
 type Owner = { [EXCHANGE]: NodeInput | undefined };
@@ -58,8 +58,9 @@ function onClose(this: unknown): void {
 }
 
 /**
- * Destroys a stream of HTTP/2 as soon as its client has reset it. Node does so itself, except for one that was reset without an error while its
- * body waits: of that it says nothing until somebody has read the body, and throws when it is answered.
+ * Destroys an HTTP/2 stream as soon as its client has reset it. Node does so itself, except for a stream that was reset
+ * without an error while its body is unread: Node does not report that reset until the body is read, and throws when
+ * the stream is answered.
  */
 export function destroyWhenReset(stream: NodeEvents): void {
   stream.on("aborted", destroyThis);
@@ -83,13 +84,13 @@ export abstract class NodeInput {
     this.input = input;
   }
 
-  /** Whether a body that has ended is not all of it. */
+  /** Whether a body that has ended is incomplete. */
   protected abstract readonly wasCutOff: boolean;
 
-  /** Called once when the answer is complete, or the client is gone. */
+  /** Called once when the response is complete, or the client has disconnected. */
   abstract close(): void;
 
-  /** @param answer whose end is that of the exchange */
+  /** @param answer response whose end ends the exchange */
   protected endsWith(answer: NodeEvents): void {
     (answer as unknown as Owner)[EXCHANGE] = this;
     answer.on("close", onClose);
@@ -155,7 +156,7 @@ export abstract class NodeInput {
     this.drop?.(error);
   }
 
-  /** The body as a stream, which is read no faster than it is taken, until the `answer` is over. */
+  /** Returns the body as a stream that is read no faster than it is consumed, until the `answer` has ended. */
   protected bodyUntil(answer: NodeEvents): ByteBody {
     const { input } = this;
     const resume = (): unknown => input.resume();
@@ -173,18 +174,21 @@ export abstract class NodeInput {
   }
 }
 
-/** Calls `onFinished` once the platform has sent all of an answer. */
+/** Calls `onFinished` once the platform has sent the whole response. */
 export function whenFinished(answer: NodeWritable, onFinished: () => void): void {
   if (answer.writableFinished) onFinished();
   else answer.on("finish", onFinished);
 }
 
-/** Whoever has requests of Node's has Node's timers. */
+/** Available wherever Node's requests are. */
 declare function setImmediate(callback: () => void): unknown;
 
 let turn: Promise<void> | undefined;
 
-/** Fulfils when the platform has handed over what it has read: of TLS each record comes by itself. One timer is for all requests of a turn. */
+/**
+ * Resolves when the platform has delivered all data that it has read, since it delivers each TLS record separately. One
+ * timer serves all requests of a turn.
+ */
 export function endOfTurn(): Promise<void> {
   turn ??= new Promise((resolve) => {
     setImmediate(() => {
@@ -195,7 +199,7 @@ export function endOfTurn(): Promise<void> {
   return turn;
 }
 
-/** Does nothing: the listener of events whose consequences come by another. */
+/** No-op listener: the event is handled elsewhere. */
 export function nothing(): void {}
 
 function cutOff(): RpcError {
@@ -219,8 +223,9 @@ function headersOf(fields: NodeHeaders): Headers {
 }
 
 /**
- * The fields of an answer, which are its own: a head's may be those of many answers. They are filled in one by one: V8 allocates copies of
- * literals of which many have outlived a minor collection among old objects.
+ * Returns a new object with the fields of a response, because a head's fields may be shared by many responses. The
+ * object is filled field by field: V8 allocates copies of literals among old objects if many of them have survived a
+ * minor collection.
  */
 export function fieldsOf(
   { fields, metadata }: AnswerHead,
@@ -243,17 +248,18 @@ export function fieldsOf(
  */
 const MAX_TLS_WRITE = 262_144;
 
-/** Whether a body is given to Node in pieces, each when the socket has taken the one before. */
+/** Returns whether a body is passed to Node in pieces, each when the socket has taken the previous one. */
 export function isInPieces(body: Uint8Array | string | undefined, isSecure: boolean): body is Uint8Array {
   return isSecure && typeof body === "object" && body.length > MAX_TLS_WRITE;
 }
 
-/** Bytes of small pieces that are written as one. */
+/** Maximum bytes of small pieces that are written as one. */
 const MAX_GATHERED = 16_384;
 
 /**
- * An answer in pieces. Of a turn the first is written at once, and the others as one: each write that waits in a stream of Node's makes an
- * error with a trace when the client resets it, so that thousands of small ones would keep everybody else waiting.
+ * A response in pieces. The first piece of a turn is written at once, and the others together: each write that waits in
+ * a Node stream creates an error with a stack when the client resets the stream, so that thousands of small ones would
+ * block all other clients.
  */
 export class NodeBody implements AnswerBody {
   private readonly response: NodeWritable;
@@ -262,16 +268,16 @@ export class NodeBody implements AnswerBody {
   private full = false;
   /** Pieces after the first of this turn. */
   private readonly gathered: Gathered = new Gathered();
-  /** A piece was written in this turn. */
+  /** Whether a piece was written in this turn. */
   private hasWritten = false;
   private closed: boolean;
-  /** The answer ends when what is gathered is written. */
+  /** Whether the response ends after the gathered pieces are written. */
   private ending = false;
   private readonly isSecure: boolean;
 
   /**
    * @param isSecure whether the connection is encrypted
-   * @param onEnded called once all of the answer was given to the platform
+   * @param onEnded called once the whole response was passed to the platform
    */
   constructor(response: NodeWritable, closed: boolean, isSecure: boolean, onEnded: () => void) {
     this.response = response;
@@ -314,7 +320,10 @@ export class NodeBody implements AnswerBody {
     this.flush();
   }
 
-  /** Over TLS it writes no more than `MAX_TLS_WRITE` at once, and the rest when the socket has taken that. */
+  /**
+   * Writes the gathered pieces. Over TLS it writes at most `MAX_TLS_WRITE` at once, and the rest when the socket has
+   * taken that.
+   */
   private flush(): void {
     const { gathered, response, isSecure } = this;
     const most = isSecure ? MAX_TLS_WRITE : Infinity;

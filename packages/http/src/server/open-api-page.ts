@@ -9,19 +9,19 @@ import type { Bound } from "./routes.js";
 /** The method that describes services: a client that may call it may read the document. */
 const DESCRIBE = defineMethod({ name: "quicrpc.v1.Reflection", id: 35473 }, "unary", "describe", { id: 2 });
 
-/** Returns the method that describes services as a server has it that does not serve reflection. */
+/** Returns the method that describes services, for a server that does not serve reflection. */
 export function describeBehind(interceptors: readonly Interceptor[]): Bound<unknown> {
   const router = createRouter({ describe: DESCRIBE }, { describe: () => {} });
   return interceptRouter(router, interceptors).methods[0] as Bound<unknown>;
 }
 
-/** The OpenAPI document of a server's services, at `/openapi.json`. It is made when it is first asked for. */
+/** The OpenAPI document of a server's services, at `/openapi.json`. It is made on the first request. */
 export class OpenApiPage {
   readonly path: string;
   private readonly make: () => Promise<string>;
   private text: Promise<string> | undefined = undefined;
 
-  /** @param prefix before the paths of methods */
+  /** @param prefix prefix of the paths of methods */
   constructor(router: DescribableRouter, prefix: string, options: OpenApiOptions) {
     this.path = `${prefix}/openapi.json`;
     this.make = async () => {
@@ -31,12 +31,12 @@ export class OpenApiPage {
     };
   }
 
-  /** Whether a request is for the document. */
+  /** Returns whether a request is for the document. */
   isAskedFor(exchange: HttpExchange): boolean {
     return isGet(exchange) && splitTarget(exchange.target).path === this.path;
   }
 
-  /** @param unsent holds the answer */
+  /** @param unsent charged for the response */
   async answer(exchange: HttpExchange, unsent: HeldBytes): Promise<void> {
     this.text ??= this.make();
     const text = await this.text;

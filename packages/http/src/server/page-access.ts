@@ -1,7 +1,7 @@
 import { type AllowedOrigins, type ErrorHook, PageGuard } from "@quicrpc/core/transport";
 import { type HttpExchange, isGet } from "./exchange.js";
 
-/** Seconds that a browser need not ask again. */
+/** Seconds for which a browser may cache a preflight result. */
 const MAX_AGE = "7200";
 
 /** Options that decide which pages may call. */
@@ -11,11 +11,11 @@ export interface PageAccessOptions {
   readonly host?: { readonly optionsOf: string } | undefined;
 }
 
-/** Decides which pages may call, and tells their browsers (CORS). */
+/** Decides which pages may call, and informs their browsers (CORS). */
 export class PageAccess {
   private readonly guard: PageGuard;
   private readonly knowsNames: boolean;
-  /** The name, with its port, that was found to be this server's last. */
+  /** The last host and port that was found to be this server's name. */
   private ownName: string | undefined = undefined;
 
   constructor({ allowedOrigins, allowedHosts, host }: PageAccessOptions, onError: ErrorHook) {
@@ -25,8 +25,8 @@ export class PageAccess {
   }
 
   /**
-   * Whether the request goes on; otherwise it was answered.
-   * @param verbs what pages that may call may use
+   * Returns whether the request may continue; otherwise it was answered.
+   * @param verbs methods that allowed pages may use
    */
   admit(exchange: HttpExchange, verbs: string): boolean {
     const origin = exchange.header("origin");
@@ -51,9 +51,10 @@ export class PageAccess {
   }
 
   /**
-   * Whether the host that a client believes to reach is none of this server's: any page can have a name of its own resolve to this
-   * server (DNS rebinding). TLS rules that out, and so does a page over TLS of the same name, whose TLS was ended before this server.
-   * Browsers tell of the page in all requests but GET: who serves at a loopback address, or knows its names, takes no other name at all.
+   * Returns whether the host that a client addressed does not belong to this server: any page can make its own name
+   * resolve to this server (DNS rebinding). TLS rules that out, and so does a page over TLS of the same name, whose TLS
+   * was terminated before this server. Browsers name the page in all requests except GET: a server at a loopback
+   * address, or one that knows its names, accepts no other name at all.
    */
   private isRebound(exchange: HttpExchange, origin: string | undefined): boolean {
     const { authority } = exchange;
@@ -76,7 +77,10 @@ function isOverTls(origin: string, authority: string): boolean {
   return new URL(origin).hostname === new URL(named).hostname;
 }
 
-/** A browser sends no origin with a GET that any page may cause, by an image or a link, but says whose page it was (Fetch Metadata). */
+/**
+ * Admits a GET by its Fetch Metadata: a browser sends no origin with a GET that any page may cause, by an image or a
+ * link, but it states whose page it was.
+ */
 function admitNamed(exchange: HttpExchange): boolean {
   const site = exchange.header("sec-fetch-site");
   if (site !== "cross-site" && site !== "same-site") return true;
@@ -102,7 +106,7 @@ function refuse(exchange: HttpExchange, status: number, text: string): void {
   exchange.respond({ status, fields: { "content-type": "text/plain; charset=utf-8" } }, text);
 }
 
-/** Where there is no such function, nobody reads warnings. */
+/** Prints a warning, if the platform has a function for it. */
 function warn(text: string): void {
   const { process } = globalThis as { process?: { emitWarning?(text: string, options: { code: string }): void } };
   process?.emitWarning?.(text, { code: "QUICRPC_PAGE_REFUSED" });

@@ -5,7 +5,7 @@ import { type HttpExchange, splitTarget } from "./exchange.js";
 /** The service of `@quicrpc/services` that describes all others. */
 const REFLECTION = "quicrpc.v1.Reflection";
 
-/** Explains to whoever opens a method's URL how it is called. */
+/** Explains how a method is called, to a user who opens its URL. */
 export function explainMethod(exchange: HttpExchange, method: AnyMethod): string {
   const { path } = splitTarget(exchange.target);
   const url = `${exchange.isSecure ? "https" : "http"}://${exchange.authority ?? "localhost"}${path}`;
@@ -26,8 +26,8 @@ export function explainMethod(exchange: HttpExchange, method: AnyMethod): string
 }
 
 /**
- * Says that a path names no method, and which service or method is missing. Others are named only where reflection tells them to
- * everybody: nobody has said who they are yet.
+ * Explains that a path does not name a method, and which service or method is missing. Others are only named if
+ * reflection is public, because the client is not authenticated yet.
  */
 export function explainUnserved(path: string, prefix: string, methods: readonly AnyMethod[], isOpen: boolean): string {
   const names = [...new Set(methods.map(({ service }) => service.name))];
@@ -41,7 +41,7 @@ export function explainUnserved(path: string, prefix: string, methods: readonly 
   return `service ${service} has no method ${sanitizeForLog(method)} here${tell(own)}`;
 }
 
-/** Text of a client's, bounded, and without what a terminal acts on. */
+/** Shortens a client's text, and escapes control characters. */
 function sanitizeForLog(text: string): string {
   return text.slice(0, 200).replace(/[^\x20-\x7e]/g, "?");
 }

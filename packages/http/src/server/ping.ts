@@ -4,5 +4,5 @@ import type { Bound } from "./routes.js";
 
 const { methods } = createRouter({ ping: defineMethod(HTTP_SERVICE, "unary", "ping", { id: 1 }) }, { ping: () => {} });
 
-/** Methods that are served beside those of the application, under no interceptor. */
+/** Methods that are served in addition to those of the application, without interceptors. */
 export const OWN_METHODS: readonly Bound<unknown>[] = methods;

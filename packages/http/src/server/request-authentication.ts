@@ -4,7 +4,7 @@ import { addressOf } from "./caller.js";
 import type { HttpExchange } from "./exchange.js";
 import type { HttpPeer, HttpServiceOptions } from "./http-options.js";
 
-/** Asks `authenticate` whom requests are of. */
+/** Calls `authenticate` for requests. */
 export class RequestAuthentication<Context> {
   private readonly authentications: Pick<Authentications<HttpPeer, Context>, "run">;
   private readonly options: HttpServiceOptions<Context>;
@@ -24,8 +24,8 @@ export class RequestAuthentication<Context> {
   }
 
   /**
-   * Returns what `authenticate` says of a request, and throws the `RpcError` that its caller receives.
-   * @param method full name of the method that it is for
+   * Returns the result of `authenticate` for a request, and throws the `RpcError` that its caller receives.
+   * @param method full name of the called method
    */
   async run(exchange: HttpExchange, method: string, timeoutMs: number = Infinity): Promise<Context> {
     try {

@@ -5,13 +5,18 @@ import { readTimeout, TIMEOUT_HEADER } from "../protocol/timeout.js";
 import type { HttpExchange } from "./exchange.js";
 import type { Match } from "./routes.js";
 
-/** Milliseconds that the caller of a request waits, as far as the server lets it; undefined where it says nothing. Throws `RpcError`. */
+/**
+ * Returns the milliseconds that the caller of a request waits, up to the server's limit; undefined if not given. Throws
+ * `RpcError`.
+ */
 export function timeoutOf(exchange: HttpExchange, { maxTimeoutMs }: Limits): number | undefined {
   const timeoutMs = readTimeout(exchange.header(TIMEOUT_HEADER));
   return timeoutMs === undefined ? undefined : Math.min(timeoutMs, maxTimeoutMs);
 }
 
-/** The cursor of the item that the caller has had last. Throws `RpcError` where the method's items have none. */
+/**
+ * Returns the cursor of the last item that the caller has received. Throws `RpcError` if the method's items have none.
+ */
 export function positionOf(
   exchange: HttpExchange,
   { bound, framing }: Pick<Match<never>, "bound" | "framing">,
@@ -25,7 +30,7 @@ export function positionOf(
   return from;
 }
 
-/** The names of the compressions that the client reads: where it does not say so, that of its request. */
+/** Returns the names of the compressions that the client supports; by default that of its request. */
 export function compressionsOf(
   exchange: HttpExchange,
   { framing, query }: Pick<Match<unknown>, "framing" | "query">,

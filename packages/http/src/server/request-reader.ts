@@ -10,32 +10,32 @@ import { CODINGS } from "./http-call.js";
 import { messageOf } from "./input-reader.js";
 import type { Framing } from "./routes.js";
 
-/** Bounds of the one message of a request. */
+/** Limits of a request's only message. */
 export interface ReadingLimits {
-  /** Bytes as they are sent, and once they are decompressed. */
+  /** Maximum bytes, both as sent and after decompression. */
   readonly maxBytes: number;
   readonly maxDecompressedBytes: number;
-  /** Milliseconds until it must have arrived, and the error where it has not. */
+  /** Milliseconds until it must have arrived, and the error if it has not. */
   readonly timeoutMs: number;
   readonly late: () => RpcError;
 }
 
 /**
- * Reads the message of a request that has one: within its time, and charged to the memory of the request. `give` ends it from
- * outside.
+ * Reads the message of a request that has one: within its time limit, and charged to the request's memory. `give` ends
+ * it from outside.
  */
 export class RequestReader {
-  /** The client is gone: nobody waits for an answer. */
+  /** Whether the client has disconnected, so that no response is needed. */
   gone = false;
   private readonly exchange: HttpExchange;
   private readonly limits: ReadingLimits;
   private readonly held: HeldBytes;
-  /** Why the message is not wanted any more. */
+  /** Reason why the message is no longer wanted. */
   private ended: RpcError | undefined = undefined;
   private reject: ((error: RpcError) => void) | undefined = undefined;
   private readonly readers: LinkedSet<RequestReader>;
 
-  /** @param readers has this one while it reads */
+  /** @param readers contains this one while it reads */
   constructor(exchange: HttpExchange, budget: MemoryBudget, limits: ReadingLimits, readers: LinkedSet<RequestReader>) {
     this.exchange = exchange;
     this.readers = readers;
@@ -43,7 +43,7 @@ export class RequestReader {
     this.limits = limits;
   }
 
-  /** Rejects the read that is in progress, and releases what has been read. */
+  /** Rejects the read in progress, and releases the bytes read. */
   give(error: RpcError): void {
     this.ended = error;
     if (this.reject === undefined) return;
@@ -52,7 +52,7 @@ export class RequestReader {
     this.exchange.dropBody(error);
   }
 
-  /** Rejects with an `RpcError`, and with whatever else the body fails with. */
+  /** Reads the message. Rejects with an `RpcError`, or with any other error of the body. */
   async read(framing: Framing, query: URLSearchParams | undefined): Promise<Uint8Array> {
     const place = this.readers.add(this);
     try {
@@ -72,7 +72,7 @@ export class RequestReader {
     }
   }
 
-  /** Takes a body that came together with its head: it needs neither a timer nor anybody who waits. */
+  /** Takes a body that arrived together with its head, which needs neither a timer nor a wait. */
   private arrived(): Uint8Array | undefined {
     if (this.ended !== undefined) throw this.ended;
     const body = this.exchange.arrivedBody?.();
@@ -168,7 +168,7 @@ export class RequestReader {
   }
 }
 
-/** A query of which the format goes without saying. */
+/** Adds the default format to a query without one. */
 function withJson(query: URLSearchParams): URLSearchParams {
   const complete = new URLSearchParams(query);
   complete.set("encoding", "json");

@@ -1,20 +1,21 @@
 import { createCaller, type Limits, RpcError, type TypedCaller } from "@quicrpc/core";
 import type { Admission, ErrorHook, MemoryBudget, OnceSettings, ServedCallSettings } from "@quicrpc/core/transport";
 
-/** Handlers that are called over HTTP have nobody to call back. */
+/** Caller for handlers over HTTP, which cannot call their client back. */
 export const nobody: TypedCaller = createCaller(() => {
   throw new RpcError("unimplemented", "the caller came over HTTP and cannot be called back");
 });
 
 /**
- * Settings of one request's call, and of its context. They are no object literal, and neither is whatever else lives as long as a request: V8 allocates
- * literals of which many have outlived a minor collection among old objects, and with them all that they refer to, until the next full one.
+ * Settings of one request's call and of its context. This is a class, like other objects that live as long as a
+ * request: V8 allocates object literals among old objects if many of them have survived a minor collection, which keeps
+ * everything that they refer to alive until the next full collection.
  */
 export class RequestSettings implements ServedCallSettings {
   readonly session: TypedCaller = nobody;
   /** Known once the client is authenticated. */
   connection: unknown = undefined;
-  /** Whose share of all calls it takes; undefined where clients are not told apart. */
+  /** Client whose share of all calls it uses; undefined if clients are not distinguished. */
   client: string | undefined = undefined;
   readonly limits: Limits;
   readonly onError: ErrorHook;

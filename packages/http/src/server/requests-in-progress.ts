@@ -5,9 +5,9 @@ import { HeldBytes } from "./held-bytes.js";
 
 /** A request that is being answered. */
 export class RequestInProgress {
-  /** Charged with what the request and its answer take. */
+  /** Charged for the request and its response. */
   readonly budget: MemoryBudget;
-  /** Holds of the answer what the client has not read. */
+  /** Charged for data of the response that the client has not read. */
   readonly unsent: HeldBytes;
 
   constructor(budget: MemoryBudget) {
@@ -16,12 +16,12 @@ export class RequestInProgress {
   }
 }
 
-/** The requests of which the answer is not complete: what they hold counts, and drains wait for them. */
+/** The requests whose response is not complete: their memory counts, and drains wait for them. */
 export class RequestsInProgress {
   private readonly load: ServerLoad;
   private readonly limits: Limits;
   private count = 0;
-  /** Called when no call is in progress, or an answer is sent. */
+  /** Called when the last call in progress has ended, or a response is sent. */
   private readonly onProgress: Set<() => void> = new Set();
 
   constructor(load: ServerLoad, limits: Limits) {
@@ -33,7 +33,7 @@ export class RequestsInProgress {
     return this.count === 0;
   }
 
-  /** A request is answered from now on, until its client has the answer or is gone. */
+  /** Adds a request until its client has the response or has disconnected. */
   enter(exchange: HttpExchange, onEvicted: (error: RpcError, request: RequestInProgress) => void): RequestInProgress {
     const budget = new MemoryBudget(this.limits.maxSessionBytes, "limits.maxSessionBytes", this.load);
     const request = new RequestInProgress(budget);
@@ -51,12 +51,14 @@ export class RequestsInProgress {
     return request;
   }
 
-  /** To be called when no call is in progress any more. */
+  /** Must be called when the last call in progress has ended. */
   progress(): void {
     for (const check of this.onProgress) check();
   }
 
-  /** Fulfils with whether `holds` became true in time, which is asked whenever a call has ended, or an answer is sent. */
+  /**
+   * Resolves with whether `holds` became true in time. It is evaluated whenever a call has ended or a response is sent.
+   */
   async reaches(holds: () => boolean, timeoutMs: number): Promise<boolean> {
     if (holds()) return true;
     return new Promise((resolve) => {

@@ -9,7 +9,7 @@ import { EVENT_STREAM, EVENTS_FIELDS, LAST_EVENT_ID } from "./event-call.js";
 import { FORMAT_NAMES, formatNamed, JSON_FORMAT, type MessageFormat } from "./message-formats.js";
 import { explainMethod, explainUnserved } from "./pages.js";
 
-/** Content types as nearly all clients write them, read already. */
+/** Parsed content types of nearly all clients. */
 const USUAL: ReadonlyMap<string, ContentType> = new Map(
   ["json", "msgpack"].flatMap((codec) =>
     [false, true].map((stream) => [contentType({ codec, stream }), { codec, stream }] as const),
@@ -19,15 +19,15 @@ const USUAL: ReadonlyMap<string, ContentType> = new Map(
 /** A method with its handler. */
 export type Bound<Context> = Router<Context>["methods"][number];
 
-/** How a request's messages, and those of its answer, are framed. */
+/** Framing of a request's messages and of its response. */
 export type Framing = "unary" | "stream" | "events";
 
-/** A request that names a method, in a way that fits it. */
+/** A request that names a method in a supported way. */
 export class Match<Context> {
   readonly bound: Bound<Context>;
   readonly format: MessageFormat;
   readonly framing: Framing;
-  /** The query of a GET request; undefined where the message is in the body. */
+  /** The query of a GET request; undefined if the message is in the body. */
   readonly query: URLSearchParams | undefined;
 
   constructor(bound: Bound<Context>, format: MessageFormat, framing: Framing, query?: URLSearchParams) {
@@ -38,15 +38,15 @@ export class Match<Context> {
   }
 }
 
-/** The methods of a server by their paths. */
+/** The methods of a server, by path. */
 export class Routes<Context> {
   private readonly byPath: Map<string, Bound<Context>> = new Map();
   private readonly prefix: string;
   private readonly isOpen: boolean;
 
   /**
-   * @param prefix before the names of services: "" or "/api"
-   * @param isOpen anybody may call, and learns which methods there are where reflection would
+   * @param prefix prefix of the names of services: "" or "/api"
+   * @param isOpen whether every client may call, and may list methods as by reflection
    */
   constructor(methods: readonly Bound<Context>[], prefix: string, isOpen: boolean) {
     this.prefix = prefix;
@@ -54,17 +54,20 @@ export class Routes<Context> {
     for (const bound of methods) this.byPath.set(`${prefix}/${fullName(bound.method)}`, bound);
   }
 
-  /** The method of a path; undefined for another spelling of it, which a proxy in front may have let through. */
+  /**
+   * Returns the method of a path; undefined for another spelling of the path, which a proxy in front may have let
+   * through.
+   */
   find(path: string): Bound<Context> | undefined {
     return this.byPath.get(path);
   }
 
-  /** The method of a full name. */
+  /** Returns the method of a full name. */
   named(name: string): Bound<Context> | undefined {
     return this.find(`${this.prefix}/${name}`);
   }
 
-  /** Finds a request's method; undefined where it was answered otherwise. */
+  /** Finds a request's method; returns undefined if the request was answered otherwise. */
   match(exchange: HttpExchange): Match<Context> | undefined {
     const { path, query } = splitTarget(exchange.target);
     const bound = this.find(path);
@@ -111,10 +114,13 @@ export class Routes<Context> {
   }
 }
 
-/** Header fields of answers that no method gave. No cache keeps them: another request to the same URL may be answered otherwise. */
+/**
+ * Header fields of responses that no method produced. They forbid caching, because the next request to the same URL may
+ * have another response.
+ */
 const NOT_KEPT = { "cache-control": "no-store" } as const;
 
-/** The request's match; or that it was answered, or is to be answered with how to call the method. */
+/** Returns the request's match, or that it was answered, or must be answered with an explanation of the method. */
 function matchGet<Context>(
   exchange: HttpExchange,
   bound: Bound<Context>,
@@ -142,7 +148,7 @@ function matchGet<Context>(
   return "answered";
 }
 
-/** Whether calls of the method change nothing, so that caches and pages may make them. */
+/** Returns whether calls of the method have no side effects, so that caches and pages may make them. */
 function isGettable(method: AnyMethod): boolean {
   return method.readOnly && !streamsInput(method) && method.kind !== "notify";
 }

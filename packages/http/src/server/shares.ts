@@ -1,7 +1,10 @@
 import { type Limits, RpcError } from "@quicrpc/core";
 import { type ClientShares, hasShare } from "@quicrpc/core/transport";
 
-/** Calls in progress of each client: fewer may be one's where others have some, so that a few clients do not take all places. */
+/**
+ * Counts the calls in progress of each client. One client may have fewer while others have some, so that a few clients
+ * cannot take all places.
+ */
 export class Shares implements ClientShares {
   private readonly limits: Limits;
   private readonly calls: Map<string, number> = new Map();

@@ -4,7 +4,7 @@ import { AnswerFlow } from "./answer-flow.js";
 import type { AnswerBody } from "./exchange.js";
 import { HttpCall } from "./http-call.js";
 
-/** A call that is answered in pieces. A subclass says how messages and the end are framed. */
+/** A call with a response in pieces. Subclasses frame its messages and its end. */
 export abstract class StreamedCall extends HttpCall {
   protected readonly answerFlow: AnswerFlow = new AnswerFlow(this.unsent);
   private body: AnswerBody | undefined = undefined;
@@ -53,18 +53,18 @@ export abstract class StreamedCall extends HttpCall {
     super.onLeft();
   }
 
-  /** Header fields of the answer. */
+  /** Returns the header fields of the response. */
   protected abstract fields(): Readonly<Record<string, string>>;
 
   protected abstract sendMessage(message: Uint8Array): void;
 
-  /** Returns what follows the last message. Throws `RpcError` for trailers that cannot be sent. */
+  /** Returns the bytes after the last message. Throws `RpcError` for trailers that cannot be sent. */
   protected abstract ending(error: RpcError | undefined): Uint8Array;
 
-  /** The same for an error, whose trailers are left out where they cannot be sent. */
+  /** Returns the bytes after the last message of a failed call, without trailers that cannot be sent. */
   protected abstract endingOf(error: RpcError): Uint8Array;
 
-  /** Sends what `ending` has returned, and ends the body. */
+  /** Sends the result of `ending`, and ends the body. */
   protected abstract sendEnding(bytes: Uint8Array): void;
 
   /** Sends the head, unless it has been sent. Throws `RpcError` for metadata that headers cannot carry. */

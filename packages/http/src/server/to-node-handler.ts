@@ -12,21 +12,22 @@ export type { NodeRequest, NodeResponse } from "./node-exchange.js";
 
 /** Answers requests of Node's servers. */
 export interface NodeHandler extends Pick<FetchHandler, "drain"> {
-  /** @param next receives requests for other paths, where there is anything else to answer them */
+  /** @param next receives requests to other paths, if another handler can answer them */
   (request: NodeRequest, response: NodeResponse, next?: () => void): void;
   /**
-   * Answers a request of HTTP/2 by its stream, as the event "stream" of `node:http2` hands it over: that takes a server less than the same
-   * request in the shape of HTTP/1.1.
-   * @param added fields that the answer has besides
+   * Answers an HTTP/2 request through its stream, as passed by the event "stream" of `node:http2`. This costs a server
+   * less than the same request in the HTTP/1.1 compatibility API.
+   * @param added fields to add to the response
    */
   readonly http2: (stream: Http2Stream, headers: NodeHeaders, added?: Readonly<Record<string, string>>) => void;
-  /** Answers a request of plain HTTP/3, as the engine of `@quicrpc/quic` hands them over (`onHttpRequest`). */
+  /** Answers a request of plain HTTP/3, as passed by the engine of `@quicrpc/quic` (`onHttpRequest`). */
   readonly http3: (request: Http3Request) => void;
 }
 
 /**
- * Turns a handler by `createFetchHandler` into a listener for requests of `node:http`, `node:https` and `node:http2`, and into
- * middleware of Express and Fastify, which gets requests for other paths passed on. Mount it before anything that reads bodies.
+ * Converts a handler made by `createFetchHandler` into a listener for requests of `node:http`, `node:https` and
+ * `node:http2`, and into middleware for Express and Fastify, which forwards requests to other paths. Mount it before
+ * any middleware that reads bodies.
  */
 export function toNodeHandler(handler: FetchHandler): NodeHandler {
   const service = serviceOf(handler);

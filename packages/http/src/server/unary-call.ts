@@ -8,7 +8,7 @@ import { isGet } from "./exchange.js";
 import { HttpCall } from "./http-call.js";
 import { bytesOfBody, lengthOf, type WholeBody } from "./text-body.js";
 
-/** A call whose request and answer are one message each, without envelopes. */
+/** A call whose request and response are one message each, without envelopes. */
 export class UnaryCall extends HttpCall {
   get flow(): ItemFlow {
     throw new TypeError("the method does not stream its output");
@@ -22,7 +22,7 @@ export class UnaryCall extends HttpCall {
     throw new TypeError("the method does not stream its output");
   }
 
-  /** Does nothing: metadata goes with the result. */
+  /** No-op: metadata is sent with the result. */
   sendMetadata(): void {}
 
   protected sendResult(value: unknown): void {
@@ -42,7 +42,7 @@ export class UnaryCall extends HttpCall {
     this.answer(statusOf(error.code), "application/json", body, metadata, this.wasRefused);
   }
 
-  /** Response metadata and trailers. Throws `RpcError` for what headers cannot carry. */
+  /** Returns response metadata and trailers. Throws `RpcError` for metadata that headers cannot carry. */
   private metadata(error?: RpcError): Headers | undefined {
     const heads = this.context?.answerHeads;
     if (heads === undefined && (error === undefined || error.metadata.size === 0)) return undefined;

@@ -23,7 +23,7 @@ import type { Downloads } from "./downloads.js";
 import type { Upload } from "./upload.js";
 import type { Requester, Uploads } from "./uploads.js";
 
-/** State of blobs that the calls of one handler share. */
+/** State of blobs shared by the calls of one handler. */
 export interface SharedBlobs {
   readonly uploads: Uploads;
   readonly downloads: Downloads;
@@ -33,7 +33,7 @@ export interface SharedBlobs {
 
 const never: Promise<never> = new Promise(() => {});
 
-/** The blobs of one call: its input names uploads, and those of its answer may be read afterwards. */
+/** The blobs of one call: its input names uploads, and blobs of its response can be downloaded afterwards. */
 export class CallBlobs {
   private readonly shared: SharedBlobs;
   private readonly method: AnyMethod;
@@ -51,14 +51,14 @@ export class CallBlobs {
     this.given = { ids: [], urlOf };
   }
 
-  /** The codec of the call's input; undefined where it has none. */
+  /** Returns the codec of the call's input; undefined if it has none. */
   inputCodec(format: MessageFormat): MessageCodec<unknown> | undefined {
     const { input = [] } = this.method.blobs?.fields ?? {};
     const codec = format.codecOf(this.method.input);
     return codec === undefined || input.length === 0 ? codec : blobCodec(codec, format.name, input, this.sent);
   }
 
-  /** The format of the call's answer. */
+  /** Returns the format of the call's response. */
   answerFormat(format: MessageFormat): MessageFormat {
     const { output = [] } = this.method.blobs?.fields ?? {};
     if (output.length === 0) return format;
@@ -68,7 +68,10 @@ export class CallBlobs {
     };
   }
 
-  /** Finds the uploads that an input names. Throws `RpcError` where one is not there, or not complete. Returns the input with what is known of them. */
+  /**
+   * Finds the uploads that an input names, and returns the input with their descriptions. Throws `RpcError` if one is
+   * missing or incomplete.
+   */
   async received(message: unknown): Promise<unknown> {
     if (message instanceof Received)
       return new Received(await this.received(message.value), message.arrived, message.decoded);
@@ -96,7 +99,7 @@ export class CallBlobs {
     return this.uploads.length === 0 ? message : taken;
   }
 
-  /** The method with a handler that gets blobs, and gives them. */
+  /** Returns the method with a handler that receives and returns blobs. */
   bound({ method, handler }: Bound<unknown>, admission: Admission, budget: MemoryBudget): Bound<unknown> {
     const { limits } = this.shared;
     const settings = { host: this.host(budget), limits, admission, isCounted: true };

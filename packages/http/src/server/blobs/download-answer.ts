@@ -13,14 +13,14 @@ import type { HeldBytes } from "../held-bytes.js";
 import type { Download } from "./downloads.js";
 import { NO_REFERENCE, Reading } from "./reading.js";
 
-/** Nothing that a user has uploaded runs as a page of this server, and no cache keeps what expires. */
+/** Header fields that prevent an uploaded file from running as a page of this server, and caches from storing it. */
 const SAFE = {
   "x-content-type-options": "nosniff",
   "content-security-policy": "sandbox; default-src 'none'",
   "cache-control": "no-store",
 } as const;
 
-/** Answers a GET or HEAD of a blob. Rejects with what its source fails with before the answer begins. */
+/** Answers a GET or HEAD of a blob. Rejects with the error of its source if that fails before the response begins. */
 export async function answerDownload(exchange: HttpExchange, download: Download, unsent: HeldBytes): Promise<void> {
   const { length, type = "", name = "" } = download.blob;
   const etag = `"${download.id}"`;
@@ -55,7 +55,7 @@ export async function answerDownload(exchange: HttpExchange, download: Download,
   else await new Transfer(exchange, download, unsent, start, end).send(head);
 }
 
-/** One answer with bytes of a blob. */
+/** One response with bytes of a blob. */
 class Transfer {
   private readonly exchange: HttpExchange;
   private readonly download: Download;
@@ -123,26 +123,27 @@ class Transfer {
     }
   }
 
-  /** Before the client has all of it: it may ask at once. */
+  /** Stores the digest before the client has received everything, since it may request it at once. */
   private noteDigest(): void {
     this.download.sha256 ??= this.reading.trailers.get(DIGEST_TRAILER);
   }
 }
 
-/** Whether a list of entity tags has this one, by the strong comparison. */
+/** Returns whether a list of entity tags contains this one, by the strong comparison. */
 function names(list: string, etag: string): boolean {
   return list.split(",").some((each) => each.trim() === etag || each.trim() === "*");
 }
 
-/** Bytes of a representation, from `start` to before `end`. */
+/** Bytes of a representation, from `start` up to but not including `end`. */
 interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * The one range that a `Range` asks for (RFC 9110 §14). Undefined for all of it: where there is none, another unit, several, or what cannot be read, which a
- * server may answer with the whole. "unsatisfiable" for one that has no byte of it.
+ * Returns the single range that a `Range` header requests (RFC 9110 §14). Undefined means the whole: if there is no
+ * header, or it has another unit, several ranges or a syntax error, for which a server may answer with the whole.
+ * "unsatisfiable" means that no byte of the range exists.
  */
 function rangeOf(value: string | undefined, length: number): ByteRange | "unsatisfiable" | undefined {
   const [, first, last] = /^bytes=(\d{0,15})-(\d{0,15})$/i.exec(value?.replaceAll(/[ \t]/g, "") ?? "") ?? [];

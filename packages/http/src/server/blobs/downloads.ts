@@ -3,17 +3,17 @@ import { type BlobSource, createBlobId } from "@quicrpc/core/blobs";
 import { describedBlob, discardBlob, type Expiry, isRepeatable, reminders } from "@quicrpc/core/transport";
 import { MAX_RESOURCES, type Requester } from "./uploads.js";
 
-/** Milliseconds that an answer's blob stays after its last request. */
+/** Milliseconds that a response's blob is kept after its last request. */
 const ANSWER_MS = 60_000;
 
-/** A blob of an answer, which its caller may GET. */
+/** A blob of a response, which the caller may GET. */
 export class Download {
   readonly id: string = createBlobId();
   readonly blob: ReturnType<typeof describedBlob>;
-  /** Whose answer it is of, as "service/method". */
+  /** Method whose response contains it, as "service/method". */
   readonly method: string;
   readonly principal: string;
-  /** The SHA-256 of all of it, once it was read whole by a request that asked for it. */
+  /** The SHA-256 of the whole blob, once a request with a digest has read all of it. */
   sha256: string | undefined = undefined;
   private wasRead = false;
   private users = 0;
@@ -33,7 +33,7 @@ export class Download {
     return this.blob.length !== undefined && isRepeatable(this.blob.content);
   }
 
-  /** Begins a read. Throws `RpcError` for a stream that was read. */
+  /** Begins a read. Throws `RpcError` for a stream that was read before. */
   begin(): void {
     if (this.wasRead && !isRepeatable(this.blob.content))
       throw new RpcError("failed_precondition", "the blob is a stream, which can be read once: make the call again");
@@ -43,14 +43,14 @@ export class Download {
     this.expiry = undefined;
   }
 
-  /** Somebody has asked for it. */
+  /** Called when it is requested; delays its expiry. */
   touch(): void {
     if (this.expiry === undefined) return;
     reminders.remove(this.expiry);
     this.rearm();
   }
 
-  /** The read is over. */
+  /** Ends the read. */
   over(): void {
     this.users--;
     this.rearm();
@@ -67,7 +67,7 @@ export class Download {
   }
 }
 
-/** Blobs of answers that may be read. */
+/** Blobs of responses that can be downloaded. */
 export class Downloads {
   private readonly known: Map<string, Download> = new Map();
   private readonly counts: Map<string, number> = new Map();
@@ -77,7 +77,7 @@ export class Downloads {
     this.maxOfPrincipal = maxOfPrincipal;
   }
 
-  /** Offers one for a time. Throws `RpcError` for what is no blob, and for too many. */
+  /** Offers a blob for a limited time. Throws `RpcError` if the value is not a blob, or if there are too many. */
   add(source: BlobSource, method: string, { principal, counted }: Requester): Download {
     const described = describedBlob(source);
     const count = this.counts.get(counted) ?? 0;
@@ -100,7 +100,7 @@ export class Downloads {
     return this.known.has(id);
   }
 
-  /** Throws `RpcError` `not_found` where there is none of this principal. */
+  /** Returns a download. Throws `RpcError` `not_found` if this principal has none with the id. */
   find(id: string, method: string, { principal }: Requester): Download {
     const found = this.known.get(id);
     if (found === undefined || found.method !== method || found.principal !== principal)

@@ -22,7 +22,7 @@ import { type Requester, Uploads } from "./uploads.js";
 
 const DEFAULT_AGE_MS = 3_600_000;
 
-/** A field of a method that is a blob, and the URL of its blobs. */
+/** A blob field of a method, and the URL of its blobs. */
 interface FieldRoute {
   readonly method: AnyMethod;
   readonly path: string;
@@ -30,9 +30,9 @@ interface FieldRoute {
   readonly output: BlobField | undefined;
 }
 
-/** Purpose of a request for a blob. */
+/** Target of a request for a blob. */
 export interface BlobTarget extends FieldRoute {
-  /** Undefined for the field itself, where uploads begin. */
+  /** Undefined for the field itself, at which uploads begin. */
   readonly id: string | undefined;
 }
 
@@ -46,7 +46,9 @@ export interface HttpBlobsSettings {
   readonly idleMs: number;
 }
 
-/** The blobs of methods as resources of HTTP: each field has a URL below that of its method, and each blob one below that. */
+/**
+ * The blobs of methods as HTTP resources: each field has a URL below its method's, and each blob one below its field's.
+ */
 export class HttpBlobs {
   private readonly fields: Map<string, FieldRoute> = new Map();
   private readonly shared: SharedBlobs;
@@ -72,7 +74,7 @@ export class HttpBlobs {
     }
   }
 
-  /** Returns the purpose of a path; undefined where it is no blob's. */
+  /** Returns the target of a path; undefined if it is not a blob's. */
   match(target: string): BlobTarget | undefined {
     if (this.fields.size === 0) return undefined;
     const { path } = splitTarget(target);
@@ -84,14 +86,14 @@ export class HttpBlobs {
     return parent && { ...parent, id };
   }
 
-  /** The blobs of one call. */
+  /** Returns the blobs of one call. */
   of(method: AnyMethod, requester: Requester): CallBlobs {
     return new CallBlobs(this.shared, method, requester);
   }
 
   /**
-   * Answers a request for a blob. Rejects with what is to be answered instead.
-   * @param authorize rejects if the requester may not call the method: asked before anything is done to an upload
+   * Answers a request for a blob. Rejects with the error to answer with.
+   * @param authorize rejects if the requester may not call the method; called before an upload is changed
    */
   async answer(
     exchange: HttpExchange,

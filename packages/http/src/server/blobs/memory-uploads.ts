@@ -2,18 +2,18 @@ import { type Limits, RpcError, type ServerLoad } from "@quicrpc/core";
 import { MemoryBudget, requireRoom } from "@quicrpc/core/transport";
 import type { StoredUpload, UploadFacts, UploadStore } from "@quicrpc/core/transport";
 
-/** Bytes that an upload counts beside those that were sent, and each piece. */
+/** Bytes charged for an upload and for each piece, in addition to the data. */
 const UPLOAD_BYTES = 4096;
 const PIECE_BYTES = 96;
 
-/** The principal or address that uploads are of, as `ServerLoad` weighs them. */
+/** The principal or address that owns uploads, as `ServerLoad` counts them. */
 interface Owner {
   held: number;
 }
 
 /**
- * Uploads in the memory of the process. Each counts as a session does: in the memory of the server, of which the largest are removed where it is full, and those of
- * whoever has most.
+ * Stores uploads in the memory of the process. Each is charged to the server's memory like a session: if that is full,
+ * the largest uploads of the owner with the most are removed.
  */
 export class MemoryUploads implements UploadStore {
   readonly maxBytes: number;

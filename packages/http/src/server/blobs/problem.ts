@@ -10,7 +10,7 @@ const TITLES = {
   "inconsistent-upload-length": "the lengths that were said of the upload differ",
 } as const;
 
-/** An error of the resumable uploads of HTTP, which has a type of its own there (RFC 9457). */
+/** An error of resumable uploads over HTTP that has its own problem type (RFC 9457). */
 export class UploadProblem extends Error {
   readonly status: number;
   readonly type: keyof typeof TITLES;
@@ -24,7 +24,7 @@ export class UploadProblem extends Error {
   }
 }
 
-/** Answers with an error: a problem of uploads as such, any other in the JSON of the Connect protocol. */
+/** Answers with an error: a problem of uploads with its type, any other in the JSON of the Connect protocol. */
 export function answerFailure(exchange: HttpExchange, error: unknown, fields: Readonly<Record<string, string>>): void {
   if (error instanceof UploadProblem) {
     const { status, type, message: title, more } = error;
@@ -40,7 +40,7 @@ export function answerFailure(exchange: HttpExchange, error: unknown, fields: Re
   );
 }
 
-/** The error of an upload of more bytes than are taken: 413 in HTTP. */
+/** The error of an upload with too many bytes: 413 in HTTP. */
 export class TooLarge extends RpcError {
   constructor({ message }: RpcError) {
     super("resource_exhausted", message);

@@ -1,13 +1,13 @@
 import { Metadata, type RpcError } from "@quicrpc/core";
 import type { BlobReading, BlobReference } from "@quicrpc/core/transport";
 
-/** Number of a source that has none in a session. */
+/** Reference of a source that has no number in a session. */
 export const NO_REFERENCE: BlobReference = [0, null, "", ""];
 
-/** The read of a blob over HTTP. */
+/** A read of a blob over HTTP. */
 export class Reading implements BlobReading {
   readonly trailers: Metadata = new Metadata();
-  /** Error that ended it from outside; undefined where none did. */
+  /** Error that ended it from outside, if any. */
   failure: RpcError | undefined = undefined;
   readonly reply: BlobReading["reply"] = { revoke: (error) => this.end(error) };
   private onEnd: (() => void) | undefined = undefined;
@@ -21,7 +21,7 @@ export class Reading implements BlobReading {
     this.onEnd?.();
   }
 
-  /** Fulfils as `step` does, or with undefined once the read was ended: its source may have nothing to give. */
+  /** Resolves like `step`, or with undefined once the read was ended, because its source may never produce more. */
   async unlessEnded<T>(step: Promise<T>): Promise<T | undefined> {
     step.catch(() => {});
     if (this.hasEnded) return undefined;

@@ -18,23 +18,23 @@ import type { HttpExchange } from "../exchange.js";
 import { TooLarge, UploadProblem } from "./problem.js";
 import type { Upload } from "./upload.js";
 
-/** Bounds of the uploads of one field. */
+/** Limits of the uploads of one field. */
 export interface UploadRules {
-  /** Bytes. */
+  /** Maximum number of bytes. */
   readonly maxBytes: number;
   readonly maxAgeMs: number;
-  /** Milliseconds that the next bytes may take to arrive. */
+  /** Maximum milliseconds until the next bytes arrive. */
   readonly idleMs: number;
 }
 
 const NO_STORE = { "cache-control": "no-store" } as const;
 
-/** The part of a request that is about its upload. */
+/** The header fields of a request about its upload. */
 export interface SaidOfUpload {
   readonly isComplete: boolean;
-  /** Bytes of the whole upload, where that is said. */
+  /** Bytes of the whole upload, if given. */
   readonly length: number | undefined;
-  /** Bytes of the request's body, where that is said. */
+  /** Bytes of the request's body, if given. */
   readonly bodyLength: number | undefined;
   readonly type: string;
   readonly name: string;
@@ -42,9 +42,10 @@ export interface SaidOfUpload {
 }
 
 /**
- * Reads what a request says. Throws `RpcError` for what cannot be read, and for more bytes than are taken, before any of them is.
+ * Reads a request's upload fields. Throws `RpcError` for invalid fields, and for more bytes than allowed, before
+ * reading any of them.
  *
- * @param isComplete what it means where a request does not say whether that is all
+ * @param isComplete default for a request that does not state whether the upload is complete
  * @param at position of the body
  */
 export function saidOfUpload(exchange: HttpExchange, isComplete: boolean, at: number, maxBytes: number): SaidOfUpload {
@@ -69,12 +70,12 @@ export function saidOfUpload(exchange: HttpExchange, isComplete: boolean, at: nu
   };
 }
 
-/** The header field that says what is taken. */
+/** Returns the header field with the upload limits. */
 export function limitsOf({ maxBytes, maxAgeMs }: UploadRules): Readonly<Record<string, string>> {
   return { [UPLOAD_LIMIT]: `max-size=${maxBytes}, max-age=${Math.floor(maxAgeMs / 1000)}` };
 }
 
-/** Takes the body of the request that has begun an upload, and answers. */
+/** Reads the body of the request that began an upload, and answers. */
 export async function answerCreated(
   exchange: HttpExchange,
   upload: Upload,
@@ -112,7 +113,7 @@ export async function answerAppended(exchange: HttpExchange, upload: Upload, rul
   exchange.respond({ status: 204, fields: { ...NO_STORE, ...progress(said.isComplete, end) } });
 }
 
-/** Answers how many bytes of an upload there are, once no other request adds to them. */
+/** Answers with the number of received bytes, once no other request appends to the upload. */
 export async function answerOffset(exchange: HttpExchange, upload: Upload, rules: UploadRules): Promise<void> {
   const at = await upload.offset();
   const { facts } = upload.stored;

@@ -16,38 +16,38 @@ import { TooLarge } from "./problem.js";
 /** One attempt to append. */
 interface Attempt {
   readonly stop: (error: RpcError) => void;
-  /** Fulfils when what it has written is in the store. */
+  /** Resolves when the bytes that it has written are in the store. */
   readonly done: Promise<void>;
 }
 
-/** Bounds of one attempt. */
+/** Limits of one attempt. */
 export interface AppendLimits {
-  /** Bytes that the upload may have in the end. */
+  /** Maximum bytes of the whole upload. */
   readonly maxBytes: number;
-  /** Milliseconds that the next piece may take to arrive. */
+  /** Maximum milliseconds until the next piece arrives. */
   readonly idleMs: number;
 }
 
-/** An upload that may be appended to, by one attempt at a time. */
+/** An upload to which one attempt at a time may append. */
 export class Upload {
   readonly id: string;
   readonly stored: StoredUpload;
-  /** It was removed, and is there for nobody. */
+  /** Whether it was removed, so that no request finds it. */
   isGone = false;
   private attempt: Attempt | undefined = undefined;
-  /** Attempts that have begun. */
+  /** Number of attempts so far. */
   private attempts = 0;
   private readonly maxAgeMs: number;
   private readonly onGone: () => void;
   private expiry: Expiry | undefined = undefined;
-  /** Hash of the first bytes, of so many as were asked for last. */
+  /** Hash of the first bytes, of as many as were last requested. */
   private hash: Sha256 | undefined = undefined;
   private hashed = 0;
   private hashing: Promise<unknown> = Promise.resolve();
   private removal: Promise<void> | undefined = undefined;
   private users = 0;
 
-  /** @param onGone called once, when it is removed and nothing of it is left in the store */
+  /** @param onGone called once, when it is removed and the store has nothing of it left */
   constructor(id: string, stored: StoredUpload, maxAgeMs: number, onGone: () => void) {
     this.id = id;
     this.stored = stored;
@@ -56,7 +56,7 @@ export class Upload {
     this.rearm();
   }
 
-  /** Ends the attempt in progress, and returns how many bytes are kept for certain. */
+  /** Ends the attempt in progress, and returns the number of safely stored bytes. */
   async offset(): Promise<number> {
     for (;;) {
       while (this.attempt !== undefined) {
@@ -71,10 +71,12 @@ export class Upload {
   }
 
   /**
-   * Appends a body, piece by piece. To be called with the offset that was returned last, before anything else is awaited. Returns the offset
-   * afterwards; what had arrived is kept where it rejects, and an attempt that takes over ends this one with `aborted`.
+   * Appends a body, piece by piece. Call it with the last returned offset, before awaiting anything else. Returns the
+   * new offset. If it rejects, the bytes that have arrived are kept; an attempt that takes over ends this one with
+   * `aborted`.
    *
-   * @param noted says what the store is to note at the end of the body, once its bytes are kept: the attempt is over when it has. Throws where that is not the end
+   * @param noted returns the facts to store at the end of the body, once its bytes are stored; the attempt ends after
+   * that. Throws if the upload is not complete
    */
   async append(
     body: ByteBody | null,
@@ -123,14 +125,17 @@ export class Upload {
     }
   }
 
-  /** The SHA-256 of its first bytes. However often it is asked for, and by how many at once, each byte is hashed once. */
+  /**
+   * Returns the SHA-256 of its first bytes. Each byte is hashed once, however often and by how many callers it is
+   * requested.
+   */
   sha256(size: number): Promise<string> {
     const digest = this.hashing.then(() => this.hashUpTo(size));
     this.hashing = digest.catch(() => {});
     return digest;
   }
 
-  /** Somebody uses it, and it does not expire meanwhile. */
+  /** Marks it as in use, so that it does not expire. */
   hold(): void {
     this.users++;
     if (this.expiry !== undefined) reminders.remove(this.expiry);
@@ -142,7 +147,7 @@ export class Upload {
     this.rearm();
   }
 
-  /** Removes it; an attempt in progress ends with the error. Fulfils when it is gone. */
+  /** Removes it; an attempt in progress ends with the error. Resolves when it is removed. */
   async remove(error: RpcError): Promise<void> {
     if (!this.isGone) {
       this.end(error);
@@ -151,7 +156,7 @@ export class Upload {
     return this.removal;
   }
 
-  /** The store itself has removed it. */
+  /** Called when the store itself has removed it. */
   gone(error: RpcError): void {
     if (this.isGone) return;
     this.end(error);

@@ -3,14 +3,20 @@ import { quotaOf } from "@quicrpc/core/transport";
 import { Upload } from "./upload.js";
 import type { StoredUpload, UploadFacts, UploadStore } from "@quicrpc/core/transport";
 
-/** Uploads, and downloads, of all clients at once: beside the limits of each principal, since a client may have many. */
+/**
+ * Maximum number of uploads, and of downloads, of all clients together. It applies in addition to the limits of each
+ * principal, since a client may have many principals.
+ */
 export const MAX_RESOURCES = 16_384;
 
-/** Whose a request is. */
+/** The requester of a resource. */
 export interface Requester {
-  /** The caller that a resource is bound to: empty where callers are not told apart, and the id alone says who may have it. */
+  /**
+   * The caller that a resource is bound to. Empty if callers are not distinguished: then anyone who knows the id may
+   * use the resource.
+   */
   readonly principal: string;
-  /** The principal that it counts for, else the client's address. */
+  /** The principal that limits count it for, otherwise the client's address. */
   readonly counted: string;
 }
 
@@ -20,11 +26,14 @@ export class Uploads {
   private readonly maxAgeMs: number;
   private readonly load: ServerLoad;
   private readonly limits: Limits;
-  /** Those that are there, and those that are being removed. */
+  /** Existing uploads, including those that are being removed. */
   private readonly known: Map<string, Upload> = new Map();
-  /** For each id that a request looks for in the store: fulfils when the last of them has done so, and made its upload. */
+  /**
+   * For each id that requests are looking up in the store: resolves when the last of them has done so and created its
+   * upload.
+   */
   private readonly turns: Map<string, Promise<unknown>> = new Map();
-  /** Uploads, those that are being made among them. */
+  /** Number of uploads, including those that are being created. */
   private count = 0;
 
   constructor(store: UploadStore, maxAgeMs: number, load: ServerLoad, limits: Limits) {
@@ -34,15 +43,16 @@ export class Uploads {
     this.limits = limits;
   }
 
-  /** Most bytes of an upload whose field takes `maxBytes`. */
+  /** Returns the maximum bytes of an upload whose field allows `maxBytes`. */
   mostOf(maxBytes: number): number {
     return Math.min(maxBytes, this.store.maxBytes ?? maxBytes);
   }
 
   /**
-   * Begins an upload. Throws `RpcError` `resource_exhausted` where its principal has too many, and `already_exists` for an id that is in use.
+   * Begins an upload. Throws `RpcError` `resource_exhausted` if its principal has too many, and `already_exists` if the
+   * id is in use.
    *
-   * @param maxBytes what it counts as where its length is not known
+   * @param maxBytes size that is charged if its length is unknown
    */
   async create(id: string, facts: UploadFacts, { counted }: Requester, maxBytes: number): Promise<Upload> {
     return this.inTurn(id, async () => {
@@ -55,7 +65,7 @@ export class Uploads {
     });
   }
 
-  /** The upload of a field with this id. Throws `RpcError` `not_found` where there is none of this principal. */
+  /** Returns the upload of a field with this id. Throws `RpcError` `not_found` if this principal has none. */
   async find(id: string, field: string, { principal, counted }: Requester, maxBytes: number): Promise<Upload> {
     return this.inTurn(id, async () => {
       const known = this.known.get(id);
@@ -72,7 +82,7 @@ export class Uploads {
     });
   }
 
-  /** Looks for an upload, and makes it, before another request does so with its id. */
+  /** Looks up or creates an upload before another request with the same id does so. */
   private async inTurn(id: string, act: () => Promise<Upload>): Promise<Upload> {
     const turn = (this.turns.get(id) ?? Promise.resolve()).then(act);
     const over = turn.catch(() => {});
