@@ -54,6 +54,23 @@ export const methods = {
       (r, p) => wire.readBy(r, p, tree),
     ),
   }),
+  /** Takes texts of schemas that would be busy for long with some of them. */
+  texts: defineMethod(service, "unary", "texts", {
+    id: 15,
+    input: zodCodec(
+      z
+        .looseObject({
+          url: z.url(),
+          address: z.ipv6(),
+          number: z.coerce.bigint(),
+          normalized: z.string().normalize(),
+          emojis: z.emoji({ pattern: /^(\p{Extended_Pictographic}|\p{Emoji_Component})+$/u }),
+          template: z.templateLiteral([z.string(), "-", z.string(), ":", z.string(), "!"]),
+        })
+        .partial(),
+    ),
+    output: any,
+  }),
 };
 
 /** How the victim is started. */

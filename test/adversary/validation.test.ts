@@ -10,6 +10,7 @@ const living = sharedVictim();
 const anything = uncheckedCodec<unknown>();
 /** The victim's method, as a peer calls it that minds no schema. */
 const strict = defineMethod(methods.strict.service, "unary", "strict", { id: 2, input: anything, output: anything });
+const texts = defineMethod(methods.texts.service, "unary", "texts", { id: 15, input: anything });
 const tree = defineMethod(methods.tree.service, "unary", "tree", { id: 13, input: anything });
 
 /** Writes JSON as it is given, as text. */
@@ -84,6 +85,29 @@ describe.each(schemes)("over %s", (scheme) => {
       }
       await session.close();
       await text.close();
+    };
+    await withstand(server, attack, { peak: PEAK });
+  });
+
+  it("texts that zod or the platform would be busy with for long", async () => {
+    const server = await living();
+    const ideographs = String.fromCharCode(...Array.from({ length: 20_000 }, (_, i) => 0x4e00 + i)).repeat(50);
+    const marks = "\u0316\u0301".repeat(500_000);
+    const attack = async (): Promise<void> => {
+      const session = await server.dial(scheme);
+      for (const input of [
+        { url: `http://${ideographs}` },
+        { url: `https://a${marks}` },
+        { address: `::1@${ideographs}` },
+        { number: "9".repeat(1_000_000) },
+        { normalized: marks },
+        { emojis: `${"🦰".repeat(400_000)}!` },
+        { template: "-".repeat(1_000_000) },
+        { template: "-:".repeat(500_000) },
+      ]) {
+        expect((await refusal(session.unary(texts, input))).code).toBe("invalid_argument");
+      }
+      await session.close();
     };
     await withstand(server, attack, { peak: PEAK });
   });

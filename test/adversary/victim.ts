@@ -33,6 +33,7 @@ const router = createRouter(methods, {
   echo: (input) => input,
   strict: ({ tags }) => tags.length,
   tree: () => {},
+  texts: () => {},
   bytes: (n) => new Uint8Array(n),
   hang: async (_, { signal, metadata }) => {
     handlers++;

@@ -4,6 +4,7 @@ import { blobsOf } from "./blobs.js";
 import { jsonProblem } from "@quicrpc/http/openapi";
 import { describeNode } from "./codec/form.js";
 import { CodecPlan, type Use } from "./codec/plan.js";
+import { costlyTemplates } from "./costly-templates.js";
 import type { Diagnostic } from "./diagnostics.js";
 import type { FoundMethod, FoundService } from "./discover.js";
 import { withSchema } from "./failing-schema.js";
@@ -63,6 +64,7 @@ export function buildFile(survey: Survey, reexports: readonly Reexport[], contex
     declarations: types.declarations,
     sharedTypes: types.passedOn,
     codecs: messages.codecs,
+    warnings: costlyTemplates(survey, annotations),
     reexports,
   };
 }

@@ -40,7 +40,8 @@ export type DiagnosticCode =
   | "resumable-kind"
   | "unknown-code"
   | "invalid-meta"
-  | "no-json";
+  | "no-json"
+  | "costly-template";
 
 /** One mistake in a schema, with where it is and what to write instead. */
 export interface Diagnostic {

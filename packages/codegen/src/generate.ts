@@ -198,7 +198,9 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
     files: [...files, ...kept, ...documents],
     stale: complete ? findStale(files, sharedPaths) : [],
     diagnostics,
-    warnings: options.openapi === undefined ? [] : withoutJson(models.filter(isWanted)),
+    warnings: models
+      .filter(isWanted)
+      .flatMap((model) => [...model.warnings, ...(options.openapi === undefined ? [] : withoutJson([model]))]),
     sources,
     snapshot,
   };

@@ -10,6 +10,7 @@ import type {
 } from "@quicrpc/core/generated";
 import type { SourceNode } from "./source/compiler.js";
 import type { CodecPlan } from "./codec/plan.js";
+import type { Diagnostic } from "./diagnostics.js";
 import type { ServiceSnapshot } from "./shape/shape.js";
 import type { SchemaRoot } from "./source/schema-root.js";
 import type { Declaration, TypeNode } from "./types/node.js";
@@ -102,6 +103,8 @@ export interface FileModel {
   /** The types it uses and passes on that stand in the module which it shares with other files. */
   readonly sharedTypes: readonly string[];
   readonly codecs: CodecPlan;
+  /** Findings in its schemas that do not stop the run. */
+  readonly warnings: readonly Diagnostic[];
   /** Services that the schema module exports and that are generated from another one. */
   readonly reexports: readonly Reexport[];
 }

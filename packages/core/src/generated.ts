@@ -111,7 +111,7 @@ export {
   template,
 } from "./codec/scalars.js";
 export type { Form, RecordKeys } from "./codec/form.js";
-export { linear } from "./codec/linear-pattern.js";
+export { type Backtracking, backtrackingOf, longestText } from "./codec/backtracking.js";
 export { Mode, run, type Shape } from "./codec/shape.js";
 export { messageOf, told, toldShape } from "./codec/told.js";
 export { discriminated, intersection, union } from "./codec/union.js";

@@ -115,6 +115,11 @@ function bigintFormat(format: string | undefined): CheckNode[] | undefined {
   return format === "uint64" ? range(0n, 2n ** 64n - 1n) : undefined;
 }
 
+/** zod's pattern for emojis without alternatives: some versions have two for the same characters, which take exponential time. */
+function emojis(pattern: RegExp): RegExp {
+  return new RegExp(pattern.source.replace(/\((\\p\{\w+\})\|(\\p\{\w+\})\)/, "[$1$2]"), pattern.flags);
+}
+
 function stringFormat(check: zod.$ZodCheck, def: CheckDef): CheckNode[] | undefined {
   const { format = "" } = def;
   const text = (key: string): string => def[key] as string;
@@ -135,7 +140,8 @@ function stringFormat(check: zod.$ZodCheck, def: CheckDef): CheckNode[] | undefi
       const { pattern } = def;
       if (isCustom === true || BY_CODE.has(format) || !(pattern instanceof RegExp)) return undefined;
       // Such a pattern remembers where it stopped.
-      return pattern.global || pattern.sticky ? undefined : [{ kind: "pattern", regex: pattern, format }];
+      if (pattern.global || pattern.sticky) return undefined;
+      return [{ kind: "pattern", regex: format === "emoji" ? emojis(pattern) : pattern, format }];
     }
   }
 }

@@ -1,3 +1,4 @@
+import { longestText } from "@quicrpc/core/generated";
 import type { Layout } from "../print/layout.js";
 import { guard } from "../print/syntax.js";
 import { isCompiled, present } from "./compiled.js";
@@ -52,7 +53,10 @@ function misfitConditions(node: CodecNode, name: string, patternName: PatternNam
       if (!isCompiled(node)) return [];
       return [node.values.map((value) => `${name} !== ${expression(value)}`)];
     case "template":
-      return [[`!${patternName(node.regex, "template")}.test(${name})`]];
+      return [
+        ...(longestText(node.regex) === Infinity ? [] : [[`${name}.length > ${longestText(node.regex)}`]]),
+        [`!${patternName(node.regex, "template")}.test(${name})`],
+      ];
     case "nullable": {
       const inner = misfitConditions(present(node.inner), name, patternName);
       const [only] = inner;

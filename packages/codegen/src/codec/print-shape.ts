@@ -1,3 +1,4 @@
+import { longestText } from "@quicrpc/core/generated";
 import { isBlob } from "../blobs.js";
 import type { Layout } from "../print/layout.js";
 import { arrayOf, braced, callOf } from "../print/syntax.js";
@@ -48,7 +49,11 @@ function untoldExpression(node: CodecNode, printer: CodecPrinter): Layout {
     case "literal":
       return call("literal", ...node.values.map(expression));
     case "template":
-      return call("template", printer.patternName(node.regex, "template"));
+      return call(
+        "template",
+        printer.patternName(node.regex, "template"),
+        ...(longestText(node.regex) === Infinity ? [] : [String(longestText(node.regex))]),
+      );
     case "object": {
       const fields = braced(node.fields.map((field) => [`${keyText(field.name)}: `, of(field.node)]));
       const others = node.others === "loose" ? ["wire.loose"] : node.others === "strict" ? ['"strict"'] : [];

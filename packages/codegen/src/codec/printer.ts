@@ -189,15 +189,13 @@ export class CodecPrinter {
 
   readonly patternName = (regex: RegExp, format: string): string => {
     const text = withoutIdleEscapes(String(regex));
-    const isTemplate = format === "template";
-    const key = `${isTemplate}${text}`;
-    const known = this.#patterns.get(key);
+    const known = this.#patterns.get(text);
     if (known !== undefined) return known.name;
     const taken = new Set([...this.#patterns.values()].map(({ name }) => name));
     const wanted = `${camelCase(format)}Pattern`;
     let name = wanted;
     for (let n = 2; taken.has(name); n++) name = `${wanted}${n}`;
-    this.#patterns.set(key, { name, regex: isTemplate ? callOf("/* @__PURE__ */ wire.linear", [text]) : text });
+    this.#patterns.set(text, { name, regex: text });
     return name;
   };
 

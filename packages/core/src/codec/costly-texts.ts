@@ -1,170 +1,206 @@
-// Texts with which zod, or what it calls, would be busy for longer than a server can wait: schemas are made to refuse them first. zod's own
-// functions of a schema or check are put behind others, so that only what it is given is looked at, wherever zod has that from.
-import { linear } from "./linear-pattern.js";
+// Finds texts for which zod, or a function of the platform that it calls, would be busy for longer than a server can wait. Codecs refuse
+// a value that has one before they give it to zod.
+import { longestText } from "./backtracking.js";
 import { MAX_BIGINT_DIGITS } from "../msgpack/big-int.js";
 import { hasLongHost, LONG_HOST } from "./url-hosts.js";
 
-/** Characters of an address of IPv6 with its prefix: the longest has 49. */
+/** Characters of an IPv6 address with its prefix: the longest has 49. */
 const MAX_ADDRESS = 100;
-/** Combining marks in a row. Platforms put those of a text in order by the square of their number; the Unicode standard has 30 be enough. */
+/** Combining marks in a row. Platforms sort them in time that grows with the square of their number; Unicode says that 30 are enough. */
 const MAX_MARKS = 100;
 const MANY_MARKS = new RegExp(`(?<!\\p{M})\\p{M}{${MAX_MARKS + 1}}`, "u");
-/** By the text of the function: zod says nothing else of it. */
+/** Found in the source of the function: zod does not name it. */
 const NORMALIZES = /\.normalize\(/;
 const MANY_DIGITS = new RegExp(`^\\s*[-+]?\\d{${MAX_BIGINT_DIGITS + 1}}`);
+/** Characters in both alternatives of the pattern for emojis in some versions of zod: each doubles the time. */
+const HAIR = /[\u{1F9B0}-\u{1F9B3}]/gu;
+const MAX_HAIR = 16;
 
-/** The parts of zod's definition of a schema or a check that tell a hazard. */
+/** The parts of zod's definition of a schema or a check that matter here. */
 interface Definition {
   readonly type?: string;
   readonly format?: string;
   readonly check?: string;
   readonly coerce?: boolean;
+  readonly pattern?: RegExp;
   readonly tx?: unknown;
-  readonly abort?: boolean;
-  readonly discriminator?: string;
-  readonly options?: readonly Guarded[];
   readonly checks?: readonly unknown[];
-}
-
-/** Parses or checks the value of a payload; the issues that it adds are at the path where zod is. */
-type Step = (payload: Payload, context?: unknown) => unknown;
-
-interface Payload {
-  readonly value: unknown;
-  readonly issues: object[];
+  readonly options?: readonly unknown[];
+  readonly items?: readonly unknown[];
+  readonly shape?: Readonly<Record<string, unknown>>;
+  readonly property?: string;
+  readonly [part: string]: unknown;
 }
 
 interface Internals {
   readonly def: Definition;
   readonly pattern?: RegExp;
+  /** The schema of a lazy one. */
   readonly innerType?: unknown;
-  parse?: Step;
-  run?: Step;
-  check?: Step;
 }
 
-interface Guarded {
-  readonly _zod: Internals;
-}
-
-/** A kind of texts that schemas or checks of a kind take long for. */
+/** A kind of schemas and checks that take long for some texts. */
 interface Hazard {
-  readonly isOf: (definition: Definition) => boolean;
-  readonly isIn: (text: string) => boolean;
-  /** Whether texts anywhere in a value count: what is done with it is a function's business. */
-  readonly isAnywhere?: boolean;
+  readonly isOf: (internals: Internals) => boolean;
+  readonly isIn: (text: string, internals: Internals) => boolean;
   readonly message: string;
 }
 
 const HAZARDS: readonly Hazard[] = [
-  { isOf: ({ format }) => format === "url", isIn: hasLongHost, message: LONG_HOST },
+  { isOf: ({ def }) => def.format === "url", isIn: hasLongHost, message: LONG_HOST },
   {
     // Some versions of zod make a URL of the text, which may have any host then.
-    isOf: ({ format }) => format === "ipv6" || format === "cidrv6",
+    isOf: ({ def }) => def.format === "ipv6" || def.format === "cidrv6",
     isIn: (text) => text.length > MAX_ADDRESS,
     message: `invalid address: it has more than ${MAX_ADDRESS} characters`,
   },
   {
-    isOf: ({ type, coerce }) => type === "bigint" && coerce === true,
+    isOf: ({ def }) => def.format === "emoji" && String(def.pattern).includes("|"),
+    isIn: (text) => (text.match(HAIR) ?? []).length > MAX_HAIR,
+    message: `invalid emoji: it has more than ${MAX_HAIR} hair components`,
+  },
+  {
+    isOf: ({ def }) => def.type === "bigint" && def.coerce === true,
     isIn: (text) => text.length > MAX_BIGINT_DIGITS && MANY_DIGITS.test(text),
     message: `invalid bigint: it has more than ${MAX_BIGINT_DIGITS} digits`,
   },
   {
-    isOf: ({ check, tx }) => check === "overwrite" && NORMALIZES.test(String(tx)),
+    isOf: ({ def }) => def.check === "overwrite" && NORMALIZES.test(String(def.tx)),
     isIn: (text) => text.length > MAX_MARKS && MANY_MARKS.test(text),
-    isAnywhere: true,
     message: `invalid text: it has more than ${MAX_MARKS} combining marks in a row`,
+  },
+  {
+    isOf: ({ def, pattern }) =>
+      def.type === "template_literal" && pattern !== undefined && longestText(pattern) < Infinity,
+    isIn: (text, { pattern }) => pattern !== undefined && text.length > longestText(pattern),
+    message: "invalid template literal: the text is too long to be matched",
   },
 ];
 
-const guarded = new WeakSet<object>();
+/** An issue of a text that zod is not given. */
+export interface CostlyText {
+  readonly code: "invalid_format";
+  readonly path: PropertyKey[];
+  readonly message: string;
+}
 
 /**
- * Has `schema`, a schema or check of zod's, and what is inside it refuse texts for which they would take long, from here on and wherever they are
- * used. The patterns of template literals take time that grows with a text's length.
+ * Finds a text in `value` that zod would take long for when it parses the value by `schema`. Functions of the author are not called: what
+ * comes after one of them in a pipe is compared with the value that the function gets.
  */
-export function guardTexts(schema: unknown): void {
-  if (typeof schema === "object" && schema !== null && guarded.has(schema)) return;
-  const found = new Set<object>();
-  // Throws where what is lazy is not there yet: nothing is guarded by half.
-  collect(schema, found);
-  for (const each of found) {
-    if (hasInternals(each)) guardOwn(each);
-    guarded.add(each);
+export function costlyText(schema: unknown, value: unknown): CostlyText | undefined {
+  return search(schema, value, true);
+}
+
+/** Finds a text in `value` that `check`, a check of a schema, would take long for. */
+export function costlyForCheck(check: unknown, value: unknown): CostlyText | undefined {
+  return search(check, value, false);
+}
+
+function search(schema: unknown, value: unknown, withChecks: boolean): CostlyText | undefined {
+  const internals = internalsOf(schema);
+  return internals !== undefined && hasHazards(internals) ? new Search().inside(schema, value, withChecks) : undefined;
+}
+
+class Search {
+  /** The objects that were compared with each schema: values and schemas may refer to themselves. */
+  readonly #seen = new Map<Internals, Set<unknown>>();
+
+  inside(schema: unknown, given: unknown, withChecks: boolean): CostlyText | undefined {
+    const internals = internalsOf(schema);
+    if (internals === undefined || !hasHazards(internals)) return undefined;
+    const { def, innerType = def["innerType"] } = internals;
+    const value = def.coerce === true ? coerced(given) : given;
+    const message = typeof value === "string" ? messageOf(internals, value) : undefined;
+    if (message !== undefined) return { code: "invalid_format", path: [], message };
+    for (const part of [...(withChecks ? (def.checks ?? []) : []), ...sameValue(def), innerType]) {
+      const found = this.inside(part, value, true);
+      if (found !== undefined) return found;
+    }
+    return isIterated(value) ? this.#parts(internals, value) : undefined;
+  }
+
+  #parts(internals: Internals, value: object): CostlyText | undefined {
+    const seen = this.#seen.get(internals) ?? new Set();
+    this.#seen.set(internals, seen);
+    if (seen.has(value)) return undefined;
+    seen.add(value);
+    const { def } = internals;
+    for (const [key, each] of entriesOf(value)) {
+      const part = key === def.property ? def["schema"] : partAt(def, key);
+      const found = this.inside(def["keyType"], key, true) ?? this.inside(part, each, true);
+      if (found === undefined) continue;
+      found.path.unshift(key as PropertyKey);
+      return found;
+    }
+    return undefined;
   }
 }
 
-function collect(part: unknown, found: Set<object>): void {
-  if (typeof part !== "object" || part === null || guarded.has(part) || found.has(part)) return;
-  const inside = hasInternals(part) ? partsOf(part) : isPlain(part) ? Object.values(part) : [];
-  found.add(part);
-  for (const each of inside) collect(each, found);
+/** The schemas in a definition that get the value of the whole. */
+function sameValue(def: Definition): unknown[] {
+  return [def["in"], def["out"], def["left"], def["right"], ...(def.options ?? [])];
 }
 
-function hasInternals(part: object): part is Guarded {
-  return (part as Partial<Guarded>)._zod !== undefined;
+/** The schema of the item or property `key` of a value. */
+function partAt(def: Definition, key: unknown): unknown {
+  const { shape, items } = def;
+  if (shape !== undefined && Object.hasOwn(shape, key as string)) return shape[key as string];
+  return items?.[key as number] ?? def["rest"] ?? def["valueType"] ?? def["element"] ?? def["catchall"];
 }
 
-function partsOf({ _zod: { def, innerType } }: Guarded): unknown[] {
-  // What a lazy schema is made of is made once.
-  if (def.type === "lazy") return [innerType, def.checks];
-  // To read a default is to have the program make one.
-  const names = Object.keys(def).filter((name) => name !== "defaultValue");
-  return names.map((name) => (def as Readonly<Record<string, unknown>>)[name]);
+function entriesOf(value: object): Iterable<readonly [unknown, unknown]> {
+  return Array.isArray(value) || value instanceof Map || value instanceof Set ? value.entries() : Object.entries(value);
 }
 
-function guardOwn(inst: Guarded): void {
-  const { _zod: internals } = inst;
-  const { def, pattern } = internals;
-  if (def.type === "template_literal" && pattern !== undefined) linear(pattern);
-  for (const each of HAZARDS) if (each.isOf(def)) guard(inst, each);
-  const [only, ...others] = (def.type === "union" && def.discriminator === undefined && def.options) || [];
-  // zod keeps the function of an only option, which may be another now.
-  if (only !== undefined && others.length === 0)
-    setParse(internals, (payload, context) => only._zod.run?.(payload, context));
+function isIterated(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !ArrayBuffer.isView(value);
 }
 
-function guard(inst: Guarded, { isIn, isAnywhere = false, message }: Hazard): void {
-  const { _zod: internals } = inst;
-  const { def, check, parse } = internals;
-  const before =
-    (step: Step, goesOn: boolean): Step =>
-    (payload, context) => {
-      const input = payload.value;
-      if (!(isAnywhere ? isAnywhereIn(input, isIn) : isTextOf(input, isIn))) return step(payload, context);
-      payload.issues.push({ code: "invalid_format", path: [], message, input, inst, continue: goesOn });
-      // Checks say nothing but by issues.
-      return step === check ? undefined : payload;
-    };
-  if (check !== undefined) internals.check = before(check, def.abort !== true);
-  else if (parse !== undefined) setParse(internals, before(parse, false));
+function internalsOf(schema: unknown): Internals | undefined {
+  return (schema as { readonly _zod?: Internals } | null | undefined)?._zod;
 }
 
-function setParse(internals: Internals, parse: Step): void {
-  // A schema without checks runs as it parses.
-  if (internals.run === internals.parse) internals.run = parse;
-  internals.parse = parse;
+function messageOf(internals: Internals, text: string): string | undefined {
+  return HAZARDS.find(({ isOf, isIn }) => isOf(internals) && isIn(text, internals))?.message;
 }
 
-/** Whether it is so of a text, or of that which a list is converted to. */
-function isTextOf(value: unknown, isIn: Hazard["isIn"]): boolean {
-  if (!Array.isArray(value)) return typeof value === "string" && isIn(value);
+/** The text to which a list is converted. */
+function coerced(value: unknown): unknown {
   try {
-    return isIn(String(value));
+    return Array.isArray(value) ? String(value) : value;
   } catch {
-    return false;
+    return value;
   }
 }
 
-/** Whether it is so of a text in a value, which may be a key. */
-function isAnywhereIn(value: unknown, isIn: Hazard["isIn"]): boolean {
-  if (typeof value === "string") return isIn(value);
-  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return false;
-  const isList = Array.isArray(value) || value instanceof Map || value instanceof Set;
-  return Array.from<unknown>(isList ? value : Object.entries(value)).some((each) => isAnywhereIn(each, isIn));
-}
+const hazardous = new WeakMap<Internals, boolean>();
 
-/** Whether a part of a definition may hold schemas. */
-function isPlain(value: object): boolean {
-  return Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;
+/** Whether some text is costly for the schema or one inside it. */
+function hasHazards(internals: Internals): boolean {
+  let answer = hazardous.get(internals);
+  if (answer !== undefined) return answer;
+  const found = new Set([internals]);
+  answer = false;
+  for (const each of found) {
+    answer = hazardous.get(each) ?? HAZARDS.some(({ isOf }) => isOf(each));
+    if (answer) break;
+    const { def, innerType = def["innerType"] } = each;
+    const { checks = [], items = [], shape = {} } = def;
+    const names = ["schema", "keyType", "valueType", "element", "rest", "catchall"];
+    for (const part of [
+      innerType,
+      ...checks,
+      ...items,
+      ...Object.values(shape),
+      ...names.map((name) => def[name]),
+      ...sameValue(def),
+    ]) {
+      const inside = internalsOf(part);
+      if (inside !== undefined) found.add(inside);
+    }
+  }
+  if (answer) hazardous.set(internals, true);
+  else for (const each of found) hazardous.set(each, false);
+  return answer;
 }

@@ -1,6 +1,5 @@
 import { plain } from "../msgpack/value.js";
 import { type Check, checked } from "./check.js";
-import { linear } from "./linear-pattern.js";
 import { invalidType, refuse, type Shape } from "./shape.js";
 
 type Kind = "string" | "number" | "bigint" | "boolean" | "date" | "bytes" | "null" | "undefined" | "never";
@@ -90,16 +89,22 @@ export function literal(...values: unknown[]): Shape {
   };
 }
 
-/** Text of a template literal. */
-export function template(pattern: RegExp): Shape {
-  const regex = linear(pattern);
+/**
+ * Text of a template literal.
+ *
+ * @param longest characters of the longest text that `regex` is tested with
+ */
+export function template(regex: RegExp, longest: number = Infinity): Shape {
   const text = string();
   return {
     form: { kind: "template", regex },
     run(payload, mode) {
       text.run(payload, mode);
-      if (payload.issues.length > 0 || regex.test(payload.value as string)) return payload;
-      return refuse(payload, "invalid_format", "invalid template literal", { format: "template_literal" });
+      if (payload.issues.length > 0) return payload;
+      const { length } = payload.value as string;
+      if (length <= longest && regex.test(payload.value as string)) return payload;
+      const reason = length > longest ? `: it has more than ${longest} characters, too many to be matched` : "";
+      return refuse(payload, "invalid_format", `invalid template literal${reason}`, { format: "template_literal" });
     },
   };
 }

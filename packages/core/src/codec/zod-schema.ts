@@ -2,7 +2,7 @@
 // libraries (zod.dev/library-authors).
 import { misfit } from "../msgpack/misfit.js";
 import { plain } from "../msgpack/value.js";
-import { guardTexts } from "./costly-texts.js";
+import { costlyForCheck, costlyText } from "./costly-texts.js";
 import type { Refused } from "./form.js";
 import { hasFewNodes, MAX_NODES } from "./nodes.js";
 import { restored } from "./restored.js";
@@ -43,6 +43,7 @@ interface ZodCheck {
   readonly _zod: {
     readonly def: {
       readonly when?: (payload: ZodPayload) => boolean;
+      readonly abort?: boolean;
     };
     check(payload: ZodPayload): unknown;
   };
@@ -75,9 +76,9 @@ export function external(schema: unknown, given?: Shape): Shape {
       if (!isLeaf && !hasFewNodes(value, MAX_NODES)) {
         return refuse(payload, "too_big", `too big: expected at most ${MAX_NODES} values where zod looks at all`);
       }
-      // Not before it is run: what is lazy may not be there yet.
-      guardTexts(schema);
       if (mode.isWire === true && given !== undefined) value = restored(given, payload.value);
+      const costly = costlyText(schema, value);
+      if (costly !== undefined) return adopt(payload, [costly]);
       const result = settled(internals.run({ value, issues: [] }, { async: false }));
       payload.value = result.value;
       if (result.aborted !== undefined) payload.aborted = result.aborted;
@@ -128,20 +129,21 @@ export function catchOf(schema: unknown): (refused: Refused) => unknown {
 function checksOf(schema: unknown): readonly ZodCheck[] {
   const { _zod: internals } = schema as { readonly _zod: ZodInternals };
   const { checks = [] } = internals.def;
-  const all = internals.traits.has("$ZodCheck") ? [schema as ZodCheck, ...checks] : checks;
-  guardTexts(all);
-  return all;
+  return internals.traits.has("$ZodCheck") ? [schema as ZodCheck, ...checks] : checks;
 }
 
 /** As zod runs the checks of a schema. */
 function runChecks(payload: ShapePayload, checks: readonly ZodCheck[]): ShapePayload {
   let aborted = isAborted(payload);
-  for (const { _zod: check } of checks) {
+  for (const each of checks) {
+    const { _zod: check } = each;
     const { when } = check.def;
     if (when === undefined ? aborted : isExplicitlyAborted(payload) || !when(payload as ZodPayload)) continue;
     const from = payload.issues.length;
     const added: ZodPayload = { value: payload.value, issues: [] };
-    settled((check.check(added) ?? added) as ZodPayload);
+    const costly = costlyForCheck(each, payload.value);
+    if (costly !== undefined) added.issues.push({ ...costly, continue: check.def.abort !== true });
+    else settled((check.check(added) ?? added) as ZodPayload);
     payload.value = added.value;
     adopt(payload, added.issues);
     aborted ||= isAborted(payload, from);

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { MessageCodec, PayloadWriter, PlainCodec } from "../../contract/codec.js";
 import type { Schema } from "../../contract/schema.js";
 import { appendBytes } from "../../contract/session-codec.js";
-import { guardTexts } from "../../codec/costly-texts.js";
+import { type CostlyText, costlyText } from "../../codec/costly-texts.js";
 import { misfitError, schemaFailure } from "../../codec/misfit-error.js";
 import { MAX_NODES, requireFewNodes } from "../../codec/nodes.js";
 import { RpcError } from "../../errors.js";
@@ -32,19 +32,20 @@ export function zodCodec<S extends Schema>(
   { maxNodes = MAX_NODES }: ZodCodecOptions = {},
 ): MessageCodec<z.input<S>, z.output<S>> {
   const parseOnce = (value: unknown): z.ZodSafeParseResult<z.output<S>> => {
+    let costly: CostlyText | undefined;
     try {
-      return schema.safeParse(value) as z.ZodSafeParseResult<z.output<S>>;
+      costly = costlyText(schema, value);
+      if (costly === undefined) return schema.safeParse(value) as z.ZodSafeParseResult<z.output<S>>;
     } catch (error) {
       throw schemaFailure(error);
     }
+    throw misfitError([costly]);
   };
   const check = (value: unknown): void => {
-    guardTexts(schema);
     const { success, error } = parseOnce(value);
     if (!success) throw misfitError(error.issues);
   };
   const parse = (given: unknown, exact: () => unknown): z.output<S> => {
-    guardTexts(schema);
     let value = given;
     for (let revivals = 0; ; revivals++) {
       const { success, data, error } = parseOnce(value);

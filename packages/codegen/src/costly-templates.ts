@@ -1,0 +1,24 @@
+import { backtrackingOf } from "@quicrpc/core/generated";
+import { type Diagnostic, placeOf } from "./diagnostics.js";
+import type { Annotations } from "./source/annotate.js";
+import type { Survey } from "./survey.js";
+import { defOf } from "./types/zod.js";
+
+/** Warnings about template literals that are not matched with long texts, because that would take more than linear time. */
+export function costlyTemplates({ file, graph }: Survey, annotations: Annotations): Diagnostic[] {
+  return [...graph.entries.values()].flatMap(({ schema, met }): Diagnostic[] => {
+    const { pattern } = schema._zod as { readonly pattern?: RegExp };
+    if (defOf(schema).type !== "template_literal" || pattern === undefined) return [];
+    const { longest, attack } = backtrackingOf(pattern);
+    if (longest === Infinity) return [];
+    const node = annotations.nodes.get(met) ?? annotations.nodes.get(schema);
+    return [
+      {
+        code: "costly-template",
+        message: `Texts of more than ${longest} characters do not fit this template literal: to match a text such as ${attack} takes more than linear time.`,
+        help: "Give its parts a max(), or separate them by texts that the parts before cannot contain, as in z.string().regex(/^[^-]*$/).",
+        ...(node === undefined ? { file } : placeOf(node)),
+      },
+    ];
+  });
+}

@@ -1,0 +1,293 @@
+// Estimates how much a regular expression can backtrack. Two repetitions that can share a text, such as those of `^.*-.*!$`, make the
+// platform's matcher try every way to divide the text between them: the square of its length, and more with each further repetition.
+
+/** Texts up to this length are matched if only their length determines how long that takes. */
+const LONG = 2 ** 20;
+/** Steps of the matcher for one text: about a second. Two repetitions reach them at 16 K characters, three at 1 K. */
+const MAX_STEPS = 2e8;
+/** Characters of a text for a pattern with which each of them may double the number of steps. */
+const FEW = 16;
+/** Characters for the words that `Part.word` returns: the first that fits. Others of the pattern are added. */
+const CHARS = `a0-A :.@/_${String.fromCharCode(...Array(128).keys())}é漢\u2028`;
+
+/** One character, which may be escaped, or a class. */
+const UNIT = /\[(?:[^\]\\]|\\[^])*\]|\\(?:x[\da-f]{2}|u[\da-f]{4}|c[a-z]|[^])|[^()|*+?]/iy;
+const ASSERTION = /[\^$]|\\b/iy;
+const REFERENCE = /\\(?:[1-9]|k<\w+>)/y;
+const GROUP = /\((?:\?(?::|<\w+>|(<?[=!])))?/y;
+const QUANTIFIER = /(?:([*+?])|\{(\d+)(,?)(\d*)\})\??/y;
+
+/** The result of `backtrackingOf`. */
+export interface Backtracking {
+  /** Length of the longest text that should be matched; `Infinity` if matching takes time that grows with the length and no faster. */
+  readonly longest: number;
+  /** Expression of a text that takes long, in which `n` is a large number; empty if there is none. */
+  readonly attack: string;
+}
+
+/** A part of a pattern. */
+interface Part {
+  readonly source: string;
+  /** Returns a short text of characters in `chars` that the part matches. */
+  readonly word: (chars: readonly string[]) => string | undefined;
+  /** The characters that it may match. */
+  readonly chars: readonly string[];
+  readonly loops: readonly Loop[];
+  /** Whether it is a repetition of any characters. */
+  readonly isAnything?: boolean;
+  /** Whether alternatives in it may match the same text. */
+  readonly isAmbiguous?: boolean;
+}
+
+/** A repetition in a part, and what the part matches before and after it. */
+interface Loop {
+  readonly repeat: Repeat;
+  readonly before: readonly Part[];
+  readonly after: readonly Part[];
+}
+
+interface Repeat {
+  readonly body: Part;
+  /** The number of lengths that it can have. */
+  readonly ways: number;
+  /** Earlier repetitions that can share a text with it, and the text to repeat for that. */
+  readonly from: Map<Repeat, string>;
+}
+
+/** Repetitions, each of which can share a text with the next. */
+interface Chain {
+  readonly repeats: readonly Repeat[];
+  readonly steps: number;
+}
+
+const known = new WeakMap<RegExp, Backtracking>();
+
+/**
+ * Estimates how long matching a pattern may take, apart from its flags. The estimate may be too high for repeated groups with alternatives
+ * or with repetitions inside.
+ */
+export function backtrackingOf(pattern: RegExp): Backtracking {
+  const found = known.get(pattern) ?? new Parser(pattern.source).backtracking();
+  known.set(pattern, found);
+  return found;
+}
+
+class Parser {
+  readonly #source: string;
+  readonly #chars: readonly string[];
+  #at = 0;
+  /** The text to repeat for exponential time. */
+  #exponential: string | undefined;
+
+  constructor(source: string) {
+    this.#source = source;
+    this.#chars = [...new Set(`${CHARS}${source}`.split(""))];
+  }
+
+  backtracking(): Backtracking {
+    const { loops } = this.#options(true);
+    if (this.#exponential !== undefined) return { longest: FEW, attack: repeated(this.#exponential) };
+    let longest = LONG;
+    while (worstChain(loops, longest).steps > MAX_STEPS) longest /= 2;
+    if (longest === LONG) return { longest: Infinity, attack: "" };
+    const { repeats } = worstChain(loops, LONG);
+    const start = wordOf(loops.find(({ repeat }) => repeat === repeats[0])?.before ?? [], this.#chars);
+    const words = repeats.flatMap((repeat, i) => repeats[i + 1]?.from.get(repeat) ?? []);
+    const texts = words.filter((word, i) => word !== words[i - 1]).map(repeated);
+    return { longest, attack: [...(start ? [JSON.stringify(start)] : []), ...texts].join(" + ") };
+  }
+
+  /** Alternatives, up to the end or a closing parenthesis. */
+  #options(isWhole = false): Part {
+    const begin = this.#at;
+    const options = [this.#sequence(isWhole)];
+    while (this.#source[this.#at] === "|") {
+      this.#at++;
+      options.push(this.#sequence(isWhole));
+    }
+    const [only] = options;
+    if (options.length === 1 && only !== undefined) return only;
+    return {
+      source: this.#source.slice(begin, this.#at),
+      word: (chars) => options.map((option) => option.word(chars)).find((word) => word !== undefined),
+      chars: charsOf(options),
+      loops: options.flatMap((option) => option.loops),
+      isAmbiguous: options.some(
+        (one, i) => isAmbiguous(one) || options.slice(i + 1).some((each) => overlap(one, each)),
+      ),
+    };
+  }
+
+  #sequence(isWhole: boolean): Part {
+    const begin = this.#at;
+    const parts: Part[] = [];
+    while (this.#at < this.#source.length && !"|)".includes(this.#source.charAt(this.#at)))
+      parts.push(this.#quantified());
+    // The matcher begins at each character, unless the pattern forbids it.
+    if (isWhole && parts[0]?.source !== "^") parts.unshift(this.#anything());
+    return joined(this.#source.slice(begin, this.#at), parts, isWhole);
+  }
+
+  #quantified(): Part {
+    const part = this.#atom();
+    const [, sign, least = "", comma, most = ""] = this.#take(QUANTIFIER) ?? [];
+    if (sign !== undefined) return this.#repeated(part, sign === "+" ? 1 : 0, sign === "?" ? 1 : Infinity);
+    if (least === "") return part;
+    return this.#repeated(part, Number(least), comma === "" ? Number(least) : Number(most || Infinity));
+  }
+
+  #atom(): Part {
+    const [assertion] = this.#take(ASSERTION) ?? [];
+    if (assertion !== undefined) return { source: assertion, word: () => "", chars: [], loops: [] };
+    if (this.#take(REFERENCE) !== undefined) return this.#anything();
+    const group = this.#take(GROUP);
+    if (group === undefined) return this.#unit(this.#take(UNIT)?.[0] ?? "");
+    const inner = this.#options();
+    this.#at++;
+    // What follows a look around begins where it does.
+    return group[1] === undefined ? inner : { ...inner, word: () => "" };
+  }
+
+  #unit(source: string): Part {
+    const unit = new RegExp(`^${source}$`);
+    const chars = this.#chars.filter((char) => unit.test(char));
+    return { source, word: (among) => among.find((char) => chars.includes(char)), chars, loops: [] };
+  }
+
+  #anything(): Part {
+    return this.#repeated(this.#unit("[^]"), 0, Infinity);
+  }
+
+  #repeated(body: Part, least: number, most: number): Part {
+    if (most > 1) {
+      // A repetition inside that can go around and share a text with itself.
+      for (const { repeat, before, after } of body.loops) {
+        this.#exponential ??= sharedText(repeat, [...after, ...before], repeat);
+      }
+    }
+    if (most > FEW && isAmbiguous(body)) this.#exponential ??= body.word(body.chars);
+    const loop: Loop = { repeat: { body, ways: most - least + 1, from: new Map() }, before: [], after: [] };
+    return {
+      ...body,
+      source: `(${body.source}){${least},${most}}`,
+      word: (chars) => (least === 0 ? "" : body.word(chars)?.repeat(Math.min(least, 1000))),
+      loops: most > least ? [...body.loops, loop] : body.loops,
+      isAnything:
+        most === Infinity &&
+        body.chars.length === this.#chars.length &&
+        body.source.length > 0 &&
+        body.loops.length === 0,
+    };
+  }
+
+  #take(pattern: RegExp): RegExpExecArray | undefined {
+    pattern.lastIndex = this.#at;
+    const found = pattern.exec(this.#source) ?? undefined;
+    if (found !== undefined) this.#at = pattern.lastIndex;
+    return found;
+  }
+}
+
+/** @param isWhole whether the parts are all of a pattern */
+function joined(source: string, parts: readonly Part[], isWhole: boolean): Part {
+  const loops = parts.flatMap((part, at) =>
+    part.loops.map(({ repeat, before, after }): Loop => {
+      return { repeat, before: [...parts.slice(0, at), ...before], after: [...after, ...parts.slice(at + 1)] };
+    }),
+  );
+  for (const [at, later] of parts.entries()) {
+    for (const [earlierAt, earlier] of parts.slice(0, at).entries()) {
+      const between = parts.slice(earlierAt + 1, at);
+      if (isWhole && isHarmless(between, later, parts.slice(at + 1))) continue;
+      for (const { repeat, after } of earlier.loops) {
+        for (const { repeat: next, before } of later.loops) {
+          const word = sharedText(repeat, [...after, ...between, ...before], next);
+          if (word !== undefined) next.from.set(repeat, word);
+        }
+      }
+    }
+  }
+  const word = (chars: readonly string[]): string | undefined => wordOf(parts, chars);
+  return { source, word, chars: charsOf(parts), loops, isAmbiguous: parts.some(isAmbiguous) };
+}
+
+/**
+ * Whether no text that `later` and a part before `between` share is refused. The pattern ends with `rest`, which takes any text that has
+ * the separators of `between`.
+ */
+function isHarmless(between: readonly Part[], later: Part, rest: readonly Part[]): boolean {
+  const end = rest.at(-1)?.source === "$" ? rest.slice(0, -1) : rest;
+  const last = end.at(-1) ?? later;
+  if (later.isAnything !== true || last.isAnything !== true) return false;
+  const given = separators(between);
+  return separators(end)?.every((each) => given?.some((one) => one.includes(each))) === true;
+}
+
+/** The sources between repetitions of any characters; undefined if there are other repetitions. */
+function separators(parts: readonly Part[]): string[] | undefined {
+  const found = [""];
+  for (const { source, loops, isAnything } of parts) {
+    if (isAnything === true) found.push("");
+    else if (loops.length > 0) return undefined;
+    else found.push(`${found.pop()}\n${source}\n`);
+  }
+  return found;
+}
+
+/** The text to repeat that each of two repetitions and the parts between them match; undefined if there is none. */
+function sharedText(one: Repeat, between: readonly Part[], other: Repeat): string | undefined {
+  const chars = one.body.chars.filter((char) => other.body.chars.includes(char));
+  const [first] = chars;
+  const [word, next, through] = [one.body.word(chars), other.body.word(chars), wordOf(between, chars)];
+  return word === undefined || next === undefined || through === undefined ? undefined : through || word || first;
+}
+
+/** The chain with the most steps on a text of `length`. */
+function worstChain(loops: readonly Loop[], length: number): Chain {
+  const chains = new Map<Repeat, Chain>();
+  let worst: Chain = { repeats: [], steps: 0 };
+  for (const { repeat } of loops) {
+    const ways = Math.min(length, repeat.ways);
+    let chain: Chain = { repeats: [repeat], steps: ways };
+    for (const { repeats, steps } of [...repeat.from.keys()].flatMap((each) => chains.get(each) ?? [])) {
+      // Repetitions one after another share a text in fewer ways than independent ones.
+      const all = (steps * ways) / (repeats.length + 1);
+      if (all > chain.steps) chain = { repeats: [...repeats, repeat], steps: all };
+    }
+    chains.set(repeat, chain);
+    if (chain.steps > worst.steps) worst = chain;
+  }
+  return worst;
+}
+
+function overlap(one: Part, other: Part): boolean {
+  const chars = one.chars.filter((char) => other.chars.includes(char));
+  return Boolean(one.word(chars)) && Boolean(other.word(chars));
+}
+
+function wordOf(parts: readonly Part[], chars: readonly string[]): string | undefined {
+  let text = "";
+  for (const part of parts) {
+    const word = part.word(chars);
+    if (word === undefined) return undefined;
+    text += word;
+  }
+  return text;
+}
+
+function charsOf(parts: readonly Part[]): string[] {
+  return [...new Set(parts.flatMap(({ chars }) => chars))];
+}
+
+function isAmbiguous(part: Part): boolean {
+  return part.isAmbiguous === true;
+}
+
+function repeated(word: string): string {
+  return `${JSON.stringify(word)}.repeat(n)`;
+}
+
+/** Length of the longest text that should be matched with `pattern`. */
+export function longestText(pattern: RegExp): number {
+  return backtrackingOf(pattern).longest;
+}
