@@ -1,4 +1,5 @@
-// Runs docs/balancers/*.conf and .cfg: two servers behind nginx and behind HAProxy, where they are installed, and calls through each: `npm run balancers`.
+// Tests docs/balancers/*.conf and .cfg: runs two servers behind nginx and behind HAProxy, if they are installed, and
+// makes calls through each: `npm run balancers`.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,5 @@
-// npm run build: dependencies, native engine and TypeScript, each where it is missing or out of date.
+// npm run build: installs dependencies and builds the native engine and TypeScript, each only if it is missing or out
+// of date.
 import { setup } from "./setup.mjs";
 
 await setup();

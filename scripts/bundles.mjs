@@ -1,6 +1,6 @@
-// Bundles the packages whose `exports` have a condition `node`: from dist/ into bundle/, one file for each entry and for what entries
-// share. Node starts sooner from few files than from hundreds; pages get the single files, of which their bundlers leave out what they do
-// not use. Run by npm run build, and before tests and benches.
+// Bundles the packages whose `exports` have a condition `node`: from dist/ into bundle/, one file for each entry and
+// for the code that entries share. Node starts faster with few files than with hundreds; pages use the single files, so
+// that their bundlers can leave out unused ones. Run by npm run build, and before tests and benches.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -21,7 +21,7 @@ async function bundlePackage(folder) {
   if (entries.length === 0) return;
   const bundle = await rolldown({
     cwd: folder,
-    // Of an entry that development builds have in another form, with options checked by name, Node always has that one.
+    // If an entry has another form for development builds, which checks option names, Node always uses that form.
     input: Object.fromEntries(entries.map((entry) => [nameOf(entry.node), entry.development ?? entry.default])),
     platform: "node",
     // Other packages are modules of their own, which applications share.

@@ -1,5 +1,5 @@
-// Formatting, lints and unit tests of the native engine, and the licences of what it is built from, where the tools for
-// them are installed. Advisories need the network; CI checks them.
+// Checks formatting, lints and unit tests of the native engine, and the licences of its dependencies, if the tools are
+// installed. Advisories need the network; CI checks them.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { root, run } from "./setup.mjs";

@@ -1,4 +1,5 @@
-// npm run cli:docs: writes docs/cli.md, what `quicrpc` says of itself; npm run docs:check fails where it says something else.
+// npm run cli:docs: writes docs/cli.md from the help texts of `quicrpc`; npm run docs:check fails if the page is out of
+// date.
 import { readFile, writeFile } from "node:fs/promises";
 import { run, tool } from "./setup.mjs";
 

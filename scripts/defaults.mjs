@@ -1,4 +1,5 @@
-// Finds what the code falls back to where an option is not given, and compares it with the default that the option's comment states.
+// Finds the value that the code uses if an option is not given, and compares it with the default in the option's
+// comment.
 import { Node, SyntaxKind } from "ts-morph";
 import { allSources, ROOT, sourceOf } from "./docstrings.mjs";
 

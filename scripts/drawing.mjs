@@ -1,4 +1,4 @@
-// What drawings share: their colours on light and on dark pages, and the paper that they lie on.
+// Shared parts of drawings: their colours on light and dark pages, and their background.
 
 /** The colours of a drawing on a light page. */
 export const LIGHT = {

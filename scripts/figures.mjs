@@ -1,5 +1,6 @@
-// npm run figures: writes what pages say of the last full run of the bench from the results that it has kept, docs/benchmarks/results.json;
-// npm run check:release fails where a page says something else: docs/benchmarks.md and its pictures, README.md, docs/performance.md.
+// npm run figures: writes the figures in pages from the stored results of the last full bench,
+// docs/benchmarks/results.json. npm run check:release fails if a page is out of date: docs/benchmarks.md and its
+// pictures, README.md, docs/performance.md.
 import { readFile, writeFile } from "node:fs/promises";
 import { documentOf } from "../bench/dist/report/document.js";
 import { withNumbers } from "../bench/dist/report/readme.js";

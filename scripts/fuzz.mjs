@@ -1,5 +1,5 @@
-// Every parser of what a peer sends, on inputs near those of the corpora, for a minute each: `npm run fuzz [-- <seed>]`.
-// Input that fails is kept in test/fuzz/corpus, or printed as a file of packages/quic/native/corpus has it.
+// Runs every parser of received data on inputs near those of the corpora, for a minute each: `npm run fuzz [--
+// <seed>]`. A failing input is stored in test/fuzz/corpus, or printed in the format of packages/quic/native/corpus.
 import { fileURLToPath } from "node:url";
 import { run, setup, tool } from "./setup.mjs";
 

@@ -30,7 +30,7 @@ for (const path of tracked) {
     ).test(path)
   )
     continue;
-  // The list of changes, and what commands say of files of their users.
+  // The changelog, and command help about files of users.
   if (path === "CHANGELOG.md" || path === "docs/cli.md" || /\/(generated|vendor)\//.test(path)) continue;
   const lines = readFileSync(join(root, path), "utf8").split("\n");
   let promises = false;

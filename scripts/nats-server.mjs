@@ -1,4 +1,5 @@
-// Has the NATS server that tests of @quicrpc/nats start: `npm run nats-server`. It is the one on the PATH, where that is 2.10 or later, or is built by Go, once.
+// Provides the NATS server for the tests of @quicrpc/nats: `npm run nats-server`. Uses the one on the PATH if it is
+// version 2.10 or later; otherwise builds it with Go, once.
 import { buildGoTool } from "./go-tool.mjs";
 import { run } from "./setup.mjs";
 

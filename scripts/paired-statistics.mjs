@@ -1,4 +1,4 @@
-// What paired runs of two versions say: Node built-ins only.
+// Statistics of paired runs of two versions. Uses only Node built-ins.
 import { median } from "./statistics.mjs";
 
 /** A path is looked at again where it seems to have lost so much. */

@@ -1,5 +1,6 @@
-// Publishes packed tarballs in the order of their folders: `node scripts/publish.mjs <folder> [--dry-run]`. What is published already is
-// passed over where it is the same, so that a run that failed can be run again. Node built-ins only, and nothing of the packages is run.
+// Publishes packed tarballs in the order of their folders: `node scripts/publish.mjs <folder> [--dry-run]`. An
+// identical published package is skipped, so that a failed run can be repeated. Uses only Node built-ins, and runs no
+// code of the packages.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";

@@ -1,4 +1,5 @@
-// Writes bills of materials (CycloneDX) of what is published, the npm packages and the engine's crates: `node scripts/sbom.mjs <folder>`.
+// Writes bills of materials (CycloneDX) of the published npm packages and the engine's crates: `node scripts/sbom.mjs
+// <folder>`.
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { FOLDERS } from "./pack.mjs";

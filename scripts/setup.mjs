@@ -42,7 +42,7 @@ let stopping = false;
 
 process.on("SIGINT", () => stop("SIGINT", 130));
 process.on("SIGTERM", () => stop("SIGTERM", 143));
-// npm does not pass every signal on: when it is gone, nobody waits for this process any more.
+// npm does not forward every signal: when npm has ended, this process must end too.
 if (process.env.npm_lifecycle_event !== undefined) {
   const parent = process.ppid;
   setInterval(() => process.ppid !== parent && stop("SIGTERM", 143), 250).unref();

@@ -1,4 +1,4 @@
-// Writes the tables of docs/browsers.md: what the pages of .size-limit.mjs come to, and what two of them are made of.
+// Writes the tables of docs/browsers.md: the sizes of the pages in .size-limit.mjs, and the parts of two of them.
 import { SourceMap } from "node:module";
 import { gzipSync } from "node:zlib";
 import { table, writePlaces } from "./docs.mjs";

@@ -1,5 +1,6 @@
-// Runs docs/systemd with systemd itself, as process 1 of namespaces of its own: sockets, releases that follow each other, crashes; calls meanwhile. Once with a process for
-// each release, and once with workers. `npm run systemd`, as root on Linux.
+// Tests docs/systemd with systemd itself, as process 1 of its own namespaces: sockets, successive releases and crashes,
+// with calls in progress. Once with one process for each release, and once with workers. `npm run systemd`, as root on
+// Linux.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -93,7 +94,7 @@ async function runUnits(workers) {
     for (const line of lines) console.log(line);
     if (error !== undefined) fail(error);
   } finally {
-    // What it started ends with it, in a moment.
+    // Processes that it started end with it, after a moment.
     await pause(500);
     for (const group of controlGroups().filter((each) => !before.includes(each))) {
       spawnSync("find", [group, "-depth", "-type", "d", "-exec", "rmdir", "{}", ";"]);
@@ -113,7 +114,7 @@ function controlGroups() {
 
 /** The units as they are documented, but for the user, where node is and the sockets of workers, and three releases: the second one cannot serve. */
 async function prepare(folder, workers) {
-  // Where the checkout is, should it be in a folder that lives in memory.
+  // A mount point for the checkout, in case the checkout is in a folder in memory.
   mkdirSync(join(folder, "checkout"));
   const units = join(folder, "units");
   cpSync(join(root, "docs/systemd"), units, { recursive: true });
@@ -245,7 +246,7 @@ async function inside(folder) {
     async function crash(which) {
       const before = await connection.unary(where, undefined);
       process.kill(which(before), "SIGKILL");
-      // Workers outlive their primary by a moment, and answer meanwhile. Where nothing changes the whole is ended in time.
+      // Workers outlive their primary briefly, and still answer. If nothing changes, the overall timeout ends the test.
       let after = before;
       while (which(after) === which(before)) after = await connection.unary(where, undefined).catch(() => before);
       return { before, after };

@@ -1,6 +1,6 @@
-// Packs everything that is published and looks at what users would get: licences, sources that source maps name, nothing that
-// runs on installing, sizes below limits. Ends with a dry run of publishing, and with the tree of a server as npm installs it.
-// `node scripts/tarballs.mjs [--all]`, which is that of scripts/pack.mjs.
+// Packs everything that is published and checks what users would get: licences, sources that source maps name, no code
+// that runs on installing, sizes below limits. Ends with a dry run of publishing, and with the dependency tree of a
+// server as npm installs it. `node scripts/tarballs.mjs [--all]`, with the option of scripts/pack.mjs.
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, posix } from "node:path";

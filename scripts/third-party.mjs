@@ -1,4 +1,4 @@
-// Writes packages/quic/native/THIRD-PARTY.md: the licences of what is compiled into the engine, on every platform.
+// Writes packages/quic/native/THIRD-PARTY.md: the licences of all code compiled into the engine, on every platform.
 // `--check` compares instead. Needs cargo, which fetches the crates' sources.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,5 +1,6 @@
-// npm run bench:scaling: calls to 1, 2, 4, … workers of which each gets the same small share of a processor by a control group: what more cores would do, on a machine that has few. Linux, as root.
-// `-- --share 4 --most 16 --seconds 3 --rounds 5 --write-docs`
+// npm run bench:scaling: measures calls to 1, 2, 4, … workers, each with the same small share of a processor (control
+// group), which shows the effect of more cores on a machine with few. Linux, as root. `-- --share 4 --most 16 --seconds
+// 3 --rounds 5 --write-docs`
 import { fork } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";

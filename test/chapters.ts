@@ -19,7 +19,7 @@ interface Chapter {
 }
 
 const CHAPTERS: readonly Chapter[] = [
-  // Bun and Deno are for whoever has them.
+  // Bun and Deno are optional.
   { name: "engine", holds: /^packages\/quic\/test\/(?!runtimes)/, needs: "cargo, to build the QUIC engine" },
   {
     name: "chromium",

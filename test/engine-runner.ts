@@ -31,7 +31,7 @@ export default class EngineRunner extends TestRunner {
 /** Whether the task failed for want of an engine; then it no longer has. */
 function skipIfMissing(task: RunnerTask): boolean {
   const { result } = task;
-  // What fails besides, such as an `afterEach` of what was never made, follows from it.
+  // Further failures, such as an `afterEach` for something that was never created, are consequences.
   if (result?.state !== "fail" || result.errors?.some((error) => MISSING.test(textOf(error))) !== true) return false;
   const { errors: _, ...rest } = result;
   task.result = { ...rest, ...SKIPPED };

@@ -1,4 +1,4 @@
-// What every log of topics with history does; each log's package runs it.
+// Tests for every log of topics with history; each log's package runs them.
 import { describe, expect, it } from "vitest";
 import type { LogItem, Rooms } from "./rooms.js";
 

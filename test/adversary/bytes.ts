@@ -1,4 +1,4 @@
-// What an attacker writes, byte by byte (docs/protocol.md §3), and how it writes much of it.
+// Bytes that an attacker writes (docs/protocol.md §3), and functions that write many of them.
 import { randomBytes } from "node:crypto";
 import type { DirectSession, DirectStream } from "@quicrpc/core/transport";
 

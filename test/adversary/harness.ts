@@ -1,4 +1,4 @@
-// A server in a process of its own with a small heap, attacked from here. What an attack may cost is stated by each test.
+// A server in its own process with a small heap, attacked from here. Each test states how much an attack may cost.
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { appendFileSync, mkdtempSync } from "node:fs";

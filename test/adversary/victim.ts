@@ -125,7 +125,7 @@ function resetPeak(): void {
   try {
     writeFileSync("/proc/self/clear_refs", "5");
   } catch {
-    // Not Linux: the peak is that of the whole life.
+    // On systems other than Linux the peak covers the whole life of the process.
   }
 }
 

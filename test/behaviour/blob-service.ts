@@ -1,4 +1,4 @@
-// A service with blobs that go on after the loss of a session, and a handler that keeps them.
+// A service with blobs that resume after the loss of a session, and a handler that stores them.
 import { type Router, RpcError } from "@quicrpc/core";
 import type { BlobSource, ReadBlobOptions, ReceivedBlob } from "@quicrpc/core/blobs";
 import { blobCalls, createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";

@@ -233,7 +233,7 @@ const byteStreams: readonly LocalKind[] = [
 
 const overHttp3: readonly LocalKind[] = [
   served("WebTransport", joinQuic("webTransport", "loop"), () => "https://127.0.0.1:0/rpc", new Map()),
-  // What the one above leaves out.
+  // Covers the combination that the one above leaves out.
   joined("WebTransport, WHATWG streams, thread", joinQuic("webTransport", "thread"), ofStreams, webFace),
 ];
 

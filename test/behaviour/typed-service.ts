@@ -43,7 +43,7 @@ function divide({ a, b }: { a: number; b: number }): number {
   if (a === 1000)
     throw rpcError(typed.divide, "TOO_LARGE", {}, { message: "a is too large", metadata: { hint: "use less" } });
   if (a === 2000) throw rpcError(typed.divide, "CLOSED");
-  // Another service's error, passed on: its name means nothing here.
+  // Forwards another service's error, whose name is not declared here.
   if (a === 3000)
     throw new RpcError("not_found", "elsewhere", { reason: "ELSEWHERE", details: { id: 7 }, refused: true });
   if (a === 4000) throw rpcError(typed.divide, "DIVIDE_BY_ZERO", { a: 0.5 });

@@ -56,7 +56,7 @@ export class BrowserProcess {
     const profile = await mkdtemp(join(tmpdir(), "quicrpc-browser-"));
     await prepare?.(profile);
     const child = spawn(executablePath, options(profile), {
-      // Firefox refuses a home that belongs to somebody else.
+      // Firefox refuses a home directory of another user.
       env: { ...process.env, HOME: profile },
       stdio: ["ignore", "ignore", "pipe"],
     });

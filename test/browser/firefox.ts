@@ -138,7 +138,7 @@ export class FirefoxTab {
         (value) => [null, value],
         (error: unknown) => [String(error), undefined],
       );
-    // A tab that was closed meanwhile waits for no answer.
+    // A tab that was closed in the meantime does not wait for an answer.
     await this.run(`exposedAnswer(${id}, ${JSON.stringify(error)}, ${JSON.stringify(value)})`).catch(() => {});
   }
 

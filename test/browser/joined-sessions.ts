@@ -40,7 +40,7 @@ function passStream(from: DirectStream, to: DirectStream): void {
     onEnd: () => void to.write(new Uint8Array(0), true),
     onReset: (code) => to.reset(code),
     onStopSending: (code) => to.stopSending(code),
-    // What the other sends has room here again.
+    // There is room again for the other side's data.
     onDrain: () => to.resume(),
     onClosed: () => {},
   });

@@ -212,7 +212,8 @@ export async function onceStorm(settings: OnceStormSettings): Promise<OnceAccoun
   };
   let storeKills = 0;
   const over = new AbortController();
-  // The next kill comes so long after the store was there again: how long that takes is the machine's affair.
+  // The delay until the next kill begins when the store is available again, since restarting takes a different time on
+  // each machine.
   const killAgain = async (killed: RedisServer): Promise<void> => {
     while (await passed(STORE_LIVES_MS, over.signal)) {
       storeKills++;

@@ -1,4 +1,4 @@
-// Calls of every kind over a network that fails and to a server that is killed, and an account of what became of them.
+// Makes calls of every kind over a failing network and to a server that is killed, and records their outcomes.
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";

@@ -1,4 +1,4 @@
-// The client under test: the runner describes calls on stdin, and is told on stdout what came of them.
+// The client under test: reads descriptions of calls from stdin, and writes their results to stdout.
 import {
   fromBinary,
   fromJson,
@@ -182,7 +182,7 @@ class Case {
     const writer = writable.getWriter();
     writer.closed.catch(() => {});
     const items = readable[Symbol.asyncIterator]();
-    // What fails the writer fails the reader too, which says why.
+    // An error of the writer also fails the reader, which reports the reason.
     const ignore = (): void => {};
     for await (const each of this.source()) {
       await writer.write(each).catch(ignore);

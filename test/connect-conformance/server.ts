@@ -1,4 +1,4 @@
-// The server under test: the runner describes it on stdin, and is told on stdout where it listens.
+// The server under test: reads its description from stdin, and writes its address to stdout.
 import { create, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import { createFetchHandler, type HttpPeer, toNodeHandler } from "@quicrpc/http";
 import { once } from "node:events";

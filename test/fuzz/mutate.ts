@@ -53,7 +53,7 @@ function changed(bytes: number[], corpus: readonly Uint8Array[], random: Random)
     case 6:
       return bytes.toSpliced(at, 0, ...random.of(corpus));
     case 7: {
-      // The same piece again and again: nesting, and many of what should be few.
+      // Repeats the same piece: deep nesting, and too many elements.
       const piece = bytes.slice(at, to);
       const times = random.below(random.below(8) === 0 ? 4000 : 40);
       return [...bytes.slice(0, at), ...Array.from({ length: times }, () => piece).flat(), ...bytes.slice(at)];

@@ -124,7 +124,7 @@ const frames: Target = {
       () => 1 + random.below(9),
       () => {},
     );
-    // What a piece brings after a frame that cannot be is nobody's.
+    // Data of a piece after an invalid frame does not belong to any frame.
     const same = Math.min(whole.frames.length, pieces.frames.length);
     if (whole.failed !== pieces.failed || whole.frames.length !== pieces.frames.length)
       throw new Error(`${same} frames, then others`);

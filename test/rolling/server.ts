@@ -1,4 +1,4 @@
-// A server of the rolling restarts, in a process of its own: it drains when it is told to, and ends.
+// A server of the rolling restarts, in its own process: drains on request, and ends.
 import { serve, type ServerDrainOptions } from "@quicrpc/node";
 import { logRouter, type RollingSettings } from "./log.js";
 

@@ -88,7 +88,8 @@ function decrypted(block: Buffer, key: Uint8Array): Buffer {
   const digits = block.length;
   let [left, right] = [block.toString("hex").slice(0, digits), block.toString("hex").slice(digits)];
   const round = (from: string, into: string, pass: number, isLeft: boolean): string => {
-    // The half that is expanded stands at the first bytes; of an odd length one has a half-byte of zeros at its end, the other at its beginning.
+    // The expanded half is in the first bytes. For an odd length, one half has four zero bits at its end, the other at
+    // its beginning.
     const half = digits % 2 === 0 ? from : isLeft ? `${from}0` : `0${from}`;
     const plain = Buffer.alloc(16);
     plain.write(half, "hex");

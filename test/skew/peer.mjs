@@ -1,6 +1,6 @@
-// One side of calls between two versions: `node peer.mjs <packages folder> serve` prints where it serves, and ends when its input
-// does; `node peer.mjs <packages folder> call <what the server printed>` prints what calls of every kind gave, by scheme.
-// It uses what both versions have, under the names that each has for it.
+// One side of calls between two versions: `node peer.mjs <packages folder> serve` prints its addresses, and ends when
+// its input ends; `node peer.mjs <packages folder> call <output of the server>` prints the results of calls of every
+// kind, by scheme. It uses features that both versions have, under the names of each version.
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// Compiled under the settings of users' projects, never run: all that a page imports, and what its items are.
+// Compiled with the settings of users' projects, but never run: all imports of a page, and their types.
 import * as browser from "@quicrpc/browser";
 import * as core from "@quicrpc/core";
 import * as generated from "@quicrpc/core/generated";

@@ -52,7 +52,7 @@ async function connectHere(limits: Partial<Limits>, options: PairOptions): Promi
   const meeting = await remote.meet();
   const path = `/${++meetings}`;
   if (wrap !== undefined) {
-    // Both ends are there before either begins: what stands between may end them at the first step.
+    // Both ends exist before either begins, because the connection between them may end at the first step.
     const [far, near] = await Promise.all([dial(meeting, path, "server"), dial(meeting, path, "client")]);
     const server = createSession(wrap(far, "server"), sessionOptions(witness, limits, options.server));
     const client = createSession(wrap(near, "client"), sessionOptions(new Witness(), limits, options.client));

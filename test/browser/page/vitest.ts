@@ -131,7 +131,7 @@ function defineSuite(name: string, body: () => unknown): void {
 function defineTest(title: string, ...rest: readonly unknown[]): void {
   const name = [...suite.path, title].join(" > ");
   const exception = EXCEPTIONS.find(([titles]) => titles.test(name))?.[1];
-  // Options may stand on either side of the body.
+  // Options may come before or after the body.
   const body = rest.findLast((one) => typeof one === "function") as (given: typeof context) => unknown;
   tests.push({ name, suite, body: () => (exception === undefined ? body(context) : notHere(exception)) });
 }
