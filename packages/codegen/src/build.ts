@@ -1,4 +1,4 @@
-import { CodecBuilder } from "./codec/build.js";
+import { SchemaReader } from "./schema/read.js";
 import { type BlobFields, itemCursor } from "@quicrpc/core/generated";
 import { blobsOf } from "./blobs.js";
 import { jsonProblem } from "@quicrpc/http/openapi";
@@ -55,7 +55,7 @@ export function buildFile(survey: Survey, reexports: readonly Reexport[], contex
   for (const payload of payloads) types.declare(payload);
   const messages: Messages = {
     types,
-    nodes: new CodecBuilder(exported),
+    nodes: new SchemaReader(exported),
     codecs: new CodecPlan(scope, types, shared.shareCodec),
   };
   return {
@@ -72,7 +72,7 @@ export function buildFile(survey: Survey, reexports: readonly Reexport[], contex
 /** The types and codecs that the messages of a file consist of. */
 interface Messages {
   readonly types: TypeTable;
-  readonly nodes: CodecBuilder;
+  readonly nodes: SchemaReader;
   readonly codecs: CodecPlan;
 }
 

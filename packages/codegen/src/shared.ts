@@ -1,4 +1,4 @@
-import { CodecBuilder } from "./codec/build.js";
+import { SchemaReader } from "./schema/read.js";
 import { CodecPlan, namesOf, type ShareCodec } from "./codec/plan.js";
 import { generatedNames, NameScope } from "./names.js";
 import { CORE_IMPORTS } from "./print/core-imports.js";
@@ -15,7 +15,7 @@ export class SharedModule {
   readonly types: TypeTable;
   readonly codecs: CodecPlan;
   readonly #named: ReadonlyMap<AnySchema, NamedType>;
-  readonly #nodes: CodecBuilder;
+  readonly #nodes: SchemaReader;
 
   constructor(surveys: readonly Survey[], annotations: Annotations) {
     const scope = new NameScope();
@@ -34,7 +34,7 @@ export class SharedModule {
       },
       annotations,
     );
-    this.#nodes = new CodecBuilder(exported);
+    this.#nodes = new SchemaReader(exported);
     this.codecs = new CodecPlan(scope, this.types);
   }
 

@@ -1,10 +1,10 @@
-import type { CodecNode } from "./node.js";
+import { constantOf, type SchemaNode, takesAnyKey } from "../schema/node.js";
 
 /**
  * Returns the part of `node` that concerns a value that is there: absence, defaults and values to fall back on are the business of the
  * object around it, or of its shape.
  */
-export function present(node: CodecNode): CodecNode {
+export function present(node: SchemaNode): SchemaNode {
   switch (node.kind) {
     case "optional":
     case "exactOptional":
@@ -19,7 +19,7 @@ export function present(node: CodecNode): CodecNode {
 }
 
 /** Whether code of its own reads and writes `node`; if not, its shape does. */
-export function isCompiled(node: CodecNode): boolean {
+export function isCompiled(node: SchemaNode): boolean {
   switch (node.kind) {
     case "string":
     case "number":
@@ -27,12 +27,14 @@ export function isCompiled(node: CodecNode): boolean {
     case "date":
     case "boolean":
     case "bytes":
-    case "nil":
+    case "null":
     case "any":
     case "template":
       return true;
     case "literal":
-      return node.values.length > 0 && node.values.every((value) => typeof value === "string") && isPlainEnum(node);
+      return (
+        node.values.length > 0 && node.values.every((value) => typeof value === "string") && isPlainEnum(node.entries)
+      );
     case "nullable":
     case "frozen":
     case "refined":
@@ -43,7 +45,7 @@ export function isCompiled(node: CodecNode): boolean {
 }
 
 /** Whether values of `node` may be numbers, of any size, as far as compiled code knows. */
-export function mayBeNumber(node: CodecNode): boolean {
+export function mayBeNumber(node: SchemaNode): boolean {
   switch (node.kind) {
     case "nullable":
     case "frozen":
@@ -59,7 +61,7 @@ export function mayBeNumber(node: CodecNode): boolean {
 }
 
 /** Whether `node`, which is built, is read and written by functions of its own. */
-export function hasOwnCode(node: CodecNode): boolean {
+export function hasOwnCode(node: SchemaNode): boolean {
   let answer = answers.get(node);
   if (answer === undefined) {
     answer = findOwnCode(node);
@@ -68,27 +70,28 @@ export function hasOwnCode(node: CodecNode): boolean {
   return answer;
 }
 
-const answers = new WeakMap<CodecNode, boolean>();
+const answers = new WeakMap<SchemaNode, boolean>();
 
-function findOwnCode(node: CodecNode): boolean {
+function findOwnCode(node: SchemaNode): boolean {
   switch (node.kind) {
     case "object":
       return (
         (node.others === "strip" || node.others === "strict") &&
-        node.fields.every(({ name }) => !(name in Object.prototype) && new TextEncoder().encode(name).length < 0x100)
+        Object.keys(node.fields).every(
+          (name) => !(name in Object.prototype) && new TextEncoder().encode(name).length < 0x100,
+        )
       );
     case "array":
     case "set":
     case "map":
       return true;
     case "record":
-      return node.keys.kind === "any";
+      return takesAnyKey(node);
     case "tuple":
-      return node.rest === undefined && node.items.every((item) => present(item) === item && item.kind !== "nothing");
+      return node.rest === undefined && node.items.every((item) => present(item) === item && item.kind !== "undefined");
     case "discriminated":
       return node.options.every(
-        ({ values, node: option }) =>
-          option.kind === "object" && hasOwnCode(option) && values.every((value) => typeof value === "string"),
+        ([value, option]) => option.kind === "object" && hasOwnCode(option) && typeof value === "string",
       );
     default:
       return false;
@@ -96,21 +99,18 @@ function findOwnCode(node: CodecNode): boolean {
 }
 
 /** Whether the values are written as they are typed: those of a TypeScript enum are types of their own. */
-function isPlainEnum(node: CodecNode): boolean {
-  const { def } = node.schema._zod as unknown as {
-    readonly def: { readonly entries?: Readonly<Record<string, unknown>> };
-  };
-  return Object.entries(def.entries ?? {}).every(([key, value]) => key === value);
+export function isPlainEnum(entries: Readonly<Record<string, unknown>> = {}): boolean {
+  return Object.entries(entries).every(([key, value]) => key === value);
 }
 
 /** How a field of an object may be absent. */
 export type Presence = "required" | "optional" | "exactOptional" | "default";
 
 /** The effect of a field's absence, as far as compiled code knows it; otherwise its shape decides. */
-export function presenceOf(node: CodecNode): Presence {
-  if (node.kind === "default" && node.value.kind === "constant" && node.value.value !== undefined) return "default";
+export function presenceOf(node: SchemaNode): Presence {
+  if (node.kind === "default" && constantOf(node)?.value !== undefined) return "default";
   // A default somewhere inside takes the place of what is absent.
-  if (node.schema._zod.optin === "defaulted") return "required";
+  if (node.optin === "defaulted") return "required";
   switch (node.kind) {
     case "optional":
     case "exactOptional":

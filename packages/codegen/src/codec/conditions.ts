@@ -3,7 +3,7 @@ import type { Layout } from "../print/layout.js";
 import { guard } from "../print/syntax.js";
 import { isCompiled, present } from "./compiled.js";
 import { expression } from "./literals.js";
-import type { CheckNode, CodecNode } from "./node.js";
+import type { CheckNode, SchemaNode } from "../schema/node.js";
 
 /** The statement that leaves the value to its shape. */
 export const MISFIT: string = "return wire.misfit();";
@@ -15,7 +15,7 @@ export type PatternName = (regex: RegExp, format: string) => string;
 type Condition = readonly string[];
 
 /** Statements that leave the value `name` to its shape where it is a misfit, by checks that its reader and writer do not make themselves. */
-export function refuseMisfit(node: CodecNode, name: string, patternName: PatternName): Layout[] {
+export function refuseMisfit(node: SchemaNode, name: string, patternName: PatternName): Layout[] {
   return refuse(misfitConditions(node, name, patternName));
 }
 
@@ -39,7 +39,7 @@ function refuse(conditions: readonly Condition[]): Layout[] {
   return [guard(tests, "||", MISFIT)];
 }
 
-function misfitConditions(node: CodecNode, name: string, patternName: PatternName): Condition[] {
+function misfitConditions(node: SchemaNode, name: string, patternName: PatternName): Condition[] {
   switch (node.kind) {
     case "string":
     case "number":
@@ -112,6 +112,8 @@ function checkCondition(check: CheckNode, kind: string, name: string, patternNam
       return [`!${name}.startsWith(${expression(check.part)})`];
     case "endsWith":
       return [`!${name}.endsWith(${expression(check.part)})`];
+    default:
+      return [];
   }
 }
 

@@ -4,14 +4,15 @@ import { labelName } from "../types/naming.js";
 import type { TypeNode } from "../types/node.js";
 import type { TypeTable } from "../types/declare.js";
 import { canonical, type Direction } from "../types/zod.js";
-import { type CodecNode, partsOf } from "./node.js";
+import { fieldsOf, keyOf, type SchemaNode, takesAnyKey } from "../schema/node.js";
+import { codecParts } from "./parts.js";
 import { hasOwnCode, isCompiled, present } from "./compiled.js";
 
 /** A node with a name: one writer, one reader and one shape, wherever it is used. */
 export interface NamedCodec {
   /** The stem of the names of its declarations, as in `writeUser`. */
   readonly name: string;
-  readonly node: CodecNode;
+  readonly node: SchemaNode;
   /** Whether it has a writer and a reader of its own, or a shape only. */
   readonly hasCode: boolean;
   /** Whether a message as a whole is of this node. */
@@ -28,14 +29,14 @@ export interface NamedCodec {
 export type Use = "write" | "read";
 
 /** Plans a codec in the module of what several files share, and gives its name; undefined for a node that is not shared. */
-export type ShareCodec = (node: CodecNode, label: readonly string[], use: Use | undefined) => string | undefined;
+export type ShareCodec = (node: SchemaNode, label: readonly string[], use: Use | undefined) => string | undefined;
 
 /** The codecs of a file, in the order they were met. */
 export class CodecPlan {
-  readonly named: Map<CodecNode, NamedCodec> = new Map();
-  readonly #coded: Readonly<Record<Use, Set<CodecNode>>> = { write: new Set(), read: new Set() };
-  readonly #shaped = new Set<CodecNode>();
-  readonly #open = new Set<CodecNode>();
+  readonly named: Map<SchemaNode, NamedCodec> = new Map();
+  readonly #coded: Readonly<Record<Use, Set<SchemaNode>>> = { write: new Set(), read: new Set() };
+  readonly #shaped = new Set<SchemaNode>();
+  readonly #open = new Set<SchemaNode>();
   readonly #scope: NameScope;
   readonly #types: TypeTable;
 
@@ -57,16 +58,16 @@ export class CodecPlan {
   }
 
   /** Whether the type of `node` has brands: the same code may read values of several. */
-  hasBrands(node: CodecNode): boolean {
+  hasBrands(node: SchemaNode): boolean {
     return this.#types.hasBrands(node.schema);
   }
 
-  typeOf(node: CodecNode, direction: Direction): TypeNode {
+  typeOf(node: SchemaNode, direction: Direction): TypeNode {
     return this.#types.typeOf(node.schema, direction);
   }
 
   /** Plans what a message needs, and gives the name of its codec. */
-  payload(node: CodecNode, label: readonly string[], uses: readonly Use[], isBranded: boolean): string {
+  payload(node: SchemaNode, label: readonly string[], uses: readonly Use[], isBranded: boolean): string {
     for (const use of uses) this.#visit(node, label, use);
     const codec = this.#take(node, label, uses);
     codec.isPayload = true;
@@ -75,13 +76,13 @@ export class CodecPlan {
   }
 
   /** Plans what several files share of a node, and gives its name. */
-  share(node: CodecNode, label: readonly string[], use: Use | undefined): string {
+  share(node: SchemaNode, label: readonly string[], use: Use | undefined): string {
     this.#visit(node, label, use);
     return this.#take(node, label, use === undefined ? [] : [use]).name;
   }
 
   /** @param use what code is made for; undefined where a shape is all that `node` needs */
-  #visit(node: CodecNode, label: readonly string[], use: Use | undefined): void {
+  #visit(node: SchemaNode, label: readonly string[], use: Use | undefined): void {
     const uses = use === undefined ? [] : [use];
     if (this.#open.has(node)) {
       // A shape inside itself needs a name.
@@ -109,7 +110,7 @@ export class CodecPlan {
     this.#open.delete(node);
   }
 
-  #take(node: CodecNode, label: readonly string[], uses: readonly Use[], shared?: string): NamedCodec {
+  #take(node: SchemaNode, label: readonly string[], uses: readonly Use[], shared?: string): NamedCodec {
     const known = this.named.get(node);
     for (const use of uses) known?.uses.add(use);
     const hasCode = uses.length > 0;
@@ -129,7 +130,7 @@ export class CodecPlan {
     return codec;
   }
 
-  #nameOf(node: CodecNode): string | undefined {
+  #nameOf(node: SchemaNode): string | undefined {
     return this.#types.named(canonical(node.schema))?.name;
   }
 
@@ -186,10 +187,10 @@ function lowerFirst(name: string): string {
 }
 
 /** The parts of a node, with what their names add to its own. */
-function labelled(node: CodecNode): [part: CodecNode, add: readonly string[]][] {
+function labelled(node: SchemaNode): [part: SchemaNode, add: readonly string[]][] {
   switch (node.kind) {
     case "object": {
-      const fields = node.fields.map((field): [CodecNode, string[]] => [field.node, [pascalCase(field.name)]]);
+      const fields = fieldsOf(node).map((field): [SchemaNode, string[]] => [field.node, [pascalCase(field.name)]]);
       return typeof node.others === "object" ? [...fields, [node.others, ["Value"]]] : fields;
     }
     case "array":
@@ -197,12 +198,12 @@ function labelled(node: CodecNode): [part: CodecNode, add: readonly string[]][] 
       return [[node.element, [ONE]]];
     case "tuple":
       return [
-        ...node.items.map((item, index): [CodecNode, string[]] => [item, [String(index + 1)]]),
-        ...(node.rest === undefined ? [] : [[node.rest, ["Rest"]] as [CodecNode, string[]]]),
+        ...node.items.map((item, index): [SchemaNode, string[]] => [item, [String(index + 1)]]),
+        ...(node.rest === undefined ? [] : [[node.rest, ["Rest"]] as [SchemaNode, string[]]]),
       ];
     case "record":
       return [
-        ...("fit" in node.keys ? [[node.keys.fit, ["Key"]] as [CodecNode, string[]]] : []),
+        ...(takesAnyKey(node) ? [] : [[keyOf(node), ["Key"]] as [SchemaNode, string[]]]),
         [node.element, ["Value"]],
       ];
     case "map":
@@ -212,13 +213,13 @@ function labelled(node: CodecNode): [part: CodecNode, add: readonly string[]][] 
       ];
     case "union":
     case "discriminated":
-      return partsOf(node).map((option, index) => [option, [`Option${index + 1}`]]);
+      return codecParts(node).map((option, index) => [option, [`Option${index + 1}`]]);
     case "intersection":
       return [
         [node.left, ["Left"]],
         [node.right, ["Right"]],
       ];
     default:
-      return partsOf(node).map((part) => [part, []]);
+      return codecParts(node).map((part) => [part, []]);
   }
 }

@@ -19,13 +19,13 @@ import { MISFIT, refuseExcess, refuseMisfit, refuseSize } from "./conditions.js"
 import { DEPTH, depthParameter, isDeep, refuseDepth } from "./depth.js";
 import { expression, keyBytes, offset } from "./literals.js";
 import { LocalNames } from "./locals.js";
-import type { CodecNode, FieldNode } from "./node.js";
+import { constantOf, type FieldNode, fieldsOf, type NodeOf, optionsOf, type SchemaNode } from "../schema/node.js";
 import { keysName, readerName } from "./plan.js";
 import { comparisons } from "./print-keys.js";
 import type { CodecPrinter } from "./printer.js";
 
 /** The reader of a node that has one, and, unless code is to be short, the keys of an object. */
-export function printReader(node: CodecNode, printer: CodecPrinter): Layout[] {
+export function printReader(node: SchemaNode, printer: CodecPrinter): Layout[] {
   const codec = printer.codecOf(node);
   const type = printer.typeOf(node, "output");
   const functionOf = (head: string, body: readonly Layout[]): Layout =>
@@ -36,8 +36,8 @@ export function printReader(node: CodecNode, printer: CodecPrinter): Layout[] {
   const head = `${printer.exported}function ${readerName(codec)}`;
   if (node.kind !== "object" || !hasOwnCode(node)) return [functionOf(head, bodyOf(node, type, printer))];
   const isStrict = node.others === "strict";
-  if (printer.short) return [functionOf(head, anyOrderBody(node.fields, isStrict, type, printer))];
-  const keys = arrayOf(node.fields.map((field) => quoted(field.name)));
+  if (printer.short) return [functionOf(head, anyOrderBody(fieldsOf(node), isStrict, type, printer))];
+  const keys = arrayOf(Object.keys(node.fields).map(quoted));
   return [
     functionOf(head, orderedBody(node, type, printer)),
     assignment(
@@ -47,10 +47,10 @@ export function printReader(node: CodecNode, printer: CodecPrinter): Layout[] {
   ];
 }
 
-function bodyOf(node: CodecNode, type: TypeNode, printer: CodecPrinter): Layout[] {
+function bodyOf(node: SchemaNode, type: TypeNode, printer: CodecPrinter): Layout[] {
   if (!hasOwnCode(node)) return [...read(node, "const value", "value", "p", printer), "return value;"];
   const value = (initial: string): Layout => [printer.annotated("const value:", type), ` = ${initial};`];
-  const items = (element: CodecNode, ...add: string[]): Layout =>
+  const items = (element: SchemaNode, ...add: string[]): Layout =>
     block("for (; left > 0; left--)", [...read(element, "const item", "item", "r.position", printer), ...add]);
   switch (node.kind) {
     case "array":
@@ -111,7 +111,7 @@ function bodyOf(node: CodecNode, type: TypeNode, printer: CodecPrinter): Layout[
     case "discriminated":
       return [
         block(`switch (wire.readTag(${["r", "p", quoted(node.key), ...printer.levelsOfAny].join(", ")}))`, [
-          ...node.options.flatMap(({ values, node: option }) => [
+          ...optionsOf(node).flatMap(({ values, node: option }) => [
             ...values.map((value) => `case ${quoted(String(value))}:`),
             ["  return ", callOf(printer.reader(printer.codecOf(option)), ["r", "p", ...printer.levels(option)]), ";"],
           ]),
@@ -125,12 +125,12 @@ function bodyOf(node: CodecNode, type: TypeNode, printer: CodecPrinter): Layout[
 }
 
 /** Counts numbers that are keys of a Map or Set by their hashes, where they are many. */
-function countKeys(key: CodecNode): string[] {
+function countKeys(key: SchemaNode): string[] {
   return mayBeNumber(key) ? ["const crowd = wire.keyCrowd(value, left);"] : [];
 }
 
 /** Leaves the value to its shape where too many of its keys have one hash, the last of which is called `name`. */
-function refuseCrowd(key: CodecNode, name: string): string[] {
+function refuseCrowd(key: SchemaNode, name: string): string[] {
   return mayBeNumber(key) ? [`if (crowd?.admits(${name}) === false) ${MISFIT}`] : [];
 }
 
@@ -138,8 +138,8 @@ function refuseCrowd(key: CodecNode, name: string): string[] {
  * Reads an object: each key is compared, as a few words, with that of the next field, since most come in that order. Where one is
  * another, its case is where reading goes on. `left` is one too low after the cases, whichever way they were left.
  */
-function orderedBody(node: Extract<CodecNode, { kind: "object" }>, type: TypeNode, printer: CodecPrinter): Layout[] {
-  const { fields } = node;
+function orderedBody(node: NodeOf<"object">, type: TypeNode, printer: CodecPrinter): Layout[] {
+  const fields = fieldsOf(node);
   const names = new LocalNames();
   const used = new Set<"bytes" | "view">();
   const cases = fields.flatMap((field, index) => fieldCase(index, field, names.of(field.name), used, printer));
@@ -212,12 +212,12 @@ function refuseMissing(fields: readonly FieldNode[], names: LocalNames): Layout[
 }
 
 /** The variable for a field, which may not be there. */
-function declaration(name: string, node: CodecNode, printer: CodecPrinter): Layout {
+function declaration(name: string, node: SchemaNode, printer: CodecPrinter): Layout {
   return [printer.annotated(`let ${name}:`, union([localType(node, printer), text("undefined")])), ";"];
 }
 
 /** Returns the type of the variable that holds a field's value. */
-function localType(node: CodecNode, printer: CodecPrinter): TypeNode {
+function localType(node: SchemaNode, printer: CodecPrinter): TypeNode {
   return node.kind === "any" ? text("unknown") : printer.typeOf(node, "output");
 }
 
@@ -245,14 +245,15 @@ function result(fields: readonly FieldNode[], names: LocalNames, type: TypeNode,
 function resultField({ name, node }: FieldNode, names: LocalNames): Layout {
   const local = names.of(name);
   const key = keyText(name);
-  if (node.kind !== "default" || node.value.kind !== "constant") return key === local ? key : `${key}: ${local}`;
-  const { value } = node.value;
+  const constant = node.kind === "default" ? constantOf(node) : undefined;
+  if (constant === undefined) return key === local ? key : `${key}: ${local}`;
+  const { value } = constant;
   const instead = callOf("wire.absent", [expression(value), String(weightOf(value, Number.MAX_SAFE_INTEGER))]);
   return [`${key}:`, group(indent(line, conditional(`${local} === undefined`, instead, local)))];
 }
 
 /** Statements that read the value at `at` into `into`, which is called `name`, and leave the position after it in `r`. */
-function read(node: CodecNode, into: string, name: string, at: string, printer: CodecPrinter): Layout[] {
+function read(node: SchemaNode, into: string, name: string, at: string, printer: CodecPrinter): Layout[] {
   const target = present(node);
   if (into === name && isLiteral(target)) {
     // A constant's type is narrowed by the condition, a variable's is not.
@@ -265,7 +266,7 @@ function read(node: CodecNode, into: string, name: string, at: string, printer: 
   return [readStatement(target, into, at, printer), ...refuseMisfit(target, name, printer.patternName)];
 }
 
-function readStatement(node: CodecNode, variable: string, at: string, printer: CodecPrinter): Layout {
+function readStatement(node: SchemaNode, variable: string, at: string, printer: CodecPrinter): Layout {
   const isTyped = variable.startsWith("const ") && isReadByShape(node, printer);
   const into = isTyped ? printer.annotated(`${variable}:`, printer.typeOf(node, "output")) : variable;
   if (node.kind === "nullable" && printer.called(node) === undefined && isCompiled(node)) {
@@ -276,18 +277,18 @@ function readStatement(node: CodecNode, variable: string, at: string, printer: C
 }
 
 /** Whether what is read is of the type that is asked for. */
-function isReadByShape(node: CodecNode, printer: CodecPrinter): boolean {
+function isReadByShape(node: SchemaNode, printer: CodecPrinter): boolean {
   if (printer.called(node) !== undefined) return false;
   if (node.kind === "nullable" || node.kind === "frozen") return isReadByShape(present(node.inner), printer);
   return !isCompiled(node);
 }
 
-function isLiteral(node: CodecNode): boolean {
+function isLiteral(node: SchemaNode): boolean {
   if (node.kind === "nullable" || node.kind === "frozen") return isLiteral(present(node.inner));
   return node.kind === "literal" && isCompiled(node);
 }
 
-function readExpression(node: CodecNode, at: string, printer: CodecPrinter): Layout {
+function readExpression(node: SchemaNode, at: string, printer: CodecPrinter): Layout {
   const codec = printer.called(node);
   const levels = printer.levels(node);
   if (codec !== undefined) return callOf(printer.reader(codec), ["r", at, ...levels]);
@@ -309,7 +310,7 @@ function readExpression(node: CodecNode, at: string, printer: CodecPrinter): Lay
       return by("readDate");
     case "bytes":
       return by("readBytes");
-    case "nil":
+    case "null":
       return by("readNil");
     case "nullable": {
       const inner = readExpression(present(node.inner), at, printer);

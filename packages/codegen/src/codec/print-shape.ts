@@ -4,11 +4,22 @@ import type { Layout } from "../print/layout.js";
 import { arrayOf, braced, callOf } from "../print/syntax.js";
 import { keyText, quoted } from "../print/text.js";
 import { expression } from "./literals.js";
-import type { CheckNode, CodecNode, RecordKeysNode, Told } from "./node.js";
+import {
+  type CheckNode,
+  constantOf,
+  fieldsOf,
+  keyOf,
+  type NodeOf,
+  othersOf,
+  type SchemaNode,
+  takesAnyKey,
+  type Told,
+} from "../schema/node.js";
+import { givenOf, saysLess } from "./parts.js";
 import type { CodecPrinter } from "./printer.js";
 
 /** The expression that makes the shape of `node`, in the words of `@quicrpc/core/generated`; named parts by their names. */
-export function shapeExpression(node: CodecNode, printer: CodecPrinter): Layout {
+export function shapeExpression(node: SchemaNode, printer: CodecPrinter): Layout {
   const shape = untoldExpression(node, printer);
   if (node.told === undefined) return shape;
   const tag = node.kind === "discriminated" ? [quoted(node.key)] : [];
@@ -16,22 +27,21 @@ export function shapeExpression(node: CodecNode, printer: CodecPrinter): Layout 
 }
 
 /** A message that the schema's author gave. */
-function messageExpression(told: Told, node: CodecNode, printer: CodecPrinter): Layout {
+function messageExpression(told: Told, node: SchemaNode, printer: CodecPrinter): Layout {
   if ("text" in told) return quoted(told.text);
   const schema: Layout = ["() => ", printer.schema(node)];
   return callOf("wire.messageOf", told.check === undefined ? [schema] : [schema, String(told.check)]);
 }
 
-function untoldExpression(node: CodecNode, printer: CodecPrinter): Layout {
-  const of = (part: CodecNode): Layout => shapeReference(part, printer);
+function untoldExpression(node: SchemaNode, printer: CodecPrinter): Layout {
+  const of = (part: SchemaNode): Layout => shapeReference(part, printer);
   const call = (name: string, ...args: Layout[]): Layout => callOf(`wire.${name}`, args);
   const withChecks = (name: string, args: Layout[], checks: readonly CheckNode[]): Layout =>
-    call(name, ...args, ...checks.map((check) => toldCheck(check)));
-  const toldCheck = (check: CheckNode): Layout => {
+    call(name, ...args, ...checks.flatMap((check) => toldCheck(check)));
+  const toldCheck = (check: CheckNode): Layout[] => {
     const condition = checkExpression(check, printer);
-    return check.told === undefined
-      ? condition
-      : callOf("wire.told", [condition, messageExpression(check.told, node, printer)]);
+    if (condition === undefined || check.told === undefined) return condition === undefined ? [] : [condition];
+    return [callOf("wire.told", [condition, messageExpression(check.told, node, printer)])];
   };
   switch (node.kind) {
     case "string":
@@ -39,10 +49,12 @@ function untoldExpression(node: CodecNode, printer: CodecPrinter): Layout {
     case "bigint":
     case "date":
       return withChecks(node.kind, [], node.checks);
+    case "null":
+      return call("nil");
+    case "undefined":
+      return call("nothing");
     case "boolean":
     case "bytes":
-    case "nil":
-    case "nothing":
     case "any":
     case "never":
       return call(node.kind);
@@ -55,10 +67,11 @@ function untoldExpression(node: CodecNode, printer: CodecPrinter): Layout {
         ...(longestText(node.regex) === Infinity ? [] : [String(longestText(node.regex))]),
       );
     case "object": {
-      const fields = braced(node.fields.map((field) => [`${keyText(field.name)}: `, of(field.node)]));
-      const others = node.others === "loose" ? ["wire.loose"] : node.others === "strict" ? ['"strict"'] : [];
-      const rest = typeof node.others === "object" ? [of(node.others)] : others;
-      return callOf("wire.object", [fields, ...rest], rest.length === 0 && node.fields.length > 0);
+      const list = fieldsOf(node).map((field) => [`${keyText(field.name)}: `, of(field.node)]);
+      const others = othersOf(node);
+      const plain = others === "loose" ? ["wire.loose"] : others === "strict" ? ['"strict"'] : [];
+      const rest = typeof others === "object" ? [of(others)] : plain;
+      return callOf("wire.object", [braced(list), ...rest], rest.length === 0 && list.length > 0);
     }
     case "array":
     case "set":
@@ -74,13 +87,11 @@ function untoldExpression(node: CodecNode, printer: CodecPrinter): Layout {
         : call("tuple", items, of(node.rest));
     }
     case "record":
-      return call("record", recordKeys(node.keys, of), of(node.element));
+      return call("record", recordKeys(node, of), of(node.element));
     case "union":
       return call("union", ...node.options.map(of));
     case "discriminated": {
-      const options = node.options.flatMap(({ values, node: option }) =>
-        values.map((value) => arrayOf([expression(value), of(option)])),
-      );
+      const options = node.options.map(([value, option]) => arrayOf([expression(value), of(option)]));
       return callOf("wire.discriminated", [quoted(node.key), arrayOf(options, options.length > 1)], true);
     }
     case "intersection":
@@ -94,28 +105,30 @@ function untoldExpression(node: CodecNode, printer: CodecPrinter): Layout {
     case "default":
     case "prefault":
     case "caught": {
-      const given = node.value;
-      const isConstant = given.kind === "constant";
-      const value = isConstant
-        ? thunk(given.value)
+      const constant = constantOf(node);
+      const value = constant
+        ? thunk(constant.value)
         : callOf(node.kind === "caught" ? "wire.catchOf" : "wire.defaultOf", [printer.schema(node)]);
       const name = node.kind === "default" ? "wire.withDefault" : `wire.${node.kind}`;
-      return callOf(name, [of(node.inner), value], isConstant && typeof value !== "string");
+      return callOf(name, [of(node.inner), value], constant !== undefined && typeof value !== "string");
     }
     case "pipe":
-      if (node.from.kind === "external" && node.from.given === node.to)
+      // What a function makes of a value is often the value, if that fits already.
+      if (node.from.kind === "external" && node.from.structure.kind === "transform" && saysLess(node.to))
         return call("preprocessed", printer.schema(node.from), of(node.to));
       return call("pipe", of(node.from), of(node.to));
     case "refined":
       return call("refined", of(node.inner), printer.schema(node));
-    case "external":
-      return call("external", printer.schema(node), ...(node.given === undefined ? [] : [of(node.given)]));
-    case "open":
-      throw new Error("A schema was printed before it was known.");
+    case "external": {
+      const given = givenOf(node);
+      return call("external", printer.schema(node), ...(given === undefined ? [] : [of(given)]));
+    }
+    default:
+      throw new Error(`A schema of kind ${node.kind} has no shape.`);
   }
 }
 
-function shapeReference(node: CodecNode, printer: CodecPrinter): Layout {
+function shapeReference(node: SchemaNode, printer: CodecPrinter): Layout {
   const codec = printer.named(node);
   if (codec === undefined) return shapeExpression(node, printer);
   if (printer.isDeclared(node)) return printer.shape(codec);
@@ -123,8 +136,7 @@ function shapeReference(node: CodecNode, printer: CodecPrinter): Layout {
 }
 
 /** Returns the arguments of `wire.lazy` and `wire.later` that say whether a shape, which is not there yet, accepts absence. */
-export function absenceOf({ schema }: CodecNode): string[] {
-  const { optin, optout } = schema._zod;
+export function absenceOf({ optin, optout }: SchemaNode): string[] {
   const absence = optout === undefined ? [optin] : [optin, optout];
   return absence.some((each) => each !== undefined) ? absence.map(expression) : [];
 }
@@ -138,18 +150,15 @@ function thunk(value: unknown): Layout {
   return ["() => (", braced(fields), ")"];
 }
 
-function recordKeys(keys: RecordKeysNode, of: (node: CodecNode) => Layout): Layout {
-  switch (keys.kind) {
-    case "any":
-      return "{}";
-    case "fit":
-      return braced([["fit: ", of(keys.fit)]]);
-    default:
-      return braced([[`${keys.kind}: `, arrayOf(keys.names.map(expression))]]);
-  }
+function recordKeys(node: NodeOf<"record">, of: (node: SchemaNode) => Layout): Layout {
+  const { exactly, among } = node.keys;
+  if (takesAnyKey(node)) return "{}";
+  const names = exactly ?? among;
+  if (names === undefined) return braced([["fit: ", of(keyOf(node))]]);
+  return braced([[exactly === undefined ? "among: " : "exactly: ", arrayOf(names.map(expression))]]);
 }
 
-function checkExpression(check: CheckNode, printer: CodecPrinter): string {
+function checkExpression(check: CheckNode, printer: CodecPrinter): string | undefined {
   switch (check.kind) {
     case "minSize":
     case "maxSize":
@@ -173,5 +182,7 @@ function checkExpression(check: CheckNode, printer: CodecPrinter): string {
     case "startsWith":
     case "endsWith":
       return `wire.${check.kind}(${expression(check.part)})`;
+    default:
+      return undefined;
   }
 }

@@ -5,25 +5,25 @@ import { hasOwnCode, isCompiled, present, presenceOf } from "./compiled.js";
 import { MISFIT, refuseMisfit, refuseSize } from "./conditions.js";
 import { depthParameter, refuseDepth } from "./depth.js";
 import { hex, keyBytes, mapHeader, offset } from "./literals.js";
-import type { CodecNode, FieldNode } from "./node.js";
+import { type FieldNode, fieldsOf, optionsOf, type SchemaNode } from "../schema/node.js";
 import { writerName } from "./plan.js";
 import type { CodecPrinter } from "./printer.js";
 
 /** The writer of a node that has one. */
-export function printWriter(node: CodecNode, printer: CodecPrinter): Layout {
+export function printWriter(node: SchemaNode, printer: CodecPrinter): Layout {
   const name = writerName(printer.codecOf(node));
   const parameters = ["b: Uint8Array", "p: number", ["value: ", printer.givenType(node)], ...depthParameter(node)];
   const body = [...refuseDepth(node), ...bodyOf(node, printer)];
   return block(signature(`${printer.exported}function ${name}`, parameters, "number"), body);
 }
 
-function bodyOf(node: CodecNode, printer: CodecPrinter): Layout[] {
+function bodyOf(node: SchemaNode, printer: CodecPrinter): Layout[] {
   if (!hasOwnCode(node)) return [...write(node, "value", "p", printer), "return p;"];
-  const items = (element: CodecNode): Layout =>
+  const items = (element: SchemaNode): Layout =>
     block("for (const item of value)", write(element, "item", "p", printer));
   switch (node.kind) {
     case "object":
-      return objectBody(node.fields, node.others === "strict", printer);
+      return objectBody(fieldsOf(node), node.others === "strict", printer);
     case "array":
       return [
         `if (!Array.isArray(value)) ${MISFIT}`,
@@ -71,7 +71,7 @@ function bodyOf(node: CodecNode, printer: CodecPrinter): Layout[] {
     case "discriminated":
       return [
         block(`switch (${property("value", node.key)})`, [
-          ...node.options.flatMap(({ values, node: option }) => [
+          ...optionsOf(node).flatMap(({ values, node: option }) => [
             ...values.map((value) => `case ${quoted(String(value))}:`),
             [
               "  return ",
@@ -129,13 +129,13 @@ function stores(bytes: readonly number[]): string[] {
 }
 
 /** Statements that write `value` at `at` and leave `p` after it. */
-function write(node: CodecNode, value: string, at: string, printer: CodecPrinter): Layout[] {
+function write(node: SchemaNode, value: string, at: string, printer: CodecPrinter): Layout[] {
   const target = present(node);
   return [...refuseMisfit(target, value, printer.patternName), writeStatement(target, value, at, printer)];
 }
 
-function writeStatement(node: CodecNode, value: string, at: string, printer: CodecPrinter): Layout {
-  if (node.kind === "nil") {
+function writeStatement(node: SchemaNode, value: string, at: string, printer: CodecPrinter): Layout {
+  if (node.kind === "null") {
     return conditionalAssignment("p", [`${value} === null`, `wire.writeNil(b, ${at})`, "wire.misfit()"]);
   }
   if (node.kind === "nullable" && printer.called(node) === undefined && isCompiled(node)) {
@@ -145,7 +145,7 @@ function writeStatement(node: CodecNode, value: string, at: string, printer: Cod
   return assignment("p", writeExpression(node, value, at, printer));
 }
 
-function writeExpression(node: CodecNode, value: string, at: string, printer: CodecPrinter): Layout {
+function writeExpression(node: SchemaNode, value: string, at: string, printer: CodecPrinter): Layout {
   const codec = printer.called(node);
   const levels = printer.levels(node);
   if (codec !== undefined) return callOf(printer.writer(codec), ["b", at, value, ...levels]);
@@ -168,7 +168,7 @@ function writeExpression(node: CodecNode, value: string, at: string, printer: Co
       return by("writeDate");
     case "bytes":
       return by("writeBytes");
-    case "nil":
+    case "null":
       return conditional(`${value} === null`, `wire.writeNil(b, ${at})`, "wire.misfit()");
     case "nullable": {
       const inner = writeExpression(present(node.inner), value, at, printer);

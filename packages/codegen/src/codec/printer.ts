@@ -9,7 +9,8 @@ import type { Direction } from "../types/zod.js";
 import { hasOwnCode } from "./compiled.js";
 import { depthInside, isDeep } from "./depth.js";
 import { expression } from "./literals.js";
-import { type CodecNode, partsOf } from "./node.js";
+import type { SchemaNode } from "../schema/node.js";
+import { codecParts } from "./parts.js";
 import {
   checksName,
   codecName,
@@ -45,14 +46,14 @@ export class CodecPrinter {
   readonly short: boolean;
   readonly #explain: boolean;
   readonly #patterns = new Map<string, { readonly name: string; readonly regex: Layout }>();
-  readonly #declared = new Set<CodecNode>();
+  readonly #declared = new Set<SchemaNode>();
   /** The nodes whose checks readers ask zod to run. */
-  readonly #checked = new Set<CodecNode>();
-  readonly #branded = new Map<CodecNode, boolean>();
+  readonly #checked = new Set<SchemaNode>();
+  readonly #branded = new Map<SchemaNode, boolean>();
   /** Those whose shapes are referred to. */
   readonly #shaped = new Set<NamedCodec>();
   /** The node whose functions are printed. */
-  #current: CodecNode | undefined;
+  #current: SchemaNode | undefined;
 
   /** @param explain whether codecs say why a message does not fit */
   constructor(plan: CodecPlan, names: CodecNames, explain: boolean, isShared = false) {
@@ -82,7 +83,7 @@ export class CodecPrinter {
     return parts.filter((part) => part !== "");
   }
 
-  named(node: CodecNode): NamedCodec | undefined {
+  named(node: SchemaNode): NamedCodec | undefined {
     const codec = this.#plan.named.get(node);
     return codec && this.#first(codec);
   }
@@ -92,14 +93,14 @@ export class CodecPrinter {
     return this.exported === "" ? this.#same.of(codec) : codec;
   }
 
-  codecOf(node: CodecNode): NamedCodec {
+  codecOf(node: SchemaNode): NamedCodec {
     const codec = this.named(node);
     if (codec === undefined) throw new Error(`A ${node.kind} has no codec of its own.`);
     return codec;
   }
 
   /** The codec whose functions read and write `node`; undefined where that is written out. */
-  called(node: CodecNode): NamedCodec | undefined {
+  called(node: SchemaNode): NamedCodec | undefined {
     const codec = this.named(node);
     // A payload that is a scalar has functions too, in which it is written out.
     const isOwnBody = this.#current === node && !hasOwnCode(node);
@@ -107,7 +108,7 @@ export class CodecPrinter {
   }
 
   /** The last argument of what reads or writes `node` inside the functions that are printed: the levels that are left, if they count. */
-  levels(node: CodecNode): string[] {
+  levels(node: SchemaNode): string[] {
     return this.#current !== undefined && isDeep(node) ? [depthInside(this.#current)] : [];
   }
 
@@ -117,12 +118,12 @@ export class CodecPrinter {
   }
 
   /** Whether the shape of `node` stands above. */
-  isDeclared(node: CodecNode): boolean {
+  isDeclared(node: SchemaNode): boolean {
     const codec = this.named(node);
     return codec !== undefined && this.#declared.has(codec.node);
   }
 
-  typeOf(node: CodecNode, direction: Direction): TypeNode {
+  typeOf(node: SchemaNode, direction: Direction): TypeNode {
     let isBranded = this.#branded.get(node);
     if (isBranded === undefined) this.#branded.set(node, (isBranded = this.#plan.hasBrands(node)));
     // Brands are of types only: what is read has none before it is given one.
@@ -139,7 +140,7 @@ export class CodecPrinter {
   }
 
   /** The type of what the writer of `node` takes: it changes nothing. */
-  givenType(node: CodecNode): Layout {
+  givenType(node: SchemaNode): Layout {
     const type = this.typeOf(node, "input");
     switch (node.kind) {
       case "array":
@@ -158,13 +159,14 @@ export class CodecPrinter {
   }
 
   /** The user's schema of `node`. */
-  schema({ at }: CodecNode): Layout {
+  schema({ at }: SchemaNode): Layout {
+    if (at === undefined) throw new Error("A schema was printed whose place is not known.");
     const root = this.#names.value(at.root);
     return at.keys.length === 0 ? root : callOf("wire.schemaAt", [root, arrayOf(at.keys.map(expression))], true);
   }
 
   /** The function that runs the checks of `node` which are zod's to run. */
-  checks(node: CodecNode): string {
+  checks(node: SchemaNode): string {
     this.#checked.add(node);
     return checksName(this.codecOf(node));
   }
@@ -200,7 +202,7 @@ export class CodecPrinter {
   };
 
   /** Declares the shape of `codec` after those that it is made of. */
-  #declare(codec: NamedCodec, into: string[], open: Set<CodecNode>): void {
+  #declare(codec: NamedCodec, into: string[], open: Set<SchemaNode>): void {
     const { node } = codec;
     if (this.#declared.has(node) || open.has(node)) return;
     if (!codec.isShared) {
@@ -230,8 +232,8 @@ export class CodecPrinter {
     ];
   }
 
-  #declareParts(node: CodecNode, into: string[], open: Set<CodecNode>, seen: Set<CodecNode>): void {
-    for (const part of partsOf(node)) {
+  #declareParts(node: SchemaNode, into: string[], open: Set<SchemaNode>, seen: Set<SchemaNode>): void {
+    for (const part of codecParts(node)) {
       const codec = this.named(part);
       if (codec !== undefined) this.#declare(codec, into, open);
       else if (!seen.has(part)) this.#declareParts(part, into, open, seen.add(part));

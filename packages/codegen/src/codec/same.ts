@@ -1,13 +1,21 @@
 import { typeText } from "../print/type-text.js";
 import type { TypeNode } from "../types/node.js";
 import { expression } from "./literals.js";
-import type { CheckNode, CodecNode, RecordKeysNode, Told } from "./node.js";
+import {
+  type CheckNode,
+  constantOf,
+  keyOf,
+  othersOf,
+  type SchemaNode,
+  takesAnyKey,
+  type Told,
+} from "../schema/node.js";
 import type { CodecPlan, NamedCodec, Use } from "./plan.js";
 
 /** Finds the codecs of a plan that come to the same code, so that it is printed once. */
 export class SameCodecs {
   readonly #plan: CodecPlan;
-  readonly #keys = new Map<CodecNode, number | undefined>();
+  readonly #keys = new Map<SchemaNode, number | undefined>();
   /** A number for each description. */
   readonly #numbers = new Map<string, number>();
   readonly #first = new Map<number, NamedCodec>();
@@ -39,7 +47,7 @@ export class SameCodecs {
   }
 
   /** A number that nodes share which come to the same; undefined for one that is only the same as itself, such as what zod runs. */
-  #keyOf(node: CodecNode): number | undefined {
+  #keyOf(node: SchemaNode): number | undefined {
     if (this.#keys.has(node)) return this.#keys.get(node);
     // A schema inside itself is told apart by its name.
     this.#keys.set(node, undefined);
@@ -51,18 +59,18 @@ export class SameCodecs {
     return key;
   }
 
-  #describe(node: CodecNode): string | undefined {
+  #describe(node: SchemaNode): string | undefined {
     const own = this.#body(node);
     if (own === undefined || isMade(node.told)) return undefined;
     const types = (["input", "output"] as const).map((direction) => this.#plan.typeOf(node, direction));
-    const { optin, optout } = node.schema._zod;
+    const { optin, optout } = node;
     return types.every(isPlain)
       ? [node.kind, own, optin, optout, JSON.stringify(node.told), ...types.map(leafText)].join(" ")
       : undefined;
   }
 
-  #body(node: CodecNode): string | undefined {
-    const all = (...parts: readonly (CodecNode | undefined)[]): string | undefined => {
+  #body(node: SchemaNode): string | undefined {
+    const all = (...parts: readonly (SchemaNode | undefined)[]): string | undefined => {
       const keys = parts.map((part) => (part === undefined ? -1 : this.#keyOf(part)));
       return keys.includes(undefined) ? undefined : keys.join();
     };
@@ -76,8 +84,8 @@ export class SameCodecs {
         return checkText(node.checks);
       case "boolean":
       case "bytes":
-      case "nil":
-      case "nothing":
+      case "null":
+      case "undefined":
       case "any":
       case "never":
         return ".";
@@ -86,10 +94,9 @@ export class SameCodecs {
       case "template":
         return String(node.regex);
       case "object": {
-        const { others } = node;
+        const others = othersOf(node);
         const rest = typeof others === "object" ? all(others) : others;
-        const fields = all(...node.fields.map((field) => field.node));
-        return rest && and(fields, rest, JSON.stringify(node.fields.map(({ name }) => name)));
+        return rest && and(all(...Object.values(node.fields)), rest, JSON.stringify(Object.keys(node.fields)));
       }
       case "array":
       case "set":
@@ -99,12 +106,15 @@ export class SameCodecs {
       case "tuple":
         return all(...node.items, node.rest);
       case "record":
-        return and(all(node.element, "fit" in node.keys ? node.keys.fit : undefined), recordText(node.keys));
+        return and(
+          all(node.element, takesAnyKey(node) ? undefined : keyOf(node)),
+          JSON.stringify({ ...node.keys, fit: undefined }),
+        );
       case "union":
         return all(...node.options);
       case "discriminated": {
-        const values = node.options.map((option) => `[${option.values.map(expression).join()}]`);
-        return and(all(...node.options.map((option) => option.node)), node.key, ...values);
+        const values = node.options.map(([value]) => expression(value));
+        return and(all(...node.options.map(([, option]) => option)), node.key, ...values);
       }
       case "intersection":
         return all(node.left, node.right);
@@ -116,8 +126,10 @@ export class SameCodecs {
         return all(node.inner);
       case "default":
       case "prefault":
-      case "caught":
-        return node.value.kind === "constant" ? and(all(node.inner), expression(node.value.value)) : undefined;
+      case "caught": {
+        const constant = constantOf(node);
+        return constant && and(all(node.inner), expression(constant.value));
+      }
       case "pipe":
         return all(node.from, node.to);
       default:
@@ -146,8 +158,4 @@ function checkText(checks: readonly CheckNode[]): string | undefined {
   return JSON.stringify(checks, (_key, value: unknown) =>
     value instanceof RegExp || typeof value === "bigint" ? `${typeof value} ${value}` : value,
   );
-}
-
-function recordText(keys: RecordKeysNode): string {
-  return JSON.stringify({ ...keys, fit: undefined });
 }

@@ -1,5 +1,5 @@
 import { $ZodTuple, toJSONSchema } from "zod/v4/core";
-import { isConstantDefault } from "../codec/constant.js";
+import { isConstantDefault } from "../schema/constant.js";
 import { isBlob } from "../blobs.js";
 import { checksOf } from "../shape/checks.js";
 import { isUint8Array } from "../types/support.js";

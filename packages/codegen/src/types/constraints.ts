@@ -1,4 +1,4 @@
-import { isConstantDefault, isPrintable } from "../codec/constant.js";
+import { isConstantDefault, isPrintable } from "../schema/constant.js";
 import { checksOf } from "../shape/checks.js";
 import type { Checks } from "../shape/shape.js";
 import { type AnySchema, defOf, type Direction, isZodSchema, lazyTarget } from "./zod.js";

@@ -1,5 +1,5 @@
 import { isBytesSchema, isStreamSchema, type Payload } from "@quicrpc/core/generated";
-import { callsAsync, isConstantDefault } from "../codec/constant.js";
+import { callsAsync, isConstantDefault } from "../schema/constant.js";
 import type { DiagnosticCode } from "../diagnostics.js";
 import { type AnySchema, defOf, isZod3Schema, isZodSchema } from "./zod.js";
 

@@ -1,42 +1,85 @@
 import type { Check } from "./check.js";
 
-/**
- * The structure of a shape as data, for those who make more of a schema than parsing.
- *
- * @typeParam Part the shapes inside it
- */
-export type Form<Part> =
-  | { readonly kind: "string" | "number" | "bigint" | "date"; readonly checks: readonly Check[] }
-  | { readonly kind: "boolean" | "bytes" | "null" | "undefined" | "any" | "never" }
-  | { readonly kind: "literal"; readonly values: readonly unknown[] }
-  | { readonly kind: "template"; readonly regex: RegExp }
-  | {
-      readonly kind: "object";
-      readonly fields: Readonly<Record<string, Part>>;
-      /** How other keys are handled: dropped, refused, or by a shape. */
-      readonly others: "strip" | "strict" | Part;
-    }
-  | { readonly kind: "array" | "set"; readonly element: Part; readonly checks: readonly Check[] }
-  | { readonly kind: "tuple"; readonly items: readonly Part[]; readonly rest: Part | undefined }
-  | { readonly kind: "record"; readonly keys: RecordKeys<Part>; readonly element: Part }
-  | { readonly kind: "map"; readonly key: Part; readonly element: Part; readonly checks: readonly Check[] }
-  | { readonly kind: "union"; readonly options: readonly Part[] }
-  | {
-      readonly kind: "discriminated";
-      readonly key: string;
-      readonly options: readonly (readonly [value: unknown, option: Part])[];
-    }
-  | { readonly kind: "intersection"; readonly left: Part; readonly right: Part }
-  | { readonly kind: "optional" | "nullable" | "nonOptional" | "frozen"; readonly inner: Part }
-  | { readonly kind: "default" | "prefault"; readonly inner: Part; readonly value: () => unknown }
-  | { readonly kind: "caught"; readonly inner: Part; readonly value: (refused: Refused) => unknown }
-  | { readonly kind: "pipe"; readonly from: Part; readonly to: Part }
+/** The structure of a shape. */
+export type Form<Part, Condition = Check> =
+  | Structure<{ readonly part: Part; readonly check: Condition }>
   /** Checks of a zod schema, on what `inner` results in. */
   | { readonly kind: "refined"; readonly inner: Part; readonly schema: unknown }
   /** A shape that is made when it is needed, or is inside itself. */
   | { readonly kind: "lazy"; readonly inner: () => Part }
   /** A zod schema, which zod runs whole; `given` is what it takes, where the wire says less than that. */
   | { readonly kind: "external"; readonly schema: unknown; readonly given?: Part | undefined };
+
+/**
+ * A schema as data: the list of the kinds of schema, for shapes at run time and for the nodes of the generator. What is optional here only the
+ * generator knows.
+ *
+ * @typeParam T the types of what is inside it
+ */
+export type Structure<T extends Inside> =
+  | { readonly kind: "string" | "number" | "bigint" | "date"; readonly checks: readonly T["check"][] }
+  | { readonly kind: "boolean" | "bytes" | "null" | "undefined" | "any" | "never" }
+  /** `entries` are the members of an enum by name. */
+  | {
+      readonly kind: "literal";
+      readonly values: readonly unknown[];
+      readonly entries?: Readonly<Record<string, unknown>>;
+    }
+  /** `parts` are its texts and schemas, in order. */
+  | { readonly kind: "template"; readonly regex: RegExp; readonly parts?: readonly (string | T["part"])[] }
+  | {
+      readonly kind: "object";
+      readonly fields: Readonly<Record<string, T["part"]>>;
+      /** How other keys are handled: dropped, refused, or by a schema. */
+      readonly others: "strip" | "strict" | T["part"];
+    }
+  | { readonly kind: "array" | "set"; readonly element: T["part"]; readonly checks: readonly T["check"][] }
+  | { readonly kind: "tuple"; readonly items: readonly T["part"][]; readonly rest: T["part"] | undefined }
+  /** Not every key need be there in one that is `partial`; one that is `loose` leaves keys alone that do not fit. */
+  | {
+      readonly kind: "record";
+      readonly keys: RecordKeys<T["part"]>;
+      readonly element: T["part"];
+      readonly partial?: boolean;
+      readonly loose?: boolean;
+    }
+  | {
+      readonly kind: "map";
+      readonly key: T["part"];
+      readonly element: T["part"];
+      readonly checks: readonly T["check"][];
+    }
+  /** One that is `exclusive` takes what exactly one option takes. */
+  | { readonly kind: "union"; readonly options: readonly T["part"][]; readonly exclusive?: boolean }
+  | {
+      readonly kind: "discriminated";
+      readonly key: string;
+      readonly options: readonly (readonly [value: unknown, option: T["part"]])[];
+    }
+  | { readonly kind: "intersection"; readonly left: T["part"]; readonly right: T["part"] }
+  | { readonly kind: "optional" | "exactOptional" | "nullable" | "nonOptional" | "frozen"; readonly inner: T["part"] }
+  /** The value of one that `isConstant` is the same each time. */
+  | {
+      readonly kind: "default" | "prefault";
+      readonly inner: T["part"];
+      readonly value: () => unknown;
+      readonly isConstant?: boolean;
+    }
+  | {
+      readonly kind: "caught";
+      readonly inner: T["part"];
+      readonly value: (refused: Refused) => unknown;
+      readonly isConstant?: boolean;
+    }
+  | { readonly kind: "pipe"; readonly from: T["part"]; readonly to: T["part"] };
+
+/** What structures consist of. */
+export interface Inside {
+  /** Schemas inside a schema. */
+  readonly part: unknown;
+  /** A check on a value of the right type. */
+  readonly check: unknown;
+}
 
 /** A value that is caught: as it was given, as far as it was parsed, and what is wrong with it. */
 export interface Refused {
@@ -51,6 +94,34 @@ export interface RecordKeys<Part> {
   readonly exactly?: readonly string[];
   /** The keys it may have. */
   readonly among?: readonly string[];
-  /** Shape that each key must fit; a number as a key is text. */
+  /** The schema that each key must fit; a number as a key is text. */
   readonly fit?: Part;
+}
+
+/** The schemas directly inside a form that a value of it may have, and those of the keys of a map. */
+export function partsOf<Part>(form: Form<Part, unknown>): Part[] {
+  switch (form.kind) {
+    case "object":
+      return [...Object.values(form.fields), ...(typeof form.others === "string" ? [] : [form.others])];
+    case "array":
+    case "set":
+    case "record":
+      return [form.element];
+    case "map":
+      return [form.key, form.element];
+    case "tuple":
+      return [...form.items, ...(form.rest === undefined ? [] : [form.rest])];
+    case "union":
+      return [...form.options];
+    case "discriminated":
+      return [...new Set(form.options.map(([, option]) => option))];
+    case "intersection":
+      return [form.left, form.right];
+    case "pipe":
+      return [form.from, form.to];
+    case "lazy":
+      return [form.inner()];
+    default:
+      return "inner" in form ? [form.inner] : [];
+  }
 }

@@ -48,10 +48,10 @@ class Comparison<Part> {
   }
 
   /** The forms that a value of `part` may have, wrappers taken off. */
-  #bases(part: Part, open: ReadonlySet<Part> = new Set()): Form<Part>[] {
+  #bases(part: Part, open: ReadonlySet<Part> = new Set()): Form<Part, unknown>[] {
     if (open.has(part)) return [];
     const { form } = this.#describe(part);
-    const of = (each: Part): Form<Part>[] => this.#bases(each, new Set([...open, part]));
+    const of = (each: Part): Form<Part, unknown>[] => this.#bases(each, new Set([...open, part]));
     switch (form.kind) {
       case "union":
         return form.options.flatMap(of);
@@ -68,7 +68,7 @@ class Comparison<Part> {
     }
   }
 
-  #ofBases(a: Form<Part>, b: Form<Part>): string | undefined {
+  #ofBases(a: Form<Part, unknown>, b: Form<Part, unknown>): string | undefined {
     const asText = AS_TEXT[a.kind];
     if (asText !== undefined) return a.kind === b.kind ? undefined : scalarReason(a.kind, asText, b);
     if (a.kind === "literal" && a.values.some((value) => typeof value === "bigint")) return literalReason(a.values, b);
@@ -96,7 +96,7 @@ class Comparison<Part> {
   }
 
   /** Whether a field that both objects must have tells them apart. */
-  #areDisjoint(a: Form<Part>, b: Form<Part>): boolean {
+  #areDisjoint(a: Form<Part, unknown>, b: Form<Part, unknown>): boolean {
     if (a.kind !== "object" || b.kind !== "object") return false;
     return Object.entries(a.fields).some(([name, part]) => {
       const other = Object.hasOwn(b.fields, name) ? b.fields[name] : undefined;
@@ -108,7 +108,11 @@ class Comparison<Part> {
   }
 }
 
-function scalarReason(kind: string, asText: (text: string) => unknown, other: Form<unknown>): string | undefined {
+function scalarReason(
+  kind: string,
+  asText: (text: string) => unknown,
+  other: Form<unknown, unknown>,
+): string | undefined {
   switch (other.kind) {
     case "string":
     case "template":
@@ -134,7 +138,7 @@ function isTakenFor(value: unknown, kind: string, asText: (text: string) => unkn
 }
 
 /** A literal has bigints: whether `other` has what these are in JSON. */
-function literalReason(values: readonly unknown[], other: Form<unknown>): string | undefined {
+function literalReason(values: readonly unknown[], other: Form<unknown, unknown>): string | undefined {
   if (other.kind === "string" || other.kind === "template" || other.kind === "external") return "text and bigint";
   if (other.kind === "number") return "number and bigint";
   if (other.kind !== "literal") return undefined;
@@ -143,7 +147,7 @@ function literalReason(values: readonly unknown[], other: Form<unknown>): string
   return isSame ? "a bigint and the same as text or number" : undefined;
 }
 
-function itemsOf<Part>(form: Form<Part>): readonly Part[] {
+function itemsOf<Part>(form: Form<Part, unknown>): readonly Part[] {
   if (form.kind === "array" || form.kind === "set") return [form.element];
   return form.kind === "tuple" ? [...form.items, ...(form.rest === undefined ? [] : [form.rest])] : [];
 }
@@ -154,7 +158,7 @@ interface Fields<Part> {
   readonly others?: Part;
 }
 
-function fieldsOf<Part>(form: Form<Part>): Fields<Part> {
+function fieldsOf<Part>(form: Form<Part, unknown>): Fields<Part> {
   if (form.kind === "record" || form.kind === "map") return { fields: {}, others: form.element };
   if (form.kind !== "object") return { fields: {} };
   return isPart(form.others) ? { fields: form.fields, others: form.others } : { fields: form.fields };

@@ -1,41 +1,13 @@
-import type { Form, Shape } from "@quicrpc/core/generated";
+import { type Form, partsOf, type Shape } from "@quicrpc/core/generated";
 
 /** A schema as analyses need it: a shape, or what stands for one. */
 export interface Described<Part> {
-  readonly form: Form<Part>;
+  readonly form: Form<Part, unknown>;
   readonly optin?: "optional" | "defaulted" | undefined;
 }
 
 /** Returns what `part` is. */
 export type Describe<Part> = (part: Part) => Described<Part>;
-
-/** Lists the parts directly inside a form that a value of it may have. */
-function partsOf<Part>(form: Form<Part>): Part[] {
-  switch (form.kind) {
-    case "object":
-      return [...Object.values(form.fields), ...(isPart(form.others) ? [form.others] : [])];
-    case "array":
-    case "set":
-    case "record":
-      return [form.element];
-    case "map":
-      return [form.key, form.element];
-    case "tuple":
-      return [...form.items, ...(form.rest === undefined ? [] : [form.rest])];
-    case "union":
-      return [...form.options];
-    case "discriminated":
-      return form.options.map(([, option]) => option);
-    case "intersection":
-      return [form.left, form.right];
-    case "pipe":
-      return [form.from];
-    case "lazy":
-      return [form.inner()];
-    default:
-      return "inner" in form ? [form.inner] : [];
-  }
-}
 
 export function isPart<Part>(others: "strip" | "strict" | Part): others is Part {
   return others !== "strip" && others !== "strict";
@@ -54,7 +26,7 @@ export function hasOwnForms<Part>(part: Part, describe: Describe<Part>, seen: Se
 const OWN_FORMS: ReadonlySet<string> = new Set(["date", "bytes", "bigint", "set", "map"]);
 
 /** The structure of an object. */
-export type ObjectForm<Part> = Extract<Form<Part>, { readonly kind: "object" }>;
+export type ObjectForm<Part> = Extract<Form<Part, unknown>, { readonly kind: "object" }>;
 
 /** Returns the object that `part` is, or that it is an intersection of; undefined for anything else. */
 export function objectOf<Part>(part: Part, describe: Describe<Part>): ObjectForm<Part> | undefined {

@@ -139,6 +139,7 @@ function mayBeUndefined<Part>(part: Part, describe: Describe<Part>, seen: Set<Pa
   switch (form.kind) {
     case "undefined":
     case "optional":
+    case "exactOptional":
     case "default":
     case "prefault":
       return true;

@@ -1,0 +1,168 @@
+import { partsOf as partsOfForm, type Structure } from "@quicrpc/core/generated";
+import type { SchemaRoot } from "../source/schema-root.js";
+import type { AnySchema, SchemaMeta } from "../types/zod.js";
+import { isPrintable } from "./constant.js";
+
+/** How to reach a schema at run time: an export of the schema module, and the keys to go through. */
+export interface SchemaPath {
+  readonly root: SchemaRoot;
+  readonly keys: readonly (string | number)[];
+}
+
+/** A message that the schema's author gave: a text, or a function, of the schema itself or of its check with that number. */
+export type Told = { readonly text: string } | { readonly check: number | undefined };
+
+/** A condition on a value, as zod's own checks have it. */
+export type CheckNode = Condition & {
+  readonly told?: Told;
+  /** Only zod can run it. */
+  readonly opaque?: true;
+};
+
+type Condition =
+  | { readonly kind: "minSize" | "maxSize" | "exactSize"; readonly size: number }
+  | {
+      readonly kind: "atLeast" | "atMost" | "moreThan" | "lessThan";
+      readonly bound: number | bigint | Date;
+      /** The name of the range that it is a bound of, such as `int64`. */
+      readonly format?: string;
+    }
+  | { readonly kind: "integer"; readonly format: string; readonly least?: number; readonly most?: number }
+  | { readonly kind: "multipleOf"; readonly step: number | bigint }
+  | { readonly kind: "includes"; readonly part: string; readonly position: number | undefined; readonly regex: RegExp }
+  | { readonly kind: "startsWith" | "endsWith"; readonly part: string; readonly regex: RegExp }
+  | {
+      readonly kind: "pattern";
+      readonly regex: RegExp;
+      readonly format: string;
+      readonly options?: Readonly<Record<string, string>>;
+    }
+  /** A format without a regular expression that says all of it. */
+  | {
+      readonly kind: "format";
+      readonly format: string;
+      readonly regex?: RegExp;
+      readonly options?: Readonly<Record<string, string>>;
+    }
+  /** Changes the value, as `trim` does. */
+  | { readonly kind: "overwrite" }
+  /** A function of the user, as by `refine`. */
+  | { readonly kind: "custom" };
+
+/**
+ * A schema, read from zod: the model that types, codecs, JSON Schemas and snapshots are made of. A zod schema is one node wherever it is
+ * used, so that a schema inside itself leads back to its own node.
+ */
+export type SchemaNode = NodeFacts & NodeBody;
+
+/** Facts about every schema. */
+interface NodeFacts {
+  /** zod's own schema: a key, into which only the reader looks. */
+  readonly schema: AnySchema;
+  /** zod's name of its type, which tells `enum` from `literal` and `unknown` from `any`. */
+  readonly type: string;
+  /** How to reach it at run time, if the reader was told where its root is. */
+  readonly at: SchemaPath | undefined;
+  /** Message for a value of another type. */
+  readonly told?: Told;
+  /** Whether it may be absent, and if so whether something takes its place. */
+  readonly optin: "optional" | "defaulted" | undefined;
+  readonly optout: "optional" | undefined;
+  /** The description and metadata of this very copy of the schema. */
+  readonly meta: SchemaMeta;
+  /** The schema that a check, `.describe()` or `.meta()` copied. */
+  readonly origin: SchemaNode | undefined;
+}
+
+interface InsideNodes {
+  readonly part: SchemaNode;
+  readonly check: CheckNode;
+}
+
+export type NodeBody =
+  | Structure<InsideNodes>
+  /** Checks of which zod has to run some, on what `inner` results in. */
+  | { readonly kind: "refined"; readonly inner: SchemaNode; readonly checks: readonly CheckNode[] }
+  /** Left to zod whole; `structure` is what is known of it. One that `coerces` takes anything and makes that of it. */
+  | { readonly kind: "external"; readonly structure: SchemaNode; readonly coerces: boolean }
+  /** Structures of which zod alone knows more: `z.custom`, the function of a transform, and what cannot be sent. */
+  | { readonly kind: "custom" | "transform" | "other" }
+  /** Whether `inner` takes the value. */
+  | { readonly kind: "success"; readonly inner: SchemaNode }
+  /** Being read: a schema inside itself. */
+  | { readonly kind: "open" };
+
+/** A node of one kind. */
+export type NodeOf<Kind> = Extract<SchemaNode, { readonly kind: Kind }>;
+
+/** The nodes directly inside `node`, those of keys with them. */
+export function partsOf(node: SchemaNode): SchemaNode[] {
+  switch (node.kind) {
+    case "record":
+      return [keyOf(node), node.element];
+    case "template":
+      return (node.parts ?? []).filter((part) => typeof part !== "string");
+    case "external":
+      return [node.structure];
+    case "refined":
+    case "success":
+      return [node.inner];
+    case "custom":
+    case "transform":
+    case "other":
+    case "open":
+      return [];
+    default:
+      return partsOfForm<SchemaNode>(node);
+  }
+}
+
+/** The fields of an object, in their order. */
+export function fieldsOf({ fields }: NodeOf<"object">): FieldNode[] {
+  return Object.entries(fields).map(([name, node]) => ({ name, node }));
+}
+
+export interface FieldNode {
+  readonly name: string;
+  readonly node: SchemaNode;
+}
+
+/** How an object treats other keys. */
+export function othersOf({ others }: NodeOf<"object">): "strip" | "strict" | "loose" | SchemaNode {
+  return typeof others === "object" && others.kind === "any" ? "loose" : others;
+}
+
+/** The options of a discriminated union, each with the values that stand for it. */
+export function optionsOf({ options }: NodeOf<"discriminated">): { values: unknown[]; node: SchemaNode }[] {
+  const grouped = new Map<SchemaNode, unknown[]>();
+  for (const [value, node] of options) {
+    const values = grouped.get(node);
+    if (values === undefined) grouped.set(node, [value]);
+    else values.push(value);
+  }
+  return Array.from(grouped, ([node, values]) => ({ node, values }));
+}
+
+/** The schema of a record's keys. */
+export function keyOf({ keys }: NodeOf<"record">): SchemaNode {
+  if (keys.fit === undefined) throw new Error("A record was read without its keys.");
+  return keys.fit;
+}
+
+/** Whether a record takes every text as a key. */
+export function takesAnyKey({ keys }: NodeOf<"record">): boolean {
+  const { exactly, among, fit } = keys;
+  return (exactly ?? among) === undefined && (fit === undefined || (fit.kind === "string" && fit.checks.length === 0));
+}
+
+/** The default or fallback of `node`, if it is the same each time and can be written down. */
+export function constantOf(node: NodeOf<"default" | "prefault" | "caught">): { readonly value: unknown } | undefined {
+  if (node.isConstant !== true) return undefined;
+  const value = (node.value as () => unknown)();
+  return isPrintable(value) ? { value } : undefined;
+}
+
+/** The schema that stands for all copies which checks, descriptions and metadata made. */
+export function canonicalNode(node: SchemaNode): SchemaNode {
+  return node.origin === undefined ? node : canonicalNode(node.origin);
+}
