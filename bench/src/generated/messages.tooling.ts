@@ -17,7 +17,7 @@ const part2 = {
     age: { type: "integer", minimum: 0, maximum: 150 },
     active: { type: "boolean" },
     role: { type: "string", enum: ["admin", "editor", "viewer"] },
-    tags: { maxItems: 8, type: "array", items: { type: "string" } },
+    tags: { type: "array", items: { type: "string" }, maxItems: 8 },
     address: {
       type: "object",
       properties: part1,

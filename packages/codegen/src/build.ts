@@ -85,11 +85,12 @@ function serviceModel(
   { types, nodes, codecs }: Messages,
   { ids, target, annotations, report }: BuildContext,
 ): ServiceModel {
+  const described = new SchemaReader(undefined, "described");
   const methodIds = ids.methodIds(
     service.name,
     service.methods.map((method) => method.name),
   );
-  const snapshot = snapshotOf(ids.serviceId(service.name), service.methods, shapes, methodIds, types.nameOf);
+  const snapshot = snapshotOf(ids.serviceId(service.name), service.methods, shapes, methodIds, types.nameOf, described);
   const message = (method: FoundMethod, part: PayloadPart | undefined, sender: Sender): MessageModel | undefined => {
     if (part?.raw)
       return {
@@ -104,8 +105,8 @@ function serviceModel(
     const brands = annotations.brands.get(part)?.get(WHOLE) ?? [];
     const label = [service.prefix, method.name, part.role];
     return {
-      sent: branded(types.typeOf(part.schema, "input"), brands, "input"),
-      received: branded(types.typeOf(part.schema, "output"), brands, "output"),
+      sent: branded(types.typeOf(node, "input"), brands, "input"),
+      received: branded(types.typeOf(node, "output"), brands, "output"),
       codec: codecs.payload(node, label, usesOf(sender, target), brands.length > 0),
       jsonProblem() {
         const problem = jsonProblem(node, describeNode);
@@ -147,7 +148,7 @@ function serviceModel(
         details: message(method, details, "server"),
       })),
       meta,
-      tooling: toolingOf(method, shape, (schema) => annotations.constants.get(schema)),
+      tooling: toolingOf(method, shape, (schema) => annotations.constants.get(schema), described),
     };
   };
   const methods = service.methods.flatMap((method): MethodModel[] => {

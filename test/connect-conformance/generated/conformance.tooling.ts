@@ -15,31 +15,29 @@ const part1 = {
 };
 const part2 = {
   type: "object",
-  propertyNames: { type: "string" },
-  additionalProperties: { $ref: "#/$defs/__schema0" },
-};
-const part3 = { type: "array", items: part2 };
-const part4 = {
-  type: "object",
   properties: {
     code: { type: "string" },
     message: { type: "string" },
-    details: part3,
+    details: { type: "array", items: { $ref: "#/$defs/AnyMessage" } },
   },
   title: "ErrorDefinition",
 };
-const part5 = {
-  __schema0: {
-    anyOf: [
-      { type: "string" },
-      { type: "number" },
-      { type: "boolean" },
-      { type: "null" },
-      { type: "array", items: { $ref: "#/$defs/__schema0" } },
-      part2,
-    ],
-  },
+const part3 = {
+  type: "object",
+  propertyNames: { type: "string" },
+  additionalProperties: { $ref: "#/$defs/__schema0" },
 };
+const part4 = {
+  anyOf: [
+    { type: "string" },
+    { type: "number" },
+    { type: "boolean" },
+    { type: "null" },
+    { type: "array", items: { $ref: "#/$defs/__schema0" } },
+    part3,
+  ],
+};
+const part5 = { AnyMessage: part3, __schema0: part4 };
 const part6 = {
   type: "object",
   properties: {
@@ -56,7 +54,7 @@ const part6 = {
           properties: {
             requestHeaders: part1,
             timeoutMs: { type: "integer", "x-quicrpc-type": "bigint" },
-            requests: part3,
+            requests: { type: "array", items: part3 },
             connectGetInfo: { type: "object", properties: { queryParams: part1 } },
           },
           title: "RequestInfo",
@@ -65,7 +63,7 @@ const part6 = {
     },
   },
   title: "Answer",
-  $defs: part5,
+  $defs: { __schema0: part4 },
 };
 const part7 = {
   input: {
@@ -80,10 +78,10 @@ const part7 = {
             contentEncoding: "base64",
             "x-quicrpc-type": "bytes",
           },
-          error: part4,
+          error: part2,
           responseTrailers: part1,
           responseDelayMs: { type: "integer" },
-          rawResponse: part2,
+          rawResponse: { $ref: "#/$defs/AnyMessage" },
         },
         title: "UnaryResponseDefinition",
       },
@@ -115,8 +113,8 @@ const part8 = {
             },
           },
           responseDelayMs: { type: "integer" },
-          rawResponse: part2,
-          error: part4,
+          rawResponse: { $ref: "#/$defs/AnyMessage" },
+          error: part2,
           responseTrailers: part1,
         },
         title: "StreamResponseDefinition",

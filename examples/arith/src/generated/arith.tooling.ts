@@ -54,7 +54,7 @@ export const arithTooling: ServiceTooling = {
         type: "object",
         properties: {
           n: { type: "integer", minimum: 0 },
-          everyMs: { default: 0, type: "integer", minimum: 0 },
+          everyMs: { type: "integer", minimum: 0, default: 0 },
         },
         required: ["n"],
       },

@@ -58,7 +58,7 @@ export const notesTooling: ServiceTooling = {
         type: "object",
         properties: {
           after: { type: "string" },
-          limit: { default: 50, type: "integer", minimum: 1, maximum: 500 },
+          limit: { type: "integer", minimum: 1, maximum: 500, default: 50 },
         },
       },
       output: {

@@ -51,11 +51,11 @@ export const ordersTooling: ServiceTooling = {
         type: "object",
         properties: {
           message: {
-            description: "Undefined in the first item of a subscription without `from`, which says that it has begun.",
             type: "object",
             properties: part1,
             required: ["id", "item", "count", "at"],
             title: "Order",
+            description: "Undefined in the first item of a subscription without `from`, which says that it has begun.",
           },
           position: { type: "string", description: "Where to go on after this item." },
         },

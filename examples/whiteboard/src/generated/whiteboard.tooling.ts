@@ -3,8 +3,6 @@
 import type { ServiceTooling } from "@quicrpc/core/generated";
 
 const part1 = {
-  minItems: 1,
-  maxItems: 64,
   type: "array",
   items: {
     oneOf: [
@@ -22,8 +20,6 @@ const part1 = {
               },
               width: { type: "integer", minimum: 1, maximum: 40 },
               points: {
-                minItems: 1,
-                maxItems: 256,
                 type: "array",
                 items: {
                   type: "object",
@@ -33,6 +29,8 @@ const part1 = {
                   },
                   required: ["x", "y"],
                 },
+                minItems: 1,
+                maxItems: 256,
               },
             },
             required: ["line", "color", "width", "points"],
@@ -54,6 +52,8 @@ const part1 = {
       },
     ],
   },
+  minItems: 1,
+  maxItems: 64,
 };
 const part2 = {
   by: { type: "string" },
@@ -124,9 +124,9 @@ const part9 = {
   required: ["type", "visit", "person"],
 };
 const part10 = {
-  description: "So many messages before this one were dropped, because this subscriber was too slow for them.",
   type: "integer",
   minimum: 1,
+  description: "So many messages before this one were dropped, because this subscriber was too slow for them.",
 };
 const part11 = {
   type: "object",
@@ -165,11 +165,11 @@ export const whiteboardTooling: ServiceTooling = {
         type: "object",
         properties: {
           message: {
-            description: "Undefined in the first item of a subscription without `from`, which says that it has begun.",
             type: "object",
             properties: part2,
             required: ["by", "id", "commands"],
             title: "BoardChange",
+            description: "Undefined in the first item of a subscription without `from`, which says that it has begun.",
           },
           position: { type: "string", description: "Where to go on after this item." },
         },
@@ -247,11 +247,11 @@ export const whiteboardTooling: ServiceTooling = {
         type: "object",
         properties: {
           message: {
-            description: "Undefined in the first item of a subscription without `from`, which says that it has begun.",
             type: "object",
             properties: part5,
             required: ["at", "from", "text"],
             title: "ChatMessage",
+            description: "Undefined in the first item of a subscription without `from`, which says that it has begun.",
           },
           position: { type: "string", description: "Where to go on after this item." },
         },

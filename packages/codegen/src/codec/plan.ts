@@ -3,7 +3,7 @@ import { ONE } from "../types/graph.js";
 import { labelName } from "../types/naming.js";
 import type { TypeNode } from "../types/node.js";
 import type { TypeTable } from "../types/declare.js";
-import { canonical, type Direction } from "../types/zod.js";
+import type { Direction } from "../types/zod.js";
 import { fieldsOf, keyOf, type SchemaNode, takesAnyKey } from "../schema/node.js";
 import { codecParts } from "./parts.js";
 import { hasOwnCode, isCompiled, present } from "./compiled.js";
@@ -37,6 +37,9 @@ export class CodecPlan {
   readonly #coded: Readonly<Record<Use, Set<SchemaNode>>> = { write: new Set(), read: new Set() };
   readonly #shaped = new Set<SchemaNode>();
   readonly #open = new Set<SchemaNode>();
+  /** The place in which a node was met first of which a shape is needed. */
+  readonly #places = new Map<SchemaNode, string>();
+  readonly #numbers = new Map<SchemaNode, number>();
   readonly #scope: NameScope;
   readonly #types: TypeTable;
 
@@ -59,11 +62,11 @@ export class CodecPlan {
 
   /** Whether the type of `node` has brands: the same code may read values of several. */
   hasBrands(node: SchemaNode): boolean {
-    return this.#types.hasBrands(node.schema);
+    return this.#types.hasBrands(node);
   }
 
   typeOf(node: SchemaNode, direction: Direction): TypeNode {
-    return this.#types.typeOf(node.schema, direction);
+    return this.#types.typeOf(node, direction);
   }
 
   /** Plans what a message needs, and gives the name of its codec. */
@@ -81,8 +84,11 @@ export class CodecPlan {
     return this.#take(node, label, use === undefined ? [] : [use]).name;
   }
 
-  /** @param use what code is made for; undefined where a shape is all that `node` needs */
-  #visit(node: SchemaNode, label: readonly string[], use: Use | undefined): void {
+  /**
+   * @param use what code is made for; undefined where a shape is all that `node` needs
+   * @param place where in another node it is
+   */
+  #visit(node: SchemaNode, label: readonly string[], use: Use | undefined, place?: string): void {
     const uses = use === undefined ? [] : [use];
     if (this.#open.has(node)) {
       // A shape inside itself needs a name.
@@ -90,8 +96,14 @@ export class CodecPlan {
       return;
     }
     const seen = use === undefined ? this.#shaped : this.#coded[use];
-    if (seen.has(node)) return;
+    if (seen.has(node)) {
+      // A shape that is used in another place too is declared once.
+      const isAgain = place !== undefined && this.#places.get(node) !== place;
+      if (use === undefined && isAgain && isComposite(node)) this.#take(node, label, []);
+      return;
+    }
     seen.add(node);
+    if (use === undefined && place !== undefined) this.#places.set(node, place);
     const shared = hasOwnCode(node) ? this.#share(node, label, use) : undefined;
     if (shared !== undefined) {
       this.#take(node, label, uses, shared);
@@ -106,8 +118,16 @@ export class CodecPlan {
     const base = name === undefined ? label : [name];
     // What is refined is written by its shape.
     const partUse = isDone && !(node.kind === "refined" && use === "write") ? use : undefined;
-    for (const [part, add] of labelled(node)) this.#visit(part, [...base, ...add], partUse);
+    for (const [index, [part, add]] of labelled(node).entries()) {
+      this.#visit(part, [...base, ...add], partUse, `${this.#numberOf(node)}.${index}`);
+    }
     this.#open.delete(node);
+  }
+
+  #numberOf(node: SchemaNode): number {
+    const number = this.#numbers.get(node) ?? this.#numbers.size;
+    this.#numbers.set(node, number);
+    return number;
   }
 
   #take(node: SchemaNode, label: readonly string[], uses: readonly Use[], shared?: string): NamedCodec {
@@ -131,7 +151,7 @@ export class CodecPlan {
   }
 
   #nameOf(node: SchemaNode): string | undefined {
-    return this.#types.named(canonical(node.schema))?.name;
+    return this.#types.namedNode(node)?.name;
   }
 
   #freeName(wanted: string): string {
@@ -143,6 +163,11 @@ export class CodecPlan {
   #isTaken(name: string): boolean {
     return namesOf({ name }).some((each) => this.#scope.has(each));
   }
+}
+
+/** Whether the shape of a node is long: it is made of several. */
+function isComposite(node: SchemaNode): boolean {
+  return node.kind === "object" || codecParts(node).length > 1;
 }
 
 type Named = Pick<NamedCodec, "name">;

@@ -8,6 +8,7 @@ import {
   type CheckNode,
   constantOf,
   fieldsOf,
+  isFunction,
   keyOf,
   type NodeOf,
   othersOf,
@@ -114,7 +115,7 @@ function untoldExpression(node: SchemaNode, printer: CodecPrinter): Layout {
     }
     case "pipe":
       // What a function makes of a value is often the value, if that fits already.
-      if (node.from.kind === "external" && node.from.structure.kind === "transform" && saysLess(node.to))
+      if (isFunction(node.from) && saysLess(node.to))
         return call("preprocessed", printer.schema(node.from), of(node.to));
       return call("pipe", of(node.from), of(node.to));
     case "refined":

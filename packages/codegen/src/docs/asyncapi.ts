@@ -1,5 +1,5 @@
 import type { FileModel, MethodModel } from "../model.js";
-import type { JsonSchema } from "../tooling/json-schema.js";
+import type { JsonSchema } from "../tooling/keywords.js";
 
 /** Fields of a document that concern all services. */
 export interface DocumentInfo {

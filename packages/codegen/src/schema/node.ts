@@ -166,3 +166,27 @@ export function constantOf(node: NodeOf<"default" | "prefault" | "caught">): { r
 export function canonicalNode(node: SchemaNode): SchemaNode {
   return node.origin === undefined ? node : canonicalNode(node.origin);
 }
+
+/** The structure of a schema without the checks and functions that zod runs around it. */
+export function ownStructure(node: SchemaNode): SchemaNode {
+  if (node.kind === "external") return ownStructure(node.structure);
+  const isSame = node.kind === "refined" && (node.inner.schema === node.schema || node.checks.length === 0);
+  return isSame ? ownStructure(node.inner) : node;
+}
+
+/** All checks of a schema. */
+export function checksOf(node: SchemaNode): readonly CheckNode[] {
+  if (node.kind === "external") return checksOf(node.structure);
+  if (node.kind === "refined" && node.checks.length === 0) return checksOf(node.inner);
+  return "checks" in node ? node.checks : [];
+}
+
+/** The nodes of the schemas directly inside that of `node`, however many nodes it is made of itself. */
+export function innerNodes(node: SchemaNode): SchemaNode[] {
+  return partsOf(node).flatMap((part) => (part.schema === node.schema ? innerNodes(part) : [part]));
+}
+
+/** Whether a node is the function of a transform, of which only zod knows what it takes and makes. */
+export function isFunction(node: SchemaNode): boolean {
+  return node.kind === "external" && node.structure.kind === "transform";
+}

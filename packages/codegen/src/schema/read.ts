@@ -37,7 +37,8 @@ export class SchemaReader {
     const own = this.#copies === "checked" ? withoutMeta(schema) : schema;
     const known = this.#nodes.get(own);
     if (known !== undefined) return known;
-    const target = defOf(own).type === "lazy" && isPlainLazy(own) ? lazyTarget(own) : undefined;
+    const isPlain = this.#copies === "checked" && defOf(own).type === "lazy" && checksOf(own).length === 0;
+    const target = isPlain ? lazyTarget(own) : undefined;
     if (isZodSchema(target)) return this.node(target, below(at, "_zod", "innerType"));
     const node = this.#make(own, at, { kind: "open" });
     this.#nodes.set(own, node);
@@ -45,7 +46,11 @@ export class SchemaReader {
   }
 
   #make<Body extends NodeBody>(schema: AnySchema, at: SchemaPath | undefined, body: Body): SchemaNode & Body {
-    const reader = this;
+    const originOf = (): SchemaNode | undefined => {
+      const { parent } = schema._zod as { readonly parent?: unknown };
+      const origin = defOf(schema).type === "lazy" ? lazyTarget(schema) : parent;
+      return isZodSchema(origin) ? this.node(origin) : undefined;
+    };
     const facts = {
       schema,
       type: defOf(schema).type,
@@ -61,17 +66,18 @@ export class SchemaReader {
         return metaOf(schema);
       },
       get origin() {
-        const { parent } = schema._zod as { readonly parent?: unknown };
-        const origin = defOf(schema).type === "lazy" ? lazyTarget(schema) : parent;
-        return isZodSchema(origin) ? reader.node(origin) : undefined;
+        return originOf();
       },
     };
     return Object.assign(facts, body) as unknown as SchemaNode & Body;
   }
 
   #body(schema: AnySchema, at: SchemaPath | undefined): NodeBody {
+    const original = withoutMeta(schema);
+    if (original !== schema) return { kind: "refined", inner: this.node(original, at), checks: [] };
     const checks = checksOf(schema);
     const [bare, isWhole] = this.#structure(schema, at, checks);
+    if (bare.kind === "refined") return bare;
     const told = TOLD.has(bare.kind) ? toldOf(defOf(schema)) : undefined;
     const body = told === undefined ? bare : { ...bare, told };
     const refine = (inner: NodeBody): NodeBody => ({ kind: "refined", inner: this.#make(schema, at, inner), checks });
@@ -82,7 +88,7 @@ export class SchemaReader {
       return { kind: "external", structure: this.#make(schema, at, structure), coerces };
     }
     if (checks.length === 0 || (hasChecks && !checks.some(({ opaque }) => opaque))) return body;
-    return refine(hasChecks ? ({ ...body, checks: [] } as NodeBody) : body);
+    return refine(hasChecks ? { ...body, checks: [] } : body);
   }
 
   /** The structure of `schema` without its checks, and whether zod has to run it. */
@@ -104,9 +110,9 @@ export class SchemaReader {
       case "number":
       case "bigint":
       case "date":
-        return [{ kind: def.type, checks }, "coerce" in def && def.coerce === true];
+        return [{ kind: def.type, checks }, "coerce" in def && def.coerce];
       case "boolean":
-        return [{ kind: "boolean" }, "coerce" in def && def.coerce === true];
+        return [{ kind: "boolean" }, "coerce" in def && def.coerce];
       case "null":
       case "any":
       case "never":
@@ -182,7 +188,15 @@ export class SchemaReader {
         return known({ kind: "caught", inner: child(def.innerType, "innerType"), value: make, isConstant });
       }
       case "pipe":
-        return [{ kind: "pipe", from: child(def.in, "in"), to: child(def.out, "out") }, hasTrait(schema, "$ZodCodec")];
+        return [
+          {
+            kind: "pipe",
+            from: child(def.in, "in"),
+            to: child(def.out, "out"),
+            preprocesses: hasTrait(schema, "$ZodPreprocess"),
+          },
+          hasTrait(schema, "$ZodCodec"),
+        ];
       case "lazy":
         // One with checks, or a description.
         return known({
@@ -225,10 +239,6 @@ function withoutMeta(schema: AnySchema): AnySchema {
   const { parent } = schema._zod as { readonly parent?: unknown };
   if (!isZodSchema(parent)) return schema;
   return defOf(parent) === defOf(schema) ? withoutMeta(parent) : schema;
-}
-
-function isPlainLazy(schema: AnySchema): boolean {
-  return checksOf(schema).length === 0;
 }
 
 /** Whether a schema is made by `z.instanceof`, which says by its class what it takes. */

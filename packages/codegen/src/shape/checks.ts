@@ -1,51 +1,19 @@
-import { type AnySchema, defOf } from "../types/zod.js";
+import type { CheckNode } from "../schema/node.js";
 import type { Checks } from "./shape.js";
 
-/** The fields of zod's check definitions that are read here. */
-interface CheckDef {
-  readonly check?: string;
-  readonly format?: string;
-  readonly pattern?: RegExp;
-  readonly value?: unknown;
-  readonly inclusive?: boolean;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly length?: number;
-  readonly size?: number;
-}
-
-/** String checks that are patterns rather than formats with a name. */
-const PATTERN_FORMATS: ReadonlySet<string> = new Set([
-  "regex",
-  "starts_with",
-  "ends_with",
-  "includes",
-  "lowercase",
-  "uppercase",
-]);
-const INTEGER_FORMATS: Readonly<Record<string, string>> = { safeint: "integer", int64: "int64", uint64: "uint64" };
-
-/** Options of formats that make them take less. */
-const NARROWING = ["version", "precision", "alg", "delimiter", "protocol", "hostname"] as const;
-/** Those that make them take more. */
+/** Formats that are patterns of the author's rather than formats with a name. */
+const PATTERNS: ReadonlySet<string> = new Set(["regex", "lowercase", "uppercase"]);
+/** Options of formats that make them take more; others make them take less. */
 export const WIDENING: ReadonlySet<string> = new Set(["offset", "local"]);
 
 type Options = NonNullable<Checks["options"]>;
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
-/**
- * The checks of `schema` itself, bounds merged to the strictest of each kind; undefined where it has none.
- *
- * @param from the number of the first of its added checks that is looked at, which leaves out its own
- */
-export function checksOf(schema: AnySchema, from?: number): Checks | undefined {
-  const def = defOf(schema) as unknown as CheckDef & { readonly type: string };
-  const checks: Mutable<Checks> = {};
-  if (from === undefined && def.check !== undefined && def.type !== "custom") addCheck(checks, def, schema);
-  for (const each of (defOf(schema).checks ?? []).slice(from)) {
-    addCheck(checks, each._zod.def, each);
-  }
-  return Object.keys(checks).length === 0 ? undefined : checks;
+/** `checks` in short, with bounds merged to the strictest of each kind; undefined where there are none. */
+export function summaryOf(checks: readonly CheckNode[]): Checks | undefined {
+  const summary: Mutable<Checks> = {};
+  for (const check of checks) addCheck(summary, check);
+  return Object.keys(summary).length === 0 ? undefined : summary;
 }
 
 /** The demands of both. */
@@ -65,46 +33,59 @@ export function mergeChecks(a: Checks | undefined, b: Checks): Checks {
   return merged;
 }
 
-function addCheck(checks: Mutable<Checks>, def: CheckDef, of: object): void {
-  switch (def.check) {
-    case "greater_than":
-      return bound(checks, def.inclusive === true ? "min" : "above", def.value, "greatest");
-    case "less_than":
-      return bound(checks, def.inclusive === true ? "max" : "below", def.value, "least");
-    case "min_length":
-    case "min_size":
+function addCheck(checks: Mutable<Checks>, check: CheckNode): void {
+  switch (check.kind) {
+    case "atLeast":
+    case "atMost":
+    case "moreThan":
+    case "lessThan": {
+      if (check.format !== undefined) return addFormat(checks, check.format);
+      const [key, keep] = BOUNDS[check.kind];
+      return bound(checks, key, check.bound, keep);
+    }
+    case "minSize":
       // No length is less than 0.
-      return bound(checks, "min", def.minimum || undefined, "greatest");
-    case "max_length":
-    case "max_size":
-      return bound(checks, "max", def.maximum, "least");
-    case "length_equals":
-    case "size_equals":
-      bound(checks, "min", (def.length ?? def.size) || undefined, "greatest");
-      return bound(checks, "max", def.length ?? def.size, "least");
-    case "multiple_of":
-      checks.multipleOf = joined(checks.multipleOf, scalar(def.value));
+      return bound(checks, "min", check.size || undefined, "greatest");
+    case "maxSize":
+      return bound(checks, "max", check.size, "least");
+    case "exactSize":
+      bound(checks, "min", check.size || undefined, "greatest");
+      return bound(checks, "max", check.size, "least");
+    case "multipleOf":
+      checks.multipleOf = joined(checks.multipleOf, scalar(check.step));
       return;
-    case "number_format":
-    case "bigint_format":
-      checks.format = String(joined(checks.format, INTEGER_FORMATS[def.format ?? ""] ?? def.format ?? "number"));
+    case "integer":
+      return addFormat(checks, check.format);
+    case "pattern":
+    case "format":
+      if (check.regex !== undefined && PATTERNS.has(check.format)) return addPattern(checks, check.regex);
+      addFormat(checks, check.format);
+      if (check.options !== undefined) checks.options = bothOptions(checks.options, keyed(check.format, check.options));
       return;
-    case "string_format":
-      if (PATTERN_FORMATS.has(def.format ?? "") && def.pattern !== undefined) {
-        checks.patterns = [...(checks.patterns ?? []), String(def.pattern)].sort();
-      } else if (def.format !== undefined) {
-        checks.format = String(joined(checks.format, def.format));
-        const options = optionsOf(def, of);
-        if (options !== undefined) checks.options = bothOptions(checks.options, options);
-      }
-      return;
+    case "includes":
+    case "startsWith":
+    case "endsWith":
+      return addPattern(checks, check.regex);
     case "custom":
-    case "property":
-    case "properties":
       checks.custom = (checks.custom ?? 0) + 1;
       return;
     default:
   }
+}
+
+const BOUNDS = {
+  atLeast: ["min", "greatest"],
+  moreThan: ["above", "greatest"],
+  atMost: ["max", "least"],
+  lessThan: ["below", "least"],
+} as const;
+
+function addFormat(checks: Mutable<Checks>, format: string): void {
+  checks.format = String(joined(checks.format, format));
+}
+
+function addPattern(checks: Mutable<Checks>, regex: RegExp): void {
+  checks.patterns = [...(checks.patterns ?? []), String(regex)].sort();
 }
 
 /** Both demands, where they differ. */
@@ -118,9 +99,9 @@ export function demandsIn(demands: number | string | undefined): string[] {
   return demands === undefined ? [] : String(demands).split(" and ");
 }
 
-/** The key of a format's option among those of all formats. */
-function keyOfOption(format: string, name: string): string {
-  return `${format}.${name}`;
+/** Options of a format by their keys among those of all formats. */
+function keyed(format: string, options: Options): Options {
+  return Object.fromEntries(Object.entries(options).map(([name, value]) => [`${format}.${name}`, value]));
 }
 
 /** The format and the name of an option, by its key: a format of the user's may have dots in its name. */
@@ -132,34 +113,6 @@ export function optionOfKey(key: string): [format: string, name: string] {
 function bothOptions(a: Options = {}, b: Options): Options {
   const both = Object.entries(b).map(([key, value]) => [key, String(joined(a[key], value))] as const);
   return { ...a, ...Object.fromEntries(both) };
-}
-
-/** Returns what a format was asked for with; undefined where that is nothing. */
-function optionsOf(def: CheckDef, of: object): Options | undefined {
-  const given = def as Readonly<Record<string, unknown>>;
-  const { format = "", pattern } = def;
-  const options: Record<string, string> = {};
-  for (const key of [...NARROWING, ...WIDENING]) {
-    const value = given[key];
-    if (typeof value === "string" || typeof value === "number" || value === true || value instanceof RegExp) {
-      options[keyOfOption(format, key)] = String(value);
-    }
-  }
-  if (pattern !== undefined && String(pattern) !== usualPattern(def, of))
-    options[keyOfOption(format, "pattern")] = String(pattern);
-  return Object.keys(options).length === 0 ? undefined : options;
-}
-
-/** The pattern that zod has for a format itself, which differs between its versions. */
-function usualPattern(def: CheckDef, of: object): string | undefined {
-  const { constr } = (of as { readonly _zod: { readonly constr?: unknown } })._zod;
-  const { pattern: _, checks: __, ...rest } = def as CheckDef & { readonly checks?: unknown };
-  try {
-    const usual = new (constr as new (def: object) => { readonly _zod: { readonly def: CheckDef } })(rest);
-    return String(usual._zod.def.pattern);
-  } catch {
-    return undefined;
-  }
 }
 
 function bound(

@@ -1,37 +1,26 @@
-import { isOptional } from "../types/optional.js";
-import { isUint8Array } from "../types/support.js";
 import {
-  type AnySchema,
-  canonical,
-  defOf,
-  type Direction,
-  isZodSchema,
-  lazyTarget,
-  shapeOf as fieldsOf,
-} from "../types/zod.js";
-import { checksOf, mergeChecks } from "./checks.js";
-import type { Checks, LiteralValue, ScalarType, Shape } from "./shape.js";
+  canonicalNode,
+  checksOf,
+  fieldsOf,
+  keyOf,
+  type NodeOf,
+  optionsOf,
+  ownStructure,
+  isFunction,
+  type SchemaNode,
+} from "../schema/node.js";
+import { isOptional } from "../schema/optional.js";
+import type { AnySchema, Direction } from "../types/zod.js";
+import { mergeChecks, summaryOf } from "./checks.js";
+import type { Checks, LiteralValue, Shape } from "./shape.js";
 
 /** The name under which the shape of a schema is kept apart; undefined to write it where it is used. */
 export type ShapeName = (schema: AnySchema, direction: Direction) => string | undefined;
 
-const SCALARS: Readonly<Record<string, ScalarType>> = {
-  string: "string",
-  number: "number",
-  int: "number",
-  bigint: "bigint",
-  boolean: "boolean",
-  date: "date",
-  null: "null",
-  undefined: "undefined",
-  void: "undefined",
-  never: "never",
-  any: "any",
-  unknown: "any",
-};
-
-/** Types of zod whose shapes have checks of their own. Those of others are checks of all that their shapes may be. */
-const WITH_CHECKS: ReadonlySet<string> = new Set(["object", "array", "set", "record", "map", ...Object.keys(SCALARS)]);
+/** Kinds whose shapes have checks of their own. Those of others are checks of all that their shapes may be. */
+const WITH_CHECKS: ReadonlySet<string> = new Set(
+  "object array set record map string number bigint boolean date null undefined never any".split(" "),
+);
 
 /** Makes shapes, and collects those that have names. */
 export class ShapeBuilder {
@@ -42,116 +31,114 @@ export class ShapeBuilder {
     this.#name = name;
   }
 
-  /** The shape of `schema`: on the wire for `input`, as the receiver gets it for `output`. */
-  shape(schema: unknown, direction: Direction): Shape {
-    if (!isZodSchema(schema)) return { type: "any" };
-    const target = canonical(schema);
-    const name = this.#name(target, direction);
-    if (name === undefined) return this.#define(schema, direction);
+  /** The shape of `node`: on the wire for `input`, as the receiver gets it for `output`. */
+  shape(node: SchemaNode, direction: Direction): Shape {
+    const target = canonicalNode(node);
+    const name = this.#name(target.schema, direction);
+    if (name === undefined) return this.#define(node, direction);
     if (!Object.hasOwn(this.types, name)) {
       this.types[name] = { type: "any" };
       this.types[name] = this.#define(target, direction);
     }
-    const { type, checks: own } = defOf(target);
-    if (!WITH_CHECKS.has(type)) {
-      const more = schema === target ? undefined : checksOf(schema, own?.length ?? 0);
+    const own = checksOf(target);
+    if (!WITH_CHECKS.has(ownStructure(target).kind)) {
+      const more = node === target ? undefined : summaryOf(checksOf(node).slice(own.length));
       return more === undefined ? { type: "ref", name } : { type: "ref", name, more };
     }
-    const checks = checksOf(schema);
-    const isOwn = checks === undefined || JSON.stringify(checks) === JSON.stringify(checksOf(target));
+    const checks = summaryOf(checksOf(node));
+    const isOwn = checks === undefined || JSON.stringify(checks) === JSON.stringify(summaryOf(own));
     return isOwn ? { type: "ref", name } : { type: "ref", name, checks };
   }
 
-  #define(schema: AnySchema, direction: Direction): Shape {
-    const shape = this.#structure(schema, direction);
-    return WITH_CHECKS.has(defOf(schema).type) ? shape : withChecks(shape, checksOf(schema));
+  #define(node: SchemaNode, direction: Direction): Shape {
+    if (node.kind === "external" && node.coerces && direction === "input") return { type: "any" };
+    const structure = ownStructure(node);
+    const shape = this.#structure(structure, direction);
+    const checks = summaryOf(checksOf(node));
+    if (checks === undefined) return shape;
+    return WITH_CHECKS.has(structure.kind) ? ({ ...shape, checks } as Shape) : withChecks(shape, checks);
   }
 
-  /** The shape of `schema`, without checks where it has none of its own. */
-  #structure(schema: AnySchema, direction: Direction): Shape {
-    const def = defOf(schema);
-    const of = (child: unknown): Shape => this.shape(child, direction);
-    const checks = checksOf(schema);
-    const checked = checks === undefined ? {} : { checks };
-    if (direction === "input" && "coerce" in def && def.coerce) return { type: "any" };
-    switch (def.type) {
+  /** The shape of `node` without its checks. */
+  #structure(node: SchemaNode, direction: Direction): Shape {
+    const of = (child: SchemaNode): Shape => this.shape(child, direction);
+    switch (node.kind) {
       case "object":
-        return this.#object(schema, direction, checked);
+        return this.#object(node, direction);
       case "array":
-        return { type: "array", items: of(def.element), ...checked };
       case "set":
-        return { type: "set", items: of(def.valueType), ...checked };
+        return { type: node.kind, items: of(node.element) };
       case "tuple": {
-        const required = def.items.findLastIndex((item) => !isOptional(item, direction)) + 1;
-        const rest = def.rest ? { rest: of(def.rest) } : {};
-        return { type: "tuple", items: def.items.map(of), required, ...rest };
+        const required = node.items.findLastIndex((item) => !isOptional(item, direction)) + 1;
+        const rest = node.rest === undefined ? {} : { rest: of(node.rest) };
+        return { type: "tuple", items: node.items.map(of), required, ...rest };
       }
-      case "record":
-      case "map": {
-        const partial = def.type === "record" && def.partial === true ? { partial: true as const } : {};
-        return { type: def.type, key: of(def.keyType), value: of(def.valueType), ...partial, ...checked };
+      case "record": {
+        const partial = node.partial === true ? { partial: true as const } : {};
+        return { type: "record", key: of(keyOf(node)), value: of(node.element), ...partial };
       }
-      case "enum":
-        return literals(Object.values(def.entries));
+      case "map":
+        return { type: "map", key: of(node.key), value: of(node.element) };
       case "literal":
-        return literals(def.values);
+        return literals(node.values);
       case "union":
-        return union(def.options.map(of));
+        return union(node.options.map(of));
+      case "discriminated":
+        return union(optionsOf(node).map((option) => of(option.node)));
       case "intersection":
-        return { type: "intersection", parts: [of(def.left), of(def.right)] };
+        return { type: "intersection", parts: [of(node.left), of(node.right)] };
       case "optional":
-        return union([of(def.innerType), { type: "undefined" }]);
+      case "exactOptional":
+        return union([of(node.inner), { type: "undefined" }]);
       case "nullable":
-        return union([of(def.innerType), { type: "null" }]);
+        return union([of(node.inner), { type: "null" }]);
       case "default":
       case "prefault":
-        return direction === "input" ? union([of(def.innerType), { type: "undefined" }]) : of(def.innerType);
-      case "nonoptional":
-        return without(of(def.innerType), "undefined");
-      case "catch":
-        return withChecks(of(def.innerType), { lenient: true });
+        return direction === "input" ? union([of(node.inner), { type: "undefined" }]) : of(node.inner);
+      case "nonOptional":
+        return without(of(node.inner), "undefined");
+      case "caught":
+        return withChecks(of(node.inner), { lenient: true });
       case "success":
-        return direction === "input" ? of(def.innerType) : { type: "boolean" };
-      case "readonly":
-        return of(def.innerType);
-      case "lazy":
-        return of(lazyTarget(schema));
+        return direction === "input" ? of(node.inner) : { type: "boolean" };
+      case "frozen":
+      // A schema that is only known when it is used, with checks of its own.
+      case "refined":
+        return of(node.inner);
       case "pipe":
         // What z.preprocess takes is its function's business: what the schema after it takes is as near as can be known.
-        return of(direction === "input" && defOf(def.in).type !== "transform" ? def.in : def.out);
-      case "template_literal":
-        return {
-          type: "string",
-          checks: { patterns: [String((schema._zod as { readonly pattern?: unknown }).pattern)] },
-        };
-      case "custom":
-        return { type: isUint8Array(schema) ? "bytes" : "opaque" };
+        return of(direction === "input" && !isFunction(node.from) ? node.from : node.to);
+      case "template":
+        return { type: "string", checks: { patterns: [String(node.regex)] } };
       case "transform":
         return { type: direction === "input" ? "any" : "opaque" };
+      case "custom":
+      case "other":
+      case "open":
+      case "external":
+        return { type: "opaque" };
       default:
-        return { type: SCALARS[def.type] ?? "opaque", ...checked };
+        return { type: node.kind };
     }
   }
 
-  #object(schema: AnySchema, direction: Direction, checked: { readonly checks?: Checks }): Shape {
-    const def = defOf(schema);
+  #object(node: NodeOf<"object">, direction: Direction): Shape {
     const fields: Record<string, Shape> = {};
     const optional: string[] = [];
-    for (const [name, child] of fieldsOf(schema)) {
+    for (const { name, node: child } of fieldsOf(node)) {
       const shape = this.shape(child, direction);
       // A property that is undefined is left out on the wire: to be undefined is to be absent.
       const absent = isOptional(child, direction) || mayBe(shape, "undefined");
       fields[name] = absent ? without(shape, "undefined") : shape;
       if (absent) optional.push(name);
     }
-    const catchall = def.type === "object" ? def.catchall : undefined;
-    const rest = catchall === undefined ? undefined : this.shape(catchall, direction);
+    const { others } = node;
+    const rest = others === "strip" ? undefined : others === "strict" ? "refused" : this.shape(others, direction);
     return {
       type: "object",
       fields,
       ...(optional.length === 0 ? {} : { optional: optional.sort() }),
-      ...(rest === undefined ? {} : { rest: rest.type === "never" ? ("refused" as const) : rest }),
-      ...checked,
+      ...(rest === undefined ? {} : { rest }),
     };
   }
 }

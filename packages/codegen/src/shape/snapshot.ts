@@ -1,7 +1,8 @@
 import { type CursorOption, itemCursor } from "@quicrpc/core/generated";
 import type { FoundMethod } from "../discover.js";
 import type { ErrorShape, MethodShape, PayloadPart } from "../methods.js";
-import type { Direction } from "../types/zod.js";
+import type { SchemaReader } from "../schema/read.js";
+import { type Direction, isZodSchema } from "../types/zod.js";
 import { compareText } from "./canonical.js";
 import { ShapeBuilder, type ShapeName } from "./of-schema.js";
 import {
@@ -20,6 +21,7 @@ export function snapshotOf(
   shapes: ReadonlyMap<FoundMethod, MethodShape>,
   methodIds: ReadonlyMap<string, number>,
   name: ShapeName,
+  reader: SchemaReader,
 ): ServiceSnapshot {
   const builder = new ShapeBuilder(name);
   const snapshots: Record<string, MethodSnapshot> = {};
@@ -35,8 +37,10 @@ export function snapshotOf(
       readonly delivery?: string;
       readonly cursor?: CursorOption;
     };
+    const shapeOf = (schema: unknown, direction: Direction): Shape =>
+      isZodSchema(schema) ? builder.shape(reader.node(schema), direction) : { type: "any" };
     const message = (part: PayloadPart | undefined, direction: Direction): Shape | undefined =>
-      part?.raw ? { type: "raw" } : part && builder.shape(part.schema, direction);
+      part?.raw ? { type: "raw" } : part && shapeOf(part.schema, direction);
     const taken = message(input, "input");
     const sent = message(output, "input");
     const received = message(output, "output");

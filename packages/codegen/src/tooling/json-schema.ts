@@ -1,227 +1,299 @@
-import { $ZodTuple, toJSONSchema } from "zod/v4/core";
-import { isConstantDefault } from "../schema/constant.js";
 import { isBlob } from "../blobs.js";
-import { checksOf } from "../shape/checks.js";
-import { isUint8Array } from "../types/support.js";
-import { type AnySchema, childrenOf, defOf, isZodSchema, metaOf } from "../types/zod.js";
+import {
+  fieldsOf,
+  isFunction,
+  keyOf,
+  type NodeOf,
+  optionsOf,
+  ownStructure,
+  partsOf,
+  type SchemaNode,
+} from "../schema/node.js";
+import { SchemaReader } from "../schema/read.js";
+import type { AnySchema } from "../types/zod.js";
+import { foldedIntersection, unionOf } from "./combined.js";
+import {
+  asJson,
+  type JsonSchema,
+  keyNames,
+  literalKeywords,
+  numberKeywords,
+  sizeKeywords,
+  stringKeywords,
+  TYPE_KEY,
+} from "./keywords.js";
 
-/** A JSON Schema (draft 2020-12) of one message. */
-export type JsonSchema = Readonly<Record<string, unknown>>;
-
-/**
- * The key that tells types apart that JSON has not: `date` (written as RFC 3339), `bigint` (an integer; a literal in text), `bytes`
- * (base64), `map` (pairs), `set` (a list) and `blob` (bytes that travel beside the message).
- */
-const TYPE_KEY: string = "x-quicrpc-type";
-/** The key that stands for a part of a map or set, by its number, while definitions are put in place. */
-const PART_KEY: string = "x-quicrpc-part";
-
-/** The JSON Schema of what is sent for `schema`, as zod makes it; with forms for the types that JSON has not. */
-export function jsonSchemaOf(schema: AnySchema, titleOf: TitleOf = () => undefined): JsonSchema {
-  const parts = [...partsOf(schema)];
-  const made = convert(schema, parts, titleOf);
-  if (parts.length === 0) return made;
-  const apart = parts.map((part) => convert(part, parts, titleOf));
-  // Each is a document of its own: where one has definitions or refers to itself, all are made as parts of one.
-  const isClosed = !JSON.stringify(apart).includes('"$ref"') && !isRecursive(apart);
-  if (isClosed) return new Parts(apart, undefined).fill(made);
-  const together = new $ZodTuple({ type: "tuple", items: [schema, ...parts], rest: null });
-  const { prefixItems, $defs } = convert(together, parts, titleOf);
-  const [root = {}, ...others] = prefixItems as JsonSchema[];
-  const isRoot = (part: number): boolean => parts[part] === schema;
-  return new Parts(others, isRoot).document(root, ($defs ?? {}) as Readonly<Record<string, JsonSchema>>);
-}
-
-/** The schemas of keys, values and elements in the maps and sets of `schema`, at any depth. */
-function partsOf(schema: AnySchema): Set<AnySchema> {
-  const parts = new Set<AnySchema>();
-  const seen = new Set<AnySchema>();
-  const look = (each: AnySchema): void => {
-    if (seen.has(each)) return;
-    seen.add(each);
-    const isApart = ["map", "set"].includes(defOf(each).type);
-    for (const child of childrenOf(each)) {
-      if (!isZodSchema(child.schema)) continue;
-      if (isApart) parts.add(child.schema);
-      look(child.schema);
-    }
-  };
-  look(schema);
-  return parts;
-}
-
-/** Whether a part is, at some depth, inside itself. */
-function isRecursive(parts: readonly JsonSchema[]): boolean {
-  const inside = parts.map((part) =>
-    Array.from(JSON.stringify(part).matchAll(new RegExp(`"${PART_KEY}":(\\d+)`, "g")), ([, number]) => Number(number)),
-  );
-  const reaches = (part: number, open: readonly number[]): boolean =>
-    open.includes(part) || (inside[part] ?? []).some((each) => reaches(each, [...open, part]));
-  return parts.some((_, part) => reaches(part, []));
-}
-
-/** Puts the parts of maps and sets where their numbers stand. */
-class Parts {
-  readonly #parts: readonly JsonSchema[];
-  readonly #isRoot: (part: number) => boolean;
-  readonly #open = new Set<number>();
-  /** Those that are inside themselves, which are definitions. */
-  readonly #defined = new Set<number>();
-
-  constructor(parts: readonly JsonSchema[], isRoot: (part: number) => boolean = () => false) {
-    this.#parts = parts;
-    this.#isRoot = isRoot;
-  }
-
-  /** A schema with its definitions. Where the top is a reference to one of them, that is the root. */
-  document(top: JsonSchema, definitions: Readonly<Record<string, JsonSchema>>): JsonSchema {
-    const name = /^#\/\$defs\/(.+)$/.exec(String(top["$ref"]))?.[1];
-    const root = this.fill((name === undefined ? undefined : definitions[name]) ?? top);
-    const $defs = Object.fromEntries(Object.entries(definitions).map(([key, each]) => [key, this.fill(each)]));
-    // What is defined may refer to others.
-    for (const part of this.#defined) {
-      this.#open.add(part);
-      $defs[nameOf(part)] = this.fill(this.#parts[part] ?? {});
-      this.#open.delete(part);
-    }
-    if (name !== undefined) delete $defs[name];
-    const text = JSON.stringify({ ...root, $defs });
-    const whole = name === undefined ? text : text.replaceAll(`"$ref":"#/$defs/${name}"`, '"$ref":"#"');
-    const { $defs: all, ...rest } = JSON.parse(whole) as { readonly $defs: Readonly<Record<string, JsonSchema>> };
-    const used = Object.entries(all).filter(([key]) => whole.includes(`"#/$defs/${key}"`));
-    return used.length === 0 ? rest : { ...rest, $defs: Object.fromEntries(used) };
-  }
-
-  fill(schema: JsonSchema): JsonSchema {
-    return this.#fill(schema) as JsonSchema;
-  }
-
-  #fill(value: unknown): unknown {
-    if (typeof value !== "object" || value === null) return value;
-    if (Array.isArray(value)) return value.map((each) => this.#fill(each));
-    const part = (value as JsonSchema)[PART_KEY];
-    if (typeof part === "number") return this.#part(part);
-    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, this.#fill(each)]));
-  }
-
-  #part(part: number): unknown {
-    if (this.#isRoot(part)) return { $ref: "#" };
-    if (this.#open.has(part)) {
-      this.#defined.add(part);
-      return { $ref: `#/$defs/${nameOf(part)}` };
-    }
-    this.#open.add(part);
-    const filled = this.#fill(this.#parts[part] ?? {});
-    this.#open.delete(part);
-    return filled;
-  }
-}
-
-function nameOf(part: number): string {
-  return `__part${part}`;
-}
-
-/** Returns the name of a schema in the source; undefined where it has none. */
+/** Returns the name of a schema in the source; undefined for one without a name. */
 type TitleOf = (schema: AnySchema) => string | undefined;
 
-/** The JSON Schema of `schema`, with the numbers of `parts` in their places. */
-function convert(schema: AnySchema, parts: readonly AnySchema[], titleOf: TitleOf): JsonSchema {
-  const partOf = (part: unknown): JsonSchema => ({ [PART_KEY]: parts.indexOf(part as AnySchema) });
-  const { $schema: _, ...made } = toJSONSchema(schema, {
-    io: "input",
-    unrepresentable: "any",
-    override({ zodSchema, jsonSchema }) {
-      const target = jsonSchema as Record<string, unknown>;
-      const def = defOf(zodSchema);
-      if (def.type === "default" || def.type === "prefault") {
-        // What a function gives is another value each time; zod leaves out what has a bigint.
-        if (isConstantDefault(def)) target["default"] = def.defaultValue;
-        else delete target["default"];
-      } else if (def.type === "catch") delete target["default"];
-      for (const key of ["default", ...Object.keys(metaOf(zodSchema))]) {
-        if (key in target) target[key] = asJson(target[key]);
-      }
-      const title = def.type === "object" ? titleOf(zodSchema) : undefined;
-      if (title !== undefined) target["title"] ??= title;
-      // Bounds of every safe integer say nothing.
-      if (target["minimum"] === Number.MIN_SAFE_INTEGER) delete target["minimum"];
-      if (target["maximum"] === Number.MAX_SAFE_INTEGER) delete target["maximum"];
-      if (isBlob(zodSchema)) {
-        // What is on the wire in its place is nobody's to write.
-        for (const key of Object.keys(target)) if (key !== "description") delete target[key];
-        target[TYPE_KEY] = "blob";
-        return;
-      }
-      switch (def.type) {
-        case "date":
-          Object.assign(target, { type: "string", format: "date-time", [TYPE_KEY]: "date" });
-          break;
-        case "bigint":
-          Object.assign(target, { type: "integer", [TYPE_KEY]: "bigint" });
-          break;
-        case "literal":
-          if (def.values.some((value) => typeof value === "bigint")) {
-            // zod writes them as numbers.
-            for (const key of ["type", "const", "enum"]) delete target[key];
-            Object.assign(target, literalWithBigints(def.values));
-          }
-          break;
-        case "custom":
-          if (isUint8Array(zodSchema)) {
-            Object.assign(target, { type: "string", contentEncoding: "base64", [TYPE_KEY]: "bytes" });
-          }
-          break;
-        case "map":
-          Object.assign(target, {
-            type: "array",
-            items: {
-              type: "array",
-              prefixItems: [def.keyType, def.valueType].map(partOf),
-              minItems: 2,
-              maxItems: 2,
-            },
-            ...sizesOf(zodSchema),
-            [TYPE_KEY]: "map",
-          });
-          break;
-        case "set":
-          Object.assign(target, {
-            type: "array",
-            items: partOf(def.valueType),
-            uniqueItems: true,
-            ...sizesOf(zodSchema),
-            [TYPE_KEY]: "set",
-          });
-          break;
-        default:
-      }
-    },
-  }) as Record<string, unknown>;
-  return made;
+/** Whether a message is what a server takes, or what it sends. */
+type Role = "input" | "output";
+
+/** The JSON Schema of what is sent for `schema`, with forms for the types that JSON lacks. */
+export function jsonSchemaOf(
+  schema: AnySchema,
+  titleOf: TitleOf = () => undefined,
+  role: Role = "input",
+  reader: SchemaReader = new SchemaReader(undefined, "described"),
+): JsonSchema {
+  return new Document(reader.node(schema), titleOf, role).print();
 }
 
-/** Which of some values it is, the bigints apart from others: in decimal digits. */
-function literalWithBigints(values: readonly unknown[]): JsonSchema {
-  const bigints = values.filter((value) => typeof value === "bigint").map(String);
-  const others = values.filter((value) => typeof value !== "bigint" && value !== undefined);
-  const oneOf = (some: readonly unknown[]): JsonSchema => (some.length === 1 ? { const: some[0] } : { enum: some });
-  const marked = { ...oneOf(bigints), [TYPE_KEY]: "bigint" };
-  return others.length === 0 ? marked : { anyOf: [marked, oneOf(others)] };
+/** A JSON Schema whose definitions are the schemas that are used more than once or are inside themselves: each is written once. */
+class Document {
+  readonly #root: SchemaNode;
+  readonly #titleOf: TitleOf;
+  readonly #role: Role;
+  readonly #defined: ReadonlySet<SchemaNode>;
+  readonly #names = new Map<SchemaNode, string>();
+  readonly #definitions: Record<string, JsonSchema> = {};
+
+  constructor(root: SchemaNode, titleOf: TitleOf, role: Role) {
+    this.#root = root;
+    this.#titleOf = titleOf;
+    this.#role = role;
+    this.#defined = definedNodes(root);
+  }
+
+  print(): JsonSchema {
+    const schema = this.#written(this.#root);
+    return this.#names.size === 0 ? schema : { ...schema, $defs: this.#definitions };
+  }
+
+  #of(node: SchemaNode): JsonSchema {
+    if (!this.#defined.has(node)) return this.#written(node);
+    if (node === this.#root) return { $ref: "#" };
+    let name = this.#names.get(node);
+    if (name === undefined) {
+      name = this.#freeName(node);
+      this.#names.set(node, name);
+      this.#definitions[name] = {};
+      this.#definitions[name] = this.#written(node);
+    }
+    return { $ref: `#/$defs/${name.replaceAll("~", "~0").replaceAll("/", "~1")}` };
+  }
+
+  #freeName(node: SchemaNode): string {
+    const { id, title = this.#titleOf(node.schema) } = node.meta;
+    const known = [id, title].find((each) => typeof each === "string" && each !== "") as string | undefined;
+    for (let n = known === undefined ? 0 : 1; ; n++) {
+      const name = known === undefined ? `__schema${n}` : n === 1 ? known : `${known}${n}`;
+      if (!Object.hasOwn(this.#definitions, name)) return name;
+    }
+  }
+
+  /** The schema of `node` written out, with what its author says of it. */
+  #written(node: SchemaNode): JsonSchema {
+    const { id, ...meta } = node.meta as Readonly<Record<string, unknown>>;
+    if (isBlob(node.schema)) {
+      const { description } = meta;
+      return { ...(description === undefined ? {} : { description }), [TYPE_KEY]: "blob" };
+    }
+    const { [TYPE_KEY]: mark, ...keywords } = this.#keywords(node);
+    const schema: Record<string, unknown> = { ...keywords };
+    const isTransformed = isTransforming(node);
+    for (const [key, value] of Object.entries(meta)) {
+      // Examples and defaults are of what a transform results in.
+      if (!isTransformed || (key !== "examples" && key !== "default")) schema[key] = asJson(value);
+    }
+    if (isTransformed) delete schema["default"];
+    const title = node.type === "object" && schema["$ref"] === undefined ? this.#titleOf(node.schema) : undefined;
+    if (title !== undefined || (node === this.#root && typeof id === "string")) schema["title"] ??= title ?? id;
+    return mark === undefined ? schema : { ...schema, [TYPE_KEY]: mark };
+  }
+
+  #keywords(node: SchemaNode): JsonSchema {
+    const of = (part: SchemaNode): JsonSchema => this.#of(part);
+    const own = (part: SchemaNode): JsonSchema => (part.schema === node.schema ? this.#keywords(part) : this.#of(part));
+    switch (node.kind) {
+      case "string":
+        return { type: "string", ...stringKeywords(node.checks) };
+      case "number":
+        return numberKeywords(node.checks);
+      case "bigint":
+        return { type: "integer", [TYPE_KEY]: "bigint" };
+      case "date":
+        return { type: "string", format: "date-time", [TYPE_KEY]: "date" };
+      case "bytes":
+        return { type: "string", contentEncoding: "base64", [TYPE_KEY]: "bytes" };
+      case "boolean":
+      case "success":
+        return { type: "boolean" };
+      case "null":
+        return { type: "null" };
+      case "never":
+        return { not: {} };
+      case "literal":
+        return literalKeywords(node.values);
+      case "template":
+        return { type: "string", pattern: node.regex.source };
+      case "object":
+        return this.#object(node);
+      case "array":
+        return { type: "array", items: of(node.element), ...sizeKeywords(node.checks) };
+      case "set": {
+        const unique = isScalar(node.element) ? { uniqueItems: true } : {};
+        return { type: "array", items: of(node.element), ...unique, ...sizeKeywords(node.checks), [TYPE_KEY]: "set" };
+      }
+      case "map": {
+        const pair = { type: "array", prefixItems: [of(node.key), of(node.element)], minItems: 2, maxItems: 2 };
+        return { type: "array", items: pair, ...sizeKeywords(node.checks), [TYPE_KEY]: "map" };
+      }
+      case "tuple": {
+        const least = node.items.findLastIndex((item) => isRequired(item)) + 1;
+        return {
+          type: "array",
+          prefixItems: node.items.map(of),
+          items: node.rest === undefined ? false : of(node.rest),
+          ...(least > 0 && { minItems: least }),
+          ...(node.rest === undefined && { maxItems: node.items.length }),
+        };
+      }
+      case "record":
+        return this.#record(node);
+      case "union":
+        return unionOf(node.exclusive === true ? "oneOf" : "anyOf", node.options.map(of));
+      case "discriminated":
+        return { oneOf: optionsOf(node).map((option) => of(option.node)) };
+      case "intersection":
+        return foldedIntersection([of(node.left), of(node.right)]);
+      case "nullable":
+        return unionOf("anyOf", [of(node.inner), { type: "null" }]);
+      case "frozen":
+        return { ...of(node.inner), readOnly: true };
+      case "default":
+      case "prefault":
+        return { ...of(node.inner), ...(node.isConstant === true && { default: asJson(node.value()) }) };
+      case "refined":
+        return { ...own(node.inner), ...this.#refinement(node) };
+      case "pipe":
+        return of(isFunction(node.from) ? node.to : node.from);
+      case "external":
+        // What is made of such a value is the receiver's: its sender may give anything.
+        return node.coerces && this.#role === "output" ? {} : own(node.structure);
+      case "optional":
+      case "exactOptional":
+      case "nonOptional":
+      case "caught":
+        return of(node.inner);
+      default:
+        return {};
+    }
+  }
+
+  #object(node: NodeOf<"object">): JsonSchema {
+    const fields = fieldsOf(node);
+    const required = fields.filter((field) => isRequired(field.node)).map(({ name }) => name);
+    const { others } = node;
+    return {
+      type: "object",
+      properties: Object.fromEntries(fields.map((field) => [field.name, this.#of(field.node)])),
+      ...(required.length > 0 && { required }),
+      ...(others !== "strip" && { additionalProperties: others === "strict" ? false : this.#of(others) }),
+    };
+  }
+
+  #record(node: NodeOf<"record">): JsonSchema {
+    const { exactly } = node.keys;
+    const names = keyNames(this.#of(keyOf(node)), (reference) => this.#definitions[reference]);
+    const values = this.#of(node.element);
+    if (node.loose && typeof names["pattern"] === "string") {
+      return { type: "object", patternProperties: { [names["pattern"]]: values } };
+    }
+    return {
+      type: "object",
+      propertyNames: names,
+      additionalProperties: values,
+      ...(exactly !== undefined && isRequired(node.element) && { required: exactly }),
+    };
+  }
+
+  /** The keywords of checks of which zod has to run some. */
+  #refinement({ inner, checks }: NodeOf<"refined">): JsonSchema {
+    if (checks.length === 0) return {};
+    switch (inner.kind) {
+      case "string":
+        return stringKeywords(checks);
+      case "number":
+        return numberKeywords(checks);
+      case "array":
+      case "set":
+      case "map":
+      case "tuple":
+        return sizeKeywords(checks);
+      default:
+        return {};
+    }
+  }
 }
 
-/** How many elements a set, or entries a map, has. */
-function sizesOf(schema: AnySchema): JsonSchema {
-  const { min, max } = checksOf(schema) ?? {};
-  return { ...(min !== undefined && { minItems: min }), ...(max !== undefined && { maxItems: max }) };
+/** The schemas in `root` that definitions are made of. */
+function definedNodes(root: SchemaNode): Set<SchemaNode> {
+  const defined = new Set<SchemaNode>();
+  const seen = new Set<SchemaNode>();
+  const open = new Set<SchemaNode>();
+  const visit = (node: SchemaNode): void => {
+    if (open.has(node) || (seen.has(node) && (levelsOf(node) > 1 || defined.has(node)))) {
+      defined.add(node);
+      return;
+    }
+    seen.add(node);
+    if (node.meta.id !== undefined && node !== root) defined.add(node);
+    open.add(node);
+    for (const part of writtenParts(node)) visit(part);
+    open.delete(node);
+  };
+  visit(root);
+  return defined;
 }
 
-/** Values that an author gives, with those that JSON lacks as people write them there. */
-function asJson(value: unknown): unknown {
-  if (typeof value === "bigint") return String(value);
-  if (typeof value !== "object" || value === null) return value;
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
-  if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
-  if (value instanceof Map) return Object.fromEntries([...value].map(([key, each]) => [String(key), asJson(each)]));
-  if (Array.isArray(value) || value instanceof Set) return Array.from(value as Iterable<unknown>, asJson);
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, asJson(each)]));
+/** The parts of `node` that are in its JSON Schema. */
+function writtenParts(node: SchemaNode): readonly SchemaNode[] {
+  if (isBlob(node.schema) || node.kind === "template" || node.kind === "success") return [];
+  if (node.kind === "pipe") return [isFunction(node.from) ? node.to : node.from];
+  return partsOf(node).flatMap((part) => (part.schema === node.schema ? writtenParts(part) : [part]));
 }
+
+/** Kinds of schema that may have several parts. */
+const BRANCHING: ReadonlySet<string> = new Set("object union discriminated tuple intersection record map".split(" "));
+
+/** Levels of schemas with several parts, one inside the other: only from two on, writing each twice would double what is written. */
+function levelsOf(node: SchemaNode): number {
+  let levels = knownLevels.get(node);
+  if (levels === undefined) {
+    knownLevels.set(node, 0);
+    levels = Math.max(0, ...writtenParts(node).map(levelsOf)) + (BRANCHING.has(ownStructure(node).kind) ? 1 : 0);
+    knownLevels.set(node, levels);
+  }
+  return levels;
+}
+
+const knownLevels = new WeakMap<SchemaNode, number>();
+
+/** Whether a field or item has to be there. */
+function isRequired(node: SchemaNode): boolean {
+  // The function may make something of what is absent, of which only it knows.
+  if (node.kind === "pipe" && isFunction(node.from)) return isRequired(node.to);
+  return node.optin === undefined;
+}
+
+/** Whether values of `node` that are the same JSON are the same member of a set. */
+function isScalar(node: SchemaNode): boolean {
+  if (node.kind === "refined") return isScalar(node.inner);
+  return ["string", "number", "bigint", "boolean", "literal", "template"].includes(node.kind);
+}
+
+/** Whether a function changes values of `node`, or of something inside it. */
+function isTransforming(node: SchemaNode): boolean {
+  let answer = transforming.get(node);
+  if (answer === undefined) {
+    transforming.set(node, false);
+    answer =
+      (node.kind === "external" && ["transform", "pipe"].includes(node.structure.kind)) ||
+      partsOf(node).some(isTransforming);
+    transforming.set(node, answer);
+  }
+  return answer;
+}
+
+const transforming = new WeakMap<SchemaNode, boolean>();

@@ -1,23 +1,22 @@
-import { type AnySchema, canonical, childrenOf, defOf, isZodSchema } from "./zod.js";
+import { canonicalNode, innerNodes, ownStructure, type SchemaNode } from "../schema/node.js";
 
-/** Whether `schema`, a canonical one, is inside itself, without an object between whose type is an interface. */
-export function isCircular(schema: AnySchema): boolean {
-  let answer = answers.get(schema);
+/** Whether `node`, a canonical one, is inside itself, without an object between whose type is an interface. */
+export function isCircular(node: SchemaNode): boolean {
+  let answer = answers.get(node);
   if (answer === undefined) {
-    answer = reaches(schema, schema, new Set());
-    answers.set(schema, answer);
+    answer = reaches(node, node, new Set());
+    answers.set(node, answer);
   }
   return answer;
 }
 
-const answers = new WeakMap<AnySchema, boolean>();
+const answers = new WeakMap<SchemaNode, boolean>();
 
-function reaches(from: AnySchema, target: AnySchema, seen: Set<AnySchema>): boolean {
-  return childrenOf(from).some((child) => {
-    if (!isZodSchema(child.schema)) return false;
-    const part = canonical(child.schema);
+function reaches(from: SchemaNode, target: SchemaNode, seen: Set<SchemaNode>): boolean {
+  return innerNodes(from).some((each) => {
+    const part = canonicalNode(each);
     if (part === target) return true;
-    if (seen.has(part) || defOf(part).type === "object") return false;
+    if (seen.has(part) || ownStructure(part).kind === "object") return false;
     seen.add(part);
     return reaches(part, target, seen);
   });

@@ -1,7 +1,7 @@
-import { isConstantDefault, isPrintable } from "../schema/constant.js";
-import { checksOf } from "../shape/checks.js";
+import { checksOf, constantOf, type NodeOf, ownStructure, type SchemaNode } from "../schema/node.js";
+import { summaryOf } from "../shape/checks.js";
 import type { Checks } from "../shape/shape.js";
-import { type AnySchema, defOf, type Direction, isZodSchema, lazyTarget } from "./zod.js";
+import type { Direction } from "./zod.js";
 
 /** The names that JSON Schema has for formats which zod calls otherwise. */
 const FORMATS: Readonly<Record<string, string>> = { url: "uri", datetime: "date-time", guid: "uuid" };
@@ -13,46 +13,41 @@ const MAX_DEFAULT = 60;
  * The checks of a field as tags of JSDoc, by the names that JSON Schema has for them: generators of forms and of JSON Schemas read
  * these, and people do where they hover over the field.
  */
-export function constraintTags(field: AnySchema, direction: Direction): string[] {
-  const { schema, initial } = unwrapped(field);
-  const tags = tagsOf(schema, "");
+export function constraintTags(field: SchemaNode, direction: Direction): string[] {
+  const { node, initial } = unwrapped(field);
+  const tags = tagsOf(node, "");
   return initial === undefined || direction === "output" ? tags : [...tags, `@default ${initial}`];
 }
 
 /** The schema under `optional` and the like, and the JSON of the default that was met. */
-function unwrapped(field: AnySchema): { readonly schema: AnySchema; readonly initial: string | undefined } {
-  let schema = field;
+function unwrapped(field: SchemaNode): { readonly node: SchemaNode; readonly initial: string | undefined } {
+  let node = field;
   let initial: string | undefined;
   for (let hops = 0; hops < 50; hops++) {
-    const def = defOf(schema);
-    if (def.type === "lazy") {
-      const target = lazyTarget(schema);
-      if (!isZodSchema(target)) break;
-      schema = target;
-      continue;
-    }
-    if (!("innerType" in def) || !isZodSchema(def.innerType) || def.type === "success") break;
-    if (def.type === "default" || def.type === "prefault") initial ??= defaultText(def);
-    schema = def.innerType;
+    const structure = ownStructure(node);
+    if (!("inner" in structure) || structure.kind === "refined" || structure.kind === "success") break;
+    if (structure.kind === "default" || structure.kind === "prefault") initial ??= defaultText(structure);
+    node = structure.inner;
   }
-  return { schema, initial };
+  return { node, initial };
 }
 
-function defaultText(def: { readonly defaultValue: unknown }): string | undefined {
-  if (!isConstantDefault(def) || !isPrintable(def.defaultValue)) return undefined;
-  const { defaultValue: value } = def;
+function defaultText(node: NodeOf<"default" | "prefault">): string | undefined {
+  const constant = constantOf(node);
+  if (constant === undefined) return undefined;
+  const { value } = constant;
   const inside = (_: string, each: unknown): unknown => (typeof each === "bigint" ? String(each) : each);
   const text = typeof value === "bigint" ? String(value) : JSON.stringify(value, inside);
   return text !== undefined && text.length <= MAX_DEFAULT ? text : undefined;
 }
 
 /** @param prefix what the names of tags begin with, as in `items.` */
-function tagsOf(schema: AnySchema, prefix: string): string[] {
-  const def = defOf(schema);
-  const checks = checksOf(schema) ?? {};
+function tagsOf(node: SchemaNode, prefix: string): string[] {
+  const structure = ownStructure(node);
+  const checks = summaryOf(checksOf(node)) ?? {};
   const tag = (name: string, value: number | string | undefined): string[] =>
     value === undefined ? [] : [`@${prefix}${name} ${value}`];
-  switch (def.type) {
+  switch (structure.kind) {
     case "string":
       return [
         ...tag("minLength", checks.min),
@@ -69,8 +64,8 @@ function tagsOf(schema: AnySchema, prefix: string): string[] {
     case "set":
     case "map": {
       const sizes = [...tag("minItems", checks.min), ...tag("maxItems", checks.max)];
-      return def.type === "array" && isZodSchema(def.element) && prefix === ""
-        ? [...sizes, ...tagsOf(unwrapped(def.element).schema, "items.")]
+      return structure.kind === "array" && prefix === ""
+        ? [...sizes, ...tagsOf(unwrapped(structure.element).node, "items.")]
         : sizes;
     }
     default:

@@ -3,62 +3,46 @@ import { typeText } from "../print/type-text.js";
 import type { Brand } from "../source/brands.js";
 import type { SchemaRoot } from "../source/schema-root.js";
 import { type FieldNode, generic, isText, type NamedType, text, type TypeNode, union } from "./node.js";
-import { isOptional, mayBeUndefined } from "./optional.js";
 import { isBlob } from "../blobs.js";
-import { isCircular } from "./circular.js";
-import { isUint8Array } from "./support.js";
+import { isPlainEnum } from "../codec/compiled.js";
 import {
-  type AnySchema,
-  canonical,
-  childrenOf,
-  defOf,
-  type Direction,
-  fieldSlot,
-  hasTrait,
-  isZodSchema,
-  lazyTarget,
-  shapeOf,
-} from "./zod.js";
+  canonicalNode,
+  fieldsOf,
+  isFunction,
+  keyOf,
+  type NodeOf,
+  optionsOf,
+  partsOf,
+  type SchemaNode,
+} from "../schema/node.js";
+import { isOptional, mayBeUndefined } from "../schema/optional.js";
+import { isCircular } from "./circular.js";
+import { type AnySchema, type Direction, fieldSlot } from "./zod.js";
 
 /** The file, as the conversion of schemas into types needs to know it. */
 export interface ConversionContext {
   /** The types that were made already. */
-  readonly known: Readonly<Record<Direction, Map<AnySchema, TypeNode>>>;
+  readonly known: Readonly<Record<Direction, Map<SchemaNode, TypeNode>>>;
   /** The named type of a schema, when it has one. */
-  named(schema: AnySchema): NamedType | undefined;
+  named(schema: SchemaNode): NamedType | undefined;
   /** How to reach a schema in a type expression: an export and what to add to its type. */
   expression(schema: AnySchema): { readonly root: SchemaRoot; readonly access: string };
-  fieldDocs(object: AnySchema, field: string, schema: AnySchema, direction: Direction): string | undefined;
+  fieldDocs(object: SchemaNode, field: string, schema: SchemaNode, direction: Direction): string | undefined;
   /** The brands of a part of a schema. */
-  brands(parent: AnySchema, slot: string): readonly Brand[];
+  brands(parent: SchemaNode, slot: string): readonly Brand[];
+  /** Whether any part of it has one. */
+  isBranded(parent: SchemaNode): boolean;
 }
 
-const KEYWORDS: Readonly<Record<string, string>> = {
-  string: "string",
-  number: "number",
-  int: "number",
-  bigint: "bigint",
-  boolean: "boolean",
-  date: "Date",
-  null: "null",
-  undefined: "undefined",
-  void: "void",
-  any: "any",
-  unknown: "unknown",
-  never: "never",
-  success: "boolean",
-};
-
-/** The type of `schema`: its name when it has one. */
-export function typeOf(schema: unknown, direction: Direction, context: ConversionContext): TypeNode {
-  if (!isZodSchema(schema)) return text("unknown");
-  const known = context.known[direction].get(schema);
+/** The type of `node`: its name when it has one. */
+export function typeOf(node: SchemaNode, direction: Direction, context: ConversionContext): TypeNode {
+  const known = context.known[direction].get(node);
   if (known !== undefined) return known;
-  if (isBlob(schema)) return generic(direction === "input" ? "BlobSource" : "ReceivedBlob");
-  const target = context.named(canonical(schema));
+  if (isBlob(node.schema)) return generic(direction === "input" ? "BlobSource" : "ReceivedBlob");
+  const target = context.named(node);
   const type: TypeNode =
-    target === undefined ? definitionOf(schema, direction, context) : { kind: "reference", target, direction };
-  context.known[direction].set(schema, type);
+    target === undefined ? definitionOf(node, direction, context) : { kind: "reference", target, direction };
+  context.known[direction].set(node, type);
   return type;
 }
 
@@ -71,95 +55,107 @@ export function branded(type: TypeNode, brands: readonly Brand[], direction: Dir
     : { kind: "intersection", parts: [type, ...names.map((each): TypeNode => ({ kind: "brand", names: each.names }))] };
 }
 
-/** Whether a part of `schema` has a brand. */
-export function hasBrands(schema: AnySchema, context: ConversionContext, seen: Set<AnySchema>): boolean {
-  if (seen.has(schema)) return false;
-  seen.add(schema);
-  return childrenOf(schema).some(
-    ({ slot, schema: part }) =>
-      context.brands(schema, slot).length > 0 || (isZodSchema(part) && hasBrands(part, context, seen)),
-  );
+/** Whether a part of `node` has a brand. */
+export function hasBrands(node: SchemaNode, context: ConversionContext, seen: Set<SchemaNode>): boolean {
+  if (seen.has(node)) return false;
+  seen.add(node);
+  return context.isBranded(node) || partsOf(node).some((part) => hasBrands(part, context, seen));
 }
 
-/** The type of `schema` written out, its parts by name where they have one. */
-export function definitionOf(schema: AnySchema, direction: Direction, context: ConversionContext): TypeNode {
-  const def = defOf(schema);
-  const of = (child: unknown, slot: string): TypeNode =>
-    branded(typeOf(child, direction, context), context.brands(schema, slot), direction);
-  const inner = (child: unknown): TypeNode => of(child, "innerType");
-  // A coerced schema takes anything.
-  if (direction === "input" && "coerce" in def && def.coerce) return text("unknown");
-  switch (def.type) {
+/** The type of `node` written out, its parts by name where they have one. */
+export function definitionOf(node: SchemaNode, direction: Direction, context: ConversionContext): TypeNode {
+  const of = (part: SchemaNode, slot: string): TypeNode =>
+    branded(typeOf(part, direction, context), context.brands(node, slot), direction);
+  const inner = (part: SchemaNode): TypeNode => of(part, "innerType");
+  switch (node.kind) {
+    case "string":
+    case "number":
+    case "bigint":
+    case "boolean":
+    case "null":
+    case "never":
+      return text(node.kind);
+    // zod has a name for each of two.
+    case "any":
+    case "undefined":
+      return text(node.type);
+    case "date":
+      return text("Date");
+    case "bytes":
+      return text("Uint8Array");
     case "object":
-      return objectType(schema, direction, context);
+      return objectType(node, direction, context);
     case "array":
-      return { kind: "array", element: of(def.element, "element"), readonly: false };
+      return { kind: "array", element: of(node.element, "element"), readonly: false };
     case "tuple": {
-      const optional = def.items.map((item) => isOptional(item, direction));
-      const lastRequired = optional.lastIndexOf(false);
+      const lastRequired = node.items.findLastIndex((item) => !isOptional(item, direction));
       return {
         kind: "tuple",
-        items: def.items.map((item, index) => ({
+        items: node.items.map((item, index) => ({
           type: of(item, `["items"][${index}]`),
           optional: index > lastRequired,
         })),
-        rest: def.rest ? of(def.rest, `["rest"]`) : undefined,
+        rest: node.rest && of(node.rest, `["rest"]`),
         readonly: false,
       };
     }
     case "record": {
-      const partial = def.partial === true || (direction === "input" && isOptional(def.valueType, "input"));
-      return recordType(
-        of(def.keyType, `["keyType"]`),
-        of(def.valueType, `["valueType"]`),
-        partial,
-        isCircular(schema),
-      );
+      const partial = node.partial === true || (direction === "input" && isOptional(node.element, "input"));
+      const [key, value] = [of(keyOf(node), `["keyType"]`), of(node.element, `["valueType"]`)];
+      return recordType(key, value, partial, isCircular(canonicalNode(node)));
     }
     case "map":
-      return generic("Map", of(def.keyType, `["keyType"]`), of(def.valueType, `["valueType"]`));
+      return generic("Map", of(node.key, `["keyType"]`), of(node.element, `["valueType"]`));
     case "set":
-      return generic("Set", of(def.valueType, "valueType"));
-    case "enum":
-      return enumType(schema, context);
+      return generic("Set", of(node.element, "valueType"));
     case "literal":
-      return union(def.values.map(literal));
+      // Keys and values differ in a TypeScript enum, whose members are types of their own.
+      return isPlainEnum(node.entries) ? union(node.values.map(literal)) : schemaType(node, "output", context);
     case "union":
-      return union(def.options.map((option, index) => of(option, `["options"][${index}]`)));
+      return union(node.options.map((option, index) => of(option, `["options"][${index}]`)));
+    case "discriminated":
+      return union(optionsOf(node).map((option, index) => of(option.node, `["options"][${index}]`)));
     case "intersection":
-      return { kind: "intersection", parts: [of(def.left, `["left"]`), of(def.right, `["right"]`)] };
+      return { kind: "intersection", parts: [of(node.left, `["left"]`), of(node.right, `["right"]`)] };
     case "optional":
-      return hasTrait(schema, "$ZodExactOptional")
-        ? inner(def.innerType)
-        : union([inner(def.innerType), text("undefined")]);
+      return union([inner(node.inner), text("undefined")]);
     case "nullable":
-      return union([inner(def.innerType), text("null")]);
+      return union([inner(node.inner), text("null")]);
     case "default":
-      return direction === "input" ? union([inner(def.innerType), text("undefined")]) : defined(def.innerType, inner);
+      return direction === "input" ? union([inner(node.inner), text("undefined")]) : defined(node.inner, inner);
     case "prefault":
-      return direction === "input" ? union([inner(def.innerType), text("undefined")]) : inner(def.innerType);
-    case "nonoptional":
-      return defined(def.innerType, inner);
-    case "catch":
-      return inner(def.innerType);
+      return direction === "input" ? union([inner(node.inner), text("undefined")]) : inner(node.inner);
+    case "nonOptional":
+      return defined(node.inner, inner);
+    case "exactOptional":
+    case "caught":
+      return inner(node.inner);
     case "success":
-      return direction === "input" ? inner(def.innerType) : text("boolean");
-    case "readonly":
-      return readonlyType(inner(def.innerType));
-    case "lazy":
-      return of(lazyTarget(schema), "lazy");
-    case "pipe":
-      return pipeType(def.in, def.out, schema, of, direction, context);
-    case "template_literal":
+      return direction === "input" ? inner(node.inner) : text("boolean");
+    case "frozen":
+      return readonlyType(inner(node.inner));
+    case "refined":
+      if (node.inner.schema === node.schema) return definitionOf(node.inner, direction, context);
+      return node.type === "lazy" ? of(node.inner, "lazy") : typeOf(node.inner, direction, context);
+    case "external":
+      // A coerced schema takes anything.
+      return direction === "input" && node.coerces ? text("unknown") : definitionOf(node.structure, direction, context);
+    case "pipe": {
+      const part = direction === "input" ? node.from : node.to;
+      // What a function takes and makes is of types that only zod's own tell.
+      if (isFunction(part)) return schemaType(node, direction, context);
+      return of(part, direction === "input" ? "in" : "out");
+    }
+    case "template":
       return text(
-        `\`${def.parts.map((part) => templatePart(part, (child) => typeOf(child, direction, context))).join("")}\``,
+        `\`${(node.parts ?? []).map((part) => templatePart(part, (each) => typeOf(each, direction, context))).join("")}\``,
       );
     case "custom":
-      return isUint8Array(schema) ? text("Uint8Array") : schemaType(schema, "output", context);
+      return schemaType(node, "output", context);
     case "transform":
-      return direction === "input" ? text("unknown") : schemaType(schema, direction, context);
+      return direction === "input" ? text("unknown") : schemaType(node, direction, context);
     default:
-      return text(KEYWORDS[def.type] ?? "unknown");
+      return text("unknown");
   }
 }
 
@@ -171,55 +167,27 @@ function recordType(key: TypeNode, value: TypeNode, partial: boolean, circular: 
   return partial ? generic("Partial", record) : record;
 }
 
-function objectType(schema: AnySchema, direction: Direction, context: ConversionContext): TypeNode {
-  const def = defOf(schema);
-  const fields: FieldNode[] = [];
-  for (const [name, child] of shapeOf(schema)) {
-    if (!isZodSchema(child)) continue;
-    fields.push({
+function objectType(node: NodeOf<"object">, direction: Direction, context: ConversionContext): TypeNode {
+  const fields = fieldsOf(node).map(
+    ({ name, node: child }): FieldNode => ({
       name,
       optional: isOptional(child, direction),
-      type: branded(typeOf(child, direction, context), context.brands(schema, fieldSlot(name)), direction),
-      docs: context.fieldDocs(schema, name, child, direction),
-    });
-  }
-  const catchall = def.type === "object" ? def.catchall : undefined;
+      type: branded(typeOf(child, direction, context), context.brands(node, fieldSlot(name)), direction),
+      docs: context.fieldDocs(node, name, child, direction),
+    }),
+  );
+  const { others } = node;
   const index =
-    catchall === undefined
+    typeof others === "string"
       ? undefined
-      : branded(typeOf(catchall, direction, context), context.brands(schema, `["catchall"]`), direction);
-  const others = index === undefined || isText(index, "never") ? undefined : index;
-  if (fields.length === 0 && others === undefined) return generic("Record", text("string"), text("never"));
-  return { kind: "object", fields, index: others };
-}
-
-function pipeType(
-  from: AnySchema,
-  to: AnySchema,
-  pipe: AnySchema,
-  of: (child: unknown, slot: string) => TypeNode,
-  direction: Direction,
-  context: ConversionContext,
-): TypeNode {
-  if (direction === "input") {
-    // What a preprocessing function takes may be narrower than unknown.
-    return defOf(from).type === "transform" ? schemaType(pipe, direction, context) : of(from, "in");
-  }
-  return defOf(to).type === "transform" ? schemaType(pipe, direction, context) : of(to, "out");
+      : branded(typeOf(others, direction, context), context.brands(node, `["catchall"]`), direction);
+  if (fields.length === 0 && index === undefined) return generic("Record", text("string"), text("never"));
+  return { kind: "object", fields, index };
 }
 
 /** The type as zod itself infers it, for what cannot be known without running the compiler. */
-function schemaType(schema: AnySchema, direction: Direction, context: ConversionContext): TypeNode {
+function schemaType({ schema }: SchemaNode, direction: Direction, context: ConversionContext): TypeNode {
   return { kind: "schema", helper: direction, ...context.expression(schema) };
-}
-
-function enumType(schema: AnySchema, context: ConversionContext): TypeNode {
-  const def = defOf(schema);
-  if (def.type !== "enum") return text("never");
-  const entries = Object.entries(def.entries);
-  // Where keys and values differ it may be a TypeScript enum, whose members are types of their own.
-  if (entries.some(([key, value]) => key !== value)) return schemaType(schema, "output", context);
-  return union(entries.map(([, value]) => literal(value)));
 }
 
 function literal(value: unknown): TypeNode {
@@ -228,23 +196,19 @@ function literal(value: unknown): TypeNode {
   return text(typeof value === "bigint" ? `${value}n` : typeof value === "string" ? quoted(value) : String(value));
 }
 
-function templatePart(
-  part: AnySchema | string | number | bigint | boolean | null | undefined,
-  of: (child: unknown) => TypeNode,
-): string {
-  if (isZodSchema(part)) return `\${${typeText(templateType(part, of))}}`;
-  return part === undefined ? "" : templateText(String(part));
+function templatePart(part: string | SchemaNode, of: (part: SchemaNode) => TypeNode): string {
+  return typeof part === "string" ? templateText(part) : `\${${typeText(templateType(part, of))}}`;
 }
 
 /** The type of a part of a template: a part that is optional may be left out, where TypeScript would write "undefined". */
-function templateType(part: AnySchema, of: (child: unknown) => TypeNode): TypeNode {
-  const def = defOf(part);
-  if (def.type === "optional") return union([templateType(def.innerType, of), text('""')]);
-  if (def.type === "nullable") return union([templateType(def.innerType, of), text("null")]);
+function templateType(part: SchemaNode, of: (part: SchemaNode) => TypeNode): TypeNode {
+  if (part.kind === "optional" || part.kind === "exactOptional")
+    return union([templateType(part.inner, of), text('""')]);
+  if (part.kind === "nullable") return union([templateType(part.inner, of), text("null")]);
   return of(part);
 }
 
-function defined(inner: AnySchema, of: (child: unknown) => TypeNode): TypeNode {
+function defined(inner: SchemaNode, of: (part: SchemaNode) => TypeNode): TypeNode {
   const type = of(inner);
   if (type.kind === "union") return union(type.options.filter((option) => !isText(option, "undefined")));
   if (isText(type, "undefined")) return text("never");

@@ -2,6 +2,8 @@ import type { Annotations } from "../source/annotate.js";
 import type { SchemaRoot } from "../source/schema-root.js";
 import { typeText } from "../print/type-text.js";
 import { type ConversionContext, definitionOf, hasBrands, typeOf } from "./convert.js";
+import { canonicalNode, ownStructure, type SchemaNode } from "../schema/node.js";
+import { SchemaReader } from "../schema/read.js";
 import { constraintTags } from "./constraints.js";
 import { reachable } from "./graph.js";
 import { documentation } from "./naming.js";
@@ -16,6 +18,7 @@ export class TypeTable {
   readonly #named: ReadonlyMap<AnySchema, NamedType>;
   readonly #shared: TypeTable | undefined;
   readonly #context: ConversionContext;
+  readonly #reader = new SchemaReader(undefined, "described");
   readonly #declarations = new Map<string, Declaration>();
   readonly #passedOn = new Set<string>();
 
@@ -29,18 +32,16 @@ export class TypeTable {
     this.#shared = shared;
     this.#context = {
       known: { input: new Map(), output: new Map() },
-      named: (schema) => this.named(schema),
+      named: (node) => this.namedNode(node),
       expression,
       fieldDocs: (object, field, schema, direction) => {
-        const own = documentation(schema);
-        const target = this.named(canonical(schema));
-        const described = own !== undefined && own !== target?.docs ? own : this.#innerDocs(schema);
-        const text = described ?? annotations.fieldDocs.get(object)?.get(field);
+        const text = this.#docs(schema) ?? annotations.fieldDocs.get(object.schema)?.get(field);
         const tags = constraintTags(schema, direction).join("\n");
         if (tags === "") return text;
         return text === undefined ? tags : `${text}\n\n${tags}`;
       },
-      brands: (parent, slot) => annotations.brands.get(canonical(parent))?.get(slot) ?? [],
+      brands: (parent, slot) => annotations.brands.get(canonicalNode(parent).schema)?.get(slot) ?? [],
+      isBranded: (parent) => annotations.brands.has(canonicalNode(parent).schema),
     };
     this.#markDiffering();
   }
@@ -60,19 +61,23 @@ export class TypeTable {
     return this.#named.get(schema) ?? this.#shared?.named(schema);
   }
 
+  namedNode(node: SchemaNode): NamedType | undefined {
+    return this.named(canonicalNode(node).schema);
+  }
+
   /** Its name. */
   readonly nameOf = (schema: AnySchema, direction: Direction): string | undefined => {
     const target = this.named(schema);
     return target === undefined ? undefined : referenceName(target, direction);
   };
 
-  typeOf(schema: unknown, direction: Direction): TypeNode {
-    return typeOf(schema, direction, this.#context);
+  typeOf(node: SchemaNode, direction: Direction): TypeNode {
+    return typeOf(node, direction, this.#context);
   }
 
-  /** Whether a part of `schema` has a brand. */
-  hasBrands(schema: AnySchema): boolean {
-    return hasBrands(schema, this.#context, new Set());
+  /** Whether a part of `node` has a brand. */
+  hasBrands(node: SchemaNode): boolean {
+    return hasBrands(node, this.#context, new Set());
   }
 
   /** Declares the types that a payload needs. */
@@ -92,7 +97,7 @@ export class TypeTable {
       const docs = this.#named.get(schema)?.docs;
       const { root, access } = this.#context.expression(schema);
       const held = access === "" ? root : undefined;
-      this.#declarations.set(name, { name, docs, root: held, type: definitionOf(schema, direction, this.#context) });
+      this.#declarations.set(name, { name, docs, root: held, type: this.#definitionOf(schema, direction) });
     } else {
       this.#passedOn.add(name);
       if (this.#shared !== undefined) this.#shared.#declare(schema, direction);
@@ -100,17 +105,20 @@ export class TypeTable {
     for (const part of this.#parts(schema, direction)) this.#declare(part, direction);
   }
 
+  #definitionOf(schema: AnySchema, direction: Direction): TypeNode {
+    return definitionOf(this.#reader.node(schema), direction, this.#context);
+  }
+
   #parts(schema: AnySchema, direction: Direction): Set<AnySchema> {
     return reachable(schema, direction, (each) => this.named(each) !== undefined);
   }
 
-  /** The description under `optional`, `nullable` and the like. */
-  #innerDocs(schema: AnySchema): string | undefined {
-    const def = schema._zod.def as { readonly innerType?: unknown };
-    if (!isZodSchema(def.innerType)) return undefined;
-    const target = this.named(canonical(def.innerType));
-    const own = documentation(def.innerType);
-    return own !== undefined && own !== target?.docs ? own : this.#innerDocs(def.innerType);
+  /** The description of a field, or of what is under `optional`, `nullable` and the like; undefined if its type has the same. */
+  #docs(node: SchemaNode): string | undefined {
+    const own = documentation(node.meta);
+    if (own !== undefined && own !== this.namedNode(node)?.docs) return own;
+    const structure = ownStructure(node);
+    return "inner" in structure && structure.kind !== "refined" ? this.#docs(structure.inner) : undefined;
   }
 
   /** Finds the types whose two directions differ: by themselves, then by what they refer to. */
@@ -118,9 +126,7 @@ export class TypeTable {
     const differing = new Set<NamedType>();
     for (const [schema, target] of this.#named) {
       // No type of this table is marked while these are compared by themselves, so references to it read the same.
-      const [input, output] = (["input", "output"] as const).map((each) =>
-        typeText(definitionOf(schema, each, this.#context)),
-      );
+      const [input, output] = (["input", "output"] as const).map((each) => typeText(this.#definitionOf(schema, each)));
       if (input !== output) differing.add(target);
     }
     for (const target of differing) target.differs = true;

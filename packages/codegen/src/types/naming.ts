@@ -1,7 +1,17 @@
 import { camelCase, type NameScope, pascalCase, singular } from "../names.js";
 import { type GraphEntry, ONE } from "./graph.js";
 import type { NamedType } from "./node.js";
-import { type AnySchema, canonical, childrenOf, defOf, isZodSchema, metaOf, shapeOf, typeNameOf } from "./zod.js";
+import {
+  type AnySchema,
+  canonical,
+  childrenOf,
+  defOf,
+  isZodSchema,
+  metaOf,
+  type SchemaMeta,
+  shapeOf,
+  typeNameOf,
+} from "./zod.js";
 
 /** Types that get a name when their schema has one, or is used more than once. */
 const NAMEABLE: ReadonlySet<string> = new Set([
@@ -36,7 +46,7 @@ export function nameTypes(
     const wanted = name ?? labelName(entry.label);
     named.set(entry.schema, {
       name: scope.take(wanted, ["Parsed"]),
-      docs: documentation(entry.met) ?? documentation(entry.schema) ?? comments.get(entry.schema),
+      docs: documentation(metaOf(entry.met)) ?? documentation(metaOf(entry.schema)) ?? comments.get(entry.schema),
       isShared,
       differs: false,
     });
@@ -45,9 +55,8 @@ export function nameTypes(
   return named;
 }
 
-/** The text that describes `schema`: its description, and whether it is deprecated. */
-export function documentation(schema: AnySchema): string | undefined {
-  const { description, deprecated } = metaOf(schema);
+/** The text of metadata: its description, and whether it is deprecated. */
+export function documentation({ description, deprecated }: SchemaMeta): string | undefined {
   const lines = [
     ...(typeof description === "string" && description !== "" ? [description] : []),
     ...(deprecated === true ? ["@deprecated"] : []),

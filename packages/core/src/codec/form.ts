@@ -71,7 +71,8 @@ export type Structure<T extends Inside> =
       readonly value: (refused: Refused) => unknown;
       readonly isConstant?: boolean;
     }
-  | { readonly kind: "pipe"; readonly from: T["part"]; readonly to: T["part"] };
+  /** The function of one that `preprocesses` is run on what the schema after it takes. */
+  | { readonly kind: "pipe"; readonly from: T["part"]; readonly to: T["part"]; readonly preprocesses?: boolean };
 
 /** What structures consist of. */
 export interface Inside {

@@ -22,16 +22,14 @@ const part2 = {
   },
 };
 const part3 = {
-  __schema0: {
-    anyOf: [
-      { type: "string" },
-      { type: "number" },
-      { type: "boolean" },
-      { type: "null" },
-      { type: "array", items: { $ref: "#/$defs/__schema0" } },
-      part1,
-    ],
-  },
+  anyOf: [
+    { type: "string" },
+    { type: "number" },
+    { type: "boolean" },
+    { type: "null" },
+    { type: "array", items: { $ref: "#/$defs/__schema0" } },
+    part1,
+  ],
 };
 
 /** Descriptions of quicrpc.v1.Reflection for tools: comments, JSON Schemas of its messages, and their shapes. */
@@ -82,7 +80,7 @@ export const reflectionTooling: ServiceTooling = {
           },
         },
         required: ["services"],
-        $defs: part3,
+        $defs: { __schema0: part3 },
       },
     },
     describe: {
@@ -103,23 +101,23 @@ export const reflectionTooling: ServiceTooling = {
               properties: {
                 name: { type: "string" },
                 docs: { type: "string" },
-                input: part1,
-                output: part1,
+                input: { $ref: "#/$defs/JsonObject" },
+                output: { $ref: "#/$defs/JsonObject" },
                 errors: {
                   type: "object",
                   propertyNames: { type: "string" },
-                  additionalProperties: part1,
+                  additionalProperties: { $ref: "#/$defs/JsonObject" },
                 },
               },
               required: ["name"],
               title: "MethodDetails",
             },
           },
-          snapshot: part1,
+          snapshot: { $ref: "#/$defs/JsonObject" },
         },
         required: ["methods", "snapshot"],
         title: "ServiceDetails",
-        $defs: part3,
+        $defs: { JsonObject: part1, __schema0: part3 },
       },
     },
   },

@@ -45,13 +45,13 @@ const part1 = {
       ],
     },
     lines: {
-      maxItems: 3,
       type: "array",
       items: {
         type: "object",
         properties: { item: { type: "string" }, pieces: { type: "integer", minimum: 1 } },
         required: ["item", "pieces"],
       },
+      maxItems: 3,
     },
     pair: {
       type: "array",
@@ -81,7 +81,7 @@ const part1 = {
       uniqueItems: true,
       "x-quicrpc-type": "set",
     },
-    chain: { $ref: "#/$defs/__schema0" },
+    chain: { $ref: "#/$defs/Node" },
     rest: {},
   },
   required: [
@@ -103,9 +103,9 @@ const part1 = {
   ],
   title: "Everything",
   $defs: {
-    __schema0: {
+    Node: {
       type: "object",
-      properties: { name: { type: "string" }, next: { $ref: "#/$defs/__schema0" } },
+      properties: { name: { type: "string" }, next: { $ref: "#/$defs/Node" } },
       required: ["name"],
     },
   },

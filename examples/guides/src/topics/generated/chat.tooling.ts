@@ -38,10 +38,10 @@ export const chatTooling: ServiceTooling = {
         properties: {
           message: part1,
           lost: {
-            description:
-              "So many messages before this one were dropped, because this subscriber was too slow for them.",
             type: "integer",
             minimum: 1,
+            description:
+              "So many messages before this one were dropped, because this subscriber was too slow for them.",
           },
         },
         required: ["message"],
@@ -61,7 +61,6 @@ export const chatTooling: ServiceTooling = {
         type: "object",
         properties: {
           message: {
-            description: "Undefined in the first item of a subscription without `from`, which says that it has begun.",
             type: "object",
             properties: {
               from: { type: "string" },
@@ -69,6 +68,7 @@ export const chatTooling: ServiceTooling = {
             },
             required: ["from", "text"],
             title: "Message",
+            description: "Undefined in the first item of a subscription without `from`, which says that it has begun.",
           },
           position: { type: "string", description: "Where to go on after this item." },
         },

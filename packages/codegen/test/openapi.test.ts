@@ -1,10 +1,10 @@
-// Statements of OpenAPI documents that are not true of the server. They are expected to fail until one model of the schema makes the document.
+// Statements of OpenAPI documents are true of the server.
 import fc from "fast-check";
 import { jsonCodecOf } from "@quicrpc/http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { generate } from "../../src/index.js";
-import { compileSamples, type CompiledSample } from "../codec/compile.js";
-import { createWorkspace } from "../workspace.js";
+import { generate } from "../src/index.js";
+import { compileSamples, type CompiledSample } from "./codec/compile.js";
+import { createWorkspace } from "./workspace.js";
 
 const workspace = createWorkspace();
 afterAll(() => workspace[Symbol.dispose]());
@@ -85,22 +85,22 @@ test("the server takes and refuses what these tests suppose", () => {
 });
 
 describe("an OpenAPI document", () => {
-  test.fails("has patterns with what their flags mean", () => {
-    expect(new RegExp(String(fieldOf("flags")["pattern"])).test("A")).toBe(true);
+  test("has no pattern whose flags it cannot say", () => {
+    expect(fieldOf("flags")).toEqual({ type: "string" });
   });
-  test.fails("is a JSON Schema for an infinite bound", () => {
+  test("is a JSON Schema for an infinite bound", () => {
     expect(Object.values(fieldOf("infinite"))).not.toContain(null);
   });
-  test.fails("takes every IPv6 address that the server takes", () => {
-    expect(new RegExp(String(fieldOf("ipv6")["pattern"])).test("::ffff:192.0.2.1")).toBe(true);
+  test("takes every IPv6 address that the server takes", () => {
+    expect(fieldOf("ipv6")).toEqual({ type: "string", format: "ipv6" });
   });
-  test.fails("takes a set of objects that are equal and not the same", () => {
+  test("takes a set of objects that are equal and not the same", () => {
     expect(fieldOf("set")["uniqueItems"]).not.toBe(true);
   });
-  test.fails("does not require a field with a fallback", () => {
+  test("does not require a field with a fallback", () => {
     expect(schemas["caught"]?.input["required"] ?? []).not.toContain("a");
   });
-  test.fails("announces of a coerced output what is sent", () => {
+  test("announces of a coerced output what is sent", () => {
     const { codec } = compiled[Object.keys(SOURCES).indexOf("coerced")] ?? expect.unreachable();
     const { a } = JSON.parse(jsonCodecOf(codec).write({ a: "7" })) as { readonly a: unknown };
     const { type } = fieldOf("coerced", "output");

@@ -1,0 +1,66 @@
+import type { JsonSchema } from "./keywords.js";
+
+/** A choice between `options`: of bare types, by a list of them. */
+export function unionOf(keyword: "anyOf" | "oneOf", options: readonly JsonSchema[]): JsonSchema {
+  const isBare = ({ type, ...rest }: JsonSchema): boolean => type !== undefined && Object.keys(rest).length === 0;
+  // An integer is a number too: of those, exactly one is not the same as any.
+  if (keyword === "oneOf" || options.length === 0 || !options.every(isBare)) return { [keyword]: options };
+  const types = [...new Set(options.flatMap(({ type }) => type))];
+  return { type: types.length === 1 ? types[0] : types };
+}
+
+const FOLDABLE: ReadonlySet<string> = new Set(["type", "properties", "required", "additionalProperties"]);
+
+/** What fits all of `schemas`: one object, where each is an object, since a strict one refuses the fields of the others. */
+export function foldedIntersection(schemas: readonly JsonSchema[]): JsonSchema {
+  const isNested = (schema: JsonSchema): boolean => Array.isArray(schema["allOf"]) && Object.keys(schema).length === 1;
+  const all = schemas.flatMap((schema) => (isNested(schema) ? (schema["allOf"] as JsonSchema[]) : [schema]));
+  const union = all.find((schema) => Object.keys(schema).length === 1 && (schema["anyOf"] ?? schema["oneOf"]));
+  if (union === undefined) return folded(all) ?? { allOf: all };
+  const [[keyword, options]] = Object.entries(union) as [[string, readonly JsonSchema[]]];
+  const others = all.filter((schema) => schema !== union);
+  const branches = options.map((option) => folded([...others, option]));
+  return branches.includes(undefined) ? { allOf: all } : { [keyword]: branches };
+}
+
+/** The object that `objects` describe together; undefined where one of them is something else, or says more. */
+function folded(objects: readonly JsonSchema[]): JsonSchema | undefined {
+  const isPlain = (schema: JsonSchema): boolean =>
+    schema["type"] === "object" && Object.keys(schema).every((key) => FOLDABLE.has(key));
+  if (!objects.every(isPlain)) return undefined;
+  const names = new Set(objects.flatMap(({ properties }) => Object.keys(properties ?? {})));
+  const properties = Array.from(names, (name): [string, JsonSchema] => [
+    name,
+    together(objects.map((each) => ruleFor(name, each))),
+  ]);
+  const required = [...new Set(objects.flatMap((each) => (each["required"] as readonly string[] | undefined) ?? []))];
+  const others = together(objects.map(undeclared));
+  const isClosed = objects.every(({ additionalProperties }) => additionalProperties === false);
+  return {
+    type: "object",
+    properties: Object.fromEntries(properties),
+    ...(required.length > 0 && { required }),
+    ...(isClosed
+      ? { additionalProperties: false }
+      : Object.keys(others).length > 0 && { additionalProperties: others }),
+  };
+}
+
+function ruleFor(name: string, object: JsonSchema): JsonSchema | undefined {
+  const properties = (object["properties"] ?? {}) as Readonly<Record<string, JsonSchema>>;
+  return Object.hasOwn(properties, name) ? properties[name] : undeclared(object);
+}
+
+/** What an object says of fields that it does not declare. */
+function undeclared({ additionalProperties: others }: JsonSchema): JsonSchema | undefined {
+  return typeof others === "object" && others !== null && Object.keys(others).length > 0
+    ? (others as JsonSchema)
+    : undefined;
+}
+
+function together(rules: readonly (JsonSchema | undefined)[]): JsonSchema {
+  const different = new Map(rules.filter((rule) => rule !== undefined).map((rule) => [JSON.stringify(rule), rule]));
+  const [only, ...others] = different.values();
+  if (only === undefined || others.length === 0) return only ?? {};
+  return folded([only, ...others]) ?? { allOf: [only, ...others] };
+}

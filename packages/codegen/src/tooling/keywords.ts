@@ -1,0 +1,144 @@
+import type { CheckNode } from "../schema/node.js";
+
+/** A JSON Schema (draft 2020-12) of one message. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/**
+ * The key that tells types apart that JSON lacks: `date` (written as RFC 3339), `bigint` (an integer; a literal in text), `bytes` (base64),
+ * `map` (pairs), `set` (a list) and `blob` (bytes that travel next to the message).
+ */
+export const TYPE_KEY: string = "x-quicrpc-type";
+
+/** Names that JSON Schema has for formats of zod. */
+const FORMATS: Readonly<Record<string, string>> = {
+  guid: "uuid",
+  url: "uri",
+  datetime: "date-time",
+  json_string: "json-string",
+};
+/** Formats that are no formats of JSON Schema: only their pattern, or nothing, says what they are. */
+const WITHOUT_NAME: ReadonlySet<string> = new Set(["regex", "time", "lowercase", "uppercase"]);
+
+/** The keywords of checks on text. */
+export function stringKeywords(checks: readonly CheckNode[]): JsonSchema {
+  const { minItems: minLength, maxItems: maxLength } = sizeKeywords(checks);
+  const formats = checks.filter((check) => check.kind === "pattern" || check.kind === "format");
+  const last = formats.at(-1);
+  const isLax = formats.some(({ options = {} }) => options["local"] !== undefined || options["precision"] === "-1");
+  const format = last === undefined || isLax || WITHOUT_NAME.has(last.format) ? undefined : last.format;
+  const encoding = formats.find((check) => check.format === "base64" || check.format === "base64url")?.format;
+  const patterns = [...new Set(checks.flatMap(patternOf))];
+  return {
+    ...(minLength !== undefined && { minLength }),
+    ...(maxLength !== undefined && { maxLength }),
+    ...(format !== undefined && { format: FORMATS[format] ?? format }),
+    ...(encoding !== undefined && { contentEncoding: encoding }),
+    ...(patterns.length === 1 && { pattern: patterns[0] }),
+    ...(patterns.length > 1 && { allOf: patterns.map((pattern) => ({ pattern })) }),
+  };
+}
+
+/** The pattern of a check, if text has to match it: formats that zod checks by code take text that their pattern refuses. */
+function patternOf(check: CheckNode): string[] {
+  if (!("regex" in check) || check.regex === undefined) return [];
+  if (check.kind === "format" && check.format !== "regex") return [];
+  // JSON Schema has patterns without flags.
+  return /[imsy]/.test(check.regex.flags) ? [] : [check.regex.source];
+}
+
+/** The keywords of a number with `checks`. */
+export function numberKeywords(checks: readonly CheckNode[]): JsonSchema {
+  const isInteger = checks.some((check) => check.kind === "integer");
+  const bounds = (...kinds: CheckNode["kind"][]): number[] =>
+    checks.flatMap((check) => ("bound" in check && kinds.includes(check.kind) ? [Number(check.bound)] : []));
+  const ranges = checks.filter((check) => check.kind === "integer");
+  const least = Math.max(...bounds("atLeast"), ...ranges.map((range) => range.least ?? Number.MIN_SAFE_INTEGER));
+  const most = Math.min(...bounds("atMost"), ...ranges.map((range) => range.most ?? Number.MAX_SAFE_INTEGER));
+  const above = Math.max(...bounds("moreThan"));
+  const below = Math.min(...bounds("lessThan"));
+  const steps = checks.flatMap((check) => (check.kind === "multipleOf" ? [Math.abs(Number(check.step))] : []));
+  const [step, ...others] = [...new Set(steps)].filter((each) => Number.isFinite(each) && each !== 0);
+  return {
+    type: isInteger ? "integer" : "number",
+    ...(above >= least ? finite("exclusiveMinimum", above) : finite("minimum", least)),
+    ...(below <= most ? finite("exclusiveMaximum", below) : finite("maximum", most)),
+    ...(step !== undefined && { multipleOf: step }),
+    ...(others.length > 0 && { allOf: others.map((multipleOf) => ({ multipleOf })) }),
+  };
+}
+
+/** A bound; none if it says nothing: every safe integer is within some. */
+function finite(keyword: string, bound: number): JsonSchema {
+  return Number.isFinite(bound) && Math.abs(bound) !== Number.MAX_SAFE_INTEGER ? { [keyword]: bound } : {};
+}
+
+/** How many items a list has. */
+export function sizeKeywords(checks: readonly CheckNode[]): { readonly minItems?: number; readonly maxItems?: number } {
+  const sizes = (kind: CheckNode["kind"]): number[] =>
+    checks.flatMap((check) =>
+      "size" in check && (check.kind === kind || check.kind === "exactSize") ? [check.size] : [],
+    );
+  const least = Math.max(...sizes("minSize"));
+  const most = Math.min(...sizes("maxSize"));
+  return {
+    ...(Number.isFinite(least) && { minItems: least }),
+    ...(Number.isFinite(most) && { maxItems: most }),
+  };
+}
+
+/** The keywords for one of `values`; bigints, which JSON lacks, are decimal digits. */
+export function literalKeywords(values: readonly unknown[]): JsonSchema {
+  if (values.length === 0) return { not: {} };
+  const bigints = values.filter((value) => typeof value === "bigint").map(String);
+  const others = values.filter(
+    (value) => value === null || typeof value === "string" || typeof value === "boolean" || Number.isFinite(value),
+  );
+  const oneOf = (some: readonly unknown[]): JsonSchema => (some.length === 1 ? { const: some[0] } : { enum: some });
+  if (bigints.length > 0) {
+    const marked = { ...oneOf(bigints), [TYPE_KEY]: "bigint" };
+    return others.length === 0 ? marked : { anyOf: [marked, oneOf(others)] };
+  }
+  if (others.length === 0) return {};
+  const types = new Set(others.map((value) => (value === null ? "null" : typeof value)));
+  return { ...(types.size === 1 && { type: [...types][0] }), ...oneOf(others) };
+}
+
+const NUMBER = "^-?\\d+(?:\\.\\d+)?$";
+const INTEGER = "^-?\\d+$";
+
+/** The schema of keys of an object, which are text there: numbers are their digits. */
+export function keyNames(names: JsonSchema, definition: (name: string) => JsonSchema | undefined): JsonSchema {
+  const { $ref } = names;
+  if (typeof $ref === "string") {
+    const target = definition($ref.replace("#/$defs/", "").replaceAll("~1", "/").replaceAll("~0", "~"));
+    const written = target && keyNames(target, () => undefined);
+    return written === target || written === undefined ? names : written;
+  }
+  for (const keyword of ["anyOf", "oneOf"]) {
+    const options = names[keyword];
+    if (Array.isArray(options))
+      return { ...names, [keyword]: options.map((each: JsonSchema) => keyNames(each, definition)) };
+  }
+  const types: readonly unknown[] = Array.isArray(names["type"]) ? names["type"] : [names["type"]];
+  const isNumeric = !types.includes("string") && types.some((type) => type === "number" || type === "integer");
+  const values = "const" in names ? [names["const"]] : (names["enum"] as readonly unknown[] | undefined);
+  if (!isNumeric && values?.some((value) => typeof value === "number") !== true) return names;
+  const { minimum: _, maximum: __, exclusiveMinimum: ___, exclusiveMaximum: ____, multipleOf: _____, ...rest } = names;
+  return {
+    ...rest,
+    ...(values !== undefined && ("const" in names ? { const: String(values[0]) } : { enum: values.map(String) })),
+    ...(isNumeric && { type: "string" }),
+    ...(isNumeric && values === undefined && { pattern: types.includes("number") ? NUMBER : INTEGER }),
+  };
+}
+
+/** Values that an author gives, with those that JSON lacks as people write them there. */
+export function asJson(value: unknown): unknown {
+  if (typeof value === "bigint") return String(value);
+  if (typeof value !== "object" || value === null) return value;
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
+  if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
+  if (value instanceof Map) return Object.fromEntries([...value].map(([key, each]) => [String(key), asJson(each)]));
+  if (Array.isArray(value) || value instanceof Set) return Array.from(value as Iterable<unknown>, asJson);
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, asJson(each)]));
+}
