@@ -29,7 +29,7 @@ function objections(modules, unwanted) {
 }
 
 /**
- * What pages load at first, unless they say `all`. `bare` has a client as `quicrpc gen --no-explain` writes it. `npm run size:docs` writes what
+ * What pages load at first, unless they say `all`. `bare` has a client as `quicrpc gen --no-explain` writes it. `node scripts/size-docs.mjs` writes what
  * they come to.
  */
 const pages = [

@@ -1,4 +1,4 @@
-// Attacks on servers, over and over: `npm run adversary -- [--rounds n] [text of a test's name]`.
+// Attacks on servers, over and over: `node scripts/adversary.mjs [--rounds n] [text of a test's name]`.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

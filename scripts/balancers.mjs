@@ -1,5 +1,5 @@
 // Tests docs/balancers/*.conf and .cfg: runs two servers behind nginx and behind HAProxy, if they are installed, and
-// makes calls through each: `npm run balancers`.
+// makes calls through each: `node scripts/balancers.mjs`.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// Calls over a network that fails and to servers that are killed: `npm run chaos -- [--seconds n] [--seed n] [--write-docs]`.
+// Calls over a network that fails and to servers that are killed: `node scripts/chaos.mjs [--seconds n] [--seed n] [--write-docs]`.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -60,6 +60,6 @@ const restartText = table(
 console.log(`${text}\n\n${restartText}`);
 if (values["write-docs"]) {
   const places = { chaos: text, restarts: restartText };
-  await writePlaces("docs/guarantees.md", "npm run chaos -- --write-docs", places);
+  await writePlaces("docs/guarantees.md", "node scripts/chaos.mjs --write-docs", places);
 }
 process.exit(code);

@@ -1,4 +1,4 @@
-// Holds @quicrpc/http to the Connect protocol's own suite: `npm run connect-conformance -- [--write-docs] [server|client] [argument of the runner…]`.
+// Holds @quicrpc/http to the Connect protocol's own suite: `node scripts/connect-conformance.mjs [--write-docs] [server|client] [argument of the runner…]`.
 // Its runner is built by Go, once. With --write-docs the totals are written into docs/connect-conformance.md.
 import { build } from "esbuild";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";

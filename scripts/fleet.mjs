@@ -1,4 +1,4 @@
-// A fleet of 100 servers and 10,000 clients in virtual time: `npm run fleet`. Draws docs/pictures/fleet-*.svg and writes the figures into docs/scaling.md.
+// A fleet of 100 servers and 10,000 clients in virtual time: `node scripts/fleet.mjs`. Draws docs/pictures/fleet-*.svg and writes the figures into docs/scaling.md.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -83,4 +83,4 @@ const figures = [
     `${perSecond(unbounded, "answered")}, ${perSecond(bounded, "answered")}`,
   ],
 ];
-await writePlaces(join(root, "docs/scaling.md"), "npm run fleet", { fleet: table(["| | |", "|---|---|"], figures) });
+await writePlaces(join(root, "docs/scaling.md"), "node scripts/fleet.mjs", { fleet: table(["| | |", "|---|---|"], figures) });

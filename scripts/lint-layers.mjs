@@ -1,4 +1,4 @@
-// Writes the linter's rules of imports from scripts/layers.mjs: `npm run lint:layers`. `--check` fails if they differ.
+// Writes the linter's rules of imports from scripts/layers.mjs: `node scripts/lint-layers.mjs`. `--check` fails if they differ.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { apart, consumers, entries, foreignTo, forbiddenTo, layered, layers, packages, reserved } from "./layers.mjs";
@@ -94,4 +94,4 @@ const wanted = `{ "overrides": [\n${overrides()
   .map((one) => JSON.stringify(one))
   .join(",\n")}\n] }\n`;
 if (!process.argv.includes("--check")) writeFileSync(rules, wanted);
-else if (readFileSync(rules, "utf8") !== wanted) fail("scripts/layers.mjs has changed: npm run lint:layers");
+else if (readFileSync(rules, "utf8") !== wanted) fail("scripts/layers.mjs has changed: node scripts/lint-layers.mjs");

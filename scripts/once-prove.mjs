@@ -1,4 +1,4 @@
-// Calls that take effect once, over a network that fails, to servers and stores that are killed: `npm run once:prove -- [--calls n] [--seed n]`.
+// Calls that take effect once, over a network that fails, to servers and stores that are killed: `node scripts/once-prove.mjs [--calls n] [--seed n]`.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// Two servers that are restarted in turn under live streams: `npm run rolling-restarts -- [--restarts n] [--streams n] [--every ms] [--spread ms] [--only text]`.
+// Two servers that are restarted in turn under live streams: `node scripts/rolling-restarts.mjs [--restarts n] [--streams n] [--every ms] [--spread ms] [--only text]`.
 // A pause is how much longer a reader waits for an item than the log has between two, the longest of each stream in each restart; "quiet" is the
 // same in seconds without a restart.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";

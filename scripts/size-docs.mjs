@@ -102,4 +102,4 @@ const tables = {
       .map(([role, one, other]) => [kB(one), kB(other), role]),
   ),
 };
-await writePlaces(DOCS, "npm run size:docs", tables);
+await writePlaces(DOCS, "node scripts/size-docs.mjs", tables);

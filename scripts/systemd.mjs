@@ -1,5 +1,5 @@
 // Tests docs/systemd with systemd itself, as process 1 of its own namespaces: sockets, successive releases and crashes,
-// with calls in progress. Once with one process for each release, and once with workers. `npm run systemd`, as root on
+// with calls in progress. Once with one process for each release, and once with workers. `node scripts/systemd.mjs`, as root on
 // Linux.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -52,8 +52,8 @@ else await inside(process.env[INSIDE]);
 
 async function outside() {
   await setup();
-  if (process.platform !== "linux" || process.getuid() !== 0) fail("npm run systemd needs Linux and root");
-  if (!existsSync(SYSTEMD)) fail("npm run systemd needs systemd");
+  if (process.platform !== "linux" || process.getuid() !== 0) fail("node scripts/systemd.mjs needs Linux and root");
+  if (!existsSync(SYSTEMD)) fail("node scripts/systemd.mjs needs systemd");
   for (const workers of SIZES) {
     console.log(workers === undefined ? "a process for each release" : `${workers} workers for each release`);
     await runUnits(workers);

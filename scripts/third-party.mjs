@@ -71,7 +71,7 @@ const sections = Array.from(byText, ([text, ones]) => {
 const written = `# Third-party notices
 
 The engine of @quicrpc/quic is compiled from these crates, and from Rust's standard library (MIT OR Apache-2.0,
-© The Rust Project Contributors). \`npm run third-party:docs\` writes this page.
+© The Rust Project Contributors). \`node scripts/third-party.mjs\` writes this page.
 
 | crate | version | licence |
 |---|---|---|
@@ -83,5 +83,5 @@ if (process.argv[2] !== "--check") {
   writeFileSync(page, written);
   console.log(`${crates.length} crates`);
 } else if (!existsSync(page) || readFileSync(page, "utf8") !== written) {
-  fail("packages/quic/native/THIRD-PARTY.md is not what the engine is built from: npm run third-party:docs writes it.");
+  fail("packages/quic/native/THIRD-PARTY.md is not what the engine is built from: node scripts/third-party.mjs writes it.");
 }

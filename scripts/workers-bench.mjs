@@ -132,7 +132,7 @@ async function measure() {
   );
   console.log(text);
   if (values["write-docs"])
-    await writePlaces(join(root, "docs/scaling.md"), "npm run bench:workers -- --write-docs", { workers: text });
+    await writePlaces(join(root, "docs/scaling.md"), "node scripts/workers-bench.mjs --write-docs", { workers: text });
   for (const { child, sessions } of servers) {
     for (const session of sessions) void session.close();
     // Its workers end with it.

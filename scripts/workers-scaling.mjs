@@ -93,7 +93,7 @@ async function report(groups, { share, "write-docs": write }) {
   );
   console.log(rows);
   if (!write) return;
-  await writePlaces(join(root, "docs/scaling.md"), "npm run bench:scaling -- --write-docs", { scaling: rows });
+  await writePlaces(join(root, "docs/scaling.md"), "node scripts/workers-scaling.mjs --write-docs", { scaling: rows });
 }
 
 /** Calls per second, with as many in flight as keep every worker busy. */

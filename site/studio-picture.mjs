@@ -1,4 +1,4 @@
-// npm run pictures:studio: takes docs/pictures/studio.png and studio-dark.png, a call of examples/arith in the studio, in a Chromium of this machine.
+// node site/studio-picture.mjs: takes docs/pictures/studio.png and studio-dark.png, a call of examples/arith in the studio, in a Chromium of this machine.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { connect, devCertificate, serve } from "@quicrpc/node";

@@ -1,4 +1,4 @@
-// npm run pictures:terminal: runs commands of quicrpc and draws what they print as docs/pictures/terminal-*.svg.
+// node site/terminal-pictures.mjs: runs commands of quicrpc and draws what they print as docs/pictures/terminal-*.svg.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// Calls over a simulated bad network, TCP and QUIC alike: `npm run bench:link -- --help`.
+// Calls over a simulated bad network, TCP and QUIC alike: `npm run bench link -- --help`.
 import { parseArgs } from "node:util";
 import { temporaryCertificate } from "./certificate.js";
 import { farTables, overLinks } from "./far.js";

@@ -1,4 +1,4 @@
-// Files over plain HTTP/1.1, from disk to disk, alternating with a stream of raw bytes: `npm run bench:blobs --
+// Files over plain HTTP/1.1, from disk to disk, alternating with a stream of raw bytes: `npm run bench blobs --
 // [megabytes] [rounds] http [way]`, for example with the way "blob up". The source takes no room on the disk; written
 // files are removed after each transfer.
 import { createReadStream, createWriteStream } from "node:fs";

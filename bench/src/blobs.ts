@@ -1,4 +1,4 @@
-// Files over QUIC, from disk to disk, with small calls at the same time: `npm run bench:blobs -- [megabytes] [rounds]
+// Files over QUIC, from disk to disk, with small calls at the same time: `npm run bench blobs -- [megabytes] [rounds]
 // [quic]`.
 import { createReadStream, createWriteStream } from "node:fs";
 import { mkdtemp, rm, truncate, writeFile } from "node:fs/promises";

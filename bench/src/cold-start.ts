@@ -1,4 +1,4 @@
-// Time from the start of a process to its first served call: `npm run bench:start [-- rounds]`. One process is server
+// Time from the start of a process to its first served call: `npm run bench start [-- rounds]`. One process is server
 // and client; Node's own start is not counted. Contestants take turns, so that other load on the machine affects all
 // alike.
 import { execFileSync } from "node:child_process";

@@ -1,4 +1,4 @@
-// The cost, to a server, of one message to many subscribers: `npm run bench:fan-out -- [subscribers] [sessions] [bytes]`.
+// The cost, to a server, of one message to many subscribers: `npm run bench fan-out -- [subscribers] [sessions] [bytes]`.
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";

@@ -29,7 +29,7 @@ export interface FullRun {
   readonly only: readonly string[] | undefined;
 }
 
-/** The links of a full run, a subset of those of `npm run bench:link`. */
+/** The links of a full run, a subset of those of `npm run bench link`. */
 const FAR =
   /^16 ms, (0% lost|3% lost|3% lost in bursts of 3): (500 empty calls x 128|256 echoes|connect)|^16 ms, 20 Mbit/;
 

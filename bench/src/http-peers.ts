@@ -1,4 +1,4 @@
-// Other servers of JSON over HTTP, for `npm run bench:http`: each in its own usual way, with zod for the input.
+// Other servers of JSON over HTTP, for `npm run bench http`: each in its own usual way, with zod for the input.
 import { getRequestListener } from "@hono/node-server";
 import { os } from "@orpc/server";
 import { RPCHandler } from "@orpc/server/node";

@@ -1,5 +1,5 @@
 // Unary calls in JSON over HTTP/1.1 and HTTP/2, with TLS, 64 in flight: `serve({ http: true })`, a handler of Node's own with `JSON.parse` and
-// `JSON.stringify`, connect-es, tRPC, Hono and oRPC, each in a process of its own, in turn: `npm run bench:http [-- --rounds 9 --calls 4000]`. The client is Node's in
+// `JSON.stringify`, connect-es, tRPC, Hono and oRPC, each in a process of its own, in turn: `npm run bench http [-- --rounds 9 --calls 4000]`. The client is Node's in
 // each case, and all but Node's own handler check the input by a schema.
 import { fork } from "node:child_process";
 import { readFileSync } from "node:fs";

@@ -37,7 +37,7 @@ export const ADDRESS = "10.99.0.1";
 /** Returns why links cannot be created here, or undefined if they can. */
 export function linkObstacle(): string | undefined {
   if (process.platform !== "linux") return "a simulated link needs Linux (network namespaces, TUN devices)";
-  if (process.getuid?.() !== 0) return "a simulated link needs root, for network namespaces: sudo npm run bench:link";
+  if (process.getuid?.() !== 0) return "a simulated link needs root, for network namespaces: sudo npm run bench link";
   try {
     accessSync("/dev/net/tun", constants.R_OK | constants.W_OK);
   } catch {

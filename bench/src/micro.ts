@@ -1,4 +1,4 @@
-// The pieces of a call, each compared with the nearest library: `npm run bench:micro [-- --json]`.
+// The pieces of a call, each compared with the nearest library: `npm run bench micro [-- --json]`.
 import { createClient, createRouterTransport } from "@connectrpc/connect";
 import { createSession } from "@quicrpc/core";
 import { createMemoryPair } from "@quicrpc/core/transport";

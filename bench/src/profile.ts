@@ -1,4 +1,4 @@
-// Shows how both processes together spend the CPU time of a call: `npm run bench:profile -- --help`.
+// Shows how both processes together spend the CPU time of a call: `npm run bench profile -- --help`.
 import { parseArgs } from "node:util";
 import { temporaryCertificate } from "./certificate.js";
 import { byPart } from "./cpu-parts.js";

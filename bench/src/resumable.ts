@@ -1,5 +1,5 @@
 // Measures the cost of `resumable: true` for a stream whose session is never lost, over QUIC between two processes:
-// `npm run bench:resumable -- [items] [rounds]`. Plain and resumable streams take turns, so that other load on the
+// `npm run bench resumable -- [items] [rounds]`. Plain and resumable streams take turns, so that other load on the
 // machine affects both.
 import { fork } from "node:child_process";
 import { once } from "node:events";

@@ -1,5 +1,5 @@
 // The cost of 500 methods: to generate, and to type-check a client that calls each of them; the same with tRPC, whose types are
-// inferred. `npm run bench:types [-- --json]`.
+// inferred. `npm run bench types [-- --json]`.
 import { generate, writeGenerated } from "@quicrpc/codegen";
 import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";

@@ -166,7 +166,7 @@ export interface Cost {
   readonly p99: number;
 }
 
-/** How often each attack runs, one after the other: `npm run adversary` has more. */
+/** How often each attack runs, one after the other: `node scripts/adversary.mjs` has more. */
 const rounds = Number(process.env["QUICRPC_ADVERSARY_ROUNDS"] ?? 1);
 /** Where each cost is appended as a line of JSON. */
 const costs = process.env["QUICRPC_ADVERSARY_COSTS"];

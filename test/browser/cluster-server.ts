@@ -13,7 +13,7 @@ export function lackOfCluster(): string | undefined {
   return undefined;
 }
 
-/** `npm run example:cluster` in a process of its own, whose servers nobody kills but the test. */
+/** `npm start cluster` in a process of its own, whose servers nobody kills but the test. */
 export class Cluster {
   readonly url: string;
   private readonly child: ChildProcess;

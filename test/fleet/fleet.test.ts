@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Fleet, type FleetOptions, type FleetResult, type Second } from "./fleet.js";
 
-/** Where the results of `npm run fleet` go, which runs the full size. */
+/** Where the results of `node scripts/fleet.mjs` go, which runs the full size. */
 const file = process.env["QUICRPC_FLEET_RESULTS"];
 const full = { servers: 100, clients: 10_000 };
 const small = { servers: 30, clients: 900 };

@@ -88,7 +88,7 @@ function fetched(url: string): Promise<string> {
 }
 
 it("orders certificates that clients of a running server trust, and renews them in time", async (context) => {
-  if (!existsSync(PEBBLE)) context.skip("it needs Pebble: npm run pebble");
+  if (!existsSync(PEBBLE)) context.skip("it needs Pebble: node scripts/pebble.mjs");
   const files = { cert: join(folder, "tls.crt"), key: join(folder, "tls.key"), account: join(folder, "account.key") };
   const { port, rootsPort, challengePort } = authority;
   const options = {

@@ -1,4 +1,4 @@
-// Two servers behind HAProxy, with NATS between them, on this machine: `npm run example:cluster`. Now and then one of them is killed.
+// Two servers behind HAProxy, with NATS between them, on this machine: `npm start cluster`. Now and then one of them is killed.
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

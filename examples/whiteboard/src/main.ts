@@ -44,6 +44,6 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 function giveUp(error: unknown, variable: string, port: number): never {
   const taken = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
   if (!taken) throw error;
-  console.error(`Port ${port} is taken. Choose another one: ${variable}=${port + 1} npm run example:whiteboard`);
+  console.error(`Port ${port} is taken. Choose another one: ${variable}=${port + 1} npm start whiteboard`);
   process.exit(1);
 }
