@@ -83,4 +83,6 @@ const figures = [
     `${perSecond(unbounded, "answered")}, ${perSecond(bounded, "answered")}`,
   ],
 ];
-await writePlaces(join(root, "docs/scaling.md"), "node scripts/fleet.mjs", { fleet: table(["| | |", "|---|---|"], figures) });
+await writePlaces(join(root, "docs/scaling.md"), "node scripts/fleet.mjs", {
+  fleet: table(["| | |", "|---|---|"], figures),
+});

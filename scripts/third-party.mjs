@@ -83,5 +83,7 @@ if (process.argv[2] !== "--check") {
   writeFileSync(page, written);
   console.log(`${crates.length} crates`);
 } else if (!existsSync(page) || readFileSync(page, "utf8") !== written) {
-  fail("packages/quic/native/THIRD-PARTY.md is not what the engine is built from: node scripts/third-party.mjs writes it.");
+  fail(
+    "packages/quic/native/THIRD-PARTY.md is not what the engine is built from: node scripts/third-party.mjs writes it.",
+  );
 }
