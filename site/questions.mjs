@@ -244,12 +244,12 @@ export const QUESTIONS = [
   { asked: "infer input and output types", answers: ["/from-trpc#coming-from-trpc"], like: "trpc/trpc#2482" },
   {
     asked: "disconnect after 5 minutes in background tab",
-    answers: ["/browsers#what-a-page-goes-through"],
+    answers: ["/browsers#life-of-a-page"],
     like: "socketio/socket.io#4040",
   },
   {
     asked: "no disconnect event in flight mode",
-    answers: ["/browsers#what-a-page-goes-through", "/connecting#its-state"],
+    answers: ["/browsers#life-of-a-page", "/connecting#its-state"],
     like: "socketio/socket.io#2088",
   },
   {
@@ -323,7 +323,7 @@ export const QUESTIONS = [
   { asked: "datagram too large", answers: ["/codecs#datagrams"], like: "socketio/engine.io#687" },
   {
     asked: "server crashes when the page is refreshed",
-    answers: ["/browsers#what-a-page-goes-through"],
+    answers: ["/browsers#life-of-a-page"],
     like: "fails-components/webtransport#328",
   },
   {
