@@ -139,6 +139,16 @@ describe("what does not fit", () => {
   });
 });
 
+test("an item that is left out before others is refused, also if the array is sparse", () => {
+  const json = jsonOf(wire.tuple([wire.optional(wire.string()), wire.optional(wire.number())]));
+  const sparse: unknown[] = [];
+  sparse[1] = 1;
+  for (const value of [sparse, [undefined, 1]]) {
+    expect(refusal(() => json.write(value))).toMatchObject({ code: "invalid_argument" });
+  }
+  expect(json.write(["a", undefined])).toBe('["a"]');
+});
+
 describe("messages that plain JSON does not say all of are refused", () => {
   const cases: readonly [wire.Shape, string][] = [
     [wire.any(), "a value of any type"],
@@ -147,6 +157,10 @@ describe("messages that plain JSON does not say all of are refused", () => {
       "a value of any type (z.json() takes what JSON has) at a.b.*",
     ],
     [wire.object({}, wire.loose), "at *"],
+    [wire.tuple([wire.string(), wire.nothing()]), "undefined in a tuple"],
+    [wire.tuple([wire.union(wire.nothing(), wire.string())]), "undefined in a tuple"],
+    [wire.literal(1, Number.NaN), "the number NaN"],
+    [wire.array(wire.literal(-Infinity)), "the number -Infinity"],
     [wire.union(wire.string(), wire.date()), "a union of text and date"],
     [wire.nullable(wire.union(wire.bytes(), wire.string())), "a union of text and bytes"],
     [wire.union(wire.bigint(), wire.date()), "a union of bigint and date"],

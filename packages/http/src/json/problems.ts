@@ -60,15 +60,22 @@ class Search<Part> {
       case "map":
         return keyProblem(form.key, describe) ?? undefinedIn(form.element, "a map");
       case "tuple":
-        return form.rest === undefined ? undefined : undefinedIn(form.rest, "a tuple");
+        return [
+          ...form.items.filter((item) => describe(item).optin === undefined),
+          ...(form.rest === undefined ? [] : [form.rest]),
+        ]
+          .map((item) => undefinedIn(item, "a tuple"))
+          .find((problem) => problem !== undefined);
       case "union":
         return confusable(form.options, describe);
       case "discriminated": {
         const isText = form.options.every(([value]) => typeof value !== "bigint" && typeof value !== "object");
         return isText ? undefined : `a union whose ${form.key} is no text, number or boolean`;
       }
-      case "literal":
-        return confusable([part], describe);
+      case "literal": {
+        const number = form.values.find((value) => typeof value === "number" && !Number.isFinite(value));
+        return number === undefined ? confusable([part], describe) : `the number ${number as number}`;
+      }
       case "intersection":
         return hasOwnForms(part, describe) && objectOf(part, describe) === undefined
           ? "an intersection of other than objects, with dates, bytes, bigints, maps or sets inside"

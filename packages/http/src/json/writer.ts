@@ -194,10 +194,8 @@ export class JsonWriters {
       // Items that may be left out at the end are.
       const hasRest = given.length > items.length;
       const length = hasRest ? given.length : given.findLastIndex((item) => item !== undefined) + 1;
-      return `[${given
-        .slice(0, length)
-        .map((item, i) => (writers[i] ?? others)(item))
-        .join()}]`;
+      // A hole in a sparse array is undefined too.
+      return `[${Array.from({ length }, (_, i) => (writers[i] ?? others)(given[i])).join()}]`;
     });
   }
 
