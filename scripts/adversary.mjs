@@ -28,13 +28,17 @@ const rows = readFileSync(costs, { encoding: "utf8", flag: "a+" })
 rmSync(folder, { recursive: true });
 console.log(
   table(
-    ["| attack | MiB at the peak | MiB afterwards | others' calls | their p99, ms |", "|---|---:|---:|---:|---:|"],
-    rows.map(({ attack, peak, after, calls, p99 }) => [
+    [
+      "| attack | MiB at the peak | MiB afterwards | others' calls | their p99, ms | CPU of one, ms |",
+      "|---|---:|---:|---:|---:|---:|",
+    ],
+    rows.map(({ attack, peak, after, calls, p99, cpu }) => [
       attack,
       (peak / MIB).toFixed(1),
       (after / MIB).toFixed(1),
       calls.toLocaleString("en"),
       p99.toFixed(1),
+      String(cpu),
     ]),
   ),
 );

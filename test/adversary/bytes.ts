@@ -4,11 +4,11 @@ import type { DirectSession, DirectStream } from "@quicrpc/core/transport";
 
 const LANE = 0x02;
 const HELLO = [0x40, 0x03, 0x00, 0x00, 0x01];
-/** Service 4700. */
-const SERVICE = [0x12, 0x5c];
 
 /** The bit of a frame's type that says that a head precedes the body. */
 export const FLAG_HEAD = 0x10;
+/** The bit of a frame's type that says that the message is compressed. */
+export const FLAG_COMPRESSED = 0x20;
 
 export const FrameKind = { request: 1, notify: 2, item: 5, cancel: 7, ping: 11 } as const;
 
@@ -27,26 +27,29 @@ export function frame(type: number, id: number, body: Uint8Array | readonly numb
   return bytes;
 }
 
+/** A method of a service whose id takes two bytes. */
+interface Called {
+  readonly id: number;
+  readonly service: { readonly id: number };
+}
+
 /** The body of a request or notification. */
-export function call(method: { readonly id: number }, payload: Uint8Array | readonly number[] = []): Uint8Array {
+export function call({ id, service }: Called, payload: Uint8Array | readonly number[] = []): Uint8Array {
   const body = new Uint8Array(3 + payload.length);
-  body.set([...SERVICE, method.id]);
+  body.set([service.id >>> 8, service.id & 0xff, id]);
   body.set(payload, 3);
   return body;
 }
 
 /** The body of a request without a payload, whose head has metadata: so many entries of three bytes. Its frame's type has `FLAG_HEAD`. */
-export function callWithMetadata(method: { readonly id: number }, entries: number): Uint8Array {
+export function callWithMetadata(method: Called, entries: number): Uint8Array {
   const metadata = Array.from({ length: entries }, () => [0x01, 0x61, 0x00]).flat();
   const fields = [0x03, ...four(metadata.length), ...metadata];
   return call(method, [...four(fields.length), ...fields]);
 }
 
 /** The request of an attempt of a resumable call. Its frame's type has `FLAG_HEAD`. */
-export function attempt(
-  method: { readonly id: number },
-  { token = randomBytes(16), epoch = 0, keepMs = 300_000 } = {},
-): Uint8Array {
+export function attempt(method: Called, { token = randomBytes(16), epoch = 0, keepMs = 300_000 } = {}): Uint8Array {
   const resume = [...token, ...four(epoch), ...four(keepMs), 0, 0];
   return call(method, [resume.length + 2, 0x06, resume.length, ...resume]);
 }
@@ -57,7 +60,7 @@ export function piece(acknowledged: number, bytes: Uint8Array | readonly number[
 }
 
 /** The first bytes of the stream of a call. */
-export function ownStream(method: { readonly id: number }, payload?: readonly number[]): number[] {
+export function ownStream(method: Called, payload?: readonly number[]): number[] {
   return [0x01, ...frame(FrameKind.request, 0, call(method, payload))];
 }
 

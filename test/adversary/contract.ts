@@ -81,6 +81,8 @@ export interface VictimSettings {
   /** Serves plain HTTP too. */
   readonly http?: boolean;
   readonly limits?: Partial<Limits>;
+  /** Reads and writes compressed messages, in all ways that this Node has. */
+  readonly compressed?: boolean;
   /**
    * "never": `authenticate` never decides; "first": it lets in whoever comes first, and never decides about others; "reads": it lets
    * everybody in whose greeting it has read; "slow": it looks a second long for everybody, and refuses HTTP requests.

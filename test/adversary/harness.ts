@@ -1,7 +1,7 @@
 // A server in its own process with a small heap, attacked from here. Each test states how much an attack may cost.
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { appendFileSync, mkdtempSync } from "node:fs";
+import { appendFileSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DirectSession } from "@quicrpc/core/transport";
@@ -128,11 +128,33 @@ export class Victim {
     return new RawPeer(await this.transport(scheme));
   }
 
+  /** Sets how many files and sockets the victim may have open. Linux only. */
+  limitDescriptors(count: number): void {
+    execFileSync("prlimit", ["--pid", String(this.child.pid), `--nofile=${count}:${count}`]);
+  }
+
+  /** CPU time that all threads of the victim have used, in milliseconds; 0 if the system cannot tell. */
+  cpuTime(): number {
+    return cpuTimeOf(this.child.pid ?? 0);
+  }
+
   async stop(): Promise<void> {
     if (!this.alive) return;
     const ended = once(this.child, "exit");
     this.child.kill("SIGKILL");
     await ended;
+  }
+}
+
+/** CPU time that all threads of a process have used, in milliseconds; 0 if the system cannot tell. */
+export function cpuTimeOf(pid: number): number {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    // The name of the program, in parentheses, may contain spaces. utime and stime are in hundredths of a second.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return (Number(fields[11]) + Number(fields[12])) * 10;
+  } catch {
+    return 0;
   }
 }
 
@@ -154,6 +176,8 @@ export interface Bounds {
   readonly after?: number;
   /** The scheme of the client that is served meanwhile. Default: that of the first URL. */
   readonly witness?: string;
+  /** Milliseconds of the victim's CPU time that a call of that client may wait for. Default: not checked. */
+  readonly cpu?: number;
 }
 
 /** Measured cost of an attack. */
@@ -164,6 +188,8 @@ export interface Cost {
   /** Calls that the other client made meanwhile, and milliseconds that 99% of them took at most. */
   readonly calls: number;
   readonly p99: number;
+  /** CPU time of the victim in milliseconds, all threads, during the slowest of those calls; 0 if the system cannot tell. */
+  readonly cpu: number;
 }
 
 /** How often each attack runs, one after the other: `node scripts/adversary.mjs` has more. */
@@ -183,11 +209,14 @@ export async function withstand(victim: Victim, attack: () => Promise<unknown>, 
   const before = await victim.measure(true);
   const stop = new AbortController();
   const times: number[] = [];
+  let cpu = 0;
   const served = (async () => {
     while (!stop.signal.aborted) {
       const began = performance.now();
+      const usedBefore = victim.cpuTime();
       expect(await witness.unary(methods.echo, times.length, { timeoutMs: 15_000 })).toBe(times.length);
       times.push(performance.now() - began);
+      cpu = Math.max(cpu, victim.cpuTime() - usedBefore);
     }
   })();
   served.catch(() => {});
@@ -199,12 +228,13 @@ export async function withstand(victim: Victim, attack: () => Promise<unknown>, 
   await served;
   const calls = times.length;
   expect(calls, "calls of another client during the attack").toBeGreaterThan(0);
+  expect(cpu, "milliseconds of CPU time during a call of another client").toBeLessThanOrEqual(bounds.cpu ?? Infinity);
   const { peak } = await victim.measure();
   expect((peak - before.resident) / MIB, "MiB at the peak").toBeLessThan(bounds.peak / MIB);
   const after = await givenBack(victim, before, bounds.after ?? 16 * MIB);
   await witness.close();
   const p99 = times.toSorted((a, b) => a - b)[Math.floor(calls * 0.99)] ?? Number.NaN;
-  const cost: Cost = { peak: peak - before.resident, after: after.live - before.live, calls, p99 };
+  const cost: Cost = { peak: peak - before.resident, after: after.live - before.live, calls, p99, cpu };
   if (costs !== undefined) {
     appendFileSync(costs, `${JSON.stringify({ attack: expect.getState().currentTestName, ...cost })}\n`);
   }

@@ -5,7 +5,10 @@ import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { afterEach, it } from "vitest";
 import { pause } from "./bytes.js";
-import { MIB, Victim, withstand } from "./harness.js";
+import { devCertificate } from "@quicrpc/node";
+import { connect as connectQuic } from "@quicrpc/quic";
+import { control, headers } from "../../packages/quic/test/http3-bytes.js";
+import { MIB, schemes, Victim, withstand } from "./harness.js";
 
 const HOST = "127.0.0.1";
 const PATH = "/test.v1.Victim/bytes";
@@ -53,6 +56,32 @@ async function askByHttp2(port: number): Promise<void> {
   stream.end(BODY);
 }
 
+/** POST, HEADERS and DATA with the body. */
+const HTTP3_REQUEST = Uint8Array.from([
+  ...headers({ ":method": "POST", ":scheme": "https", ":authority": HOST, ":path": PATH, "content-type": TYPE }),
+  0,
+  BODY.length,
+  ...BODY,
+]);
+
+/** The client acknowledges all packets, but reads nothing, so that its window stays full. */
+async function askByHttp3(port: number): Promise<void> {
+  const { hash } = await devCertificate();
+  const session = await connectQuic({
+    host: HOST,
+    port,
+    alpn: ["h3"],
+    tls: { serverCertificateHashes: [hash] },
+    transport: { streamReceiveWindow: 65_536, receiveWindow: 1_048_576 },
+  });
+  open.push({ destroy: () => session.close() });
+  session.attach({ onStream() {}, onUniStream: (stream) => stream.pause(), onClosed() {} });
+  session.openUniStream().write(Uint8Array.from(control({})));
+  const stream = session.openStream();
+  stream.pause();
+  stream.write(HTTP3_REQUEST, true);
+}
+
 const ways: readonly (readonly [string, string, (port: number) => unknown])[] = [
   ["HTTP/1.1", "ws:", (port) => ask(connectTcp({ port, host: HOST }))],
   [
@@ -61,6 +90,7 @@ const ways: readonly (readonly [string, string, (port: number) => unknown])[] = 
     (port) => ask(connectTls({ port, host: HOST, rejectUnauthorized: false, ALPNProtocols: ["http/1.1"] })),
   ],
   ["HTTP/2 over TLS", "wss:", askByHttp2],
+  ...(schemes.includes("https:") ? [["HTTP/3", "https:", askByHttp3] as const] : []),
 ];
 
 it.each(ways)(
@@ -77,7 +107,7 @@ it.each(ways)(
       closeAll();
       await pause(200);
     };
-    await withstand(server, attack, { peak: PEAK });
+    await withstand(server, attack, { peak: PEAK, ...(scheme === "https:" && { cpu: 250 }) });
   },
   60_000,
 );

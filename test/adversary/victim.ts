@@ -2,8 +2,10 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { RpcError } from "@quicrpc/core";
 import { createRouter } from "@quicrpc/core/generated";
+import { createTopics } from "@quicrpc/core/topics";
 import { http2Transport } from "@quicrpc/fails-components";
-import { devCertificate, serve } from "@quicrpc/node";
+import { devCertificate, nodeCompressions, serve } from "@quicrpc/node";
+import { routerOf, serveRooms } from "../rooms.js";
 import { type Held, methods, type VictimSettings } from "./contract.js";
 
 const {
@@ -12,6 +14,7 @@ const {
   http2,
   http = false,
   limits,
+  compressed = false,
   authenticate,
 } = JSON.parse(process.argv[2] ?? "{}") as VictimSettings;
 const never = (): Promise<never> => new Promise(() => {});
@@ -79,8 +82,9 @@ const server = await serve({
   http,
   ...(http2 && { transports: [http2Transport()] }),
   tls: { cert, key },
-  routers: [router],
+  routers: [router, routerOf(serveRooms(createTopics()))],
   ...(limits !== undefined && { limits }),
+  ...(compressed && { compression: { algorithms: nodeCompressions() } }),
   ...(authenticate !== undefined && {
     authenticate: async (peer) => {
       if (authenticate === "slow") {
