@@ -1,11 +1,11 @@
 // The server under attack, in a process of its own: `harness.ts` bundles and starts it.
 import { readFileSync, writeFileSync } from "node:fs";
 import { RpcError } from "@quicrpc/core";
-import { createRouter } from "@quicrpc/core/generated";
+import { createRouter, createTopicRouter } from "@quicrpc/core/generated";
 import { createTopics } from "@quicrpc/core/topics";
 import { http2Transport } from "@quicrpc/fails-components";
 import { devCertificate, nodeCompressions, serve } from "@quicrpc/node";
-import { routerOf, serveRooms } from "../rooms.js";
+import { roomMethods, serveRooms } from "../rooms.js";
 import { type Held, methods, type VictimSettings } from "./contract.js";
 
 const {
@@ -82,7 +82,7 @@ const server = await serve({
   http,
   ...(http2 && { transports: [http2Transport()] }),
   tls: { cert, key },
-  routers: [router, routerOf(serveRooms(createTopics()))],
+  routers: [router, createTopicRouter(roomMethods, {}, serveRooms(createTopics()))],
   ...(limits !== undefined && { limits }),
   ...(compressed && { compression: { algorithms: nodeCompressions() } }),
   ...(authenticate !== undefined && {
