@@ -1,5 +1,5 @@
-import { createReadStream } from "node:fs";
-import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { constants } from "node:fs";
+import { type FileHandle, lstat, mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { randomUUID } from "node:crypto";
 import { RpcError } from "@quicrpc/core";
@@ -25,6 +25,13 @@ const CHUNK_BYTES = 262_144;
 const MAX_UPLOADS = 1000;
 const MAX_BYTES = 17_179_869_184;
 const [BYTES, FACTS] = [".upload", ".json"];
+/**
+ * Flags for opening a file that may have been put into the folder by somebody else: a symbolic link fails (`ELOOP`), and
+ * a pipe does not block. Windows has neither flag.
+ */
+const { O_RDONLY, O_RDWR, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
+const READ = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
+const READ_WRITE = O_RDWR | O_NOFOLLOW | O_NONBLOCK;
 
 /**
  * Stores uploads over HTTP in a folder, which is created if it does not exist: `serve({ http: { uploads } })`,
@@ -103,7 +110,7 @@ class Folder {
       // Facts go with their bytes. Those without are what a process has left that was ended while it wrote them.
       if (!name.startsWith(id + FACTS) ? !isBytes : name === id + FACTS && names.has(id + BYTES)) continue;
       const path = join(this.path, name);
-      const file = await stat(path).catch(() => undefined);
+      const file = await lstat(path).catch(() => undefined);
       if (file === undefined) continue;
       if (file.mtimeMs < before) {
         await rm(path, { force: true });
@@ -137,10 +144,11 @@ class FileUploads implements UploadStore {
   async find(id: string): Promise<StoredUpload | undefined> {
     const path = join(this.folder.path, id);
     try {
-      const facts = JSON.parse(await readFile(path + FACTS, "utf8")) as UploadFacts;
+      const facts = JSON.parse(await readFile(path + FACTS, { encoding: "utf8", flag: READ })) as UploadFacts;
       return new FileUpload(path, facts, this.folder);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === "ENOENT" || code === "ELOOP") return undefined;
       throw error;
     }
   }
@@ -181,12 +189,12 @@ class FileUpload implements StoredUpload {
   }
 
   async size(): Promise<number> {
-    return (await stat(this.bytesPath)).size;
+    return (await lstat(this.bytesPath)).size;
   }
 
   async write(bytes: Uint8Array, at: number): Promise<void> {
     await this.folder.add({ uploads: 0, bytes: bytes.length }, async () => {
-      this.file ??= await open(this.bytesPath, "r+");
+      this.file ??= await open(this.bytesPath, READ_WRITE);
       for (let done = 0; done < bytes.length; ) {
         done += (await this.file.write(bytes, done, bytes.length - done, at + done)).bytesWritten;
       }
@@ -221,8 +229,9 @@ class FileUpload implements StoredUpload {
     this.facts = facts;
   }
 
-  read(): AsyncIterable<Uint8Array> {
-    return createReadStream(this.bytesPath, { highWaterMark: CHUNK_BYTES });
+  async *read(): AsyncGenerator<Uint8Array> {
+    const file = await open(this.bytesPath, READ);
+    yield* file.createReadStream({ highWaterMark: CHUNK_BYTES });
   }
 
   async remove(): Promise<void> {
