@@ -22,11 +22,16 @@ const methods = {
   repeat: defineMethod(service, "duplex", "repeat", { id: 3, input: text, output: text }),
   fail: defineMethod(service, "unary", "fail", { id: 4, input: zodCodec(z.boolean().nullable()) }),
 };
+/** Text that compresses to about a quarter. */
+const numbers = (length: number): string =>
+  Array.from({ length: Math.ceil(length / 6) }, (_, index) => 100_000 + index)
+    .join("")
+    .slice(0, length);
 const router = createRouter(methods, {
   echo: (value) => value,
   reply: ({ compress, length }, context) => {
     context.compress = compress;
-    return "y".repeat(length);
+    return numbers(length);
   },
   repeat: (input) => input,
   fail: (compress, context) => {
@@ -188,13 +193,23 @@ describe.each(kinds)("compression: $name", (kind) => {
       const limits = { maxDecompressedBytes: 100_000 };
       const compression = { algorithms: [named("gzip")] };
       const pair = await connect({ compression }, { compression, limits });
-      const bomb = "0".repeat(2_000_000);
+      const bomb = numbers(2_000_000);
       const error = await failure(pair.client.unary(methods.echo, bomb, { via }));
       expect(error).toMatchObject({
         code: "resource_exhausted",
         message: "the message is larger than 100000 bytes (limits.maxDecompressedBytes)",
       });
-      expect(await pair.client.unary(methods.echo, "0".repeat(99_995), { via })).toHaveLength(99_995);
+      expect(await pair.client.unary(methods.echo, numbers(99_995), { via })).toHaveLength(99_995);
+      await pair.close();
+    });
+
+    it("C60 a message that would expand to more than 100 times its compressed size is sent as it is", async () => {
+      const gzip = counted("gzip");
+      const compression = { algorithms: [gzip.algorithm] };
+      const pair = await connect({ compression }, { compression });
+      const zeros = "0".repeat(1_000_000);
+      expect(await pair.client.unary(methods.echo, zeros, { via, compress: true })).toBe(zeros);
+      expect(gzip.expanded).toEqual([]);
       await pair.close();
     });
 
@@ -206,7 +221,7 @@ describe.each(kinds)("compression: $name", (kind) => {
       expect(await failure(pair.client.unary(methods.reply, { length: 200_000 }, { via }))).toMatchObject(tooLarge);
       const { readable, writable } = pair.client.duplex(methods.repeat, { via });
       const writer = writable.getWriter();
-      void writer.write("0".repeat(200_000)).catch(() => {});
+      void writer.write(numbers(200_000)).catch(() => {});
       expect(await failure(collect(readable))).toMatchObject(tooLarge);
       await pair.close();
     });

@@ -6,6 +6,12 @@ import type { FrameWriter } from "../wire/writer.js";
 
 /** Messages of fewer bytes gain little. */
 const MIN_BYTES = 1024;
+/**
+ * A compressed message has at most `FREE_BYTES` and `MAX_RATIO` times its compressed bytes when it is decompressed. What
+ * decompression costs then stays in proportion to what was received. A message that would shrink to less is not compressed.
+ */
+const FREE_BYTES = 4096;
+const MAX_RATIO = 100;
 
 /**
  * Compression of one session, in both directions. A compressed message is written into its frame as the number of the
@@ -43,7 +49,7 @@ export class SessionCompression {
     const length = out.position - start;
     if (chosen === undefined || wanted === false || (wanted === undefined && length < this.#minBytes)) return;
     const smaller = chosen.compress(out.buffer.subarray(start, out.position));
-    if (smaller.length + 1 >= length) return;
+    if (smaller.length + 1 >= length || length > mostOf(smaller.length)) return;
     out.position = start;
     out.byte(COMPRESSION_NUMBERS[chosen.name]);
     out.bytes(smaller);
@@ -54,14 +60,23 @@ export class SessionCompression {
   expand(bytes: Uint8Array, start: number, end: number): Uint8Array {
     const algorithm = this.#algorithms.find(({ name }) => COMPRESSION_NUMBERS[name] === bytes[start]);
     if (algorithm === undefined) throw unknownCompression(bytes, start, end);
+    const most = mostOf(end - start - 1);
     try {
-      return algorithm.decompress(bytes.subarray(start + 1, end), this.#maxBytes);
+      return algorithm.decompress(bytes.subarray(start + 1, end), Math.min(this.#maxBytes, most));
     } catch (error) {
       if (error instanceof RangeError) {
-        const text = `the message is larger than ${this.#maxBytes} bytes (limits.maxDecompressedBytes)`;
+        const text =
+          most < this.#maxBytes
+            ? `the message expands to more than ${MAX_RATIO} times its compressed size: send it without compression`
+            : `the message is larger than ${this.#maxBytes} bytes (limits.maxDecompressedBytes)`;
         throw new RpcError("resource_exhausted", text, { cause: error });
       }
       throw new RpcError("invalid_argument", `the message is not ${algorithm.name} data`, { cause: error });
     }
   }
+}
+
+/** Most bytes that a message of `length` compressed bytes may have when it is decompressed. */
+function mostOf(length: number): number {
+  return FREE_BYTES + length * MAX_RATIO;
 }

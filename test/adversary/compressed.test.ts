@@ -1,0 +1,68 @@
+// Compressed messages, small on the wire and large in memory.
+import { deflateSync, gzipSync } from "node:zlib";
+import { nodeCompressions } from "@quicrpc/node";
+import { afterEach, describe, it, vi } from "vitest";
+import { Attacker, type AttackerStream, call, FLAG_COMPRESSED, frame, FrameKind, pause } from "./bytes.js";
+import { methods } from "./contract.js";
+import { MIB, schemes, Victim, withstand } from "./harness.js";
+
+const PEAK = 200 * MIB;
+const BOMB_BYTES = 4_190_000;
+const BOMBS = 400;
+
+let victim: Victim | undefined;
+afterEach(() => victim?.stop());
+vi.setConfig({ testTimeout: 120_000 });
+
+/** MessagePack of zeros. */
+function zeros(length: number): Buffer {
+  const bytes = Buffer.alloc(5 + length);
+  bytes[0] = 0xc6;
+  bytes.writeUInt32BE(length, 1);
+  return bytes;
+}
+
+/** The same by zstd (RFC 8878 §3.1.1): a block that is stored, and blocks of one byte that is repeated. The window is one of 128 KiB. */
+function zstdZeros(length: number): Buffer {
+  const block = (last: boolean, type: number, size: number): Buffer => {
+    const head = Buffer.alloc(3);
+    head.writeUIntLE((size << 3) | (type << 1) | Number(last), 0, 3);
+    return head;
+  };
+  const parts = [Buffer.from("28b52ffd0038", "hex"), block(false, 0, 5), zeros(length).subarray(0, 5)];
+  for (let left = length; left > 0; left -= 131_072)
+    parts.push(block(left <= 131_072, 1, Math.min(left, 131_072)), Buffer.of(0));
+  return Buffer.concat(parts);
+}
+
+/** By algorithm: its number on the wire, and a message. */
+const bombs: Readonly<Record<string, readonly [number, Buffer]>> = {
+  deflate: [1, deflateSync(zeros(BOMB_BYTES))],
+  gzip: [2, gzipSync(zeros(BOMB_BYTES))],
+  zstd: [3, zstdZeros(BOMB_BYTES)],
+};
+
+describe.each(schemes.filter((scheme) => scheme === "quic:" || scheme === "tcp:"))("over %s", (scheme) => {
+  it.each(nodeCompressions().map(({ name }) => name))(
+    "messages by %s that expand to megabytes, one behind the other",
+    async (name) => {
+      const server = await Victim.start({ schemes: [scheme], compressed: true });
+      victim = server;
+      const [number, bytes] = bombs[name] as readonly [number, Buffer];
+      const bomb = (id: number): Uint8Array =>
+        frame(
+          FrameKind.request | FLAG_COMPRESSED,
+          id,
+          call(methods.keepBytes, Buffer.concat([Buffer.of(number), bytes])),
+        );
+      const attack = async (): Promise<void> => {
+        const attacker = new Attacker(await server.transport(scheme));
+        const [lane] = attacker.lanes(1) as [AttackerStream];
+        await lane.write(Buffer.concat(Array.from({ length: BOMBS }, (_, index) => bomb(2 * index))), 20_000);
+        await pause(2000);
+        attacker.close();
+      };
+      await withstand(server, attack, { peak: PEAK, cpu: 250 });
+    },
+  );
+});
