@@ -46,3 +46,38 @@ it("decides about the credentials of a client that sends them over and over no m
   renewal.stop();
   expect(vi.getTimerCount()).toBe(0);
 });
+
+it("a decision that had begun before credentials were demanded does not satisfy the demand", async () => {
+  let drains = 0;
+  let decide = (): void => {};
+  const lane = { ended: false, sendCredentials: () => {} } as unknown as PeerLane;
+  const host: ServerRenewalHost = {
+    identify() {},
+    drain: () => void drains++,
+    openLane: () => lane,
+    limits: { maxGreetingBytes: 1000 },
+  };
+  const renew = (): Promise<{ connection: unknown }> =>
+    new Promise((resolve) => (decide = () => resolve({ connection: "ann" })));
+  const renewal = new ServerRenewal(host, { renew });
+  renewal.onHello(lane, {});
+  renewal.onFrame(frame());
+  // The look-up has read what the client may do; then that is revoked.
+  renewal.demand({ withinMs: 1000 });
+  decide();
+  await vi.advanceTimersByTimeAsync(300);
+  expect(drains).toBe(0);
+  // Later credentials do.
+  renewal.onFrame(frame());
+  await vi.advanceTimersByTimeAsync(300);
+  decide();
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(drains).toBe(0);
+  // The same again, without any.
+  renewal.onFrame(frame());
+  renewal.demand({ withinMs: 1000 });
+  decide();
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(drains).toBe(1);
+  renewal.stop();
+});

@@ -71,6 +71,8 @@ export class ServerRenewal {
   private nonce: Uint8Array | undefined = undefined;
   private proves = false;
   private deciding = false;
+  /** Credentials were demanded after the decision in progress had begun, which does not satisfy that demand. */
+  private isOutdated = false;
   private decidedAt: number = Number.NEGATIVE_INFINITY;
   private paced: ReturnType<typeof setTimeout> | undefined = undefined;
   private deadline: ReturnType<typeof setTimeout> | undefined = undefined;
@@ -93,6 +95,7 @@ export class ServerRenewal {
   /** Asks for credentials. Where there are none within the time, the session drains, and the client's next one begins with them. */
   demand({ withinMs = DEFAULT_WITHIN_MS }: DemandOptions = {}): void {
     clearTimeout(this.deadline);
+    this.isOutdated = true;
     if (this.lane === undefined) {
       this.host.drain();
       return;
@@ -128,14 +131,17 @@ export class ServerRenewal {
 
   private async decide(greeting: RenewedGreeting): Promise<void> {
     this.decidedAt = Date.now();
+    this.isOutdated = false;
     try {
       const { connection, expiresAt } = await this.options.renew(greeting);
       this.deciding = false;
-      clearTimeout(this.deadline);
+      const isWanted = this.isOutdated;
+      if (!isWanted) clearTimeout(this.deadline);
       this.expiresAt = expiresAt;
       this.host.identify(connection);
       this.challenge();
       this.tellExpiry();
+      if (isWanted) this.tell({ kind: "wanted", withinMs: 0 });
     } catch {
       // The next session begins with credentials, and is refused for the reason.
       this.host.drain();
