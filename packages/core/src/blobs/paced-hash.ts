@@ -1,19 +1,8 @@
+import { ownTurn } from "../own-turn.js";
 import type { Sha256 } from "./sha256.js";
 
 /** Bytes that are hashed in one turn of the event loop. */
 const TURN_BYTES = 262_144;
-
-const { setImmediate: immediate = (act: () => void) => void setTimeout(act, 0) } = globalThis as {
-  readonly setImmediate?: (act: () => void) => unknown;
-};
-
-let lastTurn: Promise<void> = Promise.resolve();
-
-/** Fulfils in a later turn of the event loop, which nobody else has who waits for one here. */
-function ownTurn(): Promise<void> {
-  lastTurn = lastTurn.then(() => new Promise<void>((resolve) => void immediate(resolve)));
-  return lastTurn;
-}
 
 /** Hashes what a peer may ask for again and again, however much that is, while others have their turns. */
 export class PacedHash {

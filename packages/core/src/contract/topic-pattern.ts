@@ -50,8 +50,13 @@ export function topicName(service: string, pattern: string, values: Readonly<Rec
 }
 
 function valueOf(parameter: string, value: unknown): string {
-  if (typeof value === "string" && value.length > 0 && value.length <= MAX_PARAMETER_LENGTH) return value;
-  throw new RpcError("invalid_argument", `${parameter} of a topic is text of 1 to ${MAX_PARAMETER_LENGTH} characters`);
+  const isText = typeof value === "string" && value.length > 0 && value.length <= MAX_PARAMETER_LENGTH;
+  // Surrogates without their other half all have the same bytes, and topics would share a name.
+  if (isText && !/\p{Surrogate}/u.test(value)) return value;
+  throw new RpcError(
+    "invalid_argument",
+    `${parameter} of a topic is text of 1 to ${MAX_PARAMETER_LENGTH} characters, without single surrogates`,
+  );
 }
 
 function escaped(value: string): string {

@@ -75,21 +75,31 @@ export class MemoryLog implements TopicLog {
   }
 
   async *after(topic: string, position: string): AsyncGenerator<LoggedMessage> {
-    for (const number of this.numbersAfter(topic, position)) {
+    const after = this.numberOf(topic, position);
+    // Later messages come live.
+    const { last } = this;
+    const numbers = this.numbers.get(topic)?.all.keys();
+    const next = (): number | undefined => numbers?.next().value;
+    let number = next();
+    while (number !== undefined && number <= after) number = next();
+    while (number !== undefined && number <= last) {
       const entry = this.entries.all.get(number);
       if (entry === undefined) throw new RpcError("unavailable", "the history of the topic went on while it was read");
-      yield { bytes: entry.bytes, position: this.position(number) };
+      const read = this.position(number);
+      // Found before the reader continues, so that it is missed if it is dropped meanwhile.
+      number = next();
+      yield { bytes: entry.bytes, position: read };
     }
   }
 
-  private numbersAfter(topic: string, position: string): number[] {
-    const kept = [...(this.numbers.get(topic)?.all.keys() ?? [])];
-    if (position === "0") return kept;
+  /** Returns the number of a position of a topic, after which all messages are kept. Throws `RpcError` for another. */
+  private numberOf(topic: string, position: string): number {
+    if (position === "0") return 0;
     const [life, text] = position.split("-");
     const number = Number(text);
     if (life !== this.life || !Number.isSafeInteger(number) || !this.hasAllAfter(topic, number))
       throw expiredPosition();
-    return kept.filter((each) => each > number);
+    return number;
   }
 
   /** As long as a message is there, so are later ones of its topic; otherwise none may have been dropped since. */

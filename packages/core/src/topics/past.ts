@@ -1,5 +1,6 @@
 import type { MessageCodec } from "../contract/codec.js";
 import type { TopicLog } from "./bus.js";
+import type { DeliveryPace } from "./delivery-pace.js";
 import { deliveryOf, type TopicItem } from "./delivery.js";
 import type { Subscription } from "./subscription.js";
 
@@ -8,14 +9,22 @@ export async function* beginning(position: string): AsyncGenerator<TopicItem> {
   yield { message: undefined, position };
 }
 
-/** The messages that a log has after a position. */
+/** The messages that a log has after a position, until the subscription to those that come live is over. */
 export async function* logged(
   log: TopicLog,
   name: string,
   codec: MessageCodec<unknown>,
   from: string,
+  pace: DeliveryPace,
+  live: Subscription,
 ): AsyncGenerator<TopicItem> {
-  for await (const { bytes, position } of log.after(name, from)) yield deliveryOf(codec, bytes, position).item;
+  for await (const { bytes, position } of log.after(name, from)) {
+    const turn = pace.turn();
+    if (turn !== undefined) await turn;
+    if (live.isOver) return;
+    pace.count(1, bytes.length);
+    yield deliveryOf(codec, bytes, position).item;
+  }
 }
 
 /** The past, and then what has come to `live` meanwhile and comes later; what comes by both is given once. */

@@ -146,6 +146,8 @@ class TopicFamily implements AnyTopic {
     if (id !== undefined && log === undefined) {
       throw new TypeError(`${method.service.name}/${method.name} has no history, which would know a message by its id`);
     }
+    const turn = hub.pace.turn();
+    if (turn !== undefined) await turn;
     // A log says the position when it has the message.
     await hub.publish(this.nameOf(input), codec, log === undefined ? { message } : { message, position: "" }, log, id);
   }
@@ -156,7 +158,10 @@ class TopicFamily implements AnyTopic {
     const subscription = hub.subscribe(name, codec, this.options.slow ?? "drop", log);
     const position = await live(subscription);
     if (log === undefined || position === undefined) return subscription;
-    return joined(from === undefined ? beginning(position) : logged(log, name, codec, from), subscription);
+    return joined(
+      from === undefined ? beginning(position) : logged(log, name, codec, from, hub.pace, subscription),
+      subscription,
+    );
   }
 
   async published(input: object, context: CallContext): Promise<void> {

@@ -44,7 +44,7 @@ export class Subscription implements ItemIterator<TopicItem> {
   /** Messages that were dropped before the first that waits. */
   private lost = 0;
   private waiter: Waiter | undefined = undefined;
-  private over = false;
+  isOver = false;
   private error: RpcError | undefined = undefined;
 
   constructor(settings: SubscriptionSettings) {
@@ -90,7 +90,7 @@ export class Subscription implements ItemIterator<TopicItem> {
   next(): Promise<Step> {
     const delivery = this.take();
     if (delivery !== undefined) return Promise.resolve({ done: false, value: this.itemOf(delivery) });
-    if (this.over) {
+    if (this.isOver) {
       const { error } = this;
       this.error = undefined;
       return error === undefined ? Promise.resolve(DONE) : Promise.reject(error);
@@ -117,8 +117,8 @@ export class Subscription implements ItemIterator<TopicItem> {
 
   /** Ends it after what waits, with an error unless the subscriber itself wants no more. */
   end(error: RpcError | undefined): void {
-    if (this.over) return;
-    this.over = true;
+    if (this.isOver) return;
+    this.isOver = true;
     const { waiter } = this;
     this.waiter = undefined;
     if (waiter === undefined) this.error = error;

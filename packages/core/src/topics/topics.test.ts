@@ -79,6 +79,28 @@ describe("topics", () => {
     expect(topics.stats()).toEqual({ topics: 0, subscriptions: 0, heldBytes: 0 });
   });
 
+  it("let other work run between messages to many subscribers, and keep their order", async () => {
+    const { rooms } = served();
+    const subscriptions = await Promise.all(Array.from({ length: 1000 }, () => rooms.room.subscribe({ id: "7" })));
+    let turns = 0;
+    const count = (): void => {
+      turns++;
+      timer = setImmediate(count);
+    };
+    let timer = setImmediate(count);
+    await Promise.all(Array.from({ length: 20 }, (_, n) => rooms.room.publish({ id: "7", message: { n } })));
+    clearImmediate(timer);
+    expect(turns).toBeGreaterThanOrEqual(4);
+    const taken = await take(subscriptions[999] as AsyncIterator<Item>, 20);
+    expect(taken.map(({ message: { n } }) => n)).toEqual(Array.from({ length: 20 }, (_, n) => n));
+  });
+
+  it("of names that differ in single surrogates are refused: they would be one topic", async () => {
+    const { rooms } = served();
+    const publishing = rooms.room.publish({ id: "\ud800", message: { n: 1 } });
+    expect(await failure(publishing)).toMatchObject({ code: "invalid_argument" });
+  });
+
   it("tell a subscriber that is behind how many messages it has lost", async () => {
     const { rooms, topics } = served({ limits: { maxQueuedMessages: 4 } });
     const slow = await rooms.room.subscribe({ id: "1" });

@@ -4,11 +4,14 @@ import { asError, RpcError } from "../errors.js";
 import type { ErrorHook } from "../server/dispatch.js";
 import { errorHook } from "../server/error-hook.js";
 import type { TopicBus, TopicLog, TopicReceiver } from "./bus.js";
+import { DeliveryPace } from "./delivery-pace.js";
 import { type Delivery, deliveryOf, encodedBy, type TopicItem } from "./delivery.js";
 import { DEFAULT_TOPIC_LIMITS, type TopicLimits } from "./limits.js";
 import { MemoryLog } from "./memory-log.js";
 import { type HeldBytes, Subscription } from "./subscription.js";
 
+/** Deliveries that a publication counts besides those to subscribers: its validation, and its name. */
+const PUBLISH_DELIVERIES = 10;
 /** Share of `maxHeldBytes` that is kept when there is more. */
 const KEPT_SHARE = 15 / 16;
 
@@ -66,11 +69,13 @@ class Room implements TopicReceiver {
   private readonly name: string;
   private readonly codec: MessageCodec<unknown>;
   private readonly onError: ErrorHook;
+  private readonly pace: DeliveryPace;
 
-  constructor(name: string, codec: MessageCodec<unknown>, onError: ErrorHook) {
+  constructor(name: string, codec: MessageCodec<unknown>, onError: ErrorHook, pace: DeliveryPace) {
     this.name = name;
     this.codec = codec;
     this.onError = onError;
+    this.pace = pace;
   }
 
   message(bytes: Uint8Array, position?: string): void {
@@ -84,6 +89,7 @@ class Room implements TopicReceiver {
       return;
     }
     if (position !== undefined) this.position = position;
+    this.pace.count(this.subscribers.size, bytes.length);
     for (const subscriber of this.subscribers) subscriber.push(delivery);
   }
 
@@ -100,6 +106,8 @@ class Room implements TopicReceiver {
 export class TopicHub implements Topics {
   /** Keeps topics with history; undefined where the bus keeps none. */
   readonly log: TopicLog | undefined;
+  /** Publishers, and readers of history, wait for it. */
+  readonly pace: DeliveryPace = new DeliveryPace();
   private readonly bus: TopicBus | undefined;
   private readonly limits: TopicLimits;
   private readonly onError: ErrorHook;
@@ -148,6 +156,7 @@ export class TopicHub implements Topics {
         `the message has ${bytes.length} bytes, and ${most} are the most of a topic`,
       );
     }
+    this.pace.count(PUBLISH_DELIVERIES, bytes.length);
     if (log !== undefined) return log.append(name, bytes, id);
     if (this.bus !== undefined) return this.bus.publish(name, bytes);
     this.rooms.get(name)?.message(bytes);
@@ -182,6 +191,7 @@ export class TopicHub implements Topics {
     const { held } = this;
     const most = this.limits.maxHeldBytes * KEPT_SHARE;
     const all = [...this.rooms.values()].flatMap(({ subscribers }) => [...subscribers]);
+    this.pace.count(all.length, 0);
     const behind = all.filter(({ queuedBytes }) => queuedBytes > 0).sort((a, b) => b.queuedBytes - a.queuedBytes);
     while (held.bytes > most && behind.some(({ queuedBytes }) => queuedBytes > 0)) {
       for (const subscription of behind) {
@@ -194,7 +204,7 @@ export class TopicHub implements Topics {
   private room(name: string, codec: MessageCodec<unknown>): Room {
     let room = this.rooms.get(name);
     if (room === undefined) {
-      room = new Room(name, codec, this.onError);
+      room = new Room(name, codec, this.onError, this.pace);
       this.rooms.set(name, room);
     }
     return room;
