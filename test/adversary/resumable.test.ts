@@ -1,5 +1,8 @@
-// What a peer can make a server hold by calls that outlive their sessions.
-import { describe, it, vi } from "vitest";
+// What a peer can make a server hold, or take from others, by calls that outlive their sessions.
+import { randomBytes } from "node:crypto";
+import { devCertificate } from "@quicrpc/node";
+import { Endpoint } from "@quicrpc/quic";
+import { describe, expect, it, vi } from "vitest";
 import {
   Attacker,
   type AttackerStream,
@@ -13,7 +16,7 @@ import {
   uint,
 } from "./bytes.js";
 import { methods } from "./contract.js";
-import { MIB, schemes, sharedVictim, withstand } from "./harness.js";
+import { MIB, schemes, sharedVictim, Victim, withstand } from "./harness.js";
 
 const PEAK = 200 * MIB;
 const living = sharedVictim();
@@ -43,3 +46,43 @@ describe.each(schemes.filter((scheme) => scheme === "quic:" || scheme === "tcp:"
     await withstand(server, attack, { peak: PEAK });
   });
 });
+
+it.skipIf(!schemes.includes("quic:"))(
+  "one address with many sessions takes no places of the suspended calls of another",
+  async () => {
+    const { hash } = await devCertificate();
+    const server = await Victim.start({ schemes: ["quic:"], limits: { maxSuspendedCalls: 64 } });
+    const [client, other] = ["127.0.0.1", "127.0.0.2"].map((host) => Endpoint.bind({ host })) as [Endpoint, Endpoint];
+    const begin = async (
+      endpoint: Endpoint,
+      tokens: readonly Buffer<ArrayBuffer>[],
+      epoch = 0,
+    ): Promise<[Attacker, AttackerStream]> => {
+      const { hostname: host, port } = new URL(server.url("quic:"));
+      const tls = { serverCertificateHashes: [hash] };
+      const attacker = new Attacker(await endpoint.connect({ host, port: Number(port), alpn: ["quicrpc/1"], tls }));
+      const [lane] = attacker.lanes(1) as [AttackerStream];
+      for (const [index, token] of tokens.entries()) {
+        const body = attempt(methods.live, { token, epoch });
+        await lane.write(frame(FrameKind.request | FLAG_HEAD, 2 * index, body));
+        if (epoch === 0) await lane.write(item(2 * index, piece(0, ownStream(methods.live, uint(1)))));
+      }
+      await vi.waitFor(() => expect(lane.received).toBeGreaterThan(1024 * tokens.length));
+      return [attacker, lane];
+    };
+    try {
+      const tokens = [randomBytes(16), randomBytes(16)];
+      const [first] = await begin(client, tokens);
+      first.close();
+      await vi.waitFor(async () => expect(await server.measure()).toMatchObject({ sessions: 0, handlers: 2 }));
+      for (let count = 0; count < 100; count++) {
+        const [attacker] = await begin(other, [randomBytes(16)]);
+        attacker.close();
+      }
+      await vi.waitFor(async () => expect(await server.measure()).toMatchObject({ sessions: 0, handlers: 64 }));
+      await begin(client, tokens, 1);
+    } finally {
+      await Promise.all([client.close(), other.close(), server.stop()]);
+    }
+  },
+);

@@ -49,6 +49,8 @@ export interface DispatchSettings<Context> extends ContextSettings<Context> {
   readonly onError: ErrorHook;
   readonly admission: Admission;
   readonly budget: MemoryBudget;
+  /** Name of the peer: its address or URL, if it is known. */
+  readonly peer: string | undefined;
   readonly compression: SessionCompression | undefined;
   /** The codecs that the peer may choose. */
   readonly formats: FormatTable;

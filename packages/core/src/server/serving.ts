@@ -100,6 +100,7 @@ export class Serving<Context> implements Callee, AdmissionSettings {
       onError,
       admission: this.admission,
       budget,
+      peer: options.peer,
     });
   }
 

@@ -1,10 +1,13 @@
 import { MemoryBudget } from "../../memory-budget.js";
+import { sourceOf } from "../../transport/network-source.js";
 import type { Limits } from "../../limits.js";
 import type { ServerLoad } from "../server-load.js";
 import type { ResumedCall, ResumedCallHost } from "./resumed-call.js";
 
 /** Calls of one principal, or of one session that was lost, that wait for a session. */
 interface Group {
+  /** The client of the calls: their principal, or the address of their session, if either is known. */
+  readonly client: unknown;
   readonly calls: Set<ResumedCall>;
   readonly budget: MemoryBudget;
   readonly leave: (() => void) | undefined;
@@ -15,7 +18,11 @@ export interface SuspensionSettings {
   readonly limits: Limits;
   readonly budget: MemoryBudget;
   readonly load: ServerLoad;
+  /** Name of the peer: its address and port, if it has any. */
+  readonly peer: string | undefined;
 }
+
+const HOST_AND_PORT = /^\[?(.+?)\]?:\d+$/;
 
 /** The resumable calls of one router's methods in this process: those that a session carries, and those that wait for one. */
 export class ResumableCalls implements ResumedCallHost {
@@ -24,6 +31,8 @@ export class ResumableCalls implements ResumedCallHost {
   private readonly groups: Map<unknown, Group> = new Map();
   /** Calls that wait, in the order in which they began to. */
   private readonly waiting: Set<ResumedCall> = new Set();
+  /** Number of calls that wait, by client. */
+  private readonly clients: Map<unknown, number> = new Map();
 
   /** Calls that wait for a session. */
   get suspended(): number {
@@ -46,12 +55,13 @@ export class ResumableCalls implements ResumedCallHost {
     const { maxSuspendedCalls } = settings.limits;
     if (maxSuspendedCalls === 0) return undefined;
     const name = call.principal === "" ? settings.budget : call.principal;
-    // Whose calls are most is whose oldest make room.
+    // The oldest call of the client with the most calls makes room.
     if (this.waiting.size >= maxSuspendedCalls) oldest(this.largest())?.giveUp("resource_exhausted");
     const group = this.groups.get(name) ?? this.newGroup(name, settings);
     group.calls.add(call);
     call.group = name;
     this.waiting.add(call);
+    this.count(group.client, 1);
     settings.load.suspended.add(call);
     return group.budget;
   }
@@ -62,6 +72,7 @@ export class ResumableCalls implements ResumedCallHost {
     const group = this.groups.get(call.group);
     if (group === undefined) return;
     group.calls.delete(call);
+    this.count(group.client, -1);
     // What it holds is given back by whoever moves it.
     if (group.calls.size === 0) this.dissolve(call.group, group);
   }
@@ -71,13 +82,15 @@ export class ResumableCalls implements ResumedCallHost {
     this.settings.delete(call);
   }
 
-  private newGroup(name: unknown, { limits, budget }: SuspensionSettings): Group {
+  private newGroup(name: unknown, { limits, budget, peer }: SuspensionSettings): Group {
+    const host = HOST_AND_PORT.exec(peer ?? "")?.[1];
+    const client = typeof name === "string" || host === undefined ? name : sourceOf(host);
     const calls = new Set<ResumedCall>();
     const close = (): void => {
       for (const call of calls) call.giveUp("resource_exhausted");
     };
     const own = budgetBeside(budget, limits.maxSessionBytes, "limits.maxSessionBytes", close);
-    const group: Group = { calls, ...own };
+    const group: Group = { client, calls, ...own };
     this.groups.set(name, group);
     return group;
   }
@@ -87,9 +100,22 @@ export class ResumableCalls implements ResumedCallHost {
     group.leave?.();
   }
 
+  private count(client: unknown, calls: number): void {
+    const count = (this.clients.get(client) ?? 0) + calls;
+    if (count === 0) this.clients.delete(client);
+    else this.clients.set(client, count);
+  }
+
+  /** Returns the group with the most calls of the client with the most calls. */
   private largest(): Group | undefined {
+    let most = 0;
     let largest: Group | undefined;
-    for (const group of this.groups.values()) if (group.calls.size > (largest?.calls.size ?? 0)) largest = group;
+    for (const group of this.groups.values()) {
+      const count = this.clients.get(group.client) ?? 0;
+      if (count < most || (count === most && group.calls.size <= (largest?.calls.size ?? 0))) continue;
+      most = count;
+      largest = group;
+    }
     return largest;
   }
 }

@@ -59,7 +59,7 @@ export function serveAttempt<Context>(
   if (call === undefined) requireRoom(budget, RESUMABLE_BYTES, "the call");
   const attempt = new ServedAttempt(carrier, callId, method, settings);
   attempt.enter();
-  const suspension = { limits, budget, load: admission.load };
+  const suspension = { limits, budget, load: admission.load, peer: settings.peer };
   if (call === undefined) {
     const moving = new MovingBudget(budget);
     const begun = new ResumedCall(key, principal, resumables, moving);
