@@ -100,6 +100,30 @@ describe.skipIf(!schemes.includes("quic:"))("packets made by hand", () => {
   ];
   it.each(floods)("%s", (_, count, packet) => flood(count, packet));
 
+  it("challenges from other addresses: at most three times the bytes are sent there that came from there", async () => {
+    const server = await living();
+    const attack = async (): Promise<void> => {
+      const attacker = await connect(server);
+      // What belongs to the handshake has been sent.
+      await pause(200);
+      for (let address = 0; address < 20; address++) {
+        await attacker.move();
+        const [sent, received] = [attacker.sentBytes, attacker.receivedBytes];
+        for (let count = 0; count < 5; count++) {
+          attacker.send(challenge());
+          await pause(2);
+        }
+        await pause(20);
+        const answered = attacker.receivedBytes - received;
+        expect(answered).toBeGreaterThan(0);
+        expect(answered).toBeLessThanOrEqual(3 * (attacker.sentBytes - sent));
+      }
+      attacker.send(frames(Buffer.of(0x1d), varint(0), varint(0)));
+      await pause(100);
+    };
+    await withstand(server, attack, { peak: PEAK, cpu: 250, witness: "quic:" });
+  });
+
   it("acknowledgements of packets that have not arrived", async () => {
     const server = await living();
     const attacker = await connect(server);
