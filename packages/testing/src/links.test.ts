@@ -1,7 +1,7 @@
-import { createSocket } from "node:dgram";
+import { createSocket, Socket as UdpSocket } from "node:dgram";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { openNetwork, openTcpLink, openUdpLink } from "./index.js";
 
 const closers: (() => void)[] = [];
@@ -112,6 +112,22 @@ async function drained(socket: Socket): Promise<boolean> {
 }
 
 describe("a link for UDP", () => {
+  it("packets from port 0, which cannot be answered, are dropped", async () => {
+    const target = await udpEcho();
+    // Only raw sockets send such packets, so one is given to the link's own listener.
+    const on = vi.spyOn(UdpSocket.prototype, "on");
+    const link = await openUdpLink({ target });
+    closers.push(() => link.close());
+    const [, receive] = on.mock.calls.find(([event]) => event === "message") ?? [];
+    on.mockRestore();
+    const udp = createSocket("udp4");
+    closers.push(() => udp.close());
+    receive?.(Buffer.from("from port 0"), { address: "127.0.0.1", family: "IPv4", port: 0, size: 11 });
+    udp.send("from a client", link.port, "127.0.0.1");
+    const [answer] = await once(udp, "message");
+    expect(String(answer)).toBe("from a client");
+  });
+
   it("passes packets on and back, to each client its own, and from another address after a move", async () => {
     const link = await openUdpLink({ target: await udpEcho(), conditions: { delayMs: 1 } });
     closers.push(() => link.close());

@@ -49,6 +49,8 @@ class UdpLink implements Link {
 
   async open(): Promise<void> {
     this.near.on("message", (packet, client) => {
+      // Nothing can be sent to port 0: `send` would throw for the answer.
+      if (client.port === 0) return;
       const { host, port } = this.target;
       this.pass(this.up, this.state.upBytesPerSecond, packet, (bytes) => this.farOf(client).send(bytes, port, host));
     });
