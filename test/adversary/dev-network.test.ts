@@ -1,6 +1,5 @@
 // The network of `quicrpc dev --network`, which strangers on the same network can reach.
 import { createSocket } from "node:dgram";
-import { once } from "node:events";
 import { connect as connectTcp } from "node:net";
 import { createSession } from "@quicrpc/core";
 import { devCertificate } from "@quicrpc/node";
@@ -45,7 +44,7 @@ it.skipIf(!schemes.includes("quic:"))(
     );
     open.push({ close: () => connections.map((socket) => socket.destroy()) });
     // Nothing listens on TCP behind it.
-    await Promise.all(connections.map((socket) => once(socket, "close")));
+    await Promise.all(connections.map((socket) => new Promise((resolve) => socket.on("close", resolve))));
     expect(await session.unary(methods.echo, "after")).toBe("after");
     await session.close();
   },

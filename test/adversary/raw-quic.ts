@@ -184,6 +184,7 @@ export class RawQuic {
   acknowledges = true;
   /** Code with which the server has closed the connection. */
   closedWith: number | undefined = undefined;
+  /** Bytes of datagrams that were sent from the current address, and received there. */
   sentBytes = 0;
   receivedBytes = 0;
   readonly levels: { readonly initial: Level; readonly handshake: Level; readonly data: Level } = {
@@ -211,10 +212,15 @@ export class RawQuic {
   async move(): Promise<void> {
     const socket = createSocket("udp4");
     socket.on("error", () => {});
-    socket.on("message", (datagram) => this.datagram(datagram));
+    socket.on("message", (datagram) => {
+      if (socket === this.sockets.at(-1)) this.receivedBytes += datagram.length;
+      this.datagram(datagram);
+    });
     socket.bind(0, HOST);
     await once(socket, "listening");
     this.sockets.push(socket);
+    this.sentBytes = 0;
+    this.receivedBytes = 0;
   }
 
   /** Sends frames in a 1-RTT packet, padded to a size. */
@@ -336,7 +342,6 @@ export class RawQuic {
   }
 
   private datagram(datagram: Buffer): void {
-    this.receivedBytes += datagram.length;
     for (let rest = datagram; rest.length > 0; ) {
       const flags = rest[0] as number;
       if ((flags & 0x80) === 0) {
