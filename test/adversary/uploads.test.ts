@@ -45,6 +45,6 @@ describe.skipIf(process.platform === "win32")("links that are planted in a folde
   it("a pipe does not hold up a thread", async () => {
     const store = fileUploads(folder);
     execFileSync("mkfifo", [join(folder, "z.json")]);
-    await expect(store.find("z")).rejects.toThrow();
+    await expect(store.find("z")).rejects.toThrow("JSON");
   });
 });

@@ -27,9 +27,9 @@ const MAX_BYTES = 17_179_869_184;
 const [BYTES, FACTS] = [".upload", ".json"];
 /**
  * Flags for opening a file that may have been put into the folder by somebody else: a symbolic link fails (`ELOOP`), and
- * a pipe does not block. Windows has neither flag.
+ * a pipe does not block. Windows has neither flag: both are undefined there, which counts as 0.
  */
-const { O_RDONLY, O_RDWR, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
+const { O_RDONLY, O_RDWR, O_NOFOLLOW, O_NONBLOCK } = constants;
 const READ = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
 const READ_WRITE = O_RDWR | O_NOFOLLOW | O_NONBLOCK;
 

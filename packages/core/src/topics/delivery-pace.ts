@@ -30,7 +30,7 @@ export class DeliveryPace {
       }
       next();
       // The caller continues first, and what it delivers counts.
-      await undefined;
+      await Promise.resolve();
       this.waiting.shift();
     }
   }
