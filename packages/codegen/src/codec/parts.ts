@@ -47,5 +47,9 @@ function findGiven(node: SchemaNode): SchemaNode | undefined {
 export function saysLess(node: SchemaNode, seen: Set<SchemaNode> = new Set()): boolean {
   if (seen.has(node)) return false;
   seen.add(node);
-  return ["bigint", "map", "set"].includes(node.kind) || partsOf(node).some((part) => saysLess(part, seen));
+  const isLess =
+    node.kind === "literal"
+      ? node.values.some((value) => typeof value === "bigint")
+      : ["bigint", "map", "set"].includes(node.kind);
+  return isLess || partsOf(node).some((part) => saysLess(part, seen));
 }

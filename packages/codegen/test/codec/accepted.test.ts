@@ -18,6 +18,11 @@ const cases: readonly (readonly [source: string, value: unknown])[] = [
   ["z.record(z.string(), z.any())", { a: 1 }],
   ["z.map(z.object({ a: z.int() }), z.string())", new Map([[{ a: 1 }, "b"]])],
   ["z.object({ a: z.any() })", { a: new Map([[{ b: 1 }, new Map([[[1], "c"]])]]) }],
+  // Schemas that zod runs whole: the wire has a bigint as an integer, and zod is given a bigint all the same.
+  ["z.xor([z.literal(7n), z.string()])", 7n],
+  ["z.preprocess((value) => value, z.literal(7n))", 7n],
+  ["z.looseRecord(z.string(), z.literal(7n))", { x: 7n }],
+  ["z.codec(z.literal(7n), z.any(), { decode: (value) => value, encode: (value) => value as never })", 7n],
   [
     "z.any()",
     new Map<unknown, unknown>([

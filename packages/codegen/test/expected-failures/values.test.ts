@@ -18,14 +18,6 @@ class Inherited {
 
 /** A schema, a value of it, and what the receiver is to get, unless it is what zod makes of the value here. */
 const CASES: readonly (readonly [name: string, source: string, value: unknown, received?: unknown])[] = [
-  ["a bigint literal in z.xor", "z.xor([z.literal(7n), z.string()])", 7n],
-  ["a bigint literal after z.preprocess", "z.preprocess((value) => value, z.literal(7n))", 7n],
-  ["a bigint literal in z.looseRecord", "z.looseRecord(z.string(), z.literal(7n))", { x: 7n }],
-  [
-    "a bigint literal in z.codec",
-    "z.codec(z.literal(7n), z.any(), { decode: (value) => value, encode: (value) => value as never })",
-    7n,
-  ],
   ["an Error where an object is refined", "z.object({ message: z.string() }).refine(() => true)", new Error("late")],
   ["a getter of a class", "z.object({ message: z.string() }).refine(() => true)", new Inherited()],
   [

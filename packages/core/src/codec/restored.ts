@@ -29,7 +29,9 @@ function restore(shape: Shape | undefined, value: unknown): unknown {
 
 function restoreOne(shape: Shape | undefined, value: unknown): unknown {
   const form = shape && formFor(shape, value);
-  if (typeof value === "bigint") return plain(value, form?.kind === "bigint");
+  if (typeof value === "bigint") {
+    return plain(value, form?.kind === "bigint" || (form?.kind === "literal" && form.values.includes(value)));
+  }
   if (Array.isArray(value)) {
     const items = value.map((each, i) => restore(form && itemOf(form, i), each));
     return form?.kind === "set" ? new Set(items) : items;
