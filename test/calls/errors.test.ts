@@ -172,7 +172,7 @@ describe("calls that end with their session", () => {
 
 describe("a call without a session", () => {
   it("names the method, the peer and what can be done", async () => {
-    const cause = Object.assign(new Error("nobody listens"), { hint: "start the server" });
+    const cause = Object.assign(new Error("no server listens"), { hint: "start the server" });
     const connection = createConnection(() => Promise.reject(cause), {
       peer: "memory://nobody",
       isPermanent: () => true,
@@ -197,7 +197,7 @@ describe("a call that waits in a pool", () => {
     [["quic://user:secret@a.test:1/?token=x", "b"], "quic://a.test:1, b"],
     [["a", "b", "c", "d", "e"], "a, b, c and 2 more"],
   ])("names the servers among which there was none: %j", async (targets, peer) => {
-    const pool = createPool(targets, () => Promise.reject(new Error("nobody listens")), { isPermanent: () => true });
+    const pool = createPool(targets, () => Promise.reject(new Error("no server listens")), { isPermanent: () => true });
     const error = await failureOf(() => pool.unary(methods.fail, 1));
     expect(error).toMatchObject({ code: "unavailable", method: "test.v1.Failing/fail", peer });
     await pool.close();
@@ -206,7 +206,7 @@ describe("a call that waits in a pool", () => {
   it("names those that were found last", async () => {
     const pool = createPool(
       async () => ["found"],
-      () => Promise.reject(new Error("nobody listens")),
+      () => Promise.reject(new Error("no server listens")),
       { isPermanent: () => true },
     );
     await pool.ready().catch(() => {});

@@ -135,7 +135,7 @@ const calls: Record<string, [wrong: string, meant: string, call: (options: never
 };
 
 async function fails(): Promise<never> {
-  throw new Error("nobody listens");
+  throw new Error("no server listens");
 }
 
 it.each(Object.entries(calls))("%s", async (where, [wrong, meant, call]) => {

@@ -130,6 +130,6 @@ it("a session whose end cannot be told is refused", async () => {
     open.push(connection);
     await connection.unary(methods.who, undefined, { timeoutMs: 5000 });
   })();
-  await expect(refused).rejects.toThrow("the server could not take the session");
-  expect(String(problems[0])).toContain("expiresAt gives no time");
+  await expect(refused).rejects.toThrow("the server could not accept the session");
+  expect(String(problems[0])).toContain("expiresAt must return a date");
 });

@@ -79,7 +79,7 @@ it("the folder is bounded, and what was left too long ago is removed", async () 
   const large = await ask(base + field, "POST", said, "012345");
   expect([large.status, await large.json()]).toMatchObject([
     429,
-    { message: expect.stringContaining("as many bytes") },
+    { message: expect.stringContaining("bytes have reached") },
   ]);
   const long = new Date(Date.now() - 7_200_000);
   for (const name of await readdir(folder)) await utimes(join(folder, name), long, long);

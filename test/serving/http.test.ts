@@ -92,7 +92,7 @@ it("refuses pages whose own name resolves to this machine, without TLS", async (
 });
 
 it("has no place without a port of HTTP", async () => {
-  await expect(served("tcp://127.0.0.1:0")).rejects.toThrow(/option http needs a listener/);
+  await expect(served("tcp://127.0.0.1:0")).rejects.toThrow(/option http requires a quic:/);
 });
 
 const SECURE = ["wss://127.0.0.1:0/rpc", ...QUIC];

@@ -163,7 +163,7 @@ it("a server of plain HTTP that is not there is no session, and what is no schem
   expect(await quicrpc(["call", "http://127.0.0.1:1", "demo.v1.Orders/echo", "1"])).toMatchObject({ code: 3 });
   const { code, stderr } = await quicrpc(["ls", "quik://127.0.0.1:1"]);
   expect(code).toBe(2);
-  expect(stderr).toMatch(/^error quik:\/\/ is no transport: did you mean quic:\/\/\?/);
+  expect(stderr).toMatch(/^error quik:\/\/ is not a known transport: did you mean quic:\/\/\?/);
   const pinned = await quicrpc(["ls", urls.tcp, "--hash", "00".repeat(32)]);
   const why = `--hash cannot travel to ${urls.tcp} by TCP, which has no TLS: leave it out, or connect by another transport`;
   expect(pinned).toMatchObject({ code: 2, stderr: `error ${why}\n` });

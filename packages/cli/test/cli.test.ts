@@ -112,7 +112,7 @@ describe("--json", () => {
     ],
     [["rename", "a"], "missing required argument 'to'", ""],
     [["init", "-t", "vue"], "option '-t, --template <name>' argument 'vue' is invalid. Allowed choices are node, ", ""],
-    [["dev", "--network", "5g"], '--network: a network is not described by "5g"', ""],
+    [["dev", "--network", "5g"], '--network: unknown word "5g" in the description of a network', ""],
   ])("wrong usage is one error: %j", (args, message, hint) => {
     const { error } = errorOf(args) as { readonly error: { readonly message: string; readonly hint: string } };
     expect(error.message.startsWith(message)).toBe(true);

@@ -97,7 +97,9 @@ test("says that a command beside it cannot be run", async () => {
 test("says what it needs", () => {
   expect(quicrpc(["dev", "--network", "5g"])).toMatchObject({
     code: 2,
-    stderr: expect.stringMatching(/a network is not described by "5g", but by rtt=80.*: did you mean 3g\?\n/),
+    stderr: expect.stringMatching(
+      /unknown word "5g" in the description of a network; use rtt=80.*: did you mean 3g\?\n/,
+    ),
   });
   expect(quicrpc(["dev"])).toMatchObject({
     code: 1,

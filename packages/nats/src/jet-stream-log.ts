@@ -122,9 +122,13 @@ export class JetStreamLog implements TopicLog {
         return;
       } catch (error) {
         if (performance.now() + AGAIN_MS > end) {
-          throw new RpcError("unavailable", "the NATS server has not confirmed the message, which it may have or not", {
-            cause: error,
-          });
+          throw new RpcError(
+            "unavailable",
+            "the NATS server has not confirmed the message; it may or may not have stored it",
+            {
+              cause: error,
+            },
+          );
         }
         await sleep(AGAIN_MS);
       }
@@ -168,7 +172,8 @@ export class JetStreamLog implements TopicLog {
     }
     follower.reading = reading;
     void reading.closed().then(() => {
-      if (follower.turn === turn) follower.receiver.interrupted("the NATS server has ended the reading of its stream");
+      if (follower.turn === turn)
+        follower.receiver.interrupted("the NATS server has ended the consumer of the topic's history");
     });
   }
 
@@ -218,7 +223,7 @@ export class JetStreamLog implements TopicLog {
       this.readings.delete(reading);
       reading.stop();
     }
-    throw new RpcError("unavailable", "the NATS server has ended the reading of its stream");
+    throw new RpcError("unavailable", "the NATS server has ended the consumer of the topic's history");
   }
 
   /**

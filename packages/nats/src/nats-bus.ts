@@ -44,9 +44,12 @@ export class NatsBus implements TopicBus {
 
   async publish(topic: string, message: Uint8Array): Promise<void> {
     const { length } = message;
-    if (this.outage !== undefined) throw unavailable("the NATS server is out of reach");
+    if (this.outage !== undefined) throw unavailable("the NATS server is unreachable");
     if (this.unconfirmedBytes + length > this.settings.maxUnconfirmedBytes) {
-      throw new RpcError("resource_exhausted", "too many messages wait for the NATS server (maxUnconfirmedBytes)");
+      throw new RpcError(
+        "resource_exhausted",
+        "too many messages wait for confirmation by the NATS server (maxUnconfirmedBytes)",
+      );
     }
     this.unconfirmedBytes += length;
     try {
@@ -119,7 +122,7 @@ export class NatsBus implements TopicBus {
       end = resolve;
     });
     const receivers = new Set(this.receivers);
-    const late = (): void => this.interrupt("the NATS server is out of reach", receivers);
+    const late = (): void => this.interrupt("the NATS server is unreachable", receivers);
     this.outage = { timer: setTimeout(late, this.settings.timeoutMs), receivers, over, end };
   }
 
@@ -128,7 +131,7 @@ export class NatsBus implements TopicBus {
     if (outage === undefined) return;
     this.outage = undefined;
     clearTimeout(outage.timer);
-    this.interrupt("the NATS server was out of reach", outage.receivers);
+    this.interrupt("the NATS server was unreachable", outage.receivers);
     outage.end();
   }
 

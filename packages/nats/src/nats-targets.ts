@@ -49,7 +49,7 @@ export function natsTargets(nats: NatsConnection, name: string, options: NatsTar
 export function announceTargets(nats: NatsConnection, name: string, urls: readonly string[]): () => void {
   const text = JSON.stringify(urls);
   if (urls.length === 0 || urls.length > MOST_URLS || Buffer.byteLength(text) > MOST_BYTES) {
-    throw new TypeError(`announceTargets() takes 1 to ${MOST_URLS} URLs, of ${MOST_BYTES} bytes in all`);
+    throw new TypeError(`announceTargets() requires 1 to ${MOST_URLS} URLs, of at most ${MOST_BYTES} bytes in total`);
   }
   const subscription = nats.subscribe(subjectOf(name), {
     callback: (error, question) => {
@@ -61,7 +61,7 @@ export function announceTargets(nats: NatsConnection, name: string, urls: readon
 
 function subjectOf(name: string): string {
   if (/^[\w-]+(\.[\w-]+)*$/.test(name)) return `quicrpc.targets.${name}`;
-  throw new TypeError(`the name of targets is words with dots between them, and not ${JSON.stringify(name)}`);
+  throw new TypeError(`the name of targets must be words separated by dots, not ${JSON.stringify(name)}`);
 }
 
 /**

@@ -60,7 +60,7 @@ export async function natsTopics(options: NatsTopicsOptions): Promise<Topics> {
   const { servers, connection, history, prefix = "", ...rest } = options;
   const { timeoutMs = DEFAULT_TIMEOUT_MS, maxUnconfirmedBytes = DEFAULT_UNCONFIRMED_BYTES, limits, onError } = rest;
   if (prefix !== "" && !/^[\w-]+(\.[\w-]+)*$/.test(prefix)) {
-    throw new TypeError(`prefix of natsTopics() is words with dots between them, and not ${JSON.stringify(prefix)}`);
+    throw new TypeError(`prefix of natsTopics() must be words separated by dots, not ${JSON.stringify(prefix)}`);
   }
   const nats = await connect({
     maxReconnectAttempts: -1,
@@ -87,7 +87,7 @@ async function openLog(nats: NatsConnection, settings: JetStreamSettings): Promi
   // An older one confirms messages, and delivers none of them.
   if (Number(major) < 2 || (Number(major) === 2 && Number(minor) < 10)) {
     throw new Error(
-      `natsTopics({ history }) needs a NATS server of 2.10 or later, and ${nats.getServer()} is ${version}: update it, or leave out history`,
+      `natsTopics({ history }) requires NATS 2.10 or later, and ${nats.getServer()} has ${version}: update it, or leave out history`,
     );
   }
   const { JetStreamLog } = await import("./jet-stream-log.js");

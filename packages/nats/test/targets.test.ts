@@ -73,7 +73,7 @@ describe("servers that NATS knows", () => {
     }
     const resolve = natsTargets(nats, "shop.orders", { quietMs: 100 });
     expect(await resolve(new AbortController().signal)).toEqual(["tcp://127.0.0.1:4"]);
-    expect(() => natsTargets(nats, "shop.*")).toThrow("words with dots");
+    expect(() => natsTargets(nats, "shop.*")).toThrow("words separated by dots");
     expect(() => announceTargets(nats, "shop.orders", [])).toThrow("1 to 16 URLs");
   });
 });

@@ -24,7 +24,7 @@ test.each(["2.9.25", "1.4.1"])(
   async (version) => {
     const servers = await greeting(version);
     await expect(natsTopics({ servers, history: true })).rejects.toThrow(
-      `natsTopics({ history }) needs a NATS server of 2.10 or later, and ${servers} is ${version}`,
+      `natsTopics({ history }) requires NATS 2.10 or later, and ${servers} has ${version}`,
     );
   },
 );

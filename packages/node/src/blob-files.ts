@@ -41,7 +41,7 @@ export async function fileBlob(path: string, options: FileBlobOptions = {}): Pro
   const requireUnchanged = async (): Promise<void> => {
     const now = await stat(path);
     if (now.size !== length || now.mtimeMs !== mtimeMs)
-      throw new RpcError("aborted", "the file was changed while it was sent");
+      throw new RpcError("aborted", "the file changed while it was being sent");
   };
   const content = async function* (): AsyncGenerator<Uint8Array> {
     // It may be read again, after the loss of a session.

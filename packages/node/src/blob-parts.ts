@@ -53,7 +53,7 @@ export async function savePart(
   // From here on this transfer is the one that the next has to end.
   savings.set(part, { stop, over, bytes: blob.length ?? 0 });
   try {
-    before?.stop.abort(new RpcError("aborted", "another transfer to the same file has begun"));
+    before?.stop.abort(new RpcError("aborted", "another transfer to the same file has started"));
     await before?.over;
     if (stop.signal.aborted) throw stop.signal.reason;
     const signal = options.signal === undefined ? stop.signal : AbortSignal.any([options.signal, stop.signal]);
@@ -76,7 +76,7 @@ async function written(
   // An upload that was complete when its call was lost is compared, and not sent again.
   if (blob.id !== undefined && (await sizeOf(path)) !== undefined) {
     for await (const _ of blob.chunks({ ...options, after: createReadStream(path) }))
-      throw new RpcError("failed_precondition", "the file that the blob has is not whole");
+      throw new RpcError("failed_precondition", "the received file is not complete");
     return;
   }
   const room = await requireRoom(blob, part, limits);
@@ -154,7 +154,7 @@ async function requireRoom(blob: ReceivedBlob, part: string, limits: PartOptions
 
 function noRoom(what: string): RpcError {
   const hint = "raise maxParts or maxPartBytes of saveBlob's resume, or give each principal a folder";
-  return new RpcError("resource_exhausted", `transfers that have not ended leave no room for ${what}`, { hint });
+  return new RpcError("resource_exhausted", `unfinished transfers leave no room for ${what}`, { hint });
 }
 
 async function sizeOf(path: string): Promise<number | undefined> {

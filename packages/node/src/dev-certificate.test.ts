@@ -120,7 +120,7 @@ describe("devCertificate", () => {
       throw systemError("ENOSPC", "no space left on device, write");
     });
     await expect(devCertificate({ directory })).rejects.toThrow(
-      `no development certificate can be kept in ${directory}: ENOSPC: no space left on device, write; set XDG_CACHE_HOME`,
+      `cannot store a development certificate in ${directory}: ENOSPC: no space left on device, write; set XDG_CACHE_HOME`,
     );
     expect(await readdir(directory)).toEqual([]);
     expect((await devCertificate({ directory })).cert).toContain("BEGIN CERTIFICATE");
@@ -129,7 +129,7 @@ describe("devCertificate", () => {
   it("says what to do where the home folder cannot be written to, and reads what is kept there", async () => {
     vi.mocked(fs.mkdir).mockRejectedValueOnce(systemError("EROFS", "read-only file system, mkdir"));
     const { message, cause } = (await devCertificate({ directory }).catch((error: unknown) => error)) as Error;
-    expect(message).toMatch(/can be kept in .*: EROFS: .*; set XDG_CACHE_HOME, or the option "directory"/);
+    expect(message).toMatch(/certificate in .*: EROFS: .*; set XDG_CACHE_HOME, or the option "directory"/);
     expect(cause).toMatchObject({ code: "EROFS" });
     const { cert } = await devCertificate({ directory });
     vi.mocked(fs.mkdir).mockRejectedValueOnce(systemError("EROFS", "read-only file system, mkdir"));

@@ -60,8 +60,8 @@ export async function devCertificate(options: DevCertificateOptions = {}): Promi
     return fresh(kept, path, issuer) ?? (await keep(path, hosts, issuer));
   } catch (error) {
     const { message } = error instanceof Error ? error : new Error(String(error));
-    const advice = 'set XDG_CACHE_HOME, or the option "directory", to a folder that can be written to';
-    throw new Error(`no development certificate can be kept in ${directory}: ${message}; ${advice}`, { cause: error });
+    const advice = 'set XDG_CACHE_HOME, or the option "directory", to a writable folder';
+    throw new Error(`cannot store a development certificate in ${directory}: ${message}; ${advice}`, { cause: error });
   }
 }
 
@@ -81,7 +81,7 @@ async function keep(path: string, hosts: readonly string[], issuer: Issuer | und
       if (first !== undefined) return first;
       if (there !== undefined) await replaceStale(path, digestOf(there), temporary);
     }
-    throw new Error(`${path} is there, and cannot be read or replaced`);
+    throw new Error(`${path} exists, but cannot be read or replaced`);
   } finally {
     await rm(temporary, { force: true });
   }

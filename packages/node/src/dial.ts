@@ -133,7 +133,7 @@ function requireHashes(hashes: DialOptions["serverCertificateHashes"]): void {
     (hash as { value?: unknown } | null)?.value instanceof ArrayBuffer;
   if (Array.isArray(value) && value.every(isHash)) return;
   throw new TypeError(
-    'serverCertificateHashes is a list of { algorithm: "sha-256", value: bytes }; of a hash in hex: Uint8Array.from(Buffer.from(hex.replaceAll(":", ""), "hex"))',
+    'serverCertificateHashes must be a list of { algorithm: "sha-256", value: bytes }; to convert a hash in hex: Uint8Array.from(Buffer.from(hex.replaceAll(":", ""), "hex"))',
   );
 }
 

@@ -82,7 +82,7 @@ function unresolved(error: unknown, base: URL, signal: AbortSignal): unknown {
 }
 
 const NO_RECORD =
-  "DNS has no such record: check the name and the option `records`. dnsTargets asks DNS alone; a name of the hosts file, such as localhost, takes a list of URLs";
+  "DNS has no such record: check the name and the option `records`. dnsTargets only queries DNS; for a name of the hosts file, such as localhost, pass a list of URLs";
 
 /** Share of calls for records with weight 0 among others: very small (RFC 2782). */
 const LEAST_WEIGHT = 0.01;

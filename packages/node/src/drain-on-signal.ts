@@ -77,6 +77,6 @@ function sayWaiting(server: Pick<Server, "stats">): void {
 
 function warnOfRunning(): void {
   const text =
-    "the server is drained, and something else keeps the process running: a connection of this program has to be closed too, as by drainOnSignal(server, { close: [connection] })";
+    "the server is drained, but something else keeps the process running: close this program's connections too, for example with drainOnSignal(server, { close: [connection] })";
   process.emitWarning(text, { code: "QUICRPC_STILL_RUNNING" });
 }

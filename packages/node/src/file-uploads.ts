@@ -74,7 +74,7 @@ class Folder {
     if (!this.hasLooked) await this.look(0);
     const { there, coming, missed } = this;
     if (there.uploads + amount.uploads > this.maxUploads) throw noRoom(`${there.uploads} uploads are in the folder`);
-    if (there.bytes + amount.bytes > this.maxBytes) throw noRoom("they have as many bytes as they may");
+    if (there.bytes + amount.bytes > this.maxBytes) throw noRoom("their bytes have reached the limit");
     for (const total of [there, coming, missed]) change(total, amount, 1);
     try {
       await write();
@@ -178,7 +178,7 @@ class FileUpload implements StoredUpload {
     // Only this user may read it, because uploads are private.
     await writeFile(this.bytesPath, "", { flag: "wx", mode: 0o600 }).catch((cause: NodeJS.ErrnoException) => {
       if (cause.code !== "EEXIST") throw cause;
-      throw new RpcError("already_exists", "there is an upload with this id", { cause });
+      throw new RpcError("already_exists", "an upload with this id already exists", { cause });
     });
     try {
       await this.note(facts);
@@ -243,6 +243,6 @@ class FileUpload implements StoredUpload {
 }
 
 function noRoom(why: string): RpcError {
-  const hint = "raise maxUploads or maxBytes of fileUploads, or wait until calls have taken what is there";
+  const hint = "raise maxUploads or maxBytes of fileUploads, or wait until calls have used the existing uploads";
   return new RpcError("resource_exhausted", `the folder of uploads has no room: ${why}`, { hint });
 }

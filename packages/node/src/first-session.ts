@@ -53,7 +53,7 @@ function refusalBy(peer: string, { code, message, cause }: RpcError): RpcError {
   return new RpcError(code, `${peer} refused the session: ${message}`, {
     refused: true,
     cause,
-    hint: "see what the options credentials, headers or cert give",
+    hint: "check the options credentials, headers and cert",
   });
 }
 
@@ -65,9 +65,9 @@ function notTaken(error: Error, peer: string, signal: AbortSignal | undefined): 
 }
 
 const NOT_TAKEN =
-  "the session ended before the server had taken it; another program, or another protocol, may be at this port: check the URL's scheme and port";
+  "the session ended before the server had accepted it; another program or protocol may use this port: check the URL's scheme and port";
 
 function silenceOf(peer: string, timeoutMs: number, cause: unknown): RpcError {
-  const text = `${peer} has not said within ${timeoutMs} ms whether it accepts the session`;
-  return new RpcError("unavailable", text, { cause, hint: "see what the server's authenticate waits for" });
+  const text = `${peer} did not accept or refuse the session within ${timeoutMs} ms`;
+  return new RpcError("unavailable", text, { cause, hint: "check what the server's `authenticate` waits for" });
 }

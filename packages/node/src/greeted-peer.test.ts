@@ -14,7 +14,7 @@ it("a greeting is read once, and forgotten when it has been decided about its cl
   expect((await peer.metadata).get("tenant")).toBe("north");
   forget();
   await expect(peer.credentials).rejects.toMatchObject({ code: "failed_precondition" });
-  await expect(peer.metadata).rejects.toThrow("kept until authenticate has decided");
+  await expect(peer.metadata).rejects.toThrow("only available until `authenticate` has decided");
   near.close();
   await client.closed;
 });

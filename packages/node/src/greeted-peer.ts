@@ -185,6 +185,6 @@ function markHandled<T>(promise: Promise<T>): Promise<T> {
 }
 
 function greetingDiscarded(): RpcError {
-  const text = "the client's greeting is kept until authenticate has decided";
-  return new RpcError("failed_precondition", text, { hint: "put what is needed later into what authenticate returns" });
+  const text = "the client's greeting is only available until `authenticate` has decided";
+  return new RpcError("failed_precondition", text, { hint: "return the values needed later from `authenticate`" });
 }

@@ -10,8 +10,8 @@ const MOST_OF_TIME = 0.25;
 /** Throws `TypeError` for invalid drain options. */
 export function checkDrain({ to, spreadMs = 0 }: ServerDrainOptions): void {
   if (to !== undefined && !URL.canParse(to))
-    throw new TypeError(`drain() takes a URL as \`to\`, not ${JSON.stringify(to)}`);
-  if (!(spreadMs >= 0)) throw new TypeError(`spreadMs is ${spreadMs}: it takes milliseconds from 0 on`);
+    throw new TypeError(`\`to\` of drain() must be a URL, not ${JSON.stringify(to)}`);
+  if (!(spreadMs >= 0)) throw new TypeError(`spreadMs must be a number of milliseconds from 0, not ${spreadMs}`);
 }
 
 /**

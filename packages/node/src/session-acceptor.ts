@@ -136,7 +136,7 @@ export class SessionAcceptor<Context> {
     const { options, onError } = this.settings;
     pending.refuse();
     const reported =
-      error instanceof RpcError ? error : new RpcError("internal", "the server could not take the session");
+      error instanceof RpcError ? error : new RpcError("internal", "the server could not accept the session");
     transport.close({ closeCode: refusalCode(reported.code), reason: reported.message });
     if (reported !== error) onError(error, { method: name });
     this.callHook("onRefused", options.onRefused, reported, peer);

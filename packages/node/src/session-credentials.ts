@@ -68,7 +68,7 @@ export class SessionCredentials<Context> {
     const renew = async (greeting: RenewedGreeting): Promise<RenewedConnection<Context>> => {
       const { maxHandshakeMs } = this.limits;
       const late = (): string =>
-        `new credentials were not decided about within ${maxHandshakeMs} ms (limits.maxHandshakeMs)`;
+        `new credentials were not accepted or refused within ${maxHandshakeMs} ms (limits.maxHandshakeMs)`;
       const pending = { remainingMs: maxHandshakeMs, onGone: (gone: () => void) => expiry.onClosed(gone) };
       // Newcomers of the same address do not keep live sessions waiting.
       const source = `renewals of ${sourceOf(peer.remoteAddress?.host ?? "")}`;
@@ -91,6 +91,6 @@ export class SessionCredentials<Context> {
   private expiryOf(connection: Context): number | undefined {
     const expiry = this.options.expiresAt?.(connection);
     if (expiry === undefined || !Number.isNaN(Number(expiry))) return expiry && Number(expiry);
-    throw new TypeError("expiresAt gives no time: a date, or milliseconds since the epoch");
+    throw new TypeError("expiresAt must return a date, or milliseconds since the epoch");
   }
 }

@@ -183,10 +183,10 @@ function read(path: string): { head: Head; entries: (readonly [number, LogEntry]
   lines.pop();
   try {
     const head = JSON.parse(first) as Partial<Head>;
-    if (head.quicrpcTopics !== 1) throw new TypeError("it does not begin as one");
+    if (head.quicrpcTopics !== 1) throw new TypeError("it has no valid header");
     return { head: head as Head, entries: lines.map(entryOf) };
   } catch (cause) {
-    throw new Error(`${path} is no file of topics: ${String(cause)}`, { cause });
+    throw new Error(`${path} is not a file of topics: ${String(cause)}`, { cause });
   }
 }
 

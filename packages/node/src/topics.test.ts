@@ -106,7 +106,7 @@ it("the file stays in proportion to what is kept", async () => {
 it("another file is left as it is", async () => {
   file = join(folder, "other");
   await writeFile(file, "{}\n");
-  expect(() => start()).toThrow(`${file} is no file of topics`);
+  expect(() => start()).toThrow(`${file} is not a file of topics`);
   expect(await readFile(file, "utf8")).toBe("{}\n");
 });
 

@@ -15,16 +15,18 @@ export function transportUrl(
 ): URL {
   const text: unknown = input;
   if (typeof text !== "string" && !(text instanceof URL)) {
-    throw new TypeError(`a URL is a string or a URL, such as "quic://localhost:4433", not ${describe(text)}`);
+    throw new TypeError(
+      `a URL must be a string or a URL object, such as "quic://localhost:4433", not ${describe(text)}`,
+    );
   }
   const url = parsed(input);
   if (url !== undefined && isKnown(url.protocol, what, transports)) {
     if (url.hostname !== "" || !WITH_HOST.has(url.protocol)) return url;
-    throw new TypeError(`"${String(input)}" has no host: a URL is such as quic://localhost:4433`);
+    throw new TypeError(`"${String(input)}" has no host: use a URL such as quic://localhost:4433`);
   }
   const isHost = HOST.test(String(input)) && (url === undefined || /^\d*(\/|$)/.test(url.pathname));
   if (isHost) throw new TypeError(`"${String(input)}" has no scheme: did you mean quic://${String(input)}?`);
-  if (url === undefined) throw new TypeError(`"${String(input)}" is no URL, such as quic://localhost:4433`);
+  if (url === undefined) throw new TypeError(`"${String(input)}" is not a URL: use one such as quic://localhost:4433`);
   // Says which there are.
   providerFor(url.protocol, what, transports);
   return url;

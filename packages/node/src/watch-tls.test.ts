@@ -88,7 +88,7 @@ describe("CertificateWatch", () => {
     for (let looks = 0; looks < 4; looks++) await watch.look();
     expect(errors).toHaveLength(1);
     expect(errors[0]?.message).toContain(files.cert);
-    expect(errors[0]?.message).toContain("the server keeps those that it has");
+    expect(errors[0]?.message).toContain("the server keeps its current ones");
     await rm(files.key);
     for (let looks = 0; looks < 4; looks++) await watch.look();
     expect(errors).toHaveLength(2);

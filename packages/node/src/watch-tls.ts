@@ -111,7 +111,7 @@ export class CertificateWatch {
     this.reported = true;
     const { onError = warn } = this.options;
     const paths = this.files.flatMap(({ cert, key }) => [cert, key]).join(", ");
-    const message = `the certificates of ${paths} cannot be used: ${error.message}; the server keeps those that it has`;
+    const message = `the certificates of ${paths} cannot be used: ${error.message}; the server keeps its current ones`;
     guarded(onError)(new Error(message, { cause: error }));
   }
 }

@@ -146,7 +146,7 @@ it("a file that is changed while its session is lost is not gone on with", async
   };
   await expect(connection.unary(blobMethods.upload, { file })).rejects.toMatchObject({
     code: "aborted",
-    message: expect.stringContaining("the file was changed"),
+    message: expect.stringContaining("the file changed"),
   });
 });
 

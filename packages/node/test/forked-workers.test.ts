@@ -163,7 +163,7 @@ forked("workers that a program forks by node:cluster itself, steering %s", (stee
   it.each([
     ["serves other ports", { served: { listen: [LISTEN, "https://127.0.0.1:0"] } }, "the same `listen`"],
     ["has other connection ids", { served: { connectionIds: { serverId: "0x02" } } }, "`connectionIds`"],
-    ["finds every place taken", { shared: { places: SIZE - 1 } }, "more places"],
+    ["finds every place taken", { shared: { places: SIZE - 1 } }, "a larger `places`"],
   ])("one that %s is told so", async (_, options, text) => {
     const { message } = await start(steering, options);
     expect(message.failed).toContain("TypeError: ");
@@ -173,12 +173,12 @@ forked("workers that a program forks by node:cluster itself, steering %s", (stee
 
 it.runIf(process.platform === "linux")("a worker whose sockets another stdio has replaced is told so", async () => {
   const { message } = await start("kernel", { stdio: "replaced" });
-  expect(message.failed).toContain("goes before shareUdpPorts()");
+  expect(message.failed).toContain("before shareUdpPorts()");
 });
 
 it.each<[SharedPortOptions, string]>([
   [{ places: 0 }, "from 1 to 128"],
-  [{ listen: "tls://127.0.0.1:0" }, "shares TCP ports by itself"],
+  [{ listen: "tls://127.0.0.1:0" }, "itself shares TCP ports"],
   [{ listne: LISTEN } as SharedPortOptions, "listne"],
 ])("what cannot be shared is said: %s", async (options, text) => {
   await expect(shareUdpPorts(options)).rejects.toThrow(text);
@@ -189,7 +189,7 @@ it("a process shares ports or has serve({ workers }), and once", async () => {
   await expect(shareUdpPorts({ listen: LISTEN })).rejects.toThrow("once in a process");
   const { cert, key } = certificate;
   const served = serve({ workers: 1, listen: LISTEN, tls: { cert, key }, routers: [] });
-  await expect(served).rejects.toThrow("exclude each other");
+  await expect(served).rejects.toThrow("cannot be used in the same process");
   shared.close();
   const again = await shareUdpPorts({ listen: `quic://127.0.0.1:${shared.ports[0]}` });
   expect(again.ports).toEqual(shared.ports);

@@ -187,8 +187,8 @@ describe("what can go wrong says so, with a code", () => {
     expect((await failure(connecting)).name).toMatch(/TimeoutError|TransportError/);
   });
 
-  it("a scheme that is no transport", async () => {
-    expect((await failure(connect("http://localhost:1"))).message).toContain("http:// is no transport");
+  it("a scheme that is not a known transport", async () => {
+    expect((await failure(connect("http://localhost:1"))).message).toContain("http:// is not a known transport");
   });
 
   it("two routers for one method", async () => {

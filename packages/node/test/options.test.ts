@@ -104,7 +104,7 @@ describe("options that are none are refused, with the name that was probably mea
     ["serve", "serve(): limits.maxCalls is a number, not a string", { limits: { maxCalls: "3" } }],
     [
       "serve",
-      'serve() takes listen, or host and port: a port stands in the URL, as in "quic://[::]:4433"',
+      'serve() accepts either `listen` or `host` and `port`; with `listen` the port is part of the URL, as in "quic://[::]:4433"',
       { listen: "tcp://127.0.0.1:0", port: 4433 },
     ],
     [
@@ -114,7 +114,7 @@ describe("options that are none are refused, with the name that was probably mea
     ],
     [
       "dial",
-      'serverCertificateHashes is a list of { algorithm: "sha-256", value: bytes }; of a hash in hex: Uint8Array.from(Buffer.from(hex.replaceAll(":", ""), "hex"))',
+      'serverCertificateHashes must be a list of { algorithm: "sha-256", value: bytes }; to convert a hash in hex: Uint8Array.from(Buffer.from(hex.replaceAll(":", ""), "hex"))',
       { serverCertificateHashes: ["ab".repeat(32)] },
     ],
     ["connectPool", "connectPool() has no option balanced: did you mean balance?", { balanced: "roundRobin" }],
@@ -152,7 +152,7 @@ describe("options that are none are refused, with the name that was probably mea
 
   it("tls that is missing is told with what there is to give", async () => {
     expect((await failure(serve({ routers }))).message).toMatch(
-      /needs the option tls for quic:\/\/: .*devCertificate\(\)/,
+      /requires the option tls for quic:\/\/: .*devCertificate\(\)/,
     );
   });
 });
@@ -178,7 +178,7 @@ describe("URLs", () => {
   });
 
   it.each(["quic://", "tls:///rpc", "quic:localhost:4433"])("%s is said to have no host", async (text) => {
-    const hint = `"${text}" has no host: a URL is such as quic://localhost:4433`;
+    const hint = `"${text}" has no host: use a URL such as quic://localhost:4433`;
     expect((await failure(dial(text))).message).toBe(hint);
     expect((await failure(connect(text))).message).toBe(hint);
     expect((await failure(served({ listen: [text] }))).message).toBe(hint);
@@ -319,7 +319,7 @@ describe("refusals can be seen at the server, with the reason", () => {
     let text = "";
     for await (const chunk of child.stderr) text += String(chunk);
     expect(text).toMatch(
-      /quicrpc: tcp:\/\/127\.0\.0\.1:\d+ refused the session of 127\.0\.0\.1 port \d+: internal: the server could not take the session/,
+      /quicrpc: tcp:\/\/127\.0\.0\.1:\d+ refused the session of 127\.0\.0\.1 port \d+: internal: the server could not accept the session/,
     );
     if (engine.length > 0) {
       expect(text).toMatch(/quicrpc: quic:\/\/127\.0\.0\.1:\d+ refused the handshake of 127\.0\.0\.1 port \d+: /);

@@ -55,7 +55,7 @@ it("a session that ends before the server has taken it is told with its URL and 
   expect(error).toBeInstanceOf(TransportError);
   expect(error).toMatchObject({ code: expect.stringMatching(/^E/), url });
   expect(error.message).toContain(`cannot connect to ${url}: `);
-  expect(error.hint).toContain("another protocol");
+  expect(error.hint).toContain("another program or protocol");
   expect(error.cause).toBeInstanceOf(Error);
 });
 
@@ -64,7 +64,7 @@ it("serve names code, URL, cause and what to do", async () => {
   expect(error).toBeInstanceOf(TransportError);
   expect(error).toMatchObject({ code: "EADDRINUSE", url: `tcp://127.0.0.1:${port}`, cause: { code: "EADDRINUSE" } });
   expect(error.message).toContain(`cannot listen on tcp://127.0.0.1:${port}: `);
-  expect(error.hint).toContain("another process has this port");
+  expect(error.hint).toContain("another process uses this port");
 });
 
 it("a path at which nobody listens is named as it is", async () => {

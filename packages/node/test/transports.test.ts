@@ -110,8 +110,10 @@ describe("a transport of the application's own", () => {
 
   it("is named among the schemes of the refusal of a URL that nobody takes", async () => {
     const dialled = dial("gopher://localhost", { transports: [inProcess()] });
-    await expect(dialled).rejects.toThrow(/^gopher:\/\/ is no transport: .*here:\/\/, quic:\/\/, https:\/\//);
-    await expect(serve({ listen: ["gopher://localhost"], routers })).rejects.toThrow(/^gopher:\/\/ is no transport/);
+    await expect(dialled).rejects.toThrow(/^gopher:\/\/ is not a known transport: .*here:\/\/, quic:\/\/, https:\/\//);
+    await expect(serve({ listen: ["gopher://localhost"], routers })).rejects.toThrow(
+      /^gopher:\/\/ is not a known transport/,
+    );
   });
 });
 
@@ -200,7 +202,7 @@ describe("a transport that carries calls and no sessions", () => {
     const url = await served();
     const serving = dial(url, { transports: [jsonOverHttp], routers });
     await expect(serving).rejects.toThrow(
-      /^the option routers cannot travel to http:\/\/127\.0\.0\.1:\d+ by JSON over HTTP, which lets the client call/,
+      /^the option routers cannot travel to http:\/\/127\.0\.0\.1:\d+ by JSON over HTTP, which only lets the client make calls/,
     );
     const session = await dial(url, { transports: [jsonOverHttp] });
     await expect(session.ping()).rejects.toMatchObject({ code: "unimplemented" });

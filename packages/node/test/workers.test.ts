@@ -237,7 +237,7 @@ severalWorkers("several workers on one port, steering %s", (chosen) => {
     const { child, said } = await group({ listen: "quic://127.0.0.1:0", workers: 1, workerHangTimeoutMs: 3000 });
     const told = hear<{ error: string }>(child, "error");
     process.kill(said.pids[0] as number, "SIGSTOP");
-    expect((await told).error).toContain("has not answered for 3 s");
+    expect((await told).error).toContain("has not responded for 3 s");
     const connection = await connected(said.urls[0]);
     expect(await connection.unary(pid, undefined)).not.toBe(said.pids[0]);
   });
@@ -397,7 +397,7 @@ severalWorkers("several workers on one port, steering %s", (chosen) => {
   it("are as many as one may have", async () => {
     for (const workers of [0, 1.5, 128, "all"] as number[]) {
       await expect(serve({ workers, routers: [] })).rejects.toThrow(
-        `the option workers is "auto" or an integer from 1 to 127`,
+        `the option workers must be "auto" or an integer from 1 to 127`,
       );
     }
   });

@@ -173,7 +173,7 @@ export class Datagrams {
 
   #write(chunk: unknown): Promise<void> | undefined {
     if (!(chunk instanceof ArrayBuffer) && !ArrayBuffer.isView(chunk)) {
-      throw new TypeError("a datagram is an ArrayBuffer or a view of one");
+      throw new TypeError("a datagram must be an ArrayBuffer or a view of one");
     }
     const bytes = ArrayBuffer.isView(chunk)
       ? new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength)
@@ -243,11 +243,11 @@ export class Datagrams {
 function checkedAge(age: number | null): number {
   if (age === null) return Number.POSITIVE_INFINITY;
   if (!(age >= 0))
-    throw new RangeError(`a maximum age is a number of milliseconds from 0, or null, not ${String(age)}`);
+    throw new RangeError(`a maximum age must be a number of milliseconds from 0, or null, not ${String(age)}`);
   return age === 0 ? Number.POSITIVE_INFINITY : age;
 }
 
 function checkedMark(mark: number): number {
-  if (!(mark >= 0)) throw new RangeError(`a high-water mark is a number from 0, not ${String(mark)}`);
+  if (!(mark >= 0)) throw new RangeError(`a high-water mark must be a number from 0, not ${String(mark)}`);
   return Math.max(1, mark);
 }

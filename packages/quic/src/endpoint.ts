@@ -129,7 +129,7 @@ export class Endpoint {
     checkOptions("Endpoint.listen()", options, LISTEN_OPTIONS);
     const { alpn = [], webTransport, onHttpRequest } = options;
     if (onHttpRequest !== undefined && webTransport === undefined) {
-      throw invalidOption("onHttpRequest needs webTransport, with which HTTP/3 is spoken");
+      throw invalidOption("onHttpRequest requires webTransport, which enables HTTP/3");
     }
     const names = webTransport === undefined || alpn.includes(HTTP3_ALPN) ? alpn : [...alpn, HTTP3_ALPN];
     const tls = encodeServerTls(names, options);

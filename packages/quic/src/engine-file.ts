@@ -46,9 +46,9 @@ function required(path: string, platform: string): { LAYOUT?: number } {
  */
 function otherLayout(path: string, isBuiltHere: boolean): string {
   const remedy = isBuiltHere
-    ? 'Build both anew with "npm run build"'
-    : "Delete node_modules and install again, so that both have one version; a bundle is made anew";
-  return `the engine in ${path} is of another version than @quicrpc/quic in ${here}. ${remedy}`;
+    ? 'Rebuild both with "npm run build"'
+    : "Delete node_modules and install again, so that both have the same version; rebuild bundles";
+  return `the engine in ${path} has another version than @quicrpc/quic in ${here}. ${remedy}`;
 }
 
 /** Mirrors `platformName` in scripts/platforms.mjs. */
@@ -86,13 +86,13 @@ function whyAbsent(platform: string): string {
   const names = enginePackages();
   const name = `@quicrpc/quic-${platform}`;
   if (names === undefined) {
-    return `${name} is found neither from ${here} nor from the program that runs. A bundle needs it in a node_modules above it: install it there, or tell the bundler that @quicrpc/quic is external`;
+    return `${name} was found neither from ${here} nor from the running program. A bundle needs it in a node_modules folder above it: install it there, or mark @quicrpc/quic as external for the bundler`;
   }
   if (names.length === 0) {
     return 'it has not been built. Build it with "npm run build:native -w @quicrpc/quic" (needs Rust)';
   }
   if (names.includes(name)) {
-    return `${name} is not installed. Install with optional dependencies; where the lockfile was written on another platform by npm 10 or older, delete node_modules and package-lock.json and install again`;
+    return `${name} is not installed. Install with optional dependencies; if the lockfile was written on another platform by npm 10 or older, delete node_modules and package-lock.json and install again`;
   }
   const others = names.map((other) => other.slice("@quicrpc/quic-".length)).join(", ");
   return `there is no engine for it (there is one for ${others})`;
@@ -115,7 +115,7 @@ function enginePackages(): string[] | undefined {
 function reasonOf(cause: unknown): string {
   const text = cause instanceof Error ? cause.message : String(cause);
   const glibc = /GLIBC_([\d.]+)/.exec(text);
-  if (glibc !== null) return `the engine needs glibc ${glibc[1]} or newer, which this system does not have`;
+  if (glibc !== null) return `the engine requires glibc ${glibc[1]} or newer, which this system does not have`;
   return `the engine could not be loaded: ${text}`;
 }
 

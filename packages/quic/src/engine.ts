@@ -157,7 +157,7 @@ export class Engine {
     try {
       this.onSession?.(session);
     } catch (thrown) {
-      session.close({ closeCode: 1, reason: "the server could not take the session" });
+      session.close({ closeCode: 1, reason: "the server could not accept the session" });
       this.hookFailed(thrown);
     }
   }

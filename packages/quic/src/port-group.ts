@@ -120,7 +120,7 @@ export class PortGroup {
     const ids = packConnectionIds(connectionIds);
     const descriptors = [...inherited];
     if (descriptors.some((descriptor) => taken.has(descriptor))) {
-      const message = "this process has a place of the port already";
+      const message = "this process already uses a socket of the port";
       throw new QuicError({ source: "system", code: "EADDRINUSE", message });
     }
     const native = loadNative();

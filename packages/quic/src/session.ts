@@ -224,7 +224,7 @@ export class QuicSession {
       : this.engine.native.exportKeyingMaterial(this.handle, label, context, length);
     if (material !== undefined) return new Uint8Array(material);
     const message =
-      "there is no keying material: the session is not ready, has ended, or the label, context or length cannot be";
+      "no keying material is available: the session is not ready or has ended, or the label, context or length is invalid";
     throw new QuicError({ source: "usage", code: "ERR_QUIC_NO_KEYING_MATERIAL", message });
   }
 

@@ -77,7 +77,7 @@ function bufferAdvice(stats: { receiveBuffer: number; sendBuffer: number; askedB
     process.platform === "linux"
       ? `sysctl -w ${short.map((name) => `${name}=${askedBuffer}`).join(" ")}`
       : "raise the system's limit of UDP socket buffers";
-  return `the system granted ${receiveBuffer} bytes to receive and ${sendBuffer} to send of ${askedBuffer}; datagrams may be lost here under load: ${remedy}`;
+  return `the system granted UDP buffers of ${receiveBuffer} bytes to receive and ${sendBuffer} to send instead of ${askedBuffer}; datagrams may be lost under load: ${remedy}`;
 }
 
 /** W3C `WebTransportConnectionStats` (W3C WebTransport §6.11), as far as QUIC provides them. */

@@ -118,7 +118,7 @@ function toBytes(chunk: unknown): Uint8Array {
   if (chunk instanceof Uint8Array) return chunk;
   if (ArrayBuffer.isView(chunk)) return new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
   if (chunk instanceof ArrayBuffer) return new Uint8Array(chunk);
-  throw new TypeError("a QUIC stream takes ArrayBuffer and its views");
+  throw new TypeError("a QUIC stream only accepts ArrayBuffer and its views");
 }
 
 /** Returns the code to send for a cancel or abort reason: its `streamErrorCode` (W3C WebTransportError), or 0. */

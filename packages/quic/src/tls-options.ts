@@ -71,7 +71,7 @@ const EMPTY = new Uint8Array(0);
 export function encodeServerTls(alpn: readonly string[], options: ServerTlsOptions): Uint8Array {
   const { tls, clientCertificates, earlyData = false, ticketKeys = [] } = options;
   if (earlyData && ticketKeys.length > 0) {
-    throw invalidOption("earlyData and ticketKeys exclude each other: a shared ticket could be used more than once");
+    throw invalidOption("earlyData and ticketKeys cannot be combined: a shared ticket could be used more than once");
   }
   const certificates = Array.isArray(tls)
     ? (tls as readonly ServerCertificateOptions[])
@@ -106,7 +106,7 @@ function joinTicketKeys(keys: readonly Uint8Array[]): Uint8Array {
 /** Serialises a client's TLS options for native/src/tls/client.rs. */
 export function encodeClientTls(alpn: readonly string[], tls: ClientTlsOptions = {}): Uint8Array {
   const { cert, key } = tls;
-  if ((cert === undefined) !== (key === undefined)) throw invalidOption("tls.cert and tls.key need each other");
+  if ((cert === undefined) !== (key === undefined)) throw invalidOption("tls.cert and tls.key must be passed together");
   const identity = cert === undefined || key === undefined ? [] : [toPem(cert, "tls.cert"), toPem(key, "tls.key")];
   return packFields([encodeAlpn(alpn), ...encodeTrust(tls), ...identity]);
 }
@@ -136,18 +136,18 @@ function encodeAlpn(names: readonly string[]): Uint8Array {
 /** Returns the kind of trust and its bytes: 0 system roots, 1 PEM roots, 2 concatenated SHA-256 hashes. */
 function encodeTrust({ ca, serverCertificateHashes: hashes }: ClientTlsOptions): [kind: Uint8Array, bytes: Uint8Array] {
   if (ca !== undefined && hashes !== undefined) {
-    throw invalidOption("ca and serverCertificateHashes exclude each other");
+    throw invalidOption("ca and serverCertificateHashes cannot be combined");
   }
   if (ca !== undefined) return [Uint8Array.of(1), toPem(ca, "ca")];
   if (hashes === undefined) return [Uint8Array.of(0), EMPTY];
-  if (hashes.length === 0) throw invalidOption("serverCertificateHashes must hold at least one hash");
+  if (hashes.length === 0) throw invalidOption("serverCertificateHashes must contain at least one hash");
   const bytes = new Uint8Array(32 * hashes.length);
   for (const [index, { algorithm, value }] of hashes.entries()) {
     const hash = ArrayBuffer.isView(value)
       ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
       : new Uint8Array(value);
     if (algorithm !== "sha-256" || hash.length !== 32) {
-      throw invalidOption('serverCertificateHashes takes { algorithm: "sha-256", value: 32 bytes }');
+      throw invalidOption('serverCertificateHashes must contain { algorithm: "sha-256", value: 32 bytes }');
     }
     bytes.set(hash, 32 * index);
   }

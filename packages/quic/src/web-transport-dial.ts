@@ -199,8 +199,8 @@ function parseUrl(url: string | URL): Target {
     throw invalidOption(`${JSON.stringify(String(url))} is not a URL`);
   }
   const { protocol, hostname, port, host, pathname, search, hash } = parsed;
-  if (protocol !== "https:") throw invalidOption(`a WebTransport URL begins with https://, not ${protocol}//`);
-  if (hash !== "") throw invalidOption("a WebTransport URL has no fragment (#…)");
+  if (protocol !== "https:") throw invalidOption(`a WebTransport URL must begin with https://, not ${protocol}//`);
+  if (hash !== "") throw invalidOption("a WebTransport URL must not have a fragment (#…)");
   return { host: hostname, port: port === "" ? 443 : Number(port), authority: host, path: pathname + search };
 }
 
@@ -210,7 +210,7 @@ async function carry(engine: Engine, ask: Ask): Promise<Carrier> {
   const { host, port } = target;
   const { tls, transport, serverName, signal, handshakeTimeoutMs, allowPooling = false } = options;
   if (allowPooling && tls?.serverCertificateHashes !== undefined) {
-    throw invalidOption("allowPooling and serverCertificateHashes exclude each other (W3C WebTransport §6.2)");
+    throw invalidOption("allowPooling and serverCertificateHashes cannot be combined (W3C WebTransport §6.2)");
   }
   const connect = (abandon: AbortSignal | undefined, timeoutMs: number | undefined): Promise<QuicSession> =>
     dial(

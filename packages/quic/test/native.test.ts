@@ -81,8 +81,10 @@ test("the engine of the platform's own package is found", () => {
 test("in a bundle that has none near, the error says where it is looked for", () => {
   writeFileSync(join(copy, "package.json"), '{ "name": "app", "type": "module" }');
   const { message } = failureWith(undefined);
-  expect(message).toContain(`@quicrpc/quic-${platform} is found neither from ${join(copy, "dist/engine-file.js")} nor`);
-  expect(message).toContain("tell the bundler that @quicrpc/quic is external");
+  expect(message).toContain(
+    `@quicrpc/quic-${platform} was found neither from ${join(copy, "dist/engine-file.js")} nor`,
+  );
+  expect(message).toContain("mark @quicrpc/quic as external for the bundler");
 });
 
 test("an engine that cannot be loaded is named with the reason", () => {
@@ -107,6 +109,6 @@ test.each([
   writeFileSync(layout, readFileSync(layout, "utf8").replace(/ LAYOUT = \d+/, " LAYOUT = 1"));
   const { code, message } = failureWith(undefined);
   expect(code).toBe("ERR_QUIC_NATIVE_MISSING");
-  expect(message).toContain(`the engine in ${path} is of another version than @quicrpc/quic in ${copy}`);
+  expect(message).toContain(`the engine in ${path} has another version than @quicrpc/quic in ${copy}`);
   expect(message).toContain(remedy);
 });

@@ -92,7 +92,7 @@ describe.each(DRIVERS)("TLS, %s driver", (driver) => {
     test("options that cannot be used name what is wrong", async () => {
       const { server, pinned } = await guarded();
       const options: [Parameters<World["dial"]>[1], string][] = [
-        [{ tls: { ...pinned, cert: alice.cert } }, "need each other"],
+        [{ tls: { ...pinned, cert: alice.cert } }, "must be passed together"],
         [{ tls: { ...pinned, cert: alice.cert, key: authority.key } }, "do not fit together"],
       ];
       for (const [option, message] of options) {

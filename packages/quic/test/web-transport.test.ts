@@ -387,7 +387,7 @@ describe.each(DRIVERS)("WebTransport over HTTP/3, %s driver", (driver) => {
     }
     expect((await client.connectWebTransport(urlOf(server, "/d"), options)).path).toBe("/d");
     await expect(client.connectWebTransport(urlOf(server), { ...trustOptions(), allowPooling: true })).rejects.toThrow(
-      "exclude each other",
+      "cannot be combined",
     );
   });
 

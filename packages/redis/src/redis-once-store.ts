@@ -84,6 +84,6 @@ function stateOf(reply: unknown): OnceState {
     case "absent":
       return { state };
     default:
-      throw new Error(`Redis answers ${String(state)}, which is no state of a call`);
+      throw new Error(`Redis returned ${String(state)}, which is not a valid state of a call`);
   }
 }

@@ -48,7 +48,7 @@ function withReferences(fields: NonNullable<BlobFields["input"]>): MessageCodec<
       if (reference !== undefined && !isReference(reference))
         throw new RpcError(
           "invalid_argument",
-          `the field ${JSON.stringify(name)} was described as a blob, and is none`,
+          `the field ${JSON.stringify(name)} was described as a blob, but is not one`,
         );
     }
     return message;

@@ -39,7 +39,7 @@ export function createHealth(statuses: HealthStatuses = {}): Health {
     router: createHealthRouter({
       check: ({ service }) => {
         const status = known.get(service);
-        if (status === undefined) throw new RpcError("not_found", `the service ${service} is not known here`);
+        if (status === undefined) throw new RpcError("not_found", `the service ${service} is unknown`);
         return { status };
       },
       watch: ({ service }, { signal }) => watch(service, signal),

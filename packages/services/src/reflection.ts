@@ -62,7 +62,7 @@ async function detailsOf(name: string, routers: readonly Router<never>[]): Promi
   if (bound === undefined) throw new RpcError("not_found", `the service ${name} is not served here`);
   const tooling = await bound.method.service.tooling?.();
   if (tooling === undefined)
-    throw new RpcError("not_found", `the service ${name} has no schemas: its code is not generated`);
+    throw new RpcError("not_found", `the service ${name} has no schemas, because its code is not generated`);
   const methods = Object.entries(tooling.methods).map(([method, { docs, input, output, errors }]) => ({
     name: method,
     docs,

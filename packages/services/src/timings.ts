@@ -34,7 +34,7 @@ export function createTimings(options: TimingsOptions = {}): Timings {
       of: ({ name }) => {
         const timings = known.get(name);
         if (timings === undefined)
-          throw new RpcError("not_found", "no call of this name is known here, or not any more");
+          throw new RpcError("not_found", "no call with this name is known, or it was forgotten");
         const { decodeMs, queueMs, handlerMs } = timings;
         return { handlerMs, ...(decodeMs !== undefined && { decodeMs }), ...(queueMs !== undefined && { queueMs }) };
       },

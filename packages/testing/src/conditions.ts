@@ -52,10 +52,10 @@ export function completeConditions(conditions: Partial<Conditions>): Conditions 
   const complete = { ...FAIR, ...conditions };
   for (const [name, value] of Object.entries(complete)) {
     if (!(name in FAIR))
-      throw new TypeError(`a network has no condition ${name}; it has ${Object.keys(FAIR).join(", ")}`);
+      throw new TypeError(`unknown network condition ${name}; the conditions are ${Object.keys(FAIR).join(", ")}`);
     const { most, least } = rangeOf(name);
     if (typeof value === "number" && !(value >= least && value <= most)) {
-      throw new TypeError(`${name} of a network is from ${least} to ${most}, not ${value}`);
+      throw new TypeError(`${name} of a network must be from ${least} to ${most}, not ${value}`);
     }
   }
   return complete;

@@ -81,9 +81,11 @@ describe("a direction of a link", () => {
 
 describe("conditions", () => {
   it("refuses what is none", () => {
-    expect(() => completeConditions({ loss: 2 })).toThrow("loss of a network is from 0 to 1, not 2");
+    expect(() => completeConditions({ loss: 2 })).toThrow("loss of a network must be from 0 to 1, not 2");
     expect(() => completeConditions({ delayMs: Number.NaN })).toThrow("delayMs");
     expect(() => completeConditions({ upBytesPerSecond: 0 })).toThrow("upBytesPerSecond");
-    expect(() => completeConditions({ lose: 0.1 } as object)).toThrow("no condition lose; it has delayMs");
+    expect(() => completeConditions({ lose: 0.1 } as object)).toThrow(
+      "unknown network condition lose; the conditions are delayMs",
+    );
   });
 });

@@ -161,8 +161,6 @@ describe("a network", () => {
     network.conditions = { delayMs: 1 };
     await expect.poll(() => network.conditions.blackout, { interval: 2 }).toBe(false);
     expect(network.conditions.delayMs).toBe(1);
-    await expect(openNetwork({ target: 1, outages: { offlineMs: 50, everyMs: 40 } })).rejects.toThrow(
-      "below their everyMs",
-    );
+    await expect(openNetwork({ target: 1, outages: { offlineMs: 50, everyMs: 40 } })).rejects.toThrow("below everyMs");
   });
 });

@@ -34,7 +34,7 @@ export async function openNetwork(networkOptions: NetworkOptions): Promise<Link>
   checkOptions("openNetwork()", networkOptions, OPTIONS);
   const { outages, ...options } = networkOptions;
   if (outages !== undefined && !(outages.offlineMs > 0 && outages.offlineMs < (outages.everyMs ?? OUTAGES_EVERY_MS))) {
-    throw new TypeError("outages have an offlineMs above 0 and below their everyMs");
+    throw new TypeError("offlineMs of outages must be above 0 and below everyMs");
   }
   const network = await openBoth(options);
   return outages === undefined ? network : new FailingNetwork(network, outages);

@@ -51,7 +51,7 @@ export function parseNetwork(text: string): DescribedNetwork {
       Object.assign(conditions, parseNetwork(named).conditions);
     } else if (word === "offline" || word.startsWith("offline=")) {
       const duration = word.split("=")[1] ?? words[++index];
-      if (duration === undefined) throw new TypeError(`"offline" needs a duration, as in "offline 5s"`);
+      if (duration === undefined) throw new TypeError(`"offline" requires a duration, as in "offline 5s"`);
       outages = { offlineMs: milliseconds(duration) };
     } else {
       Object.assign(conditions, conditionOf(word));
@@ -88,7 +88,7 @@ function conditionOf(word: string): Partial<Conditions> {
   const near = nearest(name, known);
   const suggestion = near === undefined ? "" : `: did you mean ${near}${rest}?`;
   throw new TypeError(
-    `a network is not described by "${word}", but by rtt=80, jitter=5, loss=2, duplicate=1, reorder=1, corrupt=1, down=3mbit, up=1mbit, queue=64, udp=blocked, offline 5s, or one of ${names}${suggestion}`,
+    `unknown word "${word}" in the description of a network; use rtt=80, jitter=5, loss=2, duplicate=1, reorder=1, corrupt=1, down=3mbit, up=1mbit, queue=64, udp=blocked, offline 5s, or one of ${names}${suggestion}`,
   );
 }
 
@@ -110,6 +110,7 @@ function bytesPerSecond(text: string): number {
 
 function numberOf(digits: string, text: string): number {
   const value = Number(digits);
-  if (digits === "" || !(value >= 0)) throw new TypeError(`"${text}" in the description of a network is no quantity`);
+  if (digits === "" || !(value >= 0))
+    throw new TypeError(`"${text}" in the description of a network is not a quantity`);
   return value;
 }

@@ -44,7 +44,7 @@ export function recordCalls(options: RecordOptions = {}): CallRecorder {
     interceptor: async (call, next) => {
       const method = fullName(call.method);
       if (call.method.blobs !== undefined) {
-        throw new RpcError("unimplemented", `${method} carries blobs, which a recording does not keep`);
+        throw new RpcError("unimplemented", `${method} has blobs, which cannot be recorded`);
       }
       const made = new CallInProgress(method, call.method.fingerprint, hasRoom);
       if (hasRoom(method)) calls.push(made.call);
@@ -60,7 +60,7 @@ export function recordCalls(options: RecordOptions = {}): CallRecorder {
     text() {
       if (length <= maxLength) return `${JSON.stringify({ version: 1, calls }, undefined, 1)}\n`;
       throw new RangeError(
-        `the calls carried more than ${maxLength} characters: record fewer, or give recordCalls a larger maxLength`,
+        `the recorded messages exceed ${maxLength} characters: record fewer calls, or pass a larger maxLength to recordCalls`,
       );
     },
   };

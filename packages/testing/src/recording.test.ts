@@ -134,7 +134,7 @@ it("answers by method and messages, in whichever order calls are made, and equal
     message: expect.stringContaining("1, each of which has answered, and no further call of demo.v1.Shop/next"),
   });
   await expect(next(replayed, "z")).rejects.toThrow(
-    'has no call of demo.v1.Shop/next that goes as this one, at step 1 {"in":"z"}',
+    'has no call of demo.v1.Shop/next that matches this one, at step 1 {"in":"z"}',
   );
   // Both begin alike, and the first one's answers are other than the second's: the recording has no third.
   expect(await dialogue(replayed, ["a", "b"])).toEqual(d);
@@ -193,7 +193,9 @@ it("keeps so much and no more, says so, and the calls go on", async () => {
     ),
   ).toBe(1000);
   expect(() => recorder.text()).toThrow(
-    new RangeError("the calls carried more than 100 characters: record fewer, or give recordCalls a larger maxLength"),
+    new RangeError(
+      "the recorded messages exceed 100 characters: record fewer calls, or pass a larger maxLength to recordCalls",
+    ),
   );
 });
 
@@ -202,7 +204,7 @@ it("refuses calls with blobs", async () => {
   const method = { ...methods.next, blobs: {} as never };
   await expect(caller.start(method, 1)).rejects.toMatchObject({
     code: "unimplemented",
-    message: "demo.v1.Shop/next carries blobs, which a recording does not keep",
+    message: "demo.v1.Shop/next has blobs, which cannot be recorded",
   });
 });
 

@@ -21,7 +21,7 @@ const MAX_SHOWN = 200;
  */
 export function replayCalls(text: string): Caller {
   const { version, calls } = JSON.parse(text) as Partial<Recording>;
-  if (version !== 1 || !Array.isArray(calls)) throw new TypeError("the text is no recording that recordCalls has made");
+  if (version !== 1 || !Array.isArray(calls)) throw new TypeError("the text is not a recording made by recordCalls");
   const taken = new Set<RecordedCall>();
   return interceptCaller(createLocalCaller([]), [(call) => answerTo(call, new Replay(call, calls, taken))]);
 }
@@ -112,14 +112,14 @@ class Replay {
     const what =
       this.fitting.length === 0 ? "no" : `${this.fitting.length}, each of which has answered, and no further`;
     const shown = step === "" ? "" : `, at step ${this.position} ${step.slice(0, MAX_SHOWN)}`;
-    return refusal(`the recording has ${what} call of ${this.name} that goes as this one${shown}`);
+    return refusal(`the recording has ${what} call of ${this.name} that matches this one${shown}`);
   }
 
   private end({ metadata = [], trailers = [], error, isOver }: RecordedCall): void {
     append(metadata, this.responseMetadata);
     append(trailers, this.trailers);
     if (error !== undefined) throw errorOf(error);
-    if (!isOver) throw refusal(`this call of ${this.name} was not over when the recording ended`);
+    if (!isOver) throw refusal(`this call of ${this.name} was still in progress when the recording ended`);
     const { options } = this.call;
     options?.onResponseMetadata?.(this.responseMetadata);
     options?.onTrailers?.(this.trailers);

@@ -64,7 +64,7 @@ describe("the doctor looks at a server", () => {
     const findings = await examineServer(`tls://127.0.0.1:${port}`, { timeout: 400 });
     expect(find(findings, "tls")).toMatchObject({
       status: "problem",
-      fix: expect.stringContaining("nobody listens there"),
+      fix: expect.stringContaining("no server listens there"),
     });
   });
 });

@@ -146,7 +146,7 @@ describe("two ways to one server", () => {
     fallback.dials[0]?.fail(failure("CERT_HAS_EXPIRED"));
     await expect(dialled).rejects.toMatchObject({
       code: "ETIMEDOUT",
-      message: "cannot connect: ETIMEDOUT; and by its fallback: cannot connect: CERT_HAS_EXPIRED",
+      message: "cannot connect: ETIMEDOUT; the fallback failed too: cannot connect: CERT_HAS_EXPIRED",
     });
   });
 

@@ -117,6 +117,6 @@ class NoAnswer extends Error {
 function combinedError([first, fallback]: readonly Error[]): unknown {
   if (!(first instanceof TransportError) || !(fallback instanceof Error)) return first;
   const { code, url, message, hint } = first;
-  const text = `${message}; and by its fallback: ${fallback.message}`;
+  const text = `${message}; the fallback failed too: ${fallback.message}`;
   return new TransportError({ code, url, message: text, hint, cause: new AggregateError([first, fallback], text) });
 }

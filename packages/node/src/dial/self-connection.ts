@@ -7,6 +7,6 @@ import type { Socket } from "node:net";
 export function selfConnection(socket: Socket): Error | undefined {
   const { localAddress, localPort, remoteAddress, remotePort } = socket;
   if (localPort === undefined || localPort !== remotePort || localAddress !== remoteAddress) return undefined;
-  const message = `connect ECONNREFUSED ${remoteAddress}:${remotePort}: the socket connected to itself, no server listens there`;
+  const message = `connect ECONNREFUSED ${remoteAddress}:${remotePort}: the socket connected to itself because no server listens there`;
   return Object.assign(new Error(message), { code: "ECONNREFUSED" });
 }

@@ -20,7 +20,7 @@ export function dialTls(url: URL, options: TransportDialOptions): Promise<Direct
       if (socket.alpnProtocol === ALPN) resolve(sessionOn(socket, options));
       else
         reject(
-          Object.assign(new Error(`the server does not speak ${ALPN}`), {
+          Object.assign(new Error(`the server does not support the protocol ${ALPN}`), {
             code: "ERR_TLS_ALPN" satisfies keyof NodeErrorCodes,
           }),
         );

@@ -72,12 +72,14 @@ export function requirePinned(socket: TLSSocket, { serverCertificateHashes }: Tr
   const now = Date.now();
   const [from, to] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)];
   if (!(from <= now && now <= to)) {
-    throw Object.assign(new Error("the server's certificate is not valid now"), { code: "CERT_HAS_EXPIRED" });
+    throw Object.assign(new Error("the server's certificate is expired or not yet valid"), {
+      code: "CERT_HAS_EXPIRED",
+    });
   }
   // As browsers and the QUIC engine have it: what can be trusted without an authority is renewed often.
   const { asymmetricKeyDetails } = certificate.publicKey;
   if (to - from <= MAX_PINNED_MS && asymmetricKeyDetails?.namedCurve === "prime256v1") return;
-  const text = "a certificate that is trusted by its hash needs an ECDSA P-256 key, and is valid for at most 14 days";
+  const text = "a certificate trusted by its hash must have an ECDSA P-256 key, and be valid for at most 14 days";
   throw Object.assign(new Error(text), { code: "ERR_TLS_CERTIFICATE_UNSUITABLE" satisfies keyof NodeErrorCodes });
 }
 

@@ -8,7 +8,7 @@ import type { ListenSettings } from "./listener.js";
 export function certificateRefusal(socket: Socket, { clientCertificates }: ListenSettings): RpcError | undefined {
   if (clientCertificates === undefined || !isTls(socket)) return undefined;
   if (verifiedCertificate(socket) !== undefined) return undefined;
-  if (socket.isSessionReused()) return new RpcError("unauthenticated", "a resumed session shows no client certificate");
+  if (socket.isSessionReused()) return new RpcError("unauthenticated", "a resumed session has no client certificate");
   if (socket.getPeerX509Certificate() !== undefined) {
     return new RpcError("unauthenticated", `the client's certificate is not accepted: ${socket.authorizationError}`);
   }

@@ -88,7 +88,7 @@ async function load(): Promise<HttpPackage> {
     return (await import(/* webpackIgnore: true */ /* @vite-ignore */ PACKAGE)) as HttpPackage;
   } catch (cause) {
     throw new TypeError(
-      `serve({ http: true }) needs ${PACKAGE}: npm install ${PACKAGE}. A server in one file names it itself: http: toNodeHandler(createFetchHandler({ routers }))`,
+      `serve({ http: true }) requires ${PACKAGE}: npm install ${PACKAGE}. A bundled server must pass the handler: http: toNodeHandler(createFetchHandler({ routers }))`,
       { cause },
     );
   }

@@ -34,7 +34,9 @@ export function targetsOf(
 ): readonly ProvidedTarget[] {
   if (listen !== undefined) {
     if (host !== undefined || port !== undefined)
-      throw new TypeError('serve() takes listen, or host and port: a port stands in the URL, as in "quic://[::]:4433"');
+      throw new TypeError(
+        'serve() accepts either `listen` or `host` and `port`; with `listen` the port is part of the URL, as in "quic://[::]:4433"',
+      );
     const urls = typeof listen === "string" || listen instanceof URL ? [listen] : listen;
     return urls.flatMap((url) => {
       if (String(url).startsWith(PASSED)) return passedTargets(new URL(url), passed);

@@ -91,7 +91,7 @@ export interface TlsUpdate {
 export function noRoom(): RpcError {
   return new RpcError(
     "resource_exhausted",
-    "the server has as many sessions as it takes (transport.maxSessions, maxSessionsPerAddress)",
+    "the server has reached its limit of sessions (transport.maxSessions, maxSessionsPerAddress)",
   );
 }
 

@@ -30,7 +30,7 @@ export class Listeners {
 
   get address(): { readonly host: string; readonly port: number } {
     const address = this.open.find((listener) => listener.address !== undefined)?.address;
-    if (address === undefined) throw new TypeError("the server listens on no port, but on a path");
+    if (address === undefined) throw new TypeError("the server listens on a path, not on a port");
     return address;
   }
 
@@ -63,9 +63,7 @@ export class Listeners {
   updateTls(update: TlsUpdate): void {
     const { settings: before } = this;
     if (update.clientCertificates !== undefined && before.clientCertificates === undefined) {
-      throw new TypeError(
-        "serve() needs the option clientCertificates from the start: updateTls() can only replace it",
-      );
+      throw new TypeError("updateTls() can only replace clientCertificates: pass the option to serve() too");
     }
     const after = { ...before, ...update };
     const updated: Listener[] = [];

@@ -166,7 +166,7 @@ export class AcceptedSockets {
   /** Ends a connection that gets no place. */
   private refuse(socket: Socket, remoteAddress: SocketName | undefined): void {
     const reason =
-      "there are as many connections as may be, of all or of this address (transport.maxSessions, maxHandshakes)";
+      "the limit of connections is reached, in total or for this address (transport.maxSessions, maxHandshakes)";
     reportRefusal(() => ({ stage: "connection", listener: this.url, remoteAddress, reason }));
     const { maxHandshakes, maxCloseMs } = this.limiter.limits;
     if (this.refusal === undefined || this.refused >= maxHandshakes) {

@@ -38,7 +38,7 @@ export function passedPorts(
   const found = sockets.filter(({ name }) => wanted === "" || name === wanted);
   if (found.length === 0) {
     throw new TypeError(
-      `systemd has passed no socket called "${wanted}" to this process: the .socket unit says FileDescriptorName=${wanted || "quic"}, and Sockets= of the service names the unit`,
+      `systemd has passed no socket called "${wanted}" to this process: set FileDescriptorName=${wanted || "quic"} in the .socket unit, and name the unit in Sockets= of the service`,
     );
   }
   return Array.from(new Set(found.map(({ name }) => name))).flatMap((name) =>
@@ -55,7 +55,9 @@ export async function notifyReady(): Promise<void> {
   if (!process.env["NOTIFY_SOCKET"]) return;
   const { spawn } = await import("node:child_process");
   const child = spawn("systemd-notify", ["--ready"], { stdio: "ignore" });
-  child.on("error", ({ message }) => process.emitWarning(`systemd was not told that the service is ready: ${message}`));
+  child.on("error", ({ message }) =>
+    process.emitWarning(`could not notify systemd that the service is ready: ${message}`),
+  );
   child.unref();
 }
 
@@ -67,7 +69,7 @@ function portsOf(name: string, path: string, sockets: readonly PassedSocket[]): 
   if (name !== "quic" && name !== "https") {
     if (addresses.size > 0)
       throw new TypeError(
-        `systemd has passed a UDP socket called "${name}": FileDescriptorName=quic makes it one for quic://, and ListenStream= makes one for other schemes`,
+        `systemd has passed a UDP socket called "${name}": use FileDescriptorName=quic for quic://, and ListenStream= for other schemes`,
       );
     return streams.map(({ descriptor, path: socketPath }) => ({
       scheme,
@@ -78,7 +80,7 @@ function portsOf(name: string, path: string, sockets: readonly PassedSocket[]): 
   }
   if (addresses.size === 0 || streams.length > addresses.size) {
     throw new TypeError(
-      `systemd has passed ${addresses.size} UDP ports called "${name}", and ${streams.length} over TCP: ListenDatagram= makes one for ${name}://, ListenStream= the one beside it`,
+      `systemd has passed ${addresses.size} UDP ports called "${name}", but ${streams.length} TCP ports: each needs a ListenDatagram= for ${name}:// and a ListenStream= with the same number`,
     );
   }
   return Array.from(addresses).map((address, at) => {
@@ -93,12 +95,12 @@ export function passedSockets(): readonly PassedSocket[] {
   const { LISTEN_FDS: count, LISTEN_PID: pid, LISTEN_FDNAMES: names = "" } = process.env;
   if (!count) {
     throw new TypeError(
-      "systemd has passed no sockets to this process (LISTEN_FDS is not set): start it by a .service that has a .socket unit, or by systemd-socket-activate",
+      "systemd has passed no sockets to this process (LISTEN_FDS is not set): start it with a .service that has a .socket unit, or with systemd-socket-activate",
     );
   }
   if (Number(pid) !== process.pid) {
     throw new TypeError(
-      `the sockets of systemd are for process ${pid} (LISTEN_PID), and this is ${process.pid}: ExecStart= has to start node itself, not by npm or a shell`,
+      `systemd has passed its sockets to process ${pid} (LISTEN_PID), and this is ${process.pid}: ExecStart= must start node directly, not through npm or a shell`,
     );
   }
   const udp = new Map([...rows("udp"), ...rows("udp6")].map((row) => [Number(row[9]), row[1]]));
@@ -132,7 +134,6 @@ export function warnOfBlocking(descriptors: readonly number[]): void {
     return flags !== undefined && (Number.parseInt(flags, 8) & NON_BLOCKING) === 0;
   };
   if (!descriptors.some(isBlocking)) return;
-  const text =
-    "the service needs NonBlocking=yes: without, a process that follows this one halts it until it serves itself";
+  const text = "the service requires NonBlocking=yes: otherwise the next process blocks this one until it serves";
   process.emitWarning(text, { code: "QUICRPC_BLOCKING_SOCKET" });
 }

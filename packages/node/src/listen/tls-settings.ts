@@ -12,7 +12,7 @@ import type { ListenSettings } from "./listener.js";
 /** Returns the configured certificates. Throws `TypeError` if there are none. */
 function certificatesOf({ tls }: ListenSettings): [ServerCertificateOptions, ...ServerCertificateOptions[]] {
   const [first, ...others] = tls === undefined ? [] : [tls].flat();
-  if (first === undefined) throw new TypeError("serve() needs the option tls for tls://, wss:// and https://");
+  if (first === undefined) throw new TypeError("serve() requires the option tls for tls://, wss:// and https://");
   return [first, ...others];
 }
 

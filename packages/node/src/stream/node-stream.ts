@@ -43,7 +43,7 @@ export function socketTransport(socket: Socket, role: Role, options?: ByteStream
 export function childProcessTransport(child: ChildProcess, options?: ByteStreamOptions): DirectSession {
   const { stdin, stdout } = child;
   if (stdin === null || stdout === null) {
-    throw new TypeError('childProcessTransport() needs a child with stdio: ["pipe", "pipe", …]');
+    throw new TypeError('childProcessTransport() requires a child with stdio: ["pipe", "pipe", …]');
   }
   return nodeStreamTransport({ readable: stdout, writable: stdin }, "client", options);
 }

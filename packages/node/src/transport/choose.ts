@@ -7,8 +7,8 @@ export type Able<What extends "dial" | "listen"> = TransportProvider & Required<
 
 function overHttp(scheme: string, what: "dial" | "listen"): string {
   if (scheme !== "http:") return "";
-  if (what === "listen") return "; for plain HTTP without TLS give ws:// and the option http: true";
-  return "; for calls over plain HTTP give the option transports: [httpTransport()], of @quicrpc/http";
+  if (what === "listen") return "; for plain HTTP without TLS use ws:// with the option http: true";
+  return "; for calls over plain HTTP pass the option transports: [httpTransport()], from @quicrpc/http";
 }
 
 /**
@@ -27,10 +27,10 @@ export function providerFor<What extends "dial" | "listen">(
   if (found !== undefined) return found;
   const able = all.filter((provider) => provider[what] !== undefined).flatMap(({ schemes }) => schemes);
   const known = Array.from(new Set(able), (scheme) => `${scheme}//`).join(", ");
-  const text = what === "dial" ? "a URL begins" : "a URL to listen on begins";
+  const text = what === "dial" ? "a URL must begin" : "a URL to listen on must begin";
   const near = nearest(scheme, able);
   const suggestion = near === undefined ? "" : `did you mean ${near}//? `;
   throw new TypeError(
-    `${scheme}// is no transport: ${suggestion}${text} with one of ${known}${overHttp(scheme, what)}`,
+    `${scheme}// is not a known transport: ${suggestion}${text} with one of ${known}${overHttp(scheme, what)}`,
   );
 }

@@ -52,26 +52,26 @@ export function isMissingEngine(error: unknown): boolean {
 
 const MISSING_ENGINE = "ERR_QUIC_NATIVE_MISSING";
 const UNTRUSTED =
-  "trust the server's authority by the option `ca`, or its certificate by `serverCertificateHashes`; in development: `serverCertificateHashes: [(await devCertificate()).hash]`";
+  "trust the server's authority with the option `ca`, or its certificate with `serverCertificateHashes`; in development: `serverCertificateHashes: [(await devCertificate()).hash]`";
 const AUTHORITY =
-  "the certificate is an authority's, as `openssl req -x509` makes it, and may not be a server's: make one with `-addext basicConstraints=critical,CA:FALSE`";
-const OTHER_NAME = "connect by a name that is in the server's certificate, or give that as the option `serverName`";
+  "the certificate is an authority's, as made by `openssl req -x509`, and cannot be used by a server: make one with `-addext basicConstraints=critical,CA:FALSE`";
+const OTHER_NAME =
+  "connect with a name that is in the server's certificate, or pass such a name as the option `serverName`";
 const EXPIRED = "renew the server's certificate, and compare the clocks of both machines";
-const OTHER_HASH = "the server has another certificate: give the hash of the one that it uses now";
-const OTHER_PROTOCOL = "another program, or another protocol, is at this port: check the URL's scheme and port";
-const SILENT =
-  "check host and port, and that a firewall lets it through; where UDP is blocked, listen on wss:// or tls:// too";
-const CLIENT_CERTIFICATE = "give the options `cert` and `key`, of a certificate that the server accepts";
+const OTHER_HASH = "the server has another certificate: pass the hash of its current one";
+const OTHER_PROTOCOL = "another program or protocol uses this port: check the URL's scheme and port";
+const SILENT = "check host, port and firewalls; if UDP is blocked, listen on wss:// or tls:// too";
+const CLIENT_CERTIFICATE = "pass the options `cert` and `key` with a certificate that the server accepts";
 
 const DIALLED: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "nobody listens there: start the server, or check host and port",
+  ECONNREFUSED: "no server listens there: start the server, or check host and port",
   ECONNRESET: OTHER_PROTOCOL,
-  ENOENT: "nobody listens at this path: start the server, or check the path",
+  ENOENT: "no server listens at this path: start the server, or check the path",
   ENOTFOUND: "the host has no address: check its name",
   EAI_AGAIN: "the name server does not answer: check the network",
   ETIMEDOUT: SILENT,
   ERR_QUIC_HANDSHAKE_TIMEOUT: SILENT,
-  ERR_QUIC_REFUSED: "the server is full, or stops: try again later",
+  ERR_QUIC_REFUSED: "the server is full or is stopping: try again later",
   ERR_QUIC_CERTIFICATE_UNTRUSTED: UNTRUSTED,
   ERR_QUIC_CERTIFICATE_HASH_MISMATCH: OTHER_HASH,
   ERR_TLS_CERTIFICATE_HASH_MISMATCH: OTHER_HASH,
@@ -90,7 +90,7 @@ const DIALLED: Readonly<Record<string, string>> = {
 };
 
 const NO_SESSIONS =
-  "no sessions are taken at this URL: compare its scheme, host and path with the server's `urls`; wss:// and ws:// need the server's option `webSocket`, and plain HTTP is called by `httpTransport()` of @quicrpc/http";
+  "the server accepts no sessions at this URL: compare its scheme, host and path with the server's `urls`; wss:// and ws:// require the server's option `webSocket`, and plain HTTP requires `httpTransport()` of @quicrpc/http";
 const NOT_WELCOME =
   "the server, or a proxy in front of it, refuses this client: see `credentials` and `headers` here, `authenticate` and `allowedHosts` there";
 
@@ -104,21 +104,21 @@ const ANSWERED: Readonly<Record<number, string>> = {
   421: NOT_WELCOME,
   426: NO_SESSIONS,
   429: "the server is full: try again later",
-  502: "the proxy does not reach the server behind it",
-  503: "the server is full, or stops: try again later",
+  502: "the proxy cannot reach the server behind it",
+  503: "the server is full or is stopping: try again later",
 };
 
 const LISTENED: Readonly<Record<string, string>> = {
-  EADDRINUSE: "another process has this port or path: stop it, or choose another; port 0 takes a free one",
-  EACCES: "this process may not: choose a port from 1024 on, or a path that it may write to",
-  EADDRNOTAVAIL: "no network interface has this address: listen on 0.0.0.0 or [::], or on one of this machine's",
+  EADDRINUSE: "another process uses this port or path: stop it, or choose another; port 0 chooses a free one",
+  EACCES: "this process lacks permission: choose a port from 1024, or a writable path",
+  EADDRNOTAVAIL: "no network interface has this address: listen on 0.0.0.0 or [::], or on an address of this machine",
 };
 
 const FOLLOWED =
-  "too few sockets of the port are left: stop another process, or give the .socket unit more lines ListenDatagram=, with ReusePort=yes. Each process takes one, and with workers one more than workers";
+  "too few sockets of the port are left: stop another process, or add lines ListenDatagram= with ReusePort=yes to the .socket unit. Each process needs one, and with workers one more than workers";
 
 const CLUSTERED =
-  "node:cluster shares TCP ports alone: call shareUdpPorts({ listen }) in the primary before it forks, or leave the workers to serve({ workers })";
+  "node:cluster only shares TCP ports: call shareUdpPorts({ listen }) in the primary before it forks, or let serve({ workers }) start the workers";
 
 /** Returns true if this process is a worker of node:cluster, without loading that module. */
 function isClustered(): boolean {
@@ -135,7 +135,7 @@ function portInUseHint(url: string): string | undefined {
 
 function hintFor(code: string, doing: Attempted["doing"], url: string): string | undefined {
   if (code === MISSING_ENGINE)
-    return "use wss:// or tls://, which need no native engine, or HTTP by @quicrpc/http, or install an engine for this platform";
+    return "use wss:// or tls://, which need no native engine, or HTTP with @quicrpc/http, or install an engine for this platform";
   if (doing === "listen on") return code === "EADDRINUSE" ? portInUseHint(url) : LISTENED[code];
   return UNTRUSTED_CODES.test(code) ? UNTRUSTED : DIALLED[code];
 }

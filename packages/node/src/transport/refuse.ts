@@ -8,7 +8,7 @@ type DialOption = keyof Omit<TransportDialOptions, "credentials">;
 
 /** Abilities required by options that only Node clients have. */
 const DIAL_NEEDS: readonly (readonly [DialOption | "routers", keyof TransportAbilities, string])[] = [
-  ["routers", "sessions", "lets the client call, and nobody else"],
+  ["routers", "sessions", "only lets the client make calls"],
   ["headers", "headers", "has no header fields"],
   ["ca", "tls", "has no TLS"],
   ["serverCertificateHashes", "tls", "has no TLS"],
@@ -41,27 +41,25 @@ export function requireListenable(
     const { name, abilities } = provider;
     if (abilities.tls === true && tls === undefined) {
       throw new TypeError(
-        `serve() needs the option tls for ${scheme}//: { cert, key }, or devCertificate() to develop`,
+        `serve() requires the option tls for ${scheme}//: { cert, key }, or devCertificate() for development`,
       );
     }
     if (clientCertificates === undefined || clientCertificates.required === false) continue;
     if (abilities.clientCertificates === true) continue;
     throw new TypeError(
-      `clientCertificates are required, and ${scheme}// cannot ask for them: ${name} has none. { required: false } lets clients in without`,
+      `clientCertificates are required, but ${scheme}// cannot request them: ${name} has none. { required: false } accepts clients without one`,
     );
   }
   const able = (ability: keyof TransportAbilities): boolean =>
     targets.some(({ provider }) => provider.abilities[ability] === true);
-  if (earlyData && !able("earlyData")) throw new TypeError("the option earlyData needs a listener of quic://");
+  if (earlyData && !able("earlyData")) throw new TypeError("the option earlyData requires a quic:// listener");
   if (web.http !== undefined && !targets.some(({ scheme }) => WITH_HTTP.has(scheme))) {
     throw new TypeError(
-      "the option http needs a listener of quic://, https://, wss://, ws:// or http://, beside or on whose port it answers",
+      "the option http requires a quic://, https://, wss://, ws:// or http:// listener, whose port it uses",
     );
   }
   if (web.http === undefined && targets.some(({ provider }) => provider === plainHttpProvider)) {
-    throw new TypeError(
-      "http:// answers requests of plain HTTP, which the option http says how: serve({ http: true })",
-    );
+    throw new TypeError("http:// serves plain HTTP and requires the option http: serve({ http: true })");
   }
   if (
     trustedProxies === undefined ||
@@ -71,5 +69,5 @@ export function requireListenable(
     web.protocols.length > 0
   )
     return;
-  throw new TypeError("the option trustedProxies needs a listener over TCP: tls://, wss://, tcp:// or ws://");
+  throw new TypeError("the option trustedProxies requires a listener over TCP: tls://, wss://, tcp:// or ws://");
 }

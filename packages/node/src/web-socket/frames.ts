@@ -156,19 +156,21 @@ export class FrameReader {
     const [first = 0, second = 0] = this.head;
     const opcode = first & OPCODE;
     const short = second & SHORT;
-    if ((first & RESERVED) !== 0) this.fail("bits are set that no extension was agreed on for");
+    if ((first & RESERVED) !== 0) this.fail("reserved bits are set without a negotiated extension");
     if (((second & MASK) !== 0) !== this.masked)
-      this.fail(this.masked ? "a frame of the client's is not masked" : "a frame of the server's is masked");
+      this.fail(this.masked ? "a frame of the client is not masked" : "a frame of the server is masked");
     if ((opcode & CONTROL) !== 0) {
-      if (opcode > Opcode.pong) this.fail(`there is no frame of kind ${opcode}`);
-      if ((first & FIN) === 0) this.fail("a control frame is in fragments");
+      if (opcode > Opcode.pong) this.fail(`the frame has the unknown opcode ${opcode}`);
+      if ((first & FIN) === 0) this.fail("a control frame is fragmented");
       if (short > LONGEST_SHORT) this.fail("a control frame is longer than 125 bytes");
     } else if (opcode === Opcode.text) {
       this.fail("messages are binary", CloseCode.unsupportedData);
     } else if (opcode > Opcode.binary) {
-      this.fail(`there is no frame of kind ${opcode}`);
+      this.fail(`the frame has the unknown opcode ${opcode}`);
     } else if ((opcode === Opcode.continuation) !== (this.messageBytes !== undefined)) {
-      this.fail(opcode === Opcode.binary ? "a message begins within another" : "a fragment belongs to no message");
+      this.fail(
+        opcode === Opcode.binary ? "a message begins within another" : "a fragment does not belong to a message",
+      );
     }
     const extended = short === LENGTH_OF_16_BITS ? 2 : short === LENGTH_OF_64_BITS ? 8 : 0;
     return 2 + extended + (this.masked ? KEY_BYTES : 0);
@@ -200,7 +202,7 @@ export class FrameReader {
     const view = new DataView(head.buffer);
     const length = short === LENGTH_OF_16_BITS ? view.getUint16(2) : 2 ** 32 * view.getUint32(2) + view.getUint32(6);
     if (length <= (short === LENGTH_OF_16_BITS ? LONGEST_SHORT : 0xffff))
-      this.fail("a length has more bytes than it needs");
+      this.fail("a length is not encoded in the fewest bytes");
     return length;
   }
 
@@ -237,14 +239,14 @@ export class FrameReader {
       this.handler.onClose(CloseCode.none, "");
       return;
     }
-    if (payload.length === 1) this.fail("a close frame has half a code");
+    if (payload.length === 1) this.fail("a close frame has an incomplete code");
     const code = (payload[0] as number) * 256 + (payload[1] as number);
-    if (!isSendable(code)) this.fail(`a close frame has the code ${code}`);
+    if (!isSendable(code)) this.fail(`a close frame has the invalid code ${code}`);
     let reason = "";
     try {
       reason = utf8.decode(payload.subarray(2));
     } catch {
-      this.fail("the reason of a close frame is no UTF-8", CloseCode.invalidText);
+      this.fail("the reason of a close frame is not valid UTF-8", CloseCode.invalidText);
     }
     this.over = true;
     this.handler.onClose(code, reason);

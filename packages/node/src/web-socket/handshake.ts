@@ -96,7 +96,7 @@ export function requestWebSocket(
 /** Returns the reason why a response with status 101 is invalid (RFC 6455 §4.1), or undefined. */
 function answerProblem(headers: IncomingMessage["headers"], key: string): string | undefined {
   if (headers.upgrade?.toLowerCase() !== "websocket") return "does not upgrade to one";
-  if (headers["sec-websocket-accept"] !== acceptOf(key)) return "does not know the request's key";
+  if (headers["sec-websocket-accept"] !== acceptOf(key)) return "has a wrong Sec-WebSocket-Accept";
   if (headers["sec-websocket-protocol"] !== WEBSOCKET_PROTOCOL) return `does not agree on ${WEBSOCKET_PROTOCOL}`;
-  return headers["sec-websocket-extensions"] === undefined ? undefined : "has extensions that were not asked for";
+  return headers["sec-websocket-extensions"] === undefined ? undefined : "has extensions that were not requested";
 }

@@ -12,9 +12,9 @@ let owner: string | undefined;
  * owns some.
  */
 export function claimWorkers(caller: string): () => void {
-  if (owner === caller) throw new TypeError(`${caller} can be called once in a process`);
+  if (owner === caller) throw new TypeError(`${caller} can only be called once in a process`);
   if (owner !== undefined) {
-    throw new TypeError(`${caller} and ${owner} exclude each other: the workers of a process are those of one`);
+    throw new TypeError(`${caller} and ${owner} cannot be used in the same process`);
   }
   owner = caller;
   return () => void (owner = undefined);

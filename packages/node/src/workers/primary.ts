@@ -65,7 +65,7 @@ export class PrimaryServer implements Server {
 
   get address(): { readonly host: string; readonly port: number } {
     const url = this.served.find((text) => !text.startsWith("unix:"));
-    if (url === undefined) throw new TypeError("the server listens on no port, but on a path");
+    if (url === undefined) throw new TypeError("the server listens on a path, not on a port");
     const { hostname, port } = new URL(url);
     return { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port) };
   }

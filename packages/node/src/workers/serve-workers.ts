@@ -33,12 +33,14 @@ export async function serveWorkers<Context>(
   if (isWorker) return serveAsWorker(start);
   if (cluster.isWorker) {
     throw new TypeError(
-      "serve() with the option workers starts processes itself: call it in the primary of node:cluster",
+      "serve() with the option workers starts the processes itself: call it in the primary of node:cluster",
     );
   }
   const { workerHangTimeoutMs: stuckMs = STUCK_MS } = options;
   if (!(stuckMs >= LEAST_STUCK_MS && stuckMs <= MOST_STUCK_MS)) {
-    throw new TypeError(`the option workerHangTimeoutMs is from ${LEAST_STUCK_MS} to ${MOST_STUCK_MS}, not ${stuckMs}`);
+    throw new TypeError(
+      `the option workerHangTimeoutMs must be from ${LEAST_STUCK_MS} to ${MOST_STUCK_MS}, not ${stuckMs}`,
+    );
   }
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   try {
@@ -78,5 +80,7 @@ async function removeAbandonedFiles(targets: readonly ProvidedTarget[]): Promise
 function sizeOf(workers: ServeOptions["workers"]): number {
   const size = workers === "auto" ? availableParallelism() : workers;
   if (Number.isInteger(size) && Number(size) >= 1 && Number(size) <= MOST_WORKERS) return Number(size);
-  throw new TypeError(`the option workers is "auto" or an integer from 1 to ${MOST_WORKERS}, not ${String(workers)}`);
+  throw new TypeError(
+    `the option workers must be "auto" or an integer from 1 to ${MOST_WORKERS}, not ${String(workers)}`,
+  );
 }

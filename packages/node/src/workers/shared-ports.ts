@@ -60,17 +60,18 @@ export function describePorts(
 export function sharePorts(options: SharedPortOptions): SharedPorts {
   checkOptions("shareUdpPorts()", options, OPTIONS);
   const { places = Math.min(MOST_PLACES, Math.max(LEAST_PLACES, 2 * availableParallelism())), connectionIds } = options;
-  if (!cluster.isPrimary) throw new TypeError("shareUdpPorts() is for the primary of node:cluster, before it forks");
+  if (!cluster.isPrimary)
+    throw new TypeError("shareUdpPorts() must be called in the primary of node:cluster, before it forks");
   if (!Number.isInteger(places) || places < 1 || places > MOST_PLACES) {
-    throw new TypeError(`the option places is an integer from 1 to ${MOST_PLACES}, not ${String(places)}`);
+    throw new TypeError(`the option places must be an integer from 1 to ${MOST_PLACES}, not ${String(places)}`);
   }
   const targets = targetsOf(options);
   if (targets.some(isPassed)) {
-    throw new TypeError("shareUdpPorts() takes no systemd: sockets, which serve({ workers }) shares");
+    throw new TypeError("shareUdpPorts() does not support systemd: sockets; use serve({ workers })");
   }
   const described = describePorts(targets, connectionIds);
   if (described.urls.length === 0) {
-    throw new TypeError("shareUdpPorts() is for quic:// and https://: node:cluster shares TCP ports by itself");
+    throw new TypeError("shareUdpPorts() only supports quic:// and https://: node:cluster itself shares TCP ports");
   }
   const forget = claimWorkers("shareUdpPorts()");
   try {
@@ -201,10 +202,10 @@ class PortOwner implements SharedPorts {
 }
 
 const REPLACED =
-  "the sockets were not passed to this worker: cluster.setupPrimary({ stdio }) goes before shareUdpPorts(), not after it";
+  "the sockets were not passed to this worker: call cluster.setupPrimary({ stdio }) before shareUdpPorts()";
 
 function full(places: number): string {
-  return `${places} workers have the ports already: give shareUdpPorts() more places`;
+  return `all ${places} places of the ports are in use: pass a larger \`places\` to shareUdpPorts()`;
 }
 
 function unshared(reason: string): ToWorker {

@@ -26,10 +26,11 @@ export async function serveShared<Context>(
   if (!wanted.urls.some((url) => urls.includes(url))) return start();
   if (wanted.urls.join() !== urls.join() || wanted.ids !== ids) {
     throw new TypeError(
-      `the primary shares ${urls.join(", ")} (shareUdpPorts), and this worker serves ${wanted.urls.join(", ")}: give both the same \`listen\` and \`connectionIds\``,
+      `the primary shares ${urls.join(", ")} (shareUdpPorts), but this worker serves ${wanted.urls.join(", ")}: pass both the same \`listen\` and \`connectionIds\``,
     );
   }
-  if (serving) throw new TypeError("the ports that the primary shares are for one serve() at a time in each worker");
+  if (serving)
+    throw new TypeError("a worker can only use the ports that the primary shares with one serve() at a time");
   serving = true;
   try {
     const server = await start(groupShare(share));

@@ -33,7 +33,7 @@ export class WorkerBus implements TopicBus {
     const { buffer, byteOffset, length } = message;
     const bytes = Buffer.from(buffer, byteOffset, length).toString("base64");
     if (this.unconfirmed + bytes.length > MAX_UNCONFIRMED) {
-      throw new RpcError("resource_exhausted", "too many messages wait for the primary of the workers");
+      throw new RpcError("resource_exhausted", "too many messages wait for confirmation by the primary process");
     }
     this.unconfirmed += bytes.length;
     try {
@@ -96,7 +96,7 @@ export class WorkerBus implements TopicBus {
       this.waiting.get(message.id)?.resolve();
       this.waiting.delete(message.id);
     }
-    if (message?.quicrpc === "topicsInterrupted") this.interrupt("this worker was too slow for its primary");
+    if (message?.quicrpc === "topicsInterrupted") this.interrupt("this worker received messages too slowly");
   }
 
   private interrupt(reason: string): void {
@@ -106,10 +106,10 @@ export class WorkerBus implements TopicBus {
   private lost(): void {
     for (const { reject } of this.waiting.values()) reject(gone());
     this.waiting.clear();
-    this.interrupt("the primary of the workers is gone");
+    this.interrupt("the primary process has ended");
   }
 }
 
 function gone(cause?: Error): RpcError {
-  return new RpcError("unavailable", "the primary of the workers is gone", { cause });
+  return new RpcError("unavailable", "the primary process has ended", { cause });
 }

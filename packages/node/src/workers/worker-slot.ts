@@ -202,12 +202,12 @@ export class WorkerSlot {
 
 function unresponsive(place: number, ms: number): Error {
   return new Error(
-    `worker ${place} has not answered for ${ms / 1000} s, and is ended: something holds up its event loop (workerHangTimeoutMs)`,
+    `worker ${place} has not responded for ${ms / 1000} s and is killed: its event loop is blocked (workerHangTimeoutMs)`,
   );
 }
 
 function notServing(place: number): Error {
   return new Error(
-    `worker ${place} has not called serve() for ${SILENT_MS / 1000} s: the program has to, in each worker too`,
+    `worker ${place} has not called serve() within ${SILENT_MS / 1000} s: the program must call it in each worker too`,
   );
 }
