@@ -16,7 +16,7 @@ interface BreakingOptions extends TargetOptions {
 /** The `breaking` command. */
 export function breakingCommand(): Command {
   return withTrust(new Command("breaking"))
-    .description("Compare the services with an earlier version, and say what breaks.")
+    .description("Compare the services with an earlier version, and list breaking changes.")
     .requiredOption("-a, --against <version>", "a git revision, a quicrpc.schema.json, or the URL of a server")
     .option("-c, --config <file>", "the configuration (default: the nearest quicrpc.config.ts)")
     .addOption(
@@ -26,7 +26,7 @@ export function breakingCommand(): Command {
         "validation",
       ]),
     )
-    .option("--http", "also what clients over HTTP notice (default: where the configuration has openapi)")
+    .option("--http", "also list changes that affect clients over HTTP (default: if the configuration has openapi)")
     .option("--all", "show safe changes too")
     .option("--json", "print { against, changes, diagnostics } as JSON")
     .addHelpText(
@@ -90,7 +90,7 @@ async function breaking(options: BreakingOptions): Promise<number> {
 }
 
 function otherFormat(against: string): string {
-  return `Checks (lengths, bounds, formats) are not compared: the schemas of ${against} were written by another version of quicrpc. Run quicrpc gen with this one there to compare them too.`;
+  return `Checks (lengths, bounds, formats) are not compared: the schemas of ${against} were written by another version of quicrpc. To compare them too, run quicrpc gen of this version there.`;
 }
 
 /** Formats changes as one line each, in columns, followed by a summary. */

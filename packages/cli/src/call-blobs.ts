@@ -90,7 +90,7 @@ class Uploads {
     const used = this.fields.filter(({ name }) => completed[name] !== undefined);
     const resumable = used.filter((field) => field.resumable === true);
     if (this.upload !== undefined && resumable.length !== 1)
-      throw new RpcError("invalid_argument", "--upload-id is for a call that sends one blob which is resumable");
+      throw new RpcError("invalid_argument", "--upload-id requires a call that sends exactly one resumable blob");
     for (const { name, resumable: isNamed } of used) {
       const id = isNamed === true ? (this.upload ?? createBlobId()) : undefined;
       if (id !== undefined) this.ids.set(name, id);
@@ -108,7 +108,7 @@ class Uploads {
   advise(): void {
     const [id, ...more] = this.ids.values();
     if (!this.moved || id === undefined || more.length > 0) return;
-    printNotice({ help: `the same with --upload-id ${id} goes on with the upload` }, this.json);
+    printNotice({ help: `the same command with --upload-id ${id} continues the upload` }, this.json);
   }
 
   private async blobOf(field: string, value: unknown, id: string | undefined): Promise<DescribedBlob> {
@@ -125,12 +125,12 @@ class Uploads {
 /** Opens the file that a field names as "@file". Rejects with `RpcError`. */
 export async function blobOfFile(field: string, value: unknown, options: FileBlobOptions = {}): Promise<DescribedBlob> {
   if (typeof value !== "string" || !value.startsWith("@"))
-    throw new RpcError("invalid_argument", `${field} is a blob: it takes "@file", or "@-" for stdin`);
+    throw new RpcError("invalid_argument", `${field} is a blob: pass "@file", or "@-" for stdin`);
   const { fileBlob } = await import("@quicrpc/node");
   try {
     return await fileBlob(value.slice(1), options);
   } catch (error) {
-    throw new RpcError("invalid_argument", `the file of ${field} cannot be read: ${(error as Error).message}`);
+    throw new RpcError("invalid_argument", `cannot read the file of ${field}: ${(error as Error).message}`);
   }
 }
 
@@ -152,8 +152,8 @@ function targetsOf(places: readonly string[], fields: NonNullable<BlobFields["ou
     else if (only !== undefined && others.length === 0) files.set(only.name, place);
     else {
       const names = fields.map(({ name }) => `${name}=file`).join(", ");
-      const ways = names === "" ? "the answer has no blobs" : `give a folder that exists, or ${names}`;
-      throw new RpcError("invalid_argument", `--out ${place} does not say what goes there: ${ways}`);
+      const ways = names === "" ? "the answer has no blobs" : `pass an existing folder, or ${names}`;
+      throw new RpcError("invalid_argument", `--out ${place} does not name a field of the answer: ${ways}`);
     }
   }
   return { files, folder };
@@ -183,7 +183,7 @@ async function takeAnswer(
       await pipeline(blob.chunks({ onProgress, signal }), process.stdout, { end: false });
     } else {
       if (!files.has(name) && existsSync(path))
-        throw new RpcError("already_exists", `${path} is there already: --out ${name}=file replaces a file`);
+        throw new RpcError("already_exists", `${path} already exists: use --out ${name}=file to replace a file`);
       const { saveBlob } = await import("@quicrpc/node");
       try {
         await saveBlob(blob, path, { resume: resumable, onProgress, signal });
@@ -196,7 +196,7 @@ async function takeAnswer(
   }
   if (!toStdout && answer !== undefined) printJson(toOutput(shown));
   if (left.length > 0) {
-    printNotice({ notice: `The answer's ${left.join(" and ")} was not taken: --out says where to.` }, json);
+    printNotice({ notice: `The answer's ${left.join(" and ")} was not saved: use --out to save it.` }, json);
   }
 }
 

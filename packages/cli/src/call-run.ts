@@ -24,7 +24,7 @@ export class Output {
     try {
       return new Output(await open(place, "a"));
     } catch (error) {
-      throw new RpcError("failed_precondition", `the file of --out cannot be written: ${(error as Error).message}`);
+      throw new RpcError("failed_precondition", `cannot write the file of --out: ${(error as Error).message}`);
     }
   }
 
@@ -39,7 +39,7 @@ export class Output {
       this.began = true;
       await file.appendFile(chunk);
     } catch (error) {
-      throw new RpcError("failed_precondition", `the file of --out cannot be written: ${(error as Error).message}`);
+      throw new RpcError("failed_precondition", `cannot write the file of --out: ${(error as Error).message}`);
     }
   }
 
@@ -114,7 +114,10 @@ export class CallRun {
       try {
         item = JSON.parse(line);
       } catch (error) {
-        throw new RpcError("invalid_argument", `line ${number} of stdin is no JSON: ${(error as Error).message}`);
+        throw new RpcError(
+          "invalid_argument",
+          `line ${number} of stdin is not valid JSON: ${(error as Error).message}`,
+        );
       }
       yield this.found.toInput(item);
     }

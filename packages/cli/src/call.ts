@@ -45,7 +45,7 @@ export function callCommand(): Command {
   return withSchema(
     withTarget(
       new Command("call")
-        .description("Call a method, which the server's reflection service describes.")
+        .description("Call a method that the server's reflection service describes.")
         .argument("<url>", "the server")
         .argument("<method>", "service/method", parseMethod)
         .argument(
@@ -55,7 +55,7 @@ export function callCommand(): Command {
         )
         .option(
           "-f, --data-field <name=value>",
-          "a field of the input, of the type that the schema says, or @file; repeatable, also for the items of a list",
+          "a field of the input, converted by the schema, or @file; repeatable, also for the items of a list",
           parseDataField,
         )
         .option("-m, --metadata <field>", 'send metadata with the call, "name: value"; repeatable', parseMetadata)
@@ -64,20 +64,17 @@ export function callCommand(): Command {
           "write the answer into a file; its blobs into a folder, a file, or field=file, repeatable",
           addPlace,
         )
-        .option("--upload-id <id>", "go on with an upload that was not finished, by the id that it said", parseUploadId)
-        .option(
-          "-v, --verbose",
-          "tell on stderr what the call did: metadata, trailers, where the time went, the network",
-        )
-        .option("--retry <n>", "so many attempts, where none can have run twice", parseCount)
+        .option("--upload-id <id>", "continue an unfinished upload, by the id that was printed", parseUploadId)
+        .option("-v, --verbose", "print details of the call on stderr: metadata, trailers, timings, the network")
+        .option("--retry <n>", "number of attempts, as long as the call cannot run twice", parseCount)
         .addOption(
-          new Option("--via <way>", "how the call travels (default: as the method says)").choices([
+          new Option("--via <way>", "transport of the call (default: as the method declares)").choices([
             "auto",
             "lane",
             "stream",
           ]),
         )
-        .option("--compress", "send messages compressed, where the server reads that"),
+        .option("--compress", "compress messages, if the server supports it"),
     ),
   )
     .addHelpText(
@@ -161,7 +158,7 @@ async function callMessages(
   options: CallOptions,
 ): Promise<void> {
   const [place, ...more] = places;
-  if (more.length > 0) throw new RpcError("invalid_argument", "the answer has no blobs: --out takes one file");
+  if (more.length > 0) throw new RpcError("invalid_argument", "the answer has no blobs: --out accepts one file");
   const out = await Output.to(place);
   try {
     await new CallRun(caller, found, out, options).run(input);

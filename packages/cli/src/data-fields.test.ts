@@ -74,8 +74,8 @@ test("names of a prototype are names", () => {
 test("what has no place is refused", () => {
   expect(() => parseDataField("a")).toThrow("name=value");
   expect(() => parseDataField("a..b=1")).toThrow("name=value");
-  expect(() => messageOf(["text=1", "text=2"])).toThrow("--data-field text is given twice, and is no list");
-  expect(() => messageOf(["text=1"], [1])).toThrow("--data-field text is in what is no object");
-  expect(() => messageOf(["text.inner=1"], { text: "a" })).toThrow("is in what is no object");
-  expect(() => messageOf(["text=@/nowhere/none"])).toThrow("the file of --data-field cannot be read");
+  expect(() => messageOf(["text=1", "text=2"])).toThrow("--data-field text is given twice, but is not a list");
+  expect(() => messageOf(["text=1"], [1])).toThrow("--data-field text is inside a value that is not an object");
+  expect(() => messageOf(["text.inner=1"], { text: "a" })).toThrow("is inside a value that is not an object");
+  expect(() => messageOf(["text=@/nowhere/none"])).toThrow("cannot read the file of --data-field");
 });

@@ -38,14 +38,15 @@ export function withDataFields(json: unknown, fields: readonly DataField[], sche
       holder = holder[key];
     }
     const last = path.at(-1) as string;
-    if (!isObject(holder)) throw new RpcError("invalid_argument", `--data-field ${name} is in what is no object`);
+    if (!isObject(holder))
+      throw new RpcError("invalid_argument", `--data-field ${name} is inside a value that is not an object`);
     part = partOf(part, last, schema);
     const items = itemOf(part, schema);
     if (items !== undefined && !isJson(text, Array.isArray)) {
       const list = seen.has(name) ? (holder[last] as unknown[]) : [];
       put(holder, last, [...list, valueIn(text, items, schema)]);
     } else if (seen.has(name)) {
-      throw new RpcError("invalid_argument", `--data-field ${name} is given twice, and is no list`);
+      throw new RpcError("invalid_argument", `--data-field ${name} is given twice, but is not a list`);
     } else put(holder, last, valueIn(text, part, schema));
     seen.add(name);
   }
@@ -67,7 +68,7 @@ function contentsOf(file: string, asBase64: boolean): string {
   try {
     return readFileSync(file, asBase64 ? "base64" : "utf8");
   } catch (error) {
-    throw new RpcError("invalid_argument", `the file of --data-field cannot be read: ${(error as Error).message}`);
+    throw new RpcError("invalid_argument", `cannot read the file of --data-field: ${(error as Error).message}`);
   }
 }
 

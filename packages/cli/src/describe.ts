@@ -19,7 +19,7 @@ export function describeCommand(): Command {
   return withSchema(
     withTarget(
       new Command("describe")
-        .description("Show types and comments of what a server serves, by its reflection service.")
+        .description("Show types and comments of a server's services, using its reflection service.")
         .argument("<url>", "the server")
         .argument("[name]", "only this service, or service/method"),
     ),

@@ -69,7 +69,7 @@ export async function projectReflection(error: RpcError, json: boolean): Promise
   if (services.length === 0) {
     const [problem] = diagnostics;
     const reason = problem === undefined ? "" : ` (${problem.message})`;
-    const advice = `run this in the project whose schemas it serves${reason}, or pass them with --schema <file>`;
+    const advice = `run this command in the project with the server's schemas${reason}, or pass them with --schema <file>`;
     const hint = error.hint === undefined ? `without reflection, ${advice}` : `${error.hint}; or ${advice}`;
     throw new RpcError(error.code, error.message, { hint });
   }
@@ -81,7 +81,7 @@ export async function projectReflection(error: RpcError, json: boolean): Promise
     error.code === "unimplemented"
       ? "The server has no reflection"
       : `The server refuses its reflection (${error.code})`;
-  printNotice({ notice: `${reason}: services are those of this project's schemas, ${shown}${more}.` }, json);
+  printNotice({ notice: `${reason}: using the schemas of this project, ${shown}${more}.` }, json);
   return { reflection: reflectionOf(services), run };
 }
 
@@ -103,7 +103,7 @@ export async function listServices(server: Caller, options: CallOptions): Promis
     const { code, message } = RpcError.from(error);
     if (code !== "unimplemented") throw error;
     const advice = "mount it: serve({ routers: [...routers, createReflection(routers)] }), of @quicrpc/services";
-    throw new RpcError(code, `${NO_REFLECTION}, which says what it serves`, {
+    throw new RpcError(code, `${NO_REFLECTION}, so its services are unknown`, {
       cause: new Error(message),
       hint: advice,
     });

@@ -29,7 +29,7 @@ export async function fetchSchema(url: string, options: TargetOptions): Promise<
   } catch (error) {
     const { code, message } = error as { readonly code?: unknown; readonly message: string };
     const text = sanitizeForLog(typeof code === "string" ? `${message} (${code})` : message);
-    throw new AgainstError(`${url} does not tell its schema: ${text}.`, helpFor(error, options));
+    throw new AgainstError(`${url} did not return its schema: ${text}.`, helpFor(error, options));
   } finally {
     await session?.close();
   }

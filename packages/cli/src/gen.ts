@@ -17,33 +17,33 @@ export function genCommand(): Command {
     .description("Generate typed clients and routers from service schemas.")
     .argument("[files...]", `schema modules: paths or globs (default: the configuration's, or ${DEFAULT_PATTERN})`)
     .option("-c, --config <file>", "the configuration (default: the nearest quicrpc.config.ts)")
-    .option("-o, --out <dir>", "where generated files go (default: generated/ beside each schema module)")
+    .option("-o, --out <dir>", "folder of generated files (default: generated/ next to each schema module)")
     .addOption(
       new Option(
         "--import-extension <extension>",
-        "how generated files name the schema module (default: what the nearest tsconfig.json allows)",
+        "how generated files import the schema module (default: as the nearest tsconfig.json allows)",
       ).choices(["ts", "js", "none"]),
     )
     .addOption(
-      new Option("--target <side>", "which side the files are for (default: both)").choices([
+      new Option("--target <side>", "generate only for this side (default: both)").choices([
         "client",
         "http-client",
         "server",
         "both",
       ]),
     )
-    .option("--no-explain", "codecs refuse what does not fit without saying why: smaller bundles")
+    .option("--no-explain", "codecs refuse invalid messages without details: smaller bundles")
     .option(
       "--no-links",
-      "comments do not link to the schema, whose types generated files import for that; those of clients do not",
+      "do not link comments to the schema, which requires generated files to import its types; clients never link",
     )
     .option("--docs <file>", "write a Markdown reference of the services too")
     .option("--asyncapi <file>", "write an AsyncAPI 3 document of the services too")
     .option("--openapi <file>", "write an OpenAPI 3.1 document of the services over HTTP too")
-    .option("--no-lock", "do not keep ids in quicrpc.lock.json")
+    .option("--no-lock", "do not store ids in quicrpc.lock.json")
     .option("-w, --watch", "generate again whenever a schema changes")
     .addOption(
-      new Option("--check", "write nothing; exit with 1 when generated files are missing or stale").conflicts("watch"),
+      new Option("--check", "write nothing; exit with 1 if generated files are missing or stale").conflicts("watch"),
     )
     .option("--json", "print { diagnostics, files } as JSON")
     .addHelpText(
@@ -120,8 +120,8 @@ function writeProblem(error: unknown): Diagnostic {
   return {
     code: "write-failed",
     ...(path !== undefined && { file: path }),
-    message: `The generated files cannot be written: ${message}.`,
-    help: "Move what is in the way, check its permissions, or choose another folder with --out.",
+    message: `Cannot write the generated files: ${message}.`,
+    help: "Check for files in the way and permissions, or choose another folder with --out.",
   };
 }
 

@@ -63,7 +63,7 @@ export class GivenInput {
     }
     if (method.input === bytesCodec) {
       if (argument?.bytes !== undefined && fields.length === 0) return argument.bytes;
-      throw new RpcError("invalid_argument", `${method.name} takes raw bytes: give them as @file, or - for stdin`);
+      throw new RpcError("invalid_argument", `${method.name} takes raw bytes: pass them as @file, or - for stdin`);
     }
     const json = argument?.json();
     return toInput(fields.length === 0 ? json : withDataFields(json, fields, inputSchema));
@@ -73,7 +73,10 @@ export class GivenInput {
   items({ method, toInput }: FoundMethod): Iterable<unknown> | undefined {
     const { argument, fields } = this;
     if (fields.length > 0)
-      throw new RpcError("invalid_argument", `${method.name} takes a stream: --data-field is for one message`);
+      throw new RpcError(
+        "invalid_argument",
+        `${method.name} takes a stream: --data-field only works for a single message`,
+      );
     if (argument === undefined) return undefined;
     if (method.input === bytesCodec && argument.bytes !== undefined) return [argument.bytes];
     return itemsOf(method, argument.bytes === undefined ? argument.json() : listIn(argument), toInput);
@@ -101,7 +104,7 @@ function itemsOf(method: FoundMethod["method"], json: unknown, toInput: FoundMet
 }
 
 function noItems({ name }: FoundMethod["method"]): RpcError {
-  return new RpcError("invalid_argument", `${name} takes a stream: give a list of its items, as in '[1,2,3]'`);
+  return new RpcError("invalid_argument", `${name} takes a stream: pass a list of its items, as in '[1,2,3]'`);
 }
 
 /** Converts an input of `load`, which many calls use: a message, or the items of a stream. */

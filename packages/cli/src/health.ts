@@ -13,10 +13,10 @@ interface HealthOptions extends TargetOptions {
 export function healthCommand(): Command {
   return withTarget(
     new Command("health")
-      .description("Ask a server whether it, or one of its services, is able to serve.")
+      .description("Check whether a server, or one of its services, is able to serve.")
       .argument("<url>", "the server")
       .argument("[service]", "the service (default: the server as a whole)")
-      .option("--watch", "go on, and print each change, until Ctrl-C"),
+      .option("--watch", "continue and print each change, until Ctrl-C"),
   )
     .addHelpText(
       "after",
@@ -55,7 +55,7 @@ async function statusOf(caller: Caller, service: string = "", options: CallOptio
     const known = served.filter((_, index) => checked[index]?.status === "fulfilled");
     const { message } =
       known.length === 0 ? RpcError.from(error) : missing("the server's health service", "service", service, known);
-    throw new RpcError("not_found", message, { hint: "without a name it is the health of the server as a whole" });
+    throw new RpcError("not_found", message, { hint: "without a name this checks the server as a whole" });
   }
 }
 

@@ -43,29 +43,31 @@ export function loadCommand(): Command {
   return withSchema(
     withTarget(
       new Command("load")
-        .description("Call a method as often as a server takes it, and measure rate and latency.")
+        .description("Call a method as often as the server can handle, and measure rate and latency.")
         .argument("<url>", "the server")
         .argument("<method>", "service/method", parseMethod)
         .argument(
           "[input]",
-          "JSON, @file or - for stdin; a list of the items where the caller streams",
+          "JSON, @file or - for stdin; a list of the items if the caller streams",
           parseInputArgument,
         )
-        .option("--inputs <file>", "inputs instead, one line of JSON each: calls take one after the other", parseLines)
+        .option("--inputs <file>", "file of inputs, one line of JSON each, used in turn", parseLines)
         .addOption(
-          new Option(
-            "--generate",
-            "inputs made from the project's schema of the method instead, for each call its own",
-          ).conflicts("inputs"),
+          new Option("--generate", "generate the input of each call from the project's schema").conflicts("inputs"),
         )
-        .option("--seed <n>", "of --generate: the same seed makes the same inputs in the same order", parseCount, 1)
+        .option(
+          "--seed <n>",
+          "seed of --generate: the same seed makes the same inputs in the same order",
+          parseCount,
+          1,
+        )
         .option("-c, --connections <n>", "sessions", parseCount, 1)
-        .option("-p, --in-flight <n>", "calls at once on each session", parseCount, 64)
-        .option("-r, --rate <n>", "begin so many calls a second, whether or not those before are over", parseCount)
+        .option("-p, --in-flight <n>", "concurrent calls on each session", parseCount, 64)
+        .option("-r, --rate <n>", "start this many calls a second, regardless of unfinished ones", parseCount)
         .option("-d, --duration <s>", "seconds", parseSeconds, 10)
         .option("-n, --calls <n>", "end after so many calls", parseCount)
         .option("--report <file>", "write a page with plots", parseWritable)
-        .option("--warm-up <s>", "seconds that do not count, before", parseSeconds, 1)
+        .option("--warm-up <s>", "seconds of warm-up, which are not measured", parseSeconds, 1)
         .addOption(new Option("--via <way>", "how calls travel").choices(["auto", "lane", "stream"]).default("auto")),
     ),
   )
@@ -134,8 +136,7 @@ async function load(
   }
 }
 
-const UNENDED =
-  "load waits until the stream of each call has ended: choose a method that ends it within --timeout <ms>";
+const UNENDED = "load waits for the end of each call's stream: choose a method that ends it within --timeout <ms>";
 
 function isUnended(error: unknown, { kind }: AnyMethod): error is RpcError {
   return error instanceof RpcError && error.code === "deadline_exceeded" && /^(server_stream|duplex)$/.test(kind);
@@ -311,7 +312,7 @@ function parseLines(file: string): readonly InputArgument[] {
       return { json: () => value, bytes: undefined };
     });
   } catch (error) {
-    throw new InvalidArgumentError(`It takes a file with JSON in each line: ${(error as Error).message}.`);
+    throw new InvalidArgumentError(`It must be a file with JSON on each line: ${(error as Error).message}.`);
   }
 }
 
@@ -321,12 +322,12 @@ function parseWritable(file: string): string {
     closeSync(openSync(file, "a"));
     return file;
   } catch (error) {
-    throw new InvalidArgumentError(`It takes a file that can be written: ${(error as Error).message}.`);
+    throw new InvalidArgumentError(`It must be a writable file: ${(error as Error).message}.`);
   }
 }
 
 function parseSeconds(text: string): number {
   const seconds = Number(text);
-  if (!(seconds >= 0 && seconds <= 86_400)) throw new InvalidArgumentError("It takes seconds, up to 86400.");
+  if (!(seconds >= 0 && seconds <= 86_400)) throw new InvalidArgumentError("It must be seconds, up to 86400.");
   return seconds;
 }

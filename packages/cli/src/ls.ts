@@ -19,7 +19,7 @@ export function lsCommand(): Command {
   return withSchema(
     withTarget(
       new Command("ls")
-        .description("List what a server serves, by its reflection service.")
+        .description("List a server's services, using its reflection service.")
         .argument("<url>", "the server")
         .argument("[service]", "only this service"),
     ),

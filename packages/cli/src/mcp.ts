@@ -6,7 +6,7 @@ import { callOptions, EXIT, TARGET_HELP, type TargetOptions, withConnection, wit
 export function mcpCommand(version: string): Command {
   return withTrust(
     new Command("mcp")
-      .description("Offer a server's methods to a language model as tools, over stdio: those that its schemas mark.")
+      .description("Offer the methods that a server's schemas mark as tools to a language model, over stdio.")
       .argument("<url>", "the server"),
   )
     .addHelpText(
@@ -16,7 +16,7 @@ Examples:
   $ quicrpc mcp quic://localhost:4433 --dev
   $ SHOP_TOKEN=… quicrpc mcp quic://shop.example --credentials-from SHOP_TOKEN
 
-It needs @quicrpc/mcp beside this command: npm install @quicrpc/mcp. It ends when its input does.
+It requires @quicrpc/mcp: npm install @quicrpc/mcp. It ends when its input ends.
 ${TARGET_HELP}`,
     )
     .action(async (url: string, options: TargetOptions) => {
@@ -35,4 +35,4 @@ ${TARGET_HELP}`,
     });
 }
 
-const NO_TOOLS = "no tools: no method that the server serves is marked as one in its schema, by meta: { mcp: true }";
+const NO_TOOLS = "no tools: no schema of the server marks a method with meta: { mcp: true }";

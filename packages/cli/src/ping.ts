@@ -10,7 +10,7 @@ interface PingOptions extends TargetOptions {
 export function pingCommand(): Command {
   return withTarget(
     new Command("ping")
-      .description("Measure the round-trip time to a server; it need not serve anything.")
+      .description("Measure the round-trip time to a server, which need not have any services.")
       .argument("<url>", "the server")
       .option("-n, --count <pings>", "how many; Ctrl-C ends it early", parseCount, 4),
   )

@@ -14,8 +14,8 @@ interface RenameOptions {
 export function renameCommand(): Command {
   return new Command("rename")
     .description("Keep the ids of a method or service whose name changes.")
-    .argument("<from>", "its name in the lock: service, or service/method")
-    .argument("<to>", "its name in the schema from now on")
+    .argument("<from>", "the old name, as in the lock file: service, or service/method")
+    .argument("<to>", "the new name in the schema")
     .option("-c, --config <file>", "the configuration (default: the nearest quicrpc.config.ts)")
     .option("--json", "print { from, to, lock, diagnostics } as JSON")
     .addHelpText(
@@ -25,7 +25,7 @@ Examples:
   $ quicrpc rename shop.v1.Orders/fetch shop.v1.Orders/get
   $ quicrpc rename shop.v1.Orders shop.v1.Purchases
 
-Rename it in the schema too, then run quicrpc gen. Without this a renamed method is a new one, and the old one is gone.
+Rename it in the schema too, then run quicrpc gen. Otherwise a renamed method is a new one, and the old one is removed.
 
 Exit codes: 0 done, 1 it cannot be renamed, 2 wrong usage.`,
     )

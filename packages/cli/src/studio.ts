@@ -28,13 +28,10 @@ export function studioCommand(): Command {
   return withSchema(
     withTrust(
       new Command("studio")
-        .description("Serve a page, on this machine alone, that shows what a server serves and calls it.")
+        .description("Serve a page, for this machine only, that shows a server's services and calls them.")
         .argument("<url>", "the server")
-        .option("--port <port>", "the page's port (default: any that is free)", parsePort)
-        .option(
-          "--direct",
-          "the page connects by itself, to an https:// URL that allows its origin: its network is shown",
-        )
+        .option("--port <port>", "the page's port (default: a free one)", parsePort)
+        .option("--direct", "connect from the page, to an https:// URL that allows its origin, and show its network")
         .option("--open", "open the page in the browser"),
     ),
   )
@@ -46,7 +43,7 @@ Examples:
   $ SHOP_TOKEN=… quicrpc studio quic://shop.example --credentials-from SHOP_TOKEN
   $ quicrpc studio tls://shop.example:4433 --schema src/orders.service.ts
 
-It needs @quicrpc/studio beside this command: npm install --save-dev @quicrpc/studio. This process carries the page's calls: the
+It requires @quicrpc/studio: npm install --save-dev @quicrpc/studio. This process carries the page's calls: the
 page's address has a token, and whoever has it may call. It ends with Ctrl-C.
 ${TARGET_HELP}`,
     )
@@ -125,9 +122,9 @@ async function followSchemas(
       // A schema that cannot be read has no sources; the previous sources stay watched.
       last = run === undefined || run.sources.length === 0 ? last : run;
       if (services === undefined) {
-        printProblems(diagnostics, "the page shows what it did");
+        printProblems(diagnostics, "the page keeps its previous content");
       } else {
-        process.stderr.write("The schemas have changed: pages show them.\n");
+        process.stderr.write("The schemas have changed: pages were updated.\n");
         onMade(reflectionOf(services));
       }
       return last.sources;

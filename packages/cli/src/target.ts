@@ -49,7 +49,7 @@ export function withTarget(command: Command): Command {
 export function withSchema(command: Command): Command {
   return command.option(
     "--schema <file>",
-    "use the services of this schema module, a path or glob, whatever the server says; repeatable (default: what the server's reflection says, or without it the project's schemas)",
+    "use the services of this schema module (path or glob) instead of the server's reflection; repeatable (default: the server's reflection, or without it the project's schemas)",
     addFile,
   );
 }
@@ -64,14 +64,14 @@ export function withTrust(command: Command): Command {
     .option("--ca <file>", "trust these roots (PEM) instead of the system's")
     .option("--hash <sha-256>", "trust the certificate with this hash, in hex", parseHash)
     .option("--dev", "trust this machine's development certificate")
-    .option("--timeout <ms>", "give up after so many milliseconds", parseMs, 10_000)
+    .option("--timeout <ms>", "fail after this many milliseconds", parseMs, 10_000)
     .option("--credentials-from <variable>", "send this environment variable as credentials, such as a token")
     .option(
       "-H, --header <field>",
       'send a header field, "name: value", with wss://, https:// and http://; repeatable',
       parseHeader,
     )
-    .option("--plain-http", "call an https:// URL by plain HTTP, as behind a proxy that ends TLS");
+    .option("--plain-http", "call an https:// URL over plain HTTP, for example behind a proxy that terminates TLS");
 }
 
 /**
@@ -220,7 +220,7 @@ const WITHOUT_TLS = /^(tcp|ws|unix|http):/i;
 
 function isPlainHttp(url: string, { plainHttp }: TargetOptions): boolean {
   if (plainHttp === true && !/^https?:/i.test(url))
-    throw new TypeError("--plain-http takes a URL that begins with https:// or http://");
+    throw new TypeError("--plain-http requires a URL that begins with https:// or http://");
   return plainHttp === true || /^http:/i.test(url);
 }
 
@@ -229,7 +229,7 @@ async function dialOptionsOf(url: string, options: TargetOptions): Promise<DialO
   const hashes = await certificateHashes(WITHOUT_TLS.test(url) ? { ...options, dev: false } : options);
   const credentials = credentialsFrom === undefined ? undefined : process.env[credentialsFrom];
   if (credentialsFrom !== undefined && credentials === undefined) {
-    throw new TypeError(`the environment variable ${credentialsFrom}, of --credentials-from, is not set`);
+    throw new TypeError(`the environment variable ${credentialsFrom} of --credentials-from is not set`);
   }
   return {
     timeoutMs: timeout,
@@ -258,7 +258,7 @@ export function readPem(file: string): Buffer {
   try {
     return readFileSync(file);
   } catch (error) {
-    throw new TypeError(`the file of --ca cannot be read: ${(error as Error).message}`, { cause: error });
+    throw new TypeError(`cannot read the file of --ca: ${(error as Error).message}`, { cause: error });
   }
 }
 
@@ -271,7 +271,7 @@ export function helpFor(
   const isKnown = credentialsFrom !== undefined || header !== undefined;
   if (code === "unauthenticated" && !isKnown)
     return [
-      "say who you are: with credentials of the session, from the environment variable that --credentials-from names, or with metadata, quicrpc call -m 'authorization: Bearer …'",
+      "authenticate with session credentials from an environment variable (--credentials-from), or with metadata: quicrpc call -m 'authorization: Bearer …'",
       ...(typeof hint === "string" ? [hint] : []),
     ].join("; ");
   const isAuthority = String((error as Partial<Error> | undefined)?.message).includes("CaUsedAsEndEntity");
@@ -285,9 +285,9 @@ export function helpFor(
 /** Remedies for errors without their own. */
 const HELP: Readonly<Record<string, string>> = {
   deadline_exceeded: "--timeout <ms> gives it more time",
-  invalid_argument: "quicrpc describe <url> <service/method> shows what it takes",
-  unavailable: "quicrpc doctor <url> looks at the server, and at the way to it",
-  unimplemented: "quicrpc ls <url> shows what the server serves",
+  invalid_argument: "quicrpc describe <url> <service/method> shows its input",
+  unavailable: "quicrpc doctor <url> checks the server and the path to it",
+  unimplemented: "quicrpc ls <url> lists the server's services",
 };
 
 /** Returns true if a certificate is not trusted: of a session, or of a failed request. */
@@ -380,12 +380,12 @@ function parseHeader(text: string, before: Readonly<Record<string, string>> = {}
 /** A whole number, 1 or more. */
 export function parseCount(text: string): number {
   const count = Number(text);
-  if (!Number.isInteger(count) || count < 1) throw new InvalidArgumentError("It takes a whole number, 1 or more.");
+  if (!Number.isInteger(count) || count < 1) throw new InvalidArgumentError("It must be a whole number, 1 or more.");
   return count;
 }
 
 function parseMs(text: string): number {
   const ms = Number(text);
-  if (!(ms > 0)) throw new InvalidArgumentError("It takes milliseconds, more than 0.");
+  if (!(ms > 0)) throw new InvalidArgumentError("It must be milliseconds, more than 0.");
   return ms;
 }

@@ -145,9 +145,9 @@ describe("blobs of a call", () => {
 
   it("what names no file is refused before it is sent", async () => {
     const text = await call("put", { file: "lake.jpg" });
-    expect(text).toMatchObject({ code: 1, stderr: expect.stringContaining('file is a blob: it takes "@file"') });
+    expect(text).toMatchObject({ code: 1, stderr: expect.stringContaining('file is a blob: pass "@file"') });
     const none = await call("put", { file: "@nowhere.jpg" });
-    expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining("the file of file cannot be read") });
+    expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining("cannot read the file of file") });
   });
 
   it("an answer's blob goes into a file, a folder, or to stdout, and else says that it was not taken", async () => {
@@ -161,15 +161,15 @@ describe("blobs of a call", () => {
     await call("get", {}, ["--out", "into"]);
     expect(await readdir(join(folder, "into"))).toEqual(["photo.jpg"]);
     const again = await call("get", {}, ["--out", "into"]);
-    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining("--out file=file replaces a file") });
+    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining("use --out file=file to replace a file") });
     const piped = await call("get", {}, ["--out", "-"]);
     expect(new Uint8Array(Buffer.from(piped.stdout, "latin1"))).toEqual(content);
     const nowhere = await call("get", {}, ["--out", "nowhere/one.jpg"]);
     expect(nowhere).toMatchObject({ code: 1, stderr: expect.stringContaining("nowhere/one.jpg cannot be written") });
     const left = await call("get", {});
-    expect(left).toMatchObject({ code: 0, stderr: "The answer's file was not taken: --out says where to.\n" });
+    expect(left).toMatchObject({ code: 0, stderr: "The answer's file was not saved: use --out to save it.\n" });
     expect(JSON.parse((await call("get", { key: "a" }, ["--json"])).stderr)).toEqual({
-      notice: "The answer's file was not taken: --out says where to.",
+      notice: "The answer's file was not saved: use --out to save it.",
     });
     expect(JSON.parse(left.stdout)).toMatchObject({ file: { bytes: 600_000, name: "photo.jpg" } });
   });
@@ -214,7 +214,7 @@ describe("blobs of a call", () => {
     expect(ids).toEqual([id]);
     expect(new Uint8Array(await readFile(join(kept, id)))).toEqual(content);
     const misplaced = await call("put", { file: "@big.bin" }, ["--upload-id", id]);
-    expect(misplaced).toMatchObject({ code: 1, stderr: expect.stringContaining("--upload-id is for") });
+    expect(misplaced).toMatchObject({ code: 1, stderr: expect.stringContaining("--upload-id requires") });
   });
 
   it("an answer that has no blob where it was described fails the call", async () => {

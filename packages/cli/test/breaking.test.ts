@@ -79,7 +79,7 @@ describe("breaking", () => {
     }
     const run = quicrpc(["breaking", "--against", "unix:/nobody/is/there"]);
     expect(run).toMatchObject({ code: 2, stdout: "" });
-    expect(run.stderr).toContain("unix:/nobody/is/there does not tell its schema: ");
+    expect(run.stderr).toContain("unix:/nobody/is/there did not return its schema: ");
   });
 
   test("against a server that wants to know who asks", async () => {
@@ -97,7 +97,7 @@ describe("breaking", () => {
       const [url] = server.urls as [string];
       const refused = start(["breaking", "--against", url]);
       const said = await refused.says("--credentials-from");
-      expect(said).toContain(`${url} does not tell its schema: `);
+      expect(said).toContain(`${url} did not return its schema: `);
       expect(said).toMatch(/\(unauthenticated\).*help: .*--credentials-from/s);
       const known = start(["breaking", "--against", url, "--credentials-from", "SHOP_TOKEN"], {
         SHOP_TOKEN: "a token",

@@ -151,7 +151,7 @@ describe.each(["tcp", "ws", "unix", "http"] as const)(
       expect((await over("ls", "demo.v1.Orders")).stdout).toContain("count   server_stream");
       expect((await over("describe", "demo.v1.Orders/echo")).stdout).toContain("big?: bigint");
       expect((await over("health")).stdout).toBe("serving\n");
-      expect((await over("health", "demo.v1.Odrers")).stderr).toContain("it is the health of the server as a whole");
+      expect((await over("health", "demo.v1.Odrers")).stderr).toContain("this checks the server as a whole");
       expect((await over("ping", "-n", "2")).code).toBe(0);
       const load = await over("load", "demo.v1.Orders/echo", '{"big":1}', "-n", "5", "--warm-up", "0", "--json");
       expect(JSON.parse(load.stdout)).toMatchObject({ calls: 5, failed: {} });
@@ -202,7 +202,7 @@ it("plain HTTP behind TLS is called as that, of servers that are trusted as sess
       });
     }
     const session = await over("ls", "quic://127.0.0.1:1");
-    expect(session).toMatchObject({ code: 2, stderr: expect.stringContaining("--plain-http takes a URL") });
+    expect(session).toMatchObject({ code: 2, stderr: expect.stringContaining("--plain-http requires a URL") });
     expect(await over("ls", urls.http, "--ca", file)).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/^error --ca cannot travel to http:\S+ by HTTP, which has no TLS/),
@@ -245,16 +245,18 @@ it("fields make a message, of the types that the schema says", async () => {
   expect((await call("echo", '{"item":"a"}', "-f", "big=1")).stdout).toBe('{"item":"a","big":"1"}\n');
   expect(await call("echo", "-f", "item")).toMatchObject({ code: 2 });
   expect((await call("count", "-f", "a=1", "-f", "a=2")).stderr).toContain("--data-field a is given twice");
-  expect((await call("sum", "-f", "a=1")).stderr).toContain("sum takes a stream: --data-field is for one message");
+  expect((await call("sum", "-f", "a=1")).stderr).toContain(
+    "sum takes a stream: --data-field only works for a single message",
+  );
 });
 
 it("an input has to have a place", async () => {
   expect((await call("wait", "1")).stderr).toContain("demo.v1.Orders/wait takes no input");
-  expect((await call("sum", "1")).stderr).toContain("give a list of its items");
+  expect((await call("sum", "1")).stderr).toContain("pass a list of its items");
   const raw = join(folder, "raw");
   writeFileSync(raw, Uint8Array.of(255, 0, 1));
   expect((await call("size", `@${raw}`)).stdout).toBe("3\n");
-  expect((await call("size", "1")).stderr).toContain("size takes raw bytes: give them as @file");
+  expect((await call("size", "1")).stderr).toContain("size takes raw bytes: pass them as @file");
   expect((await call("echo", `@${raw}`)).stderr).toContain("raw is no JSON");
   expect((await quicrpc(["call", urls.tcp, "demo.v1.Orders/size", "-"], "four")).stdout).toBe("4\n");
 });
@@ -262,7 +264,7 @@ it("an input has to have a place", async () => {
 it("an answer's file is opened before the call, and keeps what it has when that fails", async () => {
   expect(await call("echo", "1", "--out", join(folder, "none", "answer"))).toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/^failed_precondition the file of --out cannot be written: ENOENT/),
+    stderr: expect.stringMatching(/^failed_precondition cannot write the file of --out: ENOENT/),
   });
   const answer = join(folder, "answer");
   writeFileSync(answer, "what was there before, which is longer");
@@ -277,7 +279,7 @@ it("a report that cannot be written is wrong usage, before anything is called", 
   const report = join(folder, "none", "load.html");
   expect(await quicrpc(["load", urls.tcp, "demo.v1.Orders/echo", "1", "--report", report])).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("It takes a file that can be written: ENOENT"),
+    stderr: expect.stringContaining("It must be a writable file: ENOENT"),
   });
 });
 

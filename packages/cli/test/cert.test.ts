@@ -55,7 +55,7 @@ describe("quicrpc cert", () => {
     const profile = ["--dry-run", "--nss", join(directory, "profile")];
     expect(quicrpc("untrust", ...profile)).toMatchObject({
       status: 0,
-      stdout: "There is no authority for development: nothing is trusted.\n",
+      stdout: "There is no development authority to remove.\n",
     });
     const { stdout } = quicrpc("untrust", "--json");
     expect(JSON.parse(stdout)).toEqual({ authority: null, stores: [] });

@@ -79,7 +79,7 @@ describe("schema modules that do more than declare", () => {
     const { code, stderr } = quicrpc(["gen"]);
     expect(code).toBe(1);
     expect(stderr).toContain("src/generated");
-    expect(stderr).toContain("cannot be written");
+    expect(stderr).toContain("Cannot write");
     expect(stderr).not.toMatch(/^\s+at /m);
   });
 

@@ -29,7 +29,7 @@ test("a port of the network that is taken ends it, and the error says what to do
   await once(taken.listen(port, "127.0.0.1"), "listening");
   expect(await run(["dev", "--no-studio", "--port", String(port), "--network", "rtt=2"])).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining(`the network cannot listen on port ${port}, which is taken: stop the process`),
+    stderr: expect.stringContaining(`the network cannot listen on port ${port}, which is in use: stop the process`),
   });
 });
 

@@ -103,7 +103,7 @@ test("says what it needs", () => {
   });
   expect(quicrpc(["dev"])).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("there is no program to run: name it"),
+    stderr: expect.stringContaining("found no program to run: name it"),
   });
   expect(quicrpc(["dev", "serve.mjs"])).toMatchObject({
     code: 1,

@@ -31,7 +31,7 @@ test.each(["node", "browser", "react", "monorepo", "next"])(
     const before = read("My App/package.json");
     const again = init("My App", "--template", template);
     expect(again.added).toEqual([]);
-    expect(again.notes).toEqual(["nothing was changed: the project has all that the template adds"]);
+    expect(again.notes).toEqual(["nothing was changed: the project already has all parts of the template"]);
     expect(read("My App/package.json")).toBe(before);
   },
 );
@@ -47,7 +47,7 @@ test("adds what a project lacks, replaces nothing, and says so", () => {
   expect(added).toContain("package.json: scripts dev");
   expect(added).toContain("package.json: dependencies @quicrpc/core");
   expect(kept).toEqual(["package.json: scripts test", "package.json: dependencies zod", "src/server.ts"]);
-  expect(notes).toEqual([`package.json has no "type": "module": set it, or rename what was written to .mts`]);
+  expect(notes).toEqual([`package.json has no "type": "module": set it, or rename the written files to .mts`]);
   expect(read("src/server.ts")).toBe("// mine\n");
   expect(JSON.parse(read("package.json"))).toMatchObject({
     name: "shop",
@@ -60,7 +60,7 @@ test("adds what a project lacks, replaces nothing, and says so", () => {
 test("says where a project's own tsconfig.json finds no packages of modules", () => {
   write("package.json", JSON.stringify({ type: "module" }));
   write("tsconfig.json", '{ "compilerOptions": { "module": "commonjs" } }');
-  expect(init().notes).toEqual([`tsconfig.json resolves no "exports" of packages: set "module": "nodenext" in it`]);
+  expect(init().notes).toEqual([`tsconfig.json does not resolve "exports" of packages: set "module": "nodenext"`]);
   expect(read("tsconfig.json")).toContain("commonjs");
   write("tsconfig.json", '{ "compilerOptions": { "module": "NodeNext" } }');
   expect(init().notes.join()).not.toContain("tsconfig.json");
@@ -71,7 +71,7 @@ test("leaves the sample out where there are schemas", () => {
   write("api/shop.service.ts", "export {};\n");
   const { added, notes } = init();
   expect(added.filter((what) => !what.startsWith("package.json"))).toEqual([".gitignore", "tsconfig.json"]);
-  expect(notes).toEqual(["the project has schemas of its own: the template's sample was left out"]);
+  expect(notes).toEqual(["the project has its own schemas: the template's sample was left out"]);
   expect(existsSync(join(cwd, "src"))).toBe(false);
 });
 

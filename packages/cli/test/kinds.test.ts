@@ -155,7 +155,7 @@ test("load calls methods of every kind whose calls end", async () => {
     const many = ["--calls", "4", "--warm-up", "0", "--in-flight", "2", "--json", "--dev"];
     const timeout = isEndless === true ? ["--timeout", "200"] : [];
     const { code, stdout, stderr } = await run(["load", url, `${SERVICE}/${method}`, ...given, ...many, ...timeout]);
-    if (isEndless === true) expect(stderr).toContain("load waits until the stream of each call has ended");
+    if (isEndless === true) expect(stderr).toContain("load waits for the end of each call's stream");
     else expect({ method, code, stderr, ...JSON.parse(stdout) }).toMatchObject({ code: 0, calls: 4, failed: {} });
   });
 });

@@ -54,7 +54,7 @@ test("public reflection lets a stranger find and call a login, and nothing else"
   const refused = await run(["call", url, "auth.v1.Auth/whoAmI"]);
   expect(refused).toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/^unauthenticated .*\nhelp: say who you are/),
+    stderr: expect.stringMatching(/^unauthenticated .*\nhelp: authenticate with session credentials/),
   });
 });
 
@@ -83,7 +83,7 @@ test("without it a login is called by --schema, or by the schemas of the project
   expect(JSON.parse(load.stdout)).toMatchObject({ calls: 2, failed: {} });
   write("src/auth.service.ts", SCHEMA);
   const notice =
-    "The server refuses its reflection (unauthenticated): services are those of this project's schemas, src/auth.service.ts.\n";
+    "The server refuses its reflection (unauthenticated): using the schemas of this project, src/auth.service.ts.\n";
   expect(await run(["call", url, ...LOGIN])).toEqual({ ...answer, stderr: notice });
 });
 

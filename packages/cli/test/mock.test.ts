@@ -93,7 +93,7 @@ test("call, ls and describe use the project's own schemas where the server has n
   const router = createRouter({ get }, { get: ({ id }) => ({ id, ...answer }) });
   await using server = await serve({ listen: "tcp://127.0.0.1:0", routers: [router] });
   const [url = ""] = server.urls;
-  const note = "The server has no reflection: services are those of this project's schemas, src/shop.service.ts.\n";
+  const note = "The server has no reflection: using the schemas of this project, src/shop.service.ts.\n";
   const call = start(["call", url, `${name}/get`, '{"id":4}']);
   await call.says(note);
   expect(await call.says("}\n")).toContain('{"id":4,"name":"tea","at":"1970-01-01T00:00:00.000Z"}');

@@ -292,7 +292,7 @@ describe("commands that call a server", () => {
       const { code, stderr } = await quicrpc(["call", other.urls[0] ?? "", "demo.v1.Shop/echo", "1"]);
       expect(code).toBe(1);
       expect(stderr).toContain("createReflection(routers)");
-      expect(stderr).toContain("or run this in the project whose schemas it serves");
+      expect(stderr).toContain("or run this command in the project with the server's schemas");
     } finally {
       await other.close();
     }
@@ -338,8 +338,8 @@ describe("commands that call a server", () => {
       error: { code: "out_of_range", message: "too far", details: { most: 3 } },
     });
     expect((await call("none")).stderr).toContain("demo.v1.Shop has no method none; it has count, double");
-    expect((await call("sum", undefined, "1\nx\n")).stderr).toContain("line 2 of stdin is no JSON");
-    expect((await call("double", undefined, "1\nx\n")).stderr).toContain("line 2 of stdin is no JSON");
+    expect((await call("sum", undefined, "1\nx\n")).stderr).toContain("line 2 of stdin is not valid JSON");
+    expect((await call("double", undefined, "1\nx\n")).stderr).toContain("line 2 of stdin is not valid JSON");
   });
 
   it("load calls as often as it is told, and measures", async () => {
@@ -411,7 +411,7 @@ describe("commands that call a server", () => {
     expect(failing.stderr).toContain("out_of_range too far");
     const streaming = await quicrpc(["load", url, "demo.v1.Shop/sum"]);
     expect(streaming).toMatchObject({ code: 1, stdout: "" });
-    expect(streaming.stderr).toContain("sum takes a stream: give a list of its items, as in '[1,2,3]'");
+    expect(streaming.stderr).toContain("sum takes a stream: pass a list of its items, as in '[1,2,3]'");
     const endless = await quicrpc(["load", url, "demo.v1.Shop/echo", "1", "--duration", "for ever"]);
     expect(endless).toMatchObject({ code: 2 });
   });

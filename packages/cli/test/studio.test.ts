@@ -81,9 +81,7 @@ test.each(["quic://127.0.0.1:0", "tls://127.0.0.1:0", "unix:", "wss://127.0.0.1:
       routers: [shop],
     });
     const command = start(["studio", server.urls[0] ?? "", ...(isUnix ? [] : ["--dev"])]);
-    await command.says(
-      "The server has no reflection: services are those of this project's schemas, src/shop.service.ts.\n",
-    );
+    await command.says("The server has no reflection: using the schemas of this project, src/shop.service.ts.\n");
     const session = pageOf(await command.says("\n"));
     expect(await called(session)).toEqual({ id: 4, at: new Date(0) });
     await session.close();
@@ -121,9 +119,9 @@ test.each([
   expect(await called(page)).toEqual({ id: 4, at: new Date(0) });
 
   write("src/shop.service.ts", SCHEMA.replace("z.date()", "z.symbol()"));
-  await command.says("the page shows what it did");
+  await command.says("the page keeps its previous content");
   write("src/shop.service.ts", SCHEMA.replace("An order.", "One order.").replace("get: rpc", "fetch: rpc"));
-  await command.says("The schemas have changed: pages show them.\n");
+  await command.says("The schemas have changed: pages were updated.\n");
   await page.draining;
   const next = pageOf(printed);
   const { methods } = await createReflectionClient(next).describe({ service: name });
@@ -138,7 +136,7 @@ test("of a server without reflection, in no project, it says what to do, and goe
   const command = start(["studio", server.urls[0] ?? ""]);
   await command.says("createReflection(routers)");
   await command.says(
-    `or run this in the project whose schemas it serves (No file matches **/*.service.ts in ${cwd}.), or pass them with --schema <file>\n`,
+    `or run this command in the project with the server's schemas (No file matches **/*.service.ts in ${cwd}.), or pass them with --schema <file>\n`,
   );
   const session = pageOf(await command.says("\n"));
   await expect(createReflectionClient(session).list()).rejects.toMatchObject({ code: "unimplemented" });

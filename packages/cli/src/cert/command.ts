@@ -22,20 +22,20 @@ interface TrustOptions extends CertOptions {
 
 const EXAMPLES = `
 Examples:
-  $ quicrpc cert                  which certificate servers for development have, and for how long
+  $ quicrpc cert                  the certificate of development servers, and its expiry
   $ quicrpc cert hash             its hash, for serverCertificateHashes
-  $ quicrpc cert rotate           another one; servers that run keep the old one until they are started again
-  $ quicrpc cert trust            browsers of this user trust it, WebSockets and HTTP included
+  $ quicrpc cert rotate           a new one; running servers keep the old one until they are restarted
+  $ quicrpc cert trust            make this user's browsers trust it, for WebSockets and HTTP too
   $ quicrpc cert trust --dry-run  the commands that would do so
   $ quicrpc cert untrust
 
-Exit codes: 0 done, 1 a browser could not be told, 2 wrong usage.`;
+Exit codes: 0 done, 1 a browser could not be changed, 2 wrong usage.`;
 
 /** The `cert` command. */
 export function certCommand(): Command {
   const command = withFolder(new Command("cert"))
-    .description("Show the certificate for development of this user, renew it, or have browsers trust it.")
-    .option("--hash", "print the hash alone, in hex")
+    .description("Show this user's development certificate, renew it, or make browsers trust it.")
+    .option("--hash", "print only the hash, in hex")
     .addHelpText("after", EXAMPLES)
     .usage("[options] [command]")
     .argument("[command]")
@@ -50,19 +50,19 @@ export function certCommand(): Command {
       await show(await certificate(options), options);
     });
   const hash = withFolder(new Command("hash"))
-    .description("Print its hash alone, in hex.")
+    .description("Print only its hash, in hex.")
     .action(async (_: CertOptions, subcommand: Command) => {
       const options = subcommand.optsWithGlobals<CertOptions>();
       await show(await certificate(options), { ...options, hash: true });
     });
   const rotate = withFolder(new Command("rotate"))
-    .description("Make another certificate, with another hash.")
+    .description("Make a new certificate with a new hash.")
     .action(async (_: CertOptions, subcommand: Command) => {
       const options = subcommand.optsWithGlobals<CertOptions>();
       await show(await certificate(options, true), options);
     });
   const trust = withStores(new Command("trust"))
-    .description("Make a certificate authority for localhost alone, and have this user's browsers trust it.")
+    .description("Make a certificate authority for localhost only, and make this user's browsers trust it.")
     .addHelpText("after", EXAMPLES)
     .action(async (_: TrustOptions, subcommand: Command) => {
       const options = subcommand.optsWithGlobals<TrustOptions>();
@@ -72,14 +72,14 @@ export function certCommand(): Command {
       await changeStores("add", authority, options);
     });
   const untrust = withStores(new Command("untrust"))
-    .description("Have browsers no longer trust it.")
+    .description("Make browsers stop trusting it.")
     .action(async (_: TrustOptions, subcommand: Command) => {
       const options = subcommand.optsWithGlobals<TrustOptions>();
       const { keptDevAuthority } = await import("@quicrpc/node");
       const authority = await keptDevAuthority(folderOf(options));
       if (authority !== undefined) await changeStores("remove", authority, options);
       else if (options.json === true) printJson({ authority: null, stores: [] });
-      else process.stdout.write("There is no authority for development: nothing is trusted.\n");
+      else process.stdout.write("There is no development authority to remove.\n");
     });
   for (const child of [shown, hash, rotate, trust, untrust]) command.addCommand(child);
   return command;
@@ -87,15 +87,15 @@ export function certCommand(): Command {
 
 function withFolder(command: Command): Command {
   return command
-    .option("--directory <folder>", "where it is kept (default: the user's cache folder)")
-    .option("--host <name>", "a host of it beside localhost; repeatable", append)
+    .option("--directory <folder>", "folder in which it is stored (default: the user's cache folder)")
+    .option("--host <name>", "an additional host besides localhost; repeatable", append)
     .option("--json", "print JSON");
 }
 
 function withStores(command: Command): Command {
   return withFolder(command)
-    .option("--nss <folder>", "this database of NSS alone, such as a profile of Firefox; repeatable", append)
-    .option("--dry-run", "run no command of a browser, and print them; the authority is made");
+    .option("--nss <folder>", "only this NSS database, such as a profile of Firefox; repeatable", append)
+    .option("--dry-run", "print the browsers' commands without running them; the authority is made");
 }
 
 function append(value: string, before: readonly string[] = []): string[] {
@@ -165,8 +165,8 @@ async function changeStores(what: "add" | "remove", authority: DevAuthority, opt
   process.stdout.write(outcomes.map((outcome) => `${lineOf(outcome, what)}\n`).join(""));
   if (what === "remove" || dryRun) return;
   process.stdout.write(
-    `\nServers that are started from now on have a certificate by ${authority.name}, for ${authority.hosts.join(", ")}.\n` +
-      `Browsers elsewhere, such as a phone's, have to be given ${authority.file}. Start browsers that run again.\n`,
+    `\nServers started from now on use a certificate by ${authority.name}, for ${authority.hosts.join(", ")}.\n` +
+      `Install ${authority.file} in browsers on other devices, such as a phone. Restart running browsers.\n`,
   );
 }
 

@@ -15,15 +15,15 @@ interface DevCommandOptions extends Omit<DevOptions, "network" | "json" | "port"
 /** The `dev` command. */
 export function devCommand(): Command {
   return new Command("dev")
-    .description("Generate code and run a server, anew whenever a source changes.")
-    .argument("[program]", "the program that serves (default: src/server.ts and the like)")
-    .argument("[command...]", "after --, a command to run beside it, such as a page's development server")
-    .option("-n, --network <description>", "put a network between clients and the server")
-    .option("-p, --port <port>", "the port that the program finds in PORT (default: PORT, or 4433)", parseCount)
-    .option("--seed <n>", "of the network: the same seed loses the same packets", parseCount, 1)
+    .description("Generate code and run a server, again whenever a source changes.")
+    .argument("[program]", "the server program (default: src/server.ts or similar)")
+    .argument("[command...]", "after --, a command to run at the same time, such as a page's development server")
+    .option("-n, --network <description>", "simulate a network between clients and the server")
+    .option("-p, --port <port>", "the port passed to the program in PORT (default: PORT, or 4433)", parseCount)
+    .option("--seed <n>", "seed of the network: the same seed loses the same packets", parseCount, 1)
     .option("--drain <ms>", "time for calls in progress before a restart", parseCount, 1000)
     .option("-c, --config <file>", "the configuration (default: the nearest quicrpc.config.ts)")
-    .option("--no-studio", "do not open the studio, where @quicrpc/studio is installed")
+    .option("--no-studio", "do not open the studio, even if @quicrpc/studio is installed")
     .option("--json", "print events as lines of JSON")
     .addHelpText(
       "after",
@@ -39,7 +39,7 @@ A network is described by rtt=80 and jitter=5 (ms), loss=2, duplicate=1, reorder
 rate= for both, queue=64 (packets), udp=blocked, offline 5s (in every 30), or by a name: 3g, flaky-wifi, no-udp. With it the program
 gets another port in PORT, and clients find the network at its own.
 
-A command beside it finds the port for clients in VITE_QUICRPC_PORT, and so do pages of Vite: import.meta.env.VITE_QUICRPC_PORT.
+The command finds the port for clients in VITE_QUICRPC_PORT, and Vite pages in import.meta.env.VITE_QUICRPC_PORT.
 
 A restart drains the server first: clients that heal, as those of connect() do, find the next one. Programs in TypeScript need tsx
 in the project, or a version of Node that runs them. Ctrl-C ends it.

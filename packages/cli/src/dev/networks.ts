@@ -55,8 +55,8 @@ export class Networks {
     const { conditions, outages } = this.described;
     const link = await openNetwork({ target, listen, conditions, outages, seed: this.seed }).catch((error: unknown) => {
       if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
-      const advice = "stop the process that has it, or choose another port with --port";
-      throw new Error(`the network cannot listen on port ${listen.port}, which is taken: ${advice}`, { cause: error });
+      const advice = "stop the process that uses it, or choose another port with --port";
+      throw new Error(`the network cannot listen on port ${listen.port}, which is in use: ${advice}`, { cause: error });
     });
     this.links.set(port, link);
     return link;

@@ -20,7 +20,7 @@ export function findProgram(cwd: string, named: string | undefined): string {
   if (found !== undefined) return found;
   throw new Error(
     named === undefined
-      ? "there is no program to run: name it, as in quicrpc dev src/server.ts; src/server.ts and the like need no name"
+      ? "found no program to run: name it, as in quicrpc dev src/main.ts; src/server.ts is found without a name"
       : `there is no ${named} to run`,
   );
 }
@@ -35,7 +35,7 @@ function loaderFor(program: string, cwd: string): string[] {
     return ["--import", pathToFileURL(createRequire(join(cwd, "package.json")).resolve("tsx")).href];
   } catch {
     if ((process.features as { typescript?: unknown }).typescript) return [];
-    throw new Error("this version of Node runs no TypeScript by itself: npm install --save-dev tsx");
+    throw new Error("this version of Node cannot run TypeScript: npm install --save-dev tsx");
   }
 }
 

@@ -43,12 +43,12 @@ export function reportEvent(event: DevEvent, json: boolean): void {
       return;
     case "ended":
       process.stderr.write(
-        `${colors.red("ended")} with ${event.code ?? "a signal"}; it is started again when a file changes\n`,
+        `${colors.red("ended")} with ${event.code ?? "a signal"}; it is restarted when a file changes\n`,
       );
       return;
     case "besideEnded":
       process.stderr.write(
-        `${colors.red("ended")} ${sanitizeForLog(event.command)}, with ${event.code ?? "a signal"}; the server goes on without it\n`,
+        `${colors.red("ended")} ${sanitizeForLog(event.command)}, with ${event.code ?? "a signal"}; the server continues without it\n`,
       );
       return;
     case "problem":

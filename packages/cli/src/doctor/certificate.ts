@@ -75,18 +75,24 @@ export function judgeCertificate(seen: Handshake, host: string, pins: readonly s
     );
   } else if (days < 0) {
     findings.push(
-      problem("expiry", `expired on ${certificate.valid_to}`, "renew it; watchTls() has a server take the new one"),
+      problem(
+        "expiry",
+        `expired on ${certificate.valid_to}`,
+        "renew it; watchTls() loads the new one into a running server",
+      ),
     );
   } else if (days < SOON_DAYS && !isPinned) {
-    findings.push(note("expiry", `expires in ${days} days`, "renew it; watchTls() has a server take the new one"));
+    findings.push(
+      note("expiry", `expires in ${days} days`, "renew it; watchTls() loads the new one into a running server"),
+    );
   } else findings.push(ok("expiry", `valid for ${days} days more`));
   const shown = chain.join(" ← ");
   if (isPinned && !pins.includes(hash)) {
     findings.push(
       problem(
         "certificate",
-        `${shown} has the SHA-256 ${hash}, which is not what --dev or --hash trust`,
-        "start the server again where its certificate was renewed, or trust this one: --hash",
+        `${shown} has the SHA-256 ${hash}, which --dev or --hash does not trust`,
+        "restart the server if its certificate was renewed, or trust this one: --hash",
       ),
     );
   } else if (isPinned) findings.push(ok("certificate", `${shown}, trusted by its hash`));
@@ -98,14 +104,14 @@ export function judgeCertificate(seen: Handshake, host: string, pins: readonly s
       problem(
         "certificate",
         `is for ${names}, not for ${host}`,
-        "connect by one of these names, or have the certificate made for this one",
+        "connect with one of these names, or get a certificate for this one",
       ),
     );
   } else {
     const fix =
       chain.length === 1
-        ? "the server sends one certificate alone: give it the whole chain (fullchain.pem), or trust its root by --ca; a development certificate by --dev"
-        : "trust its root by --ca, or a development certificate by --dev";
+        ? "the server sends only one certificate: configure the whole chain (fullchain.pem), or trust its root with --ca, or a development certificate with --dev"
+        : "trust its root with --ca, or a development certificate with --dev";
     findings.push(problem("certificate", `${shown} is not trusted: ${untrusted}`, fix));
   }
   return findings;

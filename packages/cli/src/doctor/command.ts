@@ -8,8 +8,8 @@ import type { Finding } from "./finding.js";
 export function doctorCommand(): Command {
   return withTarget(
     new Command("doctor")
-      .description("Find out why sessions do not come about, or are slow: this machine, and the way to a server.")
-      .argument("[url]", "the server (default: this machine alone)"),
+      .description("Find out why sessions fail or are slow: checks this machine and the path to a server.")
+      .argument("[url]", "the server (default: check only this machine)"),
   )
     .addHelpText(
       "after",
@@ -26,7 +26,7 @@ ${TARGET_HELP} 1 as well where there is a problem.`,
     )
     .action(async (url: string | undefined, options: TargetOptions, command: Command) => {
       if (url !== undefined && !URL.canParse(url))
-        command.error(`error: ${url} is no URL, such as quic://localhost:4433`);
+        command.error(`error: ${url} is not a URL: use one such as quic://localhost:4433`);
       const { examineMachine } = await import("./machine.js");
       const findings = await examineMachine();
       if (url !== undefined) {

@@ -50,7 +50,7 @@ describe("the doctor looks at a server", () => {
       const findings = await examineServer(`https://127.0.0.1:${network.port}/rpc`, { timeout: 400, dev: true });
       expect(statuses(findings)).toMatchObject({ https: "problem", wss: "ok", udp: "problem" });
       expect(find(findings, "udp")).toMatchObject({
-        text: "TCP passes and UDP does not: packets are lost without an answer",
+        text: "TCP works but UDP does not: packets get no answer",
       });
     } finally {
       network.close();
@@ -106,7 +106,7 @@ describe("the doctor judges", () => {
     expect(find(judgeCertificate(selfSigned, "b.example", ["00", "ab01"], now), "certificate")?.status).toBe("ok");
     expect(find(judgeCertificate(selfSigned, "b.example", ["00"], now), "certificate")).toMatchObject({
       status: "problem",
-      text: "a.example ← root has the SHA-256 ab01, which is not what --dev or --hash trust",
+      text: "a.example ← root has the SHA-256 ab01, which --dev or --hash does not trust",
     });
     const old = judgeCertificate({ ...seen, untrusted: "CERT_HAS_EXPIRED" }, "a.example", [], at("2026-02-03"));
     expect(statuses(old)).toMatchObject({ expiry: "problem", certificate: "note" });

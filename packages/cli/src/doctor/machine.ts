@@ -27,7 +27,7 @@ async function engine(): Promise<Finding[]> {
     stats = endpoint.stats();
     await endpoint.close();
   } catch (error) {
-    const fix = "or use what needs no engine: wss://, tls:// and http";
+    const fix = "or use transports without the engine: wss://, tls:// and http";
     if ((error as NodeJS.ErrnoException).code === "ERR_QUIC_NATIVE_MISSING") {
       return [problem("engine", `no QUIC engine: ${messageOf(error)}`, `install its package, ${fix}`)];
     }
@@ -70,5 +70,5 @@ export function judgeClock(here: number, there: number): Finding {
   const seconds = Math.round((here - there) / 1000);
   if (Math.abs(seconds) <= TOLERANCE_S) return ok("clock", "agrees with the server's");
   const text = `is ${Math.abs(seconds)} s ${seconds > 0 ? "ahead of" : "behind"} the server's`;
-  return problem("clock", text, "set the wrong one by NTP: certificates and credentials are judged by it");
+  return problem("clock", text, "correct the wrong one with NTP: certificates and credentials depend on it");
 }

@@ -73,12 +73,12 @@ function caOf({ ca }: TargetOptions): Buffer | undefined {
 function judgeTcp(seen: Handshake | string, host: string, port: number, pins: readonly string[]): Finding[] {
   if (typeof seen === "string") {
     return [
-      note("tcp", `nobody answers with TLS at TCP port ${port} (${seen}): the certificate is seen by QUIC alone`),
+      note("tcp", `TCP port ${port} does not answer with TLS (${seen}): the certificate is only checked over QUIC`),
     ];
   }
   const alpn = ok(
     "alpn",
-    seen.alpn === undefined ? "no protocol is agreed on over TCP" : `${seen.alpn} is agreed on over TCP`,
+    seen.alpn === undefined ? "no protocol was negotiated over TCP" : `${seen.alpn} was negotiated over TCP`,
   );
   return [alpn, ...judgeCertificate(seen, host, pins, Date.now())];
 }
@@ -111,7 +111,7 @@ async function attempt(url: string, options: TargetOptions): Promise<Attempt> {
 function judgeAsked({ scheme, error, ms, rttMs, help }: Attempt): Finding {
   const name = scheme.slice(0, -1);
   if (error === undefined) return ok(name, `answers in ${ms.toFixed(1)} ms, round trip ${(rttMs ?? 0).toFixed(2)} ms`);
-  const what = isRefusal(error) ? "the server answers, and refuses this client" : "no session";
+  const what = isRefusal(error) ? "the server answers, but refuses this client" : "no session";
   return problem(name, `${what}: ${messageOf(error)}`, help ?? "see above");
 }
 
@@ -124,7 +124,7 @@ function judgeOther(attempted: Attempt): Finding {
   const found = judgeAsked(attempted);
   return found.status === "ok" || isRefusal(attempted.error)
     ? found
-    : note(found.check, `not offered, or not reached: ${messageOf(attempted.error)}`);
+    : note(found.check, `not offered, or unreachable: ${messageOf(attempted.error)}`);
 }
 
 /** Checks UDP: silence on UDP with a response on TCP suggests a firewall. */
@@ -134,8 +134,8 @@ function judgeUdp(attempts: readonly Attempt[], seen: Handshake | string): Findi
   const isSilent = udp.every(({ error }) => (error as { code?: unknown }).code === "ERR_QUIC_HANDSHAKE_TIMEOUT");
   if (typeof seen === "string" || !isSilent) return [note("udp", "no session over UDP: see quic and https")];
   const fix =
-    "open the UDP port in firewalls and security groups, publish it as /udp from containers; or serve({ webSocket: true }) and connect with a fallback";
-  return [problem("udp", "TCP passes and UDP does not: packets are lost without an answer", fix)];
+    "open the UDP port in firewalls and security groups, and publish it as /udp from containers; or use serve({ webSocket: true }) and connect with a fallback";
+  return [problem("udp", "TCP works but UDP does not: packets get no answer", fix)];
 }
 
 function judgeMtu(attempts: readonly Attempt[]): Finding[] {
@@ -146,8 +146,8 @@ function judgeMtu(attempts: readonly Attempt[]): Finding[] {
   return [
     note(
       "mtu",
-      `${text}, the least that QUIC works with`,
-      "a tunnel or VPN makes packets smaller, or a network drops larger ones: raise its MTU",
+      `${text}, the minimum for QUIC`,
+      "a tunnel or VPN reduces the packet size, or a network drops larger packets: raise its MTU",
     ),
   ];
 }
@@ -162,6 +162,6 @@ async function judgeBalance(url: string, options: TargetOptions): Promise<Findin
   if (failed.length === 0) return ok("balance", `${SESSIONS} sessions of ${SESSIONS}`);
   const text = `${failed.length} sessions of ${SESSIONS} failed: ${messageOf(failed[0]?.error)}`;
   const fix =
-    "several servers behind one address, of which some do not serve, or whose balancer sends a session's packets to another: docs/deploying.md";
+    "some of several servers behind this address do not serve, or their balancer sends a session's packets to the wrong one: see docs/deploying.md";
   return problem("balance", text, fix);
 }

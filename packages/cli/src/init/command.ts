@@ -17,7 +17,7 @@ interface InitOptions {
 /** The `init` command. */
 export function initCommand(version: string): Command {
   return new Command("init")
-    .description("Make a project, or add what an existing one lacks.")
+    .description("Create a project, or add missing parts to an existing one.")
     .argument("[directory]", "where", ".")
     .addOption(new Option("-t, --template <name>", "what kind of project").choices([...TEMPLATES]).default("node"))
     .option("--no-install", "do not install dependencies")
@@ -68,7 +68,9 @@ async function init(
   }
   const manager = packageManager();
   if (install && !(run(directory, manager, ["install"], json) && generate(directory, json))) {
-    report(new Error(`the files are there, the rest failed: see above, then ${manager} install`), { json });
+    report(new Error(`the files were written, but a later step failed: see above, then run ${manager} install`), {
+      json,
+    });
     return 1;
   }
   if (!json) {

@@ -22,7 +22,7 @@ const SAMPLE = /\.(?:tsx?|html|md)$/;
 export function writeProject(directory: string, template: string, version: string): InitResult {
   const [added, kept, notes]: [string[], string[], string[]] = [[], [], []];
   if (existsSync(directory) && !statSync(directory).isDirectory())
-    throw new Error(`${directory} is a file: name a folder, which need not exist`);
+    throw new Error(`${directory} is a file: name a folder, which may be new`);
   const hasSchemas = existsSync(directory) && findSchemaFiles([DEFAULT_PATTERN], directory, []).files.length > 0;
   const isNew = !existsSync(join(directory, "package.json"));
   let leftOut = false;
@@ -41,13 +41,13 @@ export function writeProject(directory: string, template: string, version: strin
       added.push(path);
     }
   }
-  if (leftOut) notes.push("the project has schemas of its own: the template's sample was left out");
-  if (added.length === 0) notes.push("nothing was changed: the project has all that the template adds");
+  if (leftOut) notes.push("the project has its own schemas: the template's sample was left out");
+  if (added.length === 0) notes.push("nothing was changed: the project already has all parts of the template");
   if (!isNew && readManifest(join(directory, "package.json")).type !== "module") {
-    notes.push('package.json has no "type": "module": set it, or rename what was written to .mts');
+    notes.push('package.json has no "type": "module": set it, or rename the written files to .mts');
   }
   if (kept.includes("tsconfig.json") && !resolvesExports(readFileSync(join(directory, "tsconfig.json"), "utf8"))) {
-    notes.push('tsconfig.json resolves no "exports" of packages: set "module": "nodenext" in it');
+    notes.push('tsconfig.json does not resolve "exports" of packages: set "module": "nodenext"');
   }
   return { directory, template, added, kept, notes };
 }
