@@ -3,16 +3,8 @@
 import type { ServiceTooling } from "@quicrpc/core/generated";
 
 const part1 = {
-  input: {
-    type: "string",
-    contentEncoding: "base64",
-    "x-quicrpc-type": "bytes",
-  },
-  output: {
-    type: "string",
-    contentEncoding: "base64",
-    "x-quicrpc-type": "bytes",
-  },
+  input: { type: "string", contentEncoding: "base64", "x-quicrpc-type": "bytes" },
+  output: { type: "string", contentEncoding: "base64", "x-quicrpc-type": "bytes" },
 };
 
 /** Descriptions of bench.v1.Bench for tools: comments, JSON Schemas of its messages, and their shapes. */
@@ -20,70 +12,28 @@ export const benchTooling: ServiceTooling = {
   docs: "Methods that every contestant offers.",
   methods: {
     multiply: {
-      input: {
-        type: "object",
-        properties: { a: { type: "integer" }, b: { type: "integer" } },
-        required: ["a", "b"],
-      },
-      output: {
-        type: "object",
-        properties: { pro: { type: "integer" } },
-        required: ["pro"],
-      },
+      input: { type: "object", properties: { a: { type: "integer" }, b: { type: "integer" } }, required: ["a", "b"] },
+      output: { type: "object", properties: { pro: { type: "integer" } }, required: ["pro"] },
     },
     empty: {},
     echo: part1,
     wait: {
       docs: "Answers after the given number of milliseconds.",
-      input: {
-        type: "object",
-        properties: { ms: { type: "integer" } },
-        required: ["ms"],
-      },
+      input: { type: "object", properties: { ms: { type: "integer" } }, required: ["ms"] },
     },
-    tell: {
-      input: {
-        type: "object",
-        properties: { i: { type: "integer" } },
-        required: ["i"],
-      },
-    },
+    tell: { input: { type: "object", properties: { i: { type: "integer" } }, required: ["i"] } },
     told: {
       docs: "Returns how often `tell` was received since the previous call.",
-      input: {
-        type: "object",
-        properties: { expected: { type: "integer" } },
-        required: ["expected"],
-      },
-      output: {
-        type: "object",
-        properties: { count: { type: "integer" } },
-        required: ["count"],
-      },
+      input: { type: "object", properties: { expected: { type: "integer" } }, required: ["expected"] },
+      output: { type: "object", properties: { count: { type: "integer" } }, required: ["count"] },
     },
     items: {
-      input: {
-        type: "object",
-        properties: { count: { type: "integer" } },
-        required: ["count"],
-      },
-      output: {
-        type: "object",
-        properties: { i: { type: "integer" } },
-        required: ["i"],
-      },
+      input: { type: "object", properties: { count: { type: "integer" } }, required: ["count"] },
+      output: { type: "object", properties: { i: { type: "integer" } }, required: ["i"] },
     },
     upload: {
-      input: {
-        type: "string",
-        contentEncoding: "base64",
-        "x-quicrpc-type": "bytes",
-      },
-      output: {
-        type: "object",
-        properties: { bytes: { type: "integer" } },
-        required: ["bytes"],
-      },
+      input: { type: "string", contentEncoding: "base64", "x-quicrpc-type": "bytes" },
+      output: { type: "object", properties: { bytes: { type: "integer" } }, required: ["bytes"] },
     },
     pipe: part1,
   },
@@ -98,22 +48,9 @@ export const benchTooling: ServiceTooling = {
         output: { type: "ref", name: "BenchMultiplyOutput" },
       },
       empty: { id: 2, kind: "unary", idempotent: true },
-      echo: {
-        id: 3,
-        kind: "unary",
-        input: { type: "bytes" },
-        output: { type: "bytes" },
-      },
-      wait: {
-        id: 4,
-        kind: "unary",
-        input: { type: "ref", name: "BenchWaitInput" },
-      },
-      tell: {
-        id: 5,
-        kind: "notify",
-        input: { type: "ref", name: "BenchTellInput" },
-      },
+      echo: { id: 3, kind: "unary", input: { type: "bytes" }, output: { type: "bytes" } },
+      wait: { id: 4, kind: "unary", input: { type: "ref", name: "BenchWaitInput" } },
+      tell: { id: 5, kind: "notify", input: { type: "ref", name: "BenchTellInput" } },
       told: {
         id: 6,
         kind: "unary",
@@ -132,12 +69,7 @@ export const benchTooling: ServiceTooling = {
         input: { type: "bytes" },
         output: { type: "ref", name: "BenchUploadOutput" },
       },
-      pipe: {
-        id: 9,
-        kind: "duplex",
-        input: { type: "bytes" },
-        output: { type: "bytes" },
-      },
+      pipe: { id: 9, kind: "duplex", input: { type: "bytes" }, output: { type: "bytes" } },
     },
     types: {
       BenchMultiplyInput: {
@@ -147,38 +79,14 @@ export const benchTooling: ServiceTooling = {
           b: { type: "number", checks: { format: "integer" } },
         },
       },
-      BenchMultiplyOutput: {
-        type: "object",
-        fields: { pro: { type: "number", checks: { format: "integer" } } },
-      },
-      BenchWaitInput: {
-        type: "object",
-        fields: { ms: { type: "number", checks: { format: "integer" } } },
-      },
-      BenchTellInput: {
-        type: "object",
-        fields: { i: { type: "number", checks: { format: "integer" } } },
-      },
-      BenchToldInput: {
-        type: "object",
-        fields: { expected: { type: "number", checks: { format: "integer" } } },
-      },
-      BenchToldOutput: {
-        type: "object",
-        fields: { count: { type: "number", checks: { format: "integer" } } },
-      },
-      BenchItemsInput: {
-        type: "object",
-        fields: { count: { type: "number", checks: { format: "integer" } } },
-      },
-      BenchItemsItem: {
-        type: "object",
-        fields: { i: { type: "number", checks: { format: "integer" } } },
-      },
-      BenchUploadOutput: {
-        type: "object",
-        fields: { bytes: { type: "number", checks: { format: "integer" } } },
-      },
+      BenchMultiplyOutput: { type: "object", fields: { pro: { type: "number", checks: { format: "integer" } } } },
+      BenchWaitInput: { type: "object", fields: { ms: { type: "number", checks: { format: "integer" } } } },
+      BenchTellInput: { type: "object", fields: { i: { type: "number", checks: { format: "integer" } } } },
+      BenchToldInput: { type: "object", fields: { expected: { type: "number", checks: { format: "integer" } } } },
+      BenchToldOutput: { type: "object", fields: { count: { type: "number", checks: { format: "integer" } } } },
+      BenchItemsInput: { type: "object", fields: { count: { type: "number", checks: { format: "integer" } } } },
+      BenchItemsItem: { type: "object", fields: { i: { type: "number", checks: { format: "integer" } } } },
+      BenchUploadOutput: { type: "object", fields: { bytes: { type: "number", checks: { format: "integer" } } } },
     },
   },
 };

@@ -18,11 +18,7 @@ const part2 = {
     active: { type: "boolean" },
     role: { type: "string", enum: ["admin", "editor", "viewer"] },
     tags: { type: "array", items: { type: "string" }, maxItems: 8 },
-    address: {
-      type: "object",
-      properties: part1,
-      required: ["street", "city", "zip"],
-    },
+    address: { type: "object", properties: part1, required: ["street", "city", "zip"] },
     createdAt: { type: "number" },
   },
   required: ["id", "name", "email", "age", "active", "role", "tags", "address", "createdAt"],
@@ -35,11 +31,7 @@ const part3 = {
       type: "array",
       items: {
         type: "object",
-        properties: {
-          x: { type: "number" },
-          y: { type: "number" },
-          label: { type: "string" },
-        },
+        properties: { x: { type: "number" }, y: { type: "number" }, label: { type: "string" } },
         required: ["x", "y", "label"],
       },
     },
@@ -75,18 +67,8 @@ export const messagesTooling: ServiceTooling = {
     id: 23650,
     methods: {
       pair: { id: 1, kind: "unary", input: { type: "ref", name: "Pair" } },
-      user: {
-        id: 2,
-        kind: "unary",
-        input: { type: "ref", name: "User" },
-        output: { type: "ref", name: "User" },
-      },
-      points: {
-        id: 3,
-        kind: "unary",
-        input: { type: "ref", name: "Points" },
-        output: { type: "ref", name: "Points" },
-      },
+      user: { id: 2, kind: "unary", input: { type: "ref", name: "User" }, output: { type: "ref", name: "User" } },
+      points: { id: 3, kind: "unary", input: { type: "ref", name: "Points" }, output: { type: "ref", name: "Points" } },
       text: { id: 4, kind: "unary", input: { type: "ref", name: "Text" } },
     },
     types: {
@@ -112,24 +94,12 @@ export const messagesTooling: ServiceTooling = {
         },
       },
       UserAddress: { type: "object", fields: part1, optional: ["country"] },
-      Points: {
-        type: "object",
-        fields: {
-          points: { type: "array", items: { type: "ref", name: "PointsPoint" } },
-        },
-      },
+      Points: { type: "object", fields: { points: { type: "array", items: { type: "ref", name: "PointsPoint" } } } },
       PointsPoint: {
         type: "object",
-        fields: {
-          x: { type: "number" },
-          y: { type: "number" },
-          label: { type: "string" },
-        },
+        fields: { x: { type: "number" }, y: { type: "number" }, label: { type: "string" } },
       },
-      Text: {
-        type: "object",
-        fields: { title: { type: "string" }, body: { type: "string" } },
-      },
+      Text: { type: "object", fields: { title: { type: "string" }, body: { type: "string" } } },
     },
   },
 };

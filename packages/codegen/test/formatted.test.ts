@@ -4,8 +4,11 @@ import { copyFileSync, cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { generate, type GeneratedFile, type Target } from "../src/index.js";
+import { schemas } from "./codec/schemas.js";
+import { SEED } from "./codec/settings.js";
 import { createWorkspace, fixture, writeChecked } from "./workspace.js";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
@@ -19,6 +22,33 @@ const targets: readonly { readonly target: Target; readonly explain?: boolean }[
   { target: "server" },
   { target: "client", explain: false },
 ];
+
+/** The text of a file as the project's formatter writes it. */
+function formatted({ path, text }: GeneratedFile): string {
+  const { stdout, stderr } = spawnSync(
+    process.execPath,
+    [tool("@biomejs/biome/bin/biome"), "format", "--stdin-file-path", basename(path)],
+    { cwd: root, input: text, encoding: "utf8" },
+  );
+  expect(stderr).toBe("");
+  return stdout;
+}
+
+test("generated code for random schemas is formatted", { timeout: 60_000 }, async () => {
+  // Names beyond ASCII are quoted, though they need not be.
+  const plain = schemas(3).filter(({ source }) => !source.includes("größe"));
+  const samples = fc.sample(plain, { numRuns: 30, seed: SEED });
+  const methods = samples.map(({ source }, i) => `m${i}: rpc({ input: ${source}, output: ${source} }),`);
+  const file = workspace.write(
+    "random.service.ts",
+    `import { rpc, service } from "@quicrpc/core";
+     import { z } from "zod";
+     export const S = service("test.v1.S", { ${methods.join("\n")} });`,
+  );
+  const { files } = await generate({ files: [file], importExtension: "ts" });
+  expect(files).toHaveLength(3);
+  for (const each of files) expect(each.text).toBe(formatted(each));
+});
 
 describe.each(targets)("generated code for $target, explain: $explain", ({ target, explain = true }) => {
   const folder = `${target}-${explain}`;
@@ -45,15 +75,7 @@ describe.each(targets)("generated code for $target, explain: $explain", ({ targe
       "wide.ts",
       "wide.codecs.ts",
     ]);
-    for (const { path, text } of files) {
-      const { stdout, stderr } = spawnSync(
-        process.execPath,
-        [tool("@biomejs/biome/bin/biome"), "format", "--stdin-file-path", basename(path)],
-        { cwd: root, input: text, encoding: "utf8" },
-      );
-      expect(stderr).toBe("");
-      expect(text).toBe(stdout);
-    }
+    for (const each of files) expect(each.text).toBe(formatted(each));
   });
 
   test("has no long line but of one long string, pattern or name", () => {

@@ -6,10 +6,7 @@ const part1 = {
   type: "array",
   items: {
     type: "object",
-    properties: {
-      name: { type: "string" },
-      value: { type: "array", items: { type: "string" } },
-    },
+    properties: { name: { type: "string" }, value: { type: "array", items: { type: "string" } } },
     title: "Header",
   },
 };
@@ -44,11 +41,7 @@ const part6 = {
     payload: {
       type: "object",
       properties: {
-        data: {
-          type: "string",
-          contentEncoding: "base64",
-          "x-quicrpc-type": "bytes",
-        },
+        data: { type: "string", contentEncoding: "base64", "x-quicrpc-type": "bytes" },
         requestInfo: {
           type: "object",
           properties: {
@@ -73,11 +66,7 @@ const part7 = {
         type: "object",
         properties: {
           responseHeaders: part1,
-          responseData: {
-            type: "string",
-            contentEncoding: "base64",
-            "x-quicrpc-type": "bytes",
-          },
+          responseData: { type: "string", contentEncoding: "base64", "x-quicrpc-type": "bytes" },
           error: part2,
           responseTrailers: part1,
           responseDelayMs: { type: "integer" },
@@ -85,11 +74,7 @@ const part7 = {
         },
         title: "UnaryResponseDefinition",
       },
-      requestData: {
-        type: "string",
-        contentEncoding: "base64",
-        "x-quicrpc-type": "bytes",
-      },
+      requestData: { type: "string", contentEncoding: "base64", "x-quicrpc-type": "bytes" },
     },
     title: "UnaryRequest",
     $defs: part5,
@@ -106,11 +91,7 @@ const part8 = {
           responseHeaders: part1,
           responseData: {
             type: "array",
-            items: {
-              type: "string",
-              contentEncoding: "base64",
-              "x-quicrpc-type": "bytes",
-            },
+            items: { type: "string", contentEncoding: "base64", "x-quicrpc-type": "bytes" },
           },
           responseDelayMs: { type: "integer" },
           rawResponse: { $ref: "#/$defs/AnyMessage" },
@@ -120,11 +101,7 @@ const part8 = {
         title: "StreamResponseDefinition",
       },
       fullDuplex: { type: "boolean" },
-      requestData: {
-        type: "string",
-        contentEncoding: "base64",
-        "x-quicrpc-type": "bytes",
-      },
+      requestData: { type: "string", contentEncoding: "base64", "x-quicrpc-type": "bytes" },
     },
     title: "StreamRequest",
     $defs: part5,
@@ -144,10 +121,7 @@ export const conformanceTooling: ServiceTooling = {
     ServerStream: part8,
     ClientStream: part7,
     BidiStream: part8,
-    Unimplemented: {
-      input: { type: "object", properties: {} },
-      output: { type: "object", properties: {} },
-    },
+    Unimplemented: { input: { type: "object", properties: {} }, output: { type: "object", properties: {} } },
   },
   snapshot: {
     format: 1,
@@ -215,10 +189,7 @@ export const conformanceTooling: ServiceTooling = {
       },
       Header: {
         type: "object",
-        fields: {
-          name: { type: "string" },
-          value: { type: "array", items: { type: "string" } },
-        },
+        fields: { name: { type: "string" }, value: { type: "array", items: { type: "string" } } },
         optional: ["name", "value"],
       },
       ErrorDefinition: {
@@ -230,11 +201,7 @@ export const conformanceTooling: ServiceTooling = {
         },
         optional: ["code", "details", "message"],
       },
-      AnyMessage: {
-        type: "record",
-        key: { type: "string" },
-        value: { type: "ref", name: "AnyMessageValue" },
-      },
+      AnyMessage: { type: "record", key: { type: "string" }, value: { type: "ref", name: "AnyMessageValue" } },
       AnyMessageValue: {
         type: "union",
         options: [
@@ -243,24 +210,13 @@ export const conformanceTooling: ServiceTooling = {
           { type: "boolean" },
           { type: "null" },
           { type: "array", items: { type: "ref", name: "AnyMessageValue" } },
-          {
-            type: "record",
-            key: { type: "string" },
-            value: { type: "ref", name: "AnyMessageValue" },
-          },
+          { type: "record", key: { type: "string" }, value: { type: "ref", name: "AnyMessageValue" } },
         ],
       },
-      Answer: {
-        type: "object",
-        fields: { payload: { type: "ref", name: "AnswerPayload" } },
-        optional: ["payload"],
-      },
+      Answer: { type: "object", fields: { payload: { type: "ref", name: "AnswerPayload" } }, optional: ["payload"] },
       AnswerPayload: {
         type: "object",
-        fields: {
-          data: { type: "bytes" },
-          requestInfo: { type: "ref", name: "RequestInfo" },
-        },
+        fields: { data: { type: "bytes" }, requestInfo: { type: "ref", name: "RequestInfo" } },
         optional: ["data", "requestInfo"],
       },
       RequestInfo: {
@@ -275,9 +231,7 @@ export const conformanceTooling: ServiceTooling = {
       },
       RequestInfoConnectGetInfo: {
         type: "object",
-        fields: {
-          queryParams: { type: "array", items: { type: "ref", name: "Header" } },
-        },
+        fields: { queryParams: { type: "array", items: { type: "ref", name: "Header" } } },
         optional: ["queryParams"],
       },
       StreamRequest: {

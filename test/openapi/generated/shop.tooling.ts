@@ -6,21 +6,11 @@ const part1 = {
   type: "object",
   properties: {
     id: { type: "integer", "x-quicrpc-type": "bigint" },
-    name: {
-      type: "string",
-      minLength: 1,
-      maxLength: 80,
-      description: "Its name in the shop.",
-      examples: ["Teapot"],
-    },
+    name: { type: "string", minLength: 1, maxLength: 80, description: "Its name in the shop.", examples: ["Teapot"] },
     kind: { type: "string", enum: ["new", "used"] },
     price: { type: "number", minimum: 0, multipleOf: 0.01 },
     listedAt: { type: "string", format: "date-time", "x-quicrpc-type": "date" },
-    picture: {
-      type: "string",
-      contentEncoding: "base64",
-      "x-quicrpc-type": "bytes",
-    },
+    picture: { type: "string", contentEncoding: "base64", "x-quicrpc-type": "bytes" },
     tags: {
       type: "array",
       items: { type: "string" },
@@ -41,11 +31,7 @@ const part1 = {
       maxItems: 100,
       "x-quicrpc-type": "map",
     },
-    notes: {
-      type: "object",
-      propertyNames: { type: "string" },
-      additionalProperties: { type: ["string", "null"] },
-    },
+    notes: { type: "object", propertyNames: { type: "string" }, additionalProperties: { type: ["string", "null"] } },
     size: {
       type: "array",
       prefixItems: [{ type: "number" }, { type: "number" }],
@@ -66,11 +52,7 @@ const part2 = {
   price: { type: "number", checks: { min: 0, multipleOf: 0.01 } },
   listedAt: { type: "date" },
   picture: { type: "bytes" },
-  tags: {
-    type: "set",
-    items: { type: "string" },
-    checks: { min: 1, max: 20 },
-  },
+  tags: { type: "set", items: { type: "string" }, checks: { min: 1, max: 20 } },
   stock: {
     type: "map",
     key: { type: "string" },
@@ -82,11 +64,7 @@ const part2 = {
     key: { type: "string" },
     value: { type: "union", options: [{ type: "string" }, { type: "null" }] },
   },
-  size: {
-    type: "tuple",
-    items: [{ type: "number" }, { type: "number" }],
-    required: 2,
-  },
+  size: { type: "tuple", items: [{ type: "number" }, { type: "number" }], required: 2 },
   color: { type: "string" },
   old: { type: "string" },
 };
@@ -94,22 +72,13 @@ const part3 = {
   type: "tuple",
   items: [
     { type: "number", checks: { format: "integer", min: 0 } },
-    {
-      type: "union",
-      options: [{ type: "number", checks: { format: "integer", min: 0 } }, { type: "null" }],
-    },
+    { type: "union", options: [{ type: "number", checks: { format: "integer", min: 0 } }, { type: "null" }] },
     { type: "string", checks: { max: 255 } },
     { type: "string", checks: { max: 1024 } },
   ],
   required: 4,
 };
-const part4 = {
-  type: "object",
-  fields: {
-    bytes: { type: "number", checks: { format: "integer" } },
-    file: part3,
-  },
-};
+const part4 = { type: "object", fields: { bytes: { type: "number", checks: { format: "integer" } }, file: part3 } };
 
 /** Descriptions of shop.v1.Shop for tools: comments, JSON Schemas of its messages, and their shapes. */
 export const shopTooling: ServiceTooling = {
@@ -117,27 +86,17 @@ export const shopTooling: ServiceTooling = {
   methods: {
     get: {
       docs: "Gets an article.",
-      input: {
-        type: "object",
-        properties: { id: { type: "integer", "x-quicrpc-type": "bigint" } },
-        required: ["id"],
-      },
+      input: { type: "object", properties: { id: { type: "integer", "x-quicrpc-type": "bigint" } }, required: ["id"] },
       output: part1,
       errors: {
         GONE: {
           type: "object",
-          properties: {
-            since: { type: "string", format: "date-time", "x-quicrpc-type": "date" },
-          },
+          properties: { since: { type: "string", format: "date-time", "x-quicrpc-type": "date" } },
           required: ["since"],
         },
       },
     },
-    add: {
-      docs: "Adds an article, and returns what it became.",
-      input: part1,
-      output: part1,
-    },
+    add: { docs: "Adds an article, and returns what it became.", input: part1, output: part1 },
     buy: {
       docs: "Buys an article.\n\n@deprecated Use orders.",
       input: {
@@ -183,46 +142,26 @@ export const shopTooling: ServiceTooling = {
     categories: {
       output: {
         type: "object",
-        properties: {
-          name: { type: "string" },
-          parts: { type: "array", items: { $ref: "#" } },
-        },
+        properties: { name: { type: "string" }, parts: { type: "array", items: { $ref: "#" } } },
         required: ["name", "parts"],
         title: "Category",
       },
     },
     watch: {
-      input: {
-        type: "object",
-        properties: { kind: { type: "string", enum: ["new", "used"] } },
-        required: ["kind"],
-      },
+      input: { type: "object", properties: { kind: { type: "string", enum: ["new", "used"] } }, required: ["kind"] },
       output: part1,
     },
     upload: {
       input: part1,
-      output: {
-        type: "object",
-        properties: { count: { type: "integer" } },
-        required: ["count"],
-      },
+      output: { type: "object", properties: { count: { type: "integer" } }, required: ["count"] },
     },
-    log: {
-      input: {
-        type: "object",
-        properties: { text: { type: "string" } },
-        required: ["text"],
-      },
-    },
+    log: { input: { type: "object", properties: { text: { type: "string" } }, required: ["text"] } },
     ping: {},
     manual: {
       docs: "Keeps an article's manual, and gives it back.",
       input: {
         type: "object",
-        properties: {
-          id: { type: "integer", "x-quicrpc-type": "bigint" },
-          file: { "x-quicrpc-type": "blob" },
-        },
+        properties: { id: { type: "integer", "x-quicrpc-type": "bigint" }, file: { "x-quicrpc-type": "blob" } },
         required: ["id", "file"],
       },
       output: {
@@ -245,10 +184,7 @@ export const shopTooling: ServiceTooling = {
         output: { type: "ref", name: "Article" },
         result: { type: "ref", name: "ArticleParsed" },
         errors: {
-          GONE: {
-            code: "failed_precondition",
-            details: { type: "ref", name: "ShopGetGoneDetails" },
-          },
+          GONE: { code: "failed_precondition", details: { type: "ref", name: "ShopGetGoneDetails" } },
           CLOSED: { code: "unavailable" },
         },
       },
@@ -265,13 +201,7 @@ export const shopTooling: ServiceTooling = {
         input: { type: "ref", name: "ShopBuyInput" },
         output: { type: "ref", name: "ShopBuyOutput" },
       },
-      categories: {
-        id: 4,
-        kind: "unary",
-        idempotent: true,
-        readOnly: true,
-        output: { type: "ref", name: "Category" },
-      },
+      categories: { id: 4, kind: "unary", idempotent: true, readOnly: true, output: { type: "ref", name: "Category" } },
       watch: {
         id: 5,
         kind: "server_stream",
@@ -287,11 +217,7 @@ export const shopTooling: ServiceTooling = {
         input: { type: "ref", name: "Article" },
         output: { type: "ref", name: "ShopUploadOutput" },
       },
-      log: {
-        id: 7,
-        kind: "notify",
-        input: { type: "ref", name: "ShopLogInput" },
-      },
+      log: { id: 7, kind: "notify", input: { type: "ref", name: "ShopLogInput" } },
       ping: { id: 8, kind: "unary" },
       manual: {
         id: 9,
@@ -303,11 +229,7 @@ export const shopTooling: ServiceTooling = {
     },
     types: {
       ShopGetInput: { type: "object", fields: { id: { type: "bigint" } } },
-      Article: {
-        type: "object",
-        fields: part2,
-        optional: ["color", "old", "picture"],
-      },
+      Article: { type: "object", fields: part2, optional: ["color", "old", "picture"] },
       ArticleParsed: { type: "object", fields: part2, optional: ["old", "picture"] },
       ShopGetGoneDetails: { type: "object", fields: { since: { type: "date" } } },
       ShopBuyInput: {
@@ -336,33 +258,18 @@ export const shopTooling: ServiceTooling = {
       },
       PaymentInvoice: {
         type: "object",
-        fields: {
-          by: { type: "literal", values: ["invoice"] },
-          due: { type: "date" },
-        },
+        fields: { by: { type: "literal", values: ["invoice"] }, due: { type: "date" } },
       },
       ShopBuyOutput: {
         type: "object",
-        fields: {
-          total: { type: "number" },
-          url: { type: "string", checks: { format: "url" } },
-        },
+        fields: { total: { type: "number" }, url: { type: "string", checks: { format: "url" } } },
       },
       Category: {
         type: "object",
-        fields: {
-          name: { type: "string" },
-          parts: { type: "array", items: { type: "ref", name: "Category" } },
-        },
+        fields: { name: { type: "string" }, parts: { type: "array", items: { type: "ref", name: "Category" } } },
       },
-      ShopWatchInput: {
-        type: "object",
-        fields: { kind: { type: "literal", values: ["new", "used"] } },
-      },
-      ShopUploadOutput: {
-        type: "object",
-        fields: { count: { type: "number", checks: { format: "integer" } } },
-      },
+      ShopWatchInput: { type: "object", fields: { kind: { type: "literal", values: ["new", "used"] } } },
+      ShopUploadOutput: { type: "object", fields: { count: { type: "number", checks: { format: "integer" } } } },
       ShopLogInput: { type: "object", fields: { text: { type: "string" } } },
       ShopManualInput: { type: "object", fields: { id: { type: "bigint" }, file: part3 } },
       ShopManualOutput: part4,

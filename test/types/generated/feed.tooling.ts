@@ -7,16 +7,7 @@ const part1 = {
   properties: {
     id: { type: "integer" },
     at: { type: "string", format: "date-time", "x-quicrpc-type": "date" },
-    body: {
-      anyOf: [
-        { type: "string" },
-        {
-          type: "string",
-          contentEncoding: "base64",
-          "x-quicrpc-type": "bytes",
-        },
-      ],
-    },
+    body: { anyOf: [{ type: "string" }, { type: "string", contentEncoding: "base64", "x-quicrpc-type": "bytes" }] },
   },
   required: ["id", "body"],
   title: "Post",
@@ -26,14 +17,7 @@ const part1 = {
 export const feedTooling: ServiceTooling = {
   docs: "A method of each kind, to see what TypeScript knows of each.",
   methods: {
-    read: {
-      input: {
-        type: "object",
-        properties: { id: { type: "integer" } },
-        required: ["id"],
-      },
-      output: part1,
-    },
+    read: { input: { type: "object", properties: { id: { type: "integer" } }, required: ["id"] }, output: part1 },
     watch: {
       input: {
         type: "object",
@@ -44,21 +28,11 @@ export const feedTooling: ServiceTooling = {
     },
     publish: {
       input: part1,
-      output: {
-        type: "object",
-        properties: { count: { type: "integer" } },
-        required: ["count"],
-      },
+      output: { type: "object", properties: { count: { type: "integer" } }, required: ["count"] },
     },
     talk: { input: { type: "string" }, output: part1 },
     copy: {},
-    seen: {
-      input: {
-        type: "object",
-        properties: { id: { type: "integer" } },
-        required: ["id"],
-      },
-    },
+    seen: { input: { type: "object", properties: { id: { type: "integer" } }, required: ["id"] } },
   },
   snapshot: {
     format: 1,
@@ -77,10 +51,7 @@ export const feedTooling: ServiceTooling = {
         cursor: { field: "id" },
         input: { type: "ref", name: "FeedWatchInput" },
         output: { type: "ref", name: "Post" },
-        errors: {
-          CURSOR_EXPIRED: { code: "out_of_range" },
-          CURSOR_GAP: { code: "data_loss" },
-        },
+        errors: { CURSOR_EXPIRED: { code: "out_of_range" }, CURSOR_GAP: { code: "data_loss" } },
       },
       publish: {
         id: 3,
@@ -88,29 +59,12 @@ export const feedTooling: ServiceTooling = {
         input: { type: "ref", name: "Post" },
         output: { type: "ref", name: "FeedPublishOutput" },
       },
-      talk: {
-        id: 4,
-        kind: "duplex",
-        input: { type: "string" },
-        output: { type: "ref", name: "Post" },
-      },
-      copy: {
-        id: 5,
-        kind: "duplex",
-        input: { type: "raw" },
-        output: { type: "raw" },
-      },
-      seen: {
-        id: 6,
-        kind: "notify",
-        input: { type: "ref", name: "FeedSeenInput" },
-      },
+      talk: { id: 4, kind: "duplex", input: { type: "string" }, output: { type: "ref", name: "Post" } },
+      copy: { id: 5, kind: "duplex", input: { type: "raw" }, output: { type: "raw" } },
+      seen: { id: 6, kind: "notify", input: { type: "ref", name: "FeedSeenInput" } },
     },
     types: {
-      FeedReadInput: {
-        type: "object",
-        fields: { id: { type: "number", checks: { format: "integer" } } },
-      },
+      FeedReadInput: { type: "object", fields: { id: { type: "number", checks: { format: "integer" } } } },
       Post: {
         type: "object",
         fields: {
@@ -121,14 +75,8 @@ export const feedTooling: ServiceTooling = {
         optional: ["at"],
       },
       FeedWatchInput: { type: "object", fields: { since: { type: "bigint" } } },
-      FeedPublishOutput: {
-        type: "object",
-        fields: { count: { type: "number", checks: { format: "integer" } } },
-      },
-      FeedSeenInput: {
-        type: "object",
-        fields: { id: { type: "number", checks: { format: "integer" } } },
-      },
+      FeedPublishOutput: { type: "object", fields: { count: { type: "number", checks: { format: "integer" } } } },
+      FeedSeenInput: { type: "object", fields: { id: { type: "number", checks: { format: "integer" } } } },
     },
   },
 };

@@ -16,24 +16,12 @@ export const arithTooling: ServiceTooling = {
   methods: {
     multiply: {
       docs: "Multiplies two integers.",
-      input: {
-        type: "object",
-        properties: { a: { type: "integer" }, b: { type: "integer" } },
-        required: ["a", "b"],
-      },
-      output: {
-        type: "object",
-        properties: { pro: { type: "integer" } },
-        required: ["pro"],
-      },
+      input: { type: "object", properties: { a: { type: "integer" }, b: { type: "integer" } }, required: ["a", "b"] },
+      output: { type: "object", properties: { pro: { type: "integer" } }, required: ["pro"] },
     },
     divide: {
       docs: "Divides a by b, without a fraction.",
-      input: {
-        type: "object",
-        properties: { a: { type: "integer" }, b: { type: "integer" } },
-        required: ["a", "b"],
-      },
+      input: { type: "object", properties: { a: { type: "integer" }, b: { type: "integer" } }, required: ["a", "b"] },
       output: {
         type: "object",
         properties: { quo: { type: "integer" }, rem: { type: "integer" } },
@@ -42,30 +30,20 @@ export const arithTooling: ServiceTooling = {
     },
     log: {
       docs: "Leaves a line in the server's log; nothing comes back.",
-      input: {
-        type: "object",
-        properties: { line: { type: "string" } },
-        required: ["line"],
-      },
+      input: { type: "object", properties: { line: { type: "string" } }, required: ["line"] },
     },
     ticks: {
       docs: "Sends n ticks.",
       input: {
         type: "object",
-        properties: {
-          n: { type: "integer", minimum: 0 },
-          everyMs: { type: "integer", minimum: 0, default: 0 },
-        },
+        properties: { n: { type: "integer", minimum: 0 }, everyMs: { type: "integer", minimum: 0, default: 0 } },
         required: ["n"],
       },
       output: {
         type: "object",
         properties: {
           i: { type: "integer", description: "Counts from 0." },
-          at: {
-            type: "number",
-            description: "Milliseconds since the epoch, by the server's clock.",
-          },
+          at: { type: "number", description: "Milliseconds since the epoch, by the server's clock." },
         },
         required: ["i", "at"],
         title: "Tick",
@@ -90,11 +68,7 @@ export const arithTooling: ServiceTooling = {
         input: { type: "ref", name: "ArithDivideInput" },
         output: { type: "ref", name: "ArithDivideOutput" },
       },
-      log: {
-        id: 3,
-        kind: "notify",
-        input: { type: "ref", name: "ArithLogInput" },
-      },
+      log: { id: 3, kind: "notify", input: { type: "ref", name: "ArithLogInput" } },
       ticks: {
         id: 4,
         kind: "server_stream",
@@ -104,10 +78,7 @@ export const arithTooling: ServiceTooling = {
     },
     types: {
       ArithMultiplyInput: part1,
-      ArithMultiplyOutput: {
-        type: "object",
-        fields: { pro: { type: "number", checks: { format: "integer" } } },
-      },
+      ArithMultiplyOutput: { type: "object", fields: { pro: { type: "number", checks: { format: "integer" } } } },
       ArithDivideInput: part1,
       ArithDivideOutput: {
         type: "object",
@@ -127,10 +98,7 @@ export const arithTooling: ServiceTooling = {
       },
       Tick: {
         type: "object",
-        fields: {
-          i: { type: "number", checks: { format: "integer" } },
-          at: { type: "number" },
-        },
+        fields: { i: { type: "number", checks: { format: "integer" } }, at: { type: "number" } },
       },
     },
   },

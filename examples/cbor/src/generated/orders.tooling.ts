@@ -8,12 +8,7 @@ const part1 = {
     id: { type: "string" },
     at: { type: "string", format: "date-time", "x-quicrpc-type": "date" },
     cents: { type: "integer", "x-quicrpc-type": "bigint" },
-    tags: {
-      type: "array",
-      items: { type: "string" },
-      uniqueItems: true,
-      "x-quicrpc-type": "set",
-    },
+    tags: { type: "array", items: { type: "string" }, uniqueItems: true, "x-quicrpc-type": "set" },
   },
   required: ["id", "at", "cents", "tags"],
   title: "Order",
@@ -22,28 +17,15 @@ const part1 = {
 /** Descriptions of shop.v1.Orders for tools: comments, JSON Schemas of its messages, and their shapes. */
 export const ordersTooling: ServiceTooling = {
   methods: {
-    place: {
-      docs: "Gives back the order as it was placed.",
-      input: part1,
-      output: part1,
-    },
+    place: { docs: "Gives back the order as it was placed.", input: part1, output: part1 },
     all: { docs: "Every order placed so far.", output: part1 },
   },
   snapshot: {
     format: 1,
     id: 56348,
     methods: {
-      place: {
-        id: 1,
-        kind: "unary",
-        input: { type: "ref", name: "Order" },
-        output: { type: "ref", name: "Order" },
-      },
-      all: {
-        id: 2,
-        kind: "server_stream",
-        output: { type: "ref", name: "Order" },
-      },
+      place: { id: 1, kind: "unary", input: { type: "ref", name: "Order" }, output: { type: "ref", name: "Order" } },
+      all: { id: 2, kind: "server_stream", output: { type: "ref", name: "Order" } },
     },
     types: {
       Order: {

@@ -7,33 +7,19 @@ export const greeterTooling: ServiceTooling = {
   methods: {
     greet: {
       docs: "Greets somebody.",
-      input: {
-        type: "object",
-        properties: { name: { type: "string", minLength: 1 } },
-        required: ["name"],
-      },
-      output: {
-        type: "object",
-        properties: { text: { type: "string" } },
-        required: ["text"],
-      },
+      input: { type: "object", properties: { name: { type: "string", minLength: 1 } }, required: ["name"] },
+      output: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
       errors: {
         ASLEEP: {
           type: "object",
-          properties: {
-            until: { type: "string", format: "date-time", "x-quicrpc-type": "date" },
-          },
+          properties: { until: { type: "string", format: "date-time", "x-quicrpc-type": "date" } },
           required: ["until"],
         },
       },
     },
     count: {
       docs: "Counts down to 1.",
-      input: {
-        type: "object",
-        properties: { from: { type: "integer" } },
-        required: ["from"],
-      },
+      input: { type: "object", properties: { from: { type: "integer" } }, required: ["from"] },
       output: { type: "integer" },
     },
   },
@@ -49,10 +35,7 @@ export const greeterTooling: ServiceTooling = {
         input: { type: "ref", name: "GreeterGreetInput" },
         output: { type: "ref", name: "GreeterGreetOutput" },
         errors: {
-          ASLEEP: {
-            code: "failed_precondition",
-            details: { type: "ref", name: "GreeterGreetAsleepDetails" },
-          },
+          ASLEEP: { code: "failed_precondition", details: { type: "ref", name: "GreeterGreetAsleepDetails" } },
         },
       },
       count: {
@@ -65,16 +48,10 @@ export const greeterTooling: ServiceTooling = {
       },
     },
     types: {
-      GreeterGreetInput: {
-        type: "object",
-        fields: { name: { type: "string", checks: { min: 1 } } },
-      },
+      GreeterGreetInput: { type: "object", fields: { name: { type: "string", checks: { min: 1 } } } },
       GreeterGreetOutput: { type: "object", fields: { text: { type: "string" } } },
       GreeterGreetAsleepDetails: { type: "object", fields: { until: { type: "date" } } },
-      GreeterCountInput: {
-        type: "object",
-        fields: { from: { type: "number", checks: { format: "integer" } } },
-      },
+      GreeterCountInput: { type: "object", fields: { from: { type: "number", checks: { format: "integer" } } } },
     },
   },
 };

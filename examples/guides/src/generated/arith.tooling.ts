@@ -6,16 +6,8 @@ import type { ServiceTooling } from "@quicrpc/core/generated";
 export const arithTooling: ServiceTooling = {
   methods: {
     multiply: {
-      input: {
-        type: "object",
-        properties: { a: { type: "number" }, b: { type: "number" } },
-        required: ["a", "b"],
-      },
-      output: {
-        type: "object",
-        properties: { pro: { type: "number" } },
-        required: ["pro"],
-      },
+      input: { type: "object", properties: { a: { type: "number" }, b: { type: "number" } }, required: ["a", "b"] },
+      output: { type: "object", properties: { pro: { type: "number" } }, required: ["pro"] },
     },
     divide: {
       input: {
@@ -24,22 +16,10 @@ export const arithTooling: ServiceTooling = {
         required: ["a", "b"],
         title: "Ratio",
       },
-      output: {
-        type: "object",
-        properties: { quo: { type: "integer" } },
-        required: ["quo"],
-      },
+      output: { type: "object", properties: { quo: { type: "integer" } }, required: ["quo"] },
       errors: {
-        DIVIDE_BY_ZERO: {
-          type: "object",
-          properties: { a: { type: "integer" } },
-          required: ["a"],
-        },
-        TOO_LARGE: {
-          type: "object",
-          properties: { max: { type: "integer" } },
-          required: ["max"],
-        },
+        DIVIDE_BY_ZERO: { type: "object", properties: { a: { type: "integer" } }, required: ["a"] },
+        TOO_LARGE: { type: "object", properties: { max: { type: "integer" } }, required: ["max"] },
       },
     },
   },
@@ -63,19 +43,13 @@ export const arithTooling: ServiceTooling = {
             code: "failed_precondition",
             details: { type: "ref", name: "ArithDivideDivideByZeroDetails" },
           },
-          TOO_LARGE: {
-            code: "out_of_range",
-            details: { type: "ref", name: "ArithDivideTooLargeDetails" },
-          },
+          TOO_LARGE: { code: "out_of_range", details: { type: "ref", name: "ArithDivideTooLargeDetails" } },
           CLOSED: { code: "unavailable" },
         },
       },
     },
     types: {
-      ArithMultiplyInput: {
-        type: "object",
-        fields: { a: { type: "number" }, b: { type: "number" } },
-      },
+      ArithMultiplyInput: { type: "object", fields: { a: { type: "number" }, b: { type: "number" } } },
       ArithMultiplyOutput: { type: "object", fields: { pro: { type: "number" } } },
       Ratio: {
         type: "object",
@@ -84,10 +58,7 @@ export const arithTooling: ServiceTooling = {
           b: { type: "number", checks: { format: "integer" } },
         },
       },
-      ArithDivideOutput: {
-        type: "object",
-        fields: { quo: { type: "number", checks: { format: "integer" } } },
-      },
+      ArithDivideOutput: { type: "object", fields: { quo: { type: "number", checks: { format: "integer" } } } },
       ArithDivideDivideByZeroDetails: {
         type: "object",
         fields: { a: { type: "number", checks: { format: "integer" } } },

@@ -9,32 +9,16 @@ export const bankTooling: ServiceTooling = {
       docs: "Moves money, once.",
       input: {
         type: "object",
-        properties: {
-          from: { type: "string" },
-          to: { type: "string" },
-          cents: { type: "integer", minimum: 1 },
-        },
+        properties: { from: { type: "string" }, to: { type: "string" }, cents: { type: "integer", minimum: 1 } },
         required: ["from", "to", "cents"],
         title: "Transfer",
       },
-      output: {
-        type: "object",
-        properties: { id: { type: "string" } },
-        required: ["id"],
-      },
+      output: { type: "object", properties: { id: { type: "string" } }, required: ["id"] },
     },
     balance: {
       docs: "Says how much is on an account.",
-      input: {
-        type: "object",
-        properties: { account: { type: "string" } },
-        required: ["account"],
-      },
-      output: {
-        type: "object",
-        properties: { cents: { type: "integer" } },
-        required: ["cents"],
-      },
+      input: { type: "object", properties: { account: { type: "string" } }, required: ["account"] },
+      output: { type: "object", properties: { cents: { type: "integer" } }, required: ["cents"] },
     },
   },
   snapshot: {
@@ -69,10 +53,7 @@ export const bankTooling: ServiceTooling = {
       },
       BankTransferOutput: { type: "object", fields: { id: { type: "string" } } },
       BankBalanceInput: { type: "object", fields: { account: { type: "string" } } },
-      BankBalanceOutput: {
-        type: "object",
-        fields: { cents: { type: "number", checks: { format: "integer" } } },
-      },
+      BankBalanceOutput: { type: "object", fields: { cents: { type: "number", checks: { format: "integer" } } } },
     },
   },
 };

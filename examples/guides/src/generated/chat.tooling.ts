@@ -8,11 +8,7 @@ export const chatTooling: ServiceTooling = {
     messages: {
       output: {
         type: "object",
-        properties: {
-          id: { type: "integer" },
-          before: { type: ["integer", "null"] },
-          text: { type: "string" },
-        },
+        properties: { id: { type: "integer" }, before: { type: ["integer", "null"] }, text: { type: "string" } },
         required: ["id", "before", "text"],
       },
     },
@@ -26,10 +22,7 @@ export const chatTooling: ServiceTooling = {
         kind: "server_stream",
         cursor: { field: "id", predecessor: "before" },
         output: { type: "ref", name: "ChatMessagesItem" },
-        errors: {
-          CURSOR_EXPIRED: { code: "out_of_range" },
-          CURSOR_GAP: { code: "data_loss" },
-        },
+        errors: { CURSOR_EXPIRED: { code: "out_of_range" }, CURSOR_GAP: { code: "data_loss" } },
       },
     },
     types: {
@@ -37,10 +30,7 @@ export const chatTooling: ServiceTooling = {
         type: "object",
         fields: {
           id: { type: "number", checks: { format: "integer" } },
-          before: {
-            type: "union",
-            options: [{ type: "number", checks: { format: "integer" } }, { type: "null" }],
-          },
+          before: { type: "union", options: [{ type: "number", checks: { format: "integer" } }, { type: "null" }] },
           text: { type: "string" },
         },
       },

@@ -23,11 +23,6 @@ export const drawTooling: ServiceTooling = {
         output: { type: "ref", name: "Stroke" },
       },
     },
-    types: {
-      Stroke: {
-        type: "object",
-        fields: { x: { type: "number" }, y: { type: "number" } },
-      },
-    },
+    types: { Stroke: { type: "object", fields: { x: { type: "number" }, y: { type: "number" } } } },
   },
 };

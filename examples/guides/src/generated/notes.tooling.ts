@@ -17,10 +17,7 @@ const part2 = {
   properties: { note: { type: "string" }, file: { "x-quicrpc-type": "blob" } },
   required: ["note", "file"],
 };
-const part3 = {
-  type: "union",
-  options: [{ type: "number", checks: { format: "integer", min: 0 } }, { type: "null" }],
-};
+const part3 = { type: "union", options: [{ type: "number", checks: { format: "integer", min: 0 } }, { type: "null" }] };
 const part4 = {
   type: "tuple",
   items: [
@@ -38,28 +35,15 @@ export const notesTooling: ServiceTooling = {
   methods: {
     get: {
       docs: "One note.",
-      input: {
-        type: "object",
-        properties: { id: { type: "string" } },
-        required: ["id"],
-      },
+      input: { type: "object", properties: { id: { type: "string" } }, required: ["id"] },
       output: part1,
-      errors: {
-        NO_SUCH_NOTE: {
-          type: "object",
-          properties: { id: { type: "string" } },
-          required: ["id"],
-        },
-      },
+      errors: { NO_SUCH_NOTE: { type: "object", properties: { id: { type: "string" } }, required: ["id"] } },
     },
     list: {
       docs: "A page of notes, the oldest first.",
       input: {
         type: "object",
-        properties: {
-          after: { type: "string" },
-          limit: { type: "integer", minimum: 1, maximum: 500, default: 50 },
-        },
+        properties: { after: { type: "string" }, limit: { type: "integer", minimum: 1, maximum: 500, default: 50 } },
       },
       output: {
         type: "object",
@@ -68,18 +52,12 @@ export const notesTooling: ServiceTooling = {
       },
     },
     all: { docs: "Every note, the oldest first.", output: part1 },
-    watch: {
-      docs: "The notes there are, then each that is added or changed.",
-      output: part1,
-    },
+    watch: { docs: "The notes there are, then each that is added or changed.", output: part1 },
     save: {
       docs: "Adds a note, or changes one.",
       input: {
         type: "object",
-        properties: {
-          id: { type: "string" },
-          text: { type: "string", minLength: 1, maxLength: 10000 },
-        },
+        properties: { id: { type: "string" }, text: { type: "string", minLength: 1, maxLength: 10000 } },
         required: ["text"],
       },
       output: part1,
@@ -102,11 +80,7 @@ export const notesTooling: ServiceTooling = {
             type: "object",
             properties: {
               kind: { type: "string", const: "chunk" },
-              chunk: {
-                type: "string",
-                contentEncoding: "base64",
-                "x-quicrpc-type": "bytes",
-              },
+              chunk: { type: "string", contentEncoding: "base64", "x-quicrpc-type": "bytes" },
             },
             required: ["kind", "chunk"],
           },
@@ -117,44 +91,22 @@ export const notesTooling: ServiceTooling = {
         properties: { bytes: { type: "integer" }, sha256: { type: "string" } },
         required: ["bytes", "sha256"],
       },
-      errors: {
-        TOO_LARGE: {
-          type: "object",
-          properties: { most: { type: "integer" } },
-          required: ["most"],
-        },
-      },
+      errors: { TOO_LARGE: { type: "object", properties: { most: { type: "integer" } }, required: ["most"] } },
     },
     upload: {
       docs: "Keeps a file with a note.",
       input: part2,
-      output: {
-        type: "object",
-        properties: { bytes: { type: "integer" } },
-        required: ["bytes"],
-      },
+      output: { type: "object", properties: { bytes: { type: "integer" } }, required: ["bytes"] },
     },
     archive: {
       docs: "Keeps a large file with a note. What has arrived of it outlives sessions and this server's process.",
       input: part2,
-      output: {
-        type: "object",
-        properties: { bytes: { type: "integer" } },
-        required: ["bytes"],
-      },
+      output: { type: "object", properties: { bytes: { type: "integer" } }, required: ["bytes"] },
     },
     download: {
       docs: "The file of a note.",
-      input: {
-        type: "object",
-        properties: { note: { type: "string" } },
-        required: ["note"],
-      },
-      output: {
-        type: "object",
-        properties: { file: { "x-quicrpc-type": "blob" } },
-        required: ["file"],
-      },
+      input: { type: "object", properties: { note: { type: "string" } }, required: ["note"] },
+      output: { type: "object", properties: { file: { "x-quicrpc-type": "blob" } }, required: ["file"] },
     },
   },
   snapshot: {
@@ -168,12 +120,7 @@ export const notesTooling: ServiceTooling = {
         readOnly: true,
         input: { type: "ref", name: "NotesGetInput" },
         output: { type: "ref", name: "Note" },
-        errors: {
-          NO_SUCH_NOTE: {
-            code: "not_found",
-            details: { type: "ref", name: "NotesGetNoSuchNoteDetails" },
-          },
-        },
+        errors: { NO_SUCH_NOTE: { code: "not_found", details: { type: "ref", name: "NotesGetNoSuchNoteDetails" } } },
       },
       list: {
         id: 2,
@@ -183,20 +130,8 @@ export const notesTooling: ServiceTooling = {
         input: { type: "ref", name: "NotesListInput" },
         output: { type: "ref", name: "NotesListOutput" },
       },
-      all: {
-        id: 3,
-        kind: "server_stream",
-        idempotent: true,
-        readOnly: true,
-        output: { type: "ref", name: "Note" },
-      },
-      watch: {
-        id: 4,
-        kind: "server_stream",
-        idempotent: true,
-        readOnly: true,
-        output: { type: "ref", name: "Note" },
-      },
+      all: { id: 3, kind: "server_stream", idempotent: true, readOnly: true, output: { type: "ref", name: "Note" } },
+      watch: { id: 4, kind: "server_stream", idempotent: true, readOnly: true, output: { type: "ref", name: "Note" } },
       save: {
         id: 5,
         kind: "unary",
@@ -209,10 +144,7 @@ export const notesTooling: ServiceTooling = {
         input: { type: "ref", name: "NotesAttachInputItem" },
         output: { type: "ref", name: "NotesAttachOutput" },
         errors: {
-          TOO_LARGE: {
-            code: "resource_exhausted",
-            details: { type: "ref", name: "NotesAttachTooLargeDetails" },
-          },
+          TOO_LARGE: { code: "resource_exhausted", details: { type: "ref", name: "NotesAttachTooLargeDetails" } },
         },
       },
       upload: {
@@ -239,11 +171,7 @@ export const notesTooling: ServiceTooling = {
       NotesGetInput: { type: "object", fields: { id: { type: "string" } } },
       Note: {
         type: "object",
-        fields: {
-          id: { type: "string" },
-          text: { type: "string", checks: { max: 10000 } },
-          changed: { type: "date" },
-        },
+        fields: { id: { type: "string" }, text: { type: "string", checks: { max: 10000 } }, changed: { type: "date" } },
       },
       NotesGetNoSuchNoteDetails: { type: "object", fields: { id: { type: "string" } } },
       NotesListInput: {
@@ -256,18 +184,12 @@ export const notesTooling: ServiceTooling = {
       },
       NotesListOutput: {
         type: "object",
-        fields: {
-          notes: { type: "array", items: { type: "ref", name: "Note" } },
-          next: { type: "string" },
-        },
+        fields: { notes: { type: "array", items: { type: "ref", name: "Note" } }, next: { type: "string" } },
         optional: ["next"],
       },
       NotesSaveInput: {
         type: "object",
-        fields: {
-          id: { type: "string" },
-          text: { type: "string", checks: { min: 1, max: 10000 } },
-        },
+        fields: { id: { type: "string" }, text: { type: "string", checks: { min: 1, max: 10000 } } },
         optional: ["id"],
       },
       NotesAttachInputItem: {
@@ -288,27 +210,18 @@ export const notesTooling: ServiceTooling = {
       },
       NotesAttachInputItemChunk: {
         type: "object",
-        fields: {
-          kind: { type: "literal", values: ["chunk"] },
-          chunk: { type: "bytes" },
-        },
+        fields: { kind: { type: "literal", values: ["chunk"] }, chunk: { type: "bytes" } },
       },
       NotesAttachOutput: {
         type: "object",
-        fields: {
-          bytes: { type: "number", checks: { format: "integer" } },
-          sha256: { type: "string" },
-        },
+        fields: { bytes: { type: "number", checks: { format: "integer" } }, sha256: { type: "string" } },
       },
       NotesAttachTooLargeDetails: {
         type: "object",
         fields: { most: { type: "number", checks: { format: "integer" } } },
       },
       NotesUploadInput: { type: "object", fields: { note: { type: "string" }, file: part4 } },
-      NotesUploadOutput: {
-        type: "object",
-        fields: { bytes: { type: "number", checks: { format: "integer" } } },
-      },
+      NotesUploadOutput: { type: "object", fields: { bytes: { type: "number", checks: { format: "integer" } } } },
       NotesArchiveInput: {
         type: "object",
         fields: {
@@ -326,10 +239,7 @@ export const notesTooling: ServiceTooling = {
           },
         },
       },
-      NotesArchiveOutput: {
-        type: "object",
-        fields: { bytes: { type: "number", checks: { format: "integer" } } },
-      },
+      NotesArchiveOutput: { type: "object", fields: { bytes: { type: "number", checks: { format: "integer" } } } },
       NotesDownloadInput: { type: "object", fields: { note: { type: "string" } } },
       NotesDownloadOutput: part5,
       NotesDownloadOutputParsed: part5,

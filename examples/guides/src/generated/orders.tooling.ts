@@ -13,39 +13,19 @@ export const ordersTooling: ServiceTooling = {
         title: "Order",
       },
     },
-    prices: {
-      output: {
-        type: "object",
-        propertyNames: { type: "string" },
-        additionalProperties: { type: "number" },
-      },
-    },
-    cancel: {
-      input: {
-        type: "object",
-        properties: { id: { type: "string" } },
-        required: ["id"],
-        title: "OrderId",
-      },
-    },
+    prices: { output: { type: "object", propertyNames: { type: "string" }, additionalProperties: { type: "number" } } },
+    cancel: { input: { type: "object", properties: { id: { type: "string" } }, required: ["id"], title: "OrderId" } },
   },
   snapshot: {
     format: 1,
     id: 56348,
     methods: {
-      list: {
-        id: 1,
-        kind: "server_stream",
-        output: { type: "ref", name: "Order" },
-      },
+      list: { id: 1, kind: "server_stream", output: { type: "ref", name: "Order" } },
       prices: { id: 2, kind: "unary", output: { type: "ref", name: "Prices" } },
       cancel: { id: 3, kind: "unary", input: { type: "ref", name: "OrderId" } },
     },
     types: {
-      Order: {
-        type: "object",
-        fields: { id: { type: "string" }, item: { type: "string" } },
-      },
+      Order: { type: "object", fields: { id: { type: "string" }, item: { type: "string" } } },
       Prices: { type: "record", key: { type: "string" }, value: { type: "number" } },
       OrderId: { type: "object", fields: { id: { type: "string" } } },
     },

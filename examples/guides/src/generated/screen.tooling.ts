@@ -8,25 +8,13 @@ export const screenTooling: ServiceTooling = {
   methods: {
     show: {
       docs: "Shows a text.",
-      input: {
-        type: "object",
-        properties: { text: { type: "string" } },
-        required: ["text"],
-      },
+      input: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
     },
   },
   snapshot: {
     format: 1,
     id: 7149,
-    methods: {
-      show: {
-        id: 1,
-        kind: "notify",
-        input: { type: "ref", name: "ScreenShowInput" },
-      },
-    },
-    types: {
-      ScreenShowInput: { type: "object", fields: { text: { type: "string" } } },
-    },
+    methods: { show: { id: 1, kind: "notify", input: { type: "ref", name: "ScreenShowInput" } } },
+    types: { ScreenShowInput: { type: "object", fields: { text: { type: "string" } } } },
   },
 };

@@ -8,12 +8,7 @@ const part1 = {
   count: { type: "integer" },
   at: { type: "string", format: "date-time", "x-quicrpc-type": "date" },
 };
-const part2 = {
-  type: "object",
-  properties: part1,
-  required: ["id", "item", "count", "at"],
-  title: "Order",
-};
+const part2 = { type: "object", properties: part1, required: ["id", "item", "count", "at"], title: "Order" };
 
 /** Descriptions of shop.v1.Orders for tools: comments, JSON Schemas of its messages, and their shapes. */
 export const ordersTooling: ServiceTooling = {
@@ -22,28 +17,15 @@ export const ordersTooling: ServiceTooling = {
       docs: "Orders things.",
       input: {
         type: "object",
-        properties: {
-          item: { type: "string", minLength: 1 },
-          count: { type: "integer", exclusiveMinimum: 0 },
-        },
+        properties: { item: { type: "string", minLength: 1 }, count: { type: "integer", exclusiveMinimum: 0 } },
         required: ["item", "count"],
       },
       output: part2,
-      errors: {
-        SOLD_OUT: {
-          type: "object",
-          properties: { left: { type: "integer" } },
-          required: ["left"],
-        },
-      },
+      errors: { SOLD_OUT: { type: "object", properties: { left: { type: "integer" } }, required: ["left"] } },
     },
     publishPlaced: {
       docs: "Publishes to the topic. Every order, as it is placed.",
-      input: {
-        type: "object",
-        properties: { message: part2 },
-        required: ["message"],
-      },
+      input: { type: "object", properties: { message: part2 }, required: ["message"] },
     },
     subscribePlaced: {
       docs: "Subscribes to the topic: messages from then on. Every order, as it is placed.",
@@ -73,17 +55,10 @@ export const ordersTooling: ServiceTooling = {
         input: { type: "ref", name: "OrdersPlaceInput" },
         output: { type: "ref", name: "Order" },
         errors: {
-          SOLD_OUT: {
-            code: "failed_precondition",
-            details: { type: "ref", name: "OrdersPlaceSoldOutDetails" },
-          },
+          SOLD_OUT: { code: "failed_precondition", details: { type: "ref", name: "OrdersPlaceSoldOutDetails" } },
         },
       },
-      publishPlaced: {
-        id: 2,
-        kind: "unary",
-        input: { type: "ref", name: "OrdersPublishPlacedInput" },
-      },
+      publishPlaced: { id: 2, kind: "unary", input: { type: "ref", name: "OrdersPublishPlacedInput" } },
       subscribePlaced: {
         id: 3,
         kind: "server_stream",
@@ -91,10 +66,7 @@ export const ordersTooling: ServiceTooling = {
         readOnly: true,
         cursor: { field: "position" },
         output: { type: "ref", name: "OrdersSubscribePlacedItem" },
-        errors: {
-          CURSOR_EXPIRED: { code: "out_of_range" },
-          CURSOR_GAP: { code: "data_loss" },
-        },
+        errors: { CURSOR_EXPIRED: { code: "out_of_range" }, CURSOR_GAP: { code: "data_loss" } },
       },
     },
     types: {
@@ -118,16 +90,10 @@ export const ordersTooling: ServiceTooling = {
         type: "object",
         fields: { left: { type: "number", checks: { format: "integer" } } },
       },
-      OrdersPublishPlacedInput: {
-        type: "object",
-        fields: { message: { type: "ref", name: "Order" } },
-      },
+      OrdersPublishPlacedInput: { type: "object", fields: { message: { type: "ref", name: "Order" } } },
       OrdersSubscribePlacedItem: {
         type: "object",
-        fields: {
-          message: { type: "ref", name: "Order" },
-          position: { type: "string" },
-        },
+        fields: { message: { type: "ref", name: "Order" }, position: { type: "string" } },
         optional: ["message"],
       },
     },

@@ -9,24 +9,11 @@ export const stockTooling: ServiceTooling = {
       docs: "Takes things from the shelf.",
       input: {
         type: "object",
-        properties: {
-          item: { type: "string" },
-          count: { type: "integer", exclusiveMinimum: 0 },
-        },
+        properties: { item: { type: "string" }, count: { type: "integer", exclusiveMinimum: 0 } },
         required: ["item", "count"],
       },
-      output: {
-        type: "object",
-        properties: { left: { type: "integer" } },
-        required: ["left"],
-      },
-      errors: {
-        SOLD_OUT: {
-          type: "object",
-          properties: { left: { type: "integer" } },
-          required: ["left"],
-        },
-      },
+      output: { type: "object", properties: { left: { type: "integer" } }, required: ["left"] },
+      errors: { SOLD_OUT: { type: "object", properties: { left: { type: "integer" } }, required: ["left"] } },
     },
   },
   snapshot: {
@@ -39,29 +26,17 @@ export const stockTooling: ServiceTooling = {
         input: { type: "ref", name: "StockTakeInput" },
         output: { type: "ref", name: "StockTakeOutput" },
         errors: {
-          SOLD_OUT: {
-            code: "failed_precondition",
-            details: { type: "ref", name: "StockTakeSoldOutDetails" },
-          },
+          SOLD_OUT: { code: "failed_precondition", details: { type: "ref", name: "StockTakeSoldOutDetails" } },
         },
       },
     },
     types: {
       StockTakeInput: {
         type: "object",
-        fields: {
-          item: { type: "string" },
-          count: { type: "number", checks: { format: "integer", above: 0 } },
-        },
+        fields: { item: { type: "string" }, count: { type: "number", checks: { format: "integer", above: 0 } } },
       },
-      StockTakeOutput: {
-        type: "object",
-        fields: { left: { type: "number", checks: { format: "integer" } } },
-      },
-      StockTakeSoldOutDetails: {
-        type: "object",
-        fields: { left: { type: "number", checks: { format: "integer" } } },
-      },
+      StockTakeOutput: { type: "object", fields: { left: { type: "number", checks: { format: "integer" } } } },
+      StockTakeSoldOutDetails: { type: "object", fields: { left: { type: "number", checks: { format: "integer" } } } },
     },
   },
 };

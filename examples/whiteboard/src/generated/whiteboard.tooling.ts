@@ -14,10 +14,7 @@ const part1 = {
             type: "object",
             properties: {
               line: { type: "integer", minimum: 0 },
-              color: {
-                type: "string",
-                enum: ["ink", "red", "orange", "green", "blue", "violet"],
-              },
+              color: { type: "string", enum: ["ink", "red", "orange", "green", "blue", "violet"] },
               width: { type: "integer", minimum: 1, maximum: 40 },
               points: {
                 type: "array",
@@ -45,21 +42,13 @@ const part1 = {
         required: ["type"],
         description: "Takes back the participant's latest line.",
       },
-      {
-        type: "object",
-        properties: { type: { type: "string", const: "clear" } },
-        required: ["type"],
-      },
+      { type: "object", properties: { type: { type: "string", const: "clear" } }, required: ["type"] },
     ],
   },
   minItems: 1,
   maxItems: 64,
 };
-const part2 = {
-  by: { type: "string" },
-  id: { type: "string", minLength: 1, maxLength: 64 },
-  commands: part1,
-};
+const part2 = { by: { type: "string" }, id: { type: "string", minLength: 1, maxLength: 64 }, commands: part1 };
 const part3 = {
   type: "object",
   properties: { room: { type: "string", minLength: 1, maxLength: 128 } },
@@ -95,19 +84,13 @@ const part5 = {
 };
 const part6 = {
   type: "object",
-  fields: {
-    id: { type: "string" },
-    name: { type: "string", checks: { patterns: ["/\\S/"], max: 40 } },
-  },
+  fields: { id: { type: "string" }, name: { type: "string", checks: { patterns: ["/\\S/"], max: 40 } } },
 };
 const part7 = {
   type: "tuple",
   items: [
     { type: "number", checks: { format: "integer", min: 0 } },
-    {
-      type: "union",
-      options: [{ type: "number", checks: { format: "integer", min: 0 } }, { type: "null" }],
-    },
+    { type: "union", options: [{ type: "number", checks: { format: "integer", min: 0 } }, { type: "null" }] },
     { type: "string", checks: { max: 255 } },
     { type: "string", checks: { max: 1024 } },
   ],
@@ -116,11 +99,7 @@ const part7 = {
 const part8 = { type: "object", fields: { file: part7 } };
 const part9 = {
   type: "object",
-  properties: {
-    type: { type: "string", enum: ["came", "here", "left"] },
-    visit: { type: "string" },
-    person: part4,
-  },
+  properties: { type: { type: "string", enum: ["came", "here", "left"] }, visit: { type: "string" }, person: part4 },
   required: ["type", "visit", "person"],
 };
 const part10 = {
@@ -148,12 +127,7 @@ export const whiteboardTooling: ServiceTooling = {
         type: "object",
         properties: {
           room: { type: "string", minLength: 1, maxLength: 128 },
-          message: {
-            type: "object",
-            properties: part2,
-            required: ["by", "id", "commands"],
-            title: "BoardChange",
-          },
+          message: { type: "object", properties: part2, required: ["by", "id", "commands"], title: "BoardChange" },
         },
         required: ["room", "message"],
       },
@@ -202,10 +176,7 @@ export const whiteboardTooling: ServiceTooling = {
         type: "object",
         properties: {
           turn: { type: "string" },
-          visit: {
-            type: "string",
-            description: "Another one after each session that was lost.",
-          },
+          visit: { type: "string", description: "Another one after each session that was lost." },
           you: { type: "string" },
           people: { type: "array", items: part4 },
         },
@@ -230,12 +201,7 @@ export const whiteboardTooling: ServiceTooling = {
         type: "object",
         properties: {
           room: { type: "string", minLength: 1, maxLength: 128 },
-          message: {
-            type: "object",
-            properties: part5,
-            required: ["at", "from", "text"],
-            title: "ChatMessage",
-          },
+          message: { type: "object", properties: part5, required: ["at", "from", "text"], title: "ChatMessage" },
         },
         required: ["room", "message"],
       },
@@ -286,27 +252,15 @@ export const whiteboardTooling: ServiceTooling = {
     },
     download: {
       docs: "A file that was shared.",
-      input: {
-        type: "object",
-        properties: { id: { type: "string" } },
-        required: ["id"],
-      },
-      output: {
-        type: "object",
-        properties: { file: { "x-quicrpc-type": "blob" } },
-        required: ["file"],
-      },
+      input: { type: "object", properties: { id: { type: "string" } }, required: ["id"] },
+      output: { type: "object", properties: { file: { "x-quicrpc-type": "blob" } }, required: ["file"] },
     },
   },
   snapshot: {
     format: 1,
     id: 27706,
     methods: {
-      publishBoard: {
-        id: 8,
-        kind: "unary",
-        input: { type: "ref", name: "WhiteboardPublishBoardInput" },
-      },
+      publishBoard: { id: 8, kind: "unary", input: { type: "ref", name: "WhiteboardPublishBoardInput" } },
       subscribeBoard: {
         id: 9,
         kind: "server_stream",
@@ -315,39 +269,19 @@ export const whiteboardTooling: ServiceTooling = {
         cursor: { field: "position" },
         input: { type: "ref", name: "WhiteboardSubscribeBoardInput" },
         output: { type: "ref", name: "WhiteboardSubscribeBoardItem" },
-        errors: {
-          CURSOR_EXPIRED: { code: "out_of_range" },
-          CURSOR_GAP: { code: "data_loss" },
-        },
+        errors: { CURSOR_EXPIRED: { code: "out_of_range" }, CURSOR_GAP: { code: "data_loss" } },
       },
-      change: {
-        id: 10,
-        kind: "unary",
-        idempotent: true,
-        input: { type: "ref", name: "WhiteboardChangeInput" },
-      },
+      change: { id: 10, kind: "unary", idempotent: true, input: { type: "ref", name: "WhiteboardChangeInput" } },
       join: {
         id: 1,
         kind: "server_stream",
         cursor: { field: "turn" },
         input: { type: "ref", name: "WhiteboardJoinInput" },
         output: { type: "ref", name: "WhiteboardJoinItem" },
-        errors: {
-          CURSOR_EXPIRED: { code: "out_of_range" },
-          CURSOR_GAP: { code: "data_loss" },
-        },
+        errors: { CURSOR_EXPIRED: { code: "out_of_range" }, CURSOR_GAP: { code: "data_loss" } },
       },
-      point: {
-        id: 3,
-        kind: "notify",
-        delivery: "datagram",
-        input: { type: "ref", name: "WhiteboardPointInput" },
-      },
-      publishChat: {
-        id: 11,
-        kind: "unary",
-        input: { type: "ref", name: "WhiteboardPublishChatInput" },
-      },
+      point: { id: 3, kind: "notify", delivery: "datagram", input: { type: "ref", name: "WhiteboardPointInput" } },
+      publishChat: { id: 11, kind: "unary", input: { type: "ref", name: "WhiteboardPublishChatInput" } },
       subscribeChat: {
         id: 12,
         kind: "server_stream",
@@ -356,23 +290,10 @@ export const whiteboardTooling: ServiceTooling = {
         cursor: { field: "position" },
         input: { type: "ref", name: "WhiteboardSubscribeChatInput" },
         output: { type: "ref", name: "WhiteboardSubscribeChatItem" },
-        errors: {
-          CURSOR_EXPIRED: { code: "out_of_range" },
-          CURSOR_GAP: { code: "data_loss" },
-        },
+        errors: { CURSOR_EXPIRED: { code: "out_of_range" }, CURSOR_GAP: { code: "data_loss" } },
       },
-      say: {
-        id: 5,
-        kind: "unary",
-        idempotent: true,
-        input: { type: "ref", name: "WhiteboardSayInput" },
-      },
-      share: {
-        id: 13,
-        kind: "unary",
-        idempotent: true,
-        input: { type: "ref", name: "WhiteboardShareInput" },
-      },
+      say: { id: 5, kind: "unary", idempotent: true, input: { type: "ref", name: "WhiteboardSayInput" } },
+      share: { id: 13, kind: "unary", idempotent: true, input: { type: "ref", name: "WhiteboardShareInput" } },
       download: {
         id: 7,
         kind: "unary",
@@ -410,10 +331,7 @@ export const whiteboardTooling: ServiceTooling = {
       },
       BoardCommandDraw: {
         type: "object",
-        fields: {
-          type: { type: "literal", values: ["draw"] },
-          piece: { type: "ref", name: "Piece" },
-        },
+        fields: { type: { type: "literal", values: ["draw"] }, piece: { type: "ref", name: "Piece" } },
       },
       Piece: {
         type: "object",
@@ -421,17 +339,10 @@ export const whiteboardTooling: ServiceTooling = {
           line: { type: "number", checks: { format: "integer", min: 0 } },
           color: { type: "ref", name: "Color" },
           width: { type: "number", checks: { format: "integer", min: 1, max: 40 } },
-          points: {
-            type: "array",
-            items: { type: "ref", name: "PiecePoint" },
-            checks: { min: 1, max: 256 },
-          },
+          points: { type: "array", items: { type: "ref", name: "PiecePoint" }, checks: { min: 1, max: 256 } },
         },
       },
-      Color: {
-        type: "literal",
-        values: ["ink", "red", "orange", "green", "blue", "violet"],
-      },
+      Color: { type: "literal", values: ["ink", "red", "orange", "green", "blue", "violet"] },
       PiecePoint: {
         type: "object",
         fields: {
@@ -439,24 +350,15 @@ export const whiteboardTooling: ServiceTooling = {
           y: { type: "number", checks: { format: "integer", min: 0, max: 1000 } },
         },
       },
-      BoardCommandUndo: {
-        type: "object",
-        fields: { type: { type: "literal", values: ["undo"] } },
-      },
-      BoardCommandClear: {
-        type: "object",
-        fields: { type: { type: "literal", values: ["clear"] } },
-      },
+      BoardCommandUndo: { type: "object", fields: { type: { type: "literal", values: ["undo"] } } },
+      BoardCommandClear: { type: "object", fields: { type: { type: "literal", values: ["clear"] } } },
       WhiteboardSubscribeBoardInput: {
         type: "object",
         fields: { room: { type: "string", checks: { min: 1, max: 128 } } },
       },
       WhiteboardSubscribeBoardItem: {
         type: "object",
-        fields: {
-          message: { type: "ref", name: "BoardChange" },
-          position: { type: "string" },
-        },
+        fields: { message: { type: "ref", name: "BoardChange" }, position: { type: "string" } },
         optional: ["message"],
       },
       WhiteboardChangeInput: {
@@ -524,10 +426,7 @@ export const whiteboardTooling: ServiceTooling = {
       },
       WhiteboardSubscribeChatItem: {
         type: "object",
-        fields: {
-          message: { type: "ref", name: "ChatMessage" },
-          position: { type: "string" },
-        },
+        fields: { message: { type: "ref", name: "ChatMessage" }, position: { type: "string" } },
         optional: ["message"],
       },
       WhiteboardSayInput: {
@@ -577,12 +476,7 @@ export const pageTooling: ServiceTooling = {
     format: 1,
     id: 18673,
     methods: {
-      cursor: {
-        id: 1,
-        kind: "notify",
-        delivery: "datagram",
-        input: { type: "ref", name: "PageCursorInput" },
-      },
+      cursor: { id: 1, kind: "notify", delivery: "datagram", input: { type: "ref", name: "PageCursorInput" } },
     },
     types: {
       PageCursorInput: {
@@ -606,52 +500,34 @@ export const serversTooling: ServiceTooling = {
       docs: "Publishes to the topic. Who is in a room. It is said again and again: who is not heard of any more is gone.",
       input: {
         type: "object",
-        properties: {
-          room: { type: "string", minLength: 1, maxLength: 128 },
-          message: part9,
-        },
+        properties: { room: { type: "string", minLength: 1, maxLength: 128 }, message: part9 },
         required: ["room", "message"],
       },
     },
     subscribeVisits: {
       docs: "Subscribes to the topic: messages from then on. Who is in a room. It is said again and again: who is not heard of any more is gone.",
       input: part3,
-      output: {
-        type: "object",
-        properties: { message: part9, lost: part10 },
-        required: ["message"],
-      },
+      output: { type: "object", properties: { message: part9, lost: part10 }, required: ["message"] },
     },
     publishPointers: {
       docs: "Publishes to the topic. Where someone points.",
       input: {
         type: "object",
-        properties: {
-          room: { type: "string", minLength: 1, maxLength: 128 },
-          message: part11,
-        },
+        properties: { room: { type: "string", minLength: 1, maxLength: 128 }, message: part11 },
         required: ["room", "message"],
       },
     },
     subscribePointers: {
       docs: "Subscribes to the topic: messages from then on. Where someone points.",
       input: part3,
-      output: {
-        type: "object",
-        properties: { message: part11, lost: part10 },
-        required: ["message"],
-      },
+      output: { type: "object", properties: { message: part11, lost: part10 }, required: ["message"] },
     },
   },
   snapshot: {
     format: 1,
     id: 11407,
     methods: {
-      publishVisits: {
-        id: 1,
-        kind: "unary",
-        input: { type: "ref", name: "ServersPublishVisitsInput" },
-      },
+      publishVisits: { id: 1, kind: "unary", input: { type: "ref", name: "ServersPublishVisitsInput" } },
       subscribeVisits: {
         id: 2,
         kind: "server_stream",
@@ -660,11 +536,7 @@ export const serversTooling: ServiceTooling = {
         input: { type: "ref", name: "ServersSubscribeVisitsInput" },
         output: { type: "ref", name: "ServersSubscribeVisitsItem" },
       },
-      publishPointers: {
-        id: 3,
-        kind: "unary",
-        input: { type: "ref", name: "ServersPublishPointersInput" },
-      },
+      publishPointers: { id: 3, kind: "unary", input: { type: "ref", name: "ServersPublishPointersInput" } },
       subscribePointers: {
         id: 4,
         kind: "server_stream",

@@ -8,11 +8,7 @@ const part1 = {
     nothing: { type: "null" },
     flag: { type: "boolean" },
     text: { type: "string" },
-    data: {
-      type: "string",
-      contentEncoding: "base64",
-      "x-quicrpc-type": "bytes",
-    },
+    data: { type: "string", contentEncoding: "base64", "x-quicrpc-type": "bytes" },
     int: { type: "integer" },
     real: { type: "number" },
     big: { type: "integer", "x-quicrpc-type": "bigint" },
@@ -25,27 +21,13 @@ const part1 = {
       minItems: 2,
       maxItems: 2,
     },
-    set: {
-      type: "array",
-      items: { type: "integer" },
-      uniqueItems: true,
-      "x-quicrpc-type": "set",
-    },
+    set: { type: "array", items: { type: "integer" }, uniqueItems: true, "x-quicrpc-type": "set" },
     map: {
       type: "array",
-      items: {
-        type: "array",
-        prefixItems: [{ type: "integer" }, { type: "string" }],
-        minItems: 2,
-        maxItems: 2,
-      },
+      items: { type: "array", prefixItems: [{ type: "integer" }, { type: "string" }], minItems: 2, maxItems: 2 },
       "x-quicrpc-type": "map",
     },
-    record: {
-      type: "object",
-      propertyNames: { type: "string" },
-      additionalProperties: { type: "integer" },
-    },
+    record: { type: "object", propertyNames: { type: "string" }, additionalProperties: { type: "integer" } },
     either: { type: ["string", "integer"] },
     gap: { type: "array", items: { anyOf: [{ type: "integer" }, {}] } },
     maybe: { type: "string" },
@@ -77,11 +59,7 @@ export const protocolTooling: ServiceTooling = {
     echo: { input: part1, output: part1 },
     nested: { input: {}, output: { type: "integer" } },
     count: {
-      input: {
-        type: "object",
-        properties: { to: { type: "integer" } },
-        required: ["to"],
-      },
+      input: { type: "object", properties: { to: { type: "integer" } }, required: ["to"] },
       output: {
         type: "object",
         properties: { i: { type: "integer" }, pad: { type: "string" } },
@@ -117,12 +95,7 @@ export const protocolTooling: ServiceTooling = {
     format: 1,
     id: 36754,
     methods: {
-      echo: {
-        id: 1,
-        kind: "unary",
-        input: { type: "ref", name: "Values" },
-        output: { type: "ref", name: "Values" },
-      },
+      echo: { id: 1, kind: "unary", input: { type: "ref", name: "Values" }, output: { type: "ref", name: "Values" } },
       nested: {
         id: 2,
         kind: "unary",
@@ -141,45 +114,18 @@ export const protocolTooling: ServiceTooling = {
         input: { type: "number", checks: { format: "integer" } },
         output: { type: "number", checks: { format: "integer" } },
       },
-      talk: {
-        id: 5,
-        kind: "duplex",
-        input: { type: "string" },
-        output: { type: "string" },
-      },
-      copy: {
-        id: 6,
-        kind: "duplex",
-        input: { type: "raw" },
-        output: { type: "raw" },
-      },
+      talk: { id: 5, kind: "duplex", input: { type: "string" }, output: { type: "string" } },
+      copy: { id: 6, kind: "duplex", input: { type: "raw" }, output: { type: "raw" } },
       refuse: {
         id: 7,
         kind: "unary",
         output: { type: "number", checks: { format: "integer" } },
-        errors: {
-          TOO_MUCH: {
-            code: "out_of_range",
-            details: { type: "ref", name: "ProtocolRefuseTooMuchDetails" },
-          },
-        },
+        errors: { TOO_MUCH: { code: "out_of_range", details: { type: "ref", name: "ProtocolRefuseTooMuchDetails" } } },
       },
-      wait: {
-        id: 8,
-        kind: "unary",
-        output: { type: "number", checks: { format: "integer" } },
-      },
-      waits: {
-        id: 9,
-        kind: "unary",
-        output: { type: "ref", name: "ProtocolWaitsOutput" },
-      },
+      wait: { id: 8, kind: "unary", output: { type: "number", checks: { format: "integer" } } },
+      waits: { id: 9, kind: "unary", output: { type: "ref", name: "ProtocolWaitsOutput" } },
       note: { id: 10, kind: "notify", input: { type: "string" } },
-      noted: {
-        id: 11,
-        kind: "unary",
-        output: { type: "array", items: { type: "string" } },
-      },
+      noted: { id: 11, kind: "unary", output: { type: "array", items: { type: "string" } } },
       leave: { id: 12, kind: "unary" },
     },
     types: {
@@ -194,33 +140,16 @@ export const protocolTooling: ServiceTooling = {
           real: { type: "number" },
           big: { type: "bigint" },
           at: { type: "date" },
-          list: {
-            type: "array",
-            items: { type: "number", checks: { format: "integer" } },
-          },
+          list: { type: "array", items: { type: "number", checks: { format: "integer" } } },
           pair: {
             type: "tuple",
             items: [{ type: "string" }, { type: "number", checks: { format: "integer" } }],
             required: 2,
           },
-          set: {
-            type: "set",
-            items: { type: "number", checks: { format: "integer" } },
-          },
-          map: {
-            type: "map",
-            key: { type: "number", checks: { format: "integer" } },
-            value: { type: "string" },
-          },
-          record: {
-            type: "record",
-            key: { type: "string" },
-            value: { type: "number", checks: { format: "integer" } },
-          },
-          either: {
-            type: "union",
-            options: [{ type: "string" }, { type: "number", checks: { format: "integer" } }],
-          },
+          set: { type: "set", items: { type: "number", checks: { format: "integer" } } },
+          map: { type: "map", key: { type: "number", checks: { format: "integer" } }, value: { type: "string" } },
+          record: { type: "record", key: { type: "string" }, value: { type: "number", checks: { format: "integer" } } },
+          either: { type: "union", options: [{ type: "string" }, { type: "number", checks: { format: "integer" } }] },
           gap: {
             type: "array",
             items: {
@@ -232,16 +161,10 @@ export const protocolTooling: ServiceTooling = {
         },
         optional: ["maybe"],
       },
-      ProtocolCountInput: {
-        type: "object",
-        fields: { to: { type: "number", checks: { format: "integer" } } },
-      },
+      ProtocolCountInput: { type: "object", fields: { to: { type: "number", checks: { format: "integer" } } } },
       ProtocolCountItem: {
         type: "object",
-        fields: {
-          i: { type: "number", checks: { format: "integer" } },
-          pad: { type: "string" },
-        },
+        fields: { i: { type: "number", checks: { format: "integer" } }, pad: { type: "string" } },
       },
       ProtocolRefuseTooMuchDetails: { type: "object", fields: { most: { type: "bigint" } } },
       ProtocolWaitsOutput: {

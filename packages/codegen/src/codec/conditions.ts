@@ -1,6 +1,5 @@
 import { longestText } from "@quicrpc/core/generated";
-import type { Layout } from "../print/layout.js";
-import { guard } from "../print/syntax.js";
+import { guard, type Layout } from "../print/syntax.js";
 import { isCompiled, present } from "./compiled.js";
 import { expression } from "./literals.js";
 import type { CheckNode, SchemaNode } from "../schema/node.js";

@@ -1,5 +1,4 @@
 import { weightOf } from "@quicrpc/core/generated";
-import { group, indent, type Layout, line } from "../print/layout.js";
 import {
   arrayOf,
   assignment,
@@ -7,8 +6,9 @@ import {
   braced,
   callOf,
   conditional,
-  conditionalAssignment,
   guard,
+  indent,
+  type Layout,
   signature,
   when,
 } from "../print/syntax.js";
@@ -42,7 +42,7 @@ export function printReader(node: SchemaNode, printer: CodecPrinter): Layout[] {
     functionOf(head, orderedBody(node, type, printer)),
     assignment(
       `const ${keysName(codec)}`,
-      callOf("/* @__PURE__ */ new wire.Keys", [keys, ...(isStrict ? ["true"] : [])], !isStrict),
+      callOf("/* @__PURE__ */ new wire.Keys", [keys, ...(isStrict ? ["true"] : [])]),
     ),
   ];
 }
@@ -249,7 +249,7 @@ function resultField({ name, node }: FieldNode, names: LocalNames): Layout {
   if (constant === undefined) return key === local ? key : `${key}: ${local}`;
   const { value } = constant;
   const instead = callOf("wire.absent", [expression(value), String(weightOf(value, Number.MAX_SAFE_INTEGER))]);
-  return [`${key}:`, group(indent(line, conditional(`${local} === undefined`, instead, local)))];
+  return `${key}: ${conditional(`${local} === undefined`, instead, local)}`;
 }
 
 /** Statements that read the value at `at` into `into`, which is called `name`, and leave the position after it in `r`. */
@@ -271,7 +271,7 @@ function readStatement(node: SchemaNode, variable: string, at: string, printer: 
   const into = isTyped ? printer.annotated(`${variable}:`, printer.typeOf(node, "output")) : variable;
   if (node.kind === "nullable" && printer.called(node) === undefined && isCompiled(node)) {
     const inner = readExpression(present(node.inner), at, printer);
-    return conditionalAssignment(into, [`r.bytes[${at}] === 0xc0`, `wire.readNil(r, ${at})`, inner]);
+    return assignment(into, conditional(`r.bytes[${at}] === 0xc0`, `wire.readNil(r, ${at})`, inner));
   }
   return assignment(into, readExpression(node, at, printer));
 }

@@ -1,7 +1,6 @@
 import { longestText } from "@quicrpc/core/generated";
 import { isBlob } from "../blobs.js";
-import type { Layout } from "../print/layout.js";
-import { arrayOf, braced, callOf } from "../print/syntax.js";
+import { arrayOf, braced, callOf, type Layout } from "../print/syntax.js";
 import { keyText, quoted } from "../print/text.js";
 import { expression } from "./literals.js";
 import {
@@ -72,7 +71,7 @@ function untoldExpression(node: SchemaNode, printer: CodecPrinter): Layout {
       const others = othersOf(node);
       const plain = others === "loose" ? ["wire.loose"] : others === "strict" ? ['"strict"'] : [];
       const rest = typeof others === "object" ? [of(others)] : plain;
-      return callOf("wire.object", [braced(list), ...rest], rest.length === 0 && list.length > 0);
+      return callOf("wire.object", [braced(list), ...rest]);
     }
     case "array":
     case "set":
@@ -83,9 +82,7 @@ function untoldExpression(node: SchemaNode, printer: CodecPrinter): Layout {
       const items = arrayOf(node.items.map(of));
       // What is sent of a blob is a tuple, of which no user knows.
       if (isBlob(node.schema)) return call("tuple", items, "undefined", quoted("blob"));
-      return node.rest === undefined
-        ? callOf("wire.tuple", [items], node.items.length > 0)
-        : call("tuple", items, of(node.rest));
+      return node.rest === undefined ? callOf("wire.tuple", [items]) : call("tuple", items, of(node.rest));
     }
     case "record":
       return call("record", recordKeys(node, of), of(node.element));
@@ -93,7 +90,7 @@ function untoldExpression(node: SchemaNode, printer: CodecPrinter): Layout {
       return call("union", ...node.options.map(of));
     case "discriminated": {
       const options = node.options.map(([value, option]) => arrayOf([expression(value), of(option)]));
-      return callOf("wire.discriminated", [quoted(node.key), arrayOf(options, options.length > 1)], true);
+      return callOf("wire.discriminated", [quoted(node.key), arrayOf(options, options.length > 1)]);
     }
     case "intersection":
       return call("intersection", of(node.left), of(node.right));
@@ -111,7 +108,7 @@ function untoldExpression(node: SchemaNode, printer: CodecPrinter): Layout {
         ? thunk(constant.value)
         : callOf(node.kind === "caught" ? "wire.catchOf" : "wire.defaultOf", [printer.schema(node)]);
       const name = node.kind === "default" ? "wire.withDefault" : `wire.${node.kind}`;
-      return callOf(name, [of(node.inner), value], constant !== undefined && typeof value !== "string");
+      return callOf(name, [of(node.inner), value]);
     }
     case "pipe":
       // What a function makes of a value is often the value, if that fits already.

@@ -1,5 +1,4 @@
-import type { Layout } from "../print/layout.js";
-import { assignment, block, callOf, conditional, conditionalAssignment, signature } from "../print/syntax.js";
+import { assignment, block, callOf, conditional, type Layout, signature } from "../print/syntax.js";
 import { property, quoted } from "../print/text.js";
 import { hasOwnCode, isCompiled, present, presenceOf } from "./compiled.js";
 import { MISFIT, refuseMisfit, refuseSize } from "./conditions.js";
@@ -136,11 +135,11 @@ function write(node: SchemaNode, value: string, at: string, printer: CodecPrinte
 
 function writeStatement(node: SchemaNode, value: string, at: string, printer: CodecPrinter): Layout {
   if (node.kind === "null") {
-    return conditionalAssignment("p", [`${value} === null`, `wire.writeNil(b, ${at})`, "wire.misfit()"]);
+    return assignment("p", conditional(`${value} === null`, `wire.writeNil(b, ${at})`, "wire.misfit()"));
   }
   if (node.kind === "nullable" && printer.called(node) === undefined && isCompiled(node)) {
     const inner = writeExpression(present(node.inner), value, at, printer);
-    return conditionalAssignment("p", [`${value} === null`, `wire.writeNil(b, ${at})`, inner]);
+    return assignment("p", conditional(`${value} === null`, `wire.writeNil(b, ${at})`, inner));
   }
   return assignment("p", writeExpression(node, value, at, printer));
 }

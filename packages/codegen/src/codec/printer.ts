@@ -1,8 +1,7 @@
 import { camelCase } from "../names.js";
-import { type Layout, render } from "../print/layout.js";
-import { arrayOf, assignment, block, bracketed, callOf } from "../print/syntax.js";
+import { arrayOf, assignment, block, callOf, type Layout, render } from "../print/syntax.js";
 import { quoted } from "../print/text.js";
-import { annotated, typeLayout, type TypeNames } from "../print/type-text.js";
+import { type TypeNames, typeText } from "../print/type-text.js";
 import type { SchemaRoot } from "../source/schema-root.js";
 import { generic, text, type TypeNode } from "../types/node.js";
 import type { Direction } from "../types/zod.js";
@@ -131,12 +130,12 @@ export class CodecPrinter {
     return node.kind === "record" ? generic("Record", text("string"), text("any")) : text("any");
   }
 
-  layout(type: TypeNode): Layout {
-    return typeLayout(type, this.#names);
+  layout(type: TypeNode): string {
+    return typeText(type, this.#names);
   }
 
-  annotated(head: string, type: TypeNode): Layout {
-    return annotated(head, type, this.#names);
+  annotated(head: string, type: TypeNode): string {
+    return `${head} ${typeText(type, this.#names)}`;
   }
 
   /** The type of what the writer of `node` takes: it changes nothing. */
@@ -162,7 +161,7 @@ export class CodecPrinter {
   schema({ at }: SchemaNode): Layout {
     if (at === undefined) throw new Error("A schema was printed whose place is not known.");
     const root = this.#names.value(at.root);
-    return at.keys.length === 0 ? root : callOf("wire.schemaAt", [root, arrayOf(at.keys.map(expression))], true);
+    return at.keys.length === 0 ? root : callOf("wire.schemaAt", [root, arrayOf(at.keys.map(expression))]);
   }
 
   /** The function that runs the checks of `node` which are zod's to run. */
@@ -269,7 +268,7 @@ export class CodecPrinter {
       read.length === 0 ? text("never") : codec.isBranded ? text("any") : this.typeOf(codec.node, "output"),
     ];
     const layouts = types.map((each) => this.layout(each));
-    const head = [`export const ${codecName(codec)}: `, bracketed("MessageCodec<", layouts, ">", "")];
+    const head = [`export const ${codecName(codec)}: `, `MessageCodec<${layouts.join(", ")}>`];
     // Formatters keep what follows on the line of an annotation like this.
     const isNested = types.some(({ kind }) => kind === "generic" || kind === "schema");
     return `${render(isNested ? [head, " = ", made, ";"] : assignment(head, made))}\n`;

@@ -1,35 +1,21 @@
-import type { Declaration, FieldNode, TypeNode } from "../types/node.js";
-import { group, hardLine, indent, type Layout, line, render } from "./layout.js";
-import { annotated, fieldName, fitsIndex, typeLayout, type TypeNames } from "./type-text.js";
+import type { Declaration, FieldNode } from "../types/node.js";
+import { fieldName, fitsIndex, type TypeNames, typeText } from "./type-text.js";
 import { jsDoc, withLink } from "./writer.js";
 
-/** An interface where the type is an object, else a type alias. */
+/** An interface if the type is an object, otherwise a type alias. */
 export function printDeclaration({ name, docs: text, root, type }: Declaration, names: TypeNames): string {
-  const docs = withLink(text, root && names.link?.(root));
-  if (type.kind !== "object") {
-    const head = `export type ${name} =`;
-    const isName = type.kind === "reference";
-    const alias = isName ? [head, group(indent(line, typeLayout(type, names)))] : annotated(head, type, names);
-    return `${jsDoc(docs)}${render([alias, ";"])}\n`;
-  }
+  const docs = jsDoc(withLink(text, root && names.link?.(root)));
+  if (type.kind !== "object") return `${docs}export type ${name} = ${typeText(type, names)};\n`;
   const { fields, index } = type;
   const body = fields.map((field) => printField(field, names)).join("");
-  if (index === undefined) return `${jsDoc(docs)}export interface ${name} {\n${body}}\n`;
-  // TypeScript wants the fields of an interface to fit its index signature; an intersection leaves them be.
+  if (index === undefined) return `${docs}export interface ${name} {\n${body}}\n`;
+  const others = `[key: string]: ${typeText(index, names)}`;
+  // TypeScript wants the fields of an interface to fit its index signature; in an intersection they need not.
   return fitsIndex(fields, index)
-    ? `${jsDoc(docs)}export interface ${name} {\n${body}${printLine(annotated("[key: string]:", index, names))}}\n`
-    : `${jsDoc(docs)}export type ${name} = {\n${body}} & ${indexType(index, names)};\n`;
-}
-
-function indexType(index: TypeNode, names: TypeNames): string {
-  return render(["{ ", annotated("[key: string]:", index, names), " }"]);
+    ? `${docs}export interface ${name} {\n${body}  ${others};\n}\n`
+    : `${docs}export type ${name} = {\n${body}} & { ${others} };\n`;
 }
 
 function printField(field: FieldNode, names: TypeNames): string {
-  return `${jsDoc(field.docs, "  ")}${printLine(annotated(`${fieldName(field)}:`, field.type, names))}`;
-}
-
-/** A member of a type, two spaces in. */
-function printLine(member: Layout): string {
-  return `${render(indent(hardLine, member, ";")).slice(1)}\n`;
+  return `${jsDoc(field.docs, "  ")}  ${fieldName(field)}: ${typeText(field.type, names)};\n`;
 }

@@ -1,9 +1,7 @@
 import { dirname, relative } from "node:path";
 import type { SchemaRoot } from "../source/schema-root.js";
-import { MAX_WIDTH } from "./layout.js";
 import { camelCase, isIdentifier, isReservedWord } from "../names.js";
 import { quoted } from "./text.js";
-import { list } from "./writer.js";
 
 /** How generated files name the modules they import. */
 export type ImportExtension = "ts" | "js" | "none";
@@ -116,7 +114,5 @@ function renamed(name: string, as: string): string {
 
 /** An import or export of `names`; nothing where there are none. */
 export function importText(keyword: string, names: readonly string[], from: string): string {
-  if (names.length === 0) return "";
-  const text = `${keyword} { ${names.join(", ")} } from ${quoted(from)};\n`;
-  return text.length <= MAX_WIDTH + 1 ? text : `${list(`${keyword} {`, names, `} from ${quoted(from)};`)}\n`;
+  return names.length === 0 ? "" : `${keyword} { ${names.join(", ")} } from ${quoted(from)};\n`;
 }

@@ -3,10 +3,9 @@ import { errorTypeName } from "../names.js";
 import { generic, text, type TypeNode } from "../types/node.js";
 import { messageType, printDescriptors, printIdentity, tableName } from "./descriptors.js";
 import { PUBLISHES } from "../discover.js";
-import { group, hardLine, indent, type Layout, line, render } from "./layout.js";
-import { block, braced, callOf, functionType, signature } from "./syntax.js";
+import { block, braced, callOf, signature } from "./syntax.js";
 import { quoted } from "./text.js";
-import { annotated, typeLayout, type TypeNames } from "./type-text.js";
+import { type TypeNames, typeText } from "./type-text.js";
 import { jsDoc, withLink } from "./writer.js";
 
 /** Which side generated files are for; an "http-client" makes its calls by `httpTransport` alone. */
@@ -58,9 +57,9 @@ function printHandlers(service: ServiceModel, names: TypeNames, of: string): str
     .filter(({ topic }) => topic === undefined)
     .map((method) => {
       const context = `context: ${names.core("CallContext")}<${of}>`;
-      const parameters = [annotated("input:", handlerInput(method), names), context];
+      const parameters = [`input: ${typeText(handlerInput(method), names)}`, context];
       const link = methodLink(service, method, names);
-      return member(method, link, methodSignature(method, parameters, typeLayout(handlerResult(method), names)));
+      return member(method, link, methodSignature(method, parameters, typeText(handlerResult(method), names)));
     });
   const what = `The methods that a server of ${name} implements. \`${of}\` is what the application keeps for a connection.`;
   const head = `export interface ${prefix}Handlers<${of} = unknown>`;
@@ -80,8 +79,7 @@ function printRouter(service: ServiceModel, names: TypeNames, of: string): strin
   );
   const make = names.core(withTopics ? "createTopicRouter" : "createRouter");
   const given = [tableName(service), "handlers", ...(withTopics ? ["topics"] : [])];
-  const body = [["return ", callOf(make, given), ";"]];
-  return `${jsDoc(`Makes the router that serves ${name} by \`handlers\`${withTopics ? " and `topics`" : ""}.`)}${render(block(head, body))}\n`;
+  return `${jsDoc(`Makes the router that serves ${name} by \`handlers\`${withTopics ? " and `topics`" : ""}.`)}${block(head, [`return ${callOf(make, given)};`])}\n`;
 }
 
 /** Whether a service has topics. */
@@ -98,17 +96,17 @@ function printTopics(service: ServiceModel, names: TypeNames, of: string): strin
     if (topic === undefined || publish.kind !== "unary" || subscribe === undefined) return [];
     const parameters = messageType(subscribe.input, "received");
     const types = [messageType(publish.input, "sent"), parameters, messageType(subscribe.output, "received")];
-    const served = annotated(`readonly ${topic.name}:`, generic("ServedTopic", ...types), names);
-    const options = annotated(`readonly ${topic.name}:`, generic("ServedTopicOptions", parameters, text(of)), names);
+    const served = `readonly ${topic.name}: ${typeText(generic("ServedTopic", ...types), names)}`;
+    const options = `readonly ${topic.name}: ${typeText(generic("ServedTopicOptions", parameters, text(of)), names)}`;
     return [{ publish, topic, served, options }];
   });
   if (families.length === 0) return [];
   const served = families.map((each) => member({ docs: docsOfTopic(each.publish) }, undefined, each.served));
-  const options = families.map((each) => render(indent(hardLine, each.options, ";")).slice(1));
+  const options = families.map((each) => `  ${each.options};\n`);
   const patterns = families.map(({ topic }) => `${topic.name}: ${quoted(topic.pattern)}`);
   const interfaces = [
     `${jsDoc(`The topics of ${name}, for its server.`)}export interface ${prefix}Topics<${of} = unknown> extends ${names.core("ServedTopics")}<${of}> {\n${served.join("")}}\n`,
-    `${jsDoc(`How a server serves each topic of ${name}.`)}export interface ${prefix}TopicsOptions<${of} = unknown> {\n${options.map((each) => `${each}\n`).join("")}}\n`,
+    `${jsDoc(`How a server serves each topic of ${name}.`)}export interface ${prefix}TopicsOptions<${of} = unknown> {\n${options.join("")}}\n`,
   ];
   const head = signature(
     `export function create${prefix}Topics<${of} = unknown>`,
@@ -117,7 +115,7 @@ function printTopics(service: ServiceModel, names: TypeNames, of: string): strin
   );
   const make = callOf(names.core("serveTopics"), [tableName(service), braced(patterns), "topics", "options"]);
   const comment = jsDoc(`Makes the topics of ${name} on \`topics\`, as createTopics gives them.`);
-  return [...interfaces, `${comment}${render(block(head, [["return ", make, ";"]]))}\n`];
+  return [...interfaces, `${comment}${block(head, [`return ${make};`])}\n`];
 }
 
 /** The comment of a topic in the schema; that of its method says more. */
@@ -129,30 +127,27 @@ function printClient(service: ServiceModel, names: TypeNames): string {
   const { prefix, name, docs, methods } = service;
   const members = methods.map((method) => {
     const input = clientInput(method);
-    const parameters = [
-      ...(input === undefined ? [] : [annotated(...input, names)]),
-      `options?: ${names.core("CallOptions")}`,
-    ];
+    const options = `options?: ${names.core("CallOptions")}`;
+    const parameters = input === undefined ? [options] : [`${input[0]} ${typeText(input[1], names)}`, options];
     const link = methodLink(service, method, names);
-    return member(method, link, methodSignature(method, parameters, typeLayout(clientResult(method), names)));
+    return member(method, link, methodSignature(method, parameters, typeText(clientResult(method), names)));
   });
   return `${jsDoc(about(`A client of ${name}.`, docs))}export interface ${prefix}Client {\n${members.join("")}}\n`;
 }
 
 function printClientFactory(service: ServiceModel, names: TypeNames): string {
   const { prefix, name, methods } = service;
-  const entries = methods.map((method): Layout => {
+  const entries = methods.map((method) => {
     const [parameters, passed] = callArguments(method);
     const call = callOf("caller.start", [`${tableName(service)}.${method.name}`, ...passed]);
-    return [group([`${method.name}: (${parameters.join(", ")}) =>`, group(indent(line, call))]), ","];
+    return `${method.name}: (${parameters.join(", ")}) => ${call}`;
   });
-  const body = ["return {", ...entries.map((each) => indent(hardLine, each)), hardLine, "};"];
   const head = signature(
     `export function create${prefix}Client`,
     [`caller: ${names.core("Caller")}`],
     `${prefix}Client`,
   );
-  return `${jsDoc(`Calls ${name} over \`caller\`, such as a session.`)}${render(block(head, [body]))}\n`;
+  return `${jsDoc(`Calls ${name} over \`caller\`, such as a session.`)}${block(head, [`return ${braced(entries, ",", true)};`])}\n`;
 }
 
 function about(what: string, docs: string | undefined): string {
@@ -160,13 +155,13 @@ function about(what: string, docs: string | undefined): string {
 }
 
 /** A member of an interface, with its comment. */
-function member({ docs }: Pick<MethodModel, "docs">, link: string | undefined, layout: Layout): string {
-  return `${jsDoc(withLink(docs, link), "  ")}${render(indent(hardLine, layout, ";")).slice(1)}\n`;
+function member({ docs }: Pick<MethodModel, "docs">, link: string | undefined, code: string): string {
+  return `${jsDoc(withLink(docs, link), "  ")}  ${code};\n`;
 }
 
 /** A method of an interface: one that is called `new` is a property, or it would be what makes an object of the interface. */
-function methodSignature({ name }: MethodModel, parameters: readonly Layout[], result: Layout): Layout {
-  return name === "new" ? functionType("new: ", parameters, result) : signature(name, parameters, result);
+function methodSignature({ name }: MethodModel, parameters: readonly string[], result: string): string {
+  return name === "new" ? `new: (${parameters.join(", ")}) => ${result}` : signature(name, parameters, result);
 }
 
 /** A link to where the schema module declares a method. */
@@ -184,12 +179,8 @@ function errorTypes(service: ServiceModel, names: TypeNames): string[] {
     .filter(({ errors }) => errors.length > 0)
     .map(({ name }) => {
       const type = text(`(typeof ${tableName(service)})[${quoted(name)}]["errors"]`);
-      const declaration = annotated(
-        `export type ${errorTypeName(service.prefix, name)} =`,
-        generic("RpcErrorOf", type),
-        names,
-      );
-      return `${jsDoc(`The errors that ${name} throws by name; see \`isRpcErrorOf\`.`)}${render([declaration, ";"])}\n`;
+      const comment = jsDoc(`The errors that ${name} throws by name; see \`isRpcErrorOf\`.`);
+      return `${comment}export type ${errorTypeName(service.prefix, name)} = ${typeText(generic("RpcErrorOf", type), names)};\n`;
     });
 }
 

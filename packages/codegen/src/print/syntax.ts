@@ -1,123 +1,115 @@
-// TypeScript as the usual formatters (Biome, Prettier) lay it out, where it may have to be broken into lines.
-import {
-  firstThatFits,
-  group,
-  hardLine,
-  ifBroken,
-  indent,
-  isBroken,
-  join,
-  type Layout,
-  line,
-  moved,
-  softLine,
-  takesFunction,
-  takingFunction,
-} from "./layout.js";
+// TypeScript in lines of any length, which `wrapLines` breaks: line breaks are here only where the usual formatters keep or demand them.
+import { Code } from "./code.js";
+import { keyText, quoted } from "./text.js";
 
-/** Items between brackets: on one line, or each on its own. */
-export function bracketed(open: string, items: readonly Layout[], close: string, trailing = ","): Layout {
-  if (items.length === 0) return `${open}${close}`;
-  return group([open, indent(softLine, join(items, [",", line])), ifBroken(trailing), softLine, close]);
+/** Code in one piece, or in several. */
+export type Layout = string | readonly Layout[];
+
+/** The text of `layout`. */
+export function render(layout: Layout): string {
+  return typeof layout === "string" ? layout : layout.map(render).join("");
 }
 
-/** Fields of an object between braces; `expanded` where each is on a line of its own also if there were room. */
-export function braced(fields: readonly Layout[], separator = ",", expanded = false): Layout {
-  if (fields.length === 0) return "{}";
-  const content = ["{", indent(line, join(fields, [separator, line])), ifBroken(separator), line, "}"];
-  return group(content, expanded || isBroken(content));
+/** `layout` with its lines after the first two columns further in. */
+export function indent(layout: Layout): string {
+  return render(layout).replaceAll("\n", "\n  ");
+}
+
+/** Lines two columns in, between a line that ends with `open` and one that starts with `close`. */
+function lines(open: string, items: readonly Layout[], close: string, end = ""): string {
+  return `${open}\n${items.map((item) => `  ${indent(item)}${end}\n`).join("")}${close}`;
+}
+
+/** Items between brackets: each on its own line if one takes several, or with `expanded`. */
+function bracketed(open: string, items: readonly Layout[], close: string, end: string, expanded: boolean): string {
+  if (items.length === 0) return `${open.trim()}${close.trim()}`;
+  const texts = items.map(render);
+  return expanded || texts.some(isBroken)
+    ? lines(open.trim(), texts, close.trim(), end)
+    : `${open}${texts.join(`${end} `)}${close}`;
+}
+
+function isBroken(text: string): boolean {
+  return text.includes("\n");
+}
+
+/** Fields of an object between braces; with `expanded`, each is on its own line. */
+export function braced(fields: readonly Layout[], separator = ",", expanded = false): string {
+  return bracketed("{ ", fields, " }", separator, expanded);
 }
 
 /** An array literal. */
-export function arrayOf(items: readonly Layout[], expanded = false): Layout {
-  if (items.length === 0) return "[]";
-  const content = ["[", indent(softLine, join(items, [",", line])), ifBroken(","), softLine, "]"];
-  return group(content, expanded || isBroken(content));
+export function arrayOf(items: readonly Layout[], expanded = false): string {
+  return bracketed("[", items, "]", ",", expanded);
 }
 
-/** A call. Where its last argument is an object or an array, that may be broken and the call around it not. */
-export function callOf(callee: string, args: readonly Layout[], lastIsLiteral = false): Layout {
-  const call = printCall(callee, args, lastIsLiteral);
-  return args.some(isFunction) ? takingFunction(call) : call;
+/** A JSON value; `of` prints what it consists of. */
+export function json(value: unknown, of: (part: unknown) => string = json): string {
+  if (typeof value === "string") return quoted(value);
+  if (typeof value === "number") return String(value).replace("e+", "e");
+  if (typeof value !== "object" || value === null) return String(value);
+  if (!Array.isArray(value)) return braced(Object.entries(value).map(([key, each]) => `${keyText(key)}: ${of(each)}`));
+  const items = value.map((item) => of(item));
+  // Formatters give each of several objects or lists a line, if none has less than two parts.
+  const isTable = (open: string): boolean =>
+    items.every((item, index) => item.startsWith(open) && Object.keys(value[index] as object).length > 1);
+  return arrayOf(items, items.length > 1 && (isTable("{") || isTable("[")));
 }
 
-function isFunction(layout: Layout): boolean {
-  if (typeof layout === "string") return layout.startsWith("() =>");
-  return "kind" in layout ? false : isFunction(layout[0] ?? "");
+/** A literal, or a function that returns one: as the last argument of a call it breaks instead of the call. */
+export const LITERAL: RegExp = /^(?:\(\) => \(?)?[[{]/;
+
+/** A call. Formatters give each argument a line if the call composes functions, or if one has several lines. */
+export function callOf(callee: string, args: readonly Layout[]): string {
+  const texts = args.map(render);
+  const broken = texts.findIndex(isBroken);
+  const isHugged = broken === texts.length - 1 && LITERAL.test(texts[broken] ?? "");
+  const isExpanded = isComposition(texts) || (broken >= 0 && !isHugged);
+  return isExpanded ? lines(`${callee}(`, texts, ")", ",") : `${callee}(${texts.join(", ")})`;
 }
 
-/** Whether formatters take `args` for a composition of functions, and give each a line. */
-function isComposition(args: readonly Layout[]): boolean {
-  return args.length > 1 && (args.some(takesFunction) || args.filter(isFunction).length > 1);
+/** Whether formatters take `args` for a composition of functions: two functions, or a call that takes one and another argument. */
+function isComposition(args: readonly string[]): boolean {
+  if (args.length < 2 || !args.some((each) => each.includes("() =>"))) return false;
+  return args.filter(isFunction).length > 1 || args.some(takesFunction);
 }
 
-function printCall(callee: string, args: readonly Layout[], lastIsLiteral: boolean): Layout {
-  if (args.length === 0) return `${callee}()`;
-  const separated = join(args, [",", line]);
-  const broken = group([`${callee}(`, indent(softLine, separated), ifBroken(","), softLine, ")"], true);
-  if (isComposition(args)) return broken;
-  const last = args.at(-1) ?? "";
-  if (lastIsLiteral && !args.slice(0, -1).some(isBroken)) {
-    const before = join(args.slice(0, -1), ", ");
-    const hugged = [`${callee}(`, before, before.length > 0 ? ", " : "", opened(last), ")"];
-    return isBroken(last)
-      ? firstThatFits(hugged, broken)
-      : firstThatFits([`${callee}(`, separated, ")"], hugged, broken);
-  }
-  return args.some(isBroken)
-    ? broken
-    : group([`${callee}(`, indent(softLine, separated), ifBroken(","), softLine, ")"]);
+function isFunction(text: string): boolean {
+  return text.startsWith("() =>");
 }
 
-/** A literal, or a function that gives one, whose brackets are on lines of their own. */
-function opened(layout: Layout): Layout {
-  if (typeof layout === "string") return layout;
-  if (!("kind" in layout)) return layout.map(opened);
-  return layout.kind === "group" ? { ...layout, broken: true } : layout;
+function takesFunction(text: string): boolean {
+  const [open, close] = isFunction(text) ? [] : (new Code(text, false).pairs.at(-1) ?? []);
+  if (open === undefined || text.charAt(open) !== "(") return false;
+  return new Code(text.slice(open + 1, close), false).split(", ").some(isFunction);
 }
 
 /** `left` set to `right`. */
-export function assignment(left: Layout, right: Layout): Layout {
-  return [left, " =", moved(right), ";"];
+export function assignment(left: Layout, right: Layout): string {
+  return render([left, " = ", right, ";"]);
 }
 
-/** `left` set to what a condition decides. */
-export function conditionalAssignment(left: Layout, [test, one, other]: readonly [string, Layout, Layout]): Layout {
-  return [left, " =", group(indent(line, conditional(test, one, other))), ";"];
+export function conditional(test: string, one: Layout, other: Layout): string {
+  const text = render(other);
+  return `${test} ? ${render(one)} : ${/^wire\.\w+\([^()]*\) as /.test(text) ? `(${text})` : text}`;
 }
 
-export function conditional(test: string, one: Layout, other: Layout): Layout {
-  return group([test, indent(line, "? ", indent(one), line, ": ", indent(other))]);
-}
-
-/** `if (conditions) statement`; in braces where it takes more than a line. */
-export function guard(conditions: readonly Layout[], operator: "||" | "&&", statement: string): Layout {
-  const short = [`if (`, join(conditions, ` ${operator} `), `) ${statement}`];
-  return firstThatFits(short, block(when(conditions, operator), [statement]));
+/** `if (conditions) statement`. */
+export function guard(conditions: readonly string[], operator: "||" | "&&", statement: string): string {
+  return `${when(conditions, operator)} ${statement}`;
 }
 
 /** `if (conditions)`. */
-export function when(conditions: readonly Layout[], operator: "||" | "&&"): Layout {
-  return ["if (", group([indent(softLine, join(conditions, [` ${operator}`, line])), softLine]), ")"];
+export function when(conditions: readonly string[], operator: "||" | "&&"): string {
+  return `if (${conditions.join(` ${operator} `)})`;
 }
 
 /** A head and statements in braces. */
-export function block(head: Layout, statements: readonly Layout[]): Layout {
-  return [head, " {", indent(hardLine, join(statements, hardLine)), hardLine, "}"];
+export function block(head: string, statements: readonly Layout[]): string {
+  return lines(`${head} {`, statements, "}");
 }
 
-/** The head of a function or method: its parameters each on a line where there is no room. */
-export function signature(name: string, parameters: readonly Layout[], result: Layout): Layout {
-  return headed(name, parameters, ": ", result);
-}
-
-/** The type of a function, after `head`. */
-export function functionType(head: string, parameters: readonly Layout[], result: Layout): Layout {
-  return headed(head, parameters, " => ", result);
-}
-
-function headed(head: string, parameters: readonly Layout[], before: string, result: Layout): Layout {
-  if (parameters.length === 0) return [head, "()", before, result];
-  const list = [indent(softLine, join(parameters, [",", line])), ifBroken(","), softLine];
-  return group([head, "(", list, ")", before, result]);
+/** The head of a function or method. */
+export function signature(name: string, parameters: readonly Layout[], result: string): string {
+  return `${name}(${parameters.map(render).join(", ")}): ${result}`;
 }

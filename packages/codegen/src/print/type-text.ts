@@ -1,8 +1,6 @@
 import type { SchemaRoot } from "../source/schema-root.js";
-import { type FieldNode, isText, type NamedType, referenceName, type TypeNode } from "../types/node.js";
+import { type FieldNode, type NamedType, referenceName, type TypeNode } from "../types/node.js";
 import type { Direction } from "../types/zod.js";
-import { group, ifBroken, indent, join, type Layout, line, softLine } from "./layout.js";
-import { braced, bracketed } from "./syntax.js";
 import { keyText } from "./text.js";
 
 /** How types that stand elsewhere are written; the printer of a file notes the imports they need. */
@@ -33,9 +31,6 @@ export const plainNames: TypeNames = {
 export function schemaExpression(root: string, access: string): string {
   return `(typeof ${root})${access}`;
 }
-
-/** Types of this many characters are never broken. */
-const SHORT = 30;
 
 /** `node` as TypeScript on one line. */
 export function typeText(node: TypeNode, names: TypeNames = plainNames): string {
@@ -83,71 +78,9 @@ export function typeText(node: TypeNode, names: TypeNames = plainNames): string 
   }
 }
 
-/** `node` as TypeScript, in several lines where it is long. */
-export function typeLayout(node: TypeNode, names: TypeNames): Layout {
-  const text = typeText(node, names);
-  if (text.length <= SHORT) return text;
-  const of = (each: TypeNode): Layout => typeLayout(each, names);
-  const grouped = (each: TypeNode): Layout =>
-    isCompound(each) ? ["(", group([indent(softLine, of(each)), softLine]), ")"] : of(each);
-  switch (node.kind) {
-    case "array":
-      return [node.readonly ? "readonly " : "", grouped(node.element), "[]"];
-    case "tuple": {
-      const items: Layout[] = node.items.map(({ type, optional }) => (optional ? [grouped(type), "?"] : of(type)));
-      if (node.rest !== undefined) items.push(["...", grouped(node.rest), "[]"]);
-      return bracketed(node.readonly ? "readonly [" : "[", items, "]");
-    }
-    case "generic":
-      return bracketed(`${names.core(node.name)}<`, node.args.map(of), ">", "");
-    case "union":
-      return isNullable(node) ? join(node.options.map(of), " | ") : group(options(node.options, names));
-    case "intersection": {
-      const [first = "", ...others] = node.parts.map((each) =>
-        each.kind === "union" ? `(${typeText(each, names)})` : of(each),
-      );
-      return group([first, indent(others.map((each) => [" &", line, each]))]);
-    }
-    case "mapped":
-      return braced([annotated(mappedKey(node, names), node.value, names)], ";");
-    case "object": {
-      const fields = node.fields.map((field) => annotated(`${fieldName(field)}:`, field.type, names));
-      const { index } = node;
-      if (index === undefined) return braced(fields, ";");
-      const others = annotated("[key: string]:", index, names);
-      return fitsIndex(node.fields, index)
-        ? braced([...fields, others], ";")
-        : [braced(fields, ";"), " & ", braced([others], ";")];
-    }
-    default:
-      return text;
-  }
-}
-
 /** The text before the type of the properties of a mapped type. */
 function mappedKey({ key, optional }: TypeNode & { kind: "mapped" }, names: TypeNames): string {
   return `[K in ${typeText(key, names)}]${optional ? "?" : ""}:`;
-}
-
-/** `head`, a space and a type; the options of a long union each on a line. */
-export function annotated(head: string, node: TypeNode, names: TypeNames): Layout {
-  return node.kind === "union" && !isNullable(node)
-    ? [head, group(indent(line, options(node.options, names)))]
-    : [head, " ", typeLayout(node, names)];
-}
-
-/** One type by name, or null: formatters do not break that. */
-function isNullable({ options }: TypeNode & { kind: "union" }): boolean {
-  const others = options.filter((each) => !isText(each, "null"));
-  const [only] = others;
-  return options.length === 2 && others.length === 1 && (only?.kind === "reference" || only?.kind === "generic");
-}
-
-function options(nodes: readonly TypeNode[], names: TypeNames): Layout {
-  const parts = nodes.map((each) =>
-    each.kind === "intersection" ? `(${typeText(each, names)})` : typeLayout(each, names),
-  );
-  return [ifBroken("| "), join(parts, [line, "| "])];
 }
 
 /** Whether fields beside an index signature are allowed in one object type. */

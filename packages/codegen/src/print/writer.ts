@@ -1,5 +1,5 @@
-import { MAX_WIDTH } from "./layout.js";
 import { commentLines } from "./text.js";
+import { MAX_WIDTH, wrapLines } from "./wrap.js";
 
 /** `text` as a JSDoc comment with a line break at its end, or nothing. */
 export function jsDoc(text: string | undefined, indent = ""): string {
@@ -35,12 +35,7 @@ export function withLink(docs: string | undefined, link: string | undefined): st
   return docs === undefined ? see : `${docs}\n\n${see}`;
 }
 
-/** The parts of a file that are not empty, a line apart. */
+/** The text of a file: its parts that are not empty, a line apart. */
 export function joinParts(parts: readonly string[]): string {
-  return parts.filter((part) => part !== "").join("\n");
-}
-
-/** `open`, the items one a line, `close`. */
-export function list(open: string, items: readonly string[], close: string, indent = ""): string {
-  return `${open}\n${items.map((item) => `${indent}  ${item},\n`).join("")}${indent}${close}`;
+  return wrapLines(parts.filter((part) => part !== "").join("\n"));
 }

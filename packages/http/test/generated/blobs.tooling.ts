@@ -4,15 +4,9 @@ import type { ServiceTooling } from "@quicrpc/core/generated";
 
 const part1 = {
   type: "object",
-  properties: {
-    first: { "x-quicrpc-type": "blob" },
-    second: { "x-quicrpc-type": "blob" },
-  },
+  properties: { first: { "x-quicrpc-type": "blob" }, second: { "x-quicrpc-type": "blob" } },
 };
-const part2 = {
-  type: "union",
-  options: [{ type: "number", checks: { format: "integer", min: 0 } }, { type: "null" }],
-};
+const part2 = { type: "union", options: [{ type: "number", checks: { format: "integer", min: 0 } }, { type: "null" }] };
 const part3 = {
   type: "tuple",
   items: [
@@ -35,11 +29,7 @@ const part5 = {
   ],
   required: 5,
 };
-const part6 = {
-  type: "object",
-  fields: { first: part5, second: part3 },
-  optional: ["first", "second"],
-};
+const part6 = { type: "object", fields: { first: part5, second: part3 }, optional: ["first", "second"] };
 
 /** Descriptions of test.v1.HttpBlobs for tools: comments, JSON Schemas of its messages, and their shapes. */
 export const blobsTooling: ServiceTooling = {
@@ -53,34 +43,18 @@ export const blobsTooling: ServiceTooling = {
       },
       output: { type: "string" },
     },
-    get: {
-      input: { type: "string" },
-      output: { type: "object", properties: { file: { "x-quicrpc-type": "blob" } } },
-    },
+    get: { input: { type: "string" }, output: { type: "object", properties: { file: { "x-quicrpc-type": "blob" } } } },
     check: {
-      input: {
-        type: "object",
-        properties: { file: { "x-quicrpc-type": "blob" } },
-        required: ["file"],
-      },
+      input: { type: "object", properties: { file: { "x-quicrpc-type": "blob" } }, required: ["file"] },
       output: { type: "string" },
     },
-    same: {
-      docs: "Gives back what was sent, and asks for its digest.",
-      input: part1,
-      output: part1,
-    },
+    same: { docs: "Gives back what was sent, and asks for its digest.", input: part1, output: part1 },
   },
   snapshot: {
     format: 1,
     id: 47154,
     methods: {
-      put: {
-        id: 1,
-        kind: "unary",
-        input: { type: "ref", name: "BlobsPutInput" },
-        output: { type: "string" },
-      },
+      put: { id: 1, kind: "unary", input: { type: "ref", name: "BlobsPutInput" }, output: { type: "string" } },
       get: {
         id: 2,
         kind: "unary",
@@ -88,12 +62,7 @@ export const blobsTooling: ServiceTooling = {
         output: { type: "ref", name: "BlobsGetOutput" },
         result: { type: "ref", name: "BlobsGetOutputParsed" },
       },
-      check: {
-        id: 3,
-        kind: "unary",
-        input: { type: "ref", name: "BlobsCheckInput" },
-        output: { type: "string" },
-      },
+      check: { id: 3, kind: "unary", input: { type: "ref", name: "BlobsCheckInput" }, output: { type: "string" } },
       same: {
         id: 4,
         kind: "unary",

@@ -13,11 +13,7 @@ const part3 = {
   type: "object",
   properties: {
     at: { type: "string", format: "date-time", "x-quicrpc-type": "date" },
-    data: {
-      type: "string",
-      contentEncoding: "base64",
-      "x-quicrpc-type": "bytes",
-    },
+    data: { type: "string", contentEncoding: "base64", "x-quicrpc-type": "bytes" },
     big: { type: "integer", "x-quicrpc-type": "bigint" },
   },
   required: ["at", "data", "big"],
@@ -55,11 +51,7 @@ export const httpTooling: ServiceTooling = {
     items: {
       input: {
         type: "object",
-        properties: {
-          n: { type: "integer" },
-          size: { type: "integer" },
-          failAfter: { type: "boolean" },
-        },
+        properties: { n: { type: "integer" }, size: { type: "integer" }, failAfter: { type: "boolean" } },
         required: ["n"],
         title: "Count",
       },
@@ -69,11 +61,7 @@ export const httpTooling: ServiceTooling = {
     chat: { input: { type: "string" }, output: { type: "string" } },
     note: { input: part1 },
     metadata: {
-      output: {
-        type: "object",
-        propertyNames: { type: "string" },
-        additionalProperties: { type: "string" },
-      },
+      output: { type: "object", propertyNames: { type: "string" }, additionalProperties: { type: "string" } },
     },
     follow: {
       docs: "Numbers from the one after the caller's on; `breakAfter` each so many.",
@@ -107,9 +95,7 @@ export const httpTooling: ServiceTooling = {
       errors: {
         BROKE: {
           type: "object",
-          properties: {
-            since: { type: "string", format: "date-time", "x-quicrpc-type": "date" },
-          },
+          properties: { since: { type: "string", format: "date-time", "x-quicrpc-type": "date" } },
           required: ["since"],
         },
       },
@@ -128,28 +114,13 @@ export const httpTooling: ServiceTooling = {
         input: { type: "ref", name: "Text" },
         output: { type: "ref", name: "Text" },
       },
-      change: {
-        id: 2,
-        kind: "unary",
-        input: { type: "ref", name: "Text" },
-        output: { type: "ref", name: "Text" },
-      },
+      change: { id: 2, kind: "unary", input: { type: "ref", name: "Text" }, output: { type: "ref", name: "Text" } },
       nothing: { id: 3, kind: "unary" },
-      kinds: {
-        id: 4,
-        kind: "unary",
-        input: { type: "ref", name: "Kinds" },
-        output: { type: "ref", name: "Kinds" },
-      },
+      kinds: { id: 4, kind: "unary", input: { type: "ref", name: "Kinds" }, output: { type: "ref", name: "Kinds" } },
       fail: {
         id: 5,
         kind: "unary",
-        errors: {
-          EMPTY: {
-            code: "failed_precondition",
-            details: { type: "ref", name: "HttpFailEmptyDetails" },
-          },
-        },
+        errors: { EMPTY: { code: "failed_precondition", details: { type: "ref", name: "HttpFailEmptyDetails" } } },
       },
       crash: { id: 6, kind: "unary" },
       wait: { id: 7, kind: "unary" },
@@ -161,18 +132,8 @@ export const httpTooling: ServiceTooling = {
         input: { type: "ref", name: "Count" },
         output: { type: "ref", name: "Item" },
       },
-      sum: {
-        id: 9,
-        kind: "client_stream",
-        input: { type: "number" },
-        output: { type: "number" },
-      },
-      chat: {
-        id: 10,
-        kind: "duplex",
-        input: { type: "string" },
-        output: { type: "string" },
-      },
+      sum: { id: 9, kind: "client_stream", input: { type: "number" }, output: { type: "number" } },
+      chat: { id: 10, kind: "duplex", input: { type: "string" }, output: { type: "string" } },
       note: { id: 11, kind: "notify", input: { type: "ref", name: "Text" } },
       metadata: {
         id: 12,
@@ -187,10 +148,7 @@ export const httpTooling: ServiceTooling = {
         cursor: { field: "i" },
         input: { type: "ref", name: "HttpFollowInput" },
         output: { type: "ref", name: "Item" },
-        errors: {
-          CURSOR_EXPIRED: { code: "out_of_range" },
-          CURSOR_GAP: { code: "data_loss" },
-        },
+        errors: { CURSOR_EXPIRED: { code: "out_of_range" }, CURSOR_GAP: { code: "data_loss" } },
       },
       endless: {
         id: 13,
@@ -205,12 +163,7 @@ export const httpTooling: ServiceTooling = {
         once: true,
         input: { type: "ref", name: "HttpChargeInput" },
         output: { type: "ref", name: "HttpChargeOutput" },
-        errors: {
-          BROKE: {
-            code: "failed_precondition",
-            details: { type: "ref", name: "HttpChargeBrokeDetails" },
-          },
-        },
+        errors: { BROKE: { code: "failed_precondition", details: { type: "ref", name: "HttpChargeBrokeDetails" } } },
       },
       upload: {
         id: 14,
@@ -220,24 +173,11 @@ export const httpTooling: ServiceTooling = {
       },
     },
     types: {
-      Text: {
-        type: "object",
-        fields: { text: { type: "string", checks: { max: 2000000 } } },
-      },
-      Kinds: {
-        type: "object",
-        fields: {
-          at: { type: "date" },
-          data: { type: "bytes" },
-          big: { type: "bigint" },
-        },
-      },
+      Text: { type: "object", fields: { text: { type: "string", checks: { max: 2000000 } } } },
+      Kinds: { type: "object", fields: { at: { type: "date" }, data: { type: "bytes" }, big: { type: "bigint" } } },
       HttpFailEmptyDetails: {
         type: "object",
-        fields: {
-          left: { type: "number", checks: { format: "integer" } },
-          at: { type: "date" },
-        },
+        fields: { left: { type: "number", checks: { format: "integer" } }, at: { type: "date" } },
       },
       Count: {
         type: "object",
@@ -250,10 +190,7 @@ export const httpTooling: ServiceTooling = {
       },
       Item: {
         type: "object",
-        fields: {
-          i: { type: "number", checks: { format: "integer" } },
-          pad: { type: "string" },
-        },
+        fields: { i: { type: "number", checks: { format: "integer" } }, pad: { type: "string" } },
         optional: ["pad"],
       },
       HttpFollowInput: {
@@ -264,10 +201,7 @@ export const httpTooling: ServiceTooling = {
         },
         optional: ["breakAfter"],
       },
-      HttpChargeInput: {
-        type: "object",
-        fields: { amount: { type: "bigint" }, at: { type: "date" } },
-      },
+      HttpChargeInput: { type: "object", fields: { amount: { type: "bigint" }, at: { type: "date" } } },
       HttpChargeOutput: {
         type: "object",
         fields: {

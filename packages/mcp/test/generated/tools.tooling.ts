@@ -10,20 +10,10 @@ const part1 = {
     addedAt: { type: "string", format: "date-time", "x-quicrpc-type": "date" },
     stock: {
       type: "array",
-      items: {
-        type: "array",
-        prefixItems: [{ type: "string" }, { type: "integer" }],
-        minItems: 2,
-        maxItems: 2,
-      },
+      items: { type: "array", prefixItems: [{ type: "string" }, { type: "integer" }], minItems: 2, maxItems: 2 },
       "x-quicrpc-type": "map",
     },
-    tags: {
-      type: "array",
-      items: { type: "string" },
-      uniqueItems: true,
-      "x-quicrpc-type": "set",
-    },
+    tags: { type: "array", items: { type: "string" }, uniqueItems: true, "x-quicrpc-type": "set" },
   },
   required: ["id", "price", "addedAt", "stock"],
   title: "Article",
@@ -35,57 +25,29 @@ export const shopTooling: ServiceTooling = {
   methods: {
     find: {
       docs: "Finds an article by its id.",
-      input: {
-        type: "object",
-        properties: { id: { type: "string", maxLength: 20 } },
-        required: ["id"],
-      },
+      input: { type: "object", properties: { id: { type: "string", maxLength: 20 } }, required: ["id"] },
       output: part1,
       errors: {
         GONE: {
           type: "object",
-          properties: {
-            since: { type: "string", format: "date-time", "x-quicrpc-type": "date" },
-          },
+          properties: { since: { type: "string", format: "date-time", "x-quicrpc-type": "date" } },
           required: ["since"],
         },
       },
     },
     add: { docs: "Adds an article.", input: part1, output: part1 },
-    count: {
-      docs: "Counts the letters of a text.",
-      input: { type: "string" },
-      output: { type: "integer" },
-    },
+    count: { docs: "Counts the letters of a text.", input: { type: "string" }, output: { type: "integer" } },
     lines: {
       docs: "Gives as many lines as are asked for; one, and no end, for a negative number.",
-      input: {
-        type: "object",
-        properties: { n: { type: "integer" } },
-        required: ["n"],
-      },
-      output: {
-        type: "object",
-        properties: { line: { type: "integer" } },
-        required: ["line"],
-      },
+      input: { type: "object", properties: { n: { type: "integer" } }, required: ["n"] },
+      output: { type: "object", properties: { line: { type: "integer" } }, required: ["line"] },
     },
     wait: { docs: "Waits until nobody wants it any more." },
     whoAmI: {
       docs: "Says who calls.",
-      output: {
-        type: "object",
-        properties: { user: { type: "string" } },
-        required: ["user"],
-      },
+      output: { type: "object", properties: { user: { type: "string" } }, required: ["user"] },
     },
-    note: {
-      input: {
-        type: "object",
-        properties: { text: { type: "string" } },
-        required: ["text"],
-      },
-    },
+    note: { input: { type: "object", properties: { text: { type: "string" } }, required: ["text"] } },
     empty: { docs: "For people only." },
   },
   snapshot: {
@@ -99,19 +61,9 @@ export const shopTooling: ServiceTooling = {
         readOnly: true,
         input: { type: "ref", name: "ShopFindInput" },
         output: { type: "ref", name: "Article" },
-        errors: {
-          GONE: {
-            code: "not_found",
-            details: { type: "ref", name: "ShopFindGoneDetails" },
-          },
-        },
+        errors: { GONE: { code: "not_found", details: { type: "ref", name: "ShopFindGoneDetails" } } },
       },
-      add: {
-        id: 2,
-        kind: "unary",
-        input: { type: "ref", name: "Article" },
-        output: { type: "ref", name: "Article" },
-      },
+      add: { id: 2, kind: "unary", input: { type: "ref", name: "Article" }, output: { type: "ref", name: "Article" } },
       count: {
         id: 3,
         kind: "unary",
@@ -125,47 +77,26 @@ export const shopTooling: ServiceTooling = {
         output: { type: "ref", name: "ShopLinesItem" },
       },
       wait: { id: 5, kind: "unary" },
-      whoAmI: {
-        id: 6,
-        kind: "unary",
-        output: { type: "ref", name: "ShopWhoAmIOutput" },
-      },
-      note: {
-        id: 7,
-        kind: "notify",
-        input: { type: "ref", name: "ShopNoteInput" },
-      },
+      whoAmI: { id: 6, kind: "unary", output: { type: "ref", name: "ShopWhoAmIOutput" } },
+      note: { id: 7, kind: "notify", input: { type: "ref", name: "ShopNoteInput" } },
       empty: { id: 8, kind: "unary" },
     },
     types: {
-      ShopFindInput: {
-        type: "object",
-        fields: { id: { type: "string", checks: { max: 20 } } },
-      },
+      ShopFindInput: { type: "object", fields: { id: { type: "string", checks: { max: 20 } } } },
       Article: {
         type: "object",
         fields: {
           id: { type: "string" },
           price: { type: "bigint" },
           addedAt: { type: "date" },
-          stock: {
-            type: "map",
-            key: { type: "string" },
-            value: { type: "number", checks: { format: "integer" } },
-          },
+          stock: { type: "map", key: { type: "string" }, value: { type: "number", checks: { format: "integer" } } },
           tags: { type: "set", items: { type: "string" } },
         },
         optional: ["tags"],
       },
       ShopFindGoneDetails: { type: "object", fields: { since: { type: "date" } } },
-      ShopLinesInput: {
-        type: "object",
-        fields: { n: { type: "number", checks: { format: "integer" } } },
-      },
-      ShopLinesItem: {
-        type: "object",
-        fields: { line: { type: "number", checks: { format: "integer" } } },
-      },
+      ShopLinesInput: { type: "object", fields: { n: { type: "number", checks: { format: "integer" } } } },
+      ShopLinesItem: { type: "object", fields: { line: { type: "number", checks: { format: "integer" } } } },
       ShopWhoAmIOutput: { type: "object", fields: { user: { type: "string" } } },
       ShopNoteInput: { type: "object", fields: { text: { type: "string" } } },
     },

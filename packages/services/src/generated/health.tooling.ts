@@ -10,9 +10,7 @@ const part1 = {
 };
 const part2 = {
   type: "object",
-  properties: {
-    status: { type: "string", enum: ["serving", "not_serving", "unknown"] },
-  },
+  properties: { status: { type: "string", enum: ["serving", "not_serving", "unknown"] } },
   required: ["status"],
   title: "HealthState",
 };
@@ -55,10 +53,7 @@ export const healthTooling: ServiceTooling = {
     },
     types: {
       HealthRequest: { type: "object", fields: { service: { type: "string" } } },
-      HealthState: {
-        type: "object",
-        fields: { status: { type: "ref", name: "HealthStatus" } },
-      },
+      HealthState: { type: "object", fields: { status: { type: "ref", name: "HealthStatus" } } },
       HealthStatus: { type: "literal", values: ["serving", "not_serving", "unknown"] },
     },
   },

@@ -55,10 +55,7 @@ export const reflectionTooling: ServiceTooling = {
                     properties: {
                       name: { type: "string" },
                       id: { type: "integer" },
-                      kind: {
-                        type: "string",
-                        enum: ["unary", "notify", "server_stream", "client_stream", "duplex"],
-                      },
+                      kind: { type: "string", enum: ["unary", "notify", "server_stream", "client_stream", "duplex"] },
                       idempotent: { type: "boolean" },
                       readOnly: { type: "boolean" },
                       once: { type: "boolean" },
@@ -85,11 +82,7 @@ export const reflectionTooling: ServiceTooling = {
     },
     describe: {
       docs: "Returns comments and JSON Schemas of a service. Fails with `not_found` if there is no such service, or if it has no\ndetails.",
-      input: {
-        type: "object",
-        properties: { service: { type: "string" } },
-        required: ["service"],
-      },
+      input: { type: "object", properties: { service: { type: "string" } }, required: ["service"] },
       output: {
         type: "object",
         properties: {
@@ -144,9 +137,7 @@ export const reflectionTooling: ServiceTooling = {
     types: {
       ReflectionListOutput: {
         type: "object",
-        fields: {
-          services: { type: "array", items: { type: "ref", name: "ServiceDescription" } },
-        },
+        fields: { services: { type: "array", items: { type: "ref", name: "ServiceDescription" } } },
       },
       ServiceDescription: {
         type: "object",
@@ -179,11 +170,7 @@ export const reflectionTooling: ServiceTooling = {
         values: ["unary", "notify", "server_stream", "client_stream", "duplex"],
       },
       MessageForm: { type: "literal", values: ["nothing", "value", "bytes"] },
-      JsonObject: {
-        type: "record",
-        key: { type: "string" },
-        value: { type: "ref", name: "JsonObjectValue" },
-      },
+      JsonObject: { type: "record", key: { type: "string" }, value: { type: "ref", name: "JsonObjectValue" } },
       JsonObjectValue: {
         type: "union",
         options: [
@@ -192,11 +179,7 @@ export const reflectionTooling: ServiceTooling = {
           { type: "boolean" },
           { type: "null" },
           { type: "array", items: { type: "ref", name: "JsonObjectValue" } },
-          {
-            type: "record",
-            key: { type: "string" },
-            value: { type: "ref", name: "JsonObjectValue" },
-          },
+          { type: "record", key: { type: "string" }, value: { type: "ref", name: "JsonObjectValue" } },
         ],
       },
       MethodDescriptionBlobs: {
@@ -234,11 +217,7 @@ export const reflectionTooling: ServiceTooling = {
           docs: { type: "string" },
           input: { type: "ref", name: "JsonObject" },
           output: { type: "ref", name: "JsonObject" },
-          errors: {
-            type: "record",
-            key: { type: "string" },
-            value: { type: "ref", name: "JsonObject" },
-          },
+          errors: { type: "record", key: { type: "string" }, value: { type: "ref", name: "JsonObject" } },
         },
         optional: ["docs", "errors", "input", "output"],
       },

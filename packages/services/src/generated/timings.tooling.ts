@@ -8,18 +8,10 @@ export const timingsTooling: ServiceTooling = {
   methods: {
     of: {
       docs: "Returns the durations of a call that its caller has named with the metadata `call-name`. Fails with `not_found` if\nthe name is unknown or was forgotten.",
-      input: {
-        type: "object",
-        properties: { name: { type: "string" } },
-        required: ["name"],
-      },
+      input: { type: "object", properties: { name: { type: "string" } }, required: ["name"] },
       output: {
         type: "object",
-        properties: {
-          decodeMs: { type: "number" },
-          queueMs: { type: "number" },
-          handlerMs: { type: "number" },
-        },
+        properties: { decodeMs: { type: "number" }, queueMs: { type: "number" }, handlerMs: { type: "number" } },
         required: ["handlerMs"],
         title: "ServedCall",
       },
@@ -41,11 +33,7 @@ export const timingsTooling: ServiceTooling = {
       TimingsOfInput: { type: "object", fields: { name: { type: "string" } } },
       ServedCall: {
         type: "object",
-        fields: {
-          decodeMs: { type: "number" },
-          queueMs: { type: "number" },
-          handlerMs: { type: "number" },
-        },
+        fields: { decodeMs: { type: "number" }, queueMs: { type: "number" }, handlerMs: { type: "number" } },
         optional: ["decodeMs", "queueMs"],
       },
     },

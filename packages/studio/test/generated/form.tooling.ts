@@ -5,23 +5,14 @@ import type { ServiceTooling } from "@quicrpc/core/generated";
 const part1 = {
   type: "object",
   properties: {
-    name: {
-      type: "string",
-      minLength: 1,
-      maxLength: 20,
-      description: "As on the label.",
-    },
+    name: { type: "string", minLength: 1, maxLength: 20, description: "As on the label." },
     count: { type: "integer", minimum: 1, maximum: 9 },
     ratio: { type: "number" },
     yes: { type: "boolean" },
     state: { type: "string", enum: ["new", "paid"] },
     at: { type: "string", format: "date-time", "x-quicrpc-type": "date" },
     big: { type: "integer", "x-quicrpc-type": "bigint" },
-    data: {
-      type: "string",
-      contentEncoding: "base64",
-      "x-quicrpc-type": "bytes",
-    },
+    data: { type: "string", contentEncoding: "base64", "x-quicrpc-type": "bytes" },
     nick: { type: ["string", "null"] },
     note: { type: "string" },
     payment: {
@@ -70,17 +61,8 @@ const part1 = {
       },
       "x-quicrpc-type": "map",
     },
-    tags: {
-      type: "object",
-      propertyNames: { type: "string", minLength: 2 },
-      additionalProperties: { type: "string" },
-    },
-    marks: {
-      type: "array",
-      items: { type: "string" },
-      uniqueItems: true,
-      "x-quicrpc-type": "set",
-    },
+    tags: { type: "object", propertyNames: { type: "string", minLength: 2 }, additionalProperties: { type: "string" } },
+    marks: { type: "array", items: { type: "string" }, uniqueItems: true, "x-quicrpc-type": "set" },
     chain: { $ref: "#/$defs/Node" },
     rest: {},
   },
@@ -114,13 +96,7 @@ const part1 = {
 /** Descriptions of test.v1.Form for tools: comments, JSON Schemas of its messages, and their shapes. */
 export const formTooling: ServiceTooling = {
   docs: "A message with a field of every kind.",
-  methods: {
-    echo: {
-      docs: "Answers with what it was given.",
-      input: part1,
-      output: part1,
-    },
-  },
+  methods: { echo: { docs: "Answers with what it was given.", input: part1, output: part1 } },
   snapshot: {
     format: 1,
     id: 42030,
@@ -147,22 +123,10 @@ export const formTooling: ServiceTooling = {
           nick: { type: "union", options: [{ type: "string" }, { type: "null" }] },
           note: { type: "string" },
           payment: { type: "ref", name: "Payment" },
-          lines: {
-            type: "array",
-            items: { type: "ref", name: "EverythingLine" },
-            checks: { max: 3 },
-          },
-          pair: {
-            type: "tuple",
-            items: [{ type: "string" }, { type: "number" }],
-            required: 2,
-          },
+          lines: { type: "array", items: { type: "ref", name: "EverythingLine" }, checks: { max: 3 } },
+          pair: { type: "tuple", items: [{ type: "string" }, { type: "number" }], required: 2 },
           prices: { type: "map", key: { type: "string" }, value: { type: "bigint" } },
-          tags: {
-            type: "record",
-            key: { type: "string", checks: { min: 2 } },
-            value: { type: "string" },
-          },
+          tags: { type: "record", key: { type: "string", checks: { min: 2 } }, value: { type: "string" } },
           marks: { type: "set", items: { type: "string" } },
           chain: { type: "ref", name: "Node" },
           rest: { type: "any" },
@@ -178,24 +142,15 @@ export const formTooling: ServiceTooling = {
       },
       PaymentCard: {
         type: "object",
-        fields: {
-          by: { type: "literal", values: ["card"] },
-          number: { type: "string", checks: { min: 4, max: 19 } },
-        },
+        fields: { by: { type: "literal", values: ["card"] }, number: { type: "string", checks: { min: 4, max: 19 } } },
       },
       PaymentInvoice: {
         type: "object",
-        fields: {
-          by: { type: "literal", values: ["invoice"] },
-          due: { type: "date" },
-        },
+        fields: { by: { type: "literal", values: ["invoice"] }, due: { type: "date" } },
       },
       EverythingLine: {
         type: "object",
-        fields: {
-          item: { type: "string" },
-          pieces: { type: "number", checks: { format: "integer", min: 1 } },
-        },
+        fields: { item: { type: "string" }, pieces: { type: "number", checks: { format: "integer", min: 1 } } },
       },
       Node: {
         type: "object",

@@ -7,29 +7,13 @@ export const greeterTooling: ServiceTooling = {
   methods: {
     greet: {
       docs: "Greets one person.",
-      input: {
-        type: "object",
-        properties: { name: { type: "string", minLength: 1 } },
-        required: ["name"],
-      },
-      output: {
-        type: "object",
-        properties: { text: { type: "string" } },
-        required: ["text"],
-      },
+      input: { type: "object", properties: { name: { type: "string", minLength: 1 } }, required: ["name"] },
+      output: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
     },
     countdown: {
       docs: "Counts down to zero.",
-      input: {
-        type: "object",
-        properties: { from: { type: "integer", maximum: 10 } },
-        required: ["from"],
-      },
-      output: {
-        type: "object",
-        properties: { left: { type: "integer" } },
-        required: ["left"],
-      },
+      input: { type: "object", properties: { from: { type: "integer", maximum: 10 } }, required: ["from"] },
+      output: { type: "object", properties: { left: { type: "integer" } }, required: ["left"] },
     },
   },
   snapshot: {
@@ -50,19 +34,13 @@ export const greeterTooling: ServiceTooling = {
       },
     },
     types: {
-      GreeterGreetInput: {
-        type: "object",
-        fields: { name: { type: "string", checks: { min: 1 } } },
-      },
+      GreeterGreetInput: { type: "object", fields: { name: { type: "string", checks: { min: 1 } } } },
       GreeterGreetOutput: { type: "object", fields: { text: { type: "string" } } },
       GreeterCountdownInput: {
         type: "object",
         fields: { from: { type: "number", checks: { format: "integer", max: 10 } } },
       },
-      GreeterCountdownItem: {
-        type: "object",
-        fields: { left: { type: "number", checks: { format: "integer" } } },
-      },
+      GreeterCountdownItem: { type: "object", fields: { left: { type: "number", checks: { format: "integer" } } } },
     },
   },
 };

@@ -4,10 +4,7 @@ import type { ServiceTooling } from "@quicrpc/core/generated";
 
 const part1 = {
   type: "object",
-  properties: {
-    from: { type: "string" },
-    text: { type: "string", maxLength: 2000 },
-  },
+  properties: { from: { type: "string" }, text: { type: "string", maxLength: 2000 } },
   required: ["from", "text"],
   title: "Message",
 };
@@ -19,20 +16,13 @@ export const chatTooling: ServiceTooling = {
       docs: "Publishes to the topic. What is said in a room.",
       input: {
         type: "object",
-        properties: {
-          id: { type: "string", minLength: 1, maxLength: 128 },
-          message: part1,
-        },
+        properties: { id: { type: "string", minLength: 1, maxLength: 128 }, message: part1 },
         required: ["id", "message"],
       },
     },
     subscribeRoom: {
       docs: "Subscribes to the topic: messages from then on. What is said in a room.",
-      input: {
-        type: "object",
-        properties: { id: { type: "string", minLength: 1, maxLength: 128 } },
-        required: ["id"],
-      },
+      input: { type: "object", properties: { id: { type: "string", minLength: 1, maxLength: 128 } }, required: ["id"] },
       output: {
         type: "object",
         properties: {
@@ -49,11 +39,7 @@ export const chatTooling: ServiceTooling = {
     },
     publishNotices: {
       docs: "Publishes to the topic. For everybody.",
-      input: {
-        type: "object",
-        properties: { message: part1 },
-        required: ["message"],
-      },
+      input: { type: "object", properties: { message: part1 }, required: ["message"] },
     },
     subscribeNotices: {
       docs: "Subscribes to the topic: messages from then on. For everybody.",
@@ -62,10 +48,7 @@ export const chatTooling: ServiceTooling = {
         properties: {
           message: {
             type: "object",
-            properties: {
-              from: { type: "string" },
-              text: { type: "string", maxLength: 2000 },
-            },
+            properties: { from: { type: "string" }, text: { type: "string", maxLength: 2000 } },
             required: ["from", "text"],
             title: "Message",
             description: "Undefined in the first item of a subscription without `from`, which says that it has begun.",
@@ -80,11 +63,7 @@ export const chatTooling: ServiceTooling = {
     format: 1,
     id: 61425,
     methods: {
-      publishRoom: {
-        id: 1,
-        kind: "unary",
-        input: { type: "ref", name: "ChatPublishRoomInput" },
-      },
+      publishRoom: { id: 1, kind: "unary", input: { type: "ref", name: "ChatPublishRoomInput" } },
       subscribeRoom: {
         id: 2,
         kind: "server_stream",
@@ -93,11 +72,7 @@ export const chatTooling: ServiceTooling = {
         input: { type: "ref", name: "ChatSubscribeRoomInput" },
         output: { type: "ref", name: "ChatSubscribeRoomItem" },
       },
-      publishNotices: {
-        id: 3,
-        kind: "unary",
-        input: { type: "ref", name: "ChatPublishNoticesInput" },
-      },
+      publishNotices: { id: 3, kind: "unary", input: { type: "ref", name: "ChatPublishNoticesInput" } },
       subscribeNotices: {
         id: 4,
         kind: "server_stream",
@@ -105,31 +80,19 @@ export const chatTooling: ServiceTooling = {
         readOnly: true,
         cursor: { field: "position" },
         output: { type: "ref", name: "ChatSubscribeNoticesItem" },
-        errors: {
-          CURSOR_EXPIRED: { code: "out_of_range" },
-          CURSOR_GAP: { code: "data_loss" },
-        },
+        errors: { CURSOR_EXPIRED: { code: "out_of_range" }, CURSOR_GAP: { code: "data_loss" } },
       },
     },
     types: {
       ChatPublishRoomInput: {
         type: "object",
-        fields: {
-          id: { type: "string", checks: { min: 1, max: 128 } },
-          message: { type: "ref", name: "Message" },
-        },
+        fields: { id: { type: "string", checks: { min: 1, max: 128 } }, message: { type: "ref", name: "Message" } },
       },
       Message: {
         type: "object",
-        fields: {
-          from: { type: "string" },
-          text: { type: "string", checks: { max: 2000 } },
-        },
+        fields: { from: { type: "string" }, text: { type: "string", checks: { max: 2000 } } },
       },
-      ChatSubscribeRoomInput: {
-        type: "object",
-        fields: { id: { type: "string", checks: { min: 1, max: 128 } } },
-      },
+      ChatSubscribeRoomInput: { type: "object", fields: { id: { type: "string", checks: { min: 1, max: 128 } } } },
       ChatSubscribeRoomItem: {
         type: "object",
         fields: {
@@ -138,16 +101,10 @@ export const chatTooling: ServiceTooling = {
         },
         optional: ["lost"],
       },
-      ChatPublishNoticesInput: {
-        type: "object",
-        fields: { message: { type: "ref", name: "Message" } },
-      },
+      ChatPublishNoticesInput: { type: "object", fields: { message: { type: "ref", name: "Message" } } },
       ChatSubscribeNoticesItem: {
         type: "object",
-        fields: {
-          message: { type: "ref", name: "Message" },
-          position: { type: "string" },
-        },
+        fields: { message: { type: "ref", name: "Message" }, position: { type: "string" } },
         optional: ["message"],
       },
     },

@@ -1,0 +1,92 @@
+const CLOSING: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}", "<": ">" };
+
+/** Brackets, and what literals and comments start with. */
+const SPECIAL = /["'`/()[\]{}<>]/g;
+
+/** Two brackets between which the code may break: the index of each. */
+export type Pair = readonly [open: number, close: number];
+
+/** A piece of generated code without line breaks, and the brackets in it. */
+export class Code {
+  readonly text: string;
+  /** Whether it is a type or the head of a function, so that objects in it have semicolons between their fields. */
+  readonly isType: boolean;
+  /** The pairs of brackets that are in no others and between which the code may break. */
+  readonly pairs: readonly Pair[];
+  /** The depth in brackets of each character; -1 in literals and comments. */
+  readonly #depth: Int16Array;
+
+  constructor(text: string, isType: boolean) {
+    this.text = text;
+    this.isType = isType;
+    this.#depth = new Int16Array(text.length);
+    const pairs: Pair[] = [];
+    const open: number[] = [];
+    let end = 0;
+    for (const { index, 0: character } of text.matchAll(SPECIAL)) {
+      if (index < end) continue;
+      this.#depth.fill(open.length, end, index);
+      end = index + 1;
+      if (/["'`/]/.test(character)) {
+        end = endOfLiteral(text, index);
+        this.#depth.fill(-1, index, end);
+        continue;
+      }
+      const last = open.at(-1) ?? -1;
+      if (CLOSING[text.charAt(last)] === character && text.charAt(index - 1) !== "=") {
+        open.pop();
+        if (open.length === 0 && mayBreak(text, last, index)) pairs.push([last, index]);
+      }
+      this.#depth[index] = open.length;
+      // A less-than sign has a space before it.
+      if (character in CLOSING && (character !== "<" || text.charAt(index - 1) !== " ")) open.push(index);
+    }
+    this.#depth.fill(open.length, end);
+    this.pairs = pairs;
+  }
+
+  /** The parts of the code that `separator` separates, outside of brackets and literals. */
+  split(separator: string): string[] {
+    const parts: string[] = [];
+    let start = 0;
+    for (let at = this.text.indexOf(separator); at >= 0; at = this.text.indexOf(separator, at + 1)) {
+      if (this.#depth[at] !== 0) continue;
+      parts.push(this.text.slice(start, at));
+      start = at + separator.length;
+    }
+    return [...parts, this.text.slice(start)];
+  }
+
+  /** Code that is part of this one. */
+  part(text: string): Code {
+    return new Code(text, this.isType);
+  }
+}
+
+/** Whether code may break between two brackets: those of an index or around a name stay together. */
+function mayBreak(text: string, open: number, close: number): boolean {
+  const before = text.slice(0, open);
+  const inner = text.slice(open + 1, close);
+  switch (text.charAt(open)) {
+    case "[":
+      return inner !== "" && !/[\w)\]]$/.test(before);
+    case "(":
+      return inner !== "" && (/(?:[\w>]|^if )$/.test(before) || /^[[{]| \| /.test(inner));
+    default:
+      return inner !== "";
+  }
+}
+
+/** The end of the string, template, regular expression or comment that starts at `from`. */
+function endOfLiteral(text: string, from: number): number {
+  const quote = text.charAt(from);
+  if (text.startsWith("/*", from)) return text.indexOf("*/", from) + 2;
+  let inClass = false;
+  for (let i = from + 1; i < text.length; i++) {
+    const character = text.charAt(i);
+    if (character === "\\") i++;
+    else if (quote === "/" && /[[\]]/.test(character)) inClass = character === "[";
+    else if (character === quote && !inClass) return i + 1;
+  }
+  return text.length;
+}
