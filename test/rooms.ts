@@ -52,6 +52,7 @@ export interface LogItem {
 }
 
 export interface Rooms extends ServedTopics {
+  /** Undefined for topics without history. */
   readonly log: ServedTopic<{ id: string; message: Message }, { id: string }, LogItem>;
   readonly room: ServedTopic<{ id: string; message: Message }, { id: string }, RoomItem>;
 }
@@ -68,5 +69,9 @@ export function routerOf(rooms: Rooms): Router {
   const refuse = (): never => {
     throw new RpcError("unimplemented", "this server keeps no history");
   };
-  return createTopicRouter(roomMethods, { publishLog: refuse, subscribeLog: refuse }, rooms);
+  return createTopicRouter(
+    roomMethods,
+    rooms.log === undefined ? { publishLog: refuse, subscribeLog: refuse } : {},
+    rooms,
+  );
 }
