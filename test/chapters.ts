@@ -5,12 +5,12 @@ export interface Ran {
   readonly tests: readonly {
     readonly name: string;
     readonly state: "passed" | "failed" | "skipped" | "pending";
-    /** Why it was skipped, where it says so. */
+    /** Reason why it was skipped, if given. */
     readonly note: string | undefined;
   }[];
 }
 
-/** Tests that a machine can only run where it has something that npm does not bring. */
+/** Tests that require something that npm does not install. */
 interface Chapter {
   readonly name: string;
   readonly holds: RegExp;

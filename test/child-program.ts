@@ -5,7 +5,7 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
-/** Below the root, so that what is written there finds the packages. */
+/** Below the root, so that files written there can import the packages. */
 const FOLDER = fileURLToPath(new URL("../node_modules/.cache/quicrpc-test/", import.meta.url));
 const bundles = new Map<string, Promise<string>>();
 

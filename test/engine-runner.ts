@@ -1,7 +1,7 @@
 import type { RunnerTask, RunnerTestCase, RunnerTestSuite } from "vitest";
 import { TestRunner } from "vitest";
 
-/** How a failure says that there is no QUIC engine, wherever in its causes or in what a process wrote. */
+/** Matches a failure caused by a missing QUIC engine, anywhere in its causes or in a process's output. */
 const MISSING = /ERR_QUIC_NATIVE_MISSING|QUIC is not available on|This needs the QUIC engine/;
 /** As `context.skip(note)` leaves it; the types do not tell of `note`. */
 const SKIPPED = { state: "skip" as const, note: "needs the QUIC engine" };

@@ -5,7 +5,9 @@ interface Closable {
   close(): unknown;
 }
 
-/** A list for what the tests of a file open: after each of them all of it is closed, the last first. */
+/**
+ * Returns a list for everything that the tests of a file open: after each test all of it is closed, in reverse order.
+ */
 export function closedAfterEach(): Closable[] {
   const open: Closable[] = [];
   afterEach(async () => {

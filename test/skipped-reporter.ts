@@ -6,7 +6,7 @@ import { missingChapters, type Ran, skippedLines } from "./chapters.js";
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 /**
- * Prints at the end which tests were skipped, and why where they say so. Fails the run when it has left out a chapter of those that
+ * Prints at the end which tests were skipped, with their reasons. Fails the run if it has skipped a chapter that
  * `QUICRPC_CHAPTERS` names, such as "engine,chromium".
  */
 export default class SkippedReporter implements Reporter {

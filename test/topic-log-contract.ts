@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { LogItem, Rooms } from "./rooms.js";
 
-/** Topics over a log that keeps at most so many messages of each topic. */
+/** Opens topics over a log that keeps at most `maxMessages` messages of each topic. */
 export type OpenLog = (maxMessages: number) => Promise<Rooms["log"]>;
 
 /** @param open topics of a log without messages, which the caller closes after the test */

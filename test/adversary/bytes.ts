@@ -17,7 +17,7 @@ function four(n: number): number[] {
   return [0x80 | (n >>> 24), (n >>> 16) & 0xff, (n >>> 8) & 0xff, n & 0xff];
 }
 
-/** A frame; `length` says how long it claims to be, where that is not the truth. */
+/** Makes a frame; `length` is its declared length, if that differs from the real one. */
 export function frame(type: number, id: number, body: Uint8Array | readonly number[], length?: number): Uint8Array {
   const header = [type, ...four(id)];
   const start = [...four(length ?? header.length + body.length), ...header];
@@ -41,7 +41,10 @@ export function call({ id, service }: Called, payload: Uint8Array | readonly num
   return body;
 }
 
-/** The body of a request without a payload, whose head has metadata: so many entries of three bytes. Its frame's type has `FLAG_HEAD`. */
+/**
+ * Makes the body of a request without a payload, whose head has this many metadata entries of three bytes. Its frame's
+ * type has `FLAG_HEAD`.
+ */
 export function callWithMetadata(method: Called, entries: number): Uint8Array {
   const metadata = Array.from({ length: entries }, () => [0x01, 0x61, 0x00]).flat();
   const fields = [0x03, ...four(metadata.length), ...metadata];
@@ -86,7 +89,7 @@ export class Attacker {
     });
   }
 
-  /** Lanes it can open: one, where the session is a byte stream. */
+  /** Opens lanes: one, if the session is a byte stream. */
   lanes(count: number): AttackerStream[] {
     if (this.session.sole !== undefined) return [new AttackerStream(this.session.sole, [LANE, ...HELLO])];
     return Array.from({ length: count }, () => this.stream([LANE, ...HELLO]));
@@ -140,7 +143,10 @@ export class AttackerStream {
     return this;
   }
 
-  /** Writes as the transport takes it. False: the stream is over, or nothing was taken for so long. */
+  /**
+   * Writes as fast as the transport accepts it. Returns false if the stream has ended, or nothing was accepted within
+   * `patienceMs`.
+   */
   async write(bytes: Uint8Array, patienceMs: number = 500): Promise<boolean> {
     if (this.over) return false;
     if (this.stream.write(bytes)) return true;

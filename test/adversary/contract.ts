@@ -78,7 +78,11 @@ export interface VictimSettings {
   readonly listen: readonly string[];
   readonly webSocket: boolean;
   readonly http2: boolean;
-  /** Serves plain HTTP too. */
+  /**
+   * "never": `authenticate` never decides; "first": it accepts the first client, and never decides about others;
+   * "reads": it accepts every client whose greeting it has read; "slow": it takes a second for every client, and
+   * refuses HTTP requests.
+   */
   readonly http?: boolean;
   readonly limits?: Partial<Limits>;
   /** Reads and writes compressed messages, in all ways that this Node has. */

@@ -87,7 +87,7 @@ export class Victim {
     return this.urls.find((url) => url.startsWith(scheme)) as string;
   }
 
-  /** Memory, sessions and handlers; with `reset` the peak starts anew. Rejects when the victim is dead. */
+  /** Returns memory, sessions and handlers; `reset` restarts the peak. Rejects when the victim has died. */
   async measure(reset: boolean = false): Promise<Held> {
     const id = ++this.measurements;
     const answer = new Promise<Held>((resolve, reject) => {
@@ -174,7 +174,7 @@ export interface Bounds {
   readonly peak: number;
   /** Bytes alive after it is over. Default: 16 MiB: buffers that are kept for the next session. */
   readonly after?: number;
-  /** The scheme of the client that is served meanwhile. Default: that of the first URL. */
+  /** Scheme of the honest client that is served meanwhile. Default: that of the first URL. */
   readonly witness?: string;
   /** Milliseconds of the victim's CPU time that a call of that client may wait for. Default: not checked. */
   readonly cpu?: number;
@@ -194,7 +194,7 @@ export interface Cost {
 
 /** How often each attack runs, one after the other: `node scripts/adversary.mjs` has more. */
 const rounds = Number(process.env["QUICRPC_ADVERSARY_ROUNDS"] ?? 1);
-/** Where each cost is appended as a line of JSON. */
+/** File to which each cost is appended as a line of JSON. */
 const costs = process.env["QUICRPC_ADVERSARY_COSTS"];
 
 /**
@@ -241,7 +241,10 @@ export async function withstand(victim: Victim, attack: () => Promise<unknown>, 
   return cost;
 }
 
-/** Measures until sessions and handlers are those of before and no more than the allowance is held, for at most 10 s. */
+/**
+ * Measures until sessions and handlers are back to their earlier numbers and no more memory than the allowance is held,
+ * for at most 10 s.
+ */
 async function givenBack(victim: Victim, before: Held, allowance: number): Promise<Held> {
   const until = Date.now() + 10_000;
   for (;;) {

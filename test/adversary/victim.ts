@@ -98,7 +98,7 @@ const server = await serve({
   }),
 });
 
-/** Live memory after a collection, and the peak of what was resident since `reset`. */
+/** Returns the live memory after a collection, and the peak of resident memory since `reset`. */
 async function measure(reset: boolean): Promise<Held> {
   for (let i = 0; i < 3; i++) {
     globalThis.gc?.();

@@ -17,7 +17,7 @@ interface Column {
 const ofSuites: readonly Column[] = [...kinds, ...httpKinds];
 const columns: readonly Column[] = [...ofSuites, ...pageKinds];
 
-/** Behaviours of no kind in particular, such as what a hostile peer is answered at the level of frames. */
+/** Behaviours that are not tested for a particular kind, such as answers to a hostile peer's frames. */
 const ANY = "";
 
 /**
@@ -66,7 +66,10 @@ function differing(written: string, shown: string): readonly string[] {
   ];
 }
 
-/** Which kinds have shown which behaviours. One is shown where every test passed that has its number and was not skipped. */
+/**
+ * Records which kinds have shown which behaviours. A behaviour is shown if every test with its number passed or was
+ * skipped.
+ */
 class Shown {
   /** For each behaviour the names of kinds. */
   private readonly passed: Map<string, Set<string>> = new Map();

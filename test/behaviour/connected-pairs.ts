@@ -4,7 +4,7 @@ import type { Kind, Pair } from "./kinds.js";
 /** A connection whose sessions are pairs of one kind: a new one for each that is lost, at once. */
 export interface ConnectedPairs {
   readonly connection: Connection;
-  /** All pairs so far, of which the last is the present one. */
+  /** All pairs so far; the last is the current one. */
   readonly pairs: Pair[];
   readonly close: () => Promise<void>;
 }

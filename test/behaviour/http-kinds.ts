@@ -35,7 +35,7 @@ const EXCEPTIONS: Reasons = [
   [/^C78 /, "a caller over HTTP does not tell the server which answers it could not read"],
 ];
 
-/** Those of HTTP/1.1 by the platform's `fetch` alone. */
+/** Behaviours that do not apply to HTTP/1.1 with the platform's `fetch`. */
 const EXCEPTIONS_OF_FETCH: Reasons = [
   [
     /^C7 |^C28 (duplex: (the sending|aborted while))|^C32 client stream and duplex|^C13 |^C25 C28 |^C72 .*: duplex$|^C5[26] (too many|calls of every)/,

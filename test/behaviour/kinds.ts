@@ -28,23 +28,23 @@ import {
 export interface Pair {
   readonly client: Session;
   readonly server: Session;
-  /** Record of what the server's handlers did. */
+  /** Records the actions of the server's handlers. */
   readonly witness: Witness;
   /** The client's end of the transport, as the kind has it. */
   readonly transport: TransportSession;
   close(): Promise<void>;
 }
 
-/** Settings of a pair of sessions beside those of every test. */
+/** Settings of a pair of sessions, in addition to those of every test. */
 export interface PairOptions {
   readonly client?: SessionOptions;
-  /** Its routers serve beside the test service. */
+  /** Its routers serve in addition to the test service. */
   readonly server?: SessionOptions;
   /** Sees what the server's handlers do. Default: one that remembers all. */
   readonly witness?: Witness;
   /** Streams that the server lets the client open at once. Default: the transport's own. */
   readonly maxStreams?: number;
-  /** Stands between the sessions and their transports, where the test makes them itself. */
+  /** Wraps the sessions' transports, for kinds whose sessions are made by the test itself. */
   readonly wrap?: (transport: TransportSession, side: "client" | "server") => TransportSession;
 }
 
@@ -52,13 +52,16 @@ export interface Kind {
   readonly name: string;
   /** Behaviours that this kind cannot show: their numbers, and why. */
   readonly exceptions?: ReadonlyMap<string, string>;
-  /** Bytes of `limits.maxFrameBytes` that frame a message, by those of a frame that names its method. Default: 9. */
+  /** Bytes of `limits.maxFrameBytes` that frame a message, and those of a frame that names its method. Default: 9. */
   readonly frameBytes?: number;
   /** Text of the error of a message larger than 10,000 bytes that its receiver refuses. Default: that of frames. */
   readonly tooLarge?: RegExp;
   /** Whether metadata travels in header fields, which carry less. */
   readonly inHeaders?: boolean;
-  /** Whether a blob is complete before the call that sends it is made, and that of an answer can be read as often as one likes. */
+  /**
+   * Whether a blob is complete before the call that sends it is made, and a blob of a response can be read any number
+   * of times.
+   */
   readonly storesBlobs?: boolean;
   /** How its calls can travel. Default: on a lane, and each on a stream of its own. */
   readonly carriers?: readonly ("lane" | "stream")[];
@@ -74,7 +77,7 @@ export interface LocalPair extends Pair {
 /** A kind that has both ends in this process. */
 export interface LocalKind extends Kind {
   connect(limits?: Partial<Limits>, options?: PairOptions): Promise<LocalPair>;
-  /** Both ends of the transport, for a peer that is no session. */
+  /** Makes both ends of the transport, for a peer that is not a session. */
   readonly join: Join;
   /** Returns an end of the transport as its session sees it. */
   readonly face: (transport: DirectSession) => TransportSession;
@@ -249,8 +252,8 @@ const someKinds =
   process.env["QUICRPC_QUICK"] === undefined ? everyKind : everyKind.filter(({ name }) => QUICK.includes(name));
 
 /**
- * Those that the suite runs over. Projects of vitest.config.ts run it over callers that are less than a session: "stream sessions", which have
- * no lanes for calls, and "http".
+ * Kinds that the suite runs over. Projects of vitest.config.ts also run it over callers with fewer abilities than a
+ * session: "stream sessions", which have no lanes for calls, and "http".
  */
 export const kinds: readonly LocalKind[] = kindsOf(process.env["QUICRPC_CALLERS"]);
 

@@ -18,7 +18,7 @@ export async function notHere(reason: string): Promise<never> {
   return skip(reason);
 }
 
-/** Skips the test that is running where its title is one of these. */
+/** Skips the running test if its title is one of these. */
 export async function skipExcepted(reasons: Reasons): Promise<void> {
   const { TestRunner } = await import("vitest");
   const title = TestRunner.getCurrentTest()?.name ?? "";

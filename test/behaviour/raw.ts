@@ -34,12 +34,12 @@ export async function expose(
   }
 }
 
-/** How calls can travel over a kind: where the only stream cannot be shared, there is no other. */
+/** Returns how calls can travel over a kind: if its only stream cannot be shared, there is no other. */
 export function viasOf({ exceptions }: LocalKind): readonly ("lane" | "stream")[] {
   return exceptions?.has("C69") === true ? ["lane"] : ["lane", "stream"];
 }
 
-/** The session under test gives the stream up in both directions, or itself where it has no other. */
+/** Resolves when the session under test has abandoned the stream in both directions, or itself if it has no other. */
 export async function givenUp({ session }: Exposed, kind: LocalKind, stream: RawStream): Promise<void> {
   if (viasOf(kind).length === 1) {
     expect(await session.closed).toMatchObject({ closeCode: PROTOCOL_ERROR });
@@ -49,7 +49,7 @@ export async function givenUp({ session }: Exposed, kind: LocalKind, stream: Raw
   expect(stream).toMatchObject({ resetCode: PROTOCOL_ERROR, stopCode: PROTOCOL_ERROR });
 }
 
-/** A frame of this body: its length, then its bytes. Hex, in which spaces do not count. */
+/** Returns a frame with this body: its length, then its bytes. In hex; spaces are ignored. */
 export function framed(body: string): string {
   const hex = body.replaceAll(" ", "");
   const bytes = hex.length / 2;

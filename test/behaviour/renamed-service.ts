@@ -1,7 +1,7 @@
 import type { AnyMethod } from "@quicrpc/core/generated";
 import type { Router } from "@quicrpc/core";
 
-/** The same method under another service, for a test that serves it in a way of its own beside what every session serves. */
+/** Returns the same method in another service, for a test that serves it in addition to the usual services. */
 function renamed<Method extends AnyMethod>(method: Method): Method {
   const { name, id } = method.service;
   return { ...method, service: { name: `${name}.renamed`, id: id + 100 } };

@@ -5,7 +5,7 @@ const service = { name: "test.v1.Said", id: 4662 };
 
 /** Instructions of one call. */
 export interface Order {
-  /** Items to give, where the method streams. */
+  /** Number of items to return, if the method streams. */
   readonly n: number;
   readonly failWith?: Code | undefined;
   /** Send the response metadata ahead, and then wait for the call's end. */

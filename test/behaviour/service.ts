@@ -18,7 +18,7 @@ const Item = z.object({ i: z.int(), pad: z.string().optional() });
 /** One method of each kind and habit that the behaviours need, described by hand. */
 export const methods = {
   echo: defineMethod(service, "unary", "echo", { id: 1, input: zodCodec(Text), output: zodCodec(Text) }),
-  /** Answers with what its name says of an empty object. */
+  /** Answers with a description of an empty object. */
   blank: defineMethod(service, "unary", "blank", {
     id: 2,
     input: zodCodec(z.object({ text: z.string().optional() })),
@@ -45,7 +45,7 @@ export const methods = {
   items: defineMethod(service, "server_stream", "items", { id: 10, input: zodCodec(Count), output: zodCodec(Item) }),
   /** Calls `echo` of the caller. */
   callBack: defineMethod(service, "unary", "callBack", { id: 11, input: zodCodec(Text), output: zodCodec(Text) }),
-  /** Adds up numbers; stops early, with what it has, after a negative one. */
+  /** Adds numbers; stops early after a negative one and returns the sum so far. */
   sum: defineMethod(service, "client_stream", "sum", {
     id: 12,
     input: zodCodec(z.number()),
@@ -83,7 +83,7 @@ export const unserved = {
   }),
 };
 
-/** Records of what the handlers did, for tests to wait on instead of sleeping. */
+/** Records the actions of handlers, so that tests can wait for them instead of sleeping. */
 export class Witness {
   readonly events: string[] = [];
   readonly errors: { error: unknown; method: string }[] = [];

@@ -5,7 +5,7 @@ import { onceRouter } from "./once-service.js";
 import { thrownRouter } from "./thrown-service.js";
 import { typedRouter } from "./typed-service.js";
 
-/** Those of a session that serves the test service, and tells `witness` of it. */
+/** Returns options of a session that serves the test service and reports to `witness`. */
 export function sessionOptions(
   witness: Witness,
   limits: Partial<Limits>,

@@ -25,7 +25,10 @@ export interface EndingSessions {
   readonly steps: number;
 }
 
-/** Sessions in memory whose step so many has `end` called; later ones live longer, or no call would ever come to its end. */
+/**
+ * Sessions in memory that `end` closes after this many steps. Later ones live longer, since otherwise no call would
+ * ever complete.
+ */
 export function endingSessions(
   serverOptions: SessionOptions,
   step: number,

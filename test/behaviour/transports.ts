@@ -28,7 +28,7 @@ import { dialWebSocket } from "../../packages/node/src/dial/web-socket.js";
 import { acceptHandshake } from "../../packages/node/src/web-socket/handshake.js";
 import { webSocketOn } from "../../packages/node/src/web-socket/transport.js";
 
-/** Both ends of a transport session on which nobody has said anything yet. */
+/** Both ends of a transport session on which nothing was sent yet. */
 interface Joined<S extends DirectSession = DirectSession> {
   readonly client: S;
   readonly server: S;
@@ -125,7 +125,9 @@ async function joinSockets(
   };
 }
 
-/** A server of Node's. Its client is that of pages over `ws:`, on the ws package, and Node's own over `wss:`. */
+/**
+ * Joins a client with Node's server. Over `ws:` the client is that of pages, on the ws package; over `wss:` Node's own.
+ */
 export function joinWebSocket(scheme: "ws" | "wss"): Join {
   return async () => {
     const { cert, key, hash } = await devCertificate();

@@ -21,7 +21,7 @@ export interface BrowserCommand {
   readonly executablePath: string;
   /** Given the folder of a new profile. */
   readonly options: (profile: string) => readonly string[];
-  /** Where it takes commands, after what it says on its error output. */
+  /** Path on which it accepts commands, as printed on its error output. */
   readonly path: string;
   /** Called with the folder of the new profile, which is the browser's home too, before it starts. */
   readonly prepare?: ((profile: string) => Promise<void>) | undefined;
@@ -65,7 +65,7 @@ export class BrowserProcess {
     return new BrowserProcess(child, profile, socket);
   }
 
-  /** `others` are members of the command beside its number, method and parameters. */
+  /** `others` are further members of the command, besides its number, method and parameters. */
   async send(method: string, params: object, others: object = {}): Promise<unknown> {
     const id = ++this.count;
     const answer = new Promise<Answer>((answered) => this.waiting.set(id, answered));

@@ -13,7 +13,7 @@ export interface Browser {
   close(): Promise<unknown>;
 }
 
-/** Every browser, where its program is, if any, and what starts it. */
+/** Every browser, its program's path if it is installed, and the function that starts it. */
 export const BROWSERS: readonly (readonly [
   name: string,
   path: string | undefined,

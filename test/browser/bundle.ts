@@ -3,7 +3,7 @@ import { build, type Plugin } from "esbuild";
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-/** The suite's own modules of Node, by what stands for them in a page. */
+/** Replaces the suite's Node modules by modules for a page. */
 const inPage: Plugin = {
   name: "in-page",
   setup(build) {
@@ -16,7 +16,9 @@ const inPage: Plugin = {
 
 const behaviours = new Map<string, Promise<string>>();
 
-/** A file of behaviours as a script that a page runs: it leaves `runAll` for whoever opened the page. Made once, for all lanes. */
+/**
+ * Bundles a file of behaviours as a script for a page, which exports `runAll` as a global. Made once, for all lanes.
+ */
 export function bundleBehaviours(file: string): Promise<string> {
   let made = behaviours.get(file);
   if (made === undefined) {

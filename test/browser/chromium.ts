@@ -2,7 +2,7 @@ import type { Browser, LaunchOptions, Page } from "playwright-core";
 import { chromiumPath, launchChromium } from "../../packages/quic/test/chromium.js";
 import { type File, Site } from "./site.js";
 
-/** A Chromium of the system; undefined where there is none. */
+/** Path of the system's Chromium; undefined if there is none. */
 export const executablePath: string | undefined = chromiumPath;
 
 if (executablePath === undefined) {

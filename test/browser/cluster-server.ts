@@ -6,14 +6,14 @@ import { freePort } from "../../scripts/free-port.mjs";
 
 const main = fileURLToPath(new URL("../../examples/whiteboard/dist/cluster.js", import.meta.url));
 
-/** Returns what the cluster lacks on this machine; undefined where it can run. */
+/** Returns what the cluster lacks on this machine; undefined if it can run. */
 export function lackOfCluster(): string | undefined {
   if (natsServer === undefined) return "it needs a NATS server of 2.10 or later: npm run nats-server";
   if (spawnSync("haproxy", ["-v"]).status !== 0) return "it needs HAProxy: apt-get install haproxy";
   return undefined;
 }
 
-/** `npm start cluster` in a process of its own, whose servers nobody kills but the test. */
+/** Runs `npm start cluster` in its own process, whose servers are killed only by the test. */
 export class Cluster {
   readonly url: string;
   private readonly child: ChildProcess;

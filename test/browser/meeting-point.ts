@@ -8,7 +8,7 @@ import type { Meeting } from "./page/remote.js";
 /** RFC 6455 §7.4.1. */
 const NORMAL_CLOSURE = 1000;
 
-/** Where the two ends of a session meet that are both in a page: each dials, and the second is joined with the first. */
+/** Joins the two ends of a session that are both in a page: each dials, and the second is joined with the first. */
 export class MeetingPoint {
   private readonly endpoint: Endpoint;
   private readonly sockets: WebSocketServer;

@@ -1,9 +1,12 @@
 import { findChromium } from "../../packages/quic/test/chromium-path.js";
 
-/** A Chromium for Linux as an npm package, which is no dependency: 70 MB. */
+/** A Chromium for Linux as an npm package. It is not a dependency, because it has 70 MB. */
 const PACKAGE = "@sparticuz/chromium";
 
-/** Before any test: where the system has no browser and the package is installed, that one is unpacked, once for all. */
+/**
+ * Runs before any test: if the system has no browser and the package is installed, unpacks the package's once for all
+ * tests.
+ */
 export default async function usePackagedChromium(): Promise<void> {
   if (findChromium() !== undefined) return;
   const found = (await import(PACKAGE).catch(absent)) as

@@ -5,7 +5,7 @@ import { methods } from "../behaviour/service.js";
 
 const { echo } = methods;
 
-/** A server whose calls are answered with what their page has proven, by WebTransport and WebSocket. */
+/** Serves calls that return the proof of their page, over WebTransport and WebSocket. */
 export function serveProofs({ cert, key }: DevCertificate): Promise<Server> {
   return serve({
     listen: ["https://127.0.0.1:0/rpc"],
@@ -16,7 +16,7 @@ export function serveProofs({ cert, key }: DevCertificate): Promise<Server> {
   });
 }
 
-/** What `prove` of `page/proof.ts` returns. */
+/** Result of `prove` in `page/proof.ts`. */
 export interface Proven {
   readonly found: readonly [string, { thumbprint: string; bound: boolean; audience: string; algorithm: string }];
   readonly thumbprint: string;

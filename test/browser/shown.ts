@@ -1,6 +1,9 @@
 import type { Lane } from "./page/remote.js";
 
-/** Behaviours that a test has seen in a page, for the table of docs/conformance.md: titles, as those of its own tests. */
+/**
+ * Behaviours that a test has seen in a page, for the table of docs/conformance.md, by title, in addition to its own
+ * tests'.
+ */
 export interface ShownInPage {
   readonly lane: Lane;
   readonly passed: readonly string[];

@@ -23,7 +23,7 @@ export const methods = {
 /** How the server is started. */
 export interface ServerSettings {
   readonly listen: string;
-  /** Where each handler writes a line when it begins and when it ends: `+ 7` and `- 7`. */
+  /** File in which each handler writes a line when it begins and when it ends: `+ 7` and `- 7`. */
   readonly journal: string;
 }
 

@@ -1,6 +1,6 @@
 import { defineMethod, onceCalls, uncheckedCodec } from "@quicrpc/core/generated";
 
-/** Where the server of a call is killed, or stands still for longer than a lease. */
+/** The point at which the server of a call is killed, or suspended for longer than a lease. */
 export type Fate =
   | "fair"
   | "slow"

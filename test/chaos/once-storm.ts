@@ -28,7 +28,7 @@ const DOOMS: readonly Doom[] = [
   "killed recorded",
   "killed answered",
 ];
-/** Milliseconds that an owner stands still, and that nothing passes. */
+/** Milliseconds for which an owner is suspended. */
 const STANDS_STILL_MS = LEASE_MS * 1.5;
 /** Milliseconds that a store serves before it is killed. */
 const STORE_LIVES_MS = 5000;
@@ -49,7 +49,7 @@ export interface OnceAccount {
   missing: number;
   /** Servers that ended, and stores that were killed. */
   kills: number;
-  /** Server processes that were stopped for longer than a lease, and went on. */
+  /** Server processes that were suspended for longer than a lease, and then continued. */
   stops: number;
   blackouts: number;
 }
@@ -59,7 +59,7 @@ export interface OnceStormSettings {
   readonly calls: number;
   readonly workers: number;
   readonly seed: number;
-  /** Share of calls whose server ends, or stands still. */
+  /** Share of calls whose server ends or is suspended. */
   readonly doom: number;
   /** Undefined for a store in memory, which ends with its server. */
   readonly redis: RedisServer | undefined;
@@ -92,7 +92,7 @@ class Phoenix {
     });
   }
 
-  /** Has all threads of its process stand still for longer than a lease. */
+  /** Suspends all threads of its process for longer than a lease. */
   async standStill(): Promise<void> {
     // One that has ended is started again.
     while (this.child?.kill("SIGSTOP") !== true) await sleep(20);
@@ -245,7 +245,7 @@ export async function onceStorm(settings: OnceStormSettings): Promise<OnceAccoun
   return account;
 }
 
-/** Whether so many milliseconds have passed before the signal fired. */
+/** Resolves with whether this many milliseconds passed before the signal fired. */
 async function passed(ms: number, signal: AbortSignal): Promise<boolean> {
   return sleep(ms, true, { signal }).catch(() => false);
 }

@@ -13,7 +13,7 @@ import { type Conditions, FAIR, type Link, openTcpLink, openUdpLink, randomNumbe
 
 /** Milliseconds after which a call that is neither answered nor failed counts as hanging; its timeout is a quarter of it. */
 const HANGS_AFTER_MS = 20_000;
-/** Milliseconds that handlers have to notice that nobody waits for them any more. */
+/** Milliseconds within which handlers must notice that their caller no longer waits. */
 const TOLD_WITHIN_MS = 45_000;
 /**
  * Bytes of a call that finds out whether the connection works, each way. A TLS record whose length was damaged is as long as it says,
@@ -24,7 +24,7 @@ const FINDS_OUT = 20_000;
 /** Outcomes of the calls of one storm. */
 export interface Account {
   readonly calls: number;
-  /** Answered, and with what they should be. */
+  /** Calls with the expected response. */
   answered: number;
   /** Failed with an `RpcError`, cancelled ones included. */
   failed: number;
@@ -250,7 +250,7 @@ async function recovery(connection: Connection): Promise<number> {
   return Number.POSITIVE_INFINITY;
 }
 
-/** Waits until no handler runs any more, for as long as the transport needs to notice that nobody is there. */
+/** Waits until no handler runs any more, for as long as the transport needs to notice that its peer has gone. */
 async function quiet(server: Server): Promise<Held> {
   const until = Date.now() + TOLD_WITHIN_MS;
   for (;;) {

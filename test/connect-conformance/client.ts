@@ -64,7 +64,7 @@ interface Agents {
   readonly [key: symbol]: { readonly constructor: unknown } | undefined;
 }
 
-/** The platform's `fetch`, where it trusts a certificate. */
+/** Returns the platform's `fetch`, made to trust a certificate. */
 function http1Fetch(ca: string | undefined): Fetch {
   const agents = globalThis as unknown as Agents;
   const Agent = agents[Symbol.for("undici.globalDispatcher.1")]?.constructor as new (options: object) => unknown;

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 
-/** Reads the next message of the runner's: its length in 4 bytes, then so many bytes. Undefined at the end. */
+/** Reads the runner's next message: its length in 4 bytes, then its bytes. Returns undefined at the end. */
 export async function readMessage(from: Readable): Promise<Uint8Array | undefined> {
   const head = await readBytes(from, 4);
   return head === undefined ? undefined : readBytes(from, head.readUInt32BE(0));

@@ -17,7 +17,10 @@ import {
 
 const PACKAGE = "connectrpc.conformance.v1";
 
-/** A field's number and its type: that of a scalar, or the name of a message; `[]` after it where it repeats, `?` where its absence is told. */
+/**
+ * A field's number and its type: that of a scalar, or the name of a message; followed by `[]` if repeated, or `?` if
+ * its absence is significant.
+ */
 type Fields = Readonly<Record<string, readonly [number: number, type: string]>>;
 
 const SCALARS: Readonly<Record<string, string>> = {

@@ -4,7 +4,7 @@ import { Subset } from "../../packages/core/src/balance/subset.js";
 import type { AnyMethod } from "../../packages/core/src/contract/descriptor.js";
 import { RetryBudget } from "../../packages/core/src/retry-budget.js";
 
-/** A fleet, and what befalls it. Times are in virtual milliseconds. */
+/** A fleet, and its incidents. Times are in virtual milliseconds. */
 export interface FleetOptions {
   readonly servers: number;
   readonly clients: number;
@@ -68,7 +68,7 @@ interface Client {
   readonly balance: Balance;
   /** The pool's, for calls that were refused. */
   readonly moves: RetryBudget;
-  /** That of `retry()`. */
+  /** The budget of `retry()`. */
   readonly retries: RetryBudget;
 }
 
@@ -80,7 +80,10 @@ interface Attempt {
   target: Target;
 }
 
-/** Runs a fleet of clients, whose balancing, subsets, backoff and budgets are those of the library, and of servers that are modelled. */
+/**
+ * Simulates a fleet of clients, which use the library's balancing, subsets, backoff and budgets, and of modelled
+ * servers.
+ */
 export class Fleet {
   private readonly options: FleetOptions;
   private readonly servers: readonly Server[];

@@ -3,16 +3,19 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { mutant, Random } from "./mutate.js";
 
-/** A parser of what a peer sends, and what must hold of it whatever that is. */
+/** A parser of received data, and the properties that must hold for any input. */
 export interface Target {
   readonly name: string;
-  /** Inputs that mean something, from which others are made; those that once failed are kept in files. */
+  /** Valid inputs from which others are derived; those that once failed are stored in files. */
   readonly corpus: readonly Uint8Array[];
-  /** Throws where something does not hold. What it returns is how many values came of the input: their number is bounded by its length. */
+  /**
+   * Throws if a property does not hold. Returns the number of values decoded from the input, which must be bounded by
+   * its length.
+   */
   run(input: Uint8Array, random: Random): number | Promise<number>;
 }
 
-/** Values that one byte may become, and what an input of no bytes may. */
+/** Maximum number of values for each byte of input, and for an empty input. */
 const MAX_VALUES_PER_BYTE = 8;
 const MAX_VALUES = 64;
 /** Microseconds of CPU for an input, and for each of its bytes: some hundred times what is usual. */

@@ -13,7 +13,9 @@ const MAX_MESSAGE = 4096;
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
-/** Returns the result of `read`, or undefined where it refuses as the protocol says; any other exception is a fault. */
+/**
+ * Returns the result of `read`, or undefined if it refuses as the protocol specifies; any other exception is a fault.
+ */
 function refusable<T>(read: () => T): T | undefined {
   try {
     return read();

@@ -27,7 +27,7 @@ const EDGES = [
   0x00, 0x01, 0x3f, 0x40, 0x7f, 0x80, 0x81, 0x90, 0xbf, 0xc0, 0xc1, 0xc7, 0xd4, 0xd9, 0xdd, 0xdf, 0xfe, 0xff,
 ];
 
-/** An input near those of the corpus: one or two of them, changed in a few places. */
+/** Returns an input near those of the corpus: one or two of them, changed in a few places. */
 export function mutant(corpus: readonly Uint8Array[], random: Random): Uint8Array {
   let bytes = [...random.of(corpus)];
   for (let changes = 1 + random.below(6); changes > 0; changes--) bytes = changed(bytes, corpus, random);

@@ -38,7 +38,7 @@ const router = createFeedRouter({
 });
 
 const HELLO = "4003000001";
-/** A call of each kind, and what goes with calls on a lane. */
+/** A call of each kind, and the other messages of calls on a lane. */
 const requests = [
   "01 00 9fa5 01 81a2696407",
   "01 02 9fa5 02 81a573696e6365d30000000000000003",

@@ -60,7 +60,7 @@ const greetings = [
   "4014 00 00 01 03 01 61 05 0c 01 61 02 6f6b 03 622d62696e 01 00",
 ].map((hello) => bytesOf(`02 ${hello}`));
 
-/** A byte stream whose client is looked at, and what the server writes meanwhile. */
+/** A byte stream whose client is under test, and the data that the server writes meanwhile. */
 type Looked = Parameters<typeof receiveGreeting>[0];
 
 /** Returns what `read` finds at the beginning of bytes that arrive in these pieces. */
@@ -263,7 +263,7 @@ const sessionFrames = [
   "02 00 dd3e 00 01 6e6f",
 ].map((frame) => bytesOf(`${(frame.replaceAll(" ", "").length / 2).toString(16).padStart(2, "0")} ${frame}`));
 
-/** A session of one byte stream, whichever end the peer is: it ends when it is closed, and what it writes is bounded. */
+/** A session of one byte stream, at either end: it ends when it is closed, and its output is bounded. */
 const soleSession: Target = {
   name: "sole-session",
   corpus: [

@@ -69,7 +69,7 @@ function refusable(decode: () => unknown): unknown {
   }
 }
 
-/** Errors that say of bytes that they are no message; not those of a mistake in the program, or of a stack that is full. */
+/** Returns true for errors that reject invalid bytes; false for errors of the program, or for a full stack. */
 function isRefusal(error: unknown): boolean {
   if (error === MISFIT || error instanceof RpcError || error instanceof SyntaxError) return true;
   if (error instanceof RangeError) return !error.message.includes("call stack");

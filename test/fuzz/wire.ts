@@ -41,7 +41,9 @@ export const vectors: readonly Uint8Array[] = (
   JSON.parse(readFileSync(new URL("../vectors/frames.json", import.meta.url), "utf8")) as { frames: { hex: string }[] }
 ).frames.map(({ hex }) => bytesOf(hex));
 
-/** Returns the result of `read`, or undefined where it refuses as the protocol says; any other exception is a fault. */
+/**
+ * Returns the result of `read`, or undefined if it refuses as the protocol specifies; any other exception is a fault.
+ */
 function refusable<T>(read: () => T): T | undefined {
   try {
     return read();
@@ -80,7 +82,7 @@ function split(input: Uint8Array, next: () => number, read: (frame: Frame) => vo
   return { frames, failed: ended === undefined };
 }
 
-/** Every reader of what a frame holds. */
+/** Runs every reader of a frame's content. */
 function readBody(frame: Frame): void {
   const { type, flags } = frame;
   const cursor = (): Cursor => new Cursor(frame.bytes, frame.start, frame.end);

@@ -24,7 +24,7 @@ export interface RollingSettings {
   readonly everyMs: number;
 }
 
-/** Serves a log that is the same in every process: an item has come whenever so much time has passed. */
+/** Serves a log that is the same in every process: one item for each `everyMs` since `since`. */
 export function logRouter({ since, everyMs }: Pick<RollingSettings, "since" | "everyMs">): Router {
   return createRouter(
     { follow },

@@ -15,7 +15,7 @@ const engine: Listener[] = [
   { name: "WebTransport", listen: "https://127.0.0.1:0/rpc", options: {} },
 ];
 
-/** Every listener on a port, without those of the engine where there is none. */
+/** Every listener on a port, without those of the engine if it is not available. */
 export const LISTENERS: readonly Listener[] = [
   ...(process.env["QUICRPC_NO_ENGINE"] === undefined ? engine : []),
   { name: "TCP", listen: "tcp://127.0.0.1:0", options: {} },
@@ -29,5 +29,5 @@ export const LISTENERS: readonly Listener[] = [
   },
 ];
 
-/** Those that pages can reach. */
+/** Listeners that pages can reach. */
 export const WEB_LISTENERS: readonly Listener[] = LISTENERS.filter(({ listen }) => /^(https|wss?):/.test(listen));

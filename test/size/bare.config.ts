@@ -1,5 +1,5 @@
 import { defineConfig } from "quicrpc";
 import full from "./quicrpc.config.js";
 
-/** The same, without explanations of what does not fit. */
+/** The same configuration, without explanations of invalid messages. */
 export default defineConfig({ ...full, out: "generated/bare", explain: false });

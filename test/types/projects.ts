@@ -1,6 +1,9 @@
 // Under which settings, and with which compilers, the files of this folder compile.
 
-/** Exact packages that the projects have beside this repository's. The bins of the compilers collide: they are started by their paths. */
+/**
+ * Exact packages of the projects, in addition to this repository's. The bins of the compilers have the same name, so
+ * they are started by path.
+ */
 export const compilers: Readonly<Record<string, string>> = {
   "typescript-5.4": "npm:typescript@5.4.5",
   "typescript-5.6": "npm:typescript@5.6.3",
@@ -37,7 +40,7 @@ const NODE_20: Settings = { extends: "@tsconfig/node20/tsconfig.json" };
 const PUBLISHED: Settings = { ...NODE_20, declaration: true };
 const NODE_22: Settings = { extends: "@tsconfig/node22/tsconfig.json" };
 const NODE_24: Settings = { extends: "@tsconfig/node24/tsconfig.json" };
-/** Where `require` of an ES module is understood. */
+/** Settings under which `require` of an ES module is supported. */
 const COMMON_JS: Settings = { ...NODE_22, module: "nodenext", moduleResolution: "nodenext" };
 const VITE: Settings = {
   extends: "@tsconfig/vite-react/tsconfig.json",
@@ -45,7 +48,7 @@ const VITE: Settings = {
   strict: true,
   tsBuildInfoFile: undefined,
 };
-/** Settings that older versions of Vite wrote into projects, where they stand still. */
+/** Settings that older versions of Vite wrote into projects, many of which still have them. */
 const OLD_VITE: Settings = {
   target: "es2020",
   lib: ["ES2020", "DOM", "DOM.Iterable"],

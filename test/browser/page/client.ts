@@ -19,7 +19,7 @@ async function attempt(url: string, hash: readonly number[], fallback: FallbackO
   return { ms, ...connection.transport, ...(await connection.unary(methods.echo, { text: "through" })) };
 }
 
-/** Waits for so many failures in a row. */
+/** Waits for this many consecutive failures. */
 async function failed(times: number): Promise<void> {
   for await (const state of connection.states()) if ("failures" in state && state.failures >= times) return;
 }

@@ -2,7 +2,7 @@ import type { Connection, ConnectionState } from "@quicrpc/core";
 import { useCallback, useSyncExternalStore } from "react";
 
 // #region hook
-/** What a connection does now: `status`, and in `resuming` the streams that wait to go on. */
+/** Returns the current state of a connection: `status`, and in `resuming` the streams that wait to resume. */
 export function useConnectionState(connection: Connection): ConnectionState {
   const subscribe = useCallback(
     (changed: () => void) => {

@@ -46,7 +46,10 @@ async function connectPair(limits: Partial<Limits> = {}, options: PairOptions = 
   return connectToNode(limits, serverLimits, options);
 }
 
-/** Where the server is given functions of the test, its session is in the page too, and Node joins the two. */
+/**
+ * Connects within the page, for servers with functions of the test: the server's session is in the page too, and Node
+ * joins the two.
+ */
 async function connectHere(limits: Partial<Limits>, options: PairOptions): Promise<Pair> {
   const { witness = new Witness(), wrap } = options;
   const meeting = await remote.meet();
@@ -97,7 +100,7 @@ async function connectToNode(
   return { client, server: remoteSession(id, witness), witness, transport: client.transport, close };
 }
 
-/** @param fallback the WebSocket's URL, where it is another than usual */
+/** @param fallback the WebSocket's URL, if it differs from the usual one */
 async function connected(
   url: string,
   hash: readonly number[],
@@ -113,7 +116,7 @@ async function connected(
   return { client: sessionOf(connection), close: async () => void (await connection.close()) };
 }
 
-/** A session with a stream for each call, and what it lacks, which skips the test that asks for it. */
+/** Makes a session with a stream for each call. A missing feature skips the test that requires it. */
 async function streamSession(
   url: string,
   hash: readonly number[],
@@ -169,7 +172,7 @@ function hashes(hash: readonly number[]): WebTransportHash[] {
 /** Copy of the record of the handlers in Node, which follows it some time later. */
 class MirroredWitness extends Witness {
   override readonly release: Map<string, () => void>;
-  /** Those who wait for events, and for how many. */
+  /** Waiting tests, and the number of events that each waits for. */
   private behind: { events: number; resolve: () => void }[] = [];
 
   constructor(id: number) {
@@ -185,7 +188,7 @@ class MirroredWitness extends Witness {
     this.behind = this.behind.filter((one) => !isDue(one));
   }
 
-  /** Waits until so many events have come here. */
+  /** Waits until this many events have arrived. */
   async caughtUp(events: number): Promise<void> {
     if (events <= this.events.length) return;
     await new Promise<void>((resolve) => this.behind.push({ events, resolve }));

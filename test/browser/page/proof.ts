@@ -28,7 +28,7 @@ async function ownKeys(): Promise<ProofKeys> {
   return keys;
 }
 
-/** Connects with a proof of the page's key; returns what the server has found, and what the page knows. */
+/** Connects with a proof of the page's key; returns the server's result and the page's own data. */
 async function prove(url: string, hash: readonly number[], way: "connect" | "connectWebTransport"): Promise<unknown> {
   const keys = await ownKeys();
   const options = {

@@ -32,7 +32,7 @@ export interface Answered {
   readonly events: number;
 }
 
-/** Where both ends of a session may dial, at a path of their own. */
+/** A path at which both ends of a session may dial. */
 export interface Meeting {
   /** Without a path. */
   readonly webTransport: string;

@@ -1,7 +1,7 @@
 import { connect } from "@quicrpc/browser";
 import { methods } from "../../behaviour/service.js";
 
-/** Connects in whichever scope this script runs in, for whoever asks it by message: workers of each kind, and a window. */
+/** Connects on request by message, in the scope that runs this script: workers of each kind, and a window. */
 
 interface Attempt {
   readonly url: string;

@@ -35,7 +35,7 @@ function poll(ask: () => unknown, { timeout = 1000, interval = 50 } = {}): unkno
 
 export const expect = Object.assign(chai.expect, { poll });
 
-/** Types are checked where the suite is compiled. */
+/** A matcher stub: types are checked where the suite is compiled. */
 const noMatter: unknown = new Proxy(() => {}, { get: () => noMatter, apply: () => noMatter });
 export const expectTypeOf = (): unknown => noMatter;
 
