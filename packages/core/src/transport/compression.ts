@@ -60,15 +60,13 @@ export class SessionCompression {
   expand(bytes: Uint8Array, start: number, end: number): Uint8Array {
     const algorithm = this.#algorithms.find(({ name }) => COMPRESSION_NUMBERS[name] === bytes[start]);
     if (algorithm === undefined) throw unknownCompression(bytes, start, end);
-    const most = mostOf(end - start - 1);
+    const most = Math.min(this.#maxBytes, mostOf(end - start - 1));
     try {
-      return algorithm.decompress(bytes.subarray(start + 1, end), Math.min(this.#maxBytes, most));
+      return algorithm.decompress(bytes.subarray(start + 1, end), most);
     } catch (error) {
       if (error instanceof RangeError) {
-        const text =
-          most < this.#maxBytes
-            ? `the message expands to more than ${MAX_RATIO} times its compressed size: send it without compression`
-            : `the message is larger than ${this.#maxBytes} bytes (limits.maxDecompressedBytes)`;
+        const limit = most < this.#maxBytes ? "100 times its compressed size" : "limits.maxDecompressedBytes";
+        const text = `the message is larger than ${most} bytes (${limit})`;
         throw new RpcError("resource_exhausted", text, { cause: error });
       }
       throw new RpcError("invalid_argument", `the message is not ${algorithm.name} data`, { cause: error });
