@@ -38,7 +38,7 @@ export const benchTooling: ServiceTooling = {
     pipe: part1,
   },
   snapshot: {
-    format: 1,
+    format: 2,
     id: 41451,
     methods: {
       multiply: {

@@ -63,7 +63,7 @@ export const messagesTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 1,
+    format: 2,
     id: 23650,
     methods: {
       pair: { id: 1, kind: "unary", input: { type: "ref", name: "Pair" } },

@@ -172,7 +172,7 @@ export const shopTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 1,
+    format: 2,
     id: 39570,
     methods: {
       get: {

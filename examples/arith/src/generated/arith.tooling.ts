@@ -51,7 +51,7 @@ export const arithTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 1,
+    format: 2,
     id: 56638,
     methods: {
       multiply: {

@@ -21,7 +21,7 @@ export const ordersTooling: ServiceTooling = {
     all: { docs: "Every order placed so far.", output: part1 },
   },
   snapshot: {
-    format: 1,
+    format: 2,
     id: 56348,
     methods: {
       place: { id: 1, kind: "unary", input: { type: "ref", name: "Order" }, output: { type: "ref", name: "Order" } },

@@ -24,7 +24,7 @@ export const greeterTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 1,
+    format: 2,
     id: 30059,
     methods: {
       greet: {

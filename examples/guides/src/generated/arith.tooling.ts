@@ -24,7 +24,7 @@ export const arithTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 1,
+    format: 2,
     id: 31091,
     methods: {
       multiply: {

@@ -22,7 +22,7 @@ export const bankTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 1,
+    format: 2,
     id: 16403,
     methods: {
       transfer: {

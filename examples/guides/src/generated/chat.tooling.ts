@@ -14,7 +14,7 @@ export const chatTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 1,
+    format: 2,
     id: 39746,
     methods: {
       messages: {

@@ -110,7 +110,7 @@ export const notesTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 1,
+    format: 2,
     id: 19692,
     methods: {
       get: {

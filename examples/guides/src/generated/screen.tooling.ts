@@ -12,7 +12,7 @@ export const screenTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 1,
+    format: 2,
     id: 7149,
     methods: { show: { id: 1, kind: "notify", input: { type: "ref", name: "ScreenShowInput" } } },
     types: { ScreenShowInput: { type: "object", fields: { text: { type: "string" } } } },

@@ -12,7 +12,7 @@ export const wordsTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 1,
+    format: 2,
     id: 49718,
     methods: {
       complete: {

@@ -46,7 +46,7 @@ export const ordersTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 1,
+    format: 2,
     id: 56348,
     methods: {
       place: {

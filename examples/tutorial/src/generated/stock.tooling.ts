@@ -17,7 +17,7 @@ export const stockTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 1,
+    format: 2,
     id: 11342,
     methods: {
       take: {

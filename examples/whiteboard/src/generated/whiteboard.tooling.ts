@@ -257,7 +257,7 @@ export const whiteboardTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 1,
+    format: 2,
     id: 27706,
     methods: {
       publishBoard: { id: 8, kind: "unary", input: { type: "ref", name: "WhiteboardPublishBoardInput" } },
@@ -473,7 +473,7 @@ export const pageTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 1,
+    format: 2,
     id: 18673,
     methods: {
       cursor: { id: 1, kind: "notify", delivery: "datagram", input: { type: "ref", name: "PageCursorInput" } },
@@ -524,7 +524,7 @@ export const serversTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 1,
+    format: 2,
     id: 11407,
     methods: {
       publishVisits: { id: 1, kind: "unary", input: { type: "ref", name: "ServersPublishVisitsInput" } },

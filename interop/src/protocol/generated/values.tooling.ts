@@ -92,7 +92,7 @@ export const protocolTooling: ServiceTooling = {
     leave: {},
   },
   snapshot: {
-    format: 1,
+    format: 2,
     id: 36754,
     methods: {
       echo: { id: 1, kind: "unary", input: { type: "ref", name: "Values" }, output: { type: "ref", name: "Values" } },

@@ -1,4 +1,4 @@
-import { demandsIn, optionOfKey, WIDENING } from "../shape/checks.js";
+import { CHANGING, demandsIn, optionOfKey, WIDENING } from "../shape/checks.js";
 import type { Checks } from "../shape/shape.js";
 import { impliesBound, impliesFormat, impliesStep } from "./implied.js";
 
@@ -54,8 +54,9 @@ export function compareChecks(before: Checks = {}, after: Checks = {}): CheckCha
     const isOfBoth = [before, after].every((checks) => demandsIn(checks.format).includes(format));
     if (!isOfBoth || old === now) continue;
     const isWider = WIDENING.has(name);
-    const isMore = isWider ? old !== undefined : now !== undefined;
-    const isLess = isWider ? now !== undefined : old !== undefined;
+    const isOther = CHANGING.has(name);
+    const isMore = isOther || (isWider ? old !== undefined : now !== undefined);
+    const isLess = isOther || (isWider ? now !== undefined : old !== undefined);
     changed(`the ${name} of the format ${format}`, old, now, isMore, isLess);
   }
   const [oldPatterns, patterns] = [before.patterns ?? [], after.patterns ?? []];
@@ -69,6 +70,14 @@ export function compareChecks(before: Checks = {}, after: Checks = {}): CheckCha
   if (before.lenient === true && after.lenient !== true)
     add("check-tightened", "values that do not fit are no longer replaced");
   if (before.lenient !== true && after.lenient === true) add("check-loosened", "values that do not fit are replaced");
+  const [oldOthers, others] = [before.others ?? [], after.others ?? []];
+  if (others.some((each) => !oldOthers.includes(each)))
+    add("check-tightened", "a conversion, an exclusive union or a loose record may refuse other values than before");
+  if (oldOthers.some((each) => !others.includes(each)))
+    add("check-loosened", "a conversion, an exclusive union or a loose record may accept other values than before");
+  if (before.changed === undefined && after.changed === undefined) return changes;
+  for (const { kind, message } of compareChecks(before.changed, after.changed))
+    add(kind, `after the text was changed: ${message}`);
   return changes;
 }
 

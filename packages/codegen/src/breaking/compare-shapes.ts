@@ -71,6 +71,9 @@ class ShapeComparison {
       this.#report("check-tightened", path, `${describe([each])} is held to other checks now`);
     const several = pairs.size > 1;
     for (const [old, now] of pairs) {
+      // An option of a union is sent with the fields that it does not declare.
+      if (newOnes.length > 1 && isStrict(old) && !isStrict(now) && now.shape.type === "object")
+        this.#report("check-loosened", path, `${describe([now])} may have fields that it does not declare`);
       const tag = several ? tagOf(now.shape) : undefined;
       this.#alternative(old.shape, now.shape, tag === undefined ? path : `${path}(${tag})`);
     }
@@ -191,7 +194,10 @@ class ShapeComparison {
       const isRequired = index < after.required;
       if (before.rest !== undefined) {
         // It was one of any number of items until now.
-        this.compare(before.rest, isRequired ? item : withoutUndefined(item), at);
+        const given = isRequired ? item : withoutUndefined(item);
+        this.compare(before.rest, given, at);
+        const isLast = index === after.items.length - 1 && after.rest === undefined;
+        if (given !== item && !isLast) this.#report("type-widened", at, "may now be undefined, before further items");
         if (isRequired) this.#report("field-now-required", at, "the item is now required");
       } else if (isRequired) this.#report("items-added", at, "a new item, which is required");
       else this.#report("option-added", at, "a new item, which may be left out");
@@ -224,6 +230,10 @@ function isShape(rest: ObjectShape["rest"]): rest is Shape {
 
 function isList(shape: Alternative): shape is Extract<Shape, { readonly type: "array" | "set" }> {
   return shape.type === "array" || shape.type === "set";
+}
+
+function isStrict({ shape }: Named): boolean {
+  return shape.type === "object" && shape.rest === "refused";
 }
 
 /** An item that may be left out has undefined among what it may be. */
@@ -271,7 +281,7 @@ function pairUp(before: readonly Named[], after: readonly Named[]): Map<Named, N
   const pairs = new Map<Named, Named>();
   const taken = new Set<Named>();
   const rules: readonly ((old: Named, now: Named) => boolean)[] = [
-    ({ shape: a }, { shape: b }) => a.type !== "object" && JSON.stringify(a) === JSON.stringify(b),
+    ({ shape: a }, { shape: b }) => JSON.stringify(a) === JSON.stringify(b),
     ({ shape: a }, { shape: b }) => a.type === "literal" && b.type === "literal" && hasTypeOf(a, b),
     ({ shape: a }, { shape: b }) => tagOf(a) !== undefined && tagOf(a) === tagOf(b),
     (a, b) => a.name !== undefined && a.name === b.name && a.shape.type === b.shape.type,

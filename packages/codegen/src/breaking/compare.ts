@@ -207,7 +207,11 @@ function compareResults(at: Place, before: VersionedMethod, after: VersionedMeth
   const old = before.method.result ?? before.method.output;
   const now = after.method.result ?? after.method.output;
   if (old === undefined || now === undefined) return;
-  const reported = new Set(changes.filter((each) => each.method === at.method).map((each) => each.path));
+  const reported = new Set(
+    changes
+      .filter((each) => each.method === at.method && (each.class === "wire" || each.class === "source"))
+      .map((each) => each.path),
+  );
   compareShapes(
     { shape: old, types: before.types },
     { shape: now, types: after.types },

@@ -13,9 +13,9 @@ const FORMATS: ReadonlySet<string> = new Set(
 
 /** Whether `value` surely meets `checks`: what only a function of the user's can tell is not sure. */
 export function fitsChecks(value: LiteralValue, checks: Checks = {}): boolean {
-  const { multipleOf, format, options = {}, patterns = [], custom, lenient } = checks;
+  const { multipleOf, format, options = {}, patterns = [], custom, lenient, changed, others } = checks;
   if (lenient === true) return true;
-  if (custom !== undefined) return false;
+  if (custom !== undefined || changed !== undefined || others !== undefined) return false;
   const own = checksOfOnly(value);
   return (
     (["min", "max", "above", "below"] as const).every((key) => {
@@ -34,7 +34,8 @@ export function fitsChecks(value: LiteralValue, checks: Checks = {}): boolean {
 function checksOfOnly(value: LiteralValue): Checks {
   if (typeof value === "string") return sized(Array.from(value).length);
   if (typeof value === "number") return { ...sized(value), multipleOf: value };
-  return typeof value === "object" && value !== null ? { ...sized(value.bigint), multipleOf: value.bigint } : {};
+  if (typeof value !== "object" || value === null) return {};
+  return "bigint" in value ? { ...sized(value.bigint), multipleOf: value.bigint } : sized(Number(value.number));
 }
 
 function sized(size: number | string): Checks {

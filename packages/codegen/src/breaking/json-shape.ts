@@ -1,6 +1,6 @@
 import type { Form } from "@quicrpc/core/generated";
 import { type Describe, jsonProblem } from "@quicrpc/http/openapi";
-import type { MethodSnapshot, Shape, ShapeTypes } from "../shape/shape.js";
+import { type MethodSnapshot, type Shape, type ShapeTypes, valueOfLiteral } from "../shape/shape.js";
 
 /** Says why clients over HTTP cannot call a method in plain JSON; undefined where they can. */
 export function withoutJson({ input, output }: MethodSnapshot, types: ShapeTypes): string | undefined {
@@ -52,10 +52,7 @@ function formOf(part: Part, types: ShapeTypes, optional: (inner: Shape) => Optio
     case "raw":
       return { kind: "bytes" };
     case "literal": {
-      const values = part.values.map((each) =>
-        typeof each === "object" && each !== null ? BigInt(each.bigint) : each,
-      );
-      return { kind: "literal", values };
+      return { kind: "literal", values: part.values.map(valueOfLiteral) };
     }
     case "object": {
       const absent = new Set(part.optional);

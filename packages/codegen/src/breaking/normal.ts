@@ -1,5 +1,12 @@
 import { mergeChecks } from "../shape/checks.js";
-import type { Checks, LiteralValue, ObjectShape, Shape, ShapeTypes } from "../shape/shape.js";
+import {
+  type Checks,
+  type LiteralValue,
+  type ObjectShape,
+  type Shape,
+  type ShapeTypes,
+  valueOfLiteral,
+} from "../shape/shape.js";
 import { compareChecks } from "./compare-checks.js";
 import { fitsChecks } from "./fits-checks.js";
 
@@ -87,8 +94,11 @@ const WITH_PARTS: ReadonlySet<string> = new Set(["object", "array", "set", "tupl
 /** How much of `part` is in `whole`, for types without parts: all, some or none of its values. */
 export function coverage(whole: Alternative, part: Alternative): "all" | "some" | "none" {
   if (!hasTypeOf(whole, part)) return "none";
-  if (part.type === "literal" && whole.type !== "literal") return fitsChecks(part.value, whole.checks) ? "all" : "some";
-  const isNarrower = compareChecks(part.checks, whole.checks).some(({ kind }) => kind !== "check-loosened");
+  const type = part.type === "literal" ? typeOf(part.value) : part.type;
+  // What is converted to its own type stays as it is.
+  const checks = whole.checks?.others?.join() === `to ${type}` ? whole.checks.changed : whole.checks;
+  if (part.type === "literal" && whole.type !== "literal") return fitsChecks(part.value, checks) ? "all" : "some";
+  const isNarrower = compareChecks(part.checks, checks).some(({ kind }) => kind !== "check-loosened");
   return isNarrower ? "some" : "all";
 }
 
@@ -98,8 +108,12 @@ export function hasTypeOf(whole: Alternative, part: Alternative): boolean {
   if (part.type !== "literal") return whole.type === part.type && !WITH_PARTS.has(part.type);
   const { value } = part;
   if (whole.type === "literal") return JSON.stringify(whole.value) === JSON.stringify(value);
-  if (value === null) return whole.type === "null";
-  return whole.type === (typeof value === "object" ? "bigint" : typeof value);
+  return whole.type === typeOf(value);
+}
+
+function typeOf(value: LiteralValue): string {
+  const plain = valueOfLiteral(value);
+  return plain === null ? "null" : typeof plain;
 }
 
 function withMore(shape: Alternative, more: Checks | undefined): Alternative {
@@ -118,9 +132,9 @@ export function tagOf(shape: Alternative): string | undefined {
 /** A type in words. */
 export function describeShape(shape: Alternative, name?: string): string {
   if (shape.type === "literal") {
-    return typeof shape.value === "object" && shape.value !== null
-      ? `${shape.value.bigint}n`
-      : JSON.stringify(shape.value);
+    const { value } = shape;
+    if (typeof value !== "object" || value === null) return JSON.stringify(value);
+    return "bigint" in value ? `${value.bigint}n` : value.number;
   }
   if (shape.type === "object") return tagOf(shape) ?? name ?? "an object";
   if (shape.type === "array" || shape.type === "set") {

@@ -5,6 +5,8 @@ import type { Checks } from "./shape.js";
 const PATTERNS: ReadonlySet<string> = new Set(["regex", "lowercase", "uppercase"]);
 /** Options of formats that make them take more; others make them take less. */
 export const WIDENING: ReadonlySet<string> = new Set(["offset", "local"]);
+/** Options with which formats take other values than without. */
+export const CHANGING: ReadonlySet<string> = new Set(["delimiter"]);
 
 type Options = NonNullable<Checks["options"]>;
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
@@ -12,7 +14,13 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 /** `checks` in short, with bounds merged to the strictest of each kind; undefined where there are none. */
 export function summaryOf(checks: readonly CheckNode[]): Checks | undefined {
   const summary: Mutable<Checks> = {};
-  for (const check of checks) addCheck(summary, check);
+  let into = summary;
+  for (const check of checks) {
+    // Later checks are made of what such a function returns.
+    if (check.kind === "overwrite") into = summary.changed ??= {};
+    addCheck(into, check);
+  }
+  if (summary.changed !== undefined && Object.keys(summary.changed).length === 0) delete summary.changed;
   return Object.keys(summary).length === 0 ? undefined : summary;
 }
 
@@ -30,6 +38,8 @@ export function mergeChecks(a: Checks | undefined, b: Checks): Checks {
   if (b.patterns !== undefined) merged.patterns = [...(a.patterns ?? []), ...b.patterns].sort();
   if (b.custom !== undefined) merged.custom = (a.custom ?? 0) + b.custom;
   if (b.lenient !== undefined) merged.lenient = b.lenient;
+  if (b.changed !== undefined) merged.changed = mergeChecks(a.changed, b.changed);
+  if (b.others !== undefined) merged.others = [...new Set([...(a.others ?? []), ...b.others])].sort();
   return merged;
 }
 

@@ -22,13 +22,19 @@ const WITH_CHECKS: ReadonlySet<string> = new Set(
   "object array set record map string number bigint boolean date null undefined never any".split(" "),
 );
 
+/** Kinds without parts that have checks. */
+const SCALARS: ReadonlySet<string> = new Set(["string", "number", "bigint", "date"]);
+
 /** Makes shapes, and collects those that have names. */
 export class ShapeBuilder {
   readonly types: Record<string, Shape> = {};
   readonly #name: ShapeName;
+  /** The nodes whose text is being made, to which a recursive schema leads back. */
+  readonly #open: Set<SchemaNode>;
 
-  constructor(name: ShapeName) {
+  constructor(name: ShapeName, open: Set<SchemaNode> = new Set()) {
     this.#name = name;
+    this.#open = open;
   }
 
   /** The shape of `node`: on the wire for `input`, as the receiver gets it for `output`. */
@@ -51,8 +57,12 @@ export class ShapeBuilder {
   }
 
   #define(node: SchemaNode, direction: Direction): Shape {
-    if (node.kind === "external" && node.coerces && direction === "input") return { type: "any" };
     const structure = ownStructure(node);
+    if (direction === "input") {
+      if (node.kind === "external" && node.coerces) return coerced(structure.kind, summaryOf(checksOf(node)));
+      if (structure.kind === "pipe" && !isFunction(structure.from))
+        return withChecks(this.#pipe(structure, isExternal(node)), summaryOf(checksOf(node)));
+    }
     const shape = this.#structure(structure, direction);
     const checks = summaryOf(checksOf(node));
     if (checks === undefined) return shape;
@@ -74,6 +84,11 @@ export class ShapeBuilder {
         return { type: "tuple", items: node.items.map(of), required, ...rest };
       }
       case "record": {
+        if (node.loose === true) {
+          // Keys that do not fit are passed on, with any value.
+          const others = [this.#textOf([keyOf(node), node.element], direction)];
+          return { type: "record", key: { type: "string" }, value: { type: "any" }, checks: { others } };
+        }
         const partial = node.partial === true ? { partial: true as const } : {};
         return { type: "record", key: of(keyOf(node)), value: of(node.element), ...partial };
       }
@@ -81,8 +96,11 @@ export class ShapeBuilder {
         return { type: "map", key: of(node.key), value: of(node.element) };
       case "literal":
         return literals(node.values);
-      case "union":
-        return union(node.options.map(of));
+      case "union": {
+        const options = union(node.options.map(of));
+        if (node.exclusive !== true) return options;
+        return withChecks(options, { others: [`one of ${this.#textOf(node.options, direction)}`] });
+      }
       case "discriminated":
         return union(optionsOf(node).map((option) => of(option.node)));
       case "intersection":
@@ -107,7 +125,7 @@ export class ShapeBuilder {
         return of(node.inner);
       case "pipe":
         // What z.preprocess takes is its function's business: what the schema after it takes is as near as can be known.
-        return of(direction === "input" && !isFunction(node.from) ? node.from : node.to);
+        return of(node.to);
       case "template":
         return { type: "string", checks: { patterns: [String(node.regex)] } };
       case "transform":
@@ -122,13 +140,38 @@ export class ShapeBuilder {
     }
   }
 
+  /** The shape of what comes in as `from`, and must fit `to` once functions in between have run. */
+  #pipe({ from, to }: NodeOf<"pipe">, isCodec: boolean): Shape {
+    const shape = this.shape(from, "input");
+    if (isFunction(to)) return shape;
+    const isConverted = isCodec || ownStructure(from).kind === "pipe";
+    const { kind } = ownStructure(to);
+    if (!isConverted && SCALARS.has(kind) && shape.type === kind) return withChecks(shape, summaryOf(checksOf(to)));
+    return withChecks(shape, { others: [`then ${this.#textOf([to], "input")}`] });
+  }
+
+  /** A text that differs whenever the shapes of `nodes` do, with all that they consist of. */
+  #textOf(nodes: readonly SchemaNode[], direction: Direction): string {
+    const [first] = nodes;
+    if (first === undefined || this.#open.has(first)) return "itself";
+    this.#open.add(first);
+    const names = new Map<AnySchema, string>();
+    const nameOf: ShapeName = (schema) => {
+      if (!names.has(schema)) names.set(schema, `${names.size}`);
+      return names.get(schema);
+    };
+    const builder = new ShapeBuilder(nameOf, this.#open);
+    const shapes = nodes.map((each) => builder.shape(each, direction));
+    this.#open.delete(first);
+    return JSON.stringify([shapes, builder.types]);
+  }
+
   #object(node: NodeOf<"object">, direction: Direction): Shape {
     const fields: Record<string, Shape> = {};
     const optional: string[] = [];
     for (const { name, node: child } of fieldsOf(node)) {
       const shape = this.shape(child, direction);
-      // A property that is undefined is left out on the wire: to be undefined is to be absent.
-      const absent = isOptional(child, direction) || mayBe(shape, "undefined");
+      const absent = direction === "input" ? child.optin !== undefined : isOptional(child, direction);
       fields[name] = absent ? without(shape, "undefined") : shape;
       if (absent) optional.push(name);
     }
@@ -150,7 +193,25 @@ function literals(values: readonly unknown[]): Shape {
 }
 
 function literalValue(value: unknown): LiteralValue {
-  return typeof value === "bigint" ? { bigint: String(value) } : (value as LiteralValue);
+  if (typeof value === "bigint") return { bigint: String(value) };
+  if (Object.is(value, -0)) return { number: "-0" };
+  return typeof value === "number" && !Number.isFinite(value)
+    ? ({ number: String(value) } as LiteralValue)
+    : (value as LiteralValue);
+}
+
+function isExternal(node: SchemaNode): boolean {
+  return node.kind === "external" || (node.kind === "refined" && isExternal(node.inner));
+}
+
+/** What is converted to `kind`, from anything. Everything becomes a text or a boolean, but not a number. */
+function coerced(kind: string, checks: Checks | undefined): Shape {
+  const isSure = kind === "string" || kind === "boolean";
+  const demands = {
+    ...(isSure ? {} : { others: [`to ${kind}`] }),
+    ...(checks === undefined ? {} : { changed: checks }),
+  };
+  return Object.keys(demands).length === 0 ? { type: "any" } : { type: "any", checks: demands };
 }
 
 /** The union of `options`, flat and without repeats. */
@@ -164,11 +225,6 @@ function union(options: readonly Shape[]): Shape {
   });
   const [only = { type: "never" } as const] = kept;
   return kept.length <= 1 ? only : { type: "union", options: kept };
-}
-
-/** Whether `type` is one of the options of `shape`. */
-function mayBe(shape: Shape, type: "undefined" | "null"): boolean {
-  return shape.type === type || (shape.type === "union" && shape.options.some((option) => option.type === type));
 }
 
 /** `shape` without the option `type`. */

@@ -1,7 +1,19 @@
 import type { ItemCursor } from "@quicrpc/core/generated";
 
-/** A value of a literal: JSON, and what JSON lacks. */
-export type LiteralValue = string | number | boolean | null | { readonly bigint: string };
+/** A value of a literal: JSON, and what JSON lacks. Numbers that JSON lacks are NaN, -0 and the infinite ones. */
+export type LiteralValue =
+  | string
+  | number
+  | boolean
+  | null
+  | { readonly bigint: string }
+  | { readonly number: "NaN" | "-0" | "Infinity" | "-Infinity" };
+
+/** The value that stands for a literal in a file of JSON. */
+export function valueOfLiteral(value: LiteralValue): string | number | bigint | boolean | null {
+  if (typeof value !== "object" || value === null) return value;
+  return "bigint" in value ? BigInt(value.bigint) : Number(value.number);
+}
 
 /** Demands on a value besides its type: lengths, bounds, formats. */
 export interface Checks {
@@ -22,6 +34,10 @@ export interface Checks {
   readonly custom?: number;
   /** The receiver takes anything, as by `catch`. */
   readonly lenient?: true;
+  /** Demands on the value after `trim` or another function of zod's has changed it. */
+  readonly changed?: Checks;
+  /** Conditions that are compared as text: the shape that a converted value must fit, the options of which one must fit. */
+  readonly others?: readonly string[];
 }
 
 /**
@@ -119,7 +135,7 @@ export interface ServiceSnapshot {
 }
 
 /** Greater by one whenever shapes say of schemas what they did not before, as another check. */
-export const SHAPE_FORMAT: number = 1;
+export const SHAPE_FORMAT: number = 2;
 
 /** All services of a project at one time. */
 export interface SchemaSnapshot {

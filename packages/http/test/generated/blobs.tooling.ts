@@ -51,7 +51,7 @@ export const blobsTooling: ServiceTooling = {
     same: { docs: "Gives back what was sent, and asks for its digest.", input: part1, output: part1 },
   },
   snapshot: {
-    format: 1,
+    format: 2,
     id: 47154,
     methods: {
       put: { id: 1, kind: "unary", input: { type: "ref", name: "BlobsPutInput" }, output: { type: "string" } },

@@ -31,7 +31,7 @@ export const healthTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 1,
+    format: 2,
     id: 31271,
     methods: {
       check: {

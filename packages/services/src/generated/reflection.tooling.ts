@@ -115,7 +115,7 @@ export const reflectionTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 1,
+    format: 2,
     id: 35473,
     methods: {
       list: {

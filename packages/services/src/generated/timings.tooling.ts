@@ -18,7 +18,7 @@ export const timingsTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 1,
+    format: 2,
     id: 49140,
     methods: {
       of: {

@@ -17,7 +17,7 @@ export const greeterTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 1,
+    format: 2,
     id: 36276,
     methods: {
       greet: {

@@ -60,7 +60,7 @@ export const chatTooling: ServiceTooling = {
     },
   },
   snapshot: {
-    format: 1,
+    format: 2,
     id: 61425,
     methods: {
       publishRoom: { id: 1, kind: "unary", input: { type: "ref", name: "ChatPublishRoomInput" } },
