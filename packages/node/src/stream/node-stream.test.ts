@@ -199,3 +199,46 @@ describe.each(["tcp", "tls"] as const)("what a socket receives: %s", (kind) => {
     expect(last[0]).toBe(last[1]);
   });
 });
+
+describe("what a session sends over TLS", () => {
+  /** Notes how many bytes the stream hands to TLS at once. */
+  function lengthsOf(socket: Socket): number[] {
+    const lengths: number[] = [];
+    const write = socket._write.bind(socket);
+    const writev = socket._writev?.bind(socket);
+    socket._write = (chunk: Buffer, ...rest) => {
+      lengths.push(chunk.length);
+      write(chunk, ...rest);
+    };
+    socket._writev = (chunks, callback) => {
+      lengths.push(chunks.reduce((sum, { chunk }) => sum + (chunk as Buffer).length, 0));
+      writev?.(chunks, callback);
+    };
+    return lengths;
+  }
+
+  it("is encrypted in pieces of at most 256 KiB, and arrives in order", async () => {
+    const { dialled, accepted } = await connected("tls");
+    const lengths = lengthsOf(accepted);
+    const { copies, ended } = readBy([], dialled);
+    const bytes = soleReader(accepted);
+    const parts = [10, 3_000_000, 5000, 200_000, 200_000, 700_000, 1].map((length, i) => Buffer.alloc(length, i + 1));
+    for (const part of parts) bytes.write(part);
+    bytes.end();
+    await ended;
+    expect(Buffer.concat(copies).equals(Buffer.concat(parts))).toBe(true);
+    expect(Math.max(...lengths)).toBeLessThanOrEqual(256 * 1024);
+  });
+
+  it("ends with the error of a piece that could not be sent", async () => {
+    const { dialled, accepted } = await connected("tls");
+    const bytes = soleReader(accepted);
+    const closed = new Promise((resolve) => {
+      bytes.attach({ onData() {}, onDrain() {}, onEnd() {}, onClosed: resolve });
+    });
+    expect(bytes.write(Buffer.alloc(16_000_000))).toBe(false);
+    dialled.destroy();
+    await closed;
+    expect(bytes.write(Buffer.alloc(1))).toBe(true);
+  });
+});

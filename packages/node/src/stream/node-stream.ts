@@ -17,6 +17,9 @@ import {
 /** Number of unsent bytes above which `write` returns false. */
 const HIGH_WATER = 256 * 1024;
 
+/** Maximum number of bytes that TLS encrypts at once. */
+const MAX_TLS_WRITE = 256 * 1024;
+
 /** Minimum size of copies whose buffers are reused. */
 const MIN_REUSED_BYTES = 4096;
 
@@ -99,6 +102,7 @@ class NodeByteStream implements NodeBytes {
     this.readable = readable;
     this.writable = writable;
     this.sole = sole && readable instanceof Socket ? readable : undefined;
+    if (isTls(writable)) writeInPieces(writable);
     // Added at once, because an error without a listener would end the process.
     readable.on("error", (error) => this.closed(error));
     readable.on("close", () => this.closed(undefined));
@@ -247,4 +251,50 @@ function readInto(socket: Socket, onBytes: (bytes: Uint8Array) => boolean): void
   parts[buffer] = into;
   parts[callback] = (length: number): boolean => onBytes(into.subarray(0, length));
   handle.useUserBuffer(into);
+}
+
+type Callback = (error?: Error | null) => void;
+
+/** The methods by which Node's `Writable` hands chunks to a socket. */
+interface SocketWriter {
+  _write(chunk: Uint8Array, encoding: BufferEncoding, callback: Callback): void;
+  _writev(chunks: readonly { chunk: Uint8Array; encoding: BufferEncoding }[], callback: Callback): void;
+}
+
+/**
+ * Makes a TLS socket write large chunks in pieces, each when the one before has been taken. Node encrypts a whole write at
+ * once and keeps memory for the largest one until the connection closes.
+ */
+function writeInPieces(socket: Socket): void {
+  const writer = socket as unknown as SocketWriter;
+  const write = writer._write.bind(socket);
+  const writev = writer._writev.bind(socket);
+  const writeChunk: SocketWriter["_write"] = (chunk, encoding, callback) => {
+    let at = 0;
+    const next: Callback = (error) => {
+      if (error || at >= chunk.length) {
+        callback(error);
+        return;
+      }
+      const piece = chunk.subarray(at, at + MAX_TLS_WRITE);
+      at += piece.length;
+      write(piece, encoding, next);
+    };
+    next();
+  };
+  writer._write = (chunk, encoding, callback) =>
+    chunk.length > MAX_TLS_WRITE ? writeChunk(chunk, encoding, callback) : write(chunk, encoding, callback);
+  writer._writev = (chunks, callback) => {
+    if (chunks.reduce((sum, { chunk }) => sum + chunk.length, 0) <= MAX_TLS_WRITE) {
+      writev(chunks, callback);
+      return;
+    }
+    const left = chunks.values();
+    const next: Callback = (error) => {
+      const { value } = error ? { value: undefined } : left.next();
+      if (value === undefined) callback(error);
+      else writer._write(value.chunk, value.encoding, next);
+    };
+    next();
+  };
 }
