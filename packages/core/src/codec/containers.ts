@@ -1,5 +1,5 @@
 import { CROWDED, keyCrowd, mapOf, setOf } from "../msgpack/key-crowd.js";
-import { count, TABLE_VALUES } from "../msgpack/reader.js";
+import { count, tableValues } from "../msgpack/reader.js";
 import { WireMap } from "../msgpack/value.js";
 import { type Check, checked, exceededCap } from "./check.js";
 import { add, invalidType, isFull, Mode, prefix, refuse, run, type Shape, type ShapePayload } from "./shape.js";
@@ -99,7 +99,7 @@ export function map(key: Shape, element: Shape, ...checks: Check[]): Shape {
       if (input === undefined && converted !== undefined) return crowded(payload);
       if (!(input instanceof Map)) return invalidType(payload, "map", mode);
       // Made of an object, by the mode.
-      if (converted !== given) count(TABLE_VALUES);
+      if (converted !== given) count(tableValues(input.size));
       payload.value = input;
       if (exceededCap(payload, input.size, checks)) return payload;
       const result = new Map<unknown, unknown>();

@@ -1,6 +1,6 @@
 import { RpcError } from "../errors.js";
 import { placesWith } from "../msgpack/places.js";
-import { TABLE_VALUES } from "../msgpack/reader.js";
+import { tableValues } from "../msgpack/reader.js";
 
 /**
  * Values in a message that zod is given whole: objects, arrays, their items, texts, numbers. zod cannot be stopped, and tells of every
@@ -60,6 +60,6 @@ const MOST_WEIGHED = 64;
 export function weightOf(value: unknown, most: number = MOST_WEIGHED): number {
   // It has a place in an object.
   if (typeof value !== "object" || value === null) return 0.5;
-  const table = value instanceof Map || value instanceof Set ? TABLE_VALUES : 0;
+  const table = value instanceof Map || value instanceof Set ? tableValues(value.size) : 0;
   return table + 2 * (most - Math.max(0, nodesLeft(value, most)));
 }

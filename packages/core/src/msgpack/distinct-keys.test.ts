@@ -6,6 +6,7 @@ import { json } from "../call/messages/json.js";
 import type { MessageCodec } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import { MAX_DISTINCT_KEYS } from "../fixed-limits.js";
+import { DEFAULT_LIMITS } from "../limits.js";
 import { pack } from "./pack.js";
 
 const budget: Parameters<typeof decodeWithin>[0] = {
@@ -67,6 +68,33 @@ describe("a message of JSON", () => {
   it("may repeat its keys, and have any number of colons in text", () => {
     const rows = Array.from({ length: MAX_DISTINCT_KEYS * 2 }, (_, id) => ({ id, text: `"${id}":` }));
     expect(decodeJson(rows)).toHaveLength(rows.length);
+  });
+});
+
+describe("a message of as many values as a session has room for", () => {
+  const room = { ...budget, room: DEFAULT_LIMITS.maxSessionBytes };
+  const rowsOf = (count: number, keys: number): unknown =>
+    Array.from({ length: count }, (_, i) => ({ [`key ${i % keys}`]: 1 }));
+  const any = zodCodec(z.any(), options);
+
+  it("has fewer objects if their keys differ, which V8 makes hash tables", () => {
+    const decode = (value: unknown): unknown => {
+      const bytes = pack(value);
+      return decodeWithin(room, any, bytes, 0, bytes.length);
+    };
+    expect(() => decode(rowsOf(200_000, 45_000))).toThrow("no room");
+    expect(decode(rowsOf(200_000, 500))).toHaveLength(200_000);
+    const bytes = encoder.encode(JSON.stringify(rowsOf(250_000, 45_000)));
+    expect(() => decodeWithin(room, json, bytes, 0, bytes.length)).toThrow("no room");
+  });
+
+  it("has fewer values if they are in a Set, whose table costs more", () => {
+    const decode = (count: number): unknown => {
+      const bytes = pack(Array.from({ length: count }, (_, i) => `key ${i}`));
+      return decodeWithin(room, zodCodec(z.set(z.string()), options), bytes, 0, bytes.length);
+    };
+    expect(() => decode(350_000)).toThrow("no room");
+    expect(decode(100_000)).toHaveProperty("size", 100_000);
   });
 });
 

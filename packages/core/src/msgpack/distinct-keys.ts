@@ -1,9 +1,17 @@
 import { MAX_DISTINCT_KEYS } from "../fixed-limits.js";
 import { misfit } from "./misfit.js";
-import { allowance } from "./reader.js";
+import { allowance, count } from "./reader.js";
 
 /** Keys of a message that are read before the distinct ones are counted: few messages have more. */
 const UNCOUNTED = 4096;
+
+/** Distinct keys of a message from which on each key is charged `KEY_VALUES`. */
+const MANY = 1024;
+/**
+ * Values that a key is charged then: V8 no longer finds a hidden class for such objects, and makes each a hash table, which
+ * takes ten times as long and 200 bytes more.
+ */
+const KEY_VALUES = 4;
 
 let uncounted = 0;
 let distinct: Set<number | string> | undefined;
@@ -26,6 +34,7 @@ export function countKey(key: number | string): void {
 function countDistinct(key: number | string): void {
   distinct ??= new Set();
   distinct.add(key);
+  if (distinct.size > MANY) count(KEY_VALUES);
   if (!hasTooManyKeys()) return;
   // Stops every other reader of this message, too.
   allowance.values = -1;

@@ -1,6 +1,6 @@
 // Numbers as keys of a Map or Set. V8 hashes them without a seed, so a peer can choose keys of one bucket, each of which is then
 // compared with all before it.
-import { count, TABLE_VALUES } from "./reader.js";
+import { count, tableValues } from "./reader.js";
 
 /** Keys that a Map or Set may have whatever their hashes are: also the fewest buckets that are counted. */
 const FEW = 256;
@@ -52,7 +52,7 @@ export class KeyCrowd {
 
 /** Returns the Set of `items`; undefined where numbers in it crowd a bucket. */
 export function setOf(items: readonly unknown[]): Set<unknown> | undefined {
-  count(TABLE_VALUES);
+  count(tableValues(items.length));
   if (items.length <= FEW) return new Set(items);
   const set = new Set<unknown>();
   const crowd = new KeyCrowd(set);
@@ -67,7 +67,7 @@ export function setOf(items: readonly unknown[]): Set<unknown> | undefined {
 export function mapOf(
   entries: readonly (readonly [key: unknown, value: unknown])[],
 ): Map<unknown, unknown> | undefined {
-  count(TABLE_VALUES);
+  count(tableValues(entries.length));
   if (entries.length <= FEW) return new Map(entries);
   const map = new Map<unknown, unknown>();
   const crowd = new KeyCrowd(map);

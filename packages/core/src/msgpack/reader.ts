@@ -81,7 +81,14 @@ export const BYTES_VALUES = 5;
  * Values that a Map or Set is charged in addition to its entries: its table takes more memory than an array or an
  * object.
  */
-export const TABLE_VALUES = 4;
+const TABLE_VALUES = 4;
+/** Values that each entry of a Map or Set is charged in addition, for its place in the table and the time to find it. */
+const ENTRY_VALUES = 2;
+
+/** Returns the values that the table of a Map or Set of `size` entries is charged. */
+export function tableValues(size: number): number {
+  return TABLE_VALUES + size * ENTRY_VALUES;
+}
 
 /** How many elements follow: at most as many as there are bytes. */
 export function readArrayHeader(r: Reader, p: number): number {
@@ -105,14 +112,17 @@ export function readMapHeader(r: Reader, p: number): number {
 
 /** The same for a Set. */
 export function readSetHeader(r: Reader, p: number): number {
-  count(TABLE_VALUES);
-  return readArrayHeader(r, p);
+  return countedTable(readArrayHeader(r, p));
 }
 
 /** The same for a Map. */
 export function readTableHeader(r: Reader, p: number): number {
-  count(TABLE_VALUES);
-  return readMapHeader(r, p);
+  return countedTable(readMapHeader(r, p));
+}
+
+function countedTable(size: number): number {
+  count(tableValues(size));
+  return size;
 }
 
 /**
