@@ -23,6 +23,15 @@ it("names the place and the causes of a failure", () => {
   );
 });
 
+it("has whole lines of a stack, however long they are", () => {
+  const error = Object.assign(new Error("text"), { stack: `Error: text${`\n    at ${"f".repeat(150)}`.repeat(11)}` });
+  for (const cause of [1, 2, 3])
+    Object.assign(error, { cause: Object.assign(new Error(`${cause}`), { cause: error.cause, stack: error.stack }) });
+  const lines = describeFailure(error, { method: "a" }).split("\n");
+  expect(lines.slice(1).every((line) => /^\s+(at f{150}$|caused by )/.test(line))).toBe(true);
+  expect(lines.length).toBeGreaterThan(8);
+});
+
 it("is bounded, whatever is thrown", () => {
   const large = "\u0000".repeat(1_000_000);
   const endless = new Error(large);

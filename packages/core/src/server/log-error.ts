@@ -31,7 +31,17 @@ export function describeFailure(error: unknown, { method, peer }: FailureSite): 
     lines.push(...frames(cause));
     ({ cause } = cause);
   }
-  return cut(lines.join("\n"), MAX_LENGTH);
+  return firstLines(lines);
+}
+
+/** Joins the lines that fit into an entry, whole ones except for the first. */
+function firstLines([first = "", ...rest]: readonly string[]): string {
+  let text = cut(first, MAX_LENGTH);
+  for (const line of rest) {
+    if (text.length + line.length >= MAX_LENGTH) break;
+    text += `\n${line}`;
+  }
+  return text;
 }
 
 /** Writes failures to `write`, a burst of them and then one in a second; those left out are counted. */
