@@ -2,8 +2,8 @@
 const waiting: WeakMap<AbortSignal, Set<() => void>> = new WeakMap();
 
 /**
- * Calls `callback` once when `signal` fires, or in a moment where it has fired before. Returns what takes it back. However many
- * calls share a signal, it gets one listener: Node warns of a leak at the eleventh.
+ * Calls `callback` once when `signal` fires, or soon after this call if it has already fired. Returns a function that
+ * cancels this. All calls that share a signal use one listener, because Node warns of a leak from the eleventh on.
  */
 export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   const callbacks = waiting.get(signal) ?? listen(signal);

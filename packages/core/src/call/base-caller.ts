@@ -9,7 +9,7 @@ import type { CallOptions } from "./options.js";
  */
 export type BeginCall = (method: AnyMethod, input: unknown, options: CallOptions | undefined) => AnyAnswer;
 
-/** Streams that have lost their session and wait to go on, as what carries calls keeps them. */
+/** Registry of the streams that have lost their session and wait to be resumed. */
 export interface Resumption {
   /**
    * The caller whose sessions are all to one process, so that it makes the attempts of resumable calls; undefined where another session may
@@ -18,9 +18,9 @@ export interface Resumption {
   readonly owner?: BaseCaller | undefined;
   /** The peer's name in errors. */
   readonly peer?: string | undefined;
-  /** Milliseconds that a stream goes on trying, unless its caller says so itself. */
+  /** Milliseconds for which a stream keeps trying, unless its call sets its own time. */
   readonly forMs: number;
-  /** Adds a stream that waits; `fail` ends it where no more calls are made. Returns what takes it out. */
+  /** Adds a waiting stream; `fail` ends it if no more calls will be made. Returns a function that removes it. */
   suspend(fail: (error: RpcError) => void): () => void;
 }
 
@@ -32,7 +32,7 @@ export type AnyAnswer = CallAnswers<any, any>[MethodKind];
 export abstract class BaseCaller implements Caller {
   abstract begin(method: AnyMethod, input: unknown, options: CallOptions | undefined): AnyAnswer;
 
-  /** Keeps the streams that wait to go on; undefined where a call that was lost cannot be made again. */
+  /** Registry of the streams that wait to be resumed; undefined if a lost call cannot be made again. */
   get resumption(): Resumption | undefined {
     return undefined;
   }
@@ -92,7 +92,7 @@ export abstract class BaseCaller implements Caller {
   }
 }
 
-/** A caller with a method for each kind of call beside `start`. Sessions, connections and pools are such. */
+/** A caller with a method for each kind of call in addition to `start`: a session, a connection or a pool. */
 export type TypedCaller = Omit<BaseCaller, "begin" | "resumption">;
 
 /** A caller whose calls `begin` starts: for whatever carries calls without being a session. */

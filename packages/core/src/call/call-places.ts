@@ -10,7 +10,10 @@ const CAUTIOUS_CALLS = 1024;
 const PROBE_MS = 100;
 const MAX_PROBE_MS = 1600;
 
-/** Calls by which the limit grows when a call ends, after the peer has refused some: so few are sent to be refused. */
+/**
+ * Amount by which the limit grows when a call ends after the peer has refused some: small, so that few calls are
+ * refused again.
+ */
 const GROWTH = 1 / 16;
 
 /** The calls of this side on one session. */

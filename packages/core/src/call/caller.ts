@@ -40,7 +40,7 @@ export interface CallAnswers<Sent, Result> {
  * pool, a server in the same process.
  */
 export interface Caller {
-  /** Starts a call of any kind, at once. Fails with `RpcError`, by what it returns. */
+  /** Starts a call of any kind, at once. Failures are reported through the returned value, as `RpcError`. */
   start<Kind extends MethodKind, Sent, Received, Returned, Result>(
     method: MethodDescriptor<Kind, Sent, Received, Returned, Result>,
     input: CallInputs<Sent>[Kind],

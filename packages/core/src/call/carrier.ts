@@ -11,7 +11,7 @@ import * as FrameType from "../wire/frame-type.js";
 export interface CarrierSettings extends ChannelSettings {
   /** How messages of the calls that this side makes are written. */
   readonly format: SessionFormat | undefined;
-  /** Greeting of this side, until its first lane has sent it; undefined where it says nothing. */
+  /** Greeting of this side, until its first lane has sent it; undefined if it is empty. */
   greeting: RawGreeting | undefined;
 }
 
@@ -19,7 +19,7 @@ export interface CarrierSettings extends ChannelSettings {
 export interface NotificationCarrier {
   /** How messages of calls that the peer makes are written, in both directions; undefined is standard MessagePack. */
   readonly peerFormat: SessionFormat | undefined;
-  /** The peer has named the codec of its call. Throws `RpcError` where that was said for all its calls already. */
+  /** The peer has named the codec of its call. Throws `RpcError` if it has already named one for all its calls. */
   readIn(codec: string): void;
 }
 
@@ -50,7 +50,7 @@ export interface Carrier extends CallChannel {
 
 /** Carries calls that the peer makes, and the answers to them. */
 export interface AnswerCarrier extends CallChannel, NotificationCarrier {
-  /** Enters a call that goes on after its request, so that cancels and credit reach it. */
+  /** Registers a call that stays open after its request, so that cancels and credit reach it. */
   enter(id: number, call: IncomingCall): void;
   /** Asks the caller for no more items. On a lane they are dropped instead. */
   stopItems(): void;
@@ -58,7 +58,7 @@ export interface AnswerCarrier extends CallChannel, NotificationCarrier {
   leave(id: number): void;
 }
 
-/** Gives a call's own stream its priority, where the transport has such. */
+/** Sets the priority of a call's own stream, if the transport supports it. */
 export function prioritize({ single, channel }: Pick<CallChannel, "single" | "channel">, priority: number): void {
   if (single) channel.stream.setPriority?.(priority);
 }
@@ -76,7 +76,7 @@ export interface OutgoingCall {
   onFault(fault: Fault): void;
   /** The call failed on this side, or on the way. */
   onError(error: RpcError): void;
-  /** The callee has room for so many more bytes of items. */
+  /** The callee has room for this many more bytes of items. */
   onCredit(bytes: number): void;
   /** The callee wants no more items; its answer is still to come. */
   onStopped(): void;
@@ -117,9 +117,9 @@ export interface IncomingCall {
 export interface Callee {
   /** Calls and notifications that are being served, and those that wait for it. */
   readonly calls: number;
-  /** Calls that it takes at once, as the hellos of this side say; undefined where they say nothing of that. */
+  /** Maximum concurrent calls, as announced in this side's hellos; undefined if they do not announce it. */
   readonly maxCalls?: number | undefined;
-  /** The client has proven itself anew: calls that begin from now on have this connection. */
+  /** The client has renewed its credentials: calls that begin from now on have this connection value. */
   identify?(connection: unknown): void;
   /** Takes those on a lane; absent, they are refused. */
   onLane?(channel: Channel): LaneCallee;
@@ -133,7 +133,7 @@ export interface Callee {
 export interface LaneCallee {
   /** The peer's hello has named the codec of its calls. */
   onHello(codec: string): void;
-  /** A frame of a call of the peer's, too large to be read where it is `oversized`. */
+  /** Receives a frame of one of the peer's calls. If `oversized`, the frame is too large and has no body. */
   onFrame(frame: Frame): void;
   /** Aborts all calls in progress: the lane has ended. */
   end(): void;

@@ -6,7 +6,7 @@ export class Expiry {
   /** Time of the expiry, by the monotonic clock. */
   readonly at: number;
   readonly onExpired: () => void;
-  /** Where it stands in its queue; -1 once it has left. */
+  /** Index in its queue; -1 after it was removed. */
   index = -1;
 
   constructor(at: number, onExpired: () => void) {
@@ -28,7 +28,7 @@ export class Expiries {
   readonly #onTime = (): void => this.#expire();
   readonly #holdsProcess: boolean;
 
-  /** @param holdsProcess whether the process lives on while something is to happen, where a process can tell */
+  /** @param holdsProcess whether pending timers keep the process alive, on platforms with processes */
   constructor(holdsProcess: boolean = true) {
     this.#holdsProcess = holdsProcess;
   }

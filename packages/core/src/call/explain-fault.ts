@@ -17,8 +17,8 @@ export function explainFault({ code, message, details, budget }: Fault, method: 
 }
 
 /**
- * Completes a peer's answer about a method that it does not serve with the names that only the caller knows; undefined where
- * the answer is about something else.
+ * Adds names that only the caller knows to a peer's answer about an unserved method; undefined if the answer is about
+ * something else.
  */
 function describeUnserved(
   message: string,

@@ -12,8 +12,8 @@ interface GivingUp {
 }
 
 /**
- * Calls `attempt` after the pause that so many failures in a row ask for, unless `giveUp` is called first. At most one of them is called, and neither
- * after the returned function.
+ * Calls `attempt` after the backoff for this many failures in a row, unless `end.giveUp` is called first, by the call's timeout or signal. Calls at
+ * most one of the two, and neither after the returned function was called.
  */
 export function scheduleAttempt(failures: number, attempt: () => void, end?: GivingUp): () => void {
   const expiry = expiries.add(backoffDelay(failures, DEFAULT_BACKOFF), () => {

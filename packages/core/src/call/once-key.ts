@@ -22,8 +22,8 @@ export interface ReceivedOnceKey {
 }
 
 /**
- * Makes a key for calls of methods that are `once`: a UUIDv7, which carries the time of its making. Keep it where the call is to be
- * made again after this program has ended, and give it as `onceKey`.
+ * Creates a key for a call of a `once` method: a UUIDv7, which contains its creation time. Store it if the call has to
+ * be repeated after this program has ended, and pass it as `onceKey`.
  */
 export function createOnceKey(now: number = Date.now()): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
@@ -34,7 +34,7 @@ export function createOnceKey(now: number = Date.now()): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
 }
 
-/** Reads the key of a call. Throws `RpcError` `invalid_argument` where there is none, or none that says when it was made. */
+/** Reads the key of a call. Throws `RpcError` `invalid_argument` if it is missing or contains no creation time. */
 export function readOnceKey(metadata: Metadata): ReceivedOnceKey {
   const text = metadata.get(ONCE_KEY);
   const [, uuid, first] = UUID_V7.exec(text ?? "") ?? [];

@@ -10,11 +10,11 @@ interface ParentCall {
   readonly deadline: number | undefined;
 }
 
-/** One of the calls that a caller's stream is made of, as what carries calls sees it. */
+/** One of the calls that make up a caller's stream, as seen by its carrier. */
 export interface Attempt {
   /** The call was made on a session. */
   onMade(): void;
-  /** The session goes away, and there is another: the stream should go on there. */
+  /** The session is going away and there is another: the stream should continue there. */
   onLeaving(): void;
   /** Called once when the attempt is over, to forget it. */
   onOver: (() => void) | undefined;
@@ -34,8 +34,8 @@ export interface CallOptions {
    */
   readonly parent?: ParentCall | undefined;
   /**
-   * Priority of the call's stream: where the connection is the bottleneck, streams with a higher number leave first. A call with
-   * a priority has a stream of its own, unless `via` says otherwise. Default: the method's.
+   * Priority of the call's stream: when the connection is the bottleneck, streams with a higher number are sent first.
+   * A call with a priority has its own stream, unless `via` says otherwise. Default: the method's.
    */
   readonly priority?: number | undefined;
   /** Goes to the handler with the request. Default: none. */
@@ -55,13 +55,13 @@ export interface CallOptions {
   /** How the call travels. Default: as the method's descriptor says, or the session's options, or "auto". */
   readonly via?: Via | undefined;
   /**
-   * How a notification by datagram travels where the session has no datagrams, or it is too large for one. Default "lane":
-   * it is sent as any other. "none": the call fails with `unimplemented` or `resource_exhausted`.
+   * What happens to a notification by datagram if the session has no datagrams, or if it is too large for one. "lane":
+   * it is sent like any other. "none": the call fails with `unimplemented` or `resource_exhausted`. Default "lane".
    */
   readonly fallback?: "lane" | "none" | undefined;
   /**
-   * Whether the messages that this side sends for the call are compressed, where the peer can read that. Default: from
-   * the session's `compression.minBytes` on.
+   * Whether to compress the messages that this side sends for the call, if the peer can decompress them. Default:
+   * messages of at least `compression.minBytes` of the session.
    */
   readonly compress?: boolean | undefined;
   /**
@@ -70,14 +70,15 @@ export interface CallOptions {
    */
   readonly waitForReady?: boolean | undefined;
   /**
-   * The cursor of the item after which the handler of a stream goes on, where its items have cursors. `ItemStream.cursor` has it, so that a page that is
-   * loaded again goes on where it was. Default: the handler begins as it likes.
+   * The cursor of the item after which the handler of a stream continues, if its items have cursors. Take it from
+   * `ItemStream.cursor`, for example to continue after a page was reloaded. Default: the handler decides where to
+   * begin.
    */
   readonly from?: string | undefined;
   /**
-   * Milliseconds for which a stream whose items have cursors, or a resumable call, tries to go on after the loss of its
-   * session. At least one attempt is made. Infinity is possible. A session alone has no other to go on with: there it is 0.
-   * Default: `limits.maxResumeMs`.
+   * Milliseconds for which a stream whose items have cursors, or a resumable call, tries to continue after its session
+   * was lost. At least one attempt is made. Infinity is allowed. For a session without a connection it is 0, because
+   * there is no other session. Default: `limits.maxResumeMs`.
    */
   readonly resumeForMs?: number | undefined;
   /** @internal The call is an attempt of a resumable one, by this field of its request. */
@@ -87,8 +88,8 @@ export interface CallOptions {
 }
 
 /**
- * The time that is left as it is sent: whole milliseconds, at least 1. Throws `RpcError`: `deadline_exceeded` when none is,
- * `invalid_argument` for NaN and invalid dates. Infinity is no timeout.
+ * Returns the remaining time in whole milliseconds, at least 1, as it is sent. Throws `RpcError`: `deadline_exceeded`
+ * if there is none left, `invalid_argument` for NaN and invalid dates. Infinity is no timeout.
  */
 export function timeoutOf(options: CallOptions | undefined, limits: Pick<Limits, "maxTimeoutMs">): number | undefined {
   if (options === undefined) return undefined;

@@ -21,7 +21,7 @@ const OPTIONS: OptionNames<OutboxOptions<never>> = { send: true, maxItems: true,
 
 /** Sends items in their order by calls, one after the other. */
 export interface Outbox<Item> {
-  /** Items that no call has answered, those of the call in progress first. */
+  /** Items whose calls were not yet answered, those of the call in progress first. */
   readonly waiting: readonly Item[];
   /** Whether `add` would throw. */
   readonly full: boolean;
@@ -32,8 +32,9 @@ export interface Outbox<Item> {
 }
 
 /**
- * Makes an outbox: items leave in the order in which they were added, one call at a time, and what is added meanwhile leaves together by the next.
- * So a call that is repeated overtakes none, and a connection that is slow, or lost for a while, has fewer calls to make rather than a queue of them.
+ * Creates an outbox. Items leave in the order in which they were added, one call at a time; items that are added
+ * meanwhile leave together with the next call. So a repeated call overtakes no other, and after a slow or lost
+ * connection there is one larger call instead of a queue.
  */
 export function createOutbox<Item>(options: OutboxOptions<Item>): Outbox<Item> {
   checkOptions("createOutbox()", options, OPTIONS);

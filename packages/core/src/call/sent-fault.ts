@@ -7,8 +7,8 @@ import type { HeadFields } from "../wire/head.js";
 import { FrameWriter } from "../wire/writer.js";
 
 /**
- * Converts an error into the fault that is sent. Its name is sent only where the method declares it; details that do not fit
- * the declaration go to `onMisfit`, and are sent without the name.
+ * Converts an error into the fault that is sent. The name of the error is sent only if the method declares it; details
+ * that do not fit the declaration go to `onMisfit`, and are sent without the name.
  */
 export function faultOf(
   error: RpcError,

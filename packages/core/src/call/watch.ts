@@ -7,7 +7,7 @@ interface Watched {
   giveUp(error: RpcError): void;
 }
 
-/** Timers of deadlines. `Timer` is what stands for one of them. */
+/** Timers of deadlines. `Timer` is the type of a handle. */
 export interface Timers<Timer> {
   /** Calls `onExpired` in `delayMs`. */
   add(delayMs: number, onExpired: () => void): Timer;

@@ -30,12 +30,12 @@ export function guardedShedder(shedder: LoadShedder, onError: ErrorHook): LoadSh
   };
 }
 
-/** Bounds the calls of each client, where an admission is of several clients' calls. */
+/** Limits the calls of each client, if several clients share the limiter. */
 export interface ClientShares {
   /**
-   * Throws `RpcError` where the client has too many calls.
-   * @param client undefined for one that is not told apart
-   * @param calls those of all clients
+   * Throws `RpcError` if the client has too many calls.
+   * @param client undefined for a client that is not distinguished
+   * @param calls number of calls of all clients
    */
   requireRoom(client: string | undefined, calls: number): void;
   /** The client has one call more (1), or fewer (-1). */
@@ -55,7 +55,7 @@ export interface AdmissionSettings {
   onIdle(): void;
 }
 
-/** Which calls of the peer are served now, later, or not at all. */
+/** Decides whether a call of the peer is served now, later, or not at all. */
 export class Admission {
   private readonly settings: AdmissionSettings;
   private inProgress = 0;
@@ -88,8 +88,8 @@ export class Admission {
   }
 
   /**
-   * Throws `RpcError` when a request is not taken; no handler has seen it then.
-   * @param client whose it is, where the calls are of several clients
+   * Throws `RpcError` if a request is refused; no handler has seen it then.
+   * @param client client id, if several clients share the limiter
    */
   requireRoom(client?: string): void {
     if (this.settings.isRefusing()) throw turnedAway("the session is being drained");
@@ -102,7 +102,10 @@ export class Admission {
     }
   }
 
-  /** The same for a notification: a drain takes it, since nobody could be told that it was not. */
+  /**
+   * The same for a notification. A draining server accepts it, because its sender could not be told that it was
+   * refused.
+   */
   requireRoomForNotify(): void {
     this.shed();
     if (this.full) throw refusal("resource_exhausted", this.crowd(this.inProgress));
@@ -121,8 +124,8 @@ export class Admission {
   }
 
   /**
-   * The session carries a call that runs elsewhere, and cannot wait for its turn. Returns what is to be called when it does not any more. Throws
-   * `RpcError` where there is no place for it.
+   * Counts a call that runs elsewhere and cannot wait for its turn. Returns the function to call when it is over.
+   * Throws `RpcError` if there is no place for it.
    */
   attach(client?: string): () => void {
     if (this.full) throw refusal("resource_exhausted", this.crowd(this.inProgress));
@@ -137,8 +140,8 @@ export class Admission {
   }
 
   /**
-   * A call of `method` is over, and its handler has not settled: it stays in progress, and is reported in time. Returns what
-   * is to be called, beside `end`, when the handler has.
+   * A call of `method` is over, but its handler has not settled: it stays in progress, and is reported after a while.
+   * Returns the function to call, in addition to `end`, when the handler has settled.
    */
   outlive(method: string): () => void {
     const { load, limits, onError } = this.settings;

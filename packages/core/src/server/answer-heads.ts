@@ -3,11 +3,11 @@ import { Metadata } from "../metadata.js";
 import type { HeadFields } from "../wire/head.js";
 import { encodeMetadata } from "../wire/metadata.js";
 
-/** Metadata that a handler sends beside its answer, as heads of the answer's frames. */
+/** Metadata that a handler sends with its answer, as heads of the answer's frames. */
 export class AnswerHeads {
   readonly metadata: Metadata = new Metadata();
   readonly trailers: Metadata = new Metadata();
-  /** Fingerprint of the method's schema, where the caller has another. */
+  /** Fingerprint of the method's schema, if the caller has another one. */
   fingerprint: number | undefined = undefined;
   private metadataSent = false;
   private readonly maxBytes: number;

@@ -11,17 +11,17 @@ const SOURCE_SHARE = 3 / 4;
 /** Applicants that may wait for each place. */
 const WAITING_PER_PLACE = 16;
 
-/** Whoever asks to be let in: a session's peer, or an HTTP request's. */
+/** The peer of a session, or the sender of an HTTP request, that asks to be authenticated. */
 export interface Applicant<Who> {
   readonly peer: Who;
   /** Sources take turns: an address, or whatever else may not keep others out. */
   readonly source: string;
-  /** The text of the error where the time is over: "the session was not authenticated within …". */
+  /** Text of the error if the time is over: "the session was not authenticated within …". */
   readonly late: () => string;
   readonly pending: {
-    /** Milliseconds in which it must be decided. */
+    /** Milliseconds left for the decision. */
     readonly remainingMs: number;
-    /** Calls `listener` once when nobody waits for the decision any more. */
+    /** Calls `listener` once when the decision is no longer needed. */
     onGone(listener: () => void): void;
   };
 }

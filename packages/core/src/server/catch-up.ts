@@ -7,18 +7,20 @@ interface CatchUpOptions<Item> {
   /** The position of an item. */
   readonly cursor: (item: Item) => string | number | bigint;
   /**
-   * Live items that wait while history is sent, and cursors of history that are remembered to know items by that come live as well. With more
-   * that wait the stream fails with `unavailable`: its caller goes on after what it has, by itself. Default 1000.
+   * Maximum live items that wait while history is sent, and maximum cursors of history that are kept to detect
+   * duplicates. If more items wait, the stream fails with `unavailable`; its caller continues by itself after the last
+   * item that it has. Default 1000.
    */
   readonly maxBuffered?: number;
 }
 
 /**
- * History, then what is live, with nothing missing or twice between the two: `live` is listened to before `history` is asked, and an item
- * that comes by both is given once. To be returned by a handler, whose `context.resumeFrom` says where its history begins.
+ * Returns history, then live items, without a gap or a duplicate: `live` is subscribed to before `history` is read, and
+ * an item that both contain is returned once. To be returned by a handler; `context.resumeFrom` is the cursor after
+ * which history begins.
  *
- * @param history asked once `live` is listened to
- * @param live an iterable whose first `next` has it listen, or that listens already
+ * @param history called after `live` is subscribed to
+ * @param live an iterable that subscribes at its first `next`, or is already subscribed
  */
 export function catchUp<Item>(
   history: () => Awaitable<StreamSource<Item>>,

@@ -32,8 +32,8 @@ export interface CallContext<Context = unknown> {
    */
   sendResponseMetadata(): void;
   /**
-   * Whether what goes back is compressed, where the caller can read that. Undefined, as at first: from the session's
-   * `compression.minBytes` on.
+   * Whether to compress the answer, if the caller can decompress it. Undefined, the initial value: messages of at least
+   * `compression.minBytes` of the session.
    */
   compress: boolean | undefined;
   /** The method that was called. */
@@ -80,16 +80,16 @@ export type PrincipalOf<Context> = (context: CallContext<Context>) => string;
 export interface ContextSettings<Context> {
   readonly session: TypedCaller;
   readonly connection: Context;
-  /** The client's identity, where it can renew its credentials on its session. */
+  /** The client's identity, if it can renew its credentials on its session. */
   readonly identity?: Identity<Context> | undefined;
   readonly limits: Limits;
   readonly once?: OnceSettings | undefined;
-  /** Whose a call is. */
+  /** Returns the principal of a call. */
   readonly principal?: PrincipalOf<never> | undefined;
   readonly onError: (error: unknown, site: { readonly method: string }) => void;
 }
 
-/** Metadata of a request, or what it is read from when somebody looks at it. */
+/** Metadata of a request, or a source from which it is read on demand. */
 export type ReceivedMetadata = RawMetadata | Metadata | (() => Metadata) | undefined;
 
 /** The context of one call. Whatever costs something is made when it is looked at: a signal costs more than a small call. */
@@ -98,7 +98,7 @@ export class IncomingContext<Context> implements CallContext<Context> {
   readonly method: AnyMethod;
   readonly resumeFrom: string | undefined;
   compress: boolean | undefined = undefined;
-  /** Metadata that the handler sends beside its answer; undefined until there is some. */
+  /** Metadata that the handler sends with its answer; undefined until there is some. */
   answerHeads: AnswerHeads | undefined = undefined;
   /** The call's answer; undefined for a notification. */
   reply: { sendMetadata(): void; revoke(error: RpcError): void } | undefined = undefined;
@@ -231,7 +231,10 @@ export class IncomingContext<Context> implements CallContext<Context> {
     this.onceCall = { fingerprint, identity: undefined };
   }
 
-  /** The handler of a method that is `once` is about to be entered: the end of the caller is no longer that of the handler. */
+  /**
+   * The handler of a `once` method is about to be entered: from now on the handler is not aborted when the caller
+   * leaves.
+   */
   beginOnce(identity: OnceIdentity): void {
     this.onceCall = { fingerprint: this.onceCall?.fingerprint, identity };
   }

@@ -26,23 +26,23 @@ import { MISFIT_NOTICE } from "../wire/misfit-notice.js";
 import * as FrameType from "../wire/frame-type.js";
 import { listed } from "./listed.js";
 
-/** Where a failed call happened. */
+/** The place of a failure. */
 export interface FailureSite {
   /** "service/method", or the ids if the method is unknown; of a hook that threw, its name, such as "onSession". */
   readonly method: string;
-  /** The peer that made the call, by its address or URL, where the session knows it. */
+  /** Address or URL of the peer that made the call, if the session knows it. */
   readonly peer?: string | undefined;
 }
 
 /**
- * Called with what the caller does not receive: exceptions of handlers and hooks, results that do not fit, failed notifications; and of answers
- * that the caller could not read.
+ * Called with failures that the caller does not receive: exceptions of handlers and hooks, results that do not fit
+ * their schema, failed notifications; and with reports of answers that the caller could not read.
  */
 export type ErrorHook = (error: unknown, site: FailureSite) => void;
 
 /** Settings of a dispatcher. */
 export interface DispatchSettings<Context> extends ContextSettings<Context> {
-  /** The session, for what is served without a router. */
+  /** The session, which serves its reserved methods without a router. */
   readonly host: { readonly reserved: ReservedMethods | undefined };
   readonly table: MethodTable<Context>;
   readonly schemas: SchemaHandshake;

@@ -1,7 +1,9 @@
 /** Names in a message. */
 const MAX_LISTED = 20;
 
-/** Returns what follows a message about a name that is not known: the names that are. Empty where there are none to tell. */
+/**
+ * Returns the list of known names that is appended to a message about an unknown one; empty if there are none to show.
+ */
 export function listed(names: readonly string[]): string {
   if (names.length === 0) return "";
   const more = names.length > MAX_LISTED ? ` and ${names.length - MAX_LISTED} more` : "";

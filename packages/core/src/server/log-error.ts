@@ -13,15 +13,15 @@ const INTERVAL_MS = 1000;
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|\p{Surrogate}/gu;
 
 /**
- * `text` on one line, without what a terminal or a reader of logs would act on.
+ * Returns `text` on one line, with characters escaped that a terminal or a reader of logs could misinterpret.
  *
- * @param escape what stands for a code, of 16 bits, in hexadecimal; by default `\u{…}`
+ * @param escape returns the replacement for a UTF-16 code in hexadecimal; `\u{…}` by default
  */
 export function sanitizeForLog(text: string, escape: (hex: string) => string = (hex) => `\\u{${hex}}`): string {
   return text.replace(UNPRINTABLE, (character) => escape(character.charCodeAt(0).toString(16)));
 }
 
-/** Describes a failure for a log: the error, where it was thrown, and its causes. Each line of it is printable. */
+/** Describes a failure for a log: the error, where it was thrown, and its causes. Every line is printable. */
 export function describeFailure(error: unknown, { method, peer }: FailureSite): string {
   const from = peer === undefined ? "" : ` for ${sanitizeForLog(cut(peer, 256))}`;
   const lines = [`quicrpc: ${sanitizeForLog(cut(method, 256))}${from} failed: ${headline(error)}`];
@@ -66,7 +66,7 @@ export function boundedLog(write: (text: string) => void, now: () => number = ()
   };
 }
 
-/** Where a session is given no `onError`. One for the whole process, so that many sessions log no more than one. */
+/** Default of `onError`. One for the whole process, so that many sessions log no more than one. */
 // oxlint-disable-next-line no-console -- the default of an option; a crash in a handler must not pass unseen
 export const logError: ErrorHook = /* @__PURE__ */ boundedLog((text) => console.error(text));
 

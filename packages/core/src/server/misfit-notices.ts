@@ -17,7 +17,7 @@ export class MisfitNotices {
     this.onError = onError;
   }
 
-  /** Takes a notice. Those of methods that nobody serves here are dropped. */
+  /** Receives a notice. Notices about methods that are not served here are dropped. */
   receive({ serviceId, cursor }: IncomingRequest): void {
     const { methodId, reason } = readMisfitNotice(cursor);
     const method = this.table.find(serviceId, methodId)?.method;

@@ -4,8 +4,8 @@ import type { BoundMethod } from "./router.js";
 import { isPromiseLike, type ServedCallSettings } from "./served-call.js";
 
 /**
- * Runs the handler of a notification: nobody waits for it, and what it fails with goes to `onError`.
- * @param bytes charged for it where it goes on
+ * Runs the handler of a notification. The sender does not wait; errors go to `onError`.
+ * @param bytes charged if the handler is asynchronous
  */
 export function runNotification<Context>(
   { method, handler }: BoundMethod<Context>,

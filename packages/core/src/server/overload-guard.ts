@@ -2,7 +2,10 @@ import type { LoadShedder } from "./admission.js";
 
 /** When calls are refused rather than served late. */
 export interface LoadSheddingOptions {
-  /** Milliseconds by which the event loop is late, on average of the last half second or right now. Default: not measured. */
+  /**
+   * Maximum delay of the event loop in milliseconds, on average over the last half second or right now. Default: not
+   * measured.
+   */
   readonly maxEventLoopDelayMs?: number;
   /** Calls in progress, over all sessions. Default: no limit. */
   readonly maxCalls?: number;

@@ -14,13 +14,13 @@ export interface PageGuardOptions {
   warn(text: string): void;
 }
 
-/** The part of a request that tells which page it comes from, and where that page believes to connect to. */
+/** The part of a request that identifies the page it comes from, and the host that the page connects to. */
 export interface PageRequest {
   /** The header `Origin`: browsers add it to every request for a WebSocket or WebTransport, programs need not. */
   readonly origin: string | undefined;
   /** The header `Host`, or `:authority`. */
   readonly authority: string | undefined;
-  /** The host of the listener's URL, where that is without TLS; undefined with TLS. */
+  /** The host of the listener's URL if it has no TLS; undefined with TLS. */
   readonly plainHost: string | undefined;
 }
 
@@ -29,10 +29,10 @@ const MAX_LOGGED = 100;
 
 /**
  * Decides which pages may connect: those of the same host as the server, by the address that they use for it, and those
- * that are named. One for all listeners of a server.
+ * in the list. All listeners of a server share one guard.
  *
- * TLS proves that a page reaches the server by a name of its own. Without TLS any page can have its own name resolve to this
- * machine's address (DNS rebinding): there a server knows its names, or is reached by its address.
+ * TLS proves that a page reaches the server by one of its own names. Without TLS, any page can have its own name
+ * resolve to this machine's address (DNS rebinding), so the server accepts only names that it knows, and addresses.
  */
 export class PageGuard {
   private readonly options: PageGuardOptions;
@@ -47,7 +47,7 @@ export class PageGuard {
     this.ownHosts = new Set(hosts.filter((host) => host !== undefined));
   }
 
-  /** The HTTP status that refuses a request; undefined where it may pass. */
+  /** Returns the HTTP status that refuses a request; undefined if the request may pass. */
   refusal({ origin, authority = "", plainHost }: PageRequest): 403 | 421 | 500 | undefined {
     if (origin === undefined) return undefined;
     if (this.isRebound({ origin, authority, plainHost })) return 421;
@@ -73,8 +73,8 @@ export class PageGuard {
   }
 
   /**
-   * Whether a name, by which this server is reached without TLS, is none of its own; then that is logged.
-   * @param who is refused for it
+   * Returns true, and logs it, if a name by which this server was reached without TLS is not one of its own.
+   * @param who describes the refused peer
    */
   isUnknown(authority: string, plainHost: string, who: string): boolean {
     const host = hostOf(`http://${authority}`);
@@ -111,7 +111,7 @@ export class PageGuard {
   }
 }
 
-/** The host of a URL, without the dot at the end of a complete name; undefined where there is none. */
+/** Returns the host of a URL, without the trailing dot of a fully qualified name; undefined if it has none. */
 function hostOf(url: string): string | undefined {
   try {
     const host = new URL(url).hostname.replace(/\.$/, "");

@@ -1,9 +1,10 @@
 import type { CallContext, PrincipalOf } from "./context.js";
 
 /**
- * Whose a call is: as `principal` says, or the connection's value where that is text; empty where callers are not distinguished.
+ * Returns the principal of a call: the result of `principal`, or the connection value if it is a string; empty if
+ * callers are not distinguished.
  *
- * @param unknown the message of the error that is thrown where it is not known
+ * @param unknown message of the error that is thrown if the principal cannot be determined
  */
 export function principalOf(principal: PrincipalOf<never> | undefined, context: CallContext, unknown: string): string {
   if (principal !== undefined) return principal(context as CallContext<never>);

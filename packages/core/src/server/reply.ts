@@ -29,7 +29,7 @@ export class Reply extends ServedCall implements IncomingCall {
   private sendFlow: SendFlow | undefined = undefined;
   private readonly carrier: AnswerCarrier;
   private readonly id: number;
-  /** This side's items have ended; the call goes on for the caller's. */
+  /** This side's items have ended; the call stays open for the caller's items. */
   private halfEnded = false;
 
   constructor(
@@ -146,7 +146,7 @@ export class Reply extends ServedCall implements IncomingCall {
     return isTunnel(this.context.method) && this.input.stream.locked;
   }
 
-  /** The last items have been sent, and those of the caller are over or not wanted. */
+  /** Ends the call after the last item was sent and the caller's items are over or no longer wanted. */
   private endCall(): void {
     if (this.over) return;
     try {

@@ -113,7 +113,7 @@ export class MethodTable<Context> implements Router<Context> {
   readonly methods: readonly BoundMethod<Context>[];
   private readonly byId: Map<number, BoundMethod<Context>> = new Map();
   private readonly serviceNames: Map<number, string> = new Map();
-  /** The last key that was looked for, and what is there: calls of one method come in bursts. */
+  /** The key of the last look-up, and its result: calls of one method come in bursts. */
   private lastKey = -1;
   private lastFound: BoundMethod<Context> | undefined = undefined;
 
@@ -181,7 +181,7 @@ function tableKey(serviceId: number, methodId: number): number {
   return methodId <= 0x3fff ? (serviceId << 14) | methodId : -1;
 }
 
-/** Methods of a session that no router serves, for what the protocol's own code calls. */
+/** Methods of a session that the protocol itself serves, without a router. */
 export interface ReservedMethods {
   /** Undefined for methods of others. */
   find(serviceId: number, methodId: number): BoundMethod | undefined;

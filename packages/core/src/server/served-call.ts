@@ -14,7 +14,7 @@ import type { Admission } from "./admission.js";
 import type { IncomingContext } from "./context.js";
 import type { BoundMethod } from "./router.js";
 
-/** Milliseconds by which a timer may be early, by the clock of dates. */
+/** Milliseconds by which a timer may fire early, compared with `Date`. */
 const CLOCK_SLACK_MS = 2;
 
 /** Settings of the calls that a session, or another carrier, serves. */
@@ -23,7 +23,7 @@ export interface ServedCallSettings {
   readonly onError: (error: unknown, site: { readonly method: string }) => void;
   readonly admission: Admission;
   readonly budget: MemoryBudget;
-  /** Whose the call is, where the admission is of several clients' calls. */
+  /** Client id, if several clients share the limiter. */
   readonly client?: string | undefined;
 }
 
@@ -33,7 +33,7 @@ export interface ServedCallSettings {
  * is complete, `serve` it, or `refuse` it.
  */
 export abstract class ServedCall implements ItemTarget {
-  /** The last word was sent, or there is nobody to send it to. */
+  /** The last frame was sent, or the caller is gone. */
   over = false;
   /** Called once when the call is cancelled, before its end. */
   onGivenUp: (() => void) | undefined = undefined;
@@ -42,17 +42,17 @@ export abstract class ServedCall implements ItemTarget {
   protected readonly settings: ServedCallSettings;
   protected input: ItemReceiver | undefined = undefined;
   protected inputEnded = false;
-  /** Follows the items that the handler gives, where they have cursors. */
+  /** Follows the handler's items, if they have cursors. */
   positions: Positions | undefined = undefined;
   private expiry: Expiry | undefined = undefined;
   private entered = false;
   /** The handler has returned, or the items that it gave have ended. */
   private settled = false;
-  /** To be called when the handler has settled, where the call was over before. */
+  /** Called when the handler settles, if the call was over before. */
   private onOutlived: (() => void) | undefined = undefined;
   /** Takes a call that waits for its turn out of the queue. */
   private unwait: (() => void) | undefined = undefined;
-  /** Charged for a call that goes on, until both it and its handler have ended. */
+  /** Bytes charged for a call that stays open, until both it and its handler have ended. */
   private readonly bytes: number;
 
   constructor(context: IncomingContext<unknown> | undefined, settings: ServedCallSettings, bytes: number) {
@@ -65,7 +65,7 @@ export abstract class ServedCall implements ItemTarget {
   /** When the next item may be sent. */
   abstract readonly flow: ItemFlow;
 
-  /** Sends one message of a stream. Throws where it cannot be sent. */
+  /** Sends one message of a stream. Throws if it cannot be sent. */
   abstract item(item: unknown): void;
 
   /** The items have ended well. */
@@ -74,13 +74,13 @@ export abstract class ServedCall implements ItemTarget {
   /** Sends the response metadata, unless it has been sent. */
   abstract sendMetadata(): void;
 
-  /** Sends the result of a call that does not stream, as its last word. Throws where it cannot be sent. */
+  /** Sends the result of a call that does not stream, as its last frame. Throws if it cannot be sent. */
   protected abstract sendResult(value: unknown): void;
 
   /** Sends the error that the caller receives, as the last frame. */
   protected abstract sendError(error: RpcError): void;
 
-  /** The call goes on after its request: cancels are to reach it from now on. */
+  /** The call stays open after its request: cancels have to reach it from now on. */
   protected abstract onEntered(): void;
 
   /** The call is over: nothing has to reach it any more. */
@@ -115,7 +115,7 @@ export abstract class ServedCall implements ItemTarget {
     }
   }
 
-  /** The call goes on after its request, and its deadline runs. */
+  /** Keeps the call open after its request, and starts its deadline. */
   goesOn(): void {
     if (this.entered) return;
     this.entered = true;
@@ -123,7 +123,7 @@ export abstract class ServedCall implements ItemTarget {
     this.enter();
   }
 
-  /** The call goes on, and `start` runs when it is its turn. */
+  /** Keeps the call open, and runs `start` when it is its turn. */
   private wait(start: () => void): void {
     this.entered = true;
     this.unwait = this.settings.admission.wait(() => {
@@ -220,12 +220,12 @@ export abstract class ServedCall implements ItemTarget {
     this.finish();
   }
 
-  /** Called with what sending an error has thrown: the caller does not receive it. */
+  /** Called with the exception that sending an error has thrown. The caller does not receive it. */
   protected onUnsendable(thrown: unknown): void {
     this.tellHook(thrown);
   }
 
-  /** Ends a call whose caller may no longer make it. What it waits for fails. */
+  /** Ends a call whose caller is no longer permitted to make it. */
   revoke(error: RpcError): void {
     this.giveUp(error, false);
   }
@@ -313,8 +313,8 @@ export abstract class ServedCall implements ItemTarget {
 }
 
 /**
- * Returns what a call of so many bytes, whose message holds so many, is charged when it goes on after its handler has returned. Throws
- * `RpcError` where there is no room for that.
+ * Returns the bytes that a call is charged if it stays open after its handler has returned, given the bytes of its
+ * request and of its decoded message. Throws `RpcError` if the budget has no room for them.
  */
 export function callBytes(budget: MemoryBudget, bytes: number, message: number): number {
   // Metadata is kept undecoded, within the call's bytes.

@@ -3,13 +3,13 @@ import { completeLimits, type Limits } from "../limits.js";
 import { type Link, LinkedSet } from "../linked-set.js";
 import type { MemoryBudget, ServerBudget } from "../memory-budget.js";
 
-/** Milliseconds that the handlers of a session have to end when it is closed for what it holds. */
+/** Milliseconds that the handlers of a session have to end when it is closed because of the memory that it holds. */
 const GRACE_MS = 1000;
 
 /** A session of a server, or a request over HTTP. */
 export interface LoadMember {
   readonly budget: MemoryBudget;
-  /** Whose it is, of what waits for its owner: all of that is weighed together. */
+  /** Owner of the place; all places of one owner that wait are weighed together. */
   readonly owner?: LoadOwner;
   /** Closes it, because others need its memory. */
   onEvicted(error: RpcError): void;
@@ -85,7 +85,7 @@ export class ServerLoad implements ServerBudget {
     for (const call of this.withoutSession ?? []) call.giveUp("unavailable");
   }
 
-  /** Corrects `held` by what can be measured. */
+  /** Corrects `held` by measurement, if possible. */
   measure(): void {
     for (const { value } of this.members) value.budget.measure();
   }
@@ -120,7 +120,10 @@ export class ServerLoad implements ServerBudget {
     return largest;
   }
 
-  /** The largest member of whoever has most waiting, if that is more than `asking` holds and is somebody else. */
+  /**
+   * Returns the largest member of the owner that has most waiting, if that is another owner than that of `asking` and
+   * it has more than `asking` holds.
+   */
   private largestOfOthers(asking: MemoryBudget): LoadPlace | undefined {
     let owner: LoadOwner | undefined;
     for (const { value } of this.members) if (value.budget === asking) ({ owner } = value);

@@ -36,7 +36,7 @@ export interface ServingHost extends TypedCaller {
 export interface ServingOptions<Context> {
   readonly routers?: readonly Router<Context>[] | undefined;
   readonly connection?: Context | undefined;
-  /** How the client proves itself anew. Undefined: it never does. */
+  /** Renewal of the client's credentials. Undefined: they are never renewed. */
   readonly renewal?: object | undefined;
   readonly loadShedder?: LoadShedder | undefined;
   readonly load?: ServerLoad | undefined;

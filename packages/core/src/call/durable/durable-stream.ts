@@ -6,7 +6,7 @@ import type { ReceiveFlow } from "../items/flow.js";
 import type { ItemFlow } from "../items/send-items.js";
 import { RetainedBytes } from "./retained-bytes.js";
 
-/** Bytes that are sent and not acknowledged, from which on a writer is to wait. */
+/** Number of unacknowledged bytes from which a writer should wait. */
 const WINDOW: number = 256 * 1024;
 /** Bytes that are dealt with before they are acknowledged. */
 const ACKNOWLEDGE_STEP = WINDOW / 4;
@@ -24,14 +24,14 @@ export interface Pipe {
 }
 
 /**
- * The byte stream of one call, which outlives the sessions that carry it: what was sent is kept until the peer has acknowledged it, and is
- * sent again on the next attempt, of which the peer drops what has arrived. A call runs on it as on any other stream. Bytes of items are
- * acknowledged when they are read.
+ * The byte stream of one resumable call, which outlives the sessions that carry it. Sent bytes are kept until the peer
+ * has acknowledged them, and are sent again on the next attempt; the peer drops those that it already has. A call uses
+ * it like any other stream. Bytes of items are acknowledged when they are read.
  */
 export class DurableStream implements DirectStream {
   /** Bytes of the peer's direction that have arrived, its end counted as one. */
   received = 0;
-  /** Holds the peer back by what it is not acknowledged. */
+  /** Holds the peer back by withholding acknowledgements. */
   readonly receiveFlow: ReceiveFlow = {
     received: (bytes) => void (this.unread += bytes),
     consumed: (bytes) => this.release(bytes),
@@ -49,22 +49,26 @@ export class DurableStream implements DirectStream {
   /** The present attempt has been told of the end, the reset, the stop. */
   private told = { end: false, reset: false, stop: false };
   private peerOver = false;
-  /** Bytes of items that have arrived and that nobody has read. */
+  /** Bytes of items that have arrived and are not yet read. */
   private unread = 0;
   /** Said last. */
   private acknowledged = 0;
   private full = false;
   private waiting = false;
-  /** Bytes that had arrived before the present attempt, as long as it has not said where this side stands. */
+  /**
+   * Bytes that had arrived before the present attempt; undefined once the attempt has reported this side's position.
+   */
   private greets: number | undefined = undefined;
-  /** Bytes that have arrived, and that the peer sends again: nobody had read them when it was told from where to send. */
+  /**
+   * Bytes that have arrived and that the peer will send again, because they were unread when it was given a position.
+   */
   private again = 0;
   /** The kind that the peer's direction begins with, until it has arrived; the handler does not get it. */
   private kind: number | undefined;
   private readonly onChange: () => void;
 
   /**
-   * @param kind of the stream, which the peer's direction begins with; undefined where this side has opened it
+   * @param kind kind of the stream, with which the peer's direction begins; undefined if this side has opened it
    * @param onChange called when `settled` may have changed
    */
   constructor(kind: number | undefined, onChange: () => void) {
@@ -77,14 +81,16 @@ export class DurableStream implements DirectStream {
     return this.endAcknowledged || (this.resetBy !== undefined && this.told.reset);
   }
 
-  /** Position of the first byte that can still be sent: any, where the direction was abandoned. */
+  /**
+   * Position of the first byte that can still be sent. Any position counts as retained if the direction was abandoned.
+   */
   get retained(): number {
     return this.resetBy === undefined ? this.sent.first : 0;
   }
 
   /**
-   * Returns the position from which the next attempt's peer is to send: as far as was read, so that it is held back as before. What it sends
-   * again is dropped.
+   * Returns the position from which the peer of the next attempt should send: the end of what was read, so that it is
+   * held back as before. Bytes that arrive twice are dropped.
    */
   resumeFrom(arrived: number = this.received): number {
     this.acknowledged = this.acknowledgeable;
@@ -128,16 +134,17 @@ export class DurableStream implements DirectStream {
 
   resume(): void {}
 
-  /** Whether `position` is one from which this side can go on: any, where it sends nothing but that it has abandoned its direction. */
+  /** Returns true if this side can continue from `position`. If it has abandoned its direction, it can from any. */
   canSendFrom(position: number): boolean {
     if (this.resetBy !== undefined) return true;
     return position >= this.sent.first && position <= this.sent.end + (this.ended ? 1 : 0);
   }
 
   /**
-   * `pipe` carries the stream from now on: the peer has what is before `position`. Throws `ProtocolError` where it cannot have.
+   * From now on `pipe` carries the stream. The peer has everything before `position`. Throws `ProtocolError` if that is
+   * impossible.
    *
-   * @param greets whether the peer waits for a piece that says where this side stands
+   * @param greets whether the peer waits for a piece with this side's position
    */
   carriedBy(pipe: Pipe, position: number, greets: boolean): void {
     if (!this.canSendFrom(position)) throw outOfRange(position);

@@ -14,7 +14,7 @@ export class RetainedBytes {
     return this.end - this.first;
   }
 
-  /** Bytes of memory that they take; 0 where there are none, whatever is kept for the next. */
+  /** Bytes of memory in use; 0 if nothing is retained, even if a buffer is kept for reuse. */
   get heldBytes(): number {
     return this.length === 0 ? 0 : this.ring.length;
   }

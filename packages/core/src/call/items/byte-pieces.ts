@@ -4,7 +4,7 @@ import type { ItemSource } from "./item-source.js";
 
 /** Bytes of raw data in one frame: few enough that other calls of a lane get their turn in between. */
 export const MAX_PIECE: number = 64 * 1024;
-/** The most that an item's frame has beside its payload. */
+/** Maximum bytes of an item's frame in addition to its payload. */
 const MAX_FRAMING = 16;
 
 /** The most bytes of one item of `codec`; undefined where items are messages, which are never cut. */
@@ -15,7 +15,10 @@ export function bytePieceOf(
   return codec?.bytes === true ? Math.min(MAX_PIECE, maxFrameBytes - MAX_FRAMING) : undefined;
 }
 
-/** `chunk` in pieces of at most `size` bytes. What is no chunk is left to the codec to refuse. */
+/**
+ * Splits `chunk` into pieces of at most `size` bytes. Anything that is not a chunk is passed on, for the codec to
+ * refuse.
+ */
 export function cut(chunk: Uint8Array, size: number): Generator<Uint8Array, undefined>;
 export function cut(chunk: unknown, size: number): Generator<unknown, undefined>;
 export function* cut(chunk: unknown, size: number): Generator<unknown, undefined> {

@@ -1,6 +1,6 @@
 import type { CallChannel } from "../carrier.js";
 
-/** Received and unread bytes of items at which a call's own stream is paused, and those at which it goes on. */
+/** Unread bytes of items at which a call's own stream is paused, and at which it is resumed. */
 const PAUSE_AT = 256 * 1024;
 const RESUME_AT = 128 * 1024;
 
@@ -12,7 +12,7 @@ export interface ReceiveFlow {
   consumed(bytes: number): void;
   /** The call is over: no more credit may be given, since its id will serve another. */
   end(): void;
-  /** Bytes that the sender has credit for; absent where the stream itself holds it back. */
+  /** Bytes that the sender has credit for; absent if the stream itself provides backpressure. */
   readonly credit?: number;
 }
 

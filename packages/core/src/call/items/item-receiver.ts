@@ -28,8 +28,8 @@ export class ItemReceiver {
   private ended = false;
 
   /**
-   * @param onAbandoned the application wants no more items
-   * @param ofAttempt the items are those of an attempt
+   * @param onAbandoned called when the application wants no more items
+   * @param ofAttempt true if the items are those of an attempt of a resumable call
    */
   constructor(limits: ClientLimits, onAbandoned: () => void, ofAttempt?: boolean) {
     this.limits = limits;
@@ -79,7 +79,7 @@ export class ItemReceiver {
     if (!fits && this.unreadBytes > 0) throw budget.refusal("what was not read of a stream");
   }
 
-  /** Releases the bytes charged for items: the call is over, and whoever has the stream keeps them for itself. */
+  /** Releases the bytes charged for items, because the call is over. The holder of the stream keeps the items. */
   releaseAll(): void {
     this.release(this.unreadBytes);
   }

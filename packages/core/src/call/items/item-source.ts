@@ -5,13 +5,13 @@ export type StreamSource<Item> = AsyncIterable<Item> | Iterable<Item> | Readable
 export interface ItemSource {
   next(): PromiseLike<IteratorResult<unknown>> | IteratorResult<unknown>;
   /**
-   * Tells the producer that nobody listens. Its own failure on the way out has nobody to tell. Fulfils when it has ended;
-   * undefined where only the end of a pending `next` says so.
+   * Stops the producer, because its items are no longer needed; errors that it throws are ignored. Fulfils when it has
+   * ended; undefined if only the end of a pending `next` shows that.
    */
   stop(): Promise<void> | undefined;
 }
 
-/** Throws `TypeError` for what is no `StreamSource`. */
+/** Throws `TypeError` if the value is not a `StreamSource`. */
 export function itemSource(given: unknown): ItemSource {
   if (typeof given === "object" && given !== null) {
     // Before its iterator: that one would cancel only after a pending read.

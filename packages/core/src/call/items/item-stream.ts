@@ -7,13 +7,13 @@ import type { ItemIterator } from "../../platform-types.js";
 
 /** The side that feeds an `ItemStream`. */
 export interface ItemStreamOwner {
-  /** The consumer has taken an item that was pushed with this size, and this estimate of what it holds. */
+  /** The consumer has taken an item that was pushed with this size, and this estimate of the memory it holds. */
   onTaken(size: number, held: number): void;
   /** The consumer wants no more: it left its loop, or cancelled the stream. Called once, and not after the end. */
   onAbandoned(): void;
 }
 
-/** Metadata that a callee sent beside its items; empty until it has. */
+/** Metadata that a callee sends in addition to its items; empty until it has arrived. */
 export interface AnswerMetadata {
   readonly responseMetadata: Metadata;
   readonly trailers: Metadata;
@@ -42,7 +42,10 @@ export class ItemStream<Item> extends ReadableStream<Item> implements AnswerMeta
     return this.#queue.trailers;
   }
 
-  /** The cursor of the last item that was taken, in streams whose items have one: the option `from` of a call that goes on after it. */
+  /**
+   * The cursor of the last item that was taken, in streams whose items have cursors. Pass it as the option `from` of a
+   * call that continues after that item.
+   */
   get cursor(): string | undefined {
     const { cursor } = this.#queue;
     return cursor === undefined ? undefined : String(cursor);
@@ -73,7 +76,7 @@ export class ItemStream<Item> extends ReadableStream<Item> implements AnswerMeta
   }
 }
 
-/** An item that nobody has taken, with its size and the bytes that it holds. */
+/** An item that was not yet taken, with its size and the bytes that it holds. */
 interface Held<Item> {
   readonly item: Item;
   readonly size: number;
@@ -85,16 +88,16 @@ type Waiter<Item> = {
 };
 
 /**
- * Asked about the error that a stream is about to end with: true when the stream goes on instead, fed by what has made its
- * queue by `resume`.
+ * Called with the error that a stream is about to end with. Returns true if the stream continues instead, with items
+ * from a new queue that is created by `resume`.
  */
 export type GoOn = (error: Error, resume: NewItemQueue) => boolean;
 
-/** Where the items of a stream go that nobody reads itself. */
+/** Destination of the items of a stream without a reader. */
 export interface ItemSink<Item> {
-  /** Called first, with what the items come from. */
+  /** Called first, with the source of the items. */
   start(source: FedItems): void;
-  /** As of `ItemQueue`. */
+  /** Same as `ItemQueue.push`. */
   push(item: Item, size: number, held: number): void;
   /** Called once, unless the source was left. */
   end(error: Error | undefined): void;
@@ -102,7 +105,7 @@ export interface ItemSink<Item> {
 
 /** The stream that feeds a sink, as the sink sees it. */
 export interface FedItems {
-  /** Called for each item when it is consumed, with what came with it. */
+  /** Called for each item when it is consumed, with the arguments of its `push`. */
   taken(size: number, held: number): void;
   /** Nobody wants more of the items. */
   leave(): void;
@@ -120,13 +123,16 @@ export interface ItemQueue<Item> extends AsyncIterable<Item>, AnswerMetadata {
   /** Nothing more comes; the error, if any, is thrown once what has arrived is read. */
   end(error: Error | undefined): void;
   whenOver(listener: (error: Error | undefined) => void): void;
-  /** For the next error, or the one that it has ended with and that nobody has received. */
+  /** Handles the next error, or the one with which the stream has ended if nothing has received it yet. */
   orElse(goOn: GoOn): void;
-  /** Passes on what has arrived and what arrives, in place of any reader. */
+  /** Passes on the items that have arrived and those that arrive later; the stream then has no other reader. */
   feed(sink: ItemSink<Item>): void;
-  /** As of a stream's source: one item for each read, since what is in the controller's own queue would be lost to an iterator. */
+  /**
+   * Implements `pull` of an underlying source: one item for each read, because items in the controller's own queue
+   * would be lost to an iterator.
+   */
   pull(controller: ReadableStreamDefaultController<Item>): Promise<void> | undefined;
-  /** As of a stream's source: nobody wants the items. */
+  /** Implements `cancel` of an underlying source: no more items are wanted. */
   cancel(): void;
   /** Gives the items to an iterator, until it has been told of the end or is left; `lock` keeps readers out meanwhile. */
   iterate(lock: Pick<ReadableStreamDefaultReader<Item>, "releaseLock">, preventCancel?: boolean): ItemIterator<Item>;

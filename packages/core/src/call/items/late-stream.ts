@@ -43,7 +43,7 @@ export class LateItems<Item> {
     return this.#queue.stream;
   }
 
-  /** @param answer what was said beside `items` */
+  /** @param answer metadata that belongs to `items` */
   follow(items: AsyncIterable<Item>, answer: AnswerMetadata): void {
     const queue = this.#queue;
     queue.answer = answer;

@@ -2,9 +2,12 @@ import type { ItemCursor } from "../../contract/cursor.js";
 import { isPosition, type Position } from "../../contract/position.js";
 import { RpcError } from "../../errors.js";
 
-/** Follows the cursors of the items of one call, in order. They are made text only where somebody looks. */
+/** Follows the cursors of the items of one call, in order. They are converted to text only on demand. */
 export class Positions {
-  /** The cursor of the last item, as the item has it, or the one that the call goes on after; undefined before the first. */
+  /**
+   * The cursor of the last item, as the item contains it, or the one after which the call continues; undefined before
+   * the first item.
+   */
   position: Position | undefined;
   private readonly cursor: ItemCursor;
 
@@ -24,8 +27,8 @@ export class Positions {
   }
 
   /**
-   * Goes on to `item`. Throws `RpcError` `data_loss`, `CURSOR_GAP`, where its predecessor is another item than the last, and `TypeError`
-   * where it has no cursor, or the same.
+   * Advances to `item`. Throws `RpcError` `data_loss`, `CURSOR_GAP`, if the predecessor of the item is not the last
+   * item, and `TypeError` if the item has no cursor or the same cursor as the last.
    */
   pass(item: unknown): Position {
     const { field, predecessor } = this.cursor;
@@ -44,7 +47,10 @@ export class Positions {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Whether two cursors are the same; the one that a call goes on after is text, whatever the items have. */
+/**
+ * Returns true if two cursors are equal. The cursor after which a call continues is text, whatever the type of the
+ * items' cursors.
+ */
 function isSame(a: unknown, b: Position): boolean {
   return a === b || (typeof a !== typeof b && isPosition(a) && String(a) === String(b));
 }

@@ -2,9 +2,9 @@ import { INITIAL_CREDIT } from "../../wire/frame.js";
 import type { CallChannel } from "../carrier.js";
 import type { ItemFlow } from "./send-items.js";
 
-/** Holds this side's items back by credit, and by what the transport has room for. */
+/** Holds back this side's items, by credit and by the room that the transport has. */
 export class SendFlow implements ItemFlow {
-  /** Bytes that the peer has room for; infinite where the stream itself holds this side back. */
+  /** Bytes that the peer has room for; infinite if the stream itself provides backpressure. */
   credit: number;
   private readonly carrier: CallChannel;
   private resume: (() => void) | undefined = undefined;

@@ -2,14 +2,14 @@ import { itemSource, type ItemSource } from "./item-source.js";
 import { bytePieces } from "./byte-pieces.js";
 import type { Positions } from "./positions.js";
 
-/** Says when the sender of items may go on. */
+/** Tells the sender of items when it may continue. */
 export interface ItemFlow {
   readonly ready: boolean;
   /** Calls `resume` once when `ready`; at the call's end as well, so that the sender can stop. */
   wait(resume: () => void): void;
 }
 
-/** Where the items of one side of a call go. */
+/** Destination of the items of one side of a call. */
 export interface ItemTarget {
   /** Nothing more can be sent. */
   readonly over: boolean;
@@ -18,7 +18,7 @@ export interface ItemTarget {
   readonly rawPiece: number | undefined;
   /** Checks the cursors of items that have some. */
   readonly positions?: Positions | undefined;
-  /** Where what gives the items is more than its items: it has come to an end, whether or not the call has. May come twice. */
+  /** Called when the source of the items has ended, whether or not the call has; possibly twice. */
   onSettled?(): void;
   /** Called once when the call ends before the items do. */
   onGivenUp: (() => void) | undefined;

@@ -34,8 +34,8 @@ const GIVEN_UP: OutgoingCall = {
 };
 
 /**
- * Many calls on one stream. Both sides may call: the lowest bit of a call id is 0 for calls of the side that opened
- * the stream, 1 for those of the other.
+ * Many calls on one stream. Both sides may call: the lowest bit of a call id is 0 for calls of the side that opened the
+ * stream, 1 for calls of the other side.
  */
 export class Lane extends PeerLane implements Carrier {
   readonly single = false;

@@ -21,7 +21,7 @@ import { UnservedLane } from "./unserved.js";
 /** Above it an index would not fit a small integer. */
 const MAX_CALL_ID = 0x7fff_ffff;
 
-/** The session of a lane, and what arrives on the lane that concerns all of it. */
+/** The session of a lane, with the handlers of frames that concern the whole session. */
 export interface LaneHost extends DrainHost {
   readonly callee: Callee;
   readonly settings: CarrierSettings;
@@ -32,11 +32,11 @@ export interface LaneHost extends DrainHost {
   onHello?(lane: PeerLane, hello: Hello): void;
   /** The peer says on `lane` that it goes away; the stage is a `GoawayStage`, and the frame has what it says. */
   onGoaway(stage: number, lane: PeerLane, frame: Frame): void;
-  /** Absent where this side sends no pings: an answer to none is passed over. */
+  /** Absent if this side sends no pings: pongs are then ignored. */
   onPong?(token: number): void;
-  /** Renews credentials; absent or undefined where this side renews none. */
+  /** Renews credentials; absent or undefined if this side renews none. */
   readonly renewal?: { onFrame(frame: Frame): void } | undefined;
-  /** A close frame; absent where a session ends in another way. */
+  /** Receives a close frame; absent if a session ends in another way. */
   onClose?(frame: Frame): void;
 }
 

@@ -6,14 +6,14 @@ import { hasTooManyKeys, resetKeys } from "../../msgpack/distinct-keys.js";
 import { misfit } from "../../msgpack/misfit.js";
 import { allowance } from "../../msgpack/reader.js";
 
-/** Bytes that a decoded value counts beside its encoded bytes: the size of an empty object, say. */
+/** Bytes that a decoded value is charged in addition to its encoded bytes, about the size of an empty object. */
 const VALUE_BYTES = 32;
 
 const TOO_MANY_KEYS = `the message has more than ${MAX_DISTINCT_KEYS} distinct keys: send it in parts, or the keys as values`;
 
 let lastDecodedBytes = 0;
 
-/** There is no message, of which `decodedBytes` tells nothing then. */
+/** Records that there was no message to decode, so `decodedBytes` is 0. */
 export function nothingDecoded(): undefined {
   lastDecodedBytes = 0;
 }

@@ -4,8 +4,9 @@ import { count } from "../../msgpack/reader.js";
 import { tooDeep } from "./nesting.js";
 
 /**
- * Counts the values of JSON before it is parsed, against the memory that its message may take. Brackets are counted where they lie, those in
- * strings aside. Throws if there are more values, more than `maxDepth` levels, or too many distinct keys.
+ * Counts the values of a JSON text before it is parsed, to charge the memory budget of its message. Counts brackets in
+ * place, except those in strings. Throws if there are too many values, more than `maxDepth` levels, or too many
+ * distinct keys.
  */
 export function countJson(bytes: Uint8Array, start: number, end: number, maxDepth: number = MAX_DEPTH): void {
   let depth = 0;

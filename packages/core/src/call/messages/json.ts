@@ -67,7 +67,7 @@ function soleEntry(object: object): [string, unknown] | undefined {
 
 const OMITTED: ReadonlySet<string> = new Set(["undefined", "function", "symbol"]);
 
-/** Undoes `tag`, in place where it can. */
+/** Reverses `tag`, in place if possible. */
 function untag(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) {

@@ -2,12 +2,12 @@ import { RpcError } from "../../errors.js";
 import { MAX_DEPTH } from "../../fixed-limits.js";
 import { requireModestBigInt } from "../../msgpack/big-int.js";
 
-/** Values in a message that is sent: no frame has room for so many. */
+/** Maximum values in a message that is sent; no frame has room for more. */
 const MAX_SENT = 2 ** 26;
 
 /**
- * Throws `invalid_argument` where a receiver would refuse `value`, whatever the codec: it is nested deeper than `MAX_DEPTH`, or has a bigint of too
- * many digits.
+ * Throws `invalid_argument` if a receiver would refuse `value`, whatever the codec: it is nested deeper than
+ * `MAX_DEPTH`, or contains a bigint of too many digits.
  */
 export function requireSendable(value: unknown): void {
   if (nodesLeft(value, MAX_SENT, MAX_DEPTH) < 0) {
@@ -16,9 +16,9 @@ export function requireSendable(value: unknown): void {
 }
 
 /**
- * Throws `invalid_argument` where `value`, as a codec decoded it from so many `bytes`, is not to be delivered: it is nested deeper than
- * `MAX_DEPTH`, has a bigint of too many digits, a key that an assignment would take for its prototype, or holds the same values
- * again and again.
+ * Throws `invalid_argument` if `value`, which a codec decoded from this many `bytes`, must not be delivered: it is
+ * nested deeper than `MAX_DEPTH`, contains a bigint of too many digits or a key that an assignment would take for its
+ * prototype, or refers to the same values repeatedly.
  */
 export function requireModest(value: unknown, bytes: number): void {
   // As many values as bytes there can be without references.
@@ -36,7 +36,7 @@ function isScalar(value: unknown): boolean {
   );
 }
 
-/** Lists the values directly inside a value that is no scalar. */
+/** Returns the values directly inside a value that is not a scalar. */
 function partsOf(value: object): Iterable<unknown> {
   if (value instanceof Map) return [...value].flat();
   return Array.isArray(value) || value instanceof Set ? (value as Iterable<unknown>) : Object.values(value);
@@ -62,7 +62,10 @@ function refuseProto(value: object): void {
   if (Object.hasOwn(value, "__proto__")) throw new RpcError("invalid_argument", "a message has the key __proto__");
 }
 
-/** Throws where an object is inside `value` twice: with references few bytes hold more than memory does. */
+/**
+ * Throws if an object occurs in `value` twice: with references, a few bytes can represent more values than memory can
+ * hold.
+ */
 function requireOnce(value: unknown, seen: Set<unknown>, depth: number = MAX_DEPTH): void {
   if (isScalar(value)) return;
   if (depth === 0) throw tooDeep();

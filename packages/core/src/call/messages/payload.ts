@@ -8,7 +8,7 @@ import { FrameWriter } from "../../wire/writer.js";
 import { decodeWithin, nothingDecoded } from "./decode-within.js";
 import type { SessionFormat } from "./session-format.js";
 
-/** Where payloads are written: a channel, as a rule. */
+/** Destination of a payload: usually a channel. */
 export interface PayloadTarget {
   readonly out: FrameWriter;
   readonly compression: SessionCompression | undefined;
@@ -44,11 +44,11 @@ export function encodePayload(
 }
 
 /**
- * The value of the payload at `position` of a frame; undefined where the method has no message there, whatever was sent. Throws
- * `RpcError` `resource_exhausted` for one of more values than the budget has room for.
+ * Decodes the payload at `position` of a frame. Returns undefined if the method has no message there, whatever was
+ * sent. Throws `RpcError` `resource_exhausted` if it has more values than the budget has room for.
  *
- * @param isRequest no handler has seen the message: that error has `refused`
- * @param look receives the bytes of the message, as they are once they are not compressed
+ * @param isRequest true if no handler has seen the message: the error then has `refused`
+ * @param look receives the bytes of the message after decompression
  */
 export function decodePayload(
   codec: MessageCodec<unknown> | undefined,

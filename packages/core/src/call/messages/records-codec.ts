@@ -3,11 +3,12 @@ import { appendBytes, type SessionCodec } from "../../contract/session-codec.js"
 import { recordsFormat } from "../../msgpack/records-format.js";
 
 /**
- * MessagePack in which objects are records: their keys are written once in a message, or not at all where both sides
- * were given them in `structures`. Maps and Sets stay what they are. The format is msgpackr's record extension.
+ * MessagePack in which objects are records: their keys are written once in a message, or not at all if both sides have
+ * them in `structures`. Maps and Sets keep their types. The format is msgpackr's record extension.
  *
- * @param structures the keys of objects, each list in the order in which the objects have them. The codec's name holds a hash
- * of them, so that two sides whose lists differ do not read each other wrongly: their calls fail with `unimplemented`.
+ * @param structures the keys of objects, each list in the order in which the objects have them. The codec's name
+ * contains a hash of them, so that two sides with different lists do not misread each other: their calls fail with
+ * `unimplemented`
  */
 export function msgpackRecords(structures: readonly (readonly string[])[] = []): SessionCodec {
   const format = recordsFormat(structures);

@@ -3,17 +3,20 @@ import { RpcError } from "../../errors.js";
 import { CROWDED, mapOf, setOf } from "../../msgpack/key-crowd.js";
 import { plain, WireMap } from "../../msgpack/value.js";
 
-/** A place where a schema wants what the wire does not say: that an object is a Map, an array a Set, or that nothing is there. */
+/**
+ * A place where a schema needs more than the wire format says: that an object is a Map, an array a Set, or that a
+ * property is undefined.
+ */
 interface Gap {
   readonly path: readonly PropertyKey[];
   readonly expected: "map" | "set" | "nonoptional";
 }
 
 /**
- * `value`, changed where `issues` show that its schema wants a Map, a Set or a property that is undefined; undefined where anything
- * else is wrong with it.
+ * Returns `value`, changed at the places where `issues` show that its schema wants a Map, a Set or an undefined
+ * property; undefined if there is any other issue.
  *
- * @param exact gives the same as it was on the wire, where that is known
+ * @param exact returns the value exactly as it was on the wire, if that is known
  */
 export function revived(
   value: unknown,
@@ -81,7 +84,10 @@ function fill(
 class WrittenMaps {
   readonly #parts: Map<WireMap, ReadonlyMap<string, unknown>> = new Map();
 
-  /** The part that the last of equal keys has. A key that is text stands for others with that text, as in an object. */
+  /**
+   * Returns the value of the last of equal keys. A text key also matches keys that convert to that text, as in an
+   * object.
+   */
   partOf(value: unknown, key: PropertyKey): unknown {
     if (!(value instanceof WireMap)) return partOf(value, key);
     let parts = this.#parts.get(value);

@@ -30,7 +30,7 @@ export class SchemaHandshake {
     return differs;
   }
 
-  /** `error`, or what it comes from where a message does not fit and the peers' schemas differ. */
+  /** Returns `error`, or an explanation of it if a message does not fit because the peers' schemas differ. */
   explain(method: AnyMethod, error: RpcError): RpcError {
     if (error.code !== "invalid_argument" || this.#different?.has(method) !== true) return error;
     const text = `the peers were generated from different schemas of ${fullName(method)}: ${error.message}`;

@@ -87,14 +87,16 @@ function readable<T>({ name }: SessionCodec, problem: string, run: () => T): T {
 export class FormatTable {
   private readonly formats: Map<string, SessionFormat | undefined> = new Map([[msgpack.name, undefined]]);
 
-  /** @param codecs beside the standard ones. Throws `TypeError` for a name that does not fit. */
+  /** @param codecs codecs in addition to the standard ones. Throws `TypeError` for an invalid name. */
   constructor(codecs: readonly SessionCodec[]) {
     for (const codec of [json, raw, ...codecs]) {
       if (codec.name !== msgpack.name) this.formats.set(codec.name, new SessionFormat(codec));
     }
   }
 
-  /** The format of a name from the peer; of an unknown one, a format in which nothing can be read or written. */
+  /**
+   * Returns the format that the peer has named. For an unknown name, returns a format that can neither read nor write.
+   */
   find(name: string): SessionFormat | undefined {
     if (this.formats.has(name)) return this.formats.get(name);
     const refuse = (): never => {

@@ -1,4 +1,4 @@
-/** Multipliers of the two halves (those of MurmurHash3 and xxHash). */
+/** Multipliers of the two halves (from MurmurHash3 and xxHash). */
 const A = 0x85ebca6b;
 const B = 0x9e3779b1;
 

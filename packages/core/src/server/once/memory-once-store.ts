@@ -12,7 +12,7 @@ export interface MemoryOnceStoreOptions {
   readonly maxEntriesPerPrincipal?: number;
   /** Bytes of those. Default: 8 MiB. */
   readonly maxBytesPerPrincipal?: number;
-  /** Time from which on it knows of every call, in milliseconds since the epoch. Default: now. */
+  /** Time since which the store knows every call, in milliseconds since the epoch. Default: now. */
   readonly since?: number;
 }
 
@@ -24,7 +24,7 @@ const OPTIONS: OptionNames<MemoryOnceStoreOptions> = {
   since: true,
 };
 
-/** Bytes that an entry takes beside its id and its record, estimated. */
+/** Estimated bytes of an entry in addition to its id and its record. */
 const ENTRY_BYTES = 320;
 /** Entries that are looked at for their expiry by each claim. */
 const SWEPT = 2;
@@ -54,10 +54,10 @@ interface Entry {
 interface Holder {
   readonly principal: string;
   readonly ids: Set<string>;
-  /** Those of them that do not run, and may be forgotten. */
+  /** Ids of the calls that have ended and may be forgotten. */
   readonly ended: Set<string>;
   bytes: number;
-  /** Bytes of what has ended, and how many digits their number has in binary. */
+  /** Bytes of the calls that have ended, and the bit length of that number. */
   endedBytes: number;
   rank: number;
   /** Time until which nothing ends but by being settled, by the monotonic clock. */
@@ -255,7 +255,10 @@ export class MemoryOnceStore implements OnceStore {
     }
   }
 
-  /** Notes the calls of which the lease has lapsed, and when the next one will have: they are not looked at in vain. */
+  /**
+   * Marks the calls whose lease has lapsed, and computes when the next lease lapses, so that calls are not checked
+   * before.
+   */
   private endLapsed(holder: Holder): void {
     if (performance.now() < holder.runsUntil) return;
     holder.runsUntil = Number.POSITIVE_INFINITY;

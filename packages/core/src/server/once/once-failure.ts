@@ -2,7 +2,7 @@ import { type Code, RpcError } from "../../errors.js";
 
 /** The reasons why a call of a method that is `once` has no answer of its own, with their codes; docs/error-codes.md is written from this. */
 const FAILURES: Readonly<Record<OnceFailure, Code>> = {
-  /** The call may have taken effect, and nobody knows: the process that ran it is gone, or its record is. */
+  /** The call may have taken effect; the result is unknown, because the process that ran it or its record is gone. */
   unknown: "aborted",
   /** The call's key was used with another input. */
   mismatch: "invalid_argument",
@@ -13,13 +13,13 @@ const FAILURES: Readonly<Record<OnceFailure, Code>> = {
 };
 
 /**
- * The reason why a call of a method that is `once` has no answer of its own. "unknown": it may have taken effect, and nobody knows.
- * "mismatch": its key was used with another input. "expired": its key is too old for anybody to know what became of it, and
- * nothing ran now. "malformed": it has no key that says when it was made.
+ * The reason why a call of a `once` method has no result. "unknown": it may have taken effect. "mismatch": its key was
+ * used with another input. "expired": its key is too old to know the result, and nothing ran now. "malformed": its key
+ * is missing or contains no creation time.
  */
 export type OnceFailure = "unknown" | "mismatch" | "expired" | "malformed";
 
-/** Returns why a call that is `once` has no answer of its own; undefined where its error is another. */
+/** Returns the reason why a `once` call has no result; undefined for any other error. */
 export function onceFailure(error: unknown): OnceFailure | undefined {
   if (!(error instanceof RpcError)) return undefined;
   const { once } = (error.details ?? {}) as { readonly once?: unknown };

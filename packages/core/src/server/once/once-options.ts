@@ -4,11 +4,12 @@ import type { OnceStore } from "./once-store.js";
 
 /** Settings of calls of methods that are `once`. */
 export interface OnceOptions<Context = unknown> {
-  /** Where calls are remembered. Default: this process's memory, `MemoryOnceStore`. */
+  /** Store for the results of calls. Default: `MemoryOnceStore`, in this process's memory. */
   readonly store?: OnceStore;
   /**
-   * Whose key a call's is: the same key of another principal is another. Default: `context.connection` where that is text, and one
-   * principal for all where there is no connection value; calls with another value fail until this says whose they are.
+   * Returns the principal of a call; the same key of another principal is a different key. Default:
+   * `context.connection` if it is a string, and one principal for all clients if there is no connection value. With any
+   * other connection value, calls fail until this option is set.
    */
   readonly principal?: (context: CallContext<Context>) => string;
   /** Milliseconds that the outcome of a call is kept, and that its key may be used. Default: a day. */
@@ -28,7 +29,7 @@ export const ONCE_OPTIONS: OptionNames<OnceOptions> = {
   store: true,
 };
 
-/** Those settings as a server of calls was given them. */
+/** The options, together with the time at which the server received them. */
 export interface OnceSettings {
   readonly options: OnceOptions<never>;
   /** When it began to serve: calls by keys from before may have run in a process that is gone. */

@@ -1,20 +1,20 @@
 /** A server's request to a store when a call of a method that is `once` arrives. */
 export interface OnceClaim {
-  /** Whose key it is: stores may bound what each principal makes them keep. */
+  /** The principal of the key. Stores may limit what each principal makes them keep. */
   readonly principal: string;
   /** When the key was made, in milliseconds since the epoch by the caller's clock. */
   readonly madeAt: number;
   /** The caller has made no call with the key before. */
   readonly first: boolean;
-  /** Whether the call may run where the store has nothing under its id. */
+  /** Whether the call may run if the store has no entry under its id. */
   readonly startable: boolean;
-  /** Tells inputs apart; undefined where they cannot be compared. */
+  /** Distinguishes inputs; undefined if they cannot be compared. */
   readonly fingerprint: string | undefined;
   /** The runner of the call: a text that no other claim has. */
   readonly owner: string;
   /** Milliseconds that the claim holds without being renewed. */
   readonly leaseMs: number;
-  /** Milliseconds that what is known under the id is kept from now on, at least. */
+  /** Minimum milliseconds for which the entry is kept from now on. */
   readonly keepMs: number;
 }
 
@@ -29,9 +29,9 @@ export type OnceState =
   | { readonly state: "done"; readonly fingerprint: string | undefined; readonly record: Uint8Array };
 
 /**
- * Remembers which calls run and what they came to. Every function is atomic: of claims of one id at the same time one is "claimed". A
- * function rejects where the store cannot be reached; what it was to do may have been done then. `onceStoreContract` of the
- * tests says it all.
+ * Remembers which calls are running and the results of those that have ended. Every method is atomic: of concurrent
+ * claims of one id, exactly one returns "claimed". A method rejects if the store cannot be reached; its action may have
+ * taken place nevertheless. The tests' `onceStoreContract` specifies the details.
  */
 export interface OnceStore {
   /** Claims the id for an owner where nothing is known of it; tells what is known otherwise. */
@@ -40,7 +40,10 @@ export interface OnceStore {
   find(id: string): Promise<OnceState>;
   /** Makes the owner's claim hold for `leaseMs` from now on. Returns whether it is the owner's, and not settled. */
   renew(id: string, owner: string, leaseMs: number): Promise<boolean>;
-  /** Notes the end of the owner's call, also where its lease has lapsed. Returns whether the claim was the owner's, and not settled. */
+  /**
+   * Records the end of the owner's call, even if its lease has lapsed. Returns true if the claim was the owner's and
+   * was not settled.
+   */
   settle(id: string, owner: string, record: Uint8Array): Promise<boolean>;
   /** Forgets the owner's claim, since nothing ran. */
   release(id: string, owner: string): Promise<void>;

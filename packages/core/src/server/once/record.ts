@@ -7,7 +7,7 @@ import { pack } from "../../msgpack/pack.js";
 import { packDetails } from "../../call/sent-fault.js";
 import { FrameWriter } from "../../wire/writer.js";
 
-/** A record begins with what it is of. Of an answer its MessagePack follows, of an error that of its fields. */
+/** First byte of a record: its kind. The MessagePack of the answer follows, or of the error's fields. */
 const ANSWER = 0;
 const ERROR = 1;
 /** The call has ended well, and its answer was too large to be kept. */
@@ -21,7 +21,7 @@ type ErrorRecord = readonly [
   isDeclared: boolean,
 ];
 
-/** The record of an answer. Throws `RpcError` where it does not fit its schema. */
+/** Returns the record of an answer. Throws `RpcError` if it does not fit its schema. */
 export function recordAnswer({ output }: AnyMethod, answer: unknown, maxBytes: number): Uint8Array {
   const out = new FrameWriter(256);
   out.byte(ANSWER);

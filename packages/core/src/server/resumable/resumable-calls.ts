@@ -29,7 +29,7 @@ export class ResumableCalls implements ResumedCallHost {
   private readonly calls: Map<string, ResumedCall> = new Map();
   private readonly settings: Map<ResumedCall, SuspensionSettings> = new Map();
   private readonly groups: Map<unknown, Group> = new Map();
-  /** Calls that wait, in the order in which they began to. */
+  /** Suspended calls, in the order in which they were suspended. */
   private readonly waiting: Set<ResumedCall> = new Set();
   /** Number of calls that wait, by client. */
   private readonly clients: Map<unknown, number> = new Map();
@@ -125,7 +125,7 @@ function oldest(group: Group | undefined): ResumedCall | undefined {
   return first;
 }
 
-/** Another budget of the same server; `close` gives back what it holds where others need it. */
+/** Creates another budget of the same server; `close` releases its bytes when others need them. */
 function budgetBeside(
   { server }: MemoryBudget,
   max: number,

@@ -35,7 +35,10 @@ class ResumedStream extends IncomingCallStream {
   }
 }
 
-/** A resumable call as its callee has it: served on a stream that outlives the attempts which carry it, of which the latest alone counts. */
+/**
+ * The callee's side of a resumable call: it is served on a stream that outlives the attempts which carry it. Only the
+ * latest attempt counts.
+ */
 export class ResumedCall implements AttemptHost {
   readonly key: string;
   /** Principal of the call; empty where callers are not distinguished. */
@@ -77,7 +80,7 @@ export class ResumedCall implements AttemptHost {
     this.carriedBy(attempt, fields);
   }
 
-  /** Why `fields` cannot resume the call; undefined where they can. */
+  /** Returns the reason why `fields` cannot resume the call; undefined if they can. */
   objection({ epoch, received, retained }: ResumeFields): RpcError | undefined {
     if (epoch <= this.epoch)
       return new RpcError("aborted", `the call was resumed by another session (epoch ${this.epoch})`);
@@ -118,17 +121,17 @@ export class ResumedCall implements AttemptHost {
     if (!this.budget.moveTo(budget)) this.giveUp("resource_exhausted");
   }
 
-  /** Its caller may not go on: ends the call, unless a session carries it all the same. */
+  /** Ends the call because its caller may not continue it, unless a session still carries it. */
   forsake(code: Code): void {
     if (this.attempt === undefined) this.giveUp(code);
   }
 
-  /** The caller may not go on, as was noticed while `attempt` carries the call. */
+  /** Ends the call because its caller may not continue it, as was found while `attempt` carries it. */
   revoke(attempt: ServedAttempt, error: RpcError): void {
     if (attempt === this.attempt) this.end(error);
   }
 
-  /** Ends the call here; its caller is notified where it can be. */
+  /** Ends the call here, and notifies its caller if possible. */
   giveUp(code: Code): void {
     this.end(new RpcError(code, "the call was given up"));
   }
@@ -157,7 +160,7 @@ export class ResumedCall implements AttemptHost {
     this.host.onResumed(this);
   }
 
-  /** Ends the call where it is over and its caller knows. */
+  /** Ends the call if it is over and its caller knows that. */
   private check(): void {
     const { attempt, over, served, durable } = this;
     if (over || attempt === undefined || !served || !durable.settled) return;

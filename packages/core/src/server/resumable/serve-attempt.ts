@@ -30,9 +30,10 @@ export interface AttemptRequest {
 }
 
 /**
- * Serves an attempt: begins its call, or goes on with it where one has the token. Throws `RpcError` where it is refused at once.
+ * Serves an attempt: begins its call, or continues the call that has its token. Throws `RpcError` if it is refused at
+ * once.
  *
- * @param dispatcher makes what serves the call itself
+ * @param dispatcher creates the dispatcher that serves the call itself
  */
 export function serveAttempt<Context>(
   { carrier, callId, head, resume }: AttemptRequest,
@@ -115,7 +116,7 @@ function whoseCall<Context>(context: IncomingContext<Context>, settings: Dispatc
   }
 }
 
-/** Settings of what serves the call itself: that method alone, whichever sessions carry it. */
+/** Returns the settings for serving the call itself: only its method, independent of the sessions that carry it. */
 function ownSettings<Context>(
   { method, handler }: BoundMethod<Context>,
   settings: DispatchSettings<Context>,

@@ -14,7 +14,7 @@ import * as FrameType from "../../wire/frame-type.js";
 
 /** The call that an attempt carries. */
 export interface AttemptHost {
-  /** Throws where the piece is none. */
+  /** Throws if the piece is malformed. */
   onPiece(attempt: ServedAttempt, cursor: Cursor): void;
   /** Called when the caller has cancelled the call. */
   onCancel(attempt: ServedAttempt, code: Code): void;
@@ -36,7 +36,7 @@ export class ServedAttempt implements IncomingCall, Pipe {
   private readonly receiving: ReceiveFlow;
   private over = false;
   private deciding = false;
-  /** To be called when the decision has come, where the attempt was over before. */
+  /** Called with the decision if it arrives after the attempt has ended. */
   private outlived: (() => void) | undefined = undefined;
 
   constructor(carrier: AnswerCarrier, id: number, method: AnyMethod, settings: ReplySettings) {
@@ -57,8 +57,8 @@ export class ServedAttempt implements IncomingCall, Pipe {
   }
 
   /**
-   * Somebody decides whether the attempt may go on: it stays in progress until what is returned has been called, however early it is over. So
-   * decisions that take their time are as many as calls may be.
+   * Begins a decision on whether the attempt may continue. The attempt stays in progress until the returned function is
+   * called, even if it ends before. So slow decisions are bounded by the number of calls.
    */
   decide(): () => void {
     this.deciding = true;
