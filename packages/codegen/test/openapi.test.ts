@@ -18,6 +18,8 @@ const SOURCES = {
   set: "z.object({ a: z.set(z.object({ b: z.int() })) })",
   caught: "z.object({ a: z.int().catch(7) })",
   coerced: "z.object({ a: z.coerce.number() })",
+  escaped: "z.object({ a: z.string().regex(/^\\w\\@\\w$/) })",
+  loose: 'z.looseRecord(z.enum(["a"]), z.string())',
 } as const;
 type Name = keyof typeof SOURCES;
 
@@ -82,11 +84,20 @@ test("the server takes and refuses what these tests suppose", () => {
   expect(isTaken("ipv6", { a: "::ffff:192.0.2.1" })).toBe(true);
   expect(isTaken("set", { a: [{ b: 1 }, { b: 1 }] })).toBe(true);
   expect(isTaken("caught", {})).toBe(true);
+  expect(isTaken("loose", { a: "x", b: 1 })).toBe(true);
 });
 
 describe("an OpenAPI document", () => {
   test("has no pattern whose flags it cannot say", () => {
     expect(fieldOf("flags")).toEqual({ type: "string" });
+  });
+  test("has no pattern that is invalid with the flag u, with which JSON Schema reads patterns", () => {
+    expect(fieldOf("escaped")).toEqual({ type: "string" });
+  });
+  test("takes other fields in a loose record of certain keys", () => {
+    expect(schemas["loose"]?.input).toMatchObject({ type: "object", properties: { a: { type: "string" } } });
+    expect(schemas["loose"]?.input).not.toHaveProperty("propertyNames");
+    expect(schemas["loose"]?.input).not.toHaveProperty("additionalProperties");
   });
   test("is a JSON Schema for an infinite bound", () => {
     expect(Object.values(fieldOf("infinite"))).not.toContain(null);

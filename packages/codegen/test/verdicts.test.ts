@@ -78,6 +78,12 @@ const CASES: readonly Case[] = [
     "taken",
   ],
   ["input", A, withB("z.int().catch(7)"), { a: 1 }, "taken"],
+  // Checks of what may be absent, and of what is replaced if it does not fit.
+  ["input", "z.coerce.number().max(9).optional()", "z.coerce.number().max(3).optional()", 4, "refused"],
+  ["input", 'z.enum(["a", "b"]).catch("a")', "z.string()", 5, "refused"],
+  // Options of formats.
+  ["input", "z.email({ pattern: z.regexes.html5Email })", "z.email()", "a@b", "refused"],
+  ["input", "z.iso.datetime({ precision: -1 })", "z.iso.datetime()", "2020-01-01T06:15Z", "refused"],
   // Numbers that JSON, in which versions are kept, has not.
   ["input", "z.literal(NaN)", "z.null()", Number.NaN, "refused"],
 ];

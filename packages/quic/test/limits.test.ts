@@ -215,6 +215,6 @@ describe.each(DRIVERS)("limits and stats, %s driver", (driver) => {
 
 test("where the system grants less, the stats say what to do", () => {
   const advice = endpointStats(0, [0, 0, 0, 0, 212_992, 4_194_304, 4_194_304]).bufferAdvice;
-  expect(advice).toContain("granted 212992 bytes to receive");
+  expect(advice).toContain("granted UDP buffers of 212992 bytes to receive");
   if (process.platform === "linux") expect(advice).toMatch(/: sysctl -w net\.core\.rmem_max=4194304$/);
 });

@@ -54,7 +54,8 @@ export function compareChecks(before: Checks = {}, after: Checks = {}): CheckCha
     const isOfBoth = [before, after].every((checks) => demandsIn(checks.format).includes(format));
     if (!isOfBoth || old === now) continue;
     const isWider = WIDENING.has(name);
-    const isOther = CHANGING.has(name);
+    // Without seconds, a time has another form.
+    const isOther = CHANGING.has(name) || (name === "precision" && [old, now].some((each) => String(each) === "-1"));
     const isMore = isOther || (isWider ? old !== undefined : now !== undefined);
     const isLess = isOther || (isWider ? now !== undefined : old !== undefined);
     changed(`the ${name} of the format ${format}`, old, now, isMore, isLess);

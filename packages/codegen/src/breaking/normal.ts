@@ -97,6 +97,8 @@ export function coverage(whole: Alternative, part: Alternative): "all" | "some" 
   const type = part.type === "literal" ? typeOf(part.value) : part.type;
   // What is converted to its own type stays as it is.
   const checks = whole.checks?.others?.join() === `to ${type}` ? whole.checks.changed : whole.checks;
+  // Whatever does not fit is replaced, so that every value is in `part`.
+  if (part.checks?.lenient === true && checks?.lenient !== true) return "some";
   if (part.type === "literal" && whole.type !== "literal") return fitsChecks(part.value, checks) ? "all" : "some";
   const isNarrower = compareChecks(part.checks, checks).some(({ kind }) => kind !== "check-loosened");
   return isNarrower ? "some" : "all";

@@ -85,8 +85,21 @@ function endOfLiteral(text: string, from: number): number {
   for (let i = from + 1; i < text.length; i++) {
     const character = text.charAt(i);
     if (character === "\\") i++;
+    else if (quote === "`" && text.startsWith("${", i)) i = endOfSubstitution(text, i + 2) - 1;
     else if (quote === "/" && /[[\]]/.test(character)) inClass = character === "[";
     else if (character === quote && !inClass) return i + 1;
+  }
+  return text.length;
+}
+
+/** The end of a substitution in a template, which has its own literals and braces, given the position after `${`. */
+function endOfSubstitution(text: string, from: number): number {
+  let depth = 0;
+  for (let i = from; i < text.length; i++) {
+    const character = text.charAt(i);
+    if (/["'`]/.test(character)) i = endOfLiteral(text, i) - 1;
+    else if (character === "{") depth++;
+    else if (character === "}" && depth-- === 0) return i + 1;
   }
   return text.length;
 }

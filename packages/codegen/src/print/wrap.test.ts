@@ -18,6 +18,7 @@ test.each([
     `f(p: A): ${a} | ${b} | ${c};`,
     `f(\n  p: A,\n):\n  | ${a}\n  | ${b}\n  | ${c};`,
   ],
+  ["the type of a quoted name", `"a (b": ${a} | ${b} | ${c};`, `"a (b":\n  | ${a}\n  | ${b}\n  | ${c};`],
   ["options of a union", `type A = ${a} | ${b} | ${c};`, `type A =\n  | ${a}\n  | ${b}\n  | ${c};`],
   ["fields of a type", `let x: { ${a}: A; ${b}: B; c: C };`, `let x: {\n  ${a}: A;\n  ${b}: B;\n  c: C;\n};`],
   [
@@ -36,6 +37,7 @@ test.each([
   ["a comment", ` * ${a} (${b}, ${c})`],
   ["a string", `"${a}, ${b}, (${c}"`],
   ["a pattern", `/${a}[/(]${b}|${c}/;`],
+  ["a template in a template", ["`", a, "${`", b, ', ${"}"} | `} | ', c, "`"].join("")],
   ["an index", `let x: (typeof ${a})["${b}"]["${c}"];`],
 ])("does not break %s", (_, line) => {
   expect(wrapLines(line)).toBe(line);

@@ -42,7 +42,9 @@ function wrap(code: Code, place: Place): string {
   if (right.length > 0) return wrapAssignment(left, right.join(" = "), place);
   const parameters = parametersOf(code);
   if (parameters !== undefined) return wrapPair(code, parameters, place);
-  const field = /^(?:let |const |readonly )?[^\s(<[{]*:(?= )|^\[[^\]]*\]:(?= )/.exec(text)?.[0];
+  const field = /^(?:let |const |readonly )?(?:"(?:[^"\\]|\\.)*"|[^\s(<[{"]*)\??:(?= )|^\[[^\]]*\]:(?= )/.exec(
+    text,
+  )?.[0];
   if (field !== undefined) return wrapField(code, field, place);
   if (isChoice(code)) return wrapChoice(code, place);
   const [head = "", result] = code.split(" => ");

@@ -6,7 +6,7 @@ const PATTERNS: ReadonlySet<string> = new Set(["regex", "lowercase", "uppercase"
 /** Options of formats that make them take more; others make them take less. */
 export const WIDENING: ReadonlySet<string> = new Set(["offset", "local"]);
 /** Options with which formats take other values than without. */
-export const CHANGING: ReadonlySet<string> = new Set(["delimiter"]);
+export const CHANGING: ReadonlySet<string> = new Set(["delimiter", "pattern"]);
 
 type Options = NonNullable<Checks["options"]>;
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };

@@ -217,7 +217,7 @@ function coerced(kind: string, checks: Checks | undefined): Shape {
 /** The union of `options`, flat and without repeats. */
 function union(options: readonly Shape[]): Shape {
   const flat = options.flatMap((option) => (option.type === "union" ? option.options : [option]));
-  if (flat.some((each) => each.type === "any")) return { type: "any" };
+  if (flat.some((each) => each.type === "any" && each.checks === undefined)) return { type: "any" };
   const seen = new Set<string>();
   const kept = flat.filter((each) => {
     const text = JSON.stringify(each);

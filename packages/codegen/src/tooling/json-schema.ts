@@ -117,8 +117,10 @@ class Document {
       case "bytes":
         return { type: "string", contentEncoding: "base64", [TYPE_KEY]: "bytes" };
       case "boolean":
-      case "success":
         return { type: "boolean" };
+      case "success":
+        // It takes anything, and says whether that fits.
+        return {};
       case "null":
         return { type: "null" };
       case "never":
@@ -197,8 +199,13 @@ class Document {
     const { exactly } = node.keys;
     const names = keyNames(this.#of(keyOf(node)), (reference) => this.#definitions[reference]);
     const values = this.#of(node.element);
-    if (node.loose && typeof names["pattern"] === "string") {
-      return { type: "object", patternProperties: { [names["pattern"]]: values } };
+    if (node.loose) {
+      const { pattern } = names;
+      return {
+        type: "object",
+        ...(typeof pattern === "string" && { patternProperties: { [pattern]: values } }),
+        ...(exactly !== undefined && { properties: Object.fromEntries(exactly.map((key) => [key, values])) }),
+      };
     }
     return {
       type: "object",

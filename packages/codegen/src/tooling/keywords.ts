@@ -42,8 +42,16 @@ export function stringKeywords(checks: readonly CheckNode[]): JsonSchema {
 function patternOf(check: CheckNode): string[] {
   if (!("regex" in check) || check.regex === undefined) return [];
   if (check.kind === "format" && check.format !== "regex") return [];
-  // JSON Schema has patterns without flags.
-  return /[imsy]/.test(check.regex.flags) ? [] : [check.regex.source];
+  // JSON Schema has patterns without flags, which are read as with the flag `u`.
+  return /[imsvy]/.test(check.regex.flags) || !isUnicodePattern(check.regex.source) ? [] : [check.regex.source];
+}
+
+function isUnicodePattern(source: string): boolean {
+  try {
+    return new RegExp(source, "u").source !== "";
+  } catch {
+    return false;
+  }
 }
 
 /** The keywords of a number with `checks`. */

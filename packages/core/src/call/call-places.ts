@@ -31,7 +31,10 @@ export class CallPlaces {
   #limit: number;
   /** Places that were free when calls were last counted, less those taken since. */
   #counted = 0;
+  /** Starts the calls that wait; until it is called, they are before every new call. */
   #onFree: (() => void) | undefined = undefined;
+  /** `#onFree` is about to be called. */
+  #isResuming = false;
   #probe: Expiry | undefined = undefined;
   #probeMs = PROBE_MS;
 
@@ -96,15 +99,25 @@ export class CallPlaces {
   }
 
   #resume(places: number): void {
-    if (this.#probe !== undefined) expiries.remove(this.#probe);
-    this.#probe = undefined;
-    const resume = this.#onFree;
-    this.#onFree = undefined;
-    this.#counted = places;
-    if (resume === undefined) return;
+    this.#endProbe();
+    if (this.#onFree === undefined || this.#isResuming) return;
+    this.#isResuming = true;
+    const resume = (): void => {
+      this.#isResuming = false;
+      this.#endProbe();
+      const onFree = this.#onFree;
+      this.#onFree = undefined;
+      this.#counted = places;
+      onFree?.();
+    };
     // Calls that end in the same turn free their places together. Over HTTP/1.1 `fetch` uses a connection again in the next turn, and opens
     // a new one for a call that is made before.
     if (this.#most === Number.POSITIVE_INFINITY) setTimeout(resume, 0);
     else queueMicrotask(resume);
+  }
+
+  #endProbe(): void {
+    if (this.#probe !== undefined) expiries.remove(this.#probe);
+    this.#probe = undefined;
   }
 }

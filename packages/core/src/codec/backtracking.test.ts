@@ -45,6 +45,18 @@ describe("a pattern that takes more time has a longest text", () => {
     ["a repetition of repetitions", patternOf(text.regex(/^(a+)+$/)), 16, '"a".repeat(n)'],
     ["alternatives for the same text", patternOf(text.regex(/^(\w|\d)+$/)), 16, '"a".repeat(n)'],
     ["a reference", patternOf(text.regex(/^(a+)\1b$/)), 16_384, '"a".repeat(n)'],
+    [
+      "escaped characters",
+      patternOf(text.regex(/^[\u0430-\u044f]*[\xe0-\u044f]*[\u0430-\u044f]*!$/)),
+      1024,
+      '"\u0430".repeat(n)',
+    ],
+    [
+      "many optional characters",
+      patternOf(text.regex(new RegExp(`^${"a?".repeat(30)}${"a".repeat(30)}$`))),
+      16,
+      '"a".repeat(n)',
+    ],
     ["no beginning", patternOf(text.regex(/^a|b+b+c$/)), 1024, '"b".repeat(n)'],
   ])("%s", (_name, pattern, longest, attack) => {
     expect(backtrackingOf(pattern)).toEqual({ longest, attack });

@@ -81,7 +81,12 @@ class Parser {
 
   constructor(source: string) {
     this.#source = source;
-    this.#chars = [...new Set(`${CHARS}${source}`.split(""))];
+    // Of two classes that overlap, one has an end of a range of the other.
+    const escaped = [...source.matchAll(/\\u([\da-f]{4})|\\x([\da-f]{2})/gi)].map(
+      ([, long, short = ""]) => long ?? short,
+    );
+    const decoded = escaped.map((digits) => String.fromCharCode(Number.parseInt(digits, 16)));
+    this.#chars = [...new Set(`${CHARS}${source}${decoded.join("")}`.split(""))];
   }
 
   backtracking(): Backtracking {
@@ -94,7 +99,10 @@ class Parser {
     const start = wordOf(loops.find(({ repeat }) => repeat === repeats[0])?.before ?? [], this.#chars);
     const words = repeats.flatMap((repeat, i) => repeats[i + 1]?.from.get(repeat) ?? []);
     const texts = words.filter((word, i) => word !== words[i - 1]).map(repeated);
-    return { longest, attack: [...(start ? [JSON.stringify(start)] : []), ...texts].join(" + ") };
+    return {
+      longest: Math.max(longest, FEW),
+      attack: [...(start ? [JSON.stringify(start)] : []), ...texts].join(" + "),
+    };
   }
 
   /** Alternatives, up to the end or a closing parenthesis. */
@@ -250,8 +258,8 @@ function worstChain(loops: readonly Loop[], length: number): Chain {
     const ways = Math.min(length, repeat.ways);
     let chain: Chain = { repeats: [repeat], steps: ways };
     for (const { repeats, steps } of [...repeat.from.keys()].flatMap((each) => chains.get(each) ?? [])) {
-      // Repetitions one after another share a text in fewer ways than independent ones.
-      const all = (steps * ways) / (repeats.length + 1);
+      // Repetitions one after another share a text in fewer ways than independent ones, unless each has few.
+      const all = (steps * ways) / (ways > repeats.length + 1 ? repeats.length + 1 : 1);
       if (all > chain.steps) chain = { repeats: [...repeats, repeat], steps: all };
     }
     chains.set(repeat, chain);

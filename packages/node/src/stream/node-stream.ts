@@ -285,15 +285,19 @@ function writeInPieces(socket: Socket): void {
   writer._write = (chunk, encoding, callback) =>
     chunk.length > MAX_TLS_WRITE ? writeChunk(chunk, encoding, callback) : write(chunk, encoding, callback);
   writer._writev = (chunks, callback) => {
-    if (chunks.reduce((sum, { chunk }) => sum + chunk.length, 0) <= MAX_TLS_WRITE) {
-      writev(chunks, callback);
-      return;
-    }
-    const left = chunks.values();
+    let at = 0;
     const next: Callback = (error) => {
-      const { value } = error ? { value: undefined } : left.next();
-      if (value === undefined) callback(error);
-      else writer._write(value.chunk, value.encoding, next);
+      const first = chunks[at];
+      if (error || first === undefined) {
+        callback(error);
+        return;
+      }
+      let bytes = 0;
+      const from = at;
+      do bytes += chunks[at++]?.chunk.length ?? 0;
+      while (bytes + (chunks[at]?.chunk.length ?? MAX_TLS_WRITE) <= MAX_TLS_WRITE);
+      if (at === from + 1) writer._write(first.chunk, first.encoding, next);
+      else writev(chunks.slice(from, at), next);
     };
     next();
   };

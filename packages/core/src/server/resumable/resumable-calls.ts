@@ -84,7 +84,8 @@ export class ResumableCalls implements ResumedCallHost {
 
   private newGroup(name: unknown, { limits, budget, peer }: SuspensionSettings): Group {
     const host = HOST_AND_PORT.exec(peer ?? "")?.[1];
-    const client = typeof name === "string" || host === undefined ? name : sourceOf(host);
+    const client =
+      typeof name === "string" ? `principal ${name}` : host === undefined ? name : `address ${sourceOf(host)}`;
     const calls = new Set<ResumedCall>();
     const close = (): void => {
       for (const call of calls) call.giveUp("resource_exhausted");
