@@ -1,5 +1,4 @@
 // Runs every gate, several at a time and whichever of them fail, and ends with one line for each.
-//   npm run check -- --untimed    without the gates that compare times, for a machine that does something else as well
 import { availableParallelism } from "node:os";
 import { npm, run, setup } from "./setup.mjs";
 
@@ -16,7 +15,7 @@ const gates = [
   "docs:check",
 ];
 /** Compares times: nothing else runs meanwhile. */
-const timed = process.argv.includes("--untimed") ? [] : ["bench:guard"];
+const timed = ["bench:guard"];
 /** Each holds a compiler's memory. */
 const MOST_AT_ONCE = 4;
 
