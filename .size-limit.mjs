@@ -29,8 +29,8 @@ function objections(modules, unwanted) {
 }
 
 /**
- * What pages load at first, unless they say `all`. `bare` has a client as `quicrpc gen --no-explain` writes it. `node scripts/size-docs.mjs` writes what
- * they come to.
+ * Pages whose size is limited. The size counts the modules that a page loads at first, or all of them if it has `all`. A page with `bare` has a client
+ * that `quicrpc gen --no-explain` has written. `node scripts/size-docs.mjs` writes the sizes into the docs.
  */
 const pages = [
   {

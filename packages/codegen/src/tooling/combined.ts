@@ -1,9 +1,9 @@
 import type { JsonSchema } from "./keywords.js";
 
-/** A choice between `options`: of bare types, by a list of them. */
+/** Returns the schema of a choice between `options`. Options that are only a type become one list of types. */
 export function unionOf(keyword: "anyOf" | "oneOf", options: readonly JsonSchema[]): JsonSchema {
   const isBare = ({ type, ...rest }: JsonSchema): boolean => type !== undefined && Object.keys(rest).length === 0;
-  // An integer is a number too: of those, exactly one is not the same as any.
+  // A list of types means "any of them". That differs from "exactly one of them", because an integer is also a number.
   if (keyword === "oneOf" || options.length === 0 || !options.every(isBare)) return { [keyword]: options };
   const types = [...new Set(options.flatMap(({ type }) => type))];
   return { type: types.length === 1 ? types[0] : types };
