@@ -50,19 +50,29 @@ export class QuicBalancer {
     for (const { socket } of this.ways.values()) socket.close();
   }
 
+  /** Whether datagrams of a client at this port have come. */
+  knows(client: number): boolean {
+    return this.serverOf(client) !== undefined;
+  }
+
+  /** The port of the server that a client at this port has been led to first. */
+  private serverOf(client: number): number | undefined {
+    return [...this.ways.values()].find(({ port }) => this.ways.has(`${client} to ${port}`))?.port;
+  }
+
   private pass(datagram: Buffer, client: number): void {
     const named = this.servers.get(this.serverIdOf(datagram) ?? "");
-    const key = (port: number): string => `${client} to ${port}`;
-    const known = [...this.ways.values()].find(({ port }) => this.ways.has(key(port)));
+    const known = this.serverOf(client);
     if (named !== undefined && known === undefined) this.followed++;
-    const port = named ?? known?.port ?? this.accepting[Math.floor(Math.random() * this.accepting.length)];
+    const port = named ?? known ?? this.accepting[Math.floor(Math.random() * this.accepting.length)];
     if (port === undefined) return;
-    let way = this.ways.get(key(port));
+    const key = `${client} to ${port}`;
+    let way = this.ways.get(key);
     if (way === undefined) {
       const socket = createSocket("udp4");
       socket.on("message", (answer) => this.front.send(answer, client, HOST));
       way = { socket, port };
-      this.ways.set(key(port), way);
+      this.ways.set(key, way);
     }
     way.socket.send(datagram, port, HOST);
   }
