@@ -30,7 +30,7 @@ function objections(modules, unwanted) {
 
 /**
  * Pages whose size is limited. The size counts the modules that a page loads at first, or all of them if it has `all`. A page with `bare` has a client
- * that `quicrpc gen --no-explain` has written. `node scripts/size-docs.mjs` writes the sizes into the docs.
+ * that `quicrpc gen --no-explain` has written. docs/browsers.md has the sizes.
  */
 const pages = [
   {

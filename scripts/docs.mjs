@@ -38,18 +38,3 @@ export async function writePlaces(page, command, places) {
   }
   await writeFile(page, text);
 }
-
-/** A default as a person writes it: bytes in powers of two where they are, milliseconds in seconds. */
-export function shown(name, value) {
-  if (value === Infinity) return "no limit";
-  if (typeof value === "boolean") return String(value);
-  if (typeof value !== "number") return `"${value}"`;
-  const bytes = /bytes|window|watermark|buffer/i.test(name);
-  if (bytes && value >= 2 ** 30 && value % 2 ** 30 === 0) return `${value / 2 ** 30} GiB`;
-  if (bytes && value >= 1024 && value % 1024 === 0) {
-    return value % 1_048_576 === 0 ? `${value / 1_048_576} MiB` : `${value / 1024} KiB`;
-  }
-  if (name.endsWith("Ms") && value >= 1000 && value % 1000 === 0) return `${(value / 1000).toLocaleString("en")} s`;
-  if (name.endsWith("Ms")) return `${value.toLocaleString("en")} ms`;
-  return value.toLocaleString("en");
-}
