@@ -11,7 +11,6 @@ const gates = [
   "packages:check",
   "check:rust",
   "size",
-  "layout -- --check",
   "docs:check",
 ];
 /** Compares times: nothing else runs meanwhile. */

@@ -1,4 +1,4 @@
-// npm run figures: writes the figures in pages from the stored results of the last full bench,
+// node scripts/figures.mjs: writes the figures in pages from the stored results of the last full bench,
 // docs/benchmarks/results.json. npm run check:release fails if a page is out of date: docs/benchmarks.md and its
 // pictures, README.md, docs/performance.md.
 import { readFile, writeFile } from "node:fs/promises";
@@ -11,7 +11,7 @@ const [, report] = document.find(([path]) => path === "docs/benchmarks.md");
 
 /** The goals that the run missed, as the report has them. */
 const missed = report.split("\n").filter((line) => /^\|.*\*\*missed by [\d.]+%\*\* \|$/.test(line));
-const PLACE = /(<!-- goals that the last full run missed: npm run figures -->\n).*?(<!-- end of goals -->)/s;
+const PLACE = /(<!-- goals that the last full run missed: node scripts\/figures.mjs -->\n).*?(<!-- end of goals -->)/s;
 const performance = await readFile("docs/performance.md", "utf8");
 if (!PLACE.test(performance)) throw new Error("docs/performance.md has no place for the goals");
 const table = ["| | goal | measured | |", "|---|---|---|---|", ...missed].join("\n");
@@ -29,6 +29,6 @@ for (const [page, text] of pages) {
     continue;
   }
   stale += 1;
-  console.error(`${page} is not what docs/benchmarks/results.json says: npm run figures writes it`);
+  console.error(`${page} is not what docs/benchmarks/results.json says: node scripts/figures.mjs writes it`);
 }
 process.exit(stale === 0 ? 0 : 1);

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { table, writePlaces } from "./docs.mjs";
-import { lineChart } from "./line-chart.mjs";
+import { lineChart } from "../site/line-chart.mjs";
 import { fail, root, run, setup, tool } from "./setup.mjs";
 
 await setup();

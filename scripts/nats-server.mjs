@@ -1,4 +1,4 @@
-// Provides the NATS server for the tests of @quicrpc/nats: `npm run nats-server`. Uses the one on the PATH if it is
+// Provides the NATS server for the tests of @quicrpc/nats: `node scripts/nats-server.mjs`. Uses the one on the PATH if it is
 // version 2.10 or later; otherwise builds it with Go, once.
 import { buildGoTool } from "./go-tool.mjs";
 import { run } from "./setup.mjs";

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { DARK, FONT, LIGHT, paper, style } from "../scripts/drawing.mjs";
+import { DARK, FONT, LIGHT, paper, style } from "./drawing.mjs";
 import { fail, npm, root, run } from "../scripts/setup.mjs";
 
 const MERMAID = "mermaid@12.3.0";

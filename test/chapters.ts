@@ -35,7 +35,7 @@ const CHAPTERS: readonly Chapter[] = [
     name: "cluster",
     holds: /^test\/browser\/cluster/,
     needs:
-      "a Chromium, HAProxy and a NATS server: as root `apt-get install chromium haproxy`, and `npm run nats-server`",
+      "a Chromium, HAProxy and a NATS server: as root `apt-get install chromium haproxy`, and `node scripts/nats-server.mjs`",
   },
 ];
 

@@ -1,4 +1,4 @@
-// Runs the hot paths in a long-lived process for `scripts/paired.mjs`. It prints their names as a line of JSON, then
+// Runs the hot paths in a long-lived process for `bench/paired.mjs`. It prints their names as a line of JSON, then
 // answers each line {"path": INDEX, "runs": COUNT} with {"micros": CPU time of these runs}. It ends when its standard
 // input ends.
 import { createInterface } from "node:readline";

@@ -8,7 +8,7 @@ const main = fileURLToPath(new URL("../../examples/whiteboard/dist/cluster.js", 
 
 /** Returns what the cluster lacks on this machine; undefined if it can run. */
 export function lackOfCluster(): string | undefined {
-  if (natsServer === undefined) return "it needs a NATS server of 2.10 or later: npm run nats-server";
+  if (natsServer === undefined) return "it needs a NATS server of 2.10 or later: node scripts/nats-server.mjs";
   if (spawnSync("haproxy", ["-v"]).status !== 0) return "it needs HAProxy: apt-get install haproxy";
   return undefined;
 }

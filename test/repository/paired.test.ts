@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 
-const script = new URL("../../scripts/paired-statistics.mjs", import.meta.url).href;
+const script = new URL("../../bench/paired-statistics.mjs", import.meta.url).href;
 
 /** How many of so many comparisons end as losses. `launchNoise` is what a pair of processes differs by, `sliceNoise` a pair of slices. */
 function losses({ loss, comparisons, launchNoise = 0.015, sliceNoise = 0.05 }: Record<string, number>): number {

@@ -9,6 +9,6 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 it("a project of the template for Node installs, generates, tests, lints, builds and runs", {
   timeout: 300_000,
 }, async () => {
-  const { stdout } = await promisify(execFile)(process.execPath, ["scripts/templates.mjs", "node"], { cwd: root });
+  const { stdout } = await promisify(execFile)(process.execPath, ["test/packed/templates.mjs", "node"], { cwd: root });
   expect(stdout).toMatch(/^node: ok, \d+ s$/m);
 });

@@ -2,7 +2,7 @@ import type { FarRow } from "../far.js";
 import type { Quartiles } from "../median.js";
 import type { Row } from "../rows.js";
 import type { Results } from "./results.js";
-import { FONT, paper, style } from "../../../scripts/drawing.mjs";
+import { FONT, paper, style } from "../../../site/drawing.mjs";
 
 interface Bar {
   readonly name: string;

@@ -13,7 +13,7 @@ const port = Number(process.env["PORT"] ?? 4433);
 /** Milliseconds between kills; 0: the program kills no process itself. */
 const killEveryMs = Number(process.env["KILL_EVERY_MS"] ?? 20_000);
 
-const nats = natsServer() ?? missing("a NATS server of 2.10 or later: npm run nats-server");
+const nats = natsServer() ?? missing("a NATS server of 2.10 or later: node scripts/nats-server.mjs");
 const haproxy = Child.find("haproxy", ["-v"]) ?? missing("HAProxy: apt-get install haproxy");
 const folder = await mkdtemp(join(tmpdir(), "quicrpc-cluster-"));
 await mkdir(join(folder, "data"));

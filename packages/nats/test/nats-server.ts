@@ -22,7 +22,7 @@ function isRecent({ status, stdout }: { readonly status: number | null; readonly
 }
 
 /** Says what is missing, for tests that are skipped. */
-export const WITHOUT_NATS = "it needs a NATS server of 2.10 or later: npm run nats-server";
+export const WITHOUT_NATS = "it needs a NATS server of 2.10 or later: node scripts/nats-server.mjs";
 
 /** A NATS server in a process, with its files in a folder of its own. */
 export class NatsProcess {

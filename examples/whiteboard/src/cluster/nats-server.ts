@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 const built = fileURLToPath(new URL("../../../../.cache/nats-server/nats-server", import.meta.url));
 
 /**
- * Returns the path of a NATS server of version 2.10 or later: the one that `npm run nats-server` has built, or the one
+ * Returns the path of a NATS server of version 2.10 or later: the one that `node scripts/nats-server.mjs` has built, or the one
  * on the PATH.
  */
 export function natsServer(): string | undefined {

@@ -1,5 +1,5 @@
 // Tests docs/balancers/*.conf and .cfg: runs two servers behind nginx and behind HAProxy, if they are installed, and
-// makes calls through each: `node scripts/balancers.mjs`.
+// makes calls through each: `node test/deploying/balancers.mjs`.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -7,8 +7,8 @@ import { get } from "node:https";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { freePort } from "./free-port.mjs";
-import { fail, root, setup } from "./setup.mjs";
+import { freePort } from "../../scripts/free-port.mjs";
+import { fail, root, setup } from "../../scripts/setup.mjs";
 
 await setup();
 const HOST = "127.0.0.1";

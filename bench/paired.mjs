@@ -14,9 +14,9 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { build } from "esbuild";
 import { PairedProcess } from "./paired-process.mjs";
-import { commitOf, git, olderVersion } from "./older-version.mjs";
+import { commitOf, git, olderVersion } from "../scripts/older-version.mjs";
 import { isLoss, isSuspect, LIMIT, ratioOf } from "./paired-statistics.mjs";
-import { fail, root, setup } from "./setup.mjs";
+import { fail, root, setup } from "../scripts/setup.mjs";
 
 /** CPU time that a slice is to take, in microseconds. */
 const SLICE_MICROS = 15_000;

@@ -5,10 +5,10 @@ import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { platformName } from "../packages/quic/scripts/platforms.mjs";
-import { freePort } from "./free-port.mjs";
-import { pack } from "./pack.mjs";
-import { fail, npm, run, setup } from "./setup.mjs";
+import { platformName } from "../../packages/quic/scripts/platforms.mjs";
+import { freePort } from "../../scripts/free-port.mjs";
+import { pack } from "../../scripts/pack.mjs";
+import { fail, npm, run, setup } from "../../scripts/setup.mjs";
 
 /** Templates, and the page that each serves while it is developed. */
 const TEMPLATES = {

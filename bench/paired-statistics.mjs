@@ -1,5 +1,4 @@
 // Statistics of paired runs of two versions. Uses only Node built-ins.
-import { median } from "./statistics.mjs";
 
 /** A path is looked at again where it seems to have lost so much. */
 const SUSPECT = 0.02;
@@ -51,4 +50,10 @@ export function generator(seed) {
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
+}
+
+/** The value in the middle, of two the higher. */
+export function median(values) {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)];
 }

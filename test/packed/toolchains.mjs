@@ -1,9 +1,9 @@
-// npm run toolchains: the packed tarballs in a project with each bundler, test runner and way to run TypeScript that servers are made
+// node test/packed/toolchains.mjs: the packed tarballs in a project with each bundler, test runner and way to run TypeScript that servers are made
 // with. Each serves and calls over QUIC, and has to end by itself. Needs the network and some minutes.
-//   npm run toolchains -- webpack     the rows with "webpack" in their names
+//   node test/packed/toolchains.mjs webpack     the rows with "webpack" in their names
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { platformName } from "../packages/quic/scripts/platforms.mjs";
+import { platformName } from "../../packages/quic/scripts/platforms.mjs";
 import { tryRows } from "./rows.mjs";
 
 const dependencies = {

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { fail } from "./setup.mjs";
+import { fail } from "../scripts/setup.mjs";
 
 /** One version's process, which runs slices of the hot paths: bench/src/paired-peer.ts says how it is spoken to. */
 export class PairedProcess {

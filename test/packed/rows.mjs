@@ -4,8 +4,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { createInterface } from "node:readline";
-import { pack } from "./pack.mjs";
-import { fail, npm, run, setup } from "./setup.mjs";
+import { pack } from "../../scripts/pack.mjs";
+import { fail, npm, run, setup } from "../../scripts/setup.mjs";
 
 /** For what hangs: a bundle of React Native takes four minutes where others work too. */
 const LIMIT_MS = 900_000;

@@ -1,11 +1,11 @@
-// npm run frameworks: examples/frameworks with what is no part of the repository's own installation, from the packed tarballs: Bun, Deno,
+// node test/packed/frameworks.mjs: examples/frameworks with what is no part of the repository's own installation, from the packed tarballs: Bun, Deno,
 // workerd, which runs Cloudflare Workers, Next.js and Angular serve and are called over HTTP; Expo exports a bundle for React Native. Needs the
 // network and some minutes.
-//   npm run frameworks -- Bun     the rows with "Bun" in their names
+//   node test/packed/frameworks.mjs Bun     the rows with "Bun" in their names
 import { cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { tryRows } from "./rows.mjs";
-import { root } from "./setup.mjs";
+import { root } from "../../scripts/setup.mjs";
 
 const examples = join(root, "examples/frameworks");
 const PORT = 8787;

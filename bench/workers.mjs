@@ -1,13 +1,13 @@
-// npm run bench:workers: small calls to servers of one process, of workers and of threads, in turn: CPU of the servers for each call, and memory of each worker. `-- --rounds 9 --seconds 2 --write-docs`
+// node bench/workers.mjs: small calls to servers of one process, of workers and of threads, in turn: CPU of the servers for each call, and memory of each worker. `--rounds 9 --seconds 2 --write-docs`
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { parseArgs } from "node:util";
-import { table, writePlaces } from "./docs.mjs";
-import { root, setup } from "./setup.mjs";
-import { median } from "./statistics.mjs";
+import { table, writePlaces } from "../scripts/docs.mjs";
+import { root, setup } from "../scripts/setup.mjs";
+import { median } from "./paired-statistics.mjs";
 
 const SESSIONS = 16;
 const CALLS = 16;
@@ -132,7 +132,7 @@ async function measure() {
   );
   console.log(text);
   if (values["write-docs"])
-    await writePlaces(join(root, "docs/scaling.md"), "node scripts/workers-bench.mjs --write-docs", { workers: text });
+    await writePlaces(join(root, "docs/scaling.md"), "node bench/workers.mjs --write-docs", { workers: text });
   for (const { child, sessions } of servers) {
     for (const session of sessions) void session.close();
     // Its workers end with it.

@@ -1,5 +1,5 @@
 // Tests docs/systemd with systemd itself, as process 1 of its own namespaces: sockets, successive releases and crashes,
-// with calls in progress. Once with one process for each release, and once with workers. `node scripts/systemd.mjs`, as root on
+// with calls in progress. Once with one process for each release, and once with workers. `node test/deploying/systemd.mjs`, as root on
 // Linux.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -18,7 +18,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { fail, root, setup } from "./setup.mjs";
+import { fail, root, setup } from "../../scripts/setup.mjs";
 
 const SYSTEMD = "/lib/systemd/systemd";
 /** Set in the process that runs inside the namespaces. */
@@ -52,8 +52,9 @@ else await inside(process.env[INSIDE]);
 
 async function outside() {
   await setup();
-  if (process.platform !== "linux" || process.getuid() !== 0) fail("node scripts/systemd.mjs needs Linux and root");
-  if (!existsSync(SYSTEMD)) fail("node scripts/systemd.mjs needs systemd");
+  if (process.platform !== "linux" || process.getuid() !== 0)
+    fail("node test/deploying/systemd.mjs needs Linux and root");
+  if (!existsSync(SYSTEMD)) fail("node test/deploying/systemd.mjs needs systemd");
   for (const workers of SIZES) {
     console.log(workers === undefined ? "a process for each release" : `${workers} workers for each release`);
     await runUnits(workers);
@@ -136,7 +137,7 @@ async function prepare(folder, workers) {
   );
   const driver = [
     "[Unit]\nDefaultDependencies=no\nAfter=orders.socket",
-    `[Service]\nEnvironment=${INSIDE}=/mnt\nExecStart=${process.execPath} ${join(root, "scripts/systemd.mjs")}\n`,
+    `[Service]\nEnvironment=${INSIDE}=/mnt\nExecStart=${process.execPath} ${join(root, "test/deploying/systemd.mjs")}\n`,
   ];
   writeFileSync(join(units, "driver.service"), driver.join("\n"));
   const { devCertificate } = await import("@quicrpc/node");
