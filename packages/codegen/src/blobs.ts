@@ -1,6 +1,8 @@
 import { type BlobFields, blobOptionsOf } from "@quicrpc/core/generated";
 import type { GeneratedKind } from "./model.js";
-import { type AnySchema, canonical, childrenOf, defOf, isZodSchema, shapeOf } from "./types/zod.js";
+import { reaching } from "./schema/node.js";
+import { nodeOf } from "./schema/read.js";
+import { type AnySchema, canonical, defOf, isZodSchema, shapeOf } from "./types/zod.js";
 
 /** Whether a schema is made by `blob` of `@quicrpc/core/blobs`. */
 export function isBlob(schema: AnySchema): boolean {
@@ -34,7 +36,7 @@ export function blobProblem(
 ): { readonly message: string; readonly help: string } | undefined {
   const item = (payload as { readonly item?: unknown } | undefined)?.item;
   const schema = isZodSchema(payload) ? payload : item;
-  if (!isZodSchema(schema) || !holdsBlob(schema, new Set())) return undefined;
+  if (!isZodSchema(schema) || !holdsBlob(nodeOf(schema))) return undefined;
   if (kind !== "unary") {
     return {
       message: "Only the messages of calls with one message each way have blobs.",
@@ -50,7 +52,7 @@ export function blobProblem(
   const direct = new Set(blobsOf(schema).map(({ name }) => name));
   const isObject = defOf(canonical(schema)).type === "object";
   const others = [...shapeOf(canonical(schema))].filter(([name]) => !direct.has(name));
-  const nested = others.some(([, field]) => isZodSchema(field) && holdsBlob(field, new Set()));
+  const nested = others.some(([, field]) => isZodSchema(field) && holdsBlob(nodeOf(field)));
   if (isObject && !nested) return undefined;
   return {
     message: "A blob is a field of the object that is the whole message.",
@@ -63,10 +65,4 @@ function withoutOptional(schema: AnySchema): AnySchema {
   return def.type === "optional" ? withoutOptional(def.innerType) : schema;
 }
 
-function holdsBlob(schema: AnySchema, seen: Set<AnySchema>): boolean {
-  const target = canonical(schema);
-  if (seen.has(target)) return false;
-  seen.add(target);
-  if (isBlob(target)) return true;
-  return childrenOf(target).some((child) => isZodSchema(child.schema) && holdsBlob(child.schema, seen));
-}
+const holdsBlob = reaching(({ schema }) => isZodSchema(schema) && isBlob(schema));

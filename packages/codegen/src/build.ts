@@ -85,12 +85,11 @@ function serviceModel(
   { types, nodes, codecs }: Messages,
   { ids, target, annotations, report }: BuildContext,
 ): ServiceModel {
-  const described = new SchemaReader(undefined, "described");
   const methodIds = ids.methodIds(
     service.name,
     service.methods.map((method) => method.name),
   );
-  const snapshot = snapshotOf(ids.serviceId(service.name), service.methods, shapes, methodIds, types.nameOf, described);
+  const snapshot = snapshotOf(ids.serviceId(service.name), service.methods, shapes, methodIds, types.nameOf);
   const message = (method: FoundMethod, part: PayloadPart | undefined, sender: Sender): MessageModel | undefined => {
     if (part?.raw)
       return {
@@ -148,7 +147,7 @@ function serviceModel(
         details: message(method, details, "server"),
       })),
       meta,
-      tooling: toolingOf(method, shape, (schema) => annotations.constants.get(schema), described),
+      tooling: toolingOf(method, shape, (schema) => annotations.constants.get(schema)),
     };
   };
   const methods = service.methods.flatMap((method): MethodModel[] => {

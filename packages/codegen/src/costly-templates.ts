@@ -1,15 +1,16 @@
 import { backtrackingOf } from "@quicrpc/core/generated";
 import { type Diagnostic, placeOf } from "./diagnostics.js";
+import { ownStructure } from "./schema/node.js";
+import { nodeOf } from "./schema/read.js";
 import type { Annotations } from "./source/annotate.js";
 import type { Survey } from "./survey.js";
-import { defOf } from "./types/zod.js";
 
 /** Warnings about template literals that are not matched with long texts, because that would take more than linear time. */
 export function costlyTemplates({ file, graph }: Survey, annotations: Annotations): Diagnostic[] {
   return [...graph.entries.values()].flatMap(({ schema, met }): Diagnostic[] => {
-    const { pattern } = schema._zod as { readonly pattern?: RegExp };
-    if (defOf(schema).type !== "template_literal" || pattern === undefined) return [];
-    const { longest, attack } = backtrackingOf(pattern);
+    const template = ownStructure(nodeOf(schema));
+    if (template.kind !== "template") return [];
+    const { longest, attack } = backtrackingOf(template.regex);
     if (longest === Infinity) return [];
     const node = annotations.nodes.get(met) ?? annotations.nodes.get(schema);
     return [

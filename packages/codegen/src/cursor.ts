@@ -1,9 +1,11 @@
 import { type CursorOption, itemCursor } from "@quicrpc/core/generated";
 import type { GeneratedKind } from "./model.js";
+import { ownStructure, partsOf, type SchemaNode } from "./schema/node.js";
+import { nodeOf } from "./schema/read.js";
 import { isZodSchema } from "./types/zod.js";
 
-/** Types of zod schemas that a cursor may have. */
-const CURSOR_TYPES: ReadonlySet<string> = new Set(["string", "number", "bigint", "template_literal", "int"]);
+/** Kinds of schemas that a cursor may have. */
+const CURSOR_KINDS: ReadonlySet<string> = new Set(["string", "number", "bigint", "template"]);
 
 /** Says what is wrong with a method's option `cursor`, and what to do; undefined where it fits. */
 export function cursorProblem(
@@ -26,14 +28,14 @@ export function cursorProblem(
     };
   }
   const { field, predecessor } = itemCursor(option);
-  const shapes = shapesOf(item);
+  const shapes = shapesOf(nodeOf(item));
   if (predecessor !== undefined && !shapes.every((shape) => Object.hasOwn(shape, predecessor))) {
     return {
       message: `Not every item has a field ${JSON.stringify(predecessor)}.`,
       help: "Give each item, of a union each of its objects, that field: the cursor of the item before, and nullable or optional for the first.",
     };
   }
-  if (shapes.every((shape) => CURSOR_TYPES.has(typeAt(shape, field)))) return undefined;
+  if (shapes.every((shape) => isCursor(shape, field))) return undefined;
   return {
     message: `Not every item has a cursor in its field ${JSON.stringify(field)}.`,
     help: "Give each item, of a union each of its objects, that field: text or an integer, and not optional.",
@@ -47,30 +49,16 @@ function isCursorOption(option: unknown): option is CursorOption {
   return typeof field === "string" && field !== "" && (predecessor === undefined || typeof predecessor === "string");
 }
 
-/** The parts of a zod schema that are read here. */
-interface Schema {
-  readonly _zod: {
-    readonly def: {
-      readonly type: string;
-      readonly shape?: Readonly<Record<string, Schema>>;
-      readonly options?: readonly Schema[];
-      readonly innerType?: Schema;
-      readonly left?: Schema;
-      readonly right?: Schema;
-    };
-  };
+/** The fields of the objects that an item may be; of anything else, none. */
+function shapesOf(item: SchemaNode): Readonly<Record<string, SchemaNode>>[] {
+  const node = ownStructure(item);
+  if (node.kind === "object") return [node.fields];
+  if (node.kind === "union" || node.kind === "discriminated") return partsOf(node).flatMap(shapesOf);
+  if (node.kind === "intersection") return [Object.assign({}, ...partsOf(node).flatMap(shapesOf))];
+  return node.kind === "frozen" ? shapesOf(node.inner) : [{}];
 }
 
-/** The fields of the objects that an item may be; of what is no object, none. */
-function shapesOf(item: unknown): Readonly<Record<string, Schema>>[] {
-  const { type, shape, options, innerType, left, right } = (item as Schema)._zod.def;
-  if (type === "object" && shape !== undefined) return [shape];
-  if (type === "union" && options !== undefined) return options.flatMap(shapesOf);
-  if (type === "intersection") return [Object.assign({}, ...[left, right].flatMap(shapesOf))];
-  if (type === "readonly" && innerType !== undefined) return shapesOf(innerType);
-  return [{}];
-}
-
-function typeAt(shape: Readonly<Record<string, Schema>>, field: string): string {
-  return (Object.hasOwn(shape, field) ? shape[field]?._zod.def.type : undefined) ?? "";
+function isCursor(shape: Readonly<Record<string, SchemaNode>>, field: string): boolean {
+  const node = Object.hasOwn(shape, field) ? shape[field] : undefined;
+  return node !== undefined && CURSOR_KINDS.has(ownStructure(node).kind);
 }

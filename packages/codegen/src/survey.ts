@@ -127,8 +127,7 @@ function graphRoot(file: string, service: FoundService, method: FoundMethod, par
     schema: part.schema,
     label: [service.prefix, method.name, part.role],
     path: part.path,
-    root: { file, name: service.exportName },
-    access: ["methods", method.name, ...part.keys].map((key) => `[${JSON.stringify(key)}]`).join(""),
+    found: { root: { file, name: service.exportName }, keys: ["methods", method.name, ...part.keys] },
     node: part.node,
   };
 }

@@ -1,19 +1,19 @@
-import { keyOf, type NodeOf, partsOf, type SchemaNode, takesAnyKey } from "../schema/node.js";
+import { type NodeOf, type Place, placesOf, reaching, type SchemaNode, takesAnyKey } from "../schema/node.js";
 
-/** The nodes directly inside `node` that its codec needs. */
-export function codecParts(node: SchemaNode): SchemaNode[] {
-  switch (node.kind) {
-    case "record":
-      return takesAnyKey(node) ? [node.element] : [keyOf(node), node.element];
-    case "external": {
-      const given = givenOf(node);
-      return given === undefined ? [] : [given];
-    }
-    case "template":
-      return [];
-    default:
-      return partsOf(node);
+/** The places of the nodes directly inside `node` that its codec needs. */
+export function codecPlaces(node: SchemaNode): Place[] {
+  if (node.kind === "template") return [];
+  if (node.kind !== "external") {
+    const places = placesOf(node);
+    return node.kind === "record" && takesAnyKey(node) ? places.filter(({ slot }) => slot !== "key") : places;
   }
+  const given = givenOf(node);
+  return given === undefined ? [] : [{ slot: "given", part: given }];
+}
+
+/** The nodes at these places. */
+export function codecParts(node: SchemaNode): SchemaNode[] {
+  return codecPlaces(node).map(({ part }) => part);
 }
 
 const found = new WeakMap<SchemaNode, { readonly given: SchemaNode | undefined }>();
@@ -43,13 +43,9 @@ function findGiven(node: SchemaNode): SchemaNode | undefined {
   }
 }
 
-/** Whether the wire says less than a value of `node`: it has bigints, maps or sets somewhere. */
-export function saysLess(node: SchemaNode, seen: Set<SchemaNode> = new Set()): boolean {
-  if (seen.has(node)) return false;
-  seen.add(node);
-  const isLess =
-    node.kind === "literal"
-      ? node.values.some((value) => typeof value === "bigint")
-      : ["bigint", "map", "set"].includes(node.kind);
-  return isLess || partsOf(node).some((part) => saysLess(part, seen));
-}
+/** Whether the wire says less than a value of a node: it has bigints, maps or sets somewhere. */
+export const saysLess: (node: SchemaNode) => boolean = reaching((node) =>
+  node.kind === "literal"
+    ? node.values.some((value) => typeof value === "bigint")
+    : ["bigint", "map", "set"].includes(node.kind),
+);

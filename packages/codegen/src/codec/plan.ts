@@ -1,11 +1,10 @@
-import { type NameScope, pascalCase } from "../names.js";
-import { ONE } from "../types/graph.js";
-import { labelName } from "../types/naming.js";
+import type { NameScope } from "../names.js";
+import { labelName, labelOf } from "../types/naming.js";
 import type { TypeNode } from "../types/node.js";
 import type { TypeTable } from "../types/declare.js";
 import type { Direction } from "../types/zod.js";
-import { fieldsOf, keyOf, type SchemaNode, takesAnyKey } from "../schema/node.js";
-import { codecParts } from "./parts.js";
+import type { SchemaNode } from "../schema/node.js";
+import { codecParts, codecPlaces } from "./parts.js";
 import { hasOwnCode, isCompiled, present } from "./compiled.js";
 
 /** A node with a name: one writer, one reader and one shape, wherever it is used. */
@@ -118,8 +117,8 @@ export class CodecPlan {
     const base = name === undefined ? label : [name];
     // What is refined is written by its shape.
     const partUse = isDone && !(node.kind === "refined" && use === "write") ? use : undefined;
-    for (const [index, [part, add]] of labelled(node).entries()) {
-      this.#visit(part, [...base, ...add], partUse, `${this.#numberOf(node)}.${index}`);
+    for (const [index, place] of codecPlaces(node).entries()) {
+      this.#visit(place.part, [...base, ...labelOf(place, node)], partUse, `${this.#numberOf(node)}.${index}`);
     }
     this.#open.delete(node);
   }
@@ -209,42 +208,4 @@ export function namesOf(codec: Named): string[] {
 
 function lowerFirst(name: string): string {
   return name.charAt(0).toLowerCase() + name.slice(1);
-}
-
-/** The parts of a node, with what their names add to its own. */
-function labelled(node: SchemaNode): [part: SchemaNode, add: readonly string[]][] {
-  switch (node.kind) {
-    case "object": {
-      const fields = fieldsOf(node).map((field): [SchemaNode, string[]] => [field.node, [pascalCase(field.name)]]);
-      return typeof node.others === "object" ? [...fields, [node.others, ["Value"]]] : fields;
-    }
-    case "array":
-    case "set":
-      return [[node.element, [ONE]]];
-    case "tuple":
-      return [
-        ...node.items.map((item, index): [SchemaNode, string[]] => [item, [String(index + 1)]]),
-        ...(node.rest === undefined ? [] : [[node.rest, ["Rest"]] as [SchemaNode, string[]]]),
-      ];
-    case "record":
-      return [
-        ...(takesAnyKey(node) ? [] : [[keyOf(node), ["Key"]] as [SchemaNode, string[]]]),
-        [node.element, ["Value"]],
-      ];
-    case "map":
-      return [
-        [node.key, ["Key"]],
-        [node.element, ["Value"]],
-      ];
-    case "union":
-    case "discriminated":
-      return codecParts(node).map((option, index) => [option, [`Option${index + 1}`]]);
-    case "intersection":
-      return [
-        [node.left, ["Left"]],
-        [node.right, ["Right"]],
-      ];
-    default:
-      return codecParts(node).map((part) => [part, []]);
-  }
 }

@@ -1,4 +1,4 @@
-import { partsOf as partsOfForm, type Structure } from "@quicrpc/core/generated";
+import { type Place as PlaceOf, placesOf as placesOfForm, type Structure } from "@quicrpc/core/generated";
 import type { SchemaRoot } from "../source/schema-root.js";
 import type { AnySchema, SchemaMeta } from "../types/zod.js";
 import { isPrintable } from "./constant.js";
@@ -95,26 +95,45 @@ export type NodeBody =
 /** A node of one kind. */
 export type NodeOf<Kind> = Extract<SchemaNode, { readonly kind: Kind }>;
 
+/** A node inside another: the property that it is in, with its name or index there. */
+export type Place = PlaceOf<SchemaNode>;
+
+/** The places of the nodes directly inside `node`, those of keys with them. */
+export function placesOf(node: SchemaNode): Place[] {
+  if (node.kind === "external") return [{ slot: "structure", part: node.structure }];
+  if (node.kind === "record") {
+    const { fit } = node.keys;
+    return [...(fit === undefined ? [] : [{ slot: "key", part: fit }]), ...placesOfForm<SchemaNode>(node)];
+  }
+  if (node.kind !== "template") return placesOfForm(node as Structure<InsideNodes>);
+  return (node.parts ?? []).flatMap((part, at) => (typeof part === "string" ? [] : [{ slot: "parts", at, part }]));
+}
+
 /** The nodes directly inside `node`, those of keys with them. */
 export function partsOf(node: SchemaNode): SchemaNode[] {
-  switch (node.kind) {
-    case "record":
-      return [keyOf(node), node.element];
-    case "template":
-      return (node.parts ?? []).filter((part) => typeof part !== "string");
-    case "external":
-      return [node.structure];
-    case "refined":
-    case "success":
-      return [node.inner];
-    case "custom":
-    case "transform":
-    case "other":
-    case "open":
-      return [];
-    default:
-      return partsOfForm<SchemaNode>(node);
-  }
+  return placesOf(node).map(({ part }) => part);
+}
+
+/** Returns a function that says whether a node, or one inside it, passes `test`. */
+export function reaching(
+  test: (node: SchemaNode) => boolean,
+  parts: (node: SchemaNode) => readonly SchemaNode[] = partsOf,
+): (node: SchemaNode) => boolean {
+  const known = new WeakMap<SchemaNode, boolean>();
+  return (node) => {
+    const met = new Set([node]);
+    for (const each of met) {
+      const answer = known.get(each) ?? (test(each) || undefined);
+      if (answer === undefined) for (const part of parts(each)) met.add(part);
+      else if (answer) {
+        known.set(node, true);
+        return true;
+      }
+    }
+    // All that is inside one of these was met too.
+    for (const each of met) known.set(each, false);
+    return false;
+  };
 }
 
 /** The fields of an object, in their order. */

@@ -17,7 +17,7 @@ type Copies = "checked" | "described";
 
 /** Reads zod's schemas: one node for each, wherever it is used. */
 export class SchemaReader {
-  readonly #nodes = new Map<AnySchema, SchemaNode>();
+  readonly #nodes = new WeakMap<AnySchema, SchemaNode>();
   readonly #exported: ReadonlyMap<unknown, SchemaRoot>;
   readonly #copies: Copies;
 
@@ -30,8 +30,9 @@ export class SchemaReader {
     this.#copies = copies;
   }
 
-  /** The node of `schema`, which is found at `found`. */
+  /** The node of `schema`, which is found at `found`; of anything else than a schema too, since not all were looked at yet. */
   node(schema: AnySchema, found?: SchemaPath): SchemaNode {
+    if (!isZodSchema(schema)) return notASchema(schema);
     const root = this.#exported.get(schema);
     const at = root === undefined ? found : { root, keys: [] };
     const own = this.#copies === "checked" ? withoutMeta(schema) : schema;
@@ -98,11 +99,8 @@ export class SchemaReader {
     checks: readonly CheckNode[],
   ): readonly [body: NodeBody, isWhole: boolean] {
     const def = defOf(schema);
-    const child = (value: unknown, ...keys: (string | number)[]): SchemaNode => {
-      if (!isZodSchema(value))
-        throw new Error(`There is no schema at ${[at?.root.name, ...(at?.keys ?? []), ...keys].join(".")}.`);
-      return this.node(value, below(at, "_zod", "def", ...keys));
-    };
+    const child = (value: unknown, ...keys: (string | number)[]): SchemaNode =>
+      this.node(value as AnySchema, below(at, "_zod", "def", ...keys));
     const known = (body: NodeBody): readonly [NodeBody, boolean] => [body, false];
     const whole = (body: NodeBody): readonly [NodeBody, boolean] => [body, true];
     switch (def.type) {
@@ -218,16 +216,33 @@ export class SchemaReader {
   ): readonly [body: NodeBody, isWhole: boolean] {
     const shape = shapeOf(schema);
     const fields = Object.fromEntries(
-      Array.from(shape, ([name, field]): [string, SchemaNode] => {
-        if (!isZodSchema(field)) throw new Error(`The field ${name} is not a schema.`);
-        return [name, this.node(field, below(at, "shape", name))];
-      }),
+      Array.from(shape, ([name, field]) => [name, this.node(field as AnySchema, below(at, "shape", name))]),
     );
     const { catchall } = defOf(schema) as { readonly catchall?: AnySchema };
     const others =
       catchall === undefined ? "strip" : defOf(catchall).type === "never" ? "strict" : child(catchall, "catchall");
     return [{ kind: "object", fields, others }, shape.has("__proto__")];
   }
+}
+
+const nodes = new SchemaReader(undefined, "described");
+
+/** The node of `schema`, for those who need no path to it. */
+export function nodeOf(schema: AnySchema): SchemaNode {
+  return nodes.node(schema);
+}
+
+function notASchema(schema: never): SchemaNode {
+  return {
+    schema,
+    type: "",
+    at: undefined,
+    optin: undefined,
+    optout: undefined,
+    meta: {},
+    origin: undefined,
+    kind: "other",
+  };
 }
 
 function below(at: SchemaPath | undefined, ...keys: (string | number)[]): SchemaPath | undefined {

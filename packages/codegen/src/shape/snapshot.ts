@@ -1,7 +1,7 @@
 import { type CursorOption, itemCursor } from "@quicrpc/core/generated";
 import type { FoundMethod } from "../discover.js";
 import type { ErrorShape, MethodShape, PayloadPart } from "../methods.js";
-import type { SchemaReader } from "../schema/read.js";
+import { nodeOf } from "../schema/read.js";
 import { type Direction, isZodSchema } from "../types/zod.js";
 import { compareText } from "./canonical.js";
 import { ShapeBuilder, type ShapeName } from "./of-schema.js";
@@ -21,7 +21,6 @@ export function snapshotOf(
   shapes: ReadonlyMap<FoundMethod, MethodShape>,
   methodIds: ReadonlyMap<string, number>,
   name: ShapeName,
-  reader: SchemaReader,
 ): ServiceSnapshot {
   const builder = new ShapeBuilder(name);
   const snapshots: Record<string, MethodSnapshot> = {};
@@ -38,7 +37,7 @@ export function snapshotOf(
       readonly cursor?: CursorOption;
     };
     const shapeOf = (schema: unknown, direction: Direction): Shape =>
-      isZodSchema(schema) ? builder.shape(reader.node(schema), direction) : { type: "any" };
+      isZodSchema(schema) ? builder.shape(nodeOf(schema), direction) : { type: "any" };
     const message = (part: PayloadPart | undefined, direction: Direction): Shape | undefined =>
       part?.raw ? { type: "raw" } : part && shapeOf(part.schema, direction);
     const taken = message(input, "input");

@@ -1,5 +1,7 @@
 import { type Expression, type SourceNode, ts } from "./compiler.js";
-import { type AnySchema, canonical, type ChildSchema, childrenOf, defOf, isZodSchema } from "../types/zod.js";
+import { ownStructure, type Place, placesOf } from "../schema/node.js";
+import { nodeOf } from "../schema/read.js";
+import { type AnySchema, canonical, defOf, isZodSchema } from "../types/zod.js";
 import { type Brand, brandsOf } from "./brands.js";
 import { literalProperties, returned } from "./object-literal.js";
 import { jsDocOf, type SchemaSource, unwrapExpression } from "./source-file.js";
@@ -69,15 +71,15 @@ export function annotate(
   const def = defOf(schema);
 
   if (name in WRAPPERS && WRAPPERS[name] === def.type) {
-    const [child] = childrenOf(schema);
+    const [child] = placesIn(schema);
     const inner = onSchema ? receiver : name === "lazy" && first !== undefined ? returned(first) : first;
     annotateChild(source, inner, schema, child, into);
   } else if (name === "nullish" && onSchema) {
-    const [nullable] = childrenOf(schema);
-    if (isZodSchema(nullable?.schema))
-      annotateChild(source, receiver, nullable.schema, childrenOf(nullable.schema)[0], into);
+    const [nullable] = placesIn(schema);
+    if (nullable !== undefined)
+      annotateChild(source, receiver, nullable.part.schema, placesIn(nullable.part.schema)[0], into);
   } else if (name === "pipe" && onSchema && def.type === "pipe") {
-    const [from, to] = childrenOf(schema);
+    const [from, to] = placesIn(schema);
     annotateChild(source, receiver, schema, from, into);
     annotateChild(source, first, schema, to, into);
   } else if (onSchema) {
@@ -88,20 +90,28 @@ export function annotate(
   } else if (def.type === "object") {
     annotateFields(source, first, schema, into);
   } else if (def.type === "record" || def.type === "map") {
-    const [key, value] = childrenOf(schema);
+    const [key, value] = placesIn(schema);
     annotateChild(source, first, schema, key, into);
     annotateChild(source, second, schema, value, into);
   } else if (def.type === "union" || def.type === "tuple" || def.type === "intersection") {
     const list = name === "discriminatedUnion" ? second : first;
     const parts =
       def.type === "intersection" ? [first, second] : list && ts.isArrayLiteralExpression(list) ? list.elements : [];
-    const children = childrenOf(schema);
+    const children = placesIn(schema);
     for (const [index, part] of parts.entries()) annotateChild(source, part, schema, children[index], into);
   } else if (def.type === "pipe") {
-    const [from, to] = childrenOf(schema);
+    const [from, to] = placesIn(schema);
     annotateChild(source, name === "preprocess" ? second : first, schema, name === "preprocess" ? to : from, into);
     if (name !== "preprocess") annotateChild(source, second, schema, to, into);
   }
+}
+
+/** The places of the schemas directly inside `schema`. */
+function placesIn(schema: AnySchema): Place[] {
+  const node = nodeOf(schema);
+  return node.type === "lazy" && node.kind === "refined"
+    ? [{ slot: "lazy", part: node.inner }]
+    : placesOf(ownStructure(node));
 }
 
 /** Walks the expression of a part of `parent`, and notes its brands. */
@@ -109,23 +119,23 @@ function annotateChild(
   source: SchemaSource,
   expression: Expression | undefined,
   parent: AnySchema,
-  child: ChildSchema | undefined,
+  child: Place | undefined,
   into: Annotations,
 ): void {
   if (child === undefined) return;
   noteBrands(brandsOf(source, expression), parent, child, into);
-  annotate(source, expression, child.schema, into);
+  annotate(source, expression, child.part.schema, into);
 }
 
-function noteBrands(brands: readonly Brand[], parent: AnySchema, child: ChildSchema, into: Annotations): void {
-  if (brands.length === 0 || !isZodSchema(child.schema)) return;
-  const { type } = defOf(child.schema);
-  const [inner] = type === "optional" || type === "nonoptional" ? childrenOf(child.schema) : [];
+function noteBrands(brands: readonly Brand[], parent: AnySchema, child: Place, into: Annotations): void {
+  if (brands.length === 0) return;
+  const { schema, type } = child.part;
+  const [inner] = type === "optional" || type === "nonoptional" ? placesIn(schema) : [];
   // What is written is a field of an object from which .partial() or .required() made this one.
-  if (inner !== undefined) return noteBrands(brands, child.schema, inner, into);
+  if (inner !== undefined) return noteBrands(brands, schema, inner, into);
   const owner = canonical(parent);
   const slots = into.brands.get(owner) ?? new Map<string, readonly Brand[]>();
-  into.brands.set(owner, slots.set(child.slot, brands));
+  into.brands.set(owner, slots.set(child.at === undefined ? child.slot : `${child.slot}.${child.at}`, brands));
 }
 
 /** Notes the comment of the constant that `initializer` sets, as that of `schema`. */
@@ -177,7 +187,7 @@ function annotateFields(
   schema: AnySchema,
   into: Annotations,
 ): void {
-  const children = new Map(childrenOf(schema).map((child) => [child.segment, child]));
+  const children = new Map(placesIn(schema).map((child) => [child.slot === "fields" ? child.at : undefined, child]));
   const docs = into.fieldDocs.get(schema) ?? new Map<string, string>();
   into.fieldDocs.set(schema, docs);
   for (const property of literalProperties(source, literal)) {

@@ -7,9 +7,10 @@ import {
   optionsOf,
   ownStructure,
   partsOf,
+  reaching,
   type SchemaNode,
 } from "../schema/node.js";
-import { SchemaReader } from "../schema/read.js";
+import { nodeOf } from "../schema/read.js";
 import type { AnySchema } from "../types/zod.js";
 import { foldedIntersection, unionOf } from "./combined.js";
 import {
@@ -30,13 +31,8 @@ type TitleOf = (schema: AnySchema) => string | undefined;
 type Role = "input" | "output";
 
 /** The JSON Schema of what is sent for `schema`, with forms for the types that JSON lacks. */
-export function jsonSchemaOf(
-  schema: AnySchema,
-  titleOf: TitleOf = () => undefined,
-  role: Role = "input",
-  reader: SchemaReader = new SchemaReader(undefined, "described"),
-): JsonSchema {
-  return new Document(reader.node(schema), titleOf, role).print();
+export function jsonSchemaOf(schema: AnySchema, titleOf: TitleOf = () => undefined, role: Role = "input"): JsonSchema {
+  return new Document(nodeOf(schema), titleOf, role).print();
 }
 
 /** A JSON Schema whose definitions are the schemas that are used more than once or are inside themselves: each is written once. */
@@ -290,17 +286,7 @@ function isScalar(node: SchemaNode): boolean {
   return ["string", "number", "bigint", "boolean", "literal", "template"].includes(node.kind);
 }
 
-/** Whether a function changes values of `node`, or of something inside it. */
-function isTransforming(node: SchemaNode): boolean {
-  let answer = transforming.get(node);
-  if (answer === undefined) {
-    transforming.set(node, false);
-    answer =
-      (node.kind === "external" && ["transform", "pipe"].includes(node.structure.kind)) ||
-      partsOf(node).some(isTransforming);
-    transforming.set(node, answer);
-  }
-  return answer;
-}
-
-const transforming = new WeakMap<SchemaNode, boolean>();
+/** Whether a function changes values of a node, or of something inside it. */
+const isTransforming = reaching(
+  (node) => node.kind === "external" && ["transform", "pipe"].includes(node.structure.kind),
+);

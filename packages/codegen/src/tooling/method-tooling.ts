@@ -1,7 +1,6 @@
 import type { MethodTooling } from "@quicrpc/core/generated";
 import type { FoundMethod } from "../discover.js";
 import type { MethodShape, PayloadPart } from "../methods.js";
-import type { SchemaReader } from "../schema/read.js";
 import { type AnySchema, isZodSchema } from "../types/zod.js";
 import { jsonSchemaOf } from "./json-schema.js";
 import type { JsonSchema } from "./keywords.js";
@@ -15,10 +14,9 @@ export function toolingOf(
   method: FoundMethod,
   { input, output, errors }: MethodShape,
   titleOf: (schema: AnySchema) => string | undefined,
-  reader: SchemaReader,
 ): MethodTooling {
   const schema = (part: PayloadPart | undefined, role: "input" | "output" = "output"): JsonSchema | undefined =>
-    part !== undefined && isZodSchema(part.schema) ? jsonSchemaOf(part.schema, titleOf, role, reader) : undefined;
+    part !== undefined && isZodSchema(part.schema) ? jsonSchemaOf(part.schema, titleOf, role) : undefined;
   const [taken, given] = [schema(input, "input"), schema(output)];
   const details = errors.flatMap((error) => {
     const made = schema(error.details);

@@ -5,19 +5,10 @@ import type { SchemaRoot } from "../source/schema-root.js";
 import { type FieldNode, generic, isText, type NamedType, text, type TypeNode, union } from "./node.js";
 import { isBlob } from "../blobs.js";
 import { isPlainEnum } from "../codec/compiled.js";
-import {
-  canonicalNode,
-  fieldsOf,
-  isFunction,
-  keyOf,
-  type NodeOf,
-  optionsOf,
-  partsOf,
-  type SchemaNode,
-} from "../schema/node.js";
+import { canonicalNode, fieldsOf, isFunction, keyOf, type NodeOf, optionsOf, type SchemaNode } from "../schema/node.js";
 import { isOptional, mayBeUndefined } from "../schema/optional.js";
 import { isCircular } from "./circular.js";
-import { type AnySchema, type Direction, fieldSlot } from "./zod.js";
+import type { AnySchema, Direction } from "./zod.js";
 
 /** The file, as the conversion of schemas into types needs to know it. */
 export interface ConversionContext {
@@ -55,18 +46,11 @@ export function branded(type: TypeNode, brands: readonly Brand[], direction: Dir
     : { kind: "intersection", parts: [type, ...names.map((each): TypeNode => ({ kind: "brand", names: each.names }))] };
 }
 
-/** Whether a part of `node` has a brand. */
-export function hasBrands(node: SchemaNode, context: ConversionContext, seen: Set<SchemaNode>): boolean {
-  if (seen.has(node)) return false;
-  seen.add(node);
-  return context.isBranded(node) || partsOf(node).some((part) => hasBrands(part, context, seen));
-}
-
 /** The type of `node` written out, its parts by name where they have one. */
 export function definitionOf(node: SchemaNode, direction: Direction, context: ConversionContext): TypeNode {
   const of = (part: SchemaNode, slot: string): TypeNode =>
     branded(typeOf(part, direction, context), context.brands(node, slot), direction);
-  const inner = (part: SchemaNode): TypeNode => of(part, "innerType");
+  const inner = (part: SchemaNode): TypeNode => of(part, "inner");
   switch (node.kind) {
     case "string":
     case "number":
@@ -92,31 +76,31 @@ export function definitionOf(node: SchemaNode, direction: Direction, context: Co
       return {
         kind: "tuple",
         items: node.items.map((item, index) => ({
-          type: of(item, `["items"][${index}]`),
+          type: of(item, `items.${index}`),
           optional: index > lastRequired,
         })),
-        rest: node.rest && of(node.rest, `["rest"]`),
+        rest: node.rest && of(node.rest, "rest"),
         readonly: false,
       };
     }
     case "record": {
       const partial = node.partial === true || (direction === "input" && isOptional(node.element, "input"));
-      const [key, value] = [of(keyOf(node), `["keyType"]`), of(node.element, `["valueType"]`)];
+      const [key, value] = [of(keyOf(node), "key"), of(node.element, "element")];
       return recordType(key, value, partial, isCircular(canonicalNode(node)));
     }
     case "map":
-      return generic("Map", of(node.key, `["keyType"]`), of(node.element, `["valueType"]`));
+      return generic("Map", of(node.key, "key"), of(node.element, "element"));
     case "set":
-      return generic("Set", of(node.element, "valueType"));
+      return generic("Set", of(node.element, "element"));
     case "literal":
       // Keys and values differ in a TypeScript enum, whose members are types of their own.
       return isPlainEnum(node.entries) ? union(node.values.map(literal)) : schemaType(node, "output", context);
     case "union":
-      return union(node.options.map((option, index) => of(option, `["options"][${index}]`)));
+      return union(node.options.map((option, index) => of(option, `options.${index}`)));
     case "discriminated":
-      return union(optionsOf(node).map((option, index) => of(option.node, `["options"][${index}]`)));
+      return union(optionsOf(node).map((option, index) => of(option.node, `options.${index}`)));
     case "intersection":
-      return { kind: "intersection", parts: [of(node.left, `["left"]`), of(node.right, `["right"]`)] };
+      return { kind: "intersection", parts: [of(node.left, "left"), of(node.right, "right")] };
     case "optional":
       return union([inner(node.inner), text("undefined")]);
     case "nullable":
@@ -144,7 +128,7 @@ export function definitionOf(node: SchemaNode, direction: Direction, context: Co
       const part = direction === "input" ? node.from : node.to;
       // What a function takes and makes is of types that only zod's own tell.
       if (isFunction(part)) return schemaType(node, direction, context);
-      return of(part, direction === "input" ? "in" : "out");
+      return of(part, direction === "input" ? "from" : "to");
     }
     case "template":
       return text(
@@ -172,7 +156,7 @@ function objectType(node: NodeOf<"object">, direction: Direction, context: Conve
     ({ name, node: child }): FieldNode => ({
       name,
       optional: isOptional(child, direction),
-      type: branded(typeOf(child, direction, context), context.brands(node, fieldSlot(name)), direction),
+      type: branded(typeOf(child, direction, context), context.brands(node, `fields.${name}`), direction),
       docs: context.fieldDocs(node, name, child, direction),
     }),
   );
@@ -180,7 +164,7 @@ function objectType(node: NodeOf<"object">, direction: Direction, context: Conve
   const index =
     typeof others === "string"
       ? undefined
-      : branded(typeOf(others, direction, context), context.brands(node, `["catchall"]`), direction);
+      : branded(typeOf(others, direction, context), context.brands(node, "others"), direction);
   if (fields.length === 0 && index === undefined) return generic("Record", text("string"), text("never"));
   return { kind: "object", fields, index };
 }

@@ -1,9 +1,9 @@
 import type { Annotations } from "../source/annotate.js";
 import type { SchemaRoot } from "../source/schema-root.js";
 import { typeText } from "../print/type-text.js";
-import { type ConversionContext, definitionOf, hasBrands, typeOf } from "./convert.js";
-import { canonicalNode, ownStructure, type SchemaNode } from "../schema/node.js";
-import { SchemaReader } from "../schema/read.js";
+import { type ConversionContext, definitionOf, typeOf } from "./convert.js";
+import { canonicalNode, ownStructure, reaching, type SchemaNode } from "../schema/node.js";
+import { nodeOf } from "../schema/read.js";
 import { constraintTags } from "./constraints.js";
 import { reachable } from "./graph.js";
 import { documentation } from "./naming.js";
@@ -18,7 +18,6 @@ export class TypeTable {
   readonly #named: ReadonlyMap<AnySchema, NamedType>;
   readonly #shared: TypeTable | undefined;
   readonly #context: ConversionContext;
-  readonly #reader = new SchemaReader(undefined, "described");
   readonly #declarations = new Map<string, Declaration>();
   readonly #passedOn = new Set<string>();
 
@@ -76,9 +75,7 @@ export class TypeTable {
   }
 
   /** Whether a part of `node` has a brand. */
-  hasBrands(node: SchemaNode): boolean {
-    return hasBrands(node, this.#context, new Set());
-  }
+  readonly hasBrands: (node: SchemaNode) => boolean = reaching((node) => this.#context.isBranded(node));
 
   /** Declares the types that a payload needs. */
   declare(payload: unknown): void {
@@ -106,11 +103,12 @@ export class TypeTable {
   }
 
   #definitionOf(schema: AnySchema, direction: Direction): TypeNode {
-    return definitionOf(this.#reader.node(schema), direction, this.#context);
+    return definitionOf(nodeOf(schema), direction, this.#context);
   }
 
-  #parts(schema: AnySchema, direction: Direction): Set<AnySchema> {
-    return reachable(schema, direction, (each) => this.named(each) !== undefined);
+  #parts(schema: AnySchema, direction: Direction): AnySchema[] {
+    const parts = reachable(nodeOf(schema), direction, (each) => this.named(each.schema) !== undefined);
+    return Array.from(parts, (each) => each.schema);
   }
 
   /** The description of a field, or of what is under `optional`, `nullable` and the like; undefined if its type has the same. */

@@ -4,9 +4,19 @@ import type { SchemaRoot } from "../source/schema-root.js";
 import { isBlob } from "../blobs.js";
 import { asynchronous, notASchema, type Unsupported, unsupported } from "./support.js";
 import {
+  canonicalNode,
+  type NodeOf,
+  ownStructure,
+  type Place,
+  placesOf,
+  type SchemaNode,
+  type SchemaPath,
+} from "../schema/node.js";
+import { SchemaReader } from "../schema/read.js";
+import { labelOf } from "./naming.js";
+import {
   type AnySchema,
   canonical,
-  childrenOf,
   defOf,
   type Direction,
   isZodSchema,
@@ -22,9 +32,7 @@ export interface GraphRoot {
   readonly label: readonly string[];
   /** `input`, `output`: what a field path starts with. */
   readonly path: string;
-  /** A type expression for the schema: an export, and what to add to its type. */
-  readonly root: SchemaRoot;
-  readonly access: string;
+  readonly found: SchemaPath;
   /** The place that diagnostics point at when the source of a part is not known. */
   readonly node: SourceNode | undefined;
 }
@@ -49,10 +57,12 @@ export class SchemaGraph {
   readonly #expressions = new Map<AnySchema, { root: SchemaRoot; access: string }>();
   readonly #open = new Set<AnySchema>();
   readonly #exported: ReadonlyMap<unknown, SchemaRoot>;
+  readonly #reader: SchemaReader;
 
   /** `exported` has the exports of the schema module that are schemas, which make for shorter type expressions. */
   constructor(exported: ReadonlyMap<unknown, SchemaRoot> = new Map()) {
     this.#exported = exported;
+    this.#reader = new SchemaReader(exported, "described");
   }
 
   /** Adds what `root` reaches; what cannot be sent goes to `report`. */
@@ -80,9 +90,10 @@ export class SchemaGraph {
     if (waits !== undefined) return report(waits, at.path, node);
     const schema = canonical(value);
     const constant = this.#exported.get(value);
-    const { root, access } = constant === undefined ? at : { root: constant, access: "" };
+    const found = constant === undefined ? at.found : { root: constant, keys: [] };
+    const expression = { root: found.root, access: found.keys.map((key) => `[${JSON.stringify(key)}]`).join("") };
     for (const each of [value, schema]) {
-      if (!this.#expressions.has(each)) this.#expressions.set(each, { root, access });
+      if (!this.#expressions.has(each)) this.#expressions.set(each, expression);
     }
     const known = this.entries.get(schema);
     if (known !== undefined) {
@@ -99,17 +110,19 @@ export class SchemaGraph {
     // What is inside a schema with a name is called after it, wherever it is met first.
     const given = typeNameOf(metaOf(value).id ?? constant?.name ?? annotations.constants.get(value));
     const base = given === undefined ? at.label : [given];
-    for (const child of childrenOf(schema)) {
-      if (defOf(schema).type === "pipe" && isTransform(child.schema)) continue;
-      const { segment, accessor, label } = child;
+    const structure = ownStructure(this.#reader.node(schema, found));
+    for (const place of placesOf(structure)) {
+      const { part } = place;
+      if (structure.kind === "pipe" && part.type === "transform") continue;
+      const segment = segmentOf(place, structure);
+      const label = tagOf(place, structure) ?? labelOf(place, structure);
       this.#visit(
-        child.schema,
+        part.schema,
         {
           isRoot: false,
-          path: segment === undefined ? at.path : `${at.path}${/^[[{]/.test(segment) ? "" : "."}${segment}`,
-          root,
-          access: `${access}${accessor}`,
-          label: label === undefined ? base : "one" in label ? [...base, ONE] : [...base, label.add],
+          path: `${at.path}${/^(?:[[{]|$)/.test(segment) ? "" : "."}${segment}`,
+          found: part.at ?? found,
+          label: [...base, ...label],
           node,
         },
         annotations,
@@ -120,29 +133,43 @@ export class SchemaGraph {
   }
 }
 
-/** In a label: one of what the label so far names. */
-export const ONE = "[]";
+/** The step from `node` to a place in it, as the paths of fields have it: empty if it adds nothing to them. */
+function segmentOf({ slot, at }: Place, { kind }: SchemaNode): string {
+  if (slot === "fields") return String(at);
+  if (slot === "items") return `[${at}]`;
+  if (slot === "rest") return "[]";
+  if (slot === "key") return "{key}";
+  if (slot === "element") return kind === "array" || kind === "set" ? "[]" : "{}";
+  return slot === "others" ? "{}" : "";
+}
 
-/** The named parts that a type of `schema` has in `direction`, with `isNamed` telling which are. */
+/** The text that tells an option of a discriminated union from others. */
+function tagOf({ part }: Place, node: SchemaNode): string[] | undefined {
+  const option = ownStructure(part);
+  if (node.kind !== "discriminated" || option.kind !== "object") return undefined;
+  const tag = option.fields[node.key] as NodeOf<"literal"> | undefined;
+  const value = tag?.type === "literal" ? tag.values[0] : undefined;
+  return typeof value === "string" ? [value] : undefined;
+}
+
+/** The named parts that a type of `node` has in `direction`, with `isNamed` telling which are. */
 export function reachable(
-  schema: unknown,
+  node: SchemaNode,
   direction: Direction,
-  isNamed: (schema: AnySchema) => boolean,
-  into: Set<AnySchema> = new Set(),
-  seen: Set<AnySchema> = new Set(),
-): Set<AnySchema> {
-  if (!isZodSchema(schema)) return into;
-  for (const child of childrenOf(canonical(schema))) {
-    if (!child.directions.includes(direction) || !isZodSchema(child.schema)) continue;
-    const target = canonical(child.schema);
+  isNamed: (node: SchemaNode) => boolean,
+  into: Set<SchemaNode> = new Set(),
+  seen: Set<SchemaNode> = new Set(),
+): Set<SchemaNode> {
+  const structure = ownStructure(canonicalNode(node));
+  // Whether a value fits is known to the receiver alone.
+  if (structure.kind === "success" && direction === "output") return into;
+  for (const { slot, part } of placesOf(structure)) {
+    if (slot === (direction === "input" ? "to" : "from")) continue;
+    const target = canonicalNode(part);
     if (seen.has(target)) continue;
     seen.add(target);
     if (isNamed(target)) into.add(target);
     else reachable(target, direction, isNamed, into, seen);
   }
   return into;
-}
-
-function isTransform(schema: unknown): boolean {
-  return isZodSchema(schema) && defOf(schema).type === "transform";
 }

@@ -1,17 +1,9 @@
 import { camelCase, type NameScope, pascalCase, singular } from "../names.js";
-import { type GraphEntry, ONE } from "./graph.js";
+import { innerNodes, ownStructure, partsOf, type Place, type SchemaNode } from "../schema/node.js";
+import { nodeOf } from "../schema/read.js";
+import type { GraphEntry } from "./graph.js";
 import type { NamedType } from "./node.js";
-import {
-  type AnySchema,
-  canonical,
-  childrenOf,
-  defOf,
-  isZodSchema,
-  metaOf,
-  type SchemaMeta,
-  shapeOf,
-  typeNameOf,
-} from "./zod.js";
+import { type AnySchema, canonical, defOf, isZodSchema, metaOf, type SchemaMeta, shapeOf, typeNameOf } from "./zod.js";
 
 /** Types that get a name when their schema has one, or is used more than once. */
 const NAMEABLE: ReadonlySet<string> = new Set([
@@ -70,8 +62,7 @@ function needsName(entry: GraphEntry, given: string | undefined): boolean {
   if (entry.recursive) return true;
   if (def.type === "object") return shapeOf(schema).size > 0;
   if (!NAMEABLE.has(def.type)) return false;
-  if (def.type === "union" && childrenOf(schema).every((child) => isScalar(child.schema)) && given === undefined)
-    return false;
+  if (def.type === "union" && given === undefined && innerNodes(nodeOf(schema)).every(isScalar)) return false;
   if (given !== undefined) return true;
   if (def.type === "enum") return entry.uses > 1 || Object.keys(def.entries).length > MAX_INLINE_ENUM;
   return NAMED_AS_PAYLOAD.has(def.type) && (entry.isRoot || entry.uses > 1);
@@ -99,6 +90,29 @@ function givenNames(
   return names;
 }
 
+/** In a label: one of what the label so far names. */
+const ONE = "[]";
+
+/** The labels of parts that have no name or number. */
+const LABELS: Readonly<Record<string, string>> = {
+  others: "Value",
+  rest: "Rest",
+  key: "Key",
+  left: "Left",
+  right: "Right",
+};
+
+/** The words by which the part at a place of `node` is named after it; none for the only part. */
+export function labelOf({ slot, at }: Place, node: SchemaNode): string[] {
+  if (slot === "element") return [node.kind === "array" || node.kind === "set" ? ONE : "Value"];
+  if (slot === "fields") return [pascalCase(String(at))];
+  const number = Number(at) + 1;
+  if (slot === "items") return [String(number)];
+  if (slot === "options" || slot === "parts") return [`${pascalCase(slot.slice(0, -1))}${number}`];
+  const label = LABELS[slot];
+  return label === undefined ? [] : [label];
+}
+
 export function labelName(label: readonly string[]): string {
   const words: string[] = [];
   for (const part of label) {
@@ -108,8 +122,8 @@ export function labelName(label: readonly string[]): string {
   return words.join("");
 }
 
-function isScalar(schema: unknown): boolean {
-  return isZodSchema(schema) && childrenOf(canonical(schema)).length === 0;
+function isScalar(node: SchemaNode): boolean {
+  return partsOf(ownStructure(node)).length === 0;
 }
 
 /** The schemas that a module exports, by the names of the exports. */

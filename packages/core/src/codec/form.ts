@@ -99,30 +99,33 @@ export interface RecordKeys<Part> {
   readonly fit?: Part;
 }
 
-/** The schemas directly inside a form that a value of it may have, and those of the keys of a map. */
+/** A part of a form: the property that it is in, with its name or index there. */
+export interface Place<Part> {
+  readonly slot: string;
+  readonly at?: string | number;
+  readonly part: Part;
+}
+
+/** The properties of forms that are parts or have some, in the order in which a schema lists them. */
+const SLOTS = "fields others items rest key element options left right from to inner".split(" ");
+
+/** The places of the schemas directly inside a form that a value of it may have, and of those of the keys of a map. */
+export function placesOf<Part>(form: Form<Part, unknown>): Place<Part>[] {
+  return SLOTS.flatMap((slot) => placesIn(slot, (form as Readonly<Record<string, unknown>>)[slot])) as Place<Part>[];
+}
+
+function placesIn(slot: string, value: unknown): Place<unknown>[] {
+  if (typeof value === "function") return [{ slot, part: (value as () => unknown)() }];
+  // A text is the name of a key, or says how other keys are handled.
+  if (typeof value !== "object" || value === null) return [];
+  if (slot === "fields") return Object.entries(value).map(([at, part]) => ({ slot, at, part: part as unknown }));
+  if (!Array.isArray(value)) return [{ slot, part: value }];
+  // The options of a discriminated union are pairs, several of which may have one option.
+  const parts = value.map((each: unknown): unknown => (Array.isArray(each) ? each[1] : each));
+  return (Array.isArray(value[0]) ? [...new Set(parts)] : parts).map((part, at) => ({ slot, at, part }));
+}
+
+/** The schemas at these places. */
 export function partsOf<Part>(form: Form<Part, unknown>): Part[] {
-  switch (form.kind) {
-    case "object":
-      return [...Object.values(form.fields), ...(typeof form.others === "string" ? [] : [form.others])];
-    case "array":
-    case "set":
-    case "record":
-      return [form.element];
-    case "map":
-      return [form.key, form.element];
-    case "tuple":
-      return [...form.items, ...(form.rest === undefined ? [] : [form.rest])];
-    case "union":
-      return [...form.options];
-    case "discriminated":
-      return [...new Set(form.options.map(([, option]) => option))];
-    case "intersection":
-      return [form.left, form.right];
-    case "pipe":
-      return [form.from, form.to];
-    case "lazy":
-      return [form.inner()];
-    default:
-      return "inner" in form ? [form.inner] : [];
-  }
+  return placesOf(form).map(({ part }) => part);
 }

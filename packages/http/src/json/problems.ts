@@ -1,5 +1,6 @@
+import { placesOf } from "@quicrpc/core/generated";
 import { confusable } from "./confusable.js";
-import { type Describe, hasOwnForms, isPart, objectOf } from "./own-forms.js";
+import { type Describe, hasOwnForms, objectOf } from "./own-forms.js";
 import { takesPlainJson } from "./plain-schema.js";
 
 /** A place in a message where JSON could not say which value is meant. */
@@ -86,32 +87,15 @@ class Search<Part> {
   }
 
   #inside(part: Part): (readonly [key: string | undefined, part: Part])[] {
-    const { form } = this.#describe(part);
-    switch (form.kind) {
-      case "object":
-        return [...Object.entries(form.fields), ...(isPart(form.others) ? [["*", form.others] as const] : [])];
-      case "array":
-      case "set":
-      case "record":
-      case "map":
-        return [["*", form.element]];
-      case "tuple":
-        return [...form.items, ...(form.rest === undefined ? [] : [form.rest])].map((item, i) => [String(i), item]);
-      case "union":
-        return form.options.map((option) => [undefined, option]);
-      case "discriminated":
-        return form.options.map(([, option]) => [undefined, option]);
-      case "intersection":
-        return [form.left, form.right].map((each) => [undefined, each]);
-      case "pipe":
-        return [[undefined, form.from]];
-      case "lazy":
-        return [[undefined, form.inner()]];
-      default:
-        return "inner" in form ? [[undefined, form.inner]] : [];
-    }
+    return placesOf(this.#describe(part).form)
+      .filter(({ slot }) => slot !== "key" && slot !== "to")
+      .map(({ slot, at, part: each }) => [ITEMS.has(slot) ? "*" : NAMED.has(slot) ? String(at) : undefined, each]);
   }
 }
+
+/** The places of parts that any number of items are of, and of those that have a name or number. */
+const ITEMS: ReadonlySet<string> = new Set(["element", "others", "rest"]);
+const NAMED: ReadonlySet<string> = new Set(["fields", "items"]);
 
 /** Kinds of values that are keys in JSON, where a map has keys of one of them only. */
 const KEY_KINDS: ReadonlySet<string> = new Set(["string", "template", "number", "bigint"]);
