@@ -24,6 +24,9 @@ export {
   type ShapeTypes,
 } from "./shape/shape.js";
 export { parseSnapshot } from "./shape/snapshot.js";
+export { type CheckNode, checksOf, ownStructure, type SchemaNode } from "./schema/node.js";
+export { nodeOf } from "./schema/read.js";
+export type { AnySchema } from "./types/zod.js";
 export { removeStale } from "./prune.js";
 export { writeGenerated } from "./write.js";
 export type { Config } from "./project/config.js";

@@ -1,12 +1,8 @@
+import type { AnySchema } from "@quicrpc/codegen";
 import type { Arbitrary } from "fast-check";
 
-/** The parts of a zod schema that are looked at. */
-export interface ZodLike {
-  readonly _zod: {
-    readonly def: { readonly type: string };
-    /** Whether a sender may leave it out of an object. */
-    readonly optin?: string | undefined;
-  };
+/** A schema with zod's way to check a value. */
+export interface ZodLike extends AnySchema {
   safeParse(value: unknown): { readonly success: boolean };
 }
 

@@ -43,9 +43,9 @@ const FORMATS: Readonly<Record<string, ValueSource>> = {
 };
 
 /** Strings of a format, a pattern or a length; without any, some words. */
-export function stringOf({ format, patterns, minimum, maximum, size }: Bounds): ValueSource {
-  const least = Number(size ?? minimum ?? 0);
-  const most = Number(size ?? maximum ?? Number.POSITIVE_INFINITY);
+export function stringOf({ format, patterns, minimum, maximum }: Bounds): ValueSource {
+  const least = Number(minimum ?? 0);
+  const most = Number(maximum ?? Number.POSITIVE_INFINITY);
   const fits = (text: unknown): boolean => String(text).length >= least && String(text).length <= most;
   const known = format !== undefined && Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined;
   // A uuid may be of a certain version, and so on: its pattern says more than its format.

@@ -1,6 +1,6 @@
+import { checksOf, nodeOf, ownStructure, type SchemaNode } from "@quicrpc/codegen";
 import * as fc from "fast-check";
-import { containerOf } from "./containers.js";
-import { boundsOf } from "./bounds.js";
+import { type Bounds, boundsOf } from "./bounds.js";
 import { bigintOf, dateOf, numberOf } from "./numbers.js";
 import { MockError, type ValueSource, type ZodLike } from "./schema.js";
 import { stringOf } from "./strings.js";
@@ -10,19 +10,28 @@ const SHALLOW = 4;
 const DEEPEST = 24;
 /** Values that are tried until one passes all of a schema's own checks. */
 const ATTEMPTS = 200;
+/** Items of a list that says nothing about its length. */
+const USUAL_ITEMS = 4;
 
 /** Returns a source of values of a schema, such as a client would send them: defaults and transforms are the receiver's. */
-export function valuesOf(schema: ZodLike, depth = 0): ValueSource {
+export function valuesOf(schema: ZodLike): ValueSource {
+  return sourceOf(nodeOf(schema), 0);
+}
+
+function sourceOf(whole: SchemaNode, depth: number): ValueSource {
   if (depth > DEEPEST) throw new MockError("a schema holds itself without an end");
-  const bounds = boundsOf(schema);
-  const def = schema._zod.def as Readonly<Record<string, unknown>> & { readonly type: string };
-  // Made when a value is, since a schema may hold itself, and once.
-  const inner = (each: unknown): ValueSource => {
-    let made: ValueSource | undefined;
-    return fc.constant(undefined).chain(() => (made ??= valuesOf(each as ZodLike, depth + 1)));
-  };
+  const node = ownStructure(whole);
+  const bounds = boundsOf(checksOf(whole));
   const isDeep = depth >= SHALLOW;
-  switch (def.type) {
+  const lengths = lengthsOf(bounds, isDeep);
+  // Made when a value is, since a schema may hold itself, and once.
+  const inner = (part: SchemaNode): ValueSource => {
+    let made: ValueSource | undefined;
+    return fc.constant(undefined).chain(() => (made ??= sourceOf(part, depth + 1)));
+  };
+  const entries = (key: SchemaNode, element: SchemaNode): fc.Arbitrary<[unknown, unknown][]> =>
+    fc.uniqueArray(fc.tuple(inner(key), inner(element)), { ...lengths, selector: ([name]) => name });
+  switch (node.kind) {
     case "string":
       return stringOf(bounds);
     case "number":
@@ -34,43 +43,56 @@ export function valuesOf(schema: ZodLike, depth = 0): ValueSource {
     case "boolean":
       return fc.boolean();
     case "literal":
-      return fc.constantFrom(...(def.values as readonly unknown[]));
-    case "enum":
-      return fc.constantFrom(...enumValues(def.entries as Readonly<Record<string, unknown>>));
+      return fc.constantFrom(...node.values);
     case "null":
       return fc.constant(null);
     case "undefined":
-    case "void":
       return fc.constant(undefined);
-    case "nan":
-      return fc.constant(Number.NaN);
     case "any":
-    case "unknown":
       return fc.constantFrom("anything", 1, true, null);
-    case "optional":
-    case "exact_optional":
-      return isDeep ? fc.constant(undefined) : fc.option(inner(def.innerType), { nil: undefined, freq: 4 });
-    case "nullable":
-      return isDeep ? fc.constant(null) : fc.option(inner(def.innerType), { nil: null, freq: 4 });
-    case "default":
-    case "prefault":
-    case "catch":
-    case "readonly":
-    case "nonoptional":
-    case "success":
-      return inner(def.innerType);
-    case "lazy":
-      return inner((def.getter as () => unknown)());
-    case "pipe":
-      return inner(def.in);
-    case "union":
-      return unionOf(def.options as readonly ZodLike[], isDeep, inner);
+    case "bytes":
     case "custom":
       return fc.uint8Array({ minLength: 1, maxLength: 32 });
-    case "template_literal":
-      return templateOf(def.parts as readonly unknown[], inner);
+    case "template":
+      return fc
+        .tuple(...(node.parts ?? []).map((part) => (typeof part === "string" ? fc.constant(part) : inner(part))))
+        .map((texts) => texts.map(String).join(""));
+    case "optional":
+    case "exactOptional":
+      return isDeep ? fc.constant(undefined) : fc.option(inner(node.inner), { nil: undefined, freq: 4 });
+    case "nullable":
+      return isDeep ? fc.constant(null) : fc.option(inner(node.inner), { nil: null, freq: 4 });
+    case "pipe":
+      return inner(node.from);
+    case "union":
+      return oneOf(node.options, isDeep, inner);
+    case "discriminated":
+      return oneOf([...new Set(node.options.map(([, option]) => option))], isDeep, inner);
+    case "object":
+      // What is optional and undefined is left out, as people write it.
+      return recordOf(node.fields, inner, (name) => node.fields[name]?.optin === "optional");
+    case "array":
+      return fc.array(inner(node.element), lengths);
+    case "tuple": {
+      const items = fc.tuple(...node.items.map(inner));
+      const rest = node.rest ? fc.array(inner(node.rest), { maxLength: isDeep ? 0 : 2 }) : fc.constant([]);
+      return fc.tuple(items, rest).map(([first, more]) => [...first, ...more]);
+    }
+    case "set":
+      return fc.uniqueArray(inner(node.element), lengths).map((items) => new Set(items));
+    case "map":
+      return entries(node.key, node.element).map((pairs) => new Map(pairs));
+    case "record": {
+      const { exactly, among = exactly, fit } = node.keys;
+      // One whose keys are an enum has all of them.
+      if (among !== undefined) return recordOf(Object.fromEntries(among.map((key) => [key, node.element])), inner);
+      return entries(fit as SchemaNode, node.element).map((pairs) => Object.fromEntries(pairs) as object);
+    }
+    case "intersection":
+      return fc.tuple(inner(node.left), inner(node.right)).map(([left, right]) => merged(left, right));
     default:
-      return containerOf(def, bounds, isDeep, inner);
+      if ("inner" in node) return inner(node.inner);
+      throw new MockError(`no data is made of a ${node.type}`);
   }
 }
 
@@ -83,22 +105,36 @@ export function valueOf(schema: ZodLike, source: ValueSource, seed: number): unk
   throw new MockError(`of ${ATTEMPTS} values none passes the schema's own checks`);
 }
 
-/** Numeric enums of TypeScript have their names as values too. */
-function enumValues(entries: Readonly<Record<string, unknown>>): unknown[] {
-  const numbers = new Set(Object.values(entries).filter((value) => typeof value === "number"));
-  return Object.entries(entries).flatMap(([name, value]) => (numbers.has(Number(name)) ? [] : [value]));
+function lengthsOf({ minimum, maximum }: Bounds, isDeep: boolean): { minLength: number; maxLength: number } {
+  const minLength = Number(minimum ?? (isDeep ? 0 : 1));
+  const usual = isDeep ? minLength : minLength + USUAL_ITEMS;
+  return {
+    minLength: Math.min(minLength, Number(maximum ?? minLength)),
+    maxLength: Math.min(Number(maximum ?? usual), usual),
+  };
 }
 
-function unionOf(options: readonly ZodLike[], isDeep: boolean, inner: (each: unknown) => ValueSource): ValueSource {
-  const flat = options.filter(
-    ({ _zod }) => !["object", "array", "tuple", "record", "map", "set", "lazy"].includes(_zod.def.type),
-  );
+const CONTAINERS: ReadonlySet<string> = new Set("object array tuple record map set".split(" "));
+
+/** One of `options`; of a deep value, one without parts if there is any. */
+function oneOf(options: readonly SchemaNode[], isDeep: boolean, inner: (part: SchemaNode) => ValueSource): ValueSource {
+  const flat = options.filter((option) => option.type !== "lazy" && !CONTAINERS.has(ownStructure(option).kind));
   return fc.oneof(...(isDeep && flat.length > 0 ? flat : options).map(inner));
 }
 
-function templateOf(parts: readonly unknown[], inner: (each: unknown) => ValueSource): ValueSource {
-  const sources = parts.map((part) =>
-    typeof part === "object" && part !== null && "_zod" in part ? inner(part) : fc.constant(part),
-  );
-  return fc.tuple(...sources).map((texts) => texts.map(String).join(""));
+/** An object with these fields; without those that are undefined and that it `mayLack`. */
+function recordOf(
+  fields: Readonly<Record<string, SchemaNode>>,
+  inner: (part: SchemaNode) => ValueSource,
+  mayLack: (name: string) => boolean = () => false,
+): ValueSource {
+  const sources = Object.entries(fields).map(([name, part]) => fc.tuple(fc.constant(name), inner(part)));
+  return fc
+    .tuple(...sources)
+    .map((pairs) => Object.fromEntries(pairs.filter(([name, value]) => value !== undefined || !mayLack(name))));
+}
+
+function merged(left: unknown, right: unknown): unknown {
+  const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
+  return isObject(left) && isObject(right) ? { ...left, ...right } : left;
 }
