@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { RpcError } from "@quicrpc/core";
-import type { JsonSchema } from "@quicrpc/services";
+import { branchesOf, isObject, isOfType, type JsonSchema, markOf, memberOf } from "@quicrpc/services/json-schema";
 import { InvalidArgumentError } from "commander";
 
 /** A field of a message as typed: `address.city=Oslo`. */
@@ -8,9 +8,6 @@ export interface DataField {
   readonly path: readonly string[];
   readonly text: string;
 }
-
-/** Maximum depth of a field. Pass deeper ones as JSON. */
-const MAX_DEPTH = 100;
 
 /** Parses an argument `name=value`. */
 export function parseDataField(argument: string, before: readonly DataField[] = []): readonly DataField[] {
@@ -41,7 +38,7 @@ export function withDataFields(json: unknown, fields: readonly DataField[], sche
     if (!isObject(holder))
       throw new RpcError("invalid_argument", `--data-field ${name} is inside a value that is not an object`);
     part = partOf(part, last, schema);
-    const items = itemOf(part, schema);
+    const items = listItemOf(part, schema);
     if (items !== undefined && !isJson(text, Array.isArray)) {
       const list = seen.has(name) ? (holder[last] as unknown[]) : [];
       put(holder, last, [...list, valueIn(text, items, schema)]);
@@ -54,8 +51,8 @@ export function withDataFields(json: unknown, fields: readonly DataField[], sche
 }
 
 function valueIn(text: string, schema: JsonSchema | undefined, root: JsonSchema | undefined): unknown {
-  const choices = schema === undefined ? [] : choicesOf(schema, root);
-  const marks = choices.map((choice) => choice["x-quicrpc-type"]);
+  const choices = branchesIn(schema, root);
+  const marks = choices.map(markOf);
   // Files of blobs are read while they are sent.
   if (text.startsWith("@") && !marks.includes("blob")) return contentsOf(text.slice(1), marks.includes("bytes"));
   const takesText = choices.some(isText);
@@ -74,20 +71,15 @@ function contentsOf(file: string, asBase64: boolean): string {
 
 /** Returns true if a schema's values are typed as plain text, including types that JSON writes as text. */
 function isText(schema: JsonSchema): boolean {
-  const { "x-quicrpc-type": mark, type } = schema;
-  if (typeof mark === "string") return ["date", "bigint", "bytes", "blob"].includes(mark);
+  const { type } = schema;
+  const mark = markOf(schema);
+  if (mark !== undefined) return ["date", "bigint", "bytes", "blob"].includes(mark);
   const values = "const" in schema ? [schema["const"]] : schema["enum"];
   return type === "string" || (Array.isArray(values) && values.some((value) => typeof value === "string"));
 }
 
 function isOf(value: unknown, schema: JsonSchema): boolean {
-  const { type } = schema;
-  if ("const" in schema) return value === schema["const"];
-  if (type === "integer") return Number.isInteger(value);
-  if (type === "null") return value === null;
-  if (type === "array") return Array.isArray(value);
-  if (type === "object") return isObject(value);
-  return typeof value === type;
+  return "const" in schema ? value === schema["const"] : "type" in schema && isOfType(value, schema["type"]);
 }
 
 function isJson(text: string, fits: (value: unknown) => boolean): boolean {
@@ -100,46 +92,22 @@ function isJson(text: string, fits: (value: unknown) => boolean): boolean {
 
 /** Returns the schema of a member, or undefined if it is not known. */
 function partOf(schema: JsonSchema | undefined, key: string, root: JsonSchema | undefined): JsonSchema | undefined {
-  if (schema === undefined) return undefined;
-  for (const { properties, additionalProperties } of choicesOf(schema, root)) {
-    if (isObject(properties) && Object.hasOwn(properties, key)) return properties[key] as JsonSchema;
-    if (isObject(additionalProperties)) return additionalProperties;
-  }
-  return undefined;
+  return branchesIn(schema, root)
+    .map((branch) => memberOf(branch, key))
+    .find(isObject);
 }
 
 /** Returns the schema of a list's items, or undefined if it is not a list or has fixed items. */
-function itemOf(schema: JsonSchema | undefined, root: JsonSchema | undefined): JsonSchema | undefined {
-  const list = schema && choicesOf(schema, root).find(({ type, items }) => type === "array" && isObject(items));
-  return list?.["x-quicrpc-type"] === "map" ? undefined : (list?.["items"] as JsonSchema | undefined);
+function listItemOf(schema: JsonSchema | undefined, root: JsonSchema | undefined): JsonSchema | undefined {
+  const list = branchesIn(schema, root).find(({ type, items }) => type === "array" && isObject(items));
+  return list === undefined || markOf(list) === "map" ? undefined : (list["items"] as JsonSchema);
 }
 
-/** Lists the schemas that a value may have: `schema` itself, or the targets of its references and choices. */
-function choicesOf(schema: JsonSchema, root: JsonSchema | undefined, depth = 0): readonly JsonSchema[] {
-  if (depth > MAX_DEPTH) return [];
-  const { $ref } = schema;
-  if (typeof $ref === "string") {
-    const target = referred($ref, root);
-    return target === undefined ? [] : choicesOf(target, root, depth + 1);
-  }
-  const parts = schema["anyOf"] ?? schema["oneOf"] ?? schema["allOf"];
-  if (!Array.isArray(parts)) return [schema];
-  return parts.filter(isObject).flatMap((part) => choicesOf(part, root, depth + 1));
-}
-
-function referred(reference: string, root: JsonSchema | undefined): JsonSchema | undefined {
-  if (reference === "#") return root;
-  const name = /^#\/\$defs\/(.+)$/.exec(reference)?.[1]?.replaceAll("~1", "/").replaceAll("~0", "~");
-  const definitions = root?.["$defs"];
-  const found = name !== undefined && isObject(definitions) && Object.hasOwn(definitions, name) && definitions[name];
-  return isObject(found) ? found : undefined;
+function branchesIn(schema: JsonSchema | undefined, root: JsonSchema | undefined): readonly JsonSchema[] {
+  return schema === undefined ? [] : branchesOf(schema, root ?? {});
 }
 
 /** Sets a member. Names come from the user: `__proto__` is an ordinary name. */
 function put(holder: object, key: string, value: unknown): void {
   Object.defineProperty(holder, key, { value, enumerable: true, configurable: true, writable: true });
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

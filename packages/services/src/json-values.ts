@@ -1,11 +1,19 @@
 import { readIsoDate } from "@quicrpc/core/generated";
 import { fromBase64, toBase64 } from "@quicrpc/core/transport";
+import {
+  choicesOf,
+  isObject,
+  isOfType,
+  itemOf,
+  type JsonSchema,
+  keyOf,
+  markOf,
+  memberOf,
+  membersOf,
+  partsOf,
+  resolved,
+} from "./json-schema.js";
 
-/** A JSON Schema, as `MethodDetails` has them. */
-export type JsonSchema = Readonly<Record<string, unknown>>;
-
-/** The key by which `MethodTooling` tells types that JSON has not. */
-const TYPE_KEY = "x-quicrpc-type";
 const MAX_DEPTH = 100;
 /** Parts of a schema that one conversion looks at: choices between choices between choices would have no end. */
 const MAX_STEPS = 1_000_000;
@@ -25,42 +33,15 @@ export function valueOf(json: unknown, schema: JsonSchema): unknown {
   return readBy(schema, json, { root: schema, left: MAX_STEPS }, 0);
 }
 
-function readBy(schema: JsonSchema, json: unknown, scope: Scope, depth: number): unknown {
-  if (depth > MAX_DEPTH || scope.left-- <= 0 || ownType(json) !== undefined) return json;
-  const inner = (each: unknown, by: unknown): unknown => (isObject(by) ? readBy(by, each, scope, depth + 1) : each);
-  if (typeof schema["$ref"] === "string") return inner(json, resolve(schema["$ref"], scope.root));
-  const marked = schema[TYPE_KEY];
-  if (marked === "map") return mapOf(json, schema, inner, (each, by) => fits(each, by, scope, depth + 1)) ?? json;
-  if (typeof marked === "string") return markedValue(json, marked, schema, inner);
-  const choices = schema["anyOf"] ?? schema["oneOf"];
-  if (Array.isArray(choices))
-    return inner(
-      json,
-      choices.find((each) => fits(json, each, scope, depth + 1)),
-    );
-  if (Array.isArray(schema["allOf"])) return schema["allOf"].reduce(inner, json);
-  if (Array.isArray(json)) {
-    const { prefixItems, items } = schema;
-    return json.map((each, i) => inner(each, (Array.isArray(prefixItems) ? prefixItems[i] : undefined) ?? items));
-  }
-  if (!isObject(json)) return json;
-  const { properties, additionalProperties } = schema;
-  const known = isObject(properties) ? properties : {};
-  return Object.fromEntries(
-    Object.entries(json).map(([key, each]) => [
-      key,
-      inner(each, Object.hasOwn(known, key) ? known[key] : additionalProperties),
-    ]),
-  );
-}
-
-function markedValue(
-  json: unknown,
-  type: string,
-  { items }: JsonSchema,
-  inner: (json: unknown, by: unknown) => unknown,
-): unknown {
-  switch (type) {
+function readBy(by: unknown, json: unknown, scope: Scope, depth: number): unknown {
+  const schema = resolved(by, scope.root);
+  if (schema === undefined || depth > MAX_DEPTH || scope.left-- <= 0 || ownType(json) !== undefined) return json;
+  const inner = (each: unknown, part: unknown): unknown => readBy(part, each, scope, depth + 1);
+  switch (markOf(schema)) {
+    case "map":
+      return mapOf(json, schema, inner, (each, part) => fits(each, part, scope, depth + 1)) ?? json;
+    case "set":
+      return Array.isArray(json) ? new Set(json.map((each) => inner(each, schema["items"]))) : json;
     case "date":
       // People type a date without a time: the start of that day in UTC.
       return typeof json === "string" ? (readIsoDate(json) ?? readIsoDate(`${json}T00:00:00Z`) ?? json) : json;
@@ -68,27 +49,37 @@ function markedValue(
       return isBigInt(json) ? BigInt(json) : json;
     case "bytes":
       return typeof json === "string" ? (bytesOf(json) ?? json) : json;
-    case "set":
-      return Array.isArray(json) ? new Set(json.map((each) => inner(each, items))) : json;
+    case undefined:
+      break;
     default:
       return json;
   }
+  const choices = choicesOf(schema);
+  if (choices !== undefined)
+    return inner(
+      json,
+      choices.find((each) => fits(json, each, scope, depth + 1)),
+    );
+  const parts = partsOf(schema);
+  if (parts.length > 0) return parts.reduce(inner, json);
+  if (Array.isArray(json)) return json.map((each, i) => inner(each, itemOf(schema, i)));
+  if (!isObject(json)) return json;
+  return Object.fromEntries(Object.entries(json).map(([key, each]) => [key, inner(each, memberOf(schema, key))]));
 }
 
 /** The map of an object, whose keys are text, or of a list of pairs; undefined of anything else. */
 function mapOf(
   json: unknown,
-  { items }: JsonSchema,
+  schema: JsonSchema,
   inner: (json: unknown, by: unknown) => unknown,
   fitsIn: (json: unknown, by: unknown) => boolean,
 ): Map<unknown, unknown> | undefined {
-  const pair: unknown = isObject(items) ? items["prefixItems"] : undefined;
-  const [key, value] = Array.isArray(pair) ? (pair as readonly unknown[]) : [];
+  const [key, value] = [keyOf(schema), memberOf(schema, "")];
   if (isPairs(json)) return new Map(json.map(([each, of]) => [inner(each, key), inner(of, value)]));
   if (!isObject(json)) return undefined;
-  const keyOf = (text: string): unknown =>
+  const meant = (text: string): unknown =>
     inner([text, ...meanings(text)].find((each) => fitsIn(each, key)) ?? text, key);
-  return new Map(Object.entries(json).map(([text, each]) => [keyOf(text), inner(each, value)]));
+  return new Map(Object.entries(json).map(([text, each]) => [meant(text), inner(each, value)]));
 }
 
 function isPairs(json: unknown): json is readonly (readonly [key: unknown, value: unknown])[] {
@@ -102,53 +93,27 @@ function meanings(text: string): unknown[] {
 }
 
 /** Whether JSON may be what a schema means, as far as a choice between several needs it. */
-function fits(json: unknown, schema: unknown, scope: Scope, depth: number): boolean {
-  if (!isObject(schema) || depth > MAX_DEPTH || scope.left-- <= 0) return true;
-  if (typeof schema["$ref"] === "string") return fits(json, resolve(schema["$ref"], scope.root), scope, depth + 1);
-  const marked = schema[TYPE_KEY];
+function fits(json: unknown, by: unknown, scope: Scope, depth: number): boolean {
+  const schema = resolved(by, scope.root);
+  if (schema === undefined || depth > MAX_DEPTH || scope.left-- <= 0) return true;
+  const inner = (each: unknown, part: unknown): boolean => fits(each, part, scope, depth + 1);
+  const marked = markOf(schema);
   const values = "const" in schema ? [schema["const"]] : schema["enum"];
   if (Array.isArray(values)) return values.includes(marked === "bigint" ? String(json) : json);
-  const choices = schema["anyOf"] ?? schema["oneOf"];
-  if (Array.isArray(choices)) return choices.some((each) => fits(json, each, scope, depth + 1));
+  const choices = choicesOf(schema);
+  if (choices !== undefined) return choices.some((each) => inner(json, each));
   const own = ownType(json);
   if (own !== undefined) return marked === own;
   if (marked === "bigint") return isBigInt(json);
   if (marked === "map") return isObject(json) || isPairs(json);
-  if (!fitsType(json, schema["type"])) return false;
+  if (!isOfType(json, schema["type"])) return false;
   if (marked === "date") return readIsoDate(json as string) !== undefined;
   if (!isObject(json)) return true;
-  const { required, properties } = schema;
-  const known = isObject(properties) ? properties : {};
+  const { names, required } = membersOf(schema);
   return (
-    (!Array.isArray(required) || required.every((key) => Object.hasOwn(json, key as string))) &&
-    Object.entries(json).every(([key, each]) => !Object.hasOwn(known, key) || fits(each, known[key], scope, depth + 1))
+    required.every((name) => Object.hasOwn(json, name)) &&
+    names.every((name) => !Object.hasOwn(json, name) || inner(json[name], memberOf(schema, name)))
   );
-}
-
-function fitsType(json: unknown, type: unknown): boolean {
-  switch (type) {
-    case "null":
-      return json === null;
-    case "array":
-      return Array.isArray(json);
-    case "object":
-      return isObject(json);
-    case "integer":
-      return Number.isInteger(json);
-    case "string":
-    case "number":
-    case "boolean":
-      return typeof json === type;
-    default:
-      return true;
-  }
-}
-
-function resolve(reference: string, root: JsonSchema): unknown {
-  if (reference === "#") return root;
-  const name = /^#\/\$defs\/(.+)$/.exec(reference)?.[1]?.replaceAll("~1", "/").replaceAll("~0", "~");
-  const { $defs } = root;
-  return name !== undefined && isObject($defs) && Object.hasOwn($defs, name) ? $defs[name] : undefined;
 }
 
 function isBigInt(json: unknown): json is string | number {
@@ -188,8 +153,4 @@ function ownType(value: unknown): string | undefined {
   if (value instanceof Uint8Array) return "bytes";
   if (value instanceof Map) return "map";
   return value instanceof Set ? "set" : undefined;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,16 @@
 import { sanitizeForLog } from "@quicrpc/core";
-import type { JsonSchema } from "./json-values.js";
+import {
+  choicesOf,
+  isObject,
+  type JsonSchema,
+  keyOf,
+  markOf,
+  memberOf,
+  membersOf,
+  partsOf,
+  referred,
+  referredName,
+} from "./json-schema.js";
 
 /** Types that JSON has not, by what `MethodTooling` marks them with. */
 const OWN: Readonly<Record<string, string>> = { date: "Date", bigint: "bigint", bytes: "Uint8Array", blob: "Blob" };
@@ -32,55 +43,39 @@ function partText(schema: JsonSchema, scope: Scope, indent: string, depth: numbe
 
 function textOf(schema: JsonSchema, scope: Scope, indent: string, depth: number): string {
   const text = (inner: unknown, by = indent): string =>
-    typeof inner === "object" && inner !== null ? partText(inner as JsonSchema, scope, by, depth + 1) : "unknown";
-  const {
-    $ref,
-    anyOf,
-    oneOf,
-    allOf,
-    enum: values,
-    type,
-    items,
-    prefixItems,
-    properties,
-    additionalProperties,
-  } = schema;
+    isObject(inner) ? partText(inner, scope, by, depth + 1) : "unknown";
+  const { $ref, enum: values, type, items, prefixItems } = schema;
   if (typeof $ref === "string") return refText($ref, scope, text);
-  const mark = schema["x-quicrpc-type"];
-  if (typeof mark === "string" && Object.hasOwn(OWN, mark)) return OWN[mark] as string;
+  const mark = markOf(schema) ?? "";
+  if (Object.hasOwn(OWN, mark)) return OWN[mark] as string;
   if (mark === "set") return `Set<${text(items)}>`;
   if ("const" in schema) return sanitizeForLog(JSON.stringify(schema["const"]));
   if (Array.isArray(values)) return values.map((value) => sanitizeForLog(JSON.stringify(value))).join(" | ");
-  const choices = anyOf ?? oneOf;
-  if (Array.isArray(choices)) return choices.map((each) => text(each)).join(" | ");
-  if (Array.isArray(allOf)) return allOf.map((each) => text(each)).join(" & ");
-  if (mark === "map") {
-    const [key, value] = ((items as JsonSchema | undefined)?.["prefixItems"] ?? []) as readonly unknown[];
-    return `Map<${text(key)}, ${text(value)}>`;
-  }
+  const choices = choicesOf(schema);
+  if (choices !== undefined) return choices.map((each) => text(each)).join(" | ");
+  if (Array.isArray(schema["allOf"]))
+    return partsOf(schema)
+      .map((each) => text(each))
+      .join(" & ");
+  if (mark === "map") return `Map<${text(keyOf(schema))}, ${text(memberOf(schema, ""))}>`;
   if (Array.isArray(prefixItems)) return `[${prefixItems.map((each) => text(each)).join(", ")}]`;
   if (type === "array") return `Array<${text(items)}>`;
   if (type === "object") {
-    if (typeof properties !== "object" || properties === null || Object.keys(properties).length === 0) {
-      return typeof additionalProperties === "object" ? `Record<string, ${text(additionalProperties)}>` : "{}";
-    }
-    return objectText(schema, indent, text);
+    if (membersOf(schema).names.length > 0) return objectText(schema, indent, text);
+    const { additionalProperties } = schema;
+    return typeof additionalProperties === "object" ? `Record<string, ${text(additionalProperties)}>` : "{}";
   }
-  if (Array.isArray(type)) return type.map((each) => text({ ...schema, type: each as unknown })).join(" | ");
   return typeof type === "string" ? sanitizeForLog(type) : "unknown";
 }
 
-function objectText(
-  { properties, required }: JsonSchema,
-  indent: string,
-  text: (inner: unknown, by: string) => string,
-): string {
+function objectText(schema: JsonSchema, indent: string, text: (inner: unknown, by: string) => string): string {
   const inner = `${indent}  `;
-  const lines = Object.entries(properties as Readonly<Record<string, JsonSchema>>).map(([name, schema]) => {
-    const optional = Array.isArray(required) && required.includes(name) ? "" : "?";
-    const { description } = schema;
+  const { names, required } = membersOf(schema);
+  const lines = names.map((name) => {
+    const member = memberOf(schema, name);
+    const description = isObject(member) ? member["description"] : undefined;
     const note = typeof description === "string" ? ` // ${sanitizeForLog(description.split("\n")[0] ?? "")}` : "";
-    return `${inner}${sanitizeForLog(name)}${optional}: ${text(schema, inner)};${note}\n`;
+    return `${inner}${sanitizeForLog(name)}${required.includes(name) ? "" : "?"}: ${text(member, inner)};${note}\n`;
   });
   return `{\n${lines.join("")}${indent}}`;
 }
@@ -90,9 +85,8 @@ const UNNAMED = /^__schema\d+$/;
 
 /** A type that refers to itself is written by its name, or once if it has none; others in full. */
 function refText(reference: string, { root, recursive, open }: Scope, text: (inner: unknown) => string): string {
-  const name = /^#\/\$defs\/(.+)$/.exec(reference)?.[1];
-  const definitions = (root["$defs"] ?? {}) as Readonly<Record<string, unknown>>;
-  const definition = name !== undefined && Object.hasOwn(definitions, name) ? definitions[name] : undefined;
+  const name = referredName(reference);
+  const definition = name === undefined ? undefined : referred(reference, root);
   if (name === undefined || definition === undefined) return sanitizeForLog(reference);
   let isRecursive = recursive.get(definition);
   if (isRecursive === undefined) {

@@ -1,4 +1,4 @@
-import { isObject } from "./schema/schema.js";
+import { isObject } from "@quicrpc/services/json-schema";
 
 /** A request that a person made, or keeps. */
 export interface KeptRequest {

@@ -12,7 +12,7 @@ import {
   isEditable,
   newName,
 } from "../schema/field.js";
-import { choicesOf, itemOf, lengthOf, memberOf } from "../schema/schema.js";
+import { choicesOf, itemOf, lengthOf, memberOf } from "@quicrpc/services/json-schema";
 import { BytesField } from "./bytes-field.js";
 import { DateField } from "./date-field.js";
 import { type FieldProps, idOf } from "./form-context.js";

@@ -1,9 +1,9 @@
 import { readIsoDate } from "@quicrpc/core/generated";
-import type { JsonSchema } from "@quicrpc/services";
 import type { JsonNode } from "./json-tree.js";
 import {
   choicesOf,
   isObject,
+  isOfType,
   itemOf,
   keyOf,
   lengthOf,
@@ -12,7 +12,8 @@ import {
   membersOf,
   partsOf,
   resolved,
-} from "./schema.js";
+  type JsonSchema,
+} from "@quicrpc/services/json-schema";
 
 /** A place of a JSON text that does not fit its schema. */
 export interface Misfit {
@@ -63,7 +64,7 @@ function check(node: JsonNode, schema: unknown, search: Search): void {
     return problem === undefined ? undefined : say(problem);
   }
   const type = mark === "map" ? "object" : mark === "set" ? "array" : own["type"];
-  if (typeof type === "string" && !isOfType(node, type)) return say(`It takes ${article(type)}.`);
+  if (typeof type === "string" && !isOfType(sampleOf(node), type)) return say(`It takes ${article(type)}.`);
   if (node.kind === "object") checkMembers(node, own, { ...inner, isPart: search.isPart === true }, say);
   else if (node.kind === "array") checkItems(node, own, inner, say);
   else checkScalar(node.value, own, say);
@@ -210,22 +211,9 @@ function markProblem(mark: string, value: unknown): string | undefined {
   }
 }
 
-function isOfType({ kind, value }: JsonNode, type: string): boolean {
-  switch (type) {
-    case "object":
-    case "array":
-      return kind === type;
-    case "null":
-      return kind === "scalar" && value === null;
-    case "integer":
-      return Number.isInteger(value);
-    case "string":
-    case "number":
-    case "boolean":
-      return typeof value === type;
-    default:
-      return true;
-  }
+/** Its value as far as its type goes. */
+function sampleOf({ kind, value }: JsonNode): unknown {
+  return kind === "scalar" ? value : kind === "array" ? [] : {};
 }
 
 function article(type: string): string {

@@ -1,7 +1,6 @@
-import type { JsonSchema } from "@quicrpc/services";
 import { exampleOf } from "./example.js";
 import type { JsonNode } from "./json-tree.js";
-import { choicesOf, itemOf, memberOf, membersOf, partsOf, resolved } from "./schema.js";
+import { branchesOf, choicesOf, itemOf, memberOf, membersOf, type JsonSchema } from "@quicrpc/services/json-schema";
 
 /** Text that may be typed at a place of a JSON text. */
 interface Proposal {
@@ -24,7 +23,7 @@ export function proposalsAt(
   schema: unknown,
   root: JsonSchema,
 ): Proposals | undefined {
-  const own = branches(schema, root);
+  const own = branchesOf(schema, root);
   if (node.kind === "array") {
     const index = node.items.findIndex(({ to }) => to >= position);
     const item = node.items[index];
@@ -66,14 +65,6 @@ function first<T, R>(items: readonly T[], find: (item: T) => R | undefined): R |
   return undefined;
 }
 
-/** The schemas that a value may be of: each choice, and each part. */
-function branches(schema: unknown, root: JsonSchema, depth = 0): readonly JsonSchema[] {
-  const own = resolved(schema, root);
-  if (own === undefined || depth > 8) return [];
-  const inner = [...(choicesOf(own) ?? []), ...partsOf(own)];
-  return [own, ...inner.flatMap((each) => branches(each, root, depth + 1))];
-}
-
 function namesAt(
   from: number,
   schemas: readonly JsonSchema[],
@@ -100,7 +91,7 @@ function namesAt(
 
 function valuesAt(from: number, schemas: readonly unknown[], root: JsonSchema): Proposals | undefined {
   const texts = new Set<string>();
-  for (const schema of schemas.flatMap((each) => branches(each, root))) {
+  for (const schema of schemas.flatMap((each) => branchesOf(each, root))) {
     const { enum: values, type } = schema;
     if (Array.isArray(values)) for (const value of values) texts.add(JSON.stringify(value));
     else if ("const" in schema) texts.add(JSON.stringify(schema["const"]));

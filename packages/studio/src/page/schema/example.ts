@@ -1,5 +1,14 @@
-import type { JsonSchema } from "@quicrpc/services";
-import { choicesOf, isObject, itemOf, markOf, memberOf, membersOf, partsOf, resolved } from "./schema.js";
+import {
+  choicesOf,
+  isObject,
+  itemOf,
+  markOf,
+  memberOf,
+  membersOf,
+  partsOf,
+  resolved,
+  type JsonSchema,
+} from "@quicrpc/services/json-schema";
 
 const MAX_DEPTH = 8;
 /** Items that an example has where more are required. */

@@ -1,6 +1,16 @@
-import { type JsonSchema, schemaText } from "@quicrpc/services";
+import { schemaText } from "@quicrpc/services";
 import type { JsonNode } from "./json-tree.js";
-import { choicesOf, isObject, keyOf, markOf, memberOf, membersOf, partsOf, resolved } from "./schema.js";
+import {
+  choicesOf,
+  isObject,
+  keyOf,
+  markOf,
+  memberOf,
+  membersOf,
+  partsOf,
+  resolved,
+  type JsonSchema,
+} from "@quicrpc/services/json-schema";
 
 /** Kind of field by which a form shows a schema. */
 export type FieldKind =

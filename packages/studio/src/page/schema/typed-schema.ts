@@ -1,5 +1,4 @@
-import type { JsonSchema } from "@quicrpc/services";
-import { resolved } from "./schema.js";
+import { resolved, type JsonSchema } from "@quicrpc/services/json-schema";
 
 /** The schema of what a person types of a message: without its fields that are blobs, for which files are chosen. */
 export function typedSchema(

@@ -1,7 +1,11 @@
-import type { JsonSchema } from "@quicrpc/services";
+// Reads JSON Schemas as reflection has them (`MethodDetails`), of a server that may send anything.
 
-/** How deep a schema is followed: a reference may lead to itself. */
+/** A JSON Schema, as `MethodDetails` has them. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** References that are followed, and choices between choices: a schema may lead to itself. */
 const MAX_REFERENCES = 32;
+const MAX_CHOICES = 8;
 
 /** Follows references within `root`; undefined where they lead nowhere. */
 export function resolved(schema: unknown, root: JsonSchema): JsonSchema | undefined {
@@ -10,14 +14,22 @@ export function resolved(schema: unknown, root: JsonSchema): JsonSchema | undefi
     if (!isObject(at)) return undefined;
     const { $ref } = at;
     if (typeof $ref !== "string") return at;
-    at = $ref === "#" ? root : definition($ref, root);
+    at = referred($ref, root);
   }
   return undefined;
 }
 
-function definition(reference: string, { $defs }: JsonSchema): unknown {
-  const name = /^#\/\$defs\/(.+)$/.exec(reference)?.[1]?.replaceAll("~1", "/").replaceAll("~0", "~");
+/** The schema that a reference leads to; undefined where there is none. */
+export function referred(reference: string, root: JsonSchema): unknown {
+  if (reference === "#") return root;
+  const { $defs } = root;
+  const name = referredName(reference);
   return name !== undefined && isObject($defs) && Object.hasOwn($defs, name) ? $defs[name] : undefined;
+}
+
+/** The name of the definition that a reference leads to. */
+export function referredName(reference: string): string | undefined {
+  return /^#\/\$defs\/(.+)$/.exec(reference)?.[1]?.replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
 /** The types that JSON has not, as `MethodTooling` marks them. */
@@ -37,6 +49,14 @@ export function choicesOf(schema: JsonSchema): readonly unknown[] | undefined {
 /** The schemas that have to fit all. */
 export function partsOf({ allOf }: JsonSchema): readonly unknown[] {
   return Array.isArray(allOf) ? allOf : [];
+}
+
+/** The schemas that a value may be of: `schema` itself, then each choice and each part, with theirs. */
+export function branchesOf(schema: unknown, root: JsonSchema, depth = 0): readonly JsonSchema[] {
+  const own = resolved(schema, root);
+  if (own === undefined || depth > MAX_CHOICES) return [];
+  const inner = [...(choicesOf(own) ?? []), ...partsOf(own)];
+  return [own, ...inner.flatMap((each) => branchesOf(each, root, depth + 1))];
 }
 
 /** The schema of a member of an object; undefined where any value may stand there. */
@@ -84,6 +104,27 @@ export function membersOf({ properties, required }: JsonSchema): {
     names: isObject(properties) ? Object.keys(properties) : [],
     required: Array.isArray(required) ? required.filter((each) => typeof each === "string") : [],
   };
+}
+
+/** Whether a JSON value is of a type of JSON Schema, or of one of several; true where the type is not known. */
+export function isOfType(json: unknown, type: unknown): boolean {
+  if (Array.isArray(type)) return type.some((each) => isOfType(json, each));
+  switch (type) {
+    case "null":
+      return json === null;
+    case "array":
+      return Array.isArray(json);
+    case "object":
+      return isObject(json);
+    case "integer":
+      return Number.isInteger(json);
+    case "string":
+    case "number":
+    case "boolean":
+      return typeof json === type;
+    default:
+      return true;
+  }
 }
 
 export function isObject(value: unknown): value is JsonSchema {
