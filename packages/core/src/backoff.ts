@@ -1,18 +1,20 @@
-/** How long to wait between attempts: exponentially longer, and never in step with others. */
+/** Delays between attempts: they grow exponentially and are randomized. */
 export interface Backoff {
-  /** Milliseconds before the second attempt, before jitter. Default 100. */
+  /** Milliseconds before the second attempt, before jitter is applied. Default 100. */
   readonly initialMs: number;
-  /** Milliseconds that no wait exceeds. Default 30,000. */
+  /** Longest delay in milliseconds. Default 30,000. */
   readonly maxMs: number;
-  /** How much longer each wait is than the one before. Default 1.6. */
+  /** Factor by which each delay is longer than the one before. Default 1.6. */
   readonly factor: number;
 }
 
 export const DEFAULT_BACKOFF: Backoff = { initialMs: 100, maxMs: 30_000, factor: 1.6 };
 
 /**
- * Milliseconds to wait after so many failures in a row, the first being 0. The upper half of the wait is random, so that
- * the clients of a server that restarts do not all come back at once.
+ * Returns the milliseconds to wait before the next attempt. The upper half of the delay is random, so that the clients
+ * of a restarted server do not all reconnect at once.
+ *
+ * @param failures number of earlier failures in a row, from 0
  */
 export function backoffDelay(failures: number, { initialMs, maxMs, factor }: Backoff): number {
   const most = Math.min(maxMs, initialMs * factor ** failures);

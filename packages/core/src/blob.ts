@@ -1,4 +1,4 @@
-// The entry of schemas and of programs with blobs.
+// The entry for schemas and programs with blobs.
 export type { BlobContent, BlobSource, DescribedBlob } from "./blobs/source.js";
 export { ReceivedBlob, type ReadBlobOptions } from "./blobs/received-blob.js";
 export { createBlobId } from "./blobs/source.js";

@@ -1,12 +1,12 @@
 import type { Limits } from "./limits.js";
 
-/** Limits that a caller goes by who makes no session. */
+/** Limits of a caller without sessions. */
 export type CallerLimits = Pick<
   Limits,
   "maxFrameBytes" | "maxMetadataBytes" | "maxResumeMs" | "maxSessionBytes" | "maxTimeoutMs"
 >;
 
-/** Their defaults: a page that calls over HTTP alone loads no others. */
+/** Defaults of these limits. Separate, so that a page that only calls over HTTP loads no others. */
 export const CALLER_LIMITS: CallerLimits = {
   maxFrameBytes: 4_194_304,
   maxSessionBytes: 33_554_432,

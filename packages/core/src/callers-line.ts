@@ -1,9 +1,9 @@
 import { whenExplained } from "./late-explanation.js";
 
-/** Frames that this library's own functions may take between a call and the line that made it. */
+/** Most frames of this library between a call and the application's line that made it. */
 const FRAMES_BETWEEN = 30;
 
-/** The part of `Error` that is V8's, and that other engines may lack. */
+/** The part of `Error` that only V8 has. */
 interface V8Error {
   stackTraceLimit?: unknown;
   captureStackTrace?: (target: object, above: (...args: never[]) => unknown) => void;
@@ -14,13 +14,13 @@ const platform: ErrorConstructor & V8Error = Error;
 const turn: Promise<void> = Promise.resolve();
 
 /**
- * Rejects with `error`, whose stack then has the lines that wait for it: those that made the call. The promise of a call
- * is resolved with what this returns. An engine knows who waits for a promise while it settles, so that only calls that
- * fail pay for the line that made them. This function is no frame of the stack: of an error that ends a program Node shows
- * the source of the first frame.
+ * Returns a promise that rejects with `error`, after adding the lines that wait for this promise to its stack: the
+ * lines that made the call. The promise of a call is resolved with the returned promise. V8 knows who awaits a promise
+ * while it settles, so only failed calls pay for the stack. This function leaves no frame of its own, because Node
+ * prints the source of the first frame of an uncaught error.
  */
 export async function rejectionAtCaller(error: Error): Promise<never> {
-  // By then the promise of the call follows this one.
+  // After this turn, the promise of the call follows this one.
   await turn;
   await turn;
   const explanation = whenExplained(error);
@@ -32,7 +32,7 @@ export async function rejectionAtCaller(error: Error): Promise<never> {
     platform.captureStackTrace(error, rejectionAtCaller);
     platform.stackTraceLimit = limit;
   } catch {
-    // The error or the platform is frozen: the stack stays as it was.
+    // `Error` or the error is frozen: the stack is unchanged.
   }
   throw error;
 }

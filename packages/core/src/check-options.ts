@@ -1,14 +1,14 @@
 import { nearest } from "./nearest.js";
 
 /**
- * Names of the options of one function, complete by their type. One that has options of its own has their names, as an object:
- * those it was given, or those of each member of a list, are checked too.
+ * The names of a function's options; its type ensures that the list is complete. If an option has options of its own,
+ * its value is an object with their names; they are checked too, also in each element of a list.
  */
 export type OptionNames<Options> = Readonly<Record<keyof Options, true | object>>;
 
 /**
- * Throws `TypeError` where options have a name that the function does not know, which would be passed over in silence: a misspelt
- * limit, an option of another version. What is undefined counts as left out.
+ * Throws `TypeError` for an option that the function does not have, such as a misspelt limit or an option of another
+ * version, which would be ignored silently. Options that are undefined count as omitted.
  */
 export function checkOptions<Options extends object>(
   where: string,
@@ -31,8 +31,8 @@ export function checkOptions<Options extends object>(
 }
 
 /**
- * Returns `call` as a function that first checks the options which are its argument number `at`, counted from 0: for the entries of
- * development builds, whose functions are those of pages but for this check.
+ * Returns `call` with a check of the options in its argument number `at`, counted from 0. For the entries of
+ * development builds, whose functions are otherwise the same as in production.
  */
 export function checked<Call extends (...given: never[]) => unknown, const At extends number>(
   where: string,
@@ -47,7 +47,7 @@ export function checked<Call extends (...given: never[]) => unknown, const At ex
   return withCheck as Call;
 }
 
-/** Checks the members of `given`, whose own name and a dot is `path`, and of what is inside. */
+/** Checks the names in `given` and in nested options. `path` is the path of `given`, with a dot at the end. */
 function checkNames(where: string, path: string, given: object, names: object, all: object): void {
   for (const name of Object.keys(given)) {
     const value: unknown = given[name as keyof typeof given];
@@ -69,7 +69,7 @@ function checkNames(where: string, path: string, given: object, names: object, a
   }
 }
 
-/** The path of the option that has this name, or another library's, in another place; undefined where none has. */
+/** Returns the path of an option with this name, or an equivalent one, elsewhere in the options; undefined if there is none. */
 function elsewhere(name: string, all: object): string | undefined {
   const paths = new Map(Object.keys(all).map((known) => [known, known]));
   for (const [parent, own] of Object.entries(all)) {

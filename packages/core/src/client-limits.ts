@@ -1,7 +1,7 @@
 import { CALLER_LIMITS } from "./caller-limits.js";
 import type { Limits } from "./limits.js";
 
-/** Limits that only a side goes by that serves. */
+/** Limits that only the serving side uses. */
 type ServingLimit =
   | "maxDecompressedBytes"
   | "maxServerBytes"
@@ -15,10 +15,10 @@ type ServingLimit =
   | "maxPrincipalBlobs"
   | "maxPrincipalBlobBytes";
 
-/** Limits that sessions and connections of a side go by that only calls, and may cost its peer. */
+/** Limits of sessions and connections that only make calls. They also protect such a side against its peer. */
 export type ClientLimits = Omit<Limits, ServingLimit>;
 
-/** Their defaults: a page that only calls loads no others. */
+/** Defaults of these limits. Separate, so that a page that only makes calls loads no others. */
 export const CLIENT_LIMITS: ClientLimits = {
   ...CALLER_LIMITS,
   maxCallsPerLane: 65_536,
@@ -35,17 +35,17 @@ export const CLIENT_LIMITS: ClientLimits = {
 };
 
 /**
- * All of them. An error's message, the metadata and the trailers may share one frame with what frames them: none may be
- * larger than a quarter of `maxFrameBytes`.
+ * Fills in defaults. An error's message, the metadata and the trailers may share one frame, together with its header:
+ * each may take at most a quarter of `maxFrameBytes`.
  */
 export function completeClientLimits(given?: Partial<ClientLimits>): ClientLimits {
-  // One object for all sessions.
+  // The same object for all sessions.
   if (given === undefined) return CLIENT_LIMITS;
   const limits = { ...CLIENT_LIMITS, ...given };
   const quarter = Math.floor(limits.maxFrameBytes / 4);
   return {
     ...limits,
-    // A limit that was given is kept; a default grows with the larger limits that were given.
+    // An explicit limit is kept; a default grows if related limits are larger.
     maxSessionBytes: given.maxSessionBytes ?? Math.max(limits.maxSessionBytes, limits.maxFrameBytes * 8),
     maxErrorMessageBytes: Math.min(limits.maxErrorMessageBytes, quarter),
     maxMetadataBytes: Math.min(limits.maxMetadataBytes, quarter),

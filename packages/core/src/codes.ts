@@ -1,107 +1,107 @@
 /**
- * The status codes, gRPC's sixteen, spelled as Connect does. A code's index is its number on the wire, in error frames
- * and in stream resets; 0 is success. Each comment says when a call fails so, and then what the caller does about it:
- * docs/error-codes.md is written from them.
+ * The status codes: gRPC's sixteen, spelled as in Connect. A code's index is its number on the wire, in error frames
+ * and in stream resets; 0 is success. Each comment states when a call fails with the code, and then what the caller can
+ * do: docs/error-codes.md is generated from them.
  */
 const CODES = [
   "ok",
   /**
-   * The caller aborted its `signal`, or left a stream.
+   * The caller aborted its `signal`, or stopped reading a stream.
    *
    * Nothing.
    */
   "cancelled",
   /**
-   * The answer has a code that this side does not know, or something else answered, such as a proxy.
+   * The response has a code that this side does not know, or something else responded, such as a proxy.
    *
    * Look at `cause`.
    */
   "unknown",
   /**
-   * A message does not fit its schema. The message of the error names the field.
+   * A message does not match its schema. The error's message names the field.
    *
-   * Mend the input.
+   * Correct the input.
    */
   "invalid_argument",
   /**
-   * `timeoutMs` or `deadline` is over.
+   * `timeoutMs` or `deadline` has passed.
    *
-   * Wait longer, or see what the handler waits for.
+   * Use a longer timeout, or find out why the handler is slow.
    */
   "deadline_exceeded",
-  /** The handler says so. */
+  /** The handler throws it. */
   "not_found",
-  /** The handler says so. */
+  /** The handler throws it. */
   "already_exists",
   /**
-   * The handler, an interceptor or `authenticate` says so.
+   * The handler, an interceptor or `authenticate` throws it.
    *
-   * Ask for the permission. The same call fails again.
+   * Ask for the permission. Repeating the call does not help.
    */
   "permission_denied",
   /**
-   * A [limit](limits.md) is reached, which the message of the error names.
+   * A [limit](limits.md) is reached; the error's message names it.
    *
    * Send less, or raise the limit on both sides.
    */
   "resource_exhausted",
-  /** The handler says so, or throws a declared error without a code. */
+  /** The handler throws it, or throws a declared error without a code. */
   "failed_precondition",
   /**
-   * The handler says so. A call of a method that is `once` has an unknown outcome.
+   * The handler throws it, or the outcome of a `once` call is unknown.
    *
-   * Begin the whole task again.
+   * Start the whole operation again.
    */
   "aborted",
-  /** The handler says so, or a stream cannot go on after the caller's cursor. */
+  /** The handler throws it, or a stream cannot continue after the caller's cursor. */
   "out_of_range",
   /**
-   * The peer does not serve this method. `hint` says what it serves.
+   * The peer does not serve this method. `hint` lists what it serves.
    *
    * Generate the client again, or mount the router.
    */
   "unimplemented",
   /**
-   * The handler failed. The server's `onError` has the exception.
+   * The handler failed. The server's `onError` received the exception.
    *
-   * Look there.
+   * Look at the server's log.
    */
   "internal",
   /**
-   * The session is lost, or the server drains or sheds load.
+   * The session was lost, or the server is draining or shedding load.
    *
-   * With `refused: true` call again. Otherwise call again only what is idempotent.
+   * If `refused` is true, repeat the call. Otherwise repeat only idempotent calls.
    */
   "unavailable",
   /**
-   * The peer's answer cannot be read, or items of a stream are missing.
+   * The peer's response cannot be decoded, or items of a stream are missing.
    *
    * Compare the versions of the schema.
    */
   "data_loss",
   /**
-   * `authenticate` refused the client, or a token is missing or too old.
+   * `authenticate` refused the client, or a token is missing or expired.
    *
    * Sign in.
    */
   "unauthenticated",
 ] as const;
 
-/** Why a call failed. The set is closed: switch over it. */
+/** The reason why a call failed. The set of codes is closed, so a `switch` can be exhaustive. */
 export type Code = Exclude<(typeof CODES)[number], "ok">;
 
-/** Whether `value` is one of the codes. */
+/** Returns true if `value` is one of the codes. */
 export function isCode(value: unknown): value is Code {
   return value !== "ok" && CODES.some((code) => code === value);
 }
 
-/** Returns the number of a code on the wire, 1 to 16. A code that does not exist has the number of `unknown`. */
+/** Returns the number of a code on the wire, 1 to 16. An unknown code has the number of `unknown`. */
 export function codeNumber(code: Code): number {
   const number = CODES.indexOf(code);
   return number > 0 ? number : CODES.indexOf("unknown");
 }
 
-/** The code of a number from the wire; a number that is none reads as `unknown`. */
+/** Returns the code with this number on the wire; `unknown` if there is none. */
 export function codeFromNumber(number: number): Code {
   const code = CODES[number];
   return code === undefined || code === "ok" ? "unknown" : code;

@@ -1,4 +1,4 @@
-/** A promise with its settling functions beside it. (`Promise.withResolvers` needs Node 22.) */
+/** A promise with its `resolve` and `reject` functions. (`Promise.withResolvers` needs Node 22.) */
 export interface Deferred<T> {
   readonly promise: Promise<T>;
   readonly resolve: (value: T | PromiseLike<T>) => void;

@@ -1,9 +1,9 @@
-// As `generated.ts`, with options checked by name: the entry of development builds and of Node, as `development.ts` is.
+// `generated.ts` with a check of option names: the entry of development builds and of Node, like `development.ts`.
 import type { CallOptions } from "./call/options.js";
 import { checked, checkOptions, type OptionNames } from "./check-options.js";
 import * as plain from "./generated.js";
 
-// What is declared below takes the place of the same name there.
+// A declaration below replaces the export of the same name.
 export * from "./generated.js";
 
 export const zodCodec: typeof plain.zodCodec = checked("zodCodec()", plain.zodCodec, 1, { maxNodes: true });
@@ -27,14 +27,14 @@ const CALL: OptionNames<CallOptions> = {
   waitForReady: true,
 };
 
-/** Every call with options comes through here: only a call with an unknown one pays for the search. */
+/** Every call with options passes through here. Only a call with an unknown option pays for the search for similar names. */
 function checkCallOptions(options: object): void {
   for (const name in options) {
     if (!Object.hasOwn(CALL, name)) checkOptions("a call", options as CallOptions, CALL);
   }
 }
 
-/** Returns `make` as a function whose descriptors check the options of calls. */
+/** Returns `make` as a function whose descriptors check call options. */
 function withCheckedCalls<Make extends (...given: never[]) => object>(make: Make): Make {
   const withCheck = (...given: Parameters<Make>): unknown => ({ ...make(...given), checkOptions: checkCallOptions });
   return withCheck as unknown as Make;

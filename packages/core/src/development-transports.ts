@@ -1,9 +1,9 @@
-// As `transports.ts`, with options checked by name: the entry of development builds and of Node, as `development.ts` is.
+// `transports.ts` with a check of option names: the entry of development builds and of Node, like `development.ts`.
 import { checked, type OptionNames } from "./check-options.js";
 import type { ByteStreamOptions } from "./transport/byte-stream.js";
 import * as plain from "./transports.js";
 
-// What is declared below takes the place of the same name there.
+// A declaration below replaces the export of the same name.
 export * from "./transports.js";
 
 const BYTE_STREAM: OptionNames<ByteStreamOptions> = {

@@ -1,10 +1,11 @@
-// The entry of development builds and of Node: as `index.ts`, with options checked by name. Bundlers find it by the condition "development".
+// `index.ts` with a check of option names: the entry of development builds and of Node. Bundlers select it by the
+// condition "development".
 import { checked } from "./check-options.js";
 import { CONNECTION_OPTIONS } from "./connection/option-names.js";
 import * as plain from "./index.js";
 import { SESSION_OPTIONS } from "./session/option-names.js";
 
-// What is declared below takes the place of the same name there.
+// A declaration below replaces the export of the same name.
 export * from "./index.js";
 
 const STREAM_SESSION = { limits: SESSION_OPTIONS.limits, prefix: true, peer: true } as const;

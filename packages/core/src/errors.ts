@@ -3,56 +3,59 @@ import { Metadata, type MetadataInit } from "./metadata.js";
 
 export type { Code };
 
-/** Marks errors across copies of this module, so that a handler's error is one whichever copy it was made by. */
+/** Marks errors; a registered symbol, so that errors of all copies of this module are recognized. */
 const RPC_ERROR: symbol = Symbol.for("quicrpc.RpcError");
 
-/** Fields of an `RpcError` beside its code and message. */
+/** Options of an `RpcError`, in addition to its code and message. */
 export interface RpcErrorOptions {
-  /** The error's name in the method's schema; `rpcError` sets it. Sent only where the method declares it. Default: none. */
+  /** The error's name in the method's schema, which `rpcError` sets. It is sent only if the method declares it. Default: none. */
   readonly reason?: string | undefined;
-  /** Anything the codec can carry; it reaches the peer. Default: none. */
+  /** Any value that the codec can encode. It is sent to the peer. Default: none. */
   readonly details?: unknown;
-  /** Reaches the peer as trailers. Default: none. */
+  /** Trailers that are sent to the peer. Default: none. */
   readonly metadata?: MetadataInit | undefined;
-  /** No handler was entered. Only the runtime says so to a peer. Default false. */
+  /** The call reached no handler. Only the runtime can tell a peer so. Default false. */
   readonly refused?: boolean | undefined;
-  /** The error that led to this one. It is not sent to the peer. Default: none. */
+  /** The error that caused this one. It is not sent to the peer. Default: none. */
   readonly cause?: unknown;
-  /** A sentence about what can be done. It is not sent to the peer. Default: none. */
+  /** A sentence that says what can be done. It is not sent to the peer. Default: none. */
   readonly hint?: string | undefined;
 }
 
 /**
- * The one error of calls. A handler throws it to choose the code, message and details that the caller sees; every
- * failure of a call, local or remote, is one.
+ * The error class of all calls. A handler throws it to choose the code, message and details that the caller receives.
+ * Every failure of a call, local or remote, is an `RpcError`.
  *
  * @example
  * throw new RpcError("not_found", "there is no such note"); // in a handler
  */
 export class RpcError extends Error {
   override readonly name = "RpcError";
-  /** The error that led to this one, on this side. Programs whose `lib` is older than ES2022 see it too. */
+  /** The error that caused this one, on this side. Declared here for programs whose `lib` is older than ES2022. */
   declare cause?: unknown;
-  /** Why the call failed, as one of a closed set. */
+  /** The reason why the call failed: one of a closed set of codes. */
   readonly code: Code;
-  /** Details that the handler gave: those of a declared error are typed by the method's schema, see `isRpcErrorOf`. Undefined where it gave none. */
+  /**
+   * The details that the handler gave; undefined if it gave none. Those of a declared error are typed by the method's
+   * schema: see `isRpcErrorOf`.
+   */
   readonly details: unknown;
-  /** The error's name in the method's schema, where it has one and the details fit it; see `isRpcErrorOf`. */
+  /** The error's name in the method's schema, if it is declared there and its details match: see `isRpcErrorOf`. */
   readonly reason: string | undefined;
-  /** The call's trailers, where the error came from the peer. */
+  /** The trailers of the call, if the error came from the peer. */
   readonly metadata: Metadata;
-  /** The call never reached a handler: to make it again is safe, whatever it does. */
+  /** True if the call reached no handler. Repeating it is then always safe. */
   readonly refused: boolean;
   /**
-   * A call that this side made failed with it. A handler that lets it escape does not pass it on: its own caller gets
-   * `unavailable` or `internal`, and `onError` the error; see `forward`.
+   * True if a call that this side made failed with this error. If a handler throws such an error, it is not passed on:
+   * the handler's caller receives `unavailable` or `internal`, and `onError` receives the error. See `forward`.
    */
   readonly fromCall: boolean = false;
-  /** The method whose call failed with it, as "service/method"; every error of a call that this side made has one. */
+  /** The method whose call failed, as "service/method". Set on every error of a call that this side made. */
   declare readonly method?: string;
-  /** The peer of that call, by its URL or address, as far as it is known. */
+  /** The URL or address of that call's peer, if known. */
   declare readonly peer?: string;
-  /** A sentence about what can be done. */
+  /** A sentence that says what can be done. */
   declare readonly hint?: string;
 
   constructor(code: Code, message: string, options: RpcErrorOptions = {}) {
@@ -65,7 +68,7 @@ export class RpcError extends Error {
     if (options.hint !== undefined) this.hint = options.hint;
   }
 
-  /** Whether `value` is an `RpcError` whose fields can be read and have the right types. Never throws, whatever `value` is. */
+  /** Returns true if `value` is an `RpcError` whose fields can be read and have the right types. Never throws. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     try {
       if (this !== RpcError) return Function.prototype[Symbol.hasInstance].call(this, value);
@@ -78,8 +81,9 @@ export class RpcError extends Error {
   }
 
   /**
-   * Makes an error that a handler's own call failed with fit for the handler's caller: `throw RpcError.forward(error)` passes on its
-   * code, message, reason, details and metadata. `refused` is not passed on, since this handler did run.
+   * Returns an error with which a handler can pass on the failure of its own call: `throw RpcError.forward(error)`
+   * sends the code, message, reason, details and metadata to the handler's caller. `refused` is not passed on, because
+   * this handler did run.
    */
   static forward(error: RpcError): RpcError {
     const { code, message, reason, details, metadata } = error;
@@ -89,8 +93,8 @@ export class RpcError extends Error {
   }
 
   /**
-   * Any thrown value as an `RpcError`: itself if it is one, an abort as `cancelled`, a timeout's abort as
-   * `deadline_exceeded`, anything else as `code` with the value as the cause.
+   * Converts any thrown value to an `RpcError`: an `RpcError` is returned as it is, an abort becomes `cancelled`, the
+   * abort of a timeout `deadline_exceeded`, and anything else becomes an error with `code`, whose cause is the value.
    */
   static from(value: unknown, code: Code = "unknown"): RpcError {
     if (value instanceof RpcError) return value;
@@ -100,10 +104,10 @@ export class RpcError extends Error {
   }
 }
 
-/** The errors that others were forwarded from: the cause of an error says less, since it need not be passed on. */
+/** Original errors of forwarded ones. `cause` is not enough, because it is optional. */
 const origins: WeakMap<RpcError, RpcError> = new WeakMap();
 
-/** Returns the error that `RpcError.forward` has made this one of; undefined for any other. */
+/** Returns the error from which `RpcError.forward` made this one; undefined for other errors. */
 export function forwardedFrom(error: RpcError): RpcError | undefined {
   return origins.get(error);
 }
@@ -111,8 +115,8 @@ export function forwardedFrom(error: RpcError): RpcError | undefined {
 Object.defineProperty(RpcError.prototype, RPC_ERROR, { value: true });
 
 /**
- * Makes the error of a call that a timer or a frame ends. It has no trace of its own, which would cost more than all else of the
- * call's end and show none of the application's lines; those who wait for the call add theirs.
+ * Creates the error of a call that a timer or a frame ends. It captures no stack, which would be the most expensive
+ * part of ending the call and would contain no line of the application. Awaiting the call adds the application's lines.
  */
 export function untracedError(
   code: Code,
@@ -120,14 +124,14 @@ export function untracedError(
   options?: RpcErrorOptions & { readonly metadata?: Metadata },
 ): RpcError {
   const { stackTraceLimit } = Error as { stackTraceLimit?: unknown };
-  // Does nothing where `Error` is frozen.
+  // Has no effect if `Error` is frozen.
   Reflect.set(Error, "stackTraceLimit", 0);
   const error = new RpcError(code, message, options);
   Reflect.set(Error, "stackTraceLimit", stackTraceLimit);
   return error;
 }
 
-/** Notes that a call of this side failed with the error: of which method, and at which peer. What it says already stays. */
+/** Records the method, and if known the peer, of the call of this side that failed with the error. Values that are already set are kept. */
 export function callFailure(error: RpcError, method: string, peer?: string): RpcError {
   const noted = error as { -readonly [Name in "fromCall" | "method" | "peer"]: RpcError[Name] };
   noted.fromCall = true;
@@ -136,18 +140,18 @@ export function callFailure(error: RpcError, method: string, peer?: string): Rpc
   return error;
 }
 
-/** The hint of an error of this library. */
+/** Returns the hint of an error of this library. */
 export function hintOf(error: unknown): string | undefined {
   const { hint } = (error ?? {}) as { readonly hint?: unknown };
   return typeof hint === "string" ? hint : undefined;
 }
 
-/** A peer broke the protocol: the stream it happened on is aborted. */
+/** The peer violated the protocol. The stream on which this happened is aborted. */
 export class ProtocolError extends Error {
   override readonly name = "ProtocolError";
 }
 
-/** Any thrown value as an `Error` whose name, message and cause can be read. Never throws, whatever `value` is. */
+/** Converts any thrown value to an `Error` whose name, message and cause can be read. Never throws. */
 export function asError(value: unknown): Error {
   try {
     const error = value instanceof Error ? value : new Error(String(value));

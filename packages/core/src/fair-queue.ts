@@ -38,15 +38,16 @@ export class FairQueue<T> {
     return { source, link: queue.entries.add(value) };
   }
 
-  /** Removes an entry, unless it has been removed. */
+  /** Removes an entry, if it is still in the queue. */
   remove({ source, link }: Queued<T>): void {
     const queue = this.#queues.get(source);
     if (queue !== undefined && link.isIn) this.#take(source, queue, link);
   }
 
   /**
-   * Takes the first entry of the next source in turn.
-   * @param isEligible whether a source may have a turn. Default: each may
+   * Removes and returns the first entry of the next source in turn.
+   *
+   * @param isEligible returns true if a source may have a turn. Default: all may
    */
   shift(isEligible?: (source: string) => boolean): T | undefined {
     for (const [source, queue] of this.#queues) {
@@ -60,7 +61,7 @@ export class FairQueue<T> {
     return undefined;
   }
 
-  /** Takes the last entry of the source that has the most. */
+  /** Removes and returns the last entry of the source with the most entries. */
   pop(): T | undefined {
     let source = "";
     let longest: SourceQueue<T> | undefined;

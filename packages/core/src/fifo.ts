@@ -1,17 +1,17 @@
-/** Removed entries from which on their room is given back. */
+/** Number of removed entries at which the array is compacted. */
 const COMPACT_AT = 64;
 
-/** A queue: first in, first out. What was taken from it is released at once, and taking costs the same however many wait. */
+/** A first-in, first-out queue. Removed entries are released at once, and removing takes constant time. */
 export class Fifo<T> {
   #entries: (T | undefined)[] = [];
-  /** Index of the first entry; those before it were taken. */
+  /** Index of the first entry. Those before it were removed. */
   #head = 0;
 
   get length(): number {
     return this.#entries.length - this.#head;
   }
 
-  /** The first entry, which stays; undefined where there is none. */
+  /** The first entry, without removing it; undefined if the queue is empty. */
   get first(): T | undefined {
     return this.#entries[this.#head];
   }
@@ -20,7 +20,7 @@ export class Fifo<T> {
     this.#entries.push(entry);
   }
 
-  /** Takes the first entry; undefined where there is none. */
+  /** Removes and returns the first entry; undefined if the queue is empty. */
   shift(): T | undefined {
     const entries = this.#entries;
     const head = this.#head;

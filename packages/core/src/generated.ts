@@ -1,4 +1,4 @@
-// The entry of generated code, of methods described by hand, and of tools.
+// The entry for generated code, for methods written by hand, and for tools.
 export type { Any } from "./contract/any.js";
 export type { Caller, DuplexStream } from "./call/caller.js";
 export { bytesCodec, type Issue, uncheckedCodec, zodCodec, type ZodCodecOptions } from "./call/messages/codec.js";
@@ -62,7 +62,7 @@ export {
   createTopicRouter,
   type ServedTopics,
   serveTopics,
-  // By names that types of an application hardly have.
+  // Exported under names that are unlikely to collide with types of an application.
   type Topic as ServedTopic,
   type TopicOptions as ServedTopicOptions,
 } from "./topics/serve-topics.js";

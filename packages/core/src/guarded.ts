@@ -1,6 +1,6 @@
 /**
- * Runs a hook of the application's. What it throws, or rejects with, costs neither the call nor the process: `report`
- * receives it, by default the console.
+ * Runs a hook of the application. If it throws or rejects, `report` receives the error (by default it is logged to the
+ * console), and neither the call nor the process fails.
  */
 export function guarded<Arguments extends unknown[]>(
   hook: (...given: Arguments) => unknown,

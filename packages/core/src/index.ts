@@ -1,4 +1,4 @@
-// The entry of applications. `generated.ts` and `transports.ts` are the others; README.md says what is in which.
+// The entry for applications. README.md explains what this entry, `generated.ts` and `transports.ts` contain.
 export { createCaller, type TypedCaller } from "./call/base-caller.js";
 export type { DuplexStream, Caller } from "./call/caller.js";
 export type { StreamSource } from "./call/items/item-source.js";
@@ -10,7 +10,7 @@ export { createLocalCaller } from "./connection/local-caller.js";
 export { type Connection, createConnection } from "./connection/connection.js";
 export type { ConnectionState } from "./connection/state.js";
 export { isRpcErrorOf, rpcError } from "./contract/method-errors.js";
-// By star: TypeScript merges what applications add to it only so.
+// `export *`, because TypeScript merges declarations of applications only with this form.
 export type * from "./contract/meta.js";
 export { bytes, type BytesSchema, stream, type StreamSchema } from "./contract/schema.js";
 export {

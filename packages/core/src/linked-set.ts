@@ -1,4 +1,4 @@
-/** The place of a value in a `LinkedSet`. */
+/** The position of a value in a `LinkedSet`. */
 export class Link<Value> {
   readonly value: Value;
   previous: Link<Value> | undefined = undefined;
@@ -11,9 +11,9 @@ export class Link<Value> {
 }
 
 /**
- * Values that come and go with every request, in the order in which they came. A `Set` would copy its table each time that some dozens have
- * come, and each copy refers to the next: once the garbage collector has promoted a copy, it keeps all later copies, and whatever was in
- * them, alive until the next full collection. A link that is removed refers to no other.
+ * Values that are added and removed with every request, in insertion order. A `Set` copies its table after some dozens
+ * of additions, and each copy refers to the next: once the garbage collector has promoted one copy, all later copies
+ * and their former contents stay alive until the next full collection. A removed link refers to no other.
  */
 export class LinkedSet<Value> implements Iterable<Link<Value>> {
   #first: Link<Value> | undefined = undefined;
@@ -27,7 +27,7 @@ export class LinkedSet<Value> implements Iterable<Link<Value>> {
     return this.#last;
   }
 
-  /** Returns what `remove` takes. */
+  /** Adds a value and returns its link, the argument of `remove`. */
   add(value: Value): Link<Value> {
     const link = new Link(value);
     const last = this.#last;
@@ -38,7 +38,7 @@ export class LinkedSet<Value> implements Iterable<Link<Value>> {
     return link;
   }
 
-  /** Removes a value by its place, unless it has been removed. */
+  /** Removes a value by its link, if it is still in the set. */
   remove(link: Link<Value>): void {
     if (!link.isIn) return;
     const { previous, next } = link;
@@ -51,7 +51,7 @@ export class LinkedSet<Value> implements Iterable<Link<Value>> {
     link.next = undefined;
   }
 
-  /** The current link may be removed meanwhile, but no other. */
+  /** During iteration, the current link may be removed, but no other. */
   *[Symbol.iterator](): Iterator<Link<Value>> {
     let link = this.#first;
     while (link !== undefined) {

@@ -1,4 +1,4 @@
-// The entry of those who measure: apart, since most applications leave that to their metrics.
+// The entry for measurements. Separate, because most applications leave them to their metrics.
 export { type CallPart, type CallPartName, callParts } from "./interceptors/call-parts.js";
 export { type CallTimings, callTimings } from "./interceptors/call-timings.js";
 export { type ServedTimings, timedRouter } from "./interceptors/served-timings.js";

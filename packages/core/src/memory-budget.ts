@@ -1,65 +1,65 @@
 import { RpcError } from "./errors.js";
 
-/** Bytes that a call in progress counts beside its message: its reply, its context and its handler's own state. */
+/** Bytes charged for a call in progress, in addition to its message: for its reply, its context and the handler's own state. */
 export const CALL_BYTES = 2048;
-/** Bytes that a stream of the peer's counts beside the bytes that wait on it. */
+/** Bytes charged for a stream of the peer, in addition to the bytes that wait on it. */
 export const STREAM_BYTES = 4096;
-/** Bytes that a resumable call counts beside the call itself: its stream, and what carries that from session to session. */
+/** Bytes charged for a resumable call, in addition to the call: for its stream, and for the state that outlives a session. */
 export const RESUMABLE_BYTES = 6144;
 
-/** Bytes that an unread item counts beside its value: its place in the queue, with the room that queues grow by. */
+/** Bytes charged for an unread item, in addition to its value: for its place in the queue. */
 export const ITEM_BYTES = 96;
 
-/** Measured parts that are kept before the budget looks which of them still hold anything. */
+/** Number of measured parts from which the budget checks which of them still hold anything. */
 const FEW_MEASURED = 256;
 
-/** A part whose charge is measured from time to time, because nothing reports when it shrinks. */
+/** A part whose charge is corrected from time to time, because nothing reports when it shrinks. */
 export interface Measured {
-  /** Corrects what it has charged. */
+  /** Corrects the charge of this part. */
   measure(): unknown;
 }
 
-/** The budget of a server, to which those of its sessions are parts. */
+/** The budget of a server, which contains the budgets of its sessions. */
 export interface ServerBudget {
   held: number;
   readonly max: number;
   readonly setting: string;
-  /** Beyond its maximum: returns whether `asking` may hold what it asks for. */
+  /** Called when the maximum is exceeded. Returns true if `asking` may hold the bytes that it asks for. */
   makeRoomFor(asking: MemoryBudget): boolean;
-  /** Another budget is part of it, and `close` gives back what that holds. Returns what takes it out. */
+  /** Adds a budget, whose bytes `close` can free. Returns a function that removes it. */
   enter?(budget: MemoryBudget, close: () => void): () => void;
 }
 
 /**
- * Counts the bytes that the peer of one session makes this side hold, estimated where they cannot be measured: frames that are not
- * complete, requests in progress, items that nobody has read, answers that the peer does not read. All of it is charged to
- * this budget, and so to that of the server that the session belongs to, and given back when it is no longer held.
+ * Counts the bytes that this side holds for the peer of one session, by estimate if they cannot be measured: incomplete
+ * frames, requests in progress, unread items, responses that the peer does not read. Bytes are charged to this budget
+ * and to that of the server, and released when they are no longer held.
  */
 export class MemoryBudget {
-  /** Bytes. */
+  /** Number of bytes. */
   held = 0;
   readonly max: number;
   readonly setting: string;
   readonly server: ServerBudget | undefined;
-  /** Made with the first part: most requests over HTTP have none. */
+  /** Created with the first part: most requests over HTTP have none. */
   #measured: Set<Measured> | undefined = undefined;
   #mostMeasured: number = FEW_MEASURED;
 
-  /** @param setting names the limit in errors */
+  /** @param setting name of the limit in errors */
   constructor(max: number, setting: string, server?: ServerBudget) {
     this.max = max;
     this.setting = setting;
     this.server = server;
   }
 
-  /** Bytes that may still be held. */
+  /** Bytes that may still be charged. */
   get room(): number {
     const { server } = this;
     const own = this.max - this.held;
     return server === undefined ? own : Math.min(own, server.max - server.held);
   }
 
-  /** Holds so many more bytes. Returns false where that is too much: they are held until they are given back all the same. */
+  /** Charges bytes. Returns false if that exceeds the maximum; the bytes are charged nevertheless, until they are released. */
   charge(bytes: number): boolean {
     this.held += bytes;
     const { server } = this;
@@ -72,7 +72,7 @@ export class MemoryBudget {
     if (this.server !== undefined) this.server.held -= bytes;
   }
 
-  /** Notes that the charge of `part` may have shrunk. */
+  /** Records that the charge of `part` may have shrunk. */
   watch(part: Measured): void {
     const measured = (this.#measured ??= new Set());
     measured.add(part);
@@ -85,13 +85,13 @@ export class MemoryBudget {
     this.#measured?.delete(part);
   }
 
-  /** Corrects what is measured. */
+  /** Corrects the charges of measured parts. */
   measure(): void {
     if (this.#measured === undefined) return;
     for (const each of this.#measured) each.measure();
   }
 
-  /** The error of what is too much. */
+  /** Returns the error for exceeding the budget. */
   refusal(what: string, refused: boolean = false): RpcError {
     const { server } = this;
     const { setting, max, held } = server !== undefined && server.held > server.max ? server : this;

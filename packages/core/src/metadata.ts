@@ -1,4 +1,4 @@
-/** A value of metadata: bytes under a key that ends in `-bin`, text under any other, as in gRPC. */
+/** A metadata value: bytes if its key ends in `-bin`, otherwise a string, as in gRPC. */
 export type MetadataValue = string | Uint8Array;
 
 type ValueOf<Key extends string> = string extends Key
@@ -7,7 +7,7 @@ type ValueOf<Key extends string> = string extends Key
     ? Uint8Array
     : string;
 
-/** Values that metadata can be made from. An array as a value repeats its key. */
+/** Values from which metadata can be created. An array repeats its key. */
 export type MetadataInit =
   | Metadata
   | Iterable<readonly [key: string, value: MetadataValue]>
@@ -15,21 +15,21 @@ export type MetadataInit =
 
 type Entry = [key: string, value: MetadataValue];
 
-/** Keys are compared in lower case; these characters and no others travel. */
+/** Keys are compared in lower case, and may only contain these characters. */
 const KEY = /^(?!quicrpc-)[a-z0-9_.-]{1,256}$/;
 
 /**
- * Metadata of a call, sent beside its messages: keys with text or bytes, in the order they were added. A key may repeat. Keys
- * are case-insensitive and made of ASCII letters, digits, `_`, `.` and `-`; those that begin with `quicrpc-` are
- * reserved. Values are sent as they are: text as UTF-8, whatever its characters.
+ * Metadata of a call, sent in addition to its messages: keys with strings or bytes, in insertion order. A key may
+ * repeat. Keys are case-insensitive and consist of ASCII letters, digits, `_`, `.` and `-`; the prefix `quicrpc-` is
+ * reserved. Values are sent unchanged; strings may contain any characters and are sent as UTF-8.
  */
 export class Metadata implements Iterable<[key: string, value: MetadataValue]> {
-  // Not an object, nor a map: keys come from the wire, order counts, and there are few.
+  // Neither an object nor a map: keys come from the wire, order matters, and there are few.
   #entries: Entry[] = [];
-  /** Reads the entries, until they are changed. */
+  /** Reads the entries from the received bytes, until they are changed. */
   #read: (() => Iterable<Entry>) | undefined;
 
-  /** Throws `TypeError` as `append` does. */
+  /** Throws `TypeError` for invalid keys and values, as `append` does. */
   constructor(init?: MetadataInit) {
     if (init === undefined) return;
     const given = Symbol.iterator in init ? init : Object.entries(init);
@@ -41,8 +41,8 @@ export class Metadata implements Iterable<[key: string, value: MetadataValue]> {
   }
 
   /**
-   * Metadata that `read` reads anew whenever somebody looks, so that what arrived takes no more memory than its bytes: many small
-   * entries would take many times as much.
+   * Creates metadata that calls `read` at each access instead of storing entries. Received metadata then takes no more
+   * memory than its bytes; many small entries would take a multiple.
    */
   static reading(read: () => Iterable<Entry>): Metadata {
     const metadata = new Metadata();
@@ -50,7 +50,7 @@ export class Metadata implements Iterable<[key: string, value: MetadataValue]> {
     return metadata;
   }
 
-  /** `init` itself if it is metadata already. */
+  /** Returns `init` itself if it is `Metadata`, else new metadata made from it. */
   static from(init: MetadataInit | undefined): Metadata {
     return init instanceof Metadata ? init : new Metadata(init);
   }
@@ -62,14 +62,14 @@ export class Metadata implements Iterable<[key: string, value: MetadataValue]> {
     return size;
   }
 
-  /** The first value of `key`. */
+  /** Returns the first value of `key`. */
   get<Key extends string>(key: Key): ValueOf<Key> | undefined {
     const wanted = key.toLowerCase();
     for (const [present, value] of this.#present()) if (present === wanted) return value as ValueOf<Key>;
     return undefined;
   }
 
-  /** All values of `key`, in order. */
+  /** Returns all values of `key`, in order. */
   getAll<Key extends string>(key: Key): ValueOf<Key>[] {
     const wanted = key.toLowerCase();
     const values: ValueOf<Key>[] = [];
@@ -81,7 +81,7 @@ export class Metadata implements Iterable<[key: string, value: MetadataValue]> {
     return this.get(key) !== undefined;
   }
 
-  /** Replaces all values of `key` by one. Throws as `append` does. */
+  /** Replaces all values of `key` by one. Throws `TypeError` as `append` does. */
   set<Key extends string>(key: Key, value: ValueOf<Key>): this {
     const entry = checked(key, value);
     this.delete(key);
@@ -89,7 +89,7 @@ export class Metadata implements Iterable<[key: string, value: MetadataValue]> {
     return this;
   }
 
-  /** Adds a value. Throws `TypeError` for a key that is reserved or cannot be sent, or a value of the wrong type. */
+  /** Adds a value. Throws `TypeError` if the key is reserved or contains an invalid character, or if the value has the wrong type. */
   append<Key extends string>(key: Key, value: ValueOf<Key>): this {
     this.#own().push(checked(key, value));
     return this;
@@ -102,7 +102,7 @@ export class Metadata implements Iterable<[key: string, value: MetadataValue]> {
     return this;
   }
 
-  /** Keys, in lower case, with their values, in order. */
+  /** Iterates over keys, in lower case, and values, in order. */
   entries(): IterableIterator<[key: string, value: MetadataValue]> {
     return Array.from(this.#present(), ([key, value]): Entry => [key, value]).values();
   }
@@ -115,7 +115,7 @@ export class Metadata implements Iterable<[key: string, value: MetadataValue]> {
     return this.#read?.() ?? this.#entries;
   }
 
-  /** The entries, to be changed. */
+  /** Returns the entries as an array that can be changed. */
   #own(): Entry[] {
     if (this.#read !== undefined) {
       this.#entries = [...this.#read()];
@@ -125,12 +125,12 @@ export class Metadata implements Iterable<[key: string, value: MetadataValue]> {
   }
 }
 
-/** Whether the value of `key` is bytes. */
+/** Returns true if the values of `key` are bytes. */
 export function isBinaryKey(key: string): boolean {
   return key.endsWith("-bin");
 }
 
-/** Explains why a lower-case key is not valid; undefined where it is. */
+/** Returns the reason why a lower-case key is invalid; undefined if it is valid. */
 export function keyProblem(key: string): string | undefined {
   if (KEY.test(key)) return undefined;
   return `metadata key ${JSON.stringify(key)} is reserved (quicrpc-*), or not 1 to 256 of a-z, 0-9, "_", "." and "-"`;

@@ -1,4 +1,4 @@
-/** Other libraries' names of options, and ours. */
+/** Names that other libraries use for our options. */
 const ALIASES: Readonly<Record<string, string>> = {
   address: "host",
   caCert: "ca",
@@ -19,7 +19,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   token: "credentials",
 };
 
-/** The known name that somebody may have meant, `edits` letters away at most; undefined where none is near. */
+/** Returns the known name that is most similar to `name`, within `edits` changed letters; undefined if there is none. */
 export function nearest(
   name: string,
   names: readonly string[],
@@ -27,7 +27,7 @@ export function nearest(
 ): string | undefined {
   const alias = Object.hasOwn(ALIASES, name) ? ALIASES[name] : undefined;
   if (alias !== undefined && names.includes(alias)) return alias;
-  // A unit is what is forgotten most.
+  // A missing unit is the most frequent mistake.
   const wanted = [name, `${name}Ms`, `${name}Bytes`].map((one) => one.toLowerCase());
   const same = names.find((known) => wanted.includes(known.toLowerCase()));
   if (same !== undefined) return same;
@@ -40,7 +40,10 @@ export function nearest(
   return best;
 }
 
-/** Letters to add, drop, change or swap with their neighbour; beyond `most` the result is any number above it. */
+/**
+ * Returns how many letters must be added, removed, replaced or swapped with a neighbour. If it exceeds `most`, the
+ * result is any larger number.
+ */
 function distance(one: string, other: string, most: number): number {
   if (Math.abs(one.length - other.length) > most) return most + 1;
   let before: number[] = [];

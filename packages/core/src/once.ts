@@ -1,4 +1,4 @@
-// The entry of calls that take effect once: apart, since few applications name a key or a store.
+// The entry for calls that take effect once. Separate, because few applications use keys or a store.
 
 export { createOnceKey } from "./call/once-key.js";
 export { createOutbox, type Outbox, type OutboxOptions } from "./call/outbox.js";

@@ -1,5 +1,5 @@
-// Types that published declarations need and that a program's `lib` may lack, or have otherwise: what a compiler cannot
-// find is `any` without a word where `skipLibCheck` is on, and an error where it is off.
+// Types that published declarations use, but that a program's `lib` may lack or declare differently. The compiler
+// treats an unknown type as `any` without a message if `skipLibCheck` is on, and reports an error if it is off.
 
 declare global {
   interface SymbolConstructor {
@@ -8,10 +8,10 @@ declare global {
   }
 }
 
-/** Bytes whose memory is not shared: `Uint8Array<ArrayBuffer>` where the compiler's typed arrays are generic (TypeScript 5.7). */
+/** Bytes whose memory is not shared: `Uint8Array<ArrayBuffer>` if typed arrays are generic (TypeScript 5.7 and later). */
 export type UnsharedBytes = ReturnType<typeof Uint8Array.of>;
 
-/** An iterator for `for await`. It returns nothing at its end, and leaving the loop early releases what it holds. */
+/** An iterator for `for await`. Its return value is undefined, and leaving the loop early releases its resources. */
 export interface ItemIterator<Item> extends AsyncIterator<Item, undefined> {
   return(): Promise<IteratorResult<Item, undefined>>;
   [Symbol.asyncIterator](): ItemIterator<Item>;

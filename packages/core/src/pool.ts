@@ -1,3 +1,3 @@
-// The entry of clients with several servers, beyond what `connect` makes of a list of URLs.
+// The entry for clients of several servers, for cases in which `connect` with a list of URLs is not enough.
 export { hash } from "./balance/keyed.js";
 export { createPool, type Pool, type PoolOptions } from "./balance/pool.js";

@@ -1,4 +1,4 @@
-// The entry of clients that prove a key, and of servers that ask them to: apart, since few do.
+// A separate entry for clients that prove a key and servers that ask for it, because few applications do.
 export { createProofKeys, keyThumbprint, type ProofKey, type ProofKeys } from "./proof/keys.js";
 export { prover } from "./proof/prover.js";
 export { type Proof, receiveProof, verifyProof } from "./proof/receive-proof.js";

@@ -1,2 +1,2 @@
-// The entry of those who install msgpackr beside core.
+// The entry for programs that install msgpackr.
 export { msgpackRecords } from "./call/messages/records-codec.js";

@@ -1,16 +1,16 @@
 /**
- * An option that needs an ability of the transport: the option, the ability, what a transport without it lacks, and what to do then, where that is
- * more than to choose another.
+ * An option that needs an ability of the transport: the option, the ability, what a transport without it lacks, and
+ * optionally what to use instead.
  */
 export type OptionNeed = readonly [option: string, ability: string, lack: string, instead?: string];
 
-/** A transport, as far as options need something of it. Abilities that are not named it lacks. */
+/** The abilities of a transport that options may need. Those not named are missing. */
 interface AbleTransport {
   readonly name: string;
   readonly abilities: object;
 }
 
-/** Needs of the options of a client's session, whatever the platform. */
+/** Needs of the options of a client session, on every platform. */
 export const SESSION_NEEDS: readonly OptionNeed[] = [
   [
     "proof",
@@ -22,8 +22,9 @@ export const SESSION_NEEDS: readonly OptionNeed[] = [
 ];
 
 /**
- * Says which of the options cannot be carried to `url`, why, and what to do: it would be lost in silence. Returns undefined where the transport
- * carries them all. What is undefined, false or an empty list counts as left out.
+ * Explains which of the options the transport of `url` cannot carry, why, and what to do; such an option would be
+ * ignored silently. Returns undefined if the transport can carry all of them. Options that are undefined, false or an
+ * empty list count as omitted.
  */
 export function refusedOption(
   url: string,
@@ -33,7 +34,7 @@ export function refusedOption(
 ): string | undefined {
   const given = options as Readonly<Record<string, unknown>>;
   const able = abilities as Readonly<Record<string, unknown>>;
-  // Without iterators: each dial comes through here.
+  // Without iterators, because each dial comes through here.
   const refused = needs.find((need) => isGiven(given[need[0]]) && able[need[1]] !== true);
   if (refused === undefined) return undefined;
   const [option, , lack, instead = "leave it out, or connect by another transport"] = refused;

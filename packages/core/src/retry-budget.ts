@@ -1,14 +1,15 @@
 /** Options of a retry budget. */
 export interface RetryBudgetOptions {
-  /** Tokens at the start, and at most. Default 10. */
+  /** Number of tokens at the start, and the maximum. Default 10. */
   readonly maxTokens?: number | undefined;
-  /** Tokens that an answer earns. Default 0.1. */
+  /** Tokens that a success adds. Default 0.1. */
   readonly tokenRatio?: number | undefined;
 }
 
 /**
- * Tokens that calls to one service share, whichever server they go to (gRPC's retry throttling): a failure that allows another attempt takes one, an
- * answer earns a part of one. While half of them or fewer are left nothing is made again, so that retries never multiply an outage.
+ * Tokens that the calls to one service share, whichever server they use (gRPC's retry throttling). A failure that could
+ * be retried takes one token, a success adds a part of one. Calls are only repeated while more than half of the tokens
+ * are left, so that retries do not make an outage worse.
  */
 export class RetryBudget {
   private readonly maxTokens: number;
@@ -21,12 +22,12 @@ export class RetryBudget {
     this.tokens = maxTokens;
   }
 
-  /** Counts an answer. */
+  /** Counts a success. */
   earn(): void {
     this.tokens = Math.min(this.maxTokens, this.tokens + this.tokenRatio);
   }
 
-  /** Counts a failure that allows another attempt. Returns whether one may be made. */
+  /** Counts a failure that could be retried. Returns true if another attempt may be made. */
   spend(): boolean {
     this.tokens = Math.max(0, this.tokens - 1);
     return this.tokens > this.maxTokens / 2;

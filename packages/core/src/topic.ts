@@ -1,4 +1,5 @@
-// The entry of topics: apart, since schemas of them take zod at run time, which pages that are no bundle may not have.
+// The entry for topics. Separate, because schemas of topics need zod at run time, which a page without a bundler may
+// not have.
 export { topic, type TopicSchema, type TopicSchemaOptions } from "./contract/topic.js";
 export { DEFAULT_TOPIC_LIMITS, type TopicLimits } from "./topics/limits.js";
 export type { Topic, TopicAccess, TopicOptions, TopicPublishOptions } from "./topics/serve-topics.js";

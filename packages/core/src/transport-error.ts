@@ -1,4 +1,4 @@
-/** Fields of a `TransportError`. */
+/** Options of a `TransportError`. */
 export interface TransportErrorInit {
   readonly code: string;
   readonly url: string;
@@ -8,18 +8,18 @@ export interface TransportErrorInit {
 }
 
 /**
- * A failure to connect or to listen: what `connect`, `dial` and `serve` reject with, in Node and in pages. What cannot be used
- * as it was given, such as an unknown option, is a `TypeError` instead.
+ * A failure to connect or to listen: `connect`, `dial` and `serve` reject with it, in Node and in browsers. Invalid
+ * arguments, such as an unknown option, are a `TypeError` instead.
  */
 export class TransportError extends Error {
   override readonly name = "TransportError";
-  /** The error that led to this one. Programs whose `lib` is older than ES2022 see it too. */
+  /** The error that caused this one. Declared here for programs whose `lib` is older than ES2022. */
   declare cause?: unknown;
-  /** Stable: the system's (`ECONNREFUSED`), that of TLS (`CERT_HAS_EXPIRED`) or of the transport (`ERR_QUIC_ALPN_MISMATCH`). */
+  /** A stable code: of the system (`ECONNREFUSED`), of TLS (`CERT_HAS_EXPIRED`) or of the transport (`ERR_QUIC_ALPN_MISMATCH`). */
   readonly code: string;
-  /** The address, without what may be secret in a URL. */
+  /** The address, without the parts of a URL that may be secret. */
   readonly url: string;
-  /** A sentence about what can be done, where that is known. */
+  /** A sentence that says what can be done, if known. */
   readonly hint: string | undefined;
 
   constructor({ code, url, message, hint, cause }: TransportErrorInit) {
@@ -30,7 +30,7 @@ export class TransportError extends Error {
   }
 }
 
-/** A URL for messages: without user, password, query and fragment, which may be secret. */
+/** Returns a URL for messages: without user, password, query and fragment, which may be secret. */
 export function publicUrl({ protocol, host, pathname }: URL): string {
   return host === "" ? `${protocol}${pathname}` : `${protocol}//${host}${pathname === "/" ? "" : pathname}`;
 }

@@ -1,5 +1,5 @@
-// The entry of those who bring a transport, or a way to connect or to serve of their own.
-// For those who check options themselves, among options of their own: here names are not checked.
+// The entry for custom transports, and for custom ways to connect or to serve.
+// Option names are not checked here, so callers can check them together with their own options.
 export { createConnection } from "./connection/connection.js";
 export { createClientSession } from "./session/create-client-session.js";
 export { createSession } from "./session/create-session.js";

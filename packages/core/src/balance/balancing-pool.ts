@@ -233,7 +233,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     tier: number,
     before: Target<S> | undefined,
   ): Target<S> {
-    // Of a subset, one whose place another has taken is left.
+    // In a subset, a target in use that has lost its place to another is not kept.
     const keeps = before !== undefined && (this.subset === undefined || before.idle || tier <= this.dialled);
     const found = keeps ? before : new Target(target, this.targetOptions);
     return Object.assign(found, { priority, weight, tier });
@@ -297,7 +297,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
       this.set({ status: "draining" });
       this.failWaiting(() => closedError(undefined));
     }
-    // Those that leave meanwhile add to it, and are counted here.
+    // Read before the wait: targets that leave meanwhile add to it, and are counted below.
     const { unacknowledged: before } = this;
     const { unacknowledged } = await totalOf([...this.known, ...this.leaving].map(end));
     if (this.state.status === "draining") this.watched.set({ status: "closed" }, true);

@@ -23,34 +23,34 @@ export interface OffersBlobs extends ReservedMethods {
   add(source: BlobSource, isAnswer: boolean, isResumable: boolean): Offer;
 }
 
-/** The session, or the request over HTTP, as far as blobs need it. */
+/** The parts of a session, or of a request over HTTP, that blobs need. */
 export interface BlobHost extends TypedCaller {
   readonly limits: ClientLimits;
   readonly budget: MemoryBudget;
   readonly closed: Promise<unknown>;
   /** Methods that the peer may call without a router. */
   reserved: OffersBlobs | undefined;
-  /** Takes the peer's calls in a session; a request over HTTP has none. */
+  /** Serves the peer's calls of a session. A request over HTTP has none. */
   callee?: Callee;
 }
 
-/** A session, whose peer calls to read a blob. */
+/** A session whose peer reads blobs by calling this side. */
 interface BlobSession extends Omit<ServingHost, "reserved">, BlobHost {
   readonly settings: Pick<ChannelSettings, "prefix">;
   callee: Callee;
 }
 
-/** Settings of the session that serves a call, as far as blobs need them. */
+/** Settings of the session that serves a call: the part that blobs need. */
 interface ServedSettings extends Pick<DispatchSettings<never>, "limits" | "admission" | "principal" | "once"> {
   readonly host: BlobHost;
-  /** Whether the uploads that its principal has in progress have been counted. */
+  /** True if the uploads in progress of this principal were counted before. */
   readonly isCounted?: boolean;
 }
 
-/** A message whose fields are known to be blobs. */
+/** A message whose blob fields are known. */
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Makes the code of a method whose messages have blobs. */
+/** Returns the code that sends and receives the blobs of one method. */
 export function blobCalls(fields: BlobFields): BlobCode {
   const { input = [], output = [] } = fields;
   const isResumable = [...input, ...output].some(({ resumable }) => resumable === true);
@@ -92,7 +92,10 @@ export function blobCalls(fields: BlobFields): BlobCode {
   };
 }
 
-/** Makes one call with blobs on a session: `begin` makes it with an input that refers to them. Returns the answer. */
+/**
+ * Makes one call with blobs on a session and returns its response. `begin` makes the call with an input in which
+ * references replace the blobs.
+ */
 async function answered(
   host: BlobHost,
   { input = [], output = [] }: BlobFields,
@@ -108,7 +111,7 @@ async function answered(
     const failed = offers.find(({ failure }) => failure !== undefined);
     if (failed === undefined) throw error;
     const { failure } = failed;
-    // What the source itself says of a transfer that cannot go on.
+    // The source's own error explains why the transfer cannot continue.
     if (failure instanceof RpcError && failure.code !== "aborted") throw failure;
     throw new RpcError("aborted", `the source of the blob failed: ${asError(failure).message}`, { cause: failure });
   } finally {
@@ -116,7 +119,7 @@ async function answered(
   }
 }
 
-/** Lets the peer read what is offered, in a session that serves nothing else. */
+/** Lets the peer read the offered blobs if the session serves no other calls. */
 async function serveReserved(host: BlobHost): Promise<void> {
   const { callee } = host;
   if (callee === undefined || callee.onLane !== undefined) return;
@@ -125,7 +128,7 @@ async function serveReserved(host: BlobHost): Promise<void> {
   if (session.callee === callee) session.callee = onlyReserved(session, session.settings.prefix);
 }
 
-/** `message` with references in place of its blobs, which the peer may read from now on. */
+/** Offers the blobs of `message` to the peer and returns a copy of it with references in their place. */
 function offered(
   host: BlobHost,
   fields: readonly BlobField[],
@@ -165,7 +168,10 @@ function observed(
   return copy;
 }
 
-/** Has the blobs of a message counted; undefined where it has none. Throws `RpcError` `resource_exhausted` for too many. */
+/**
+ * Charges the blobs of a message to their principal. Returns a function that undoes this, or undefined for a message
+ * without blobs. Throws `RpcError` `resource_exhausted` if the principal has too many.
+ */
 function admitted(
   { host, limits, admission, principal, once }: ServedSettings,
   fields: readonly BlobField[],
@@ -183,7 +189,10 @@ function admitted(
   return quotaOf(admission.load).enter(whose, lengths.length, bytes, limits);
 }
 
-/** `message` with blobs in place of references. Throws `RpcError` `resource_exhausted` for one that is too large. */
+/**
+ * Returns `message` with a `ReceivedBlob` in place of each reference. Throws `RpcError` `resource_exhausted` for a blob
+ * that is too large.
+ */
 function received(host: BlobHost, fields: readonly BlobField[], message: unknown): unknown {
   if (fields.length === 0) return message;
   if (message instanceof Received) {

@@ -4,15 +4,15 @@ import type { Limits } from "../limits.js";
 import type { CallContext, PrincipalOf } from "../server/context.js";
 import { principalOf } from "../server/principal.js";
 
-/** The blobs of inputs that are in progress, of each principal: one for all sessions of a server. */
+/** Counts the input blobs in progress per principal, over all sessions of a server. */
 class BlobQuota {
   private readonly uses: Map<unknown, { blobs: number; bytes: number }> = new Map();
 
   /**
-   * Counts the blobs of one call. Returns what is to be called when its handler has settled. Throws `RpcError` `resource_exhausted` where its principal has
-   * too many.
+   * Counts the blobs of one call. Returns a function to call when the handler has settled. Throws `RpcError`
+   * `resource_exhausted` if the principal has too many blobs.
    *
-   * @param whose the principal, or the session where it is not known
+   * @param whose the principal, or the session if the principal is unknown
    */
   enter(
     whose: unknown,
@@ -38,7 +38,7 @@ class BlobQuota {
 
 const quotas: WeakMap<object, BlobQuota> = new WeakMap();
 
-/** The quota of all sessions that share `load`. */
+/** Returns the quota that all sessions with this `load` share. */
 export function quotaOf(load: object): BlobQuota {
   const known = quotas.get(load);
   if (known !== undefined) return known;
@@ -47,7 +47,7 @@ export function quotaOf(load: object): BlobQuota {
   return quota;
 }
 
-/** Returns the owner of the blobs of a call: its principal, or its session where principals are not told apart or the call has none. */
+/** Returns the owner of a call's blobs: its principal, or its session if there is none. */
 export function blobPrincipal(
   principal: PrincipalOf<never> | undefined,
   context: CallContext,

@@ -4,10 +4,10 @@ import type { CallOptions } from "../call/options.js";
 import { RpcError } from "../errors.js";
 import { isEndOfSession } from "../transport/close-codes.js";
 
-/** The caller of a call with blobs that go on: a connection, say. */
+/** A caller, such as a connection, that can resume the blobs of a call after its session is lost. */
 export type BlobCaller = Pick<BaseCaller, "begin" | "resumption">;
 
-/** Counts the losses of one transfer, and says whether it goes on. */
+/** Counts the lost sessions of one transfer and decides whether to try again. */
 export class Losses {
   private readonly caller: BlobCaller;
   private readonly forMs: number;
@@ -21,24 +21,28 @@ export class Losses {
     this.forMs = options.resumeForMs ?? caller.resumption?.forMs ?? 0;
   }
 
-  /** There is a session again. */
+  /** Called when there is a session again. */
   onMade(): void {
     this.unsuspend?.();
     this.unsuspend = undefined;
   }
 
-  /** More has arrived than before: the time that remains begins anew with the next loss. */
+  /** Called when more bytes have arrived: the time limit starts again at the next loss. */
   progressed(): void {
     this.failures = 0;
     this.lostAt = undefined;
   }
 
-  /** Waits before the next attempt. Rejects, with `thrown` as an `RpcError`, where there is none: it was no loss, or it takes too long. */
+  /**
+   * Waits before the next attempt. Rejects with `thrown` as an `RpcError` if the error was not a lost session, or if
+   * the time limit has passed.
+   */
   async wait(thrown: unknown, options: CallOptions): Promise<void> {
     this.onMade();
     const error = RpcError.from(thrown);
     const { resumption } = this.caller;
-    // A refusal is the end of a call that no handler has seen; once lost, it is what keeps the next attempt from being made.
+    // A call that is refused at the first attempt has lost nothing. After a loss, a refusal only means that the next attempt
+    // could not begin.
     const isLoss = error.code === "unavailable" && (!error.refused || this.begun || isEndOfSession(error));
     this.begun = true;
     this.lostAt ??= Date.now();

@@ -11,27 +11,27 @@ import { RetainedContent } from "./retained-content.js";
 import { createSha256, type Sha256 } from "./sha256.js";
 import { type BlobSource, chunksOf, type DescribedBlob, describedBlob, discard, type OpenedContent } from "./source.js";
 
-/** Blobs that one session offers at once. */
+/** Most blobs that one session offers at once. */
 const MAX_OFFERS = 1024;
-/** Milliseconds that an answer's blob waits for its first read. */
+/** Milliseconds that a response's blob waits for its first read. */
 const ANSWER_MS = 60_000;
 
-/** One blob that the peer may read. */
+/** A blob that the peer may read. */
 export interface Offer {
   readonly reference: BlobReference;
-  /** Error of its source; undefined where it has not. */
+  /** The error of the blob's source; undefined if it has not failed. */
   failure: unknown;
-  /** It can be read no more, and a read in progress fails. */
+  /** Ends the offer. A read in progress fails. */
   release(): void;
 }
 
-/** The read of a blob that is in progress. */
+/** A read of a blob that is in progress. */
 export interface BlobReading {
-  /** Nobody waits for its bytes any more. */
+  /** True when the receiver no longer waits for bytes. */
   readonly hasEnded: boolean;
-  /** Has the digest of the whole in the end, where that was asked for. */
+  /** Receives the digest of the whole blob at the end, if the request asked for it. */
   readonly trailers: Metadata;
-  /** Ends it from outside. */
+  /** Ends the read with an error. */
   readonly reply: { revoke(error: RpcError): void } | undefined;
 }
 
@@ -39,11 +39,11 @@ export interface BlobReading {
 interface OfferHost {
   readonly limits: ClientLimits;
   readonly budget: MemoryBudget;
-  /** Fulfils when the session has ended, and nobody can read what it offers any more. */
+  /** Resolves when the session has ended, so that the peer can no longer read its offers. */
   readonly closed: Promise<unknown>;
 }
 
-/** The blobs that one side of a session offers the other, which reads them by calls. */
+/** The blobs that one side of a session offers. The other side reads them by calls. */
 export class BlobOffers {
   private readonly offers: Map<number, Offered> = new Map();
   private next = 0;
@@ -62,15 +62,16 @@ export class BlobOffers {
     });
   }
 
-  /** The method by which the peer reads them; undefined for another. */
+  /** Returns the method by which the peer reads blobs, or undefined if the ids are those of another method. */
   find(serviceId: number, methodId: number): BoundMethod | undefined {
     return serviceId === readBlob.service.id && methodId === readBlob.id ? this.bound : undefined;
   }
 
   /**
-   * Offers a blob; one of an answer for a limited time, until it is read. Throws `RpcError` for what is none, and for too many.
+   * Offers a blob. A response's blob is offered for a limited time until it is read. Throws `RpcError` if `source` is
+   * not a blob, or if there are too many offers.
    *
-   * @param isResumable its reference names the upload
+   * @param isResumable whether the reference contains the id of the upload
    */
   add(source: BlobSource, isAnswer: boolean, isResumable: boolean): Offer {
     const described = describedBlob(source);
@@ -88,7 +89,7 @@ export class BlobOffers {
     return offered;
   }
 
-  /** The bytes that a request of the peer asks for. */
+  /** Returns the bytes that the peer requests. */
   read(request: Partial<ReadBlob>, context: BlobReading): AsyncIterable<Uint8Array> {
     const { ref, from = 0, sha256 } = request;
     const offered = typeof ref === "number" ? this.offers.get(ref) : undefined;
@@ -99,17 +100,17 @@ export class BlobOffers {
   }
 }
 
-/** One source of a blob, from which it is read. */
+/** The source of one offered blob. */
 export class Offered implements Offer {
   readonly reference: BlobReference;
   failure: unknown = undefined;
   private readonly blob: DescribedBlob;
   private readonly forget: () => void;
-  /** Counts the reads: a new one ends that before. */
+  /** Number of reads so far. A new read ends the one before. */
   private reads = 0;
   private released = false;
   private isAnswer = false;
-  /** The read in progress: its source may have nothing to give when it is to end. */
+  /** The read in progress. It is ended directly, because its source may never produce another chunk. */
   private reading: BlobReading | undefined = undefined;
   private timer: ReturnType<typeof setTimeout> | undefined = undefined;
 
@@ -130,7 +131,7 @@ export class Offered implements Offer {
     clearTimeout(this.timer);
     this.forget();
     this.endRead(new RpcError("cancelled", "the call that the blob belongs to is over"));
-    // What a caller gives it may give again.
+    // A caller may use its content again, so only a response's content is discarded.
     if (this.isAnswer && this.reads === 0) discard(this.blob.content);
   }
 
@@ -153,7 +154,7 @@ export class Offered implements Offer {
       let { at } = opened;
       if (at === from) this.check(from, sha256, hash);
       for await (const chunk of this.chunks(opened)) {
-        // Nobody receives what is thrown here: the read was ended where this came to be so.
+        // The error has no receiver: the read had already been ended.
         if (this.released || turn !== this.reads || context.hasEnded)
           throw new RpcError("cancelled", "the read is over");
         const passed = Math.max(0, Math.min(chunk.length, from - at));
@@ -168,7 +169,7 @@ export class Offered implements Offer {
           at += rest.length;
           break;
         }
-        // Node gives all of a `Blob` in memory as one chunk.
+        // Node returns all bytes of a `Blob` in memory as one chunk.
         for (const piece of cut(rest, MAX_PIECE)) {
           at += piece.length;
           if (digest) hash?.update(piece);
@@ -193,7 +194,7 @@ export class Offered implements Offer {
     this.reading = undefined;
   }
 
-  /** Opens the content as near to `from` as it can be. */
+  /** Opens the content at `from`, or at an earlier position if it cannot seek. */
   private async opened(from: number, hashes: boolean): Promise<OpenedContent> {
     const { content } = this.blob;
     try {
@@ -204,7 +205,7 @@ export class Offered implements Offer {
     }
   }
 
-  /** Throws where the receiver has other bytes than those that come before `from`. */
+  /** Throws if the receiver's bytes before `from` differ from those of the source. */
   private check(from: number, sha256: string | undefined, hash: Sha256 | undefined): void {
     if (sha256 === undefined || hash?.copy().hex() === sha256) return;
     throw this.changed(`its first ${from} bytes are others`);

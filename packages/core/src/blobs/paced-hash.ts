@@ -1,10 +1,10 @@
 import { ownTurn } from "../own-turn.js";
 import type { Sha256 } from "./sha256.js";
 
-/** Bytes that are hashed in one turn of the event loop. */
+/** Bytes to hash in one turn of the event loop. */
 const TURN_BYTES = 262_144;
 
-/** Hashes what a peer may ask for again and again, however much that is, while others have their turns. */
+/** Hashes large content in several turns of the event loop, so that a peer that requests it repeatedly does not block others. */
 export class PacedHash {
   private readonly hash: Sha256;
   private left: number = TURN_BYTES;

@@ -7,28 +7,28 @@ import { RpcError } from "../errors.js";
 
 const NAME = "quicrpc.v1.Blobs";
 
-/** A request for the bytes of a blob. */
+/** A request to read a blob. */
 export interface ReadBlob {
-  /** The number that the peer gave the blob. */
+  /** The blob's number, from its reference. */
   readonly ref: number;
-  /** Bytes that the receiver has: it wants those that follow. */
+  /** Number of bytes that the receiver has; it requests those that follow. */
   readonly from?: number;
-  /** Digest of the bytes that the receiver has, in hexadecimal digits; the sender's own must have the same. */
+  /** SHA-256 of the bytes that the receiver has, in hexadecimal. The sender compares it with its own. */
   readonly sha256?: string;
-  /** The receiver wants the digest of the whole blob, as the trailer `sha-256`. */
+  /** True to request the digest of the whole blob, in the trailer `sha-256`. */
   readonly digest?: boolean;
 }
 
-/** The trailer with the digest of a whole blob. */
+/** Name of the trailer with the digest of the whole blob. */
 export const DIGEST_TRAILER = "sha-256";
 
-/** The error of a blob that is not the one whose beginning was transferred before. */
+/** Returns the error for a blob that differs from the one whose beginning was transferred before. */
 export function changedBlob(how: string): RpcError {
   const hint = "the file was changed, or another was chosen: begin anew, without what was transferred";
   return new RpcError("failed_precondition", `the blob is not the one that was begun: ${how}`, { hint });
 }
 
-/** How a blob is read: a call of its receiver to its sender, on a stream that others leave before. */
+/** The method by which a receiver reads a blob. It streams at a low priority, so that other calls go first. */
 export const readBlob: MethodDescriptor<"server_stream", ReadBlob, ReadBlob, Uint8Array, UnsharedBytes> =
   describeMethod({ name: NAME, id: defaultServiceId(NAME) }, serverStreamCalls, "read", {
     id: 1,

@@ -8,42 +8,43 @@ import { type BlobCaller, Losses } from "./losses.js";
 import { changedBlob, DIGEST_TRAILER, readBlob } from "./read-method.js";
 import { createSha256, type Sha256 } from "./sha256.js";
 
-/** Bytes that `bytes()` takes, unless it is told. */
+/** Default limit of `bytes()`, in bytes. */
 const DEFAULT_BYTES = 16_777_216;
 
 /** Options of reading a blob. */
 export interface ReadBlobOptions {
-  /** Called with the bytes that were taken, and all of them where that is known. Default: none. */
+  /** Called with the number of bytes read, and the blob's length if it is known. Default: none. */
   readonly onProgress?: (bytes: number, length: number | undefined) => void;
-  /** Stops it. Default: none. */
+  /** Aborts the read. Default: none. */
   readonly signal?: AbortSignal;
   /**
-   * The bytes that this side has already, such as those of a file that was begun. They are read and hashed first; the sender sends what follows if its own
-   * begin with the same, else it fails with `failed_precondition`. Default: none.
+   * Bytes that this side already has, such as those of a partly written file. They are read and hashed first. If the
+   * sender's blob begins with the same bytes, it sends the rest; otherwise the read fails with `failed_precondition`.
+   * Default: none.
    */
   readonly after?: AsyncIterable<Uint8Array>;
 }
 
-/** Reference to a blob in a message of the peer: number, length, type, name, and the id where it is resumable. */
+/** Reference to a blob in a message of the peer: number, length, media type, file name and, if the blob is resumable, the upload's id. */
 export type BlobReference = readonly [ref: number, length: number | null, type: string, name: string, id?: string];
 
-/** Makes the call anew that the blob came with, and returns the one that comes now. */
+/** Repeats the call that the blob came with, and returns the blob of the new response. */
 type AskAnew = (signal: AbortSignal | undefined) => Promise<ReceivedBlob>;
 
 /**
- * A blob of the peer, which is read when somebody wants its bytes. That of an input can be read until its call is over, that of an output
- * for a minute, and to its end once it was begun.
+ * A blob from the peer. Its bytes are transferred when they are read. A blob of an input can be read until its call
+ * ends. A blob of an output can be read if the first read starts within a minute.
  */
 export class ReceivedBlob {
-  /** Bytes; undefined where the sender does not know. What is shorter or longer fails as it is read. */
+  /** Length in bytes; undefined if the sender does not know it. Reading fails if the content is shorter or longer. */
   readonly length: number | undefined;
-  /** The media type that the sender says; empty where it says none. */
+  /** The media type, as the sender states it; empty if it states none. */
   readonly type: string;
-  /** The file's name that the sender says; empty where it says none. Nobody has checked it: it is no path to write to. */
+  /** The file name, as the sender states it; empty if it states none. It is not checked: do not use it as a path. */
   readonly name: string;
   /**
-   * Names the upload, where the blob is resumable: 32 hexadecimal digits, the same whenever the call is made anew. Its sender has chosen it, and who knows
-   * it can go on with the upload. Undefined otherwise, and for downloads.
+   * Id of a resumable upload: 32 hexadecimal digits, chosen by the sender and the same for each attempt. Anyone who
+   * knows it can continue the upload. Undefined for other blobs and for downloads.
    */
   readonly id: string | undefined;
   readonly #session: TypedCaller;
@@ -54,7 +55,7 @@ export class ReceivedBlob {
 
   /**
    * @internal
-   * @param digest the sender is asked for the digest of all
+   * @param digest whether to request and check the digest of the whole blob
    */
   constructor(
     session: TypedCaller,
@@ -74,12 +75,15 @@ export class ReceivedBlob {
     this.#maxBytes = maxBytes;
   }
 
-  /** @internal After the loss of its session it is read on from the blob that `anew` asks for. */
+  /** @internal Makes reads continue after a lost session, on the blob that `anew` requests. */
   resumeBy(caller: BlobCaller, anew: AskAnew): void {
     this.#resumption = { caller, anew };
   }
 
-  /** The bytes from the first on. A sender's `Blob` or function can be read again, its stream cannot; a read ends the one before. */
+  /**
+   * Returns the bytes as a stream, from the first on. If the sender gave a `Blob` or a function, the blob can be read
+   * again; if it gave a stream, only once. A new read ends the one before.
+   */
   stream({ signal, ...options }: ReadBlobOptions = {}): ReadableStream<UnsharedBytes> {
     const over = new AbortController();
     let forget: (() => void) | undefined;
@@ -100,7 +104,7 @@ export class ReceivedBlob {
         },
         cancel(reason) {
           forget?.();
-          // A generator ends after what it waits for: the signal ends that.
+          // A generator returns only after its pending promise has settled; the signal aborts that promise.
           over.abort(reason);
           chunks.return().catch(() => {});
         },
@@ -109,7 +113,7 @@ export class ReceivedBlob {
     );
   }
 
-  /** The bytes for a loop, which costs less than a stream; leaving it stops the sender. */
+  /** Returns the bytes for a `for await` loop, at less cost than a stream. Leaving the loop stops the sender. */
   chunks(options: ReadBlobOptions = {}): AsyncGenerator<UnsharedBytes, void> {
     return this.#read(options);
   }
@@ -119,13 +123,13 @@ export class ReceivedBlob {
     return this.#read({});
   }
 
-  /** All bytes. Rejects with `resource_exhausted` for more than `maxBytes` (16 MiB). */
+  /** Reads all bytes into one array. Rejects with `resource_exhausted` if there are more than `maxBytes` (default 16 MiB). */
   async bytes({
     maxBytes = DEFAULT_BYTES,
     ...options
   }: ReadBlobOptions & { readonly maxBytes?: number } = {}): Promise<UnsharedBytes> {
     if (this.length !== undefined && this.length > maxBytes) throw tooLarge(this.length, maxBytes);
-    // One buffer, since a sender may give a byte at a time.
+    // One growing buffer, because a sender may send a byte at a time.
     let all = new Uint8Array(0);
     let size = 0;
     for await (const chunk of this.#read(options)) {
@@ -186,7 +190,7 @@ export class ReceivedBlob {
     return this.#session.start(readBlob, { ref: this.#ref, ...before, ...(this.#digest && { digest: true }) }, options);
   }
 
-  /** Throws where what was taken is not all of the blob, or other than what was sent. */
+  /** Throws if the bytes read are not the whole blob, or differ from those that were sent. */
   #check(taken: number, hash: Sha256 | undefined, sent: string | undefined): void {
     const { length } = this;
     if (length !== undefined && taken !== length) {
@@ -201,7 +205,7 @@ export class ReceivedBlob {
   }
 }
 
-/** The error of a blob that its receiver does not take. */
+/** Returns the error for a blob that is larger than its receiver accepts. */
 export function tooLarge(bytes: number, maxBytes: number): RpcError {
   const hint = "the schema's blob({ maxBytes }) and limits.maxBlobBytes say how large a blob may be";
   return new RpcError("resource_exhausted", `a blob of ${bytes} bytes or more: at most ${maxBytes} are taken here`, {

@@ -10,8 +10,8 @@ import { type BlobSource, createBlobId, describedBlob, isRepeatable } from "./so
 type Message = Readonly<Record<string, unknown>>;
 
 /**
- * Makes a call with resumable blobs out of as many calls as it takes: one that has lost its session is made again, on another, with the same ids. The blobs
- * of its answer are read on by another such call.
+ * Makes a call with resumable blobs. If the session is lost, the call is repeated on another session with the same
+ * upload ids, as often as necessary. The blobs of its response are resumed in the same way.
  */
 export async function resumedCall(
   caller: unknown,
@@ -73,7 +73,7 @@ class Sources {
     this.losses = losses;
   }
 
-  /** `message` with sources of its resumable blobs that can be read again, and that have ids. */
+  /** Returns a copy of `message` whose resumable blobs have ids and sources that can be read again. */
   named(fields: readonly BlobField[], message: unknown): unknown {
     if (typeof message !== "object" || message === null) return message;
     const named: Record<string, unknown> = { ...message };

@@ -11,21 +11,21 @@ interface Piece {
 }
 
 /**
- * Content that can be read once, with as much of its end retained as a budget allows: after the loss of a session it can be read again
- * from there.
+ * Content that can be read only once. It retains its last bytes, as many as a budget allows, so that after a lost
+ * session it can be read again from there.
  */
 export class RetainedContent implements AsyncIterable<Uint8Array> {
   private readonly content: BlobContent;
   private iterator: AsyncIterator<Uint8Array> | undefined = undefined;
   private readonly retained: Piece[] = [];
-  /** Position of the first byte that is retained, and of the one after the last. */
+  /** Position of the first retained byte (`first`), and of the byte after the last (`end`). */
   private first = 0;
   private end = 0;
   private done = false;
-  /** Digest of the bytes that are retained no more. */
+  /** Digest of all bytes before `first`. */
   private readonly hash: Sha256 = createSha256();
   private pulling: Promise<void> | undefined = undefined;
-  /** Bytes that what is retained counts. */
+  /** Bytes charged for retained data. */
   private held = 0;
   private maxBytes = 0;
   private budget: MemoryBudget | undefined = undefined;
@@ -35,7 +35,11 @@ export class RetainedContent implements AsyncIterable<Uint8Array> {
     this.content = content;
   }
 
-  /** The session that carries it from now on counts what is retained, which is so many bytes at most. */
+  /**
+   * Charges the retained bytes to the budget of the session that transfers the content from now on.
+   *
+   * @param maxBytes most bytes to retain
+   */
   countedBy(budget: MemoryBudget, maxBytes: number): void {
     if (this.closed) return;
     this.budget?.release(this.held);
@@ -45,12 +49,12 @@ export class RetainedContent implements AsyncIterable<Uint8Array> {
     this.makeRoom(0);
   }
 
-  /** Opens it at a position. Rejects with `RpcError` `out_of_range` where that is not retained any more. */
+  /** Opens the content at a position. Rejects with `RpcError` `out_of_range` if that position is no longer retained. */
   async open(from: number): Promise<OpenedContent> {
     if (from < this.first || from > this.end) throw this.gone(from);
     const hash = this.hash.copy();
     const paced = new PacedHash(hash);
-    // Those of now: what is dropped meanwhile is hashed here all the same.
+    // A copy: pieces that are dropped during the hashing must be hashed here too.
     const before = this.retained.filter(({ at }) => at < from);
     for (const { at, bytes } of before) await paced.update(bytes.subarray(0, from - at));
     return { chunks: this.read(from), at: from, hash };
@@ -60,7 +64,7 @@ export class RetainedContent implements AsyncIterable<Uint8Array> {
     return this.read(0);
   }
 
-  /** Ends its source: nobody reads it any more. */
+  /** Closes the source: it will not be read again. */
   close(): void {
     if (this.closed) return;
     this.closed = true;
@@ -84,7 +88,7 @@ export class RetainedContent implements AsyncIterable<Uint8Array> {
     }
   }
 
-  /** The piece with the byte at `position`; undefined where none is retained. */
+  /** Returns the piece with the byte at `position`, or undefined if it has not been read from the source yet. */
   private pieceAt(position: number): Piece | undefined {
     if (position >= this.end) return undefined;
     const { retained } = this;
@@ -97,7 +101,7 @@ export class RetainedContent implements AsyncIterable<Uint8Array> {
     return retained[low];
   }
 
-  /** Takes the next chunk of the source. An attempt that is over may still wait for it, and the next one is to have it. */
+  /** Reads the next chunk from the source. Attempts share the pending read: if one ends, the next receives the chunk. */
   private pull(): Promise<void> {
     this.pulling ??= this.take().finally(() => (this.pulling = undefined));
     return this.pulling;
@@ -115,7 +119,7 @@ export class RetainedContent implements AsyncIterable<Uint8Array> {
     this.budget?.charge(sizeOf(value));
   }
 
-  /** Drops what has waited longest until there is room for so many more. The next chunk to be sent is retained in any case. */
+  /** Drops the oldest pieces until there is room for `bytes` more, or none is left. The next chunk is retained in any case. */
   private makeRoom(bytes: number): void {
     const { budget, retained } = this;
     while (retained.length > 0 && bytes > Math.min(this.maxBytes - this.held, budget?.room ?? bytes)) {
@@ -135,7 +139,7 @@ export class RetainedContent implements AsyncIterable<Uint8Array> {
   }
 }
 
-/** Bytes that a chunk counts while it is retained. */
+/** Bytes charged for a retained chunk. */
 function sizeOf(chunk: Uint8Array): number {
   return chunk.length + ITEM_BYTES;
 }

@@ -1,13 +1,13 @@
-/** A SHA-256 that bytes are added to as they come. */
+/** An incremental SHA-256. */
 export interface Sha256 {
   update(bytes: Uint8Array): void;
-  /** Another that goes on from here. */
+  /** Returns a copy of the current state. */
   copy(): Sha256;
-  /** The digest, as 64 hexadecimal digits. Nothing can be added afterwards. */
+  /** Returns the digest as 64 hexadecimal digits. Nothing can be added afterwards. */
   hex(): string;
 }
 
-/** A hash of `node:crypto`. */
+/** The hash object of `node:crypto`. */
 interface PlatformHash {
   update(bytes: Uint8Array): unknown;
   copy(): PlatformHash;
@@ -21,7 +21,7 @@ const { process } = globalThis as {
   readonly process?: { getBuiltinModule?(name: string): PlatformCrypto | undefined };
 };
 
-/** Makes a SHA-256: the platform's, where it takes bytes as they come, which WebCrypto does not. */
+/** Creates an incremental SHA-256: the platform's if it has one (WebCrypto does not), else a portable one. */
 export function createSha256(): Sha256 {
   const crypto = process?.getBuiltinModule?.("node:crypto");
   return crypto === undefined ? new PortableSha256() : new PlatformSha256(crypto.createHash("sha256"));
@@ -48,10 +48,10 @@ class PlatformSha256 implements Sha256 {
 }
 
 const BLOCK_BYTES = 64;
-/** The length in bits stands in the last eight bytes of the last block. */
+/** Bytes at the end of the last block that hold the message length in bits. */
 const LENGTH_BYTES = 8;
 
-/** The first 32 bits of the fractional part of a root, as FIPS 180-4 makes its constants. */
+/** Returns the first 32 bits of the fractional part of a root, as FIPS 180-4 defines its constants. */
 const fraction = (root: number): number => Math.floor((root - Math.floor(root)) * 2 ** 32) | 0;
 const primes = firstPrimes(BLOCK_BYTES);
 const INITIAL: readonly number[] = primes.slice(0, 8).map((prime) => fraction(Math.sqrt(prime)));
@@ -63,12 +63,12 @@ function firstPrimes(count: number): number[] {
   return found;
 }
 
-/** SHA-256 (FIPS 180-4) for platforms that have none for bytes as they come. */
+/** SHA-256 (FIPS 180-4) for platforms without an incremental one. */
 export class PortableSha256 implements Sha256 {
   private readonly state: Int32Array = Int32Array.from(INITIAL);
   private readonly block: Uint8Array = new Uint8Array(BLOCK_BYTES);
   private readonly words: Int32Array = new Int32Array(BLOCK_BYTES);
-  /** Bytes that were added. */
+  /** Number of bytes added. */
   private length = 0;
 
   update(bytes: Uint8Array): void {

@@ -1,44 +1,44 @@
 import { RpcError } from "../errors.js";
 import type { Sha256 } from "./sha256.js";
 
-/** Bytes that a blob is made of. A `Blob`, such as a `File`, and a function can be read more than once. */
+/** The bytes of a blob. A `Blob`, such as a `File`, and a function can be read more than once. */
 export type BlobContent =
   | Blob
   | ReadableStream<Uint8Array>
   | AsyncIterable<Uint8Array>
   | (() => ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>);
 
-/** A blob with what is said of it. */
+/** A blob's content, with its length, media type and name. */
 export interface DescribedBlob {
   readonly content: BlobContent;
-  /** Bytes. Default: those of a `Blob`; of other content nobody knows. */
+  /** Length in bytes. Default: that of a `Blob`, otherwise unknown. */
   readonly length?: number;
-  /** The media type, such as "image/png". Default: that of a `Blob`. */
+  /** The media type, such as "image/png". Default: the type of a `Blob`. */
   readonly type?: string;
-  /** The name of the file. Default: that of a `File`. */
+  /** The file name. Default: the name of a `File`. */
   readonly name?: string;
   /**
-   * Names the upload of a `resumable` blob, by `createBlobId()`. Keep it if another program is to go on with this
-   * upload, such as the page when it is loaded again. Default: a new one for each call.
+   * Id of the upload of a `resumable` blob, from `createBlobId()`. Store it if another program is to continue the
+   * upload, such as the page after a reload. Default: a new id for each call.
    */
   readonly id?: string;
-  /** Called with the bytes that have been handed to the session's flow control, and all of them where that is known. Default: none. */
+  /** Called with the number of bytes handed to the session's flow control, and the blob's length if it is known. Default: none. */
   readonly onProgress?: (bytes: number, length: number | undefined) => void;
 }
 
-/** Content that is read now. */
+/** Content that has been opened for reading. */
 export interface OpenedContent {
   readonly chunks: AsyncIterable<Uint8Array>;
   /** Position of the first byte of the chunks. */
   readonly at: number;
-  /** Digest of all bytes before `at`; undefined where nobody checks it. */
+  /** Digest of all bytes before `at`; undefined if it is not needed. */
   readonly hash: Sha256 | undefined;
 }
 
-/** Value that a sender gives for a field that is a blob. */
+/** A value that a sender may give for a blob field. */
 export type BlobSource = BlobContent | DescribedBlob;
 
-/** Returns one form of what was given. Throws `RpcError` `invalid_argument` for what is no blob. */
+/** Normalizes `source`. Throws `RpcError` `invalid_argument` if it is not a blob. */
 export function describedBlob(source: BlobSource): DescribedBlob {
   if (typeof source === "object" && source !== null && "content" in source) {
     return isBlob(source.content) ? { ...ofBlob(source.content), ...source } : requireContent(source);
@@ -46,7 +46,7 @@ export function describedBlob(source: BlobSource): DescribedBlob {
   return isBlob(source) ? ofBlob(source) : requireContent({ content: source });
 }
 
-/** The chunks of `content`, as it is read now. Throws `RpcError` where it was read before and cannot be again. */
+/** Returns the chunks of `content`. Throws `RpcError` if it was read before and cannot be read again. */
 export function chunksOf(content: BlobContent): AsyncIterable<Uint8Array> {
   if (typeof content === "function") return chunksOf(content());
   if (isBlob(content)) return ofStream(content.stream());
@@ -55,7 +55,7 @@ export function chunksOf(content: BlobContent): AsyncIterable<Uint8Array> {
   return ofStream(content);
 }
 
-/** Makes the id of an upload: 32 random hexadecimal digits. Who knows it can go on with the upload. */
+/** Returns an id for an upload: 32 random hexadecimal digits. Anyone who knows it can continue the upload. */
 export function createBlobId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -66,20 +66,20 @@ export function isRepeatable(content: BlobContent): boolean {
   return typeof content === "function" || isBlob(content);
 }
 
-/** Ends content that nobody will read: a stream may hold a file open. */
+/** Closes content that will not be read: a stream may hold a file open. */
 export function discard(content: BlobContent): void {
   if (typeof content === "function" || isBlob(content)) return;
   if ("getReader" in content) {
     if (!content.locked) content.cancel().catch(() => {});
     return;
   }
-  // A stream of Node's, or a generator.
+  // A Node stream, or a generator.
   const endable = content as { destroy?(): unknown; return?(): Promise<unknown> };
   endable.destroy?.();
   endable.return?.().catch(() => {});
 }
 
-// Browsers that do not iterate over streams read them like this.
+// For browsers whose streams are not async iterable.
 async function* ofStream(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   const reader = stream.getReader();
   let ended = false;

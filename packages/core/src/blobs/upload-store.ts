@@ -1,48 +1,52 @@
-/** Facts about an upload beside its bytes. */
+/** What an upload store keeps about an upload, besides its bytes. */
 export interface UploadFacts {
-  /** The field that it is for, as "service/method/field". */
+  /** The blob field of the upload, as "service/method/field". */
   readonly field: string;
-  /** Whose it is: empty where callers are not told apart. */
+  /** The principal that owns the upload; empty if principals are not distinguished. */
   readonly principal: string;
-  /** Bytes, where its sender has said how many there will be. */
+  /** Length in bytes, if the sender has stated it. */
   readonly length?: number | undefined;
-  /** The media type and the file's name that its sender says; empty where it says none. */
+  /** The media type, as the sender states it (and `name` the file name); empty if it states none. */
   readonly type: string;
   readonly name: string;
-  /** The SHA-256 of all of it that its sender says, in hexadecimal digits. */
+  /** SHA-256 of the whole content, as the sender states it, in hexadecimal. */
   readonly sha256?: string | undefined;
-  /** Its sender has said that there is no more. */
+  /** True after the sender has sent the last byte. */
   readonly isComplete: boolean;
 }
 
-/** One upload in a store. Calls for one do not overlap. */
+/** One upload in a store. Its methods are never called concurrently. */
 export interface StoredUpload {
   readonly facts: UploadFacts;
-  /** Bytes that are there. */
+  /** Returns the number of bytes stored. */
   size(): Promise<number>;
-  /** Writes bytes at a position, which is the end. Rejects with an `RpcError` where there is no room. */
+  /** Writes bytes at position `at`, which is the current end. Rejects with an `RpcError` if there is no room. */
   write(bytes: Uint8Array, at: number): Promise<void>;
-  /** Fulfils when what was written outlives what the store outlives. */
+  /** Resolves when what was written is as durable as the store makes it. */
   sync(): Promise<void>;
-  /** Replaces the facts. */
+  /** Replaces the stored facts. */
   note(facts: UploadFacts): Promise<void>;
-  /** All bytes, from the first on. */
+  /** Returns all bytes, from the first on. */
   read(): AsyncIterable<Uint8Array>;
   remove(): Promise<void>;
 }
 
-/** Keeps the bytes of uploads over HTTP until the call that they are for. */
+/** Stores the bytes of uploads over HTTP until the call that uses them arrives. */
 export interface UploadStore {
-  /** Most bytes of one upload. Default: what its field takes. */
+  /** Most bytes of one upload. Default: the limit of its field. */
   readonly maxBytes?: number;
   /**
-   * Begins one. `onRemoved` is called when the store itself has removed it, to make room.
+   * Creates an upload. The store calls `onRemoved` if it removes the upload to make room.
    *
-   * @param owner its principal, else its client's address
+   * @param owner its principal, or else its client's address
    */
   create(id: string, facts: UploadFacts, onRemoved: () => void, owner: string): Promise<StoredUpload>;
-  /** Finds one that this process or another has begun. */
+  /** Finds an upload that this process or another has created. */
   find(id: string): Promise<StoredUpload | undefined>;
-  /** Removes what was left, by processes that are no more, since before that time in milliseconds since the epoch. */
+  /**
+   * Removes uploads that processes which have ended left behind.
+   *
+   * @param before uploads not changed since this time are removed; milliseconds since the epoch
+   */
   expire?(before: number): Promise<void>;
 }

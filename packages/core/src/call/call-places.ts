@@ -10,10 +10,7 @@ const CAUTIOUS_CALLS = 1024;
 const PROBE_MS = 100;
 const MAX_PROBE_MS = 1600;
 
-/**
- * Amount by which the limit grows when a call ends after the peer has refused some: small, so that few calls are
- * refused again.
- */
+/** How much the limit grows when a call ends after the peer has refused some. Small, so that few calls are refused again. */
 const GROWTH = 1 / 16;
 
 /** The calls of this side on one session. */

@@ -51,7 +51,7 @@ export class Expiries {
     expiry.index = -1;
     const last = this.#heap.pop() as Expiry;
     if (last !== expiry) {
-      // Whichever way it is out of order, one of the two leaves it where it belongs.
+      // If the entry is out of order, one of the two moves it.
       this.#siftUp(last, index);
       this.#siftDown(last, last.index);
     }

@@ -63,7 +63,7 @@ export const onceCalls: OnceCode = {
       if (metadata.has(ONCE_KEY)) return options;
       metadata.set(ONCE_KEY, options.onceKey ?? createOnceKey() + FIRST);
     } catch {
-      // Metadata that cannot be sent fails the call where that is encoded.
+      // Encoding the metadata will fail the call.
       return options;
     }
     return { ...options, metadata };

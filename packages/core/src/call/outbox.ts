@@ -60,7 +60,7 @@ export function createOutbox<Item>(options: OutboxOptions<Item>): Outbox<Item> {
   };
 
   const sendAll = async (): Promise<void> => {
-    // What is added in one turn leaves together.
+    // Items that are added in one turn leave together.
     await Promise.resolve();
     try {
       while (waiting.length > 0) await sendSome(waiting.slice(0, maxItems));

@@ -57,7 +57,7 @@ export abstract class Call implements OutgoingCall {
       return;
     }
     try {
-      // Before the request is encoded: that runs user code, which may fire the signal.
+      // Before the request is encoded: encoding runs user code, which may fire the signal.
       if (options !== undefined) this.unwatch = watch(options, timeoutMs, this, expiries);
       const hasItems = this.items !== undefined;
       this.requestBytes = sendRequest(

@@ -21,7 +21,7 @@ export const cursorStreamCalls: Calling<"server_stream"> = around(serverStreamCa
 /** The same for clients that are generated for HTTP alone. */
 export const foreignCursorStreamCalls: Calling<"server_stream"> = around(foreignServerStreamCalls);
 
-/** Returns the way to make a stream out of several calls in succession, each of which is made by `one`. */
+/** Returns code that makes a stream from several calls in succession, each made by `one`. */
 function around(one: Calling<"server_stream">): Calling<"server_stream"> {
   return {
     ...one,

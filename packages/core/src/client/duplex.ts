@@ -10,7 +10,7 @@ export const duplexCalls: Calling<"duplex"> = {
   kind: "duplex",
   start(host, method, _input, options) {
     const call = new DuplexCall(host, method, options);
-    // Before the start, so that it fails with a call that cannot be started.
+    // Before the start, so that the stream fails if the call cannot be started.
     const writable = callWritable(call);
     call.start(undefined);
     return { readable: call.stream, writable };

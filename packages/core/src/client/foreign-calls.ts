@@ -5,8 +5,9 @@ import type { Calling, CallingHost } from "./calling.js";
 import { type LateCall, promiseLater } from "./late-call.js";
 import { duplexLater, itemsLater } from "./late-items.js";
 
-// Kinds of the methods of a client that is generated for a `ForeignClient`, such as that of `httpTransport`, alone: its calls are made by
-// that, and the code that makes them on a session stays out of its bundle. Objects, not made by a function: a bundle has those it needs.
+// Call kinds for clients that are generated for a `ForeignClient` only, such as `httpTransport`. That client makes the
+// calls, so the code for sessions stays out of the bundle. Separate objects, not a function: a bundle contains only
+// those it uses.
 
 export const foreignUnaryCalls: Calling<"unary"> = {
   kind: "unary",

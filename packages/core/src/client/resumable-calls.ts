@@ -156,7 +156,7 @@ class ResumableCall implements AttemptOwner, StreamOpener {
       attempt.giveUp(new RpcError("cancelled", "the call is over"));
       return;
     }
-    // Where it resumes the call, the callee says first where it stands.
+    // A callee that resumes the call sends its position first.
     if (this.begun) return;
     this.begun = true;
     this.pipe = attempt;
@@ -278,7 +278,7 @@ class ResumableCall implements AttemptOwner, StreamOpener {
     const { resumption } = this.caller;
     const { idempotent } = this.method;
     this.lostAt ??= Date.now();
-    // The callee does not have the call: nobody knows whether it ran.
+    // The callee does not have the call, so it is unknown whether it ran.
     const mayRepeat = told && !this.heard && (error.refused ? this.epoch === 0 : idempotent && this.epoch > 0);
     if (mayRepeat) this.forget();
     else if (!told && this.begun && this.host?.departure?.final === true) {

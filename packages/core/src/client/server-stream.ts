@@ -31,7 +31,7 @@ export class StreamedCall extends Call {
 
   constructor(host: CallingHost, method: AnyMethod, options: CallOptions | undefined) {
     super(host, method, options);
-    // Whoever leaves knows where: no stack, which takes longer than the rest of it.
+    // No stack: the caller stops reading deliberately, and capturing it takes longer than the rest.
     const leave = (): void => this.giveUp(untracedError("cancelled", "the caller wants no more items"));
     this.receiver = new ItemReceiver(host.limits, leave, options?.attempt !== undefined);
   }

@@ -1,5 +1,6 @@
-// Estimates how much a regular expression can backtrack. Two repetitions that can share a text, such as those of `^.*-.*!$`, make the
-// platform's matcher try every way to divide the text between them: the square of its length, and more with each further repetition.
+// Estimates how much a regular expression can backtrack. If a text can be divided between two repetitions in several
+// ways, as with `^.*-.*!$`, the platform's matcher tries all of them. That takes time proportional to the square of the
+// text's length, and more with each further repetition.
 
 /** Texts up to this length are matched if only their length determines how long that takes. */
 const LONG = 2 ** 20;
@@ -10,7 +11,7 @@ const FEW = 16;
 /** Characters for the words that `Part.word` returns: the first that fits. Others of the pattern are added. */
 const CHARS = `a0-A :.@/_${String.fromCharCode(...Array(128).keys())}é漢\u2028`;
 
-/** One character, which may be escaped, or a class. */
+/** One character, possibly escaped, or a character class. */
 const UNIT = /\[(?:[^\]\\]|\\[^])*\]|\\(?:x[\da-f]{2}|u[\da-f]{4}|c[a-z]|[^])|[^()|*+?]/iy;
 const ASSERTION = /[\^$]|\\b/iy;
 const REFERENCE = /\\(?:[1-9]|k<\w+>)/y;
@@ -21,7 +22,7 @@ const QUANTIFIER = /(?:([*+?])|\{(\d+)(,?)(\d*)\})\??/y;
 export interface Backtracking {
   /** Length of the longest text that should be matched; `Infinity` if matching takes time that grows with the length and no faster. */
   readonly longest: number;
-  /** Expression of a text that takes long, in which `n` is a large number; empty if there is none. */
+  /** Formula of a text that takes long to match, in which `n` is a large number; empty if there is none. */
   readonly attack: string;
 }
 
@@ -30,16 +31,16 @@ interface Part {
   readonly source: string;
   /** Returns a short text of characters in `chars` that the part matches. */
   readonly word: (chars: readonly string[]) => string | undefined;
-  /** The characters that it may match. */
+  /** The characters that it can match. */
   readonly chars: readonly string[];
   readonly loops: readonly Loop[];
-  /** Whether it is a repetition of any characters. */
+  /** True for a repetition of any character. */
   readonly isAnything?: boolean;
-  /** Whether alternatives in it may match the same text. */
+  /** True if alternatives in it can match the same text. */
   readonly isAmbiguous?: boolean;
 }
 
-/** A repetition in a part, and what the part matches before and after it. */
+/** A repetition in a part, with what the part matches before and after it. */
 interface Loop {
   readonly repeat: Repeat;
   readonly before: readonly Part[];
@@ -50,11 +51,11 @@ interface Repeat {
   readonly body: Part;
   /** The number of lengths that it can have. */
   readonly ways: number;
-  /** Earlier repetitions that can share a text with it, and the text to repeat for that. */
+  /** Earlier repetitions between which and this one a text can be divided, and the text to repeat for that. */
   readonly from: Map<Repeat, string>;
 }
 
-/** Repetitions, each of which can share a text with the next. */
+/** A sequence of repetitions; between each and the next, a text can be divided in several ways. */
 interface Chain {
   readonly repeats: readonly Repeat[];
   readonly steps: number;
@@ -63,8 +64,8 @@ interface Chain {
 const known = new WeakMap<RegExp, Backtracking>();
 
 /**
- * Estimates how long matching a pattern may take, apart from its flags. The estimate may be too high for repeated groups with alternatives
- * or with repetitions inside.
+ * Estimates how long a pattern may take to match, ignoring its flags. The estimate may be too high for repeated groups
+ * that contain alternatives or repetitions.
  */
 export function backtrackingOf(pattern: RegExp): Backtracking {
   const found = known.get(pattern) ?? new Parser(pattern.source).backtracking();
@@ -76,12 +77,12 @@ class Parser {
   readonly #source: string;
   readonly #chars: readonly string[];
   #at = 0;
-  /** The text to repeat for exponential time. */
+  /** The text whose repetition leads to exponential time. */
   #exponential: string | undefined;
 
   constructor(source: string) {
     this.#source = source;
-    // Of two classes that overlap, one has an end of a range of the other.
+    // If two classes overlap, one of them contains an end of a range of the other.
     const escaped = [...source.matchAll(/\\u([\da-f]{4})|\\x([\da-f]{2})/gi)].map(
       ([, long, short = ""]) => long ?? short,
     );
@@ -105,7 +106,7 @@ class Parser {
     };
   }
 
-  /** Alternatives, up to the end or a closing parenthesis. */
+  /** Parses alternatives, up to the end or a closing parenthesis. */
   #options(isWhole = false): Part {
     const begin = this.#at;
     const options = [this.#sequence(isWhole)];
@@ -131,7 +132,7 @@ class Parser {
     const parts: Part[] = [];
     while (this.#at < this.#source.length && !"|)".includes(this.#source.charAt(this.#at)))
       parts.push(this.#quantified());
-    // The matcher begins at each character, unless the pattern forbids it.
+    // The matcher starts at each character, unless the pattern is anchored.
     if (isWhole && parts[0]?.source !== "^") parts.unshift(this.#anything());
     return joined(this.#source.slice(begin, this.#at), parts, isWhole);
   }
@@ -152,7 +153,7 @@ class Parser {
     if (group === undefined) return this.#unit(this.#take(UNIT)?.[0] ?? "");
     const inner = this.#options();
     this.#at++;
-    // What follows a look around begins where it does.
+    // A lookaround consumes no characters.
     return group[1] === undefined ? inner : { ...inner, word: () => "" };
   }
 
@@ -168,7 +169,7 @@ class Parser {
 
   #repeated(body: Part, least: number, most: number): Part {
     if (most > 1) {
-      // A repetition inside that can go around and share a text with itself.
+      // A repetition within a repetition, which can divide a text with its own next round.
       for (const { repeat, before, after } of body.loops) {
         this.#exponential ??= sharedText(repeat, [...after, ...before], repeat);
       }
@@ -196,7 +197,7 @@ class Parser {
   }
 }
 
-/** @param isWhole whether the parts are all of a pattern */
+/** @param isWhole true if the parts are the whole pattern */
 function joined(source: string, parts: readonly Part[], isWhole: boolean): Part {
   const loops = parts.flatMap((part, at) =>
     part.loops.map(({ repeat, before, after }): Loop => {
@@ -220,8 +221,8 @@ function joined(source: string, parts: readonly Part[], isWhole: boolean): Part 
 }
 
 /**
- * Whether no text that `later` and a part before `between` share is refused. The pattern ends with `rest`, which takes any text that has
- * the separators of `between`.
+ * Returns true if no text that can be divided between `later` and a part before `between` leads to a failed match. The
+ * pattern ends with `rest`, which accepts any text that contains the separators of `between`.
  */
 function isHarmless(between: readonly Part[], later: Part, rest: readonly Part[]): boolean {
   const end = rest.at(-1)?.source === "$" ? rest.slice(0, -1) : rest;
@@ -231,7 +232,7 @@ function isHarmless(between: readonly Part[], later: Part, rest: readonly Part[]
   return separators(end)?.every((each) => given?.some((one) => one.includes(each))) === true;
 }
 
-/** The sources between repetitions of any characters; undefined if there are other repetitions. */
+/** Returns the texts between repetitions of any character; undefined if there are other repetitions. */
 function separators(parts: readonly Part[]): string[] | undefined {
   const found = [""];
   for (const { source, loops, isAnything } of parts) {
@@ -242,7 +243,10 @@ function separators(parts: readonly Part[]): string[] | undefined {
   return found;
 }
 
-/** The text to repeat that each of two repetitions and the parts between them match; undefined if there is none. */
+/**
+ * Returns a text that both repetitions and the parts between them match, so that it can be divided between them;
+ * undefined if there is none.
+ */
 function sharedText(one: Repeat, between: readonly Part[], other: Repeat): string | undefined {
   const chars = one.body.chars.filter((char) => other.body.chars.includes(char));
   const [first] = chars;
@@ -250,7 +254,7 @@ function sharedText(one: Repeat, between: readonly Part[], other: Repeat): strin
   return word === undefined || next === undefined || through === undefined ? undefined : through || word || first;
 }
 
-/** The chain with the most steps on a text of `length`. */
+/** Returns the chain with the most steps for a text of this length. */
 function worstChain(loops: readonly Loop[], length: number): Chain {
   const chains = new Map<Repeat, Chain>();
   let worst: Chain = { repeats: [], steps: 0 };
@@ -258,7 +262,8 @@ function worstChain(loops: readonly Loop[], length: number): Chain {
     const ways = Math.min(length, repeat.ways);
     let chain: Chain = { repeats: [repeat], steps: ways };
     for (const { repeats, steps } of [...repeat.from.keys()].flatMap((each) => chains.get(each) ?? [])) {
-      // Repetitions one after another share a text in fewer ways than independent ones, unless each has few.
+      // Consecutive repetitions can divide a text in fewer ways than independent ones, unless each can have only few
+      // lengths.
       const all = (steps * ways) / (ways > repeats.length + 1 ? repeats.length + 1 : 1);
       if (all > chain.steps) chain = { repeats: [...repeats, repeat], steps: all };
     }
@@ -295,7 +300,7 @@ function repeated(word: string): string {
   return `${JSON.stringify(word)}.repeat(n)`;
 }
 
-/** Length of the longest text that should be matched with `pattern`. */
+/** Returns the length of the longest text that should be matched with `pattern`. */
 export function longestText(pattern: RegExp): number {
   return backtrackingOf(pattern).longest;
 }

@@ -3,10 +3,10 @@ import { RpcError } from "../errors.js";
 import { decoding, encoding, type Read, type Write } from "./halves.js";
 
 /**
- * The codec of a message without its shape: what `write` and `read` cannot take does not fit, and nothing says why. Only for what
- * they take whole, as the generator knows.
+ * Creates the codec of a message without a shape: values that `write` and `read` cannot handle are refused without an
+ * explanation. Only for messages that they handle completely, which the generator ensures.
  *
- * @param name of the message, for its errors
+ * @param name name of the message, for its errors
  */
 export function bare<In, Out>(name: string, write: Write<In> | undefined, read?: Read<Out>): MessageCodec<In, Out> {
   const refuse = (cause?: unknown): never => {

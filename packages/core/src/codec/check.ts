@@ -8,16 +8,16 @@ import {
   type ShapePayload,
 } from "./shape.js";
 
-/** A condition on a value of the right type. */
+/** A condition that a value of the right type must meet. */
 export interface Check {
   test(value: unknown): ShapeIssue | undefined;
-  /** A bound on length or size: tested even where elements do not fit, and before them where it is an upper one. */
+  /** True for a bound on length or size. It is checked even if elements are invalid, and an upper bound is checked before them. */
   readonly sized?: boolean;
-  /** The upper bound that it sets, when it is a bound on size. */
+  /** The upper bound, if the check is an upper bound on size. */
   readonly cap?: number;
 }
 
-/** Runs `checks` on what `shape` results in. */
+/** Returns a shape that runs `checks` on the result of `shape`. */
 export function checked(shape: Shape, checks: readonly Check[]): Shape {
   if (checks.length === 0) return shape;
   const size = shape.form.kind === "set" || shape.form.kind === "map" ? "size" : "length";
@@ -29,7 +29,7 @@ export function checked(shape: Shape, checks: readonly Check[]): Shape {
   };
 }
 
-/** @param size the property that values of the right type have their size in: one of another type is measured by it as well */
+/** @param size property that holds the size of valid values; a value of another type is measured by it as well */
 function runChecks(payload: ShapePayload, checks: readonly Check[], size: "length" | "size"): ShapePayload {
   let aborted = isAborted(payload);
   for (const check of checks) {
@@ -42,7 +42,10 @@ function runChecks(payload: ShapePayload, checks: readonly Check[], size: "lengt
   return payload;
 }
 
-/** The issue of the first leading bound that `size` exceeds: elements of what is too large are not looked at. */
+/**
+ * Adds the issue of the first leading upper bound that `size` exceeds, and returns true if there is one. The elements
+ * of such a value are not parsed.
+ */
 export function exceededCap(payload: ShapePayload, size: number, checks: readonly Check[]): boolean {
   for (const check of checks) {
     if (check.sized !== true) return false;
@@ -64,12 +67,12 @@ function sizeOf(value: unknown): number | undefined {
   return length ?? size;
 }
 
-/** The length of an array, the size of a map or set, the code points of a string. */
+/** Returns the length of an array, the size of a map or set, or the number of code points of a string. */
 function measure(value: unknown): number {
   return typeof value === "string" ? codePoints(value) : (sizeOf(value) ?? 0);
 }
 
-/** How long zod takes a string to be. */
+/** Returns the length of a string as zod counts it, in code points. */
 function codePoints(text: string): number {
   let count = text.length;
   for (let i = 0; i < text.length - 1; i++) {
@@ -81,23 +84,23 @@ function codePoints(text: string): number {
   return count;
 }
 
-/** Whether `text` has fewer than `length` code points. */
+/** Returns true if `text` has fewer than `length` code points. */
 export function shorterThan(text: string, length: number): boolean {
   return text.length < length || (text.length < length * 2 && codePoints(text) < length);
 }
 
-/** Whether `text` has more than `length` code points. */
+/** Returns true if `text` has more than `length` code points. */
 export function longerThan(text: string, length: number): boolean {
   return text.length > length && codePoints(text) > length;
 }
 
-/** A size with its unit, such as "3 items". */
+/** Formats a size with its unit, such as "3 items". */
 function sizeText(size: number, value: unknown): string {
   const unit = typeof value === "string" ? "character" : value instanceof Uint8Array ? "byte" : "item";
   return `${size} ${unit}${size === 1 ? "" : "s"}`;
 }
 
-/** At least `minimum` elements, entries or characters. */
+/** Requires at least `minimum` elements, entries or characters. */
 export function minSize(minimum: number): Check {
   return {
     sized: true,
@@ -108,7 +111,7 @@ export function minSize(minimum: number): Check {
   };
 }
 
-/** At most `maximum` elements, entries or characters. */
+/** Allows at most `maximum` elements, entries or characters. */
 export function maxSize(maximum: number): Check {
   return {
     sized: true,
@@ -120,7 +123,7 @@ export function maxSize(maximum: number): Check {
   };
 }
 
-/** Exactly `size` elements, entries or characters. */
+/** Requires exactly `size` elements, entries or characters. */
 export function exactSize(size: number): Check {
   return {
     sized: true,
@@ -181,7 +184,7 @@ export function lessThan(maximum: Comparable): Check {
   };
 }
 
-/** A safe integer from `least` to `most`. */
+/** Requires a safe integer from `least` to `most`. */
 export function integer(least: number = Number.MIN_SAFE_INTEGER, most: number = Number.MAX_SAFE_INTEGER): Check {
   const [lower, upper] = [atLeast(least), atMost(most)];
   return {
@@ -208,7 +211,7 @@ export function multipleOf(step: number | bigint): Check {
   };
 }
 
-/** Whether `value` is a multiple of `step`, with room for the rounding of decimal fractions. */
+/** Returns true if `value` is a multiple of `step`, within the rounding error of decimal fractions. */
 export function isMultiple(value: number | bigint, step: number | bigint): boolean {
   if (typeof value === "bigint") return typeof step === "bigint" && step !== 0n && value % step === 0n;
   const ratio = value / (step as number);
@@ -216,7 +219,7 @@ export function isMultiple(value: number | bigint, step: number | bigint): boole
   return distance === 0 || Math.abs(distance) < 4 * Number.EPSILON * Math.max(Math.abs(ratio), 1);
 }
 
-/** Text that `pattern` matches. */
+/** Requires text that matches a pattern. */
 export function pattern(regex: RegExp, format = "pattern"): Check {
   const facts = { format: format === "pattern" ? "regex" : format, pattern: String(regex) };
   return formatted(format, facts, (text) => regex.test(text));
@@ -252,12 +255,12 @@ function tooBig(message: string, facts: Facts): ShapeIssue {
   return { code: "too_big", path: [], message: `too big: ${message}`, continue: true, facts: bounds(facts) };
 }
 
-/** The facts of an issue about a bound, which takes its own value as well unless they say otherwise. */
+/** Returns the further fields of a bound's issue. The bound is inclusive unless they say otherwise. */
 function bounds(facts: Facts): Facts {
   return { inclusive: true, origin: kindOf(facts["input"]), ...facts };
 }
 
-/** Returns zod's name for the kind of a value that has a bound. */
+/** Returns zod's name for the type of a value with a bound. */
 function kindOf(value: unknown): string {
   if (typeof value !== "object") return typeof value;
   if (Array.isArray(value)) return "array";

@@ -7,29 +7,29 @@ import { misfitError, schemaFailure } from "./misfit-error.js";
 import { Mode, run, type Shape, type ShapePayload } from "./shape.js";
 
 /**
- * The codec of one message. `write` and `read` are compiled and do what fits; on a misfit `shape`, which does the same
- * without haste, says what is wrong, or that nothing is.
+ * Creates the codec of a message. `write` and `read` are compiled and handle valid values. If they cannot handle a
+ * value, the slower `shape` parses it again and finds the issues, if there are any.
  */
 export function codec<In, Out>(shape: () => Shape, write: Write<In>, read: Read<Out>): MessageCodec<In, Out> {
   return explained(shape, write, read);
 }
 
-/** A codec that has its shape. */
+/** A codec that refers to its shape. */
 interface ShapedCodec<In, Out> extends MessageCodec<In, Out> {
   readonly shape: () => Shape;
 }
 
-/** Returns the shape of a codec's messages; undefined where it has none, as codecs written by hand. */
+/** Returns the shape of a codec's messages; undefined if it has none, as codecs written by hand. */
 export function shapeOf(codec: MessageCodec<unknown>): Shape | undefined {
   return (codec as Partial<ShapedCodec<unknown, unknown>>).shape?.();
 }
 
-/** The codec of a message that this side only sends: should it have to read one, `shape` does that alone. */
+/** Creates the codec of a message that this side only sends. Should it have to decode one, it uses `shape`. */
 export function encoder<In>(shape: () => Shape, write: Write<In>): MessageCodec<In, never> {
   return explained<In, never>(shape, write, undefined);
 }
 
-/** The codec of a message that this side only receives: should it have to write one, `shape` does that alone. */
+/** Creates the codec of a message that this side only receives. Should it have to encode one, it uses `shape`. */
 export function decoder<Out>(shape: () => Shape, read: Read<Out>): MessageCodec<unknown, Out> {
   return explained(shape, undefined, read);
 }
@@ -74,7 +74,7 @@ function decodeCarefully(shape: Shape, bytes: Uint8Array, start: number, end: nu
   return parseOrThrow(shape, readPayload(bytes, start, end), Mode.Wire);
 }
 
-/** Parses `given` by `shape`. Throws an `RpcError` `invalid_argument` where it does not fit. */
+/** Parses `given` with `shape`. Throws an `RpcError` `invalid_argument` if it does not match. */
 export function parseOrThrow(shape: Shape, given: unknown, mode: Mode): unknown {
   const { value, issues } = parse(shape, given, mode);
   if (issues.length > 0) throw misfitError(issues);

@@ -1,4 +1,4 @@
-// Helpers of compiled codecs, beside the plain readers and writers.
+// Helpers of compiled codecs, in addition to the basic readers and writers.
 import { misfit } from "../msgpack/misfit.js";
 import { type Reader, readMapHeader, readString, skip, within } from "../msgpack/reader.js";
 import { readPlain, readValue } from "../msgpack/read-value.js";
@@ -6,19 +6,19 @@ import { writeValue } from "../msgpack/write-value.js";
 import { isPlainObject } from "./record.js";
 import { isObject, Mode, run, type Shape } from "./shape.js";
 
-/** A misfit where `value` is no object. */
+/** Throws the mismatch error if `value` is not an object. */
 export function requireObject(value: unknown): void {
   if (!isObject(value)) misfit();
 }
 
-/** How many properties `value` has, those that it inherits included, as zod counts them. */
+/** Returns the number of properties of `value`, including inherited ones, as zod counts them. */
 export function countOf(value: object): number {
   let count = 0;
   for (const _key in value) count++;
   return count;
 }
 
-/** The properties of a record, none of which is undefined. */
+/** Returns the properties of a record that are not undefined. */
 export function entriesOf<T>(value: Readonly<Record<string, T>>): [key: string, value: Exclude<T, undefined>][] {
   if (!isPlainObject(value)) misfit();
   const entries = Object.entries(value) as [key: string, value: Exclude<T, undefined>][];
@@ -26,7 +26,7 @@ export function entriesOf<T>(value: Readonly<Record<string, T>>): [key: string, 
   return entries;
 }
 
-/** The value of `key` in the map at `p`, from which nothing is consumed. */
+/** Returns the value of `key` in the map at `p`, without consuming it. */
 export function readTag(r: Reader, p: number, key: string, depth?: number): unknown {
   for (let left = readMapHeader(r, p); left > 0; left--) {
     if (readString(r, r.position) === key) return readString(r, r.position);
@@ -35,24 +35,24 @@ export function readTag(r: Reader, p: number, key: string, depth?: number): unkn
   return misfit();
 }
 
-/** Any value, as plain JavaScript; undefined is a misfit, since it may mean that nothing is there. */
+/** Reads any value as plain JavaScript. Undefined does not match, because it may mean that the value is absent. */
 export function readAny(r: Reader, p: number, depth?: number): unknown {
   const value = readPlain(r, p, depth);
   return value === undefined ? misfit() : value;
 }
 
-/** Any value but undefined. */
+/** Writes any value except undefined. */
 export function writeAny(b: Uint8Array, p: number, value: unknown, depth?: number): number {
   return value === undefined ? misfit() : writeValue(b, p, value, depth);
 }
 
-/** A value that `shape` parses, which is of type `T` then. */
+/** Reads a value and parses it with `shape`, whose result has the type `T`. */
 export function readBy<T>(r: Reader, p: number, shape: Shape, depth?: number): T {
   const { value, issues } = run(shape, within(r, readValue(r, p, depth)), Mode.Wire);
   return issues.length > 0 || value === undefined ? misfit() : (value as T);
 }
 
-/** A value that fits `shape`, as it is. */
+/** Checks a value with `shape` and writes it unchanged. */
 export function writeBy(b: Uint8Array, p: number, value: unknown, shape: Shape, depth?: number): number {
   return run(shape, value, Mode.Given).issues.length > 0 ? misfit() : writeAny(b, p, value, depth);
 }

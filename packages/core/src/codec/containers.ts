@@ -25,7 +25,7 @@ export function array(element: Shape, ...checks: Check[]): Shape {
   return checked(shape, checks);
 }
 
-/** `name` is what errors call it. */
+/** @param name the type's name in errors */
 export function tuple(items: readonly Shape[], rest?: Shape, name: string = "tuple"): Shape {
   const required = requiredItems(items, (item) => item.optin !== undefined);
   const kept = requiredItems(items, (item) => item.optout === "optional");
@@ -61,7 +61,7 @@ export function tuple(items: readonly Shape[], rest?: Shape, name: string = "tup
   };
 }
 
-/** Items up to the last that may not be left out. */
+/** Returns the number of items up to the last one that is required. */
 function requiredItems(items: readonly Shape[], omittable: (item: Shape) => boolean): number {
   return items.findLastIndex((item) => !omittable(item)) + 1;
 }
@@ -75,7 +75,7 @@ function settleItems(
   result: unknown[],
 ): void {
   for (const [i, each] of parsed.entries()) {
-    // An absent item that may be absent ends the tuple.
+    // A missing item that may be missing ends the tuple.
     const omittable = i >= given && i >= kept;
     if (omittable && (items[i]?.optin === "optional" || each.issues.length > 0)) {
       result.length = i;
@@ -98,7 +98,7 @@ export function map(key: Shape, element: Shape, ...checks: Check[]): Shape {
       const input = converted instanceof WireMap ? mapOf(converted.entries) : converted;
       if (input === undefined && converted !== undefined) return crowded(payload);
       if (!(input instanceof Map)) return invalidType(payload, "map", mode);
-      // Made of an object, by the mode.
+      // The mode has converted an object to it.
       if (converted !== given) count(tableValues(input.size));
       payload.value = input;
       if (exceededCap(payload, input.size, checks)) return payload;
@@ -120,7 +120,7 @@ export function map(key: Shape, element: Shape, ...checks: Check[]): Shape {
   return checked(shape, checks);
 }
 
-/** Issues of an entry stand at its key where that can be in a path, else they become one of the map's own. */
+/** Adds the issues of an entry under its key, if the key can be part of a path. Otherwise they become one issue of the map. */
 function place(key: unknown, from: ShapePayload, to: ShapePayload, code: string): void {
   if (from.issues.length === 0) return;
   if (typeof key === "string" || typeof key === "number") prefix(key, from, to);
@@ -142,7 +142,7 @@ export function set(element: Shape, ...checks: Check[]): Shape {
       payload.value = result;
       for (const each of input as Set<unknown>) {
         const parsed = run(element, each, mode);
-        // Elements of a set have no place to name.
+        // Elements of a set have no path.
         for (const issue of parsed.issues) add(payload, issue);
         if (isFull(payload)) break;
         result.add(parsed.value);
@@ -154,7 +154,7 @@ export function set(element: Shape, ...checks: Check[]): Shape {
   return checked(shape, checks);
 }
 
-/** Refuses keys that a Map or Set would look for among thousands of others, each time. */
+/** Refuses keys with so many hash collisions that each lookup in a Map or Set would be slow. */
 function crowded(payload: ShapePayload): ShapePayload {
   return refuse(payload, "custom", CROWDED);
 }

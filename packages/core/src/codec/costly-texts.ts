@@ -1,22 +1,22 @@
-// Finds texts for which zod, or a function of the platform that it calls, would be busy for longer than a server can wait. Codecs refuse
-// a value that has one before they give it to zod.
+// Finds texts that would keep zod, or a platform function that it calls, busy for too long. Codecs refuse values with
+// such texts before they pass them to zod.
 import { longestText } from "./backtracking.js";
 import { MAX_BIGINT_DIGITS } from "../msgpack/big-int.js";
 import { hasLongHost, LONG_HOST } from "./url-hosts.js";
 
-/** Characters of an IPv6 address with its prefix: the longest has 49. */
+/** Most characters of an IPv6 address with its prefix. Valid ones have at most 49. */
 const MAX_ADDRESS = 100;
-/** Combining marks in a row. Platforms sort them in time that grows with the square of their number; Unicode says that 30 are enough. */
+/** Most combining marks in a row. Platforms sort them in quadratic time; according to Unicode, 30 are enough. */
 const MAX_MARKS = 100;
 const MANY_MARKS = new RegExp(`(?<!\\p{M})\\p{M}{${MAX_MARKS + 1}}`, "u");
-/** Found in the source of the function: zod does not name it. */
+/** Detects the check in the function's source, because zod does not name it. */
 const NORMALIZES = /\.normalize\(/;
 const MANY_DIGITS = new RegExp(`^\\s*[-+]?\\d{${MAX_BIGINT_DIGITS + 1}}`);
-/** Characters in both alternatives of the pattern for emojis in some versions of zod: each doubles the time. */
+/** Characters that both alternatives of the emoji pattern match in some versions of zod: each doubles the time. */
 const HAIR = /[\u{1F9B0}-\u{1F9B3}]/gu;
 const MAX_HAIR = 16;
 
-/** The parts of zod's definition of a schema or a check that matter here. */
+/** The parts of zod's definitions of schemas and checks that are used here. */
 interface Definition {
   readonly type?: string;
   readonly format?: string;
@@ -35,11 +35,11 @@ interface Definition {
 interface Internals {
   readonly def: Definition;
   readonly pattern?: RegExp;
-  /** The schema of a lazy one. */
+  /** The schema inside a lazy one. */
   readonly innerType?: unknown;
 }
 
-/** A kind of schemas and checks that take long for some texts. */
+/** A kind of schema or check that takes long for some texts. */
 interface Hazard {
   readonly isOf: (internals: Internals) => boolean;
   readonly isIn: (text: string, internals: Internals) => boolean;
@@ -49,7 +49,7 @@ interface Hazard {
 const HAZARDS: readonly Hazard[] = [
   { isOf: ({ def }) => def.format === "url", isIn: hasLongHost, message: LONG_HOST },
   {
-    // Some versions of zod make a URL of the text, which may have any host then.
+    // Some versions of zod build a URL from the text, which may then contain any host.
     isOf: ({ def }) => def.format === "ipv6" || def.format === "cidrv6",
     isIn: (text) => text.length > MAX_ADDRESS,
     message: `invalid address: it has more than ${MAX_ADDRESS} characters`,
@@ -77,7 +77,7 @@ const HAZARDS: readonly Hazard[] = [
   },
 ];
 
-/** An issue of a text that zod is not given. */
+/** The issue of a text that is not passed to zod. */
 export interface CostlyText {
   readonly code: "invalid_format";
   readonly path: PropertyKey[];
@@ -85,14 +85,14 @@ export interface CostlyText {
 }
 
 /**
- * Finds a text in `value` that zod would take long for when it parses the value by `schema`. Functions of the author are not called: what
- * comes after one of them in a pipe is compared with the value that the function gets.
+ * Finds a text in `value` for which parsing with `schema` would take too long. The author's functions are not called: a
+ * schema that follows one in a pipe is compared with the function's input.
  */
 export function costlyText(schema: unknown, value: unknown): CostlyText | undefined {
   return search(schema, value, true);
 }
 
-/** Finds a text in `value` that `check`, a check of a schema, would take long for. */
+/** Finds a text in `value` for which the check `check` would take too long. */
 export function costlyForCheck(check: unknown, value: unknown): CostlyText | undefined {
   return search(check, value, false);
 }
@@ -103,7 +103,7 @@ function search(schema: unknown, value: unknown, withChecks: boolean): CostlyTex
 }
 
 class Search {
-  /** The objects that were compared with each schema: values and schemas may refer to themselves. */
+  /** Objects already compared with each schema: values and schemas may refer to themselves. */
   readonly #seen = new Map<Internals, Set<unknown>>();
 
   inside(schema: unknown, given: unknown, withChecks: boolean): CostlyText | undefined {
@@ -137,12 +137,12 @@ class Search {
   }
 }
 
-/** The schemas in a definition that get the value of the whole. */
+/** Returns the schemas in a definition that parse the same value as the whole. */
 function sameValue(def: Definition): unknown[] {
   return [def["in"], def["out"], def["left"], def["right"], ...(def.options ?? [])];
 }
 
-/** The schema of the item or property `key` of a value. */
+/** Returns the schema of the item or property `key`. */
 function partAt(def: Definition, key: unknown): unknown {
   const { shape, items } = def;
   if (shape !== undefined && Object.hasOwn(shape, key as string)) return shape[key as string];
@@ -165,7 +165,7 @@ function messageOf(internals: Internals, text: string): string | undefined {
   return HAZARDS.find(({ isOf, isIn }) => isOf(internals) && isIn(text, internals))?.message;
 }
 
-/** The text to which a list is converted. */
+/** Returns the text to which an array is coerced. */
 function coerced(value: unknown): unknown {
   try {
     return Array.isArray(value) ? String(value) : value;
@@ -176,7 +176,7 @@ function coerced(value: unknown): unknown {
 
 const hazardous = new WeakMap<Internals, boolean>();
 
-/** Whether some text is costly for the schema or one inside it. */
+/** Returns true if a text can be costly for the schema or for one inside it. */
 function hasHazards(internals: Internals): boolean {
   let answer = hazardous.get(internals);
   if (answer !== undefined) return answer;

@@ -2,17 +2,17 @@ import type { MessageCodec } from "../contract/codec.js";
 import { readWhole } from "../msgpack/message.js";
 import type { Reader } from "../msgpack/reader.js";
 
-/** Writes `value` at `p` and returns the position after it, which lies beyond the buffer where there is no room. */
+/** Writes `value` at `p` and returns the position after it, which is beyond the end of the buffer if there is not enough room. */
 export type Write<In> = (b: Uint8Array, p: number, value: In) => number;
 /** Reads the value at `p` and leaves the position after it in the reader. */
 export type Read<Out> = (r: Reader, p: number) => Out;
 
-/** Room asked for before a message of unknown size is written. */
+/** Bytes reserved for the first message, whose size is unknown. */
 const FIRST_ROOM = 256;
-/** Room that is asked for without having looked: no more than this is remembered of a large message. */
+/** Most bytes reserved because of the size of an earlier message. */
 const MOST_ROOM = 64 * 1024;
 
-/** The sending half of a codec: `write` where the value fits, `otherwise` for what it cannot handle. */
+/** The sending half of a codec: `write` handles valid values, `otherwise` the rest. */
 export function encoding<In>(
   write: Write<In>,
   otherwise: (...given: [...Parameters<MessageCodec<In>["encode"]>, misfit: unknown]) => void,
@@ -35,7 +35,7 @@ export function encoding<In>(
   };
 }
 
-/** The receiving half: `read` where the bytes fit, `otherwise` for what it cannot handle. */
+/** The receiving half of a codec: `read` handles valid bytes, `otherwise` the rest. */
 export function decoding<Out>(
   read: Read<Out>,
   otherwise: MessageCodec<unknown, Out>["decode"],
@@ -44,7 +44,7 @@ export function decoding<Out>(
     try {
       return readWhole(bytes, start, end, read);
     } catch {
-      // Not what was expected, or not enough of it.
+      // The bytes do not match, or are too short.
     }
     return otherwise(bytes, start, end);
   };

@@ -3,31 +3,35 @@ import { allowance, type Reader, readString, skip } from "../msgpack/reader.js";
 
 interface Key {
   readonly index: number;
-  /** As MessagePack. */
+  /** The key as MessagePack. */
   readonly bytes: Uint8Array;
-  /** The key that was found after it the last time. */
+  /** The key that followed this one the last time. */
   next: Key | undefined;
 }
 
 /**
- * The keys of an object, for its reader where one comes that it does not expect. A peer writes the keys of an object in one order,
- * whichever it is, so that which key follows another is remembered: then its bytes are compared, and no string is made.
+ * The keys of an object. A reader uses them if the next key is not the one it expects. A peer writes the keys of an
+ * object in a constant order, so the key that follows each key is remembered: then only its bytes are compared, and no
+ * string is created.
  */
 export class Keys {
   readonly #byName: Map<string, Key> = new Map();
   #last: Key = { index: -1, bytes: new Uint8Array(0), next: undefined };
   readonly #isStrict: boolean;
 
-  /** @param isStrict whether an object with other keys is a misfit */
+  /** @param isStrict whether other keys are refused */
   constructor(names: readonly string[], isStrict: boolean = false) {
     names.forEach((name, index) => this.#byName.set(name, { index, bytes: encoded(name), next: undefined }));
     this.#isStrict = isStrict;
   }
 
   /**
-   * Returns the index of the key at `p`, in a map of which so many entries are `left`. Those with other keys are passed over first.
-   * Leaves where the key is in `position`, in its shortest form, and in `left` how many entries there are then; without any, the
+   * Returns the index of the next known key of a map. Entries with other keys are skipped. Sets `position` to the
+   * position of the key in its shortest form, and `left` to the number of remaining entries. If there are none, the
    * index is -1.
+   *
+   * @param p position of the next key
+   * @param left number of remaining entries
    */
   find(r: Reader, p: number, left: number, depth?: number): number {
     const { next } = this.#last;
@@ -57,13 +61,13 @@ export class Keys {
     return -1;
   }
 
-  /** Passes over the value of another key. */
+  /** Skips the value of another key. */
   #passOver(r: Reader, depth: number | undefined): void {
     if (this.#isStrict) misfit();
     const allowed = allowance.values;
     skip(r, r.position, depth === undefined ? undefined : depth - 1);
     if (r.position > r.end) misfit();
-    // It is not kept.
+    // The value is not kept, so it is not charged.
     allowance.values = allowed;
   }
 }
@@ -73,7 +77,7 @@ function isAt(bytes: Uint8Array, p: number, key: Uint8Array): boolean {
   return true;
 }
 
-/** The MessagePack of a key, in its shortest form, as generated code compares it. */
+/** Returns the key as MessagePack in its shortest form, which generated code compares. */
 function encoded(key: string): Uint8Array {
   const utf8 = new TextEncoder().encode(key);
   const { length } = utf8;

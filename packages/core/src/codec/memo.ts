@@ -2,28 +2,29 @@ import { allowance, count } from "../msgpack/reader.js";
 import { WireMap } from "../msgpack/value.js";
 import { add, type Mode, run, type Shape, type ShapePayload } from "./shape.js";
 
-/** Result of running a recursive shape on a value. */
+/** The result of running a recursive shape on a value. */
 interface Outcome {
   readonly shape: Shape;
   readonly mode: Mode;
   readonly result: ShapePayload;
-  /** The outcome of another shape for the same value, or of another mode. */
+  /** The outcome for the same value with another shape or mode. */
   readonly next: Outcome | undefined;
 }
 
-/** Values that an outcome counts as, while it is remembered. */
+/** Number of values charged for a remembered outcome. */
 const OUTCOME_VALUES = 8;
 /** Most parts of a small value. */
 const FEW = 8;
 
-/** Results by value that a recursive shape was run on; undefined while nothing is worth remembering. */
+/** Outcomes of recursive shapes, by value; undefined if none is remembered. */
 let outcomes: Map<object, Outcome> | undefined;
 let isRemembering = false;
 let counted = 0;
 
 /**
- * Runs `parse`, which looks at one value several times, as unions and intersections do. Meanwhile recursive shapes remember what they made of
- * each value: otherwise a value inside n such shapes would be looked at 2^n times. What they remember counts as values of a message do.
+ * Runs `parse`, which parses the same value several times, as unions and intersections do. During that, the results of
+ * recursive shapes are remembered: otherwise a value inside n of them would be parsed 2^n times. Remembered results are
+ * charged like values of a message.
  */
 export function remembering<T>(parse: () => T): T {
   if (isRemembering) return parse();
@@ -33,13 +34,13 @@ export function remembering<T>(parse: () => T): T {
   } finally {
     isRemembering = false;
     outcomes = undefined;
-    // Who was stopped stays so.
+    // An exhausted allowance stays exhausted.
     if (allowance.values >= 0) allowance.values += counted;
     counted = 0;
   }
 }
 
-/** As `shape.run`, but only once for each value while it is remembered. */
+/** Like `shape.run`, but reuses a remembered result. */
 export function runOnce(shape: Shape, payload: ShapePayload, mode: Mode): ShapePayload {
   const { value } = payload;
   if (!isRemembering || typeof value !== "object" || value === null || isSmall(value)) return shape.run(payload, mode);
@@ -56,12 +57,15 @@ export function runOnce(shape: Shape, payload: ShapePayload, mode: Mode): ShapeP
   const { result } = known;
   payload.value = result.value;
   if (result.aborted !== undefined) payload.aborted = result.aborted;
-  // Copies: whoever takes them says where they are.
+  // Copies, because the receiver changes their paths.
   for (const issue of result.issues) add(payload, { ...issue, path: [...issue.path] });
   return payload;
 }
 
-/** Whether `value` is small: an outcome of it would take more than to run a shape on it again. It has at most `FEW` parts, and no objects among them. */
+/**
+ * Returns true if a remembered result would cost more than running the shape on `value` again: it has at most `FEW`
+ * parts, and no objects among them.
+ */
 function isSmall(value: object): boolean {
   if (Array.isArray(value)) return value.length <= FEW && !value.some(isContainer);
   if (value instanceof WireMap)

@@ -2,7 +2,7 @@ import { asError, RpcError } from "../errors.js";
 import { type Facts, MAX_ISSUES } from "./shape.js";
 import { configuredMessage } from "./zod-config.js";
 
-/** Something wrong with a value, as shapes and zod tell it. */
+/** An issue of a shape or of zod. */
 interface AnyIssue {
   readonly path: readonly PropertyKey[];
   readonly code?: string | undefined;
@@ -10,14 +10,14 @@ interface AnyIssue {
   readonly facts?: Facts | undefined;
 }
 
-/** Characters of an issue's message, and of a key in its path, which may be of the peer's making. */
+/** Most characters of an issue's message, and of a key in its path; the peer may have chosen them. */
 const MAX_MESSAGE = 300;
 const MAX_KEY = 60;
 
-/** How the message begins with which zod throws for a function that returned a promise. */
+/** First words of the message that zod throws if a function returned a promise. */
 export const ASYNCHRONOUS = "Encountered Promise";
 
-/** Makes the error that refuses a value: `invalid_argument`, whose details are its first issues, each once. */
+/** Returns the error that refuses a value: `invalid_argument`, with the first distinct issues as details. */
 export function misfitError(issues: readonly AnyIssue[]): RpcError {
   const details = new Map<string, { path: (string | number)[]; code: string; message: string }>();
   for (const issue of issues.slice(0, MAX_ISSUES)) {
@@ -35,13 +35,13 @@ export function misfitError(issues: readonly AnyIssue[]): RpcError {
 }
 
 /**
- * Makes the error of a schema that threw: a transform or refinement was not made for the value, the stack overflowed, or a function
- * is asynchronous, which is the schema's fault and not the caller's.
+ * Returns the error for a schema that threw: a transform or refinement failed for the value, the stack overflowed, or a
+ * function is asynchronous, which is a fault of the schema and not of the caller.
  */
 export function schemaFailure(error: unknown): RpcError {
   const { name, message } = asError(error);
   const isAsync = message.startsWith(ASYNCHRONOUS);
-  // Browsers differ in how they say that the stack has overflowed.
+  // Browsers report a stack overflow differently.
   const isDeep = name === "InternalError" || (name === "RangeError" && message.includes("call stack"));
   const reason = isDeep
     ? "the value refers to itself, or is nested too deeply"

@@ -1,34 +1,37 @@
 import { safeNumber } from "../msgpack/value.js";
 
-/** Turns a value of a source into that of a program. A value that it does not know it returns as it is, for the shape to refuse. */
+/** Converts a value of a source to the form that a program uses. Unknown values are returned unchanged, for the shape to refuse. */
 type Conversion = (value: unknown) => unknown;
 
-/** Where values come from: how those of each kind that the source has in another form become those of a program. Sets are arrays. */
+/**
+ * Where values come from, and how each kind of value is converted from the source's form to the program's. Sets are
+ * arrays in every source.
+ */
 export interface Mode {
-  /** Values are as MessagePack has them: maps are `WireMap`, and integers of 64 bits bigints. */
+  /** True for values from MessagePack: maps are `WireMap`, and 64-bit integers are bigints. */
   readonly isWire?: boolean;
   readonly number?: Conversion;
   readonly bigint?: Conversion;
   readonly date?: Conversion;
   readonly bytes?: Conversion;
   readonly map?: Conversion;
-  /** Called where a value is none of `values`. */
+  /** Converts a value that is none of `values`. */
   readonly literal?: (value: unknown, values: readonly unknown[]) => unknown;
-  /** The mode of the keys of a map, where that is another. */
+  /** The mode for the keys of a map, if it is a different one. */
   readonly keys?: Mode;
-  /** The mode in which a bigint is one, to tell the options of a union apart. */
+  /** A mode that keeps bigints, to distinguish the options of a union. */
   readonly exact?: Mode;
-  /** Words for a value as the source writes it, by the name of its type in a program. */
+  /** How messages describe a value in the source's format, by the name of its type in a program. */
   readonly says?: Readonly<Record<string, string>>;
 }
 
 const isWire = true;
 
-/** Integers of 64 bits as numbers where these are exact. */
+/** Converts 64-bit integers to numbers if they are exact. */
 const number: Conversion = (value) => (typeof value === "bigint" ? safeNumber(value) : value);
 
 export const Mode: { readonly Given: Mode; readonly Wire: Mode } = {
-  /** The program: what a sender gives. */
+  /** Values from the program: a sender's input. */
   Given: {},
   Wire: { isWire, number, literal: number, exact: { isWire } },
 };

@@ -3,27 +3,27 @@ import { placesWith } from "../msgpack/places.js";
 import { tableValues } from "../msgpack/reader.js";
 
 /**
- * Values in a message that zod is given whole: objects, arrays, their items, texts, numbers. zod cannot be stopped, and tells of every
- * one that does not fit.
+ * Most values of a message that is passed to zod: objects, arrays, items, texts and numbers. zod cannot be interrupted,
+ * and reports every invalid value.
  */
 export const MAX_NODES = 100_000;
 
-/** Throws `resource_exhausted` where `value` has more than `most` values, itself and those inside counted. */
+/** Throws `resource_exhausted` if `value` contains more than `most` values, including itself. */
 export function requireFewNodes(value: unknown, most: number): void {
   if (nodesLeft(value, most) >= 0) return;
   const remedy = "Generate the codec (quicrpc gen), or allow zodCodec more: { maxNodes }";
   throw new RpcError("resource_exhausted", `the message has more than ${most} values, too many for zod. ${remedy}`);
 }
 
-/** Whether `value` has at most `most` values. The places of its objects count: zod copies them. */
+/** Returns true if `value` contains at most `most` values. Property slots of its objects count, because zod copies them. */
 export function hasFewNodes(value: unknown, most: number): boolean {
   return nodesLeft(value, most, placesWith) >= 0;
 }
 
 /**
- * How many of `left` values there may be beside those of `value`; negative where there are more.
+ * Returns how many of `left` values remain after counting `value`; negative if it has more.
  *
- * @param placesOf is called with the name of each property, and what it returned for the one before
+ * @param placesOf called with the name of each property and its result for the previous one
  */
 function nodesLeft(value: unknown, left: number, placesOf?: (name: string, places: number) => number): number {
   let rest = left - 1;
@@ -49,16 +49,16 @@ function nodesLeft(value: unknown, left: number, placesOf?: (name: string, place
   return rest;
 }
 
-/** Values inside another that are weighed where nothing else is known of it: it may hold itself. */
+/** Most nested values that are counted for a value of unknown structure, which may contain itself. */
 const MOST_WEIGHED = 64;
 
 /**
- * As how many values of a message `value` counts, which is of the program's own making.
+ * Returns how many values of a message to charge for `value`, which the program itself created.
  *
- * @param most how many values inside it are weighed
+ * @param most most nested values to count
  */
 export function weightOf(value: unknown, most: number = MOST_WEIGHED): number {
-  // It has a place in an object.
+  // It takes a place in an object.
   if (typeof value !== "object" || value === null) return 0.5;
   const table = value instanceof Map || value instanceof Set ? tableValues(value.size) : 0;
   return table + 2 * (most - Math.max(0, nodesLeft(value, most)));

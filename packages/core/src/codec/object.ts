@@ -16,10 +16,10 @@ import {
   type ShapePayload,
 } from "./shape.js";
 
-/** How keys that an object does not declare are handled: dropped, refused, or parsed by a shape. */
+/** How undeclared keys of an object are handled: dropped, refused, or parsed with a shape. */
 export type OtherKeys = "strip" | "strict" | Shape;
 
-/** An object with the fields of `fields`. */
+/** An object with these fields. */
 export function object(fields: Readonly<Record<string, Shape>>, others: OtherKeys = "strip"): Shape {
   const known = Object.entries(fields);
   const names = new Set(Object.keys(fields));
@@ -44,7 +44,7 @@ export function object(fields: Readonly<Record<string, Shape>>, others: OtherKey
   };
 }
 
-/** Adds the undeclared keys of `input` to the issues of a missing field: one of them may be its name, misspelt. */
+/** Adds undeclared keys of `input` to the issues of a missing field: one of them may be the field's name, misspelt. */
 function mentionUndeclared(payload: ShapePayload, key: string, input: object, names: ReadonlySet<string>): void {
   const given: string[] = [];
   for (const name in input) if (!names.has(name) && given.push(name) === MAX_MENTIONED) break;
@@ -55,18 +55,18 @@ function mentionUndeclared(payload: ShapePayload, key: string, input: object, na
   });
 }
 
-/** Undeclared keys that an issue mentions. */
+/** Most undeclared keys that an issue mentions. */
 const MAX_MENTIONED = 3;
 
-/** Any keys beside the declared ones, as they are. */
+/** The shape for undeclared keys that are kept unchanged. */
 export const loose: Shape = any();
 
-/** A map from the wire as an object; anything else as it is. */
+/** Converts a map from the wire to an object; returns other values unchanged. */
 export function asObject(value: unknown): unknown {
   return value instanceof WireMap ? value.toObject((each) => each) : value;
 }
 
-/** Adds a field's result, or what is wrong with it, by whether it is there and may be absent. */
+/** Adds a field's result or its issues, depending on whether the field is present and may be absent. */
 function settle(
   from: ShapePayload,
   to: ShapePayload,
@@ -99,7 +99,7 @@ function parseOthers(
 ): void {
   const unknown: string[] = [];
   let places = 0;
-  // With what is inherited, as zod has it.
+  // Including inherited properties, as in zod.
   for (const key in input) {
     if (names.has(key)) continue;
     if (isFull(payload)) return;
@@ -112,7 +112,7 @@ function parseOthers(
   if (unknown.length > 0) add(payload, unrecognized(unknown));
 }
 
-/** The message names the first keys; an intersection needs all of them. */
+/** Returns the issue of undeclared keys. Its message names the first of them; an intersection needs all. */
 export function unrecognized(keys: readonly string[]): ShapePayload["issues"][number] {
   const message = `unknown: ${keys.slice(0, MAX_ISSUES).join(", ")}`;
   return { code: "unrecognized_keys", path: [], message, continue: true, keys, facts: {} };

@@ -51,7 +51,8 @@ export function record(keys: RecordKeys<Shape>, element: Shape): Shape {
           else if (invalid.push(name) <= MAX_ISSUES) inOrder.push(invalidKey(name, invalid));
         }
       }
-      // An intersection may take keys that are refused here, but no elements: theirs come first where there is no room for all.
+      // An intersection may accept keys that are refused here, but never invalid elements: if not all issues have room,
+      // those of elements come first.
       const told = inOrder.length > MAX_ISSUES ? [...elements.issues, ...inOrder] : inOrder;
       for (const issue of told) add(payload, issue);
       if (unknown.length > 0) add(payload, unrecognized(unknown));
@@ -60,7 +61,7 @@ export function record(keys: RecordKeys<Shape>, element: Shape): Shape {
   };
 }
 
-/** The key that `name` stands for; undefined where it does not fit. */
+/** Returns the key that `name` denotes; undefined if it does not match. */
 function keyOf(name: string, fit: Shape | undefined, mode: Mode): PropertyKey | undefined {
   if (fit === undefined) return name;
   const parsed = run(fit, name, mode);
@@ -70,12 +71,12 @@ function keyOf(name: string, fit: Shape | undefined, mode: Mode): PropertyKey | 
   return again.issues.length === 0 ? (again.value as PropertyKey) : undefined;
 }
 
-/** @param keys all that the record refuses */
+/** @param keys all keys that the record refuses */
 export function invalidKey(name: string, keys: readonly string[] = [name]): ShapeIssue {
   return { code: "invalid_key", path: [name], message: "invalid key", origin: "record", keys, facts: {} };
 }
 
-/** Whether zod takes `value` for a plain object. */
+/** Returns true if zod treats `value` as a plain object. */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (!isObject(value)) return false;
   const { constructor } = value;

@@ -1,14 +1,17 @@
-// The wire has a set as an array, a map of text as an object would be, and a bigint as an integer. zod, which runs some schemas whole,
-// takes the values themselves.
+// On the wire, a set is an array, a map with text keys looks like an object, and a bigint is an integer. Schemas that
+// zod runs as a whole need the original values.
 import { placesWithKey, plain, WireMap, withEntry } from "../msgpack/value.js";
 import type { Form } from "./form.js";
 import { remembering } from "./memo.js";
 import { Mode, run, type Shape } from "./shape.js";
 
-/** Results by value and shape while something is restored: options of unions, which are tried, restore what is inside them as well. */
+/** Results by value and shape during one restoration: options of a union are tried in turn, and each restores the values inside it. */
 let results: Map<object, Map<Shape, unknown>> | undefined;
 
-/** `value`, from the wire, as a sender of what `shape` takes gave it. What does not fit is as `plain` has it. */
+/**
+ * Converts a value from the wire to the value that the sender had, according to `shape`. Values that do not match are
+ * converted by `plain`.
+ */
 export function restored(shape: Shape, value: unknown): unknown {
   if (results !== undefined) return restore(shape, value);
   results = new Map();
@@ -49,7 +52,7 @@ function restoreOne(shape: Shape | undefined, value: unknown): unknown {
   return object;
 }
 
-/** The form by which `value` is to be understood: without wrappers, and of a union that of the option that it fits. */
+/** Returns the form that describes `value`: without wrappers and, for a union, that of the option that matches. */
 function formFor(shape: Shape, value: unknown): Form<Shape> | undefined {
   const { form } = shape;
   switch (form.kind) {

@@ -90,9 +90,9 @@ export function literal(...values: unknown[]): Shape {
 }
 
 /**
- * Text of a template literal.
+ * Text that matches a template literal.
  *
- * @param longest characters of the longest text that `regex` is tested with
+ * @param longest most characters of a text that `regex` is tested with
  */
 export function template(regex: RegExp, longest: number = Infinity): Shape {
   const text = string();

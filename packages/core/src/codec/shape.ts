@@ -4,68 +4,68 @@ import { Mode } from "./mode.js";
 export { Mode };
 
 /**
- * A schema as data that can be run: it does to a value what zod does, with the same result, issue codes and paths. Compiled
- * code takes over where values fit; a shape finds out what is wrong where they do not, and stands in for what is not
+ * A schema as executable data. It parses a value as zod does, with the same result, issue codes and paths. Compiled
+ * code handles valid values; a shape finds the issues of invalid ones, and replaces code for schemas that are not
  * compiled.
  */
 export interface Shape {
-  /** Parses `payload.value`: leaves the result there, and adds what is wrong to `payload.issues`. May return another payload. */
+  /** Parses `payload.value`: stores the result there, and adds issues to `payload.issues`. May return another payload. */
   run(payload: ShapePayload, mode: Mode): ShapePayload;
   /** The shape's own structure. */
   readonly form: Form<Shape>;
-  /** Whether absence is accepted, and if so whether something takes its place. */
+  /** Whether the input may be absent ("optional"), or is then replaced ("defaulted"). */
   readonly optin?: "optional" | "defaulted" | undefined;
   /** Whether the result may be absent. */
   readonly optout?: "optional" | undefined;
 }
 
-/** Issues that a value is refused with: a shape stops as soon as it has found so many, however many more there are. */
+/** Most issues of a refused value. A shape stops as soon as it has found this many. */
 export const MAX_ISSUES = 20;
 
-/** A value on its way through shapes. */
+/** A value that shapes are parsing. */
 export interface ShapePayload {
   value: unknown;
-  /** At most `MAX_ISSUES`: added by `add` only. */
+  /** At most `MAX_ISSUES`. Only `add` may append to it. */
   issues: ShapeIssue[];
-  /** Stops further checks, whatever the issues say. */
+  /** Prevents further checks, whatever the issues say. */
   aborted?: boolean;
 }
 
-/** Something wrong with a value. */
+/** A problem of a value. */
 export interface ShapeIssue {
   readonly code: string;
   readonly path: PropertyKey[];
   readonly message: string;
-  /** Whether later checks run nevertheless. Undefined stops those that need a value of the right type. */
+  /** Whether later checks still run. If undefined, checks that need a value of the right type do not. */
   readonly continue?: boolean | undefined;
-  /** All keys that are refused where this one is, of `unrecognized_keys` and of the `invalid_key` of a record. */
+  /** All keys refused together with this one, for `unrecognized_keys`, and for `invalid_key` of a record. */
   readonly keys?: readonly string[];
-  /** `record` for a key that its key schema refuses. */
+  /** "record" for a key that the record's key schema refuses. */
   readonly origin?: string;
-  /** The further fields of zod's issue, for a message in the language of `z.config`. An issue whose message is somebody's own has none. */
+  /** Further fields of zod's issue, for a message in the language of `z.config`. Undefined if the issue has a custom message. */
   readonly facts?: Facts | undefined;
 }
 
-/** Fields of zod's issues beside code and path, such as `expected`, `minimum` and `input`. */
+/** Fields of zod's issues besides code and path, such as `expected`, `minimum` and `input`. */
 export type Facts = Readonly<Record<string, unknown>>;
 
 export function run(shape: Shape, value: unknown, mode: Mode): ShapePayload {
   return shape.run({ value, issues: [] }, mode);
 }
 
-/** Adds an issue. The one that makes their number complete ends all parsing: what is around this value is complete as well. */
+/** Adds an issue. The last one that has room ends all parsing, including that of outer values. */
 export function add(payload: ShapePayload, issue: ShapeIssue): void {
   const { issues } = payload;
   if (issues.length < MAX_ISSUES) issues.push(issue);
   if (issues.length >= MAX_ISSUES) payload.aborted = true;
 }
 
-/** Whether there are as many issues as an error names: nothing more of the value is looked at. */
+/** Returns true if there is no room for more issues, so that parsing stops. */
 export function isFull({ issues }: ShapePayload): boolean {
   return issues.length >= MAX_ISSUES;
 }
 
-/** Adds an issue that ends the parsing of this value. */
+/** Adds an issue and ends the parsing of this value. */
 export function refuse(
   payload: ShapePayload,
   code: string,
@@ -77,7 +77,7 @@ export function refuse(
   return payload;
 }
 
-/** Refuses a value of another type, in the words of the source that it comes from. */
+/** Refuses a value of the wrong type, described in the terms of its source. */
 export function invalidType(payload: ShapePayload, type: string, { says }: Mode = Mode.Given): ShapePayload {
   const expected = says?.[type] ?? type;
   return refuse(payload, "invalid_type", `expected ${expected}, received ${describe(payload.value)}`, {
@@ -85,7 +85,7 @@ export function invalidType(payload: ShapePayload, type: string, { says }: Mode 
   });
 }
 
-/** Adds the issues of a part to those of the whole. */
+/** Adds the issues of a part to those of the whole, with `key` before their paths. */
 export function prefix(key: PropertyKey, from: ShapePayload, to: ShapePayload): void {
   for (const issue of from.issues) {
     issue.path.unshift(key);
@@ -103,7 +103,7 @@ export function isExplicitlyAborted({ aborted, issues }: ShapePayload): boolean 
   return aborted === true || issues.some((issue) => issue.continue === false);
 }
 
-/** Whether zod takes `value` for an object. */
+/** Returns true if zod treats `value` as an object. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -2,10 +2,10 @@ import type { Check } from "./check.js";
 import type { Shape, ShapeIssue } from "./shape.js";
 import { textOf } from "./zod-config.js";
 
-/** A message of a schema's author: the text, or what makes it of an issue. */
+/** A custom message of a schema: a text, or a function of the issue. */
 type Told = string | ((issue: object) => string | undefined);
 
-/** zod's own internals, as far as messages need them. */
+/** The parts of zod's internals that messages need. */
 interface Internals {
   readonly _zod: {
     readonly def: { readonly error?: (issue: object) => unknown; readonly checks?: readonly Internals[] };
@@ -13,7 +13,7 @@ interface Internals {
   };
 }
 
-/** `check`, whose issue has the message that the schema's author gave it. */
+/** Returns `check` with a custom message for its issue. */
 export function told(check: Check, message: Told): Check {
   return {
     ...check,
@@ -25,16 +25,16 @@ export function told(check: Check, message: Told): Check {
 }
 
 /**
- * `shape`, which refuses values of another type with the message that the schema's author gave.
+ * Returns `shape` with a custom message for values of the wrong type.
  *
- * @param tag the key by which it tells its options apart, where issues of the whole stand
+ * @param tag the key by which a union distinguishes its options; issues of the whole have its path
  */
 export function toldShape(shape: Shape, message: Told, tag?: string): Shape {
   const isOwn = ({ code, path, continue: goesOn }: ShapeIssue): boolean => {
     if (code === "unrecognized_keys") return path.length === 0;
     if (code === "invalid_key" && shape.form.kind === "record") return path.length === 1;
     if (code === "invalid_union" && path.length === 1) return path[0] === tag;
-    // Issues of checks say whether others run; those of parts have a path.
+    // Issues of checks have `continue`, and issues of parts have a path.
     return goesOn === undefined && path.length === 0;
   };
   return {
@@ -52,7 +52,7 @@ export function toldShape(shape: Shape, message: Told, tag?: string): Shape {
   };
 }
 
-/** The messages of a schema, or of one of its checks, that a function makes: it is called where there is an issue. */
+/** Returns the message function of a schema, or of one of its checks. It is called only if there is an issue. */
 export function messageOf(schema: () => unknown, check?: number): Told {
   return (issue) => {
     const whole = schema() as Internals;

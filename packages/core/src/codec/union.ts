@@ -14,7 +14,7 @@ import {
   type ShapePayload,
 } from "./shape.js";
 
-/** The first of `options` that fits. */
+/** The first of `options` that matches. */
 export function union(...options: Shape[]): Shape {
   const optin = options.map((option) => option.optin);
   return {
@@ -32,14 +32,14 @@ export function union(...options: Shape[]): Shape {
 
 function choose(options: readonly Shape[], payload: ShapePayload, mode: Mode): ShapePayload {
   if (mode.exact !== undefined && typeof payload.value === "bigint") {
-    // A bigint is taken as one where some option does, and only else as a number.
+    // A bigint is kept if an option accepts it; otherwise it is converted to a number.
     const exact = firstFit(options, payload, mode.exact);
     if (!Array.isArray(exact)) return exact;
   }
   const results = firstFit(options, payload, mode);
   if (!Array.isArray(results)) return results;
   const unfinished = results.filter((each) => !isAborted(each));
-  // One option has the right type and fails a check: that check's message helps more than "nothing fits".
+  // If only one option has the right type and fails a check, that check's message helps more than "no option matches".
   if (unfinished.length === 1 && unfinished[0] !== undefined) {
     payload.value = unfinished[0].value;
     return unfinished[0];
@@ -58,7 +58,7 @@ function firstFit(options: readonly Shape[], { value }: ShapePayload, mode: Mode
   return results;
 }
 
-/** Whether `option` is of another type than `value`, which is seen without running it: no such option says more than that. */
+/** Returns true if the type of `option` obviously differs from that of `value`. Running it would add nothing. */
 function isOther({ form: { kind } }: Shape, value: unknown, mode: Mode): boolean {
   if (typeof value !== "object" || value === null) return false;
   switch (kind) {
@@ -76,14 +76,14 @@ function isOther({ form: { kind } }: Shape, value: unknown, mode: Mode): boolean
     case "number":
     case "bigint":
     case "literal":
-      // Other sources than these may write them as objects.
+      // Other sources may represent them as objects.
       return mode[kind] === undefined || mode.isWire === true;
     default:
       return false;
   }
 }
 
-/** The option that `key` names. */
+/** The option that the value of `key` selects. */
 export function discriminated(key: string, options: readonly (readonly [value: unknown, option: Shape])[]): Shape {
   const byValue = new Map(options);
   return {
@@ -102,7 +102,7 @@ export function discriminated(key: string, options: readonly (readonly [value: u
   };
 }
 
-/** The shape of values that fit two shapes, whose results are merged. */
+/** A value that matches two shapes, whose results are merged. */
 export function intersection(left: Shape, right: Shape): Shape {
   return {
     form: { kind: "intersection", left, right },
@@ -110,7 +110,7 @@ export function intersection(left: Shape, right: Shape): Shape {
       const [a, b] = remembering(() => [run(left, payload.value, mode), run(right, payload.value, mode)]);
       const first = keyIssues(a, payload);
       const second = keyIssues(b, payload);
-      // A key is unknown only where both sides refuse it.
+      // A key is unrecognized only if both sides refuse it.
       const refused = [...first.keys()].filter((key) => second.has(key));
       const listed = [...first.values(), ...second.values()].find(({ code }) => code === "unrecognized_keys");
       const listedKeys = new Set(listed?.keys);
@@ -129,7 +129,7 @@ export function intersection(left: Shape, right: Shape): Shape {
   };
 }
 
-/** The issues about keys of `from`, by key; its others go to `to`. */
+/** Returns the issues about keys of `from`, by key, and adds its other issues to `to`. */
 function keyIssues(from: ShapePayload, to: ShapePayload): Map<string, ShapeIssue> {
   const byKey = new Map<string, ShapeIssue>();
   let listed: readonly string[] | undefined;

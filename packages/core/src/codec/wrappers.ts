@@ -20,7 +20,7 @@ export function optional(inner: Shape): Shape {
   };
 }
 
-/** May be absent, but not undefined. */
+/** A value that may be absent, but not undefined. */
 export function exactOptional(inner: Shape): Shape {
   const optin = inner.optin === "defaulted" ? "defaulted" : "optional";
   return { ...inner, form: { kind: "optional", inner }, optin, optout: "optional" };
@@ -34,7 +34,7 @@ export function nullable(inner: Shape): Shape {
   };
 }
 
-/** `value`, which a schema has in the place of what is absent: counted as so many values of a message, which has none of it. */
+/** Returns `value`, which replaces an absent one, after charging `values` values for it: the message itself does not contain it. */
 export function absent<T>(value: T, values: number): T {
   count(values);
   return value;
@@ -44,7 +44,7 @@ function weighed<T>(value: T): T {
   return absent(value, weightOf(value));
 }
 
-/** `value()` where there is nothing, or where `inner` gives nothing. */
+/** Returns `value()` if the input is absent, or if the result of `inner` is. */
 export function withDefault(inner: Shape, value: () => unknown): Shape {
   return {
     form: { kind: "default", inner, value },
@@ -61,7 +61,7 @@ export function withDefault(inner: Shape, value: () => unknown): Shape {
   };
 }
 
-/** `value()` in place of nothing, then as `inner` has it. */
+/** Parses `value()` with `inner` if the input is absent. */
 export function prefault(inner: Shape, value: () => unknown): Shape {
   return {
     form: { kind: "prefault", inner, value },
@@ -73,7 +73,7 @@ export function prefault(inner: Shape, value: () => unknown): Shape {
   };
 }
 
-/** `value(refused)` where `inner` does not fit. */
+/** Returns `value(refused)` if the input does not match `inner`. */
 export function caught(inner: Shape, value: (refused: Refused) => unknown): Shape {
   return {
     form: { kind: "caught", inner, value },
@@ -100,7 +100,7 @@ export function nonOptional(inner: Shape): Shape {
   };
 }
 
-/** The result is frozen. */
+/** Freezes the result. */
 export function frozen(inner: Shape): Shape {
   return {
     ...inner,
@@ -113,24 +113,24 @@ export function frozen(inner: Shape): Shape {
   };
 }
 
-/** `value`, frozen where it can be: bytes cannot. */
+/** Freezes `value` if possible (bytes cannot be frozen) and returns it. */
 export function freeze<T>(value: T): T {
   return ArrayBuffer.isView(value) ? value : Object.freeze(value);
 }
 
-/** A shape that is declared later, or inside itself, and what it says of absence. */
+/** A shape that is declared later or contains itself. `optin` and `optout` state whether it accepts absence. */
 export function lazy(inner: () => Shape, optin?: Shape["optin"], optout?: Shape["optout"]): Shape {
   return { form: { kind: "lazy", inner }, optin, optout, run: (payload, mode) => runOnce(inner(), payload, mode) };
 }
 
-/** A shape that is made when it is first run. A bundler leaves it out where nothing runs it. */
+/** A shape that is created when it first runs. A bundler drops it if it is never run. */
 export function later(make: () => Shape, optin?: Shape["optin"], optout?: Shape["optout"]): Shape {
   let made: Shape | undefined;
   const inner = (): Shape => (made ??= make());
   return { form: { kind: "lazy", inner }, optin, optout, run: (payload, mode) => inner().run(payload, mode) };
 }
 
-/** Passes the result of `from` to `to`. */
+/** Parses the result of `from` with `to`. */
 export function pipe(from: Shape, to: Shape): Shape {
   return {
     form: { kind: "pipe", from, to },
@@ -142,7 +142,7 @@ export function pipe(from: Shape, to: Shape): Shape {
         result.aborted = true;
         return result;
       }
-      // The result of `from` is no longer in its wire form.
+      // The result of `from` is no longer in wire form.
       return to.run({ value: result.value, issues: result.issues }, Mode.Given);
     },
   };

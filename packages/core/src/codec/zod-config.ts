@@ -1,7 +1,7 @@
 import { WireMap } from "../msgpack/value.js";
 import type { ShapeIssue } from "./shape.js";
 
-/** Makes the message of an issue of zod's; undefined leaves it to the next. */
+/** Returns the message of a zod issue; undefined to leave it to the next function. */
 export type MakeMessage = (issue: object) => unknown;
 
 interface ZodConfig {
@@ -9,12 +9,12 @@ interface ZodConfig {
   readonly localeError?: MakeMessage;
 }
 
-/** Settings by `z.config`, which zod keeps where all of its copies find it, and which are empty where zod is not loaded. */
+/** Returns the settings of `z.config`, which all copies of zod share. They are empty if zod is not loaded. */
 export function zodConfig(): ZodConfig {
   return (globalThis as { __zod_globalConfig?: ZodConfig }).__zod_globalConfig ?? {};
 }
 
-/** The text of the first of `makers` that has one for `issue`. */
+/** Returns the first text that one of `makers` has for `issue`. */
 export function firstText(makers: readonly (MakeMessage | undefined)[], issue: object): string | undefined {
   for (const make of makers) {
     const text = textOf(make?.(issue));
@@ -23,13 +23,13 @@ export function firstText(makers: readonly (MakeMessage | undefined)[], issue: o
   return undefined;
 }
 
-/** The text that a function for messages of zod's gives. */
+/** Returns the text in the result of one of zod's message functions. */
 export function textOf(made: unknown): string | undefined {
   const text = typeof made === "object" && made !== null ? (made as { readonly message?: unknown }).message : made;
   return typeof text === "string" ? text : undefined;
 }
 
-/** The message of an issue in the words of `z.config`, where the application set some and the schema's author did not. */
+/** Returns the message of an issue according to `z.config`, if the application configured messages and the schema has no custom one. */
 export function configuredMessage({ facts, message, ...issue }: Pick<ShapeIssue, "message" | "facts">): string {
   const { customError, localeError } = zodConfig();
   if (facts === undefined || (customError === undefined && localeError === undefined)) return message;
@@ -43,7 +43,7 @@ export function configuredMessage({ facts, message, ...issue }: Pick<ShapeIssue,
   }
 }
 
-/** Whether messages are in the language that zod sets when it is loaded: the codec's own are English as well. */
+/** Returns true if messages are in zod's default language: English, like the codec's own. */
 function isEnglish(localeError: MakeMessage | undefined): boolean {
   return textOf(localeError?.({ code: "custom" })) === "Invalid input";
 }

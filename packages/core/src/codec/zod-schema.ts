@@ -1,5 +1,5 @@
-// Parts of a schema that are not compiled run in zod itself. zod's internals are reached through `_zod`, which it keeps for
-// libraries (zod.dev/library-authors).
+// Parts of a schema that are not compiled run in zod itself. Its internals are reached through `_zod`, which zod keeps
+// stable for libraries (zod.dev/library-authors).
 import { misfit } from "../msgpack/misfit.js";
 import { plain } from "../msgpack/value.js";
 import { costlyForCheck, costlyText } from "./costly-texts.js";
@@ -49,10 +49,10 @@ interface ZodCheck {
   };
 }
 
-/** Schemas with no others inside, which refuse a value as a whole. */
+/** Schemas without inner schemas, which refuse a value as a whole. */
 const LEAVES: ReadonlySet<string> = new Set(["custom", "transform", "string", "number", "bigint", "boolean", "date"]);
 
-/** The schema found in `root` by going through `path`. */
+/** Returns the schema that `path` leads to from `root`. */
 export function schemaAt(root: unknown, path: readonly (string | number)[]): unknown {
   let at = root;
   for (const key of path) at = (at as Record<string | number, unknown>)[key];
@@ -60,9 +60,10 @@ export function schemaAt(root: unknown, path: readonly (string | number)[]): unk
 }
 
 /**
- * A schema that zod runs whole.
+ * A schema that zod runs as a whole.
  *
- * @param given the shape of what it takes, where that has bigints, maps or sets: the wire has them as numbers, objects and arrays
+ * @param given shape of its input, if that contains bigints, maps or sets, which are numbers, objects and arrays on the
+ * wire
  */
 export function external(schema: unknown, given?: Shape): Shape {
   const { _zod: internals } = schema as { readonly _zod: ZodInternals };
@@ -87,14 +88,14 @@ export function external(schema: unknown, given?: Shape): Shape {
   };
 }
 
-/** A transform of zod's before `inner`, for which values are what `inner` takes where they fit it. */
+/** A zod preprocess function before `inner`. Values that match `inner` are passed in the form that `inner` accepts. */
 export function preprocessed(schema: unknown, inner: Shape): Shape {
   return pipe(external(schema, inner), inner);
 }
 
-/** Runs `inner`, then the checks of a schema that are not compiled, such as refinements. */
+/** Runs `inner`, and then the checks of a schema that are not compiled, such as refinements. */
 export function refined(inner: Shape, schema: unknown): Shape {
-  // Not before it is run: what is lazy may not be there yet.
+  // Only when it runs, because the schema inside a lazy one may not exist earlier.
   let checks: readonly ZodCheck[] | undefined;
   return {
     ...inner,
@@ -103,23 +104,23 @@ export function refined(inner: Shape, schema: unknown): Shape {
   };
 }
 
-/** The checks of `schema` on a value that is of the right type; a misfit where one fails, else the value they leave. */
+/** Runs the checks of `schema` on a value of the right type. Returns the resulting value, or throws the mismatch error. */
 export function applyChecks(schema: unknown): <T>(value: T) => T {
   let checks: readonly ZodCheck[] | undefined;
   return <T>(value: T) => {
     const payload = runChecks({ value, issues: [] }, (checks ??= checksOf(schema)));
-    // Checks may change a value, never its type.
+    // Checks may change a value, but not its type.
     return payload.issues.length === 0 ? (payload.value as T) : misfit();
   };
 }
 
-/** The default of a schema whose default is made anew each time. */
+/** Returns the function that creates the default value of a schema each time. */
 export function defaultOf(schema: unknown): () => unknown {
   const { _zod: internals } = schema as { readonly _zod: ZodInternals };
   return () => internals.def.defaultValue;
 }
 
-/** Returns the function by which a schema makes another value of one that does not fit it. */
+/** Returns the function with which a schema replaces a value that does not match it. */
 export function catchOf(schema: unknown): (refused: Refused) => unknown {
   const { _zod: internals } = schema as { readonly _zod: ZodInternals };
   return ({ input, value, issues }) =>
@@ -132,7 +133,7 @@ function checksOf(schema: unknown): readonly ZodCheck[] {
   return internals.traits.has("$ZodCheck") ? [schema as ZodCheck, ...checks] : checks;
 }
 
-/** As zod runs the checks of a schema. */
+/** Runs the checks of a schema in the same way as zod. */
 function runChecks(payload: ShapePayload, checks: readonly ZodCheck[]): ShapePayload {
   let aborted = isAborted(payload);
   for (const each of checks) {
@@ -169,7 +170,7 @@ function adopt(payload: ShapePayload, issues: readonly ZodIssue[]): ShapePayload
   return payload;
 }
 
-/** The message that the schema's author gave, or the application to zod as a whole: in its language, say. */
+/** Returns the custom message of the schema's author, or the one configured for zod as a whole. */
 function ownMessage(issue: ZodIssue): string | undefined {
   const { customError, localeError } = zodConfig();
   return firstText([issue.inst?._zod?.def?.error, customError, localeError], issue);

@@ -63,7 +63,7 @@ export async function untilAccepted(session: Session, signal?: AbortSignal): Pro
   try {
     await session.ping();
   } catch (error) {
-    // What carries calls alone, such as HTTP, is never refused as a whole.
+    // A carrier without sessions, such as HTTP, is never refused as a whole.
     if (RpcError.from(error).code === "unimplemented") return;
     close();
     throw error;

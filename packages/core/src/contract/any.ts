@@ -1,3 +1,3 @@
-/** The type of `z.any()`: generated code names it, so that linters find no `any` there. */
+/** The type of `z.any()`. Generated code uses this name, so that linters find no `any` in it. */
 // oxlint-disable-next-line typescript/no-explicit-any -- it is what the schema says
 export type Any = any;

@@ -1,24 +1,24 @@
 import type { CallingCode } from "./descriptor.js";
 
-/** A schema of a blob has its options by this key, across copies of this module. */
+/** Key of the blob options in a schema; a registered symbol, so that all copies of this module share it. */
 export const BLOB: unique symbol = Symbol.for("quicrpc.blob") as typeof BLOB;
 
-/** Rules of a schema for a blob. */
+/** Options of a blob schema, as the runtime needs them. */
 export interface BlobRules {
-  /** Undefined: as `limits.maxBlobBytes` says. */
+  /** Most bytes. Undefined: `limits.maxBlobBytes`. */
   readonly maxBytes?: number | undefined;
-  /** Digest of the whole blob, which its receiver checks. */
+  /** The digest of the whole blob that the receiver checks. */
   readonly digest?: "sha-256" | undefined;
-  /** Its call is made anew after the loss of its session, and the blob goes on where it was. */
+  /** If true, the call is repeated after a lost session and the transfer resumes. */
   readonly resumable?: boolean | undefined;
 }
 
-/** One field that is a blob. */
+/** A field whose value is a blob. */
 export interface BlobField extends BlobRules {
   readonly name: string;
 }
 
-/** The fields of a method's messages that are blobs. */
+/** The blob fields of a method's messages. */
 export interface BlobFields {
   readonly input?: readonly BlobField[] | undefined;
   readonly output?: readonly BlobField[] | undefined;
@@ -30,23 +30,24 @@ export interface BlobCode {
   /** The code that makes the method's calls. */
   readonly calling: CallingCode;
   /**
-   * Makes one call of a host that is no session of its own: `begin` makes it with an input that refers to its blobs, and returns the answer, which
-   * refers to those of the peer.
+   * Makes one call for a host that is not a session. `begin` makes the call with an input in which references replace
+   * the blobs, and returns a response with references to the peer's blobs.
    */
   call(host: unknown, input: unknown, begin: (sent: unknown) => Promise<unknown>): Promise<unknown>;
   /**
-   * Returns a copy of an input whose blobs tell `onSent` when bytes of one of its fields were handed over: the position behind the last of them, which
-   * begins anew where a blob does. Throws `RpcError` for what is no blob.
+   * Returns a copy of an input that reports progress: `onSent` receives a field's name and the number of bytes of its
+   * blob that have been handed over. The number restarts if the blob is sent again. Throws `RpcError` if a field is not
+   * a blob.
    */
   observed(input: unknown, onSent: (field: string, bytes: number) => void): object;
-  /** Returns the method's handler as a session serves it that has these settings of its dispatcher. */
+  /** Wraps the method's handler, for a session with these dispatcher settings. */
   serve(settings: unknown, handler: BlobHandler): BlobHandler;
 }
 
 /** A handler of any types. */
 type BlobHandler = (input: never, context: never) => unknown;
 
-/** Returns the options of a schema that `blob` has made; undefined for another. */
+/** Returns the options of a schema made by `blob`; undefined for other schemas. */
 export function blobOptionsOf(schema: object): BlobRules | undefined {
   return (schema as { readonly [BLOB]?: BlobRules })[BLOB];
 }

@@ -4,13 +4,13 @@ import { BLOB, type BlobRules } from "./blob-code.js";
 
 /** Options of `blob`. */
 export interface BlobOptions {
-  /** Bytes that its receiver takes. A larger one is refused before any of it is read. Default: `limits.maxBlobBytes`. */
+  /** Most bytes that the receiver accepts. A larger blob is refused before any byte is read. Default: `limits.maxBlobBytes`. */
   readonly maxBytes?: number;
-  /** The receiver checks the SHA-256 of the whole blob before its last read ends. Costs hashing at both ends. Default: no digest. */
+  /** The receiver checks the SHA-256 of the whole blob before the last read ends. Both sides hash all bytes. Default: no digest. */
   readonly digest?: "sha-256";
   /**
-   * Whether a call that loses its session is made anew on the next one, and the blob goes on where it was. The method's
-   * handler may then be entered more than once for one call. Default false.
+   * Whether a call whose session is lost is repeated on the next session, and the transfer resumes at its position. The
+   * handler may then run more than once for one call. Default false.
    */
   readonly resumable?: boolean;
 }
@@ -21,8 +21,9 @@ type Reference = [z.ZodInt, z.ZodNullable<z.ZodInt>, z.ZodString, z.ZodString];
 export type BlobSchema = z.ZodTuple<Reference> | z.ZodTuple<[...Reference, z.ZodString]>;
 
 /**
- * Declares a field that is a blob: a file or another sequence of bytes, of any length, beside the other fields of an input or output. It travels on a stream
- * of its own when its receiver reads it. The field is one of the object that is the whole message, and may be `optional`.
+ * Declares a blob field: a file or other byte sequence of any length, next to the other fields of an input or output.
+ * Its bytes travel on a separate stream when the receiver reads them. The field must be a direct property of the
+ * message object, and may be `optional`.
  */
 export function blob(options: BlobOptions = {}): BlobSchema {
   checkOptions("blob()", options, { digest: true, maxBytes: true, resumable: true });

@@ -1,38 +1,38 @@
 /**
- * Turns values into payload bytes and back. `In` is what a sender gives, `Out` what a receiver gets: they differ where
+ * Encodes values as payload bytes and decodes them. `In` is the sender's type and `Out` the receiver's; they differ if
  * the schema has defaults or transforms.
  */
 export interface MessageCodec<In, Out = In> {
-  /** Appends the payload of `value`. Throws `RpcError` when the value does not fit the schema. */
+  /** Appends the payload of `value` to `out`. Throws `RpcError` if the value does not match the schema. */
   encode(value: In, out: PayloadWriter): void;
   /**
-   * Reads `bytes[start, end)`, which are valid during the call only: what is kept must be copied. Throws `RpcError` `invalid_argument` with
-   * the schema's issues when it does not fit.
+   * Decodes `bytes[start, end)`. The bytes are valid during the call only: copy what is kept. Throws `RpcError`
+   * `invalid_argument` with the schema's issues if the value does not match.
    */
   decode(bytes: Uint8Array, start: number, end: number): Out;
-  /** The payload is the bytes that were given, not a message: see `bytes()`. */
+  /** True if the payload is raw bytes, not a message: see `bytes()`. */
   readonly bytes?: true;
   /**
-   * The same in plain values instead of MessagePack, for sessions of another codec; without it their messages go by way of
-   * MessagePack.
+   * Converts to and from plain values instead of MessagePack, for sessions with another codec. Without it, messages are
+   * converted by way of MessagePack.
    */
   readonly plain?: PlainCodec<In, Out>;
 }
 
-/** The part of a message codec that has nothing to do with bytes. */
+/** The part of a message codec that does not involve bytes. */
 export interface PlainCodec<In, Out = In> {
-  /** Returns the value to encode. Throws `RpcError` when the given one does not fit the schema. */
+  /** Returns the value to encode. Throws `RpcError` if `value` does not match the schema. */
   encode(value: In): unknown;
-  /** Returns the value to deliver for a decoded one. Throws `RpcError` `invalid_argument` when that does not fit. */
+  /** Returns the value to deliver for a decoded one. Throws `RpcError` `invalid_argument` if it does not match the schema. */
   decode(plain: unknown): Out;
 }
 
-/** The growing buffer that payloads are appended to. */
+/** A growing buffer to which payloads are appended. */
 export interface PayloadWriter {
   /** Valid until the next `reserve`. */
   buffer: Uint8Array;
-  /** Where the next byte goes. */
+  /** Index of the next byte to write. */
   position: number;
-  /** Makes room for `length` more bytes; may replace `buffer`. */
+  /** Ensures room for `length` more bytes. May replace `buffer`. */
   reserve(length: number): void;
 }

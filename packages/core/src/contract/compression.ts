@@ -1,4 +1,4 @@
-/** Ways to compress that the protocol knows, with their numbers on the wire (docs/protocol.md §3). */
+/** Compression algorithms of the protocol, with their numbers on the wire (docs/protocol.md §3). */
 export const COMPRESSION_NUMBERS = {
   /** The zlib format, RFC 1950. */
   deflate: 1,
@@ -8,18 +8,21 @@ export const COMPRESSION_NUMBERS = {
   zstd: 3,
 } as const;
 
-/** A way to compress messages. It is synchronous: a call is encoded and decoded in one go. */
+/** A compression algorithm. It is synchronous, because messages are encoded and decoded synchronously. */
 export interface Compression {
   readonly name: keyof typeof COMPRESSION_NUMBERS;
   compress(bytes: Uint8Array): Uint8Array;
-  /** Throws when `bytes` cannot be read: `RangeError` where more than `maxBytes` would come out, which it must not produce. */
+  /**
+   * Decompresses `bytes`. Throws if they are malformed, and `RangeError` if the result would exceed `maxBytes`; it must
+   * not produce more than that.
+   */
   decompress(bytes: Uint8Array, maxBytes: number): Uint8Array;
 }
 
-/** How a session compresses. */
+/** Compression settings of a session. */
 export interface CompressionOptions {
-  /** Algorithms that this side reads. It writes the first that the peer reads too. */
+  /** Algorithms that this side can read. It writes the first of them that the peer can read too. */
   readonly algorithms: readonly Compression[];
-  /** Messages of fewer bytes are not compressed. Default 1024; `Infinity` leaves it to calls that ask for it. */
+  /** Smaller messages are not compressed, in bytes. Default 1024; `Infinity` compresses only calls that ask for it. */
   readonly minBytes?: number;
 }

@@ -1,34 +1,34 @@
 import { RpcError } from "../errors.js";
 import { MAX_CURSOR_LENGTH } from "../fixed-limits.js";
 
-/** Where the items of a stream have their cursors, as a schema says it: the name of the field, or more. */
+/** The cursor of a stream's items, as a schema declares it: the name of the field, or an object. */
 export type CursorOption = string | ItemCursor;
 
-/** Where the items of a stream have their cursors. */
+/** Declares which fields of a stream's items contain cursors. */
 export interface ItemCursor {
-  /** The field with the item's cursor: text, or an integer. Callers and handlers exchange cursors as text. */
+  /** Name of the field with the item's cursor: a string or an integer. Callers and handlers exchange cursors as strings. */
   readonly field: string;
   /**
-   * The field with the cursor of the item before, which the first item of all has not, or has as null. With it a gap is an error on both
-   * sides, wherever items were lost. Default: gaps are not looked for.
+   * Name of the field with the cursor of the previous item; absent or null in the first item of all. With it, both
+   * sides report missing items as an error. Default: missing items are not detected.
    */
   readonly predecessor?: string | undefined;
 }
 
-/** Errors that every method declares whose items have cursors. */
+/** Errors that every method with cursors declares. */
 export const CURSOR_ERRORS = {
-  /** The caller's cursor is older than what the handler still has, or is none: the caller has to begin anew. */
+  /** The caller's cursor is invalid, or older than the items that the handler still has: the caller has to start again. */
   CURSOR_EXPIRED: { code: "out_of_range" },
-  /** Items are missing between two that followed each other. */
+  /** Items are missing between two received items. */
   CURSOR_GAP: { code: "data_loss" },
 } as const;
 
-/** One form of what a schema says of cursors. */
+/** Normalizes the `cursor` option of a schema. */
 export function itemCursor(option: CursorOption): ItemCursor {
   return typeof option === "string" ? { field: option } : option;
 }
 
-/** Throws `RpcError` `invalid_argument` for what is no cursor. */
+/** Throws `RpcError` `invalid_argument` if `from` is not a cursor. */
 export function requireCursor(from: string): void {
   if (typeof from === "string" && from.length > 0 && from.length <= MAX_CURSOR_LENGTH) return;
   throw new RpcError("invalid_argument", `a cursor is a text of 1 to ${MAX_CURSOR_LENGTH} characters`, {

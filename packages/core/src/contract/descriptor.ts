@@ -7,39 +7,39 @@ import type { MethodErrors, NoErrors } from "./method-errors.js";
 export type { MessageCodec, PayloadWriter, PlainCodec } from "./codec.js";
 
 /**
- * Whether a call shares a lane with others or has a stream of its own. "auto": streams of messages, and methods whose last
- * call was large, have their own streams; other calls share a lane, or several, or have their own, by measured loss and
- * the packets in flight.
+ * How a call travels: on a lane, shared with other calls, or on its own stream. "auto" gives streams of messages, and
+ * methods whose last call was large, their own stream. Other calls share one lane or several, or have their own stream,
+ * depending on measured loss and packets in flight.
  */
 export type Via = "auto" | "lane" | "stream";
 
-/** The shapes of a call, by which side streams. */
+/** The kinds of methods, by which side streams. */
 export type MethodKind = "unary" | "notify" | "server_stream" | "client_stream" | "duplex";
 
 /**
- * The code that makes the calls of one kind; what it does is the caller's side's to know. Each method brings it along, so that
- * a bundle has the kinds that its services have.
+ * The code that makes calls of one kind; opaque to the contract layer. Each descriptor refers to it, so that a bundle
+ * only contains the kinds that its services use.
  */
 export interface CallingCode<Kind extends MethodKind = MethodKind> {
   readonly kind: Kind;
-  /** Errors that every method whose calls are made so declares, beside its own. */
+  /** Errors that this kind of call always declares. */
   readonly errors?: MethodErrors;
   /**
-   * Makes a call out of as many attempts as it takes, each of which is a call that `caller` begins: for the outermost caller that a program
-   * uses. Undefined where a call is one attempt.
+   * Makes a call from as many attempts as necessary, each begun by `caller`, the outermost caller that the program
+   * uses. Undefined if a call is a single attempt.
    */
   readonly around?: ((caller: unknown, method: AnyMethod, input: unknown, options: unknown) => unknown) | undefined;
 }
 
-/** The code that gives the calls of a method keys, so that each takes effect once; see `MethodDescriptor.once`. */
+/** The code that adds keys to calls, so that each call takes effect once; see `MethodDescriptor.once`. */
 export interface OnceCode {
-  /** Returns the options of a call with its key among the metadata: the one that is there, `onceKey`, or a new one. */
+  /** Returns call options with a key in the metadata: the existing one, `onceKey`, or a new one. */
   keyed(options: object | undefined): object;
 }
 
 /**
- * One method as the runtime needs it. The type parameters are what the caller sends and the handler gets, what the
- * handler returns and the caller gets, and the errors it declares.
+ * One method, as the runtime needs it. The type parameters are the types that the caller sends and the handler
+ * receives, that the handler returns and the caller receives, and the declared errors.
  */
 export interface MethodDescriptor<
   Kind extends MethodKind = MethodKind,
@@ -52,37 +52,40 @@ export interface MethodDescriptor<
   readonly kind: Kind;
   readonly calling: CallingCode;
   readonly name: string;
-  /** 1 to 2^14-1, unique in the service. */
+  /** 1 to 2^14-1, unique within the service. */
   readonly id: number;
-  /** Undefined where the method takes nothing. */
+  /** Codec of the input, or of each item; undefined if the method has no input. */
   readonly input: MessageCodec<Sent, Received> | undefined;
-  /** Codec of the result, or of each item. Undefined where the method returns nothing. */
+  /** Codec of the result, or of each item; undefined if the method returns nothing. */
   readonly output: MessageCodec<Returned, Result> | undefined;
   readonly idempotent: boolean;
-  /** Calls change nothing. */
+  /** Whether calls leave the server's state unchanged. */
   readonly readOnly: boolean;
-  /** Calls have keys, by which a call that is made again is answered and does not run again. Unary methods only. */
+  /** Set if calls have keys, so that a repeated call receives the first one's response and does not run again. Unary methods only. */
   readonly once?: OnceCode | undefined;
-  /** Fields of its messages are blobs. Unary methods only. */
+  /** Set if fields of the messages are blobs. Unary methods only. */
   readonly blobs?: BlobCode | undefined;
-  /** Priority of a call's own stream, both ways; a method with one has its calls on streams of their own. See `CallOptions`. */
+  /** Priority of the stream of a call, in both directions. Calls of a method with a priority have their own streams. See `CallOptions`. */
   readonly priority?: number | undefined;
-  /** 32 bits that differ between two versions of the method that differ on the wire; undefined where it was given none. */
+  /**
+   * A 32-bit hash of the method's schema. Versions of a method with different wire formats have different fingerprints.
+   * Undefined if the method was defined without one.
+   */
   readonly fingerprint?: number | undefined;
-  /** "datagram": a notification is sent as one datagram, which may be lost but does not come late. */
+  /** "datagram": a notification is sent as one datagram, which may be lost but is never late. */
   readonly delivery?: "datagram" | undefined;
-  /** How its calls travel where the caller does not say; undefined: as the session does. */
+  /** How calls travel unless the caller says otherwise; undefined: the session's default. */
   readonly via?: Via | undefined;
-  /** Where the items have their cursors; undefined where they have none. */
+  /** The cursor fields of the items; undefined if items have no cursors. */
   readonly cursor?: ItemCursor | undefined;
-  /** Calls outlive the sessions that carry them, in the process that serves them. */
+  /** Whether calls outlive the session that carries them, within the same server process. */
   readonly resumable?: boolean | undefined;
   /** Declared errors by name; see `rpcError`. */
   readonly errors: Errors;
-  /** Metadata that the schema gives to the application; it is not part of the protocol. */
+  /** Metadata from the schema, for the application. It is not sent. */
   readonly meta?: MethodMeta | undefined;
   readonly service: ServiceIdentity;
-  /** @internal Throws `TypeError` for an option that calls do not have. Undefined in production builds of pages. */
+  /** @internal Throws `TypeError` for unknown call options. Undefined in production builds for browsers. */
   readonly checkOptions?: ((options: object) => void) | undefined;
 }
 
@@ -91,15 +94,15 @@ export interface ServiceIdentity {
   readonly name: string;
   /** 16 bits. */
   readonly id: number;
-  /** Loads details of the service for tools; calls do not need them. */
+  /** Loads details of the service for tools. Calls do not need them. */
   readonly tooling?: (() => Promise<ServiceTooling>) | undefined;
 }
 
-/** Details of a service for tools: reflection, documentation, calls by hand. Plain JSON. */
+/** Details of a service for tools: reflection, documentation, manual calls. Plain JSON. */
 export interface ServiceTooling {
   readonly docs?: string;
   readonly methods: Readonly<Record<string, MethodTooling>>;
-  /** The shapes of its messages, as `quicrpc breaking` compares them. */
+  /** The shapes of the service's messages, for `quicrpc breaking`. */
   readonly snapshot: unknown;
 }
 
@@ -107,24 +110,24 @@ export interface ServiceTooling {
 export interface MethodTooling {
   readonly docs?: string;
   /**
-   * JSON Schema (draft 2020-12) of what the caller sends, of a stream one item. Types that JSON does not have are described by
-   * `x-quicrpc-type`: `date` (RFC 3339), `bigint` (an integer; a literal in text), `bytes` (base64), `map` (pairs), `set` (a list),
-   * `blob` (bytes that travel beside the message).
+   * JSON Schema (draft 2020-12) of the caller's message, or of one item if the caller streams. Types that JSON lacks
+   * are described by `x-quicrpc-type`: `date` (RFC 3339), `bigint` (an integer, or its digits in a string), `bytes`
+   * (base64), `map` (an array of pairs), `set` (an array), `blob` (bytes next to the message).
    */
   readonly input?: Readonly<Record<string, unknown>>;
-  /** The same of what the callee sends. */
+  /** JSON Schema of the callee's message, in the same form. */
   readonly output?: Readonly<Record<string, unknown>>;
-  /** The same of the details of each declared error that has such. */
+  /** JSON Schemas of the details of declared errors, by the error's name. */
   readonly errors?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
-/** A method of any types, as in a table of methods. Its `kind` tells the kinds apart. */
+/** A method of any types, such as an entry in a table of methods. Its `kind` discriminates the union. */
 export type AnyMethod<Kind extends MethodKind = MethodKind> = {
   // oxlint-disable-next-line typescript/no-explicit-any -- unknown would not accept methods of any types
   [Each in Kind]: MethodDescriptor<Each, any, any, any, any>;
 }[Kind];
 
-/** Options of a method, beside its service, name and kind. */
+/** Options of a method, in addition to its service, name and kind. */
 export interface MethodOptions<Sent, Received, Returned, Result, Errors extends MethodErrors = NoErrors> {
   readonly id: number;
   readonly input?: MessageCodec<Sent, Received>;
@@ -132,12 +135,12 @@ export interface MethodOptions<Sent, Received, Returned, Result, Errors extends 
   /** Default: as `readOnly`. */
   readonly idempotent?: boolean;
   readonly readOnly?: boolean;
-  /** `onceCalls`, of a unary method whose calls take effect once. */
+  /** `onceCalls`, for a unary method whose calls take effect once. */
   readonly once?: OnceCode;
-  /** `blobCalls(…)`, of a unary method whose messages have blobs. */
+  /** `blobCalls(…)`, for a unary method whose messages have blobs. */
   readonly blobs?: BlobCode;
   readonly priority?: number;
-  /** 32 bits; see `MethodDescriptor`. */
+  /** 32-bit hash of the schema; see `MethodDescriptor`. */
   readonly fingerprint?: number;
   readonly delivery?: "datagram";
   readonly via?: Via;
@@ -147,7 +150,10 @@ export interface MethodOptions<Sent, Received, Returned, Result, Errors extends 
   readonly meta?: MethodMeta;
 }
 
-/** Makes the descriptor of a method whose calls `calling` makes, for generated code: `defineMethod` checks what is written by hand. */
+/**
+ * Returns the descriptor of a method whose calls are made by `calling`. For generated code; methods written by hand use
+ * `defineMethod`, which checks its arguments.
+ */
 export function describeMethod<
   Kind extends MethodKind,
   Sent = void,
@@ -202,7 +208,7 @@ export function describeMethod<
   };
 }
 
-/** "service/method", as messages name it. */
+/** Returns "service/method", as error messages show it. */
 export function fullName({ service, name }: AnyMethod): string {
   return `${service.name}/${name}`;
 }

@@ -1,13 +1,13 @@
 import type { Code } from "../errors.js";
 import type { Schema } from "./schema.js";
 
-/** An error as `rpc` takes it: the schema of its details, or what there is to say of it. */
+/** An error as `rpc` accepts it: the schema of its details, or an object with code and details. */
 type ErrorSchema = Schema | { readonly code?: Code; readonly details?: Schema };
 
-/** Errors by name, as `rpc` takes them. */
+/** Errors by name, as `rpc` accepts them. */
 export type ErrorSchemas = Readonly<Record<string, ErrorSchema>>;
 
-/** The code of a declared error that names none. */
+/** The code of a declared error without an explicit code. */
 const DEFAULT_CODE = "failed_precondition";
 
 /** An error of a service schema. */
@@ -16,7 +16,7 @@ export interface DeclaredError<ItsCode extends Code = Code, Details extends Sche
   readonly details: Details;
 }
 
-/** Errors by name, in one form. */
+/** Declared errors by name, normalized. */
 export type DeclaredErrors<Errors extends ErrorSchemas> = {
   readonly [Name in keyof Errors]: Errors[Name] extends Schema
     ? DeclaredError<typeof DEFAULT_CODE, Errors[Name]>
@@ -26,7 +26,7 @@ export type DeclaredErrors<Errors extends ErrorSchemas> = {
       >;
 };
 
-/** Returns all errors in one form. What is no error, and what it does not know of one, is kept for the generator to complain of. */
+/** Normalizes the declared errors. Invalid entries and unknown properties are kept, so that the generator can report them. */
 export function normalErrors<Errors extends ErrorSchemas>(errors: Errors): DeclaredErrors<Errors> {
   const declared = Object.entries(errors).map(([name, error]): [string, DeclaredError] => {
     if (!isPlain(error)) return [name, { code: DEFAULT_CODE, details: error }];
@@ -35,7 +35,7 @@ export function normalErrors<Errors extends ErrorSchemas>(errors: Errors): Decla
   return Object.fromEntries(declared) as unknown as DeclaredErrors<Errors>;
 }
 
-/** Whether an error says its code and details in an object; otherwise it is the schema of the details. */
+/** Returns true if an error is an object with code and details, and false if it is the schema of the details. */
 function isPlain(error: ErrorSchema): error is Exclude<ErrorSchema, Schema> {
   return typeof error === "object" && error !== null && Object.getPrototypeOf(error) === Object.prototype;
 }

@@ -1,7 +1,7 @@
 import { type Code, RpcError, type RpcErrorOptions } from "../errors.js";
 import type { MessageCodec } from "./codec.js";
 
-/** An error that a method declares: its code and, where it has some, its details. */
+/** An error that a method declares: its code and, optionally, the codec of its details. */
 export interface ErrorDescriptor<ItsCode extends Code = Code, Sent = undefined, Received = Sent> {
   readonly code: ItsCode;
   readonly details?: MessageCodec<Sent, Received> | undefined;
@@ -14,19 +14,19 @@ export type MethodErrors = Readonly<Record<string, ErrorDescriptor<Code, any, an
 /** Errors of a method that declares none. */
 export type NoErrors = Readonly<Record<never, never>>;
 
-/** A method's descriptor, as far as it declares errors. */
+/** The part of a method's descriptor that declares errors. */
 export interface DeclaresErrors<Errors extends MethodErrors> {
   readonly errors: Errors;
 }
 
-/** The codec of an error's details; undefined where it has none. */
+/** The type of an error's details codec; `undefined` if it has no details. */
 type DetailsCodec<Descriptor> = Descriptor extends { readonly details?: infer Codec } ? NonNullable<Codec> : undefined;
 type SentDetails<Descriptor> =
   DetailsCodec<Descriptor> extends MessageCodec<infer Sent, infer _Received> ? Sent : undefined;
 type ReceivedDetails<Descriptor> =
   DetailsCodec<Descriptor> extends MessageCodec<infer _Sent, infer Received> ? Received : undefined;
 
-/** The errors of a method as its caller meets them: a union to switch over by `reason` or `code`. */
+/** The errors of a method as its caller receives them: a union, discriminated by `reason` or `code`. */
 export type RpcErrorOf<Errors extends MethodErrors> = {
   [Reason in keyof Errors & string]: RpcError & {
     readonly reason: Reason;
@@ -40,15 +40,15 @@ export type ErrorArguments<Details> = undefined extends Details
   ? [details?: Details, options?: TypedErrorOptions]
   : [details: Details, options?: TypedErrorOptions];
 
-/** Further fields of an error that a method declares. */
+/** Further options of a declared error. */
 interface TypedErrorOptions extends Pick<RpcErrorOptions, "metadata" | "cause"> {
   /** Default: the error's name. */
   readonly message?: string;
 }
 
 /**
- * An error that `method` declares, for its handler to throw: `throw rpcError(arithMethods.divide, "DIVIDE_BY_ZERO", { a })`.
- * The caller sees name, code, message and details.
+ * Creates an error that `method` declares, for its handler to throw: `throw rpcError(arithMethods.divide,
+ * "DIVIDE_BY_ZERO", { a })`. The caller receives its name, code, message and details.
  */
 export function rpcError<Errors extends MethodErrors, Reason extends keyof Errors & string>(
   method: DeclaresErrors<Errors>,
@@ -61,8 +61,8 @@ export function rpcError<Errors extends MethodErrors, Reason extends keyof Error
 }
 
 /**
- * Whether `error` is one that `method` declares. TypeScript then knows its `reason` and `code`, and by them its `details`;
- * these fit their schema, or `reason` would not be set.
+ * Returns true if `error` is one that `method` declares. TypeScript then narrows its `reason`, `code` and `details`.
+ * The details match their schema: `reason` is only set if they do.
  */
 export function isRpcErrorOf<Errors extends MethodErrors>(
   method: DeclaresErrors<Errors>,
@@ -72,7 +72,7 @@ export function isRpcErrorOf<Errors extends MethodErrors>(
   return declaredError(method, error.reason)?.code === error.code;
 }
 
-/** The declared error of a name that may come from the wire. */
+/** Returns the declared error with this name. The name may come from the wire. */
 export function declaredError(
   { errors }: DeclaresErrors<MethodErrors>,
   reason: string,

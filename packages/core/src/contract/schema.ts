@@ -5,7 +5,7 @@ export type Schema = z.core.$ZodType & {
   safeParse(value: unknown): z.core.util.SafeParseResult<unknown>;
 };
 
-/** A sequence of messages of one schema: an input or output that streams. */
+/** A sequence of messages of one schema: an input or output that is streamed. */
 export interface StreamSchema<Item extends Schema = Schema> {
   readonly kind: "stream";
   readonly item: Item;
@@ -16,17 +16,17 @@ export interface BytesSchema {
   readonly kind: "bytes";
 }
 
-/** A schema of a method's input or output. */
+/** A schema for the input or output of a method. */
 export type Payload = Schema | StreamSchema | BytesSchema;
 
-/** Declares that an input or output is a stream of `item` messages. */
+/** Declares that an input or output is a stream of messages, each with the schema `item`. */
 export function stream<Item extends Schema>(item: Item): StreamSchema<Item> {
   return { kind: "stream", item };
 }
 
 /**
- * Declares that an input or output is raw bytes: a stream of `Uint8Array` chunks. As with any byte stream, where one chunk
- * ends and the next begins may change on the way. With bytes on both sides, either may end before the other.
+ * Declares that an input or output is raw bytes: a stream of `Uint8Array` chunks. Chunk boundaries may change on the
+ * way, as in any byte stream. If both sides send bytes, each side can end before the other.
  */
 export function bytes(): BytesSchema {
   return { kind: "bytes" };

@@ -1,6 +1,6 @@
 /**
- * The id of a service that was given none: FNV-1a (32 bits) of its full name in UTF-8, folded to 16 bits; 0 becomes 1.
- * Independent of other services, so that services from different packages can be served together.
+ * Returns the id of a service that does not state one: FNV-1a (32 bits) of its full name in UTF-8, folded to 16 bits; 0
+ * becomes 1. It does not depend on other services, so services from different packages can be served together.
  */
 export function defaultServiceId(name: string): number {
   const hash = fnv1a(name);
@@ -8,7 +8,7 @@ export function defaultServiceId(name: string): number {
   return folded === 0 ? 1 : folded;
 }
 
-/** FNV-1a of `text` in UTF-8: 32 bits, unsigned. */
+/** Returns FNV-1a of `text` in UTF-8, as an unsigned 32-bit integer. */
 export function fnv1a(text: string): number {
   let hash = 0x811c9dc5;
   for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, 0x01000193);

@@ -4,54 +4,54 @@ import { type DeclaredErrors, type ErrorSchemas, normalErrors } from "./error-sc
 import type { MethodMeta } from "./meta.js";
 import type { Payload, Schema } from "./schema.js";
 
-/** Options of `rpc`. A missing input or output costs no payload bytes on the wire. */
+/** Options of `rpc`. An omitted input or output takes no payload bytes on the wire. */
 export interface RpcOptions<
   Input extends Payload | undefined,
   Output extends Payload | undefined,
   Errors extends ErrorSchemas = ErrorSchemas,
 > {
-  /** Schema of the call's input, or `stream(schema)` for items. Without, the method takes nothing. Default: none. */
+  /** Schema of the call's input, or `stream(schema)` for a stream of items. Default: the method has no input. */
   readonly input?: Input;
-  /** Schema of the answer, or `stream(schema)` for items. Without, the answer is empty. Default: none. */
+  /** Schema of the response, or `stream(schema)` for a stream of items. Default: the response is empty. */
   readonly output?: Output;
-  /** The call may be made again safely when it is not known whether it ran. Default: as `readOnly`. */
+  /** Whether the call may safely be repeated if it is unknown whether it ran. Default: as `readOnly`. */
   readonly idempotent?: boolean;
   /**
-   * The call changes nothing, and is idempotent therefore. Over HTTP it may be made by GET, so that caches may answer it, and links, pages
-   * and crawlers make it unasked. Of methods that answer. Default false.
+   * Whether the call changes nothing; it is then idempotent as well. Over HTTP it may be made by GET, so caches may
+   * answer it, and links, other pages and crawlers can trigger it. Default false.
    */
   readonly readOnly?: boolean;
   /**
-   * Whether each call takes effect once: it has a key, by which a call that is made again gets the first one's answer. Of methods whose input
-   * and output are single messages. Default false.
+   * Whether each call takes effect once: it has a key, and a repeated call with this key receives the first one's
+   * response. Only for methods whose input and output are single messages. Default false.
    */
   readonly once?: boolean;
-  /** Calls have a stream of their own that leaves before those with a lower number. Default: none. */
+  /** Priority: calls have their own streams, which are sent before streams of a lower number. Default: none. */
   readonly priority?: number;
-  /** How calls travel that do not say so themselves. Default: as the session says. */
+  /** How calls travel, unless the call's options say otherwise. Default: the session's setting. */
   readonly via?: Via;
   /**
-   * Errors that the handler may throw by name: the schema of the details, or code and details. The default code is
-   * `failed_precondition`. Default: none.
+   * Errors that the handler may throw, by name: the schema of the details, or an object with code and details. The
+   * default code is `failed_precondition`. Default: none.
    */
   readonly errors?: Errors;
   /**
-   * The field of each item of a server's stream that has its cursor, the position in the stream. A caller whose session
-   * is lost then goes on after its last item by itself, on any server (docs/durable.md). `{ field, predecessor }` also
-   * makes a gap an error. Default: items have none.
+   * The field of each streamed item that contains its cursor, the position in the stream. A caller whose session is
+   * lost then continues after its last item automatically, on any server (docs/durable.md). `{ field, predecessor }`
+   * also detects missing items. Default: items have no cursors.
    */
   readonly cursor?: CursorOption;
   /**
-   * Whether calls that stream outlive the session that carries them. Both sides wait until the client is back at the
-   * same server process, and the call goes on where it was. Handlers and callers need no code for it (docs/durable.md).
+   * Whether streaming calls outlive the session that carries them. Both sides wait until the client has reconnected to
+   * the same server process, and the call continues. Handlers and callers need no code for it (docs/durable.md).
    * Default false.
    */
   readonly resumable?: boolean;
-  /** Metadata for interceptors on both sides, reflection and documents: plain JSON. Default: none. */
+  /** Metadata for interceptors on both sides, reflection and documentation: plain JSON. Default: none. */
   readonly meta?: MethodMeta;
 }
 
-/** A method that answers. */
+/** A method with a response. */
 export interface RpcSchema<
   Input extends Payload | undefined = Payload | undefined,
   Output extends Payload | undefined = Payload | undefined,
@@ -73,19 +73,22 @@ export interface RpcSchema<
 
 /** Options of `notify`. */
 export interface NotifyOptions<Input extends Schema | undefined> {
-  /** Schema of the message. Without, the method takes nothing. Default: none. */
+  /** Schema of the message. Default: the method has no input. */
   readonly input?: Input;
-  /** Sent as one datagram: it may be lost, and does not wait for what was lost before it. Default: as a call, in order. */
+  /**
+   * "datagram": the notification is sent as one datagram, which may be lost but does not wait for earlier data.
+   * Default: sent as a call, reliably and in order.
+   */
   readonly delivery?: "datagram";
-  /** As of `rpc`; of datagrams, how those travel that cannot be sent as one. Default: none. */
+  /** Priority, as in `rpc`. For datagrams, it applies to those that are too large for one datagram. Default: none. */
   readonly priority?: number;
-  /** How notifications travel that do not say so themselves, as of `rpc`. Default: as the session says. */
+  /** How notifications travel, as in `rpc`. Default: the session's setting. */
   readonly via?: Via;
-  /** As of `rpc`. Default: none. */
+  /** Metadata, as in `rpc`. Default: none. */
   readonly meta?: MethodMeta;
 }
 
-/** A method without an answer. */
+/** A method without a response. */
 export interface NotifySchema<Input extends Schema | undefined = Schema | undefined> {
   readonly type: "notify";
   readonly input: Input;
@@ -97,7 +100,7 @@ export interface NotifySchema<Input extends Schema | undefined = Schema | undefi
 
 export type MethodSchema = RpcSchema | NotifySchema;
 
-/** The two methods of a family of topics, as `topic` of `@quicrpc/core/topics` makes them. */
+/** The two methods of a family of topics, made by `topic` of `@quicrpc/core/topics`. */
 interface TopicMethods {
   readonly type: "topic";
   readonly pattern: string;
@@ -105,25 +108,25 @@ interface TopicMethods {
   readonly subscribe: RpcSchema;
 }
 
-/** A method's schema names its topic by this key, across copies of this module. */
+/** Key by which a method's schema refers to its topic; a registered symbol, so that all copies of this module share it. */
 const TOPIC: unique symbol = Symbol.for("quicrpc.topic") as typeof TOPIC;
 
 /** The topic that a method publishes or subscribes to. */
 export interface TopicOfMethod {
-  /** Its name in the service. */
+  /** The topic's name in the service. */
   readonly name: string;
   readonly pattern: string;
 }
 
-/** Returns the topic whose method has this schema; undefined where it is no topic's. */
+/** Returns the topic to which a method's schema belongs, or undefined if it belongs to none. */
 export function topicOfMethod(schema: object): TopicOfMethod | undefined {
   return (schema as { readonly [TOPIC]?: TopicOfMethod })[TOPIC];
 }
 
-/** The members that a service is declared with: methods, and topics, which become two methods each. */
+/** The members of a service declaration: methods, and topics, which become two methods each. */
 export type Members = Record<string, MethodSchema | TopicMethods>;
 
-/** The methods of a service that is declared with `Declared`. */
+/** The methods of a service with the members `Declared`. */
 type MethodsOf<Declared extends Members> = {
   readonly [Name in keyof Declared as Declared[Name] extends TopicMethods
     ? never
@@ -138,10 +141,10 @@ type MethodsOf<Declared extends Members> = {
     : never]: Declared[Name] extends TopicMethods ? Declared[Name]["subscribe"] : never;
 };
 
-/** Marks service schemas across copies of this module (a schema loader may have its own). */
+/** Marks service schemas; a registered symbol, so that all copies of this module share it (a schema loader may have its own). */
 const SERVICE_SCHEMA: unique symbol = Symbol.for("quicrpc.service") as typeof SERVICE_SCHEMA;
 
-/** A named set of methods, as written by hand and read by `quicrpc gen`. */
+/** A named set of methods, written by hand and read by `quicrpc gen`. */
 export interface ServiceSchema<Name extends string = string, Declared extends Members = Record<string, MethodSchema>> {
   readonly [SERVICE_SCHEMA]: true;
   readonly name: Name;
@@ -149,22 +152,23 @@ export interface ServiceSchema<Name extends string = string, Declared extends Me
 }
 
 /**
- * Declares a method that answers: unary, or streaming where its input or output is a `stream` or `bytes`. Options it does
- * not know are kept, for the generator to complain of.
+ * Declares a method with a response. It is unary, or streaming if its input or output is a `stream` or `bytes`. Unknown
+ * options are kept, so that the generator can report them.
  */
 export function rpc<
   const Input extends Payload | undefined = undefined,
   const Output extends Payload | undefined = undefined,
   const Errors extends ErrorSchemas = Readonly<Record<never, never>>,
 >(options: RpcOptions<Input, Output, Errors> = {}): RpcSchema<NoInfer<Input>, NoInfer<Output>, NoInfer<Errors>> {
-  // NoInfer: a left out input is undefined, not whatever the surrounding `service` would accept.
+  // Without NoInfer, an omitted input would be inferred as any input that the surrounding `service` accepts, not as
+  // undefined.
   const { input, output, readOnly, idempotent = readOnly === true } = options;
   const declared = options.cursor === undefined ? options.errors : { ...CURSOR_ERRORS, ...options.errors };
   const errors = normalErrors((declared ?? {}) as Errors);
   return { ...options, type: "rpc", input: input as Input, output: output as Output, idempotent, errors };
 }
 
-/** Declares a method without an answer. */
+/** Declares a method without a response. */
 export function notify<const Input extends Schema | undefined = undefined>(
   options: NotifyOptions<Input> = {},
 ): NotifySchema<NoInfer<Input>> {
@@ -174,12 +178,12 @@ export function notify<const Input extends Schema | undefined = undefined>(
 /**
  * Declares a service.
  *
- * @param name dotted and versioned by convention: `"shop.v1.Orders"`. It names the service to the peer.
+ * @param name dotted and versioned by convention, such as `"shop.v1.Orders"`; it identifies the service to the peer
  *
  * @example
  * export const Greeter = service("hello.v1.Greeter", {
- *   greet: rpc({ input: z.object({ name: z.string() }), output: z.object({ text: z.string() }) }),
- *   countdown: rpc({ input: z.object({ from: z.int() }), output: stream(z.object({ left: z.int() })) }),
+ * greet: rpc({ input: z.object({ name: z.string() }), output: z.object({ text: z.string() }) }),
+ * countdown: rpc({ input: z.object({ from: z.int() }), output: stream(z.object({ left: z.int() })) }),
  * });
  */
 export function service<const Name extends string, const Declared extends Members>(
@@ -202,13 +206,13 @@ export function service<const Name extends string, const Declared extends Member
   return { [SERVICE_SCHEMA]: true, name, methods: Object.fromEntries(methods) as unknown as MethodsOf<Declared> };
 }
 
-/** The names of the methods of a topic: `publishRoom` and `subscribeRoom` of `room`. */
+/** Returns the names of a topic's methods, such as `publishRoom` and `subscribeRoom` for `room`. */
 export function topicMethodNames(topic: string): { readonly publish: string; readonly subscribe: string } {
   const capital = topic.charAt(0).toUpperCase() + topic.slice(1);
   return { publish: `publish${capital}`, subscribe: `subscribe${capital}` };
 }
 
-/** Whether `value` was made by `service`, by this copy of the module or another. */
+/** Returns true if `value` was made by `service`, of this copy of the module or another. */
 export function isServiceSchema(value: unknown): value is ServiceSchema {
   return typeof value === "object" && value !== null && SERVICE_SCHEMA in value;
 }

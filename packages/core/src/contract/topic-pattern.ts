@@ -1,27 +1,27 @@
 import { RpcError } from "../errors.js";
 
-/** Characters of a parameter of a topic. */
+/** Most characters of a topic parameter. */
 export const MAX_PARAMETER_LENGTH = 128;
-/** Words and parameters of a pattern. */
+/** Most words and parameters of a pattern. */
 const MAX_PLACES = 16;
 
 const WORD = /^[A-Za-z0-9_-]+$/;
 const PARAMETER = /^\{([A-Za-z_$][\w$]*)\}$/;
-/** The name that the methods of a topic have for what is published. */
+/** Name of the field that holds the published message in a topic's methods. */
 const MESSAGE = "message";
 
-/** One place of a pattern: a word, or a parameter that a topic has a value for. */
+/** One part of a pattern: a word, or a parameter for which each topic has a value. */
 export interface PatternPlace {
   readonly word: string;
   readonly parameter: string | undefined;
 }
 
-/** The places of a pattern that was checked. */
+/** Returns the parts of a valid pattern. */
 export function placesOf(pattern: string): PatternPlace[] {
   return pattern.split(".").map((word) => ({ word, parameter: PARAMETER.exec(word)?.[1] }));
 }
 
-/** Throws `TypeError` for what is no pattern of topics. */
+/** Throws `TypeError` if `pattern` is not a valid topic pattern. */
 export function checkPattern(pattern: string): void {
   const places = placesOf(pattern);
   const names = places.flatMap(({ parameter }) => parameter ?? []);
@@ -39,8 +39,9 @@ export function checkPattern(pattern: string): void {
 }
 
 /**
- * Returns the name of one topic: `service`, a dot, and the pattern with the values of its parameters. Letters, digits, "_" and "-" stand for
- * themselves there, and other bytes of a value as "%" and two digits, so that no two topics have one name.
+ * Returns the name of a topic: `service`, a dot, and the pattern with the parameters' values. Letters, digits, "_" and
+ * "-" are kept; other bytes of a value are written as "%" and two hexadecimal digits, so that different topics have
+ * different names.
  */
 export function topicName(service: string, pattern: string, values: Readonly<Record<string, unknown>>): string {
   const places = placesOf(pattern).map(({ word, parameter }) => {
@@ -51,7 +52,7 @@ export function topicName(service: string, pattern: string, values: Readonly<Rec
 
 function valueOf(parameter: string, value: unknown): string {
   const isText = typeof value === "string" && value.length > 0 && value.length <= MAX_PARAMETER_LENGTH;
-  // Surrogates without their other half all have the same bytes, and topics would share a name.
+  // All unpaired surrogates encode to the same bytes, so different topics would have the same name.
   if (isText && !/\p{Surrogate}/u.test(value)) return value;
   throw new RpcError(
     "invalid_argument",

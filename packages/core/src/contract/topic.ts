@@ -5,27 +5,28 @@ import type { Schema, StreamSchema } from "./schema.js";
 import { rpc, type RpcSchema } from "./service.js";
 import { checkPattern, MAX_PARAMETER_LENGTH, placesOf } from "./topic-pattern.js";
 
-/** The names in the braces of a pattern, as `"id"` of `"room.{id}"`. */
+/** The parameter names in a pattern, such as `"id"` for `"room.{id}"`. */
 type ParameterNames<Pattern extends string> = Pattern extends `${string}{${infer Name}}${infer Rest}`
   ? Name | ParameterNames<Rest>
   : never;
 
-/** The schemas of those parameters. */
+/** The schemas of a pattern's parameters. */
 type Parameters<Pattern extends string> = { readonly [Name in ParameterNames<Pattern>]: z.ZodString };
 
-/** The comment of an item's message where the topic has history. */
+/** The comment on an item's message, for a topic with history. */
 const FIRST = "Undefined in the first item of a subscription without `from`, which says that it has begun.";
 
 /** Options of `topic`. */
 export interface TopicSchemaOptions {
-  /** Subscriptions have streams of their own that leave before those with a lower number. Default: none. */
+  /** Priority: subscriptions have their own streams, which are sent before streams of a lower number. Default: none. */
   readonly priority?: number;
   /**
-   * Whether messages have positions and are kept for a while. A subscriber whose session is lost then goes on after its
-   * last message by itself, on any server. The server says where messages are kept, and for how long. Default false.
+   * Whether messages have positions and are kept for a while. A subscriber whose session is lost then continues after
+   * its last message automatically, on any server. The server decides where, and for how long, messages are kept.
+   * Default false.
    */
   readonly history?: boolean;
-  /** Metadata of both methods, as of `rpc`. Default: none. */
+  /** Metadata of both methods, as in `rpc`. Default: none. */
   readonly meta?: MethodMeta;
 }
 
@@ -51,11 +52,11 @@ export interface TopicSchema<
 }
 
 /**
- * Declares a family of topics: whoever publishes a message to one reaches all who subscribe to it. In the service that
- * has it as `room` it becomes two methods, `publishRoom` and `subscribeRoom`, and the server's part is generated with it.
+ * Declares a family of topics. A message that is published to a topic reaches all its subscribers. As the member `room`
+ * of a service, it becomes two methods, `publishRoom` and `subscribeRoom`; the server code for them is generated.
  *
- * @param pattern words with dots between them, where `{name}` stands for a parameter: `"room.{id}"`
- * @param message the same schema for both directions: what parsing gives must be fit to be sent
+ * @param pattern words separated by dots, where `{name}` is a parameter: `"room.{id}"`
+ * @param message the schema of messages in both directions: the parsed value must be valid input too
  */
 export function topic<
   const Pattern extends string,

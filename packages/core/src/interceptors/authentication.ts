@@ -3,12 +3,12 @@ import type { CallContext } from "../server/context.js";
 import type { Awaitable } from "../server/router.js";
 import type { InterceptedCall, Interceptor } from "./interceptor.js";
 
-/** A value that interceptors leave for handlers, call by call. */
+/** A value that interceptors set for the handler of a call. */
 export class ContextValue<T> {
   readonly name: string;
   readonly #values: WeakMap<CallContext, { readonly value: T }> = new WeakMap();
 
-  /** @param name for error messages */
+  /** @param name the name in error messages */
   constructor(name: string) {
     this.name = name;
   }
@@ -17,7 +17,7 @@ export class ContextValue<T> {
     this.#values.set(context, { value });
   }
 
-  /** Throws when no interceptor has set it. */
+  /** Returns the value for this call. Throws if no interceptor has set it. */
   get(context: CallContext): T {
     const entry = this.#values.get(context);
     if (entry === undefined) throw new Error(`no interceptor has set ${this.name} for ${context.method.name}`);
@@ -25,7 +25,7 @@ export class ContextValue<T> {
   }
 }
 
-/** Sends `authorization: Bearer …` with each call that has no authorization of its own. For callers. */
+/** Returns an interceptor for callers that adds `authorization: Bearer …` to calls without that metadata. */
 export function bearerToken(token: string | (() => Awaitable<string>)): Interceptor {
   return async (call, next) => {
     if (!call.metadata.has("authorization")) {
@@ -37,15 +37,18 @@ export function bearerToken(token: string | (() => Awaitable<string>)): Intercep
 
 /** Options of `authentication`. */
 export interface AuthenticationOptions<Identity> {
-  /** Returns who the token stands for; undefined, or a failure, is `unauthenticated`. An `RpcError` reaches the caller as it is. */
+  /**
+   * Returns the identity that the token proves. If it returns undefined or fails, the call is `unauthenticated`; an
+   * `RpcError` is sent to the caller unchanged.
+   */
   readonly verify: (token: string, call: InterceptedCall) => Awaitable<Identity | undefined>;
-  /** Where handlers find who calls: a `ContextValue` of the application. Default: handlers do not learn it. */
+  /** Receives the identity, for handlers to read: a `ContextValue` of the application. Default: handlers cannot read it. */
   readonly identity?: ContextValue<Identity>;
-  /** Calls that need no token. Default: none. */
+  /** Returns true for calls that need no token. Default: none. */
   readonly isPublic?: (call: InterceptedCall) => boolean;
 }
 
-/** Lets calls through that have a valid bearer token. For callees. */
+/** Returns an interceptor for callees that admits only calls with a valid bearer token. */
 export function authentication<Identity>({
   verify,
   identity,

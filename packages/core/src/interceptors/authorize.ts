@@ -5,27 +5,31 @@ import type { CallContext } from "../server/context.js";
 import type { Awaitable } from "../server/router.js";
 import type { InterceptedCall, Interceptor } from "./interceptor.js";
 
-/** The callers of a method: everybody, or those who are known and have all of these scopes. */
+/** Who may call a method: everybody, or authenticated callers that have all of these scopes. */
 type Permission = "public" | readonly string[];
 
-/** A call as its callee sees it; `Context` is what `authenticate` returns. */
+/** A call on the callee's side. `Context` is the type that `authenticate` returns. */
 type AuthorizedCall<Context> = InterceptedCall & { readonly context: CallContext<Context> };
 
 /** Options of `authorize`. */
 interface AuthorizeOptions<Context = unknown> {
-  /** Returns the scopes of who calls; undefined where nobody is known. */
+  /** Returns the caller's scopes, or undefined if the caller is not authenticated. */
   readonly scopesOf: (call: AuthorizedCall<Context>) => Awaitable<Iterable<string> | undefined>;
   /**
-   * Returns who may call a method. Default, by its `meta`: everybody for `auth: "public"`, those who have them all for `scopes: ["orders:write"]`,
-   * and whoever is known for neither.
+   * Returns who may call a method. Default, from its `meta`: everybody for `auth: "public"`; callers with all of these
+   * scopes for `scopes: ["orders:write"]`; otherwise every authenticated caller.
    */
   readonly permissionOf?: (method: AnyMethod) => Permission;
 }
 
 /**
- * Lets calls through that the schema permits their caller. Others fail with `unauthenticated` where nobody is known, or `permission_denied`,
- * which names the scopes that are missing. Streams are held to it again whenever their client's credentials are renewed. For callees: `authorize<User>({
- * scopesOf: ({ context }) => context.connection.scopes })`, where `authenticate` returns a `User`.
+ * Returns an interceptor for callees that admits the calls which the schema permits. Other calls fail with
+ * `unauthenticated` if the caller is not authenticated, else with `permission_denied`, which names the missing scopes.
+ * Streams are checked again whenever their client renews its credentials.
+ *
+ * @example
+ * // if `authenticate` returns a `User`
+ * authorize<User>({ scopesOf: ({ context }) => context.connection.scopes });
  */
 export function authorize<Context = unknown>({
   scopesOf,
@@ -52,7 +56,7 @@ export function authorize<Context = unknown>({
   };
 }
 
-/** Returns what the `meta` of a method asks for. Throws `TypeError` where it is none of what it may be, so that a slip permits nothing. */
+/** Returns the permission in a method's `meta`. Throws `TypeError` for any other value, so that a typing mistake does not grant access. */
 function permissionOfMeta(method: AnyMethod): Permission {
   const { auth, scopes = [] } = (method.meta ?? {}) as { readonly auth?: unknown; readonly scopes?: unknown };
   if (!Array.isArray(scopes) || !scopes.every((scope) => typeof scope === "string")) {

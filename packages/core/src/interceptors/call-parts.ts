@@ -2,8 +2,10 @@ import type { CallTimings } from "./call-timings.js";
 import type { ServedTimings } from "./served-timings.js";
 
 /**
- * A part of a call's time: `wait` for a session and a place on it, `upload` of blobs, `encode`, `between` for queues and systems on the way, `wireThere`,
- * `server` or its `validation`, `turn` and `handler`, `wireBack`, `decode` and `items`. `wireAndServer` stands for the server where nobody knows the wire.
+ * A part of a call's time: `wait` for a session and a free place on it, `upload` of blobs, `encode`, `between` (queues
+ * and systems on the way), `wireThere` (the request on the wire), `server` or its parts `validation`, `turn` (waiting
+ * to start) and `handler`, `wireBack` (the response on the wire), `decode` and `items`. If the time on the wire is
+ * unknown, `wireAndServer` replaces the parts on the wire and the server.
  */
 export type CallPartName =
   | "wait"
@@ -23,16 +25,18 @@ export type CallPartName =
 /** One part of a call's time, in milliseconds. */
 export interface CallPart {
   readonly name: CallPartName;
-  /** Begin of the part, from that of the call. */
+  /** Start of the part, relative to the start of the call. */
   readonly fromMs: number;
-  /** Duration; undefined where it is not known. */
+  /** Duration; undefined if unknown. */
   readonly ms: number | undefined;
 }
 
 /**
- * Lays out a caller's timings as parts that follow one another, to be drawn. Only an upload in a session lies over others: it goes on while the answer is waited for.
- * @param rttMs round-trip time of the connection, by which the wire's part is estimated
- * @param served durations that the server has measured of the call
+ * Divides a caller's timings into consecutive parts, for a chart. Only an upload in a session overlaps others, because
+ * it continues while the caller waits for the response.
+ *
+ * @param rttMs round-trip time of the connection, from which the time on the wire is estimated
+ * @param served durations that the server measured
  */
 export function callParts(
   timings: Partial<CallTimings>,
@@ -68,13 +72,13 @@ export function callParts(
 
 interface DividedAnswer {
   readonly wireMs: number | undefined;
-  /** All that is not the wire. */
+  /** Time on the server, without the wire. */
   readonly serverMs: number | undefined;
-  /** Time that neither side has measured. */
+  /** Time that neither side measured. */
   readonly betweenMs: number | undefined;
 }
 
-/** Divides the time between request and answer. The round-trip time is an estimate, of which no more can be true than there is room for. */
+/** Divides the time between request and response. The estimate from the round-trip time is reduced to the time that is available. */
 function divided(
   answerMs: number | undefined,
   rttMs: number | undefined,

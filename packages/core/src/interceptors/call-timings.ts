@@ -6,36 +6,40 @@ import { measuredOutput } from "./measured-output.js";
 import { observed, withOutputs } from "./observed.js";
 
 /**
- * Durations of one call on this side, in milliseconds. What a call did not come to, or its transport or message cannot tell, is undefined: of a message that
- * is no object it is not known when it was encoded.
+ * Durations of one call on this side, in milliseconds. A value is undefined if the call did not get that far, or if it
+ * cannot be measured; for example, `encodeMs` of a message that is not an object.
  */
 export interface CallTimings {
-  /** Time until the request began to be encoded, or a blob of it to be sent: the wait for a session, and for a place on it. Only of a caller. */
+  /**
+   * Time until encoding of the request started, or sending of its blobs: the wait for a session, and for a free place
+   * on it. Callers only.
+   */
   readonly waitMs: number | undefined;
   /**
-   * Time from the first bytes of the request's blobs that were sent to the last: over HTTP before the request is encoded, in a session meanwhile the answer is
-   * waited for. Only of a caller, and undefined where it sent none.
+   * Time from the first sent byte of the request's blobs to the last. Over HTTP this precedes encoding; in a session it
+   * overlaps the wait for the response. Callers only; undefined if no blobs were sent.
    */
   readonly uploadMs: number | undefined;
-  /** Bytes, rather than milliseconds: how far the request's blobs were sent, with what attempts before had sent of them. Undefined where `uploadMs` is. */
+  /** Bytes (not milliseconds) of the request's blobs that were sent, including earlier attempts. Undefined if `uploadMs` is. */
   readonly uploadBytes: number | undefined;
-  /** Whether the request's blobs were sent before it was encoded, as over HTTP. Undefined where `uploadMs` is. */
+  /** Whether the request's blobs were sent before it was encoded, as over HTTP. Undefined if `uploadMs` is. */
   readonly uploadedFirst: boolean | undefined;
-  /** Encoding the request. Only of a caller. */
+  /** Time to encode the request. Callers only. */
   readonly encodeMs: number | undefined;
-  /** Time from then until the answer, or its first item, had arrived: both ways on the wire, and all that the peer did. Only of a caller. */
+  /** Time from then until the response, or its first item, arrived: both directions on the wire, and all work of the peer. Callers only. */
   readonly answerMs: number | undefined;
-  /** Decoding and validating the answer, or its first item. Only of a caller. */
+  /** Time to decode and validate the response, or its first item. Callers only. */
   readonly decodeMs: number | undefined;
-  /** Time from the first item to the last; of a handler that streams, from its return on. Undefined where nothing streams. */
+  /** Time from the first item to the last; for a handler that streams, from its return. Undefined if nothing is streamed. */
   readonly itemsMs: number | undefined;
-  /** The whole call; of a callee, its handler and the items of it. */
+  /** Duration of the whole call; on the callee's side, of the handler and its items. */
   readonly totalMs: number;
 }
 
 /**
- * Tells the durations of each call when it is over. Answers reach it in boxes from the codec, so it stands last among a caller's
- * interceptors: `interceptCaller(connection, [retry(), callTimings(show)])`. Calls without it are not measured and cost nothing.
+ * Returns an interceptor that reports the durations of each call when it is over. It must be the last interceptor of a
+ * caller, because it changes the responses that the codec returns: `interceptCaller(connection, [retry(),
+ * callTimings(show)])`. Calls without it are not measured and have no extra cost.
  */
 export function callTimings(onTimings: (timings: CallTimings, call: InterceptedCall) => void): Interceptor {
   return async (call, next) => {
@@ -61,12 +65,12 @@ export function callTimings(onTimings: (timings: CallTimings, call: InterceptedC
   };
 }
 
-/** Points in time of one call, by `performance.now()`. */
+/** Times of the stages of one call, from `performance.now()`. */
 class Marks {
   readonly began: number = performance.now();
   uploading: number | undefined = undefined;
   uploaded: number | undefined = undefined;
-  /** How far each of the request's blobs was sent, by its field; undefined where it has none. */
+  /** Bytes sent of each of the request's blobs, by field; undefined if it has none. */
   sent: Map<string, number> | undefined = undefined;
   encoding: number | undefined = undefined;
   encoded: number | undefined = undefined;
@@ -94,7 +98,10 @@ class Marks {
   }
 }
 
-/** Passes on a request with blobs, as a copy that tells when their bytes are sent. What it is encoded from is a copy again, which has the key. */
+/**
+ * Copies a request with blobs, so that it reports when their bytes are sent. The transport encodes another copy, which
+ * contains the key.
+ */
 function watched(call: InterceptedCall, blobs: BlobCode, marks: Marks): object {
   const copy = blobs.observed(call.input, (field, bytes) => {
     marks.uploaded = performance.now();
@@ -110,12 +117,12 @@ function between(from: number | undefined, to: number | undefined): number | und
 }
 
 /**
- * Calls whose message has not been encoded yet, by the message, in the order in which they were made. Messages themselves pass as they are: a
- * transport may write them in another form than the codec's.
+ * Calls whose message has not been encoded yet, by message, in the order in which they were made. Messages are passed
+ * on unchanged, because a transport may encode them without the codec.
  */
 const unsent = new WeakMap<object, Marks[]>();
 
-/** Key of the marks of a call in its message, of which blobs make it a copy. */
+/** Key of a call's marks in its message. It is kept when a message with blobs is copied. */
 const MARKS: unique symbol = Symbol("quicrpc.marks");
 
 function marksOf(message: { readonly [MARKS]?: Marks }): Marks | undefined {
@@ -145,7 +152,7 @@ function unboxed(output: unknown, marks: Marks): unknown {
   return output.value;
 }
 
-/** No generator: leaving must reach the producer at once, even while a `next` is pending. */
+/** Not a generator: `return` must reach the producer at once, even while a `next` is pending. */
 function unboxedItems(items: AsyncIterable<unknown>, marks: Marks): AsyncIterable<unknown> {
   marks.streams = true;
   return {
@@ -165,7 +172,7 @@ function unboxedItems(items: AsyncIterable<unknown>, marks: Marks): AsyncIterabl
   };
 }
 
-/** Methods that measure, by those that do not. One for each, since sessions remember methods. */
+/** Measuring methods, by the original method. They are cached because sessions remember methods by identity. */
 const methods = new WeakMap<AnyMethod, AnyMethod>();
 
 function measured(method: AnyMethod): AnyMethod {
@@ -175,7 +182,7 @@ function measured(method: AnyMethod): AnyMethod {
     made = {
       ...method,
       ...(input !== undefined && input.bytes !== true && { input: measuredInput(input) }),
-      // The session itself reads the items that have cursors.
+      // Items with cursors are left alone, because the session reads their fields.
       ...(output !== undefined && output.bytes !== true && cursor === undefined && { output: measuredOutput(output) }),
     } as AnyMethod;
     methods.set(method, made);

@@ -6,19 +6,22 @@ import { observed } from "./observed.js";
 
 /** Options of `concurrencyLimit`. */
 export interface ConcurrencyLimitOptions {
-  /** Calls in progress at once; a stream counts until it is over. */
+  /** Most calls in progress at once. A stream counts until it is over. */
   readonly maxCalls: number;
-  /** Calls that wait for their turn; more fail with `resource_exhausted`. Default 0. */
+  /** Most calls that wait; more fail with `resource_exhausted`. Default 0. */
   readonly maxQueued?: number;
 }
 
-/** Bounds the calls in progress, on either side. One interceptor counts all calls it stands around. */
+/**
+ * Returns an interceptor that limits the calls in progress, on either side. It counts all calls of all callers and
+ * routers to which it is added.
+ */
 export function concurrencyLimit({ maxCalls, maxQueued = 0 }: ConcurrencyLimitOptions): Interceptor {
   let inProgress = 0;
   const queue = new Set<() => void>();
   const leave = (): void => {
     const [next] = queue;
-    // Its place goes to the next in line.
+    // Otherwise the place goes to the next waiting call.
     if (next === undefined) inProgress--;
     else next();
   };
@@ -42,7 +45,7 @@ export function concurrencyLimit({ maxCalls, maxQueued = 0 }: ConcurrencyLimitOp
   });
 }
 
-/** Waits for a place. Rejects when the call's signal fires or its time is over before. */
+/** Waits for a place. Rejects if the call's signal fires or its deadline passes first. */
 function turn(queue: Set<() => void>, { signal, deadline }: InterceptedCall): Promise<void> {
   return new Promise((resolve, reject) => {
     const enter = (): void => {

@@ -3,10 +3,11 @@ import { streamsOutput } from "../contract/directions.js";
 import type { Interceptor } from "./interceptor.js";
 
 /**
- * Gives a deadline to calls that have none. For callers. Calls whose answer is a stream get none, because a stream may last as long as
- * both sides want: set `timeoutMs` on the call itself to bound one.
+ * Returns an interceptor for callers that sets a deadline for calls without one. Calls whose response is a stream get
+ * none, because a stream may last as long as both sides want: to limit one, set `timeoutMs` on the call.
  *
- * @param timeoutMs for every method with a single answer, or by method; undefined for none
+ * @param timeoutMs milliseconds for every method with a single response, or a function of the method; undefined for no
+ * deadline
  */
 export function defaultTimeout(timeoutMs: number | ((method: AnyMethod) => number | undefined)): Interceptor {
   return (call, next) => {

@@ -25,8 +25,8 @@ const CALLS = [
 ] as const satisfies readonly (keyof TypedCaller)[];
 
 /**
- * Returns `caller` with `interceptors` around each call made through what is returned; the first is the outermost. A session
- * or connection keeps everything else that it has.
+ * Returns a copy of `caller` whose calls pass through `interceptors`; the first is the outermost. Everything else of a
+ * session or connection is unchanged.
  *
  * @example
  * const orders = createOrdersClient(interceptCaller(connection, [retry(), defaultTimeout(1000)]));
@@ -92,7 +92,7 @@ class InterceptedCaller extends BaseCaller {
     try {
       return await this.answer(callOf(method, options, { inputs }));
     } catch (error) {
-      // An interceptor may have refused the call before anything was read.
+      // An interceptor may have refused the call before any input was read.
       inputs.stop();
       throw error;
     }
@@ -102,7 +102,8 @@ class InterceptedCaller extends BaseCaller {
     const abort = new LinkedAbort(options?.signal);
     const inputs = new WritableItems((error) => abort.fire(error));
     const call = callOf(method, { ...options, signal: abort.signal }, { inputs });
-    // Only what sends an item knows whether it fits, so this call's writes are told by its own innermost step.
+    // Only the innermost step, which sends an item, knows whether it fits the schema; so it reports refused items to
+    // the writer.
     const next = compose(this.interceptors, (made) => makeCall(this.caller, made, (error) => inputs.refuse(error)));
     const readable = this.stream(call, abort, next, {
       onItem: () => inputs.passedOn(),
@@ -119,7 +120,7 @@ class InterceptedCaller extends BaseCaller {
   ): ItemStream<unknown> {
     const end = (error: RpcError | undefined): void => {
       abort.unlink();
-      // Reaches the call also where an interceptor's generator would pass on that nobody reads only after its next item.
+      // A generator in an interceptor passes a `return` on only after its next item; this ends the call at once.
       if (error !== undefined) abort.fire(callFailure(error, fullName(call.method)));
       onOver(error);
     };
@@ -147,8 +148,9 @@ class InterceptedCaller extends BaseCaller {
 }
 
 /**
- * Settles as the answer of a chain does. A chain that holds its call longer than its deadline and signals allow, as where it waits for a
- * token, ends a turn later: its own error, or what it answers instead, comes first.
+ * Settles with the result of the interceptors, or when the call's deadline or signals end it, for example while an
+ * interceptor waits for a token. In that case it settles one turn later, so that an error or result of the interceptors
+ * has precedence.
  */
 function inTime(
   { options, deadline }: InterceptedCall,
@@ -176,7 +178,7 @@ function callOf(
   options: CallOptions | undefined,
   { input, inputs }: { readonly input?: unknown; readonly inputs?: AsyncIterable<unknown> },
 ): InterceptedCall {
-  // A copy: what interceptors add must not stay in what the caller may use again.
+  // A copy, because the caller may use its metadata again.
   const metadata = new Metadata(options?.metadata);
   const deadline = deadlineOf(options);
   return {
@@ -201,7 +203,7 @@ function deadlineOf({ timeoutMs, deadline, parent }: CallOptions = {}): number |
   return earliest === Number.POSITIVE_INFINITY ? undefined : earliest;
 }
 
-/** Fires when another signal does, or by itself. */
+/** An abort signal that fires when another signal does, or on its own. */
 class LinkedAbort {
   readonly unlink: () => void;
   private readonly controller = new AbortController();

@@ -9,7 +9,7 @@ import type { BoundMethod, Router } from "../server/router.js";
 import { compose, type InterceptedAnswer, type InterceptedCall, type Interceptor } from "./interceptor.js";
 import { SourceItems } from "./source-items.js";
 
-/** `router` with `interceptors` around each of its calls; the first is the outermost. */
+/** Returns a router whose calls pass through `interceptors`; the first is the outermost. */
 export function interceptRouter<Context>(
   router: Router<Context>,
   interceptors: readonly Interceptor[],
@@ -86,7 +86,7 @@ function incomingCall(
   };
 }
 
-/** Returns the stream that a handler gets: the call's own, unless an interceptor replaced it. */
+/** Returns the stream that a handler receives: the call's own, unless an interceptor replaced it. */
 function itemStream(items: AsyncIterable<unknown>): ItemStream<unknown> {
   if (items instanceof ItemStream) return items;
   const late = new LateItems<unknown>(() => {});

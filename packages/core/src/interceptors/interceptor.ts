@@ -4,64 +4,64 @@ import type { AnyMethod } from "../contract/descriptor.js";
 import type { Metadata } from "../metadata.js";
 import type { CallContext } from "../server/context.js";
 
-/** One call as interceptors see it: the same on both sides, for every kind. */
+/** A call as interceptors see it. It is the same for both sides and for every kind of method. */
 export interface InterceptedCall {
-  /** Whether this side made the call, or serves it. */
+  /** "caller" if this side made the call, "callee" if it serves the call. */
   readonly side: "caller" | "callee";
   /** The descriptor of the method, with its service, name, kind and `meta`. */
   readonly method: AnyMethod;
-  /** Metadata that goes with the request. On the caller's side it may be added to. */
+  /** Metadata of the request. Interceptors of the caller may add to it. */
   readonly metadata: Metadata;
-  /** When the caller stops waiting, in milliseconds since the epoch; undefined: never. On the caller's side another may be passed on. */
+  /** Deadline in milliseconds since the epoch; undefined for none. Interceptors of the caller may pass on another one. */
   readonly deadline: number | undefined;
-  /** The signal of the call: on the callee's side its handler's, on the caller's side that of its options, undefined where there is none. */
+  /** The call's abort signal: on the callee's side that of the handler; on the caller's side that of the call's options, or undefined. */
   readonly signal: AbortSignal | undefined;
   /**
-   * True for a request that belongs to a call and is not a call itself, such as the upload of a blob over HTTP: the
-   * interceptors decide whether it is permitted, except those with `checksPermission: false`. It has no `input`, no handler
-   * runs, and `next` returns an empty answer.
+   * True for a request that belongs to a call but is not a call, such as the upload of a blob over HTTP. Interceptors
+   * decide whether it is permitted, except those with `checksPermission: false`. It has no `input`, no handler runs,
+   * and `next` returns an empty response.
    */
   readonly isPermissionCheck?: boolean;
-  /** The caller's message; undefined if it streams, and for a permission check. */
+  /** The caller's message; undefined if the caller streams, and for a permission check. */
   readonly input: unknown;
-  /** The caller's messages, where it streams. */
+  /** The caller's messages, if it streams. */
   readonly inputs: AsyncIterable<unknown> | undefined;
-  /** Options that the caller gave. Only on its side. */
+  /** The options of the call. Callers only. */
   readonly options: CallOptions | undefined;
-  /** Context that the handler receives. Only on its side. */
+  /** The handler's context. Callees only. */
   readonly context: CallContext | undefined;
 }
 
-/** Answer of a call. Metadata and trailers are complete when the message is there, or the messages have ended. */
+/** The response of a call. Metadata and trailers are complete when `output` is available, or when `outputs` has ended. */
 export interface InterceptedAnswer extends AnswerMetadata {
-  /** The callee's message; undefined where it streams. */
+  /** The callee's message; undefined if it streams. */
   readonly output: unknown;
-  /** The callee's messages, where it streams. */
+  /** The callee's messages, if it streams. */
   readonly outputs: AsyncIterable<unknown> | undefined;
 }
 
-/** Goes on with a call, which may be another than was received, and may be gone on with again. */
+/** Continues a call. An interceptor may pass on a changed call, and may call `next` more than once. */
 export type Next = (call: InterceptedCall) => Promise<InterceptedAnswer>;
 
 /**
- * Wraps calls: acts before and after `next`, passes on a changed call, or answers itself. Rejects with the call's error. If
- * a side streams, errors also come out of the iterables.
+ * Wraps calls: it can act before and after `next`, pass on a changed call, or respond itself. Rejects with the call's
+ * error. If a side streams, its iterable can also throw errors.
  */
 export interface Interceptor {
   (call: InterceptedCall, next: Next): Promise<InterceptedAnswer>;
   /**
-   * False if the interceptor never refuses a call because of who makes it, as one that logs or measures: it then does not
-   * run for permission checks, and error messages of unknown methods may list the services. Default: true
+   * False if the interceptor never refuses a call because of its caller, such as one that logs or measures. It then
+   * does not run for permission checks, and errors about unknown methods may list the services. Default: true
    */
   readonly checksPermission?: boolean;
 }
 
-/** Marks an interceptor that does not decide who may call. */
+/** Marks an interceptor that never refuses a call because of its caller. */
 export function withoutPermissionCheck(interceptor: Interceptor): Interceptor {
   return Object.assign(interceptor, { checksPermission: false });
 }
 
-/** `interceptors` around `innermost`; the first is the outermost. */
+/** Returns `innermost` wrapped in `interceptors`; the first is the outermost. */
 export function compose(interceptors: readonly Interceptor[], innermost: Next): Next {
   return interceptors.reduceRight<Next>((next, interceptor) => (call) => interceptor(call, next), innermost);
 }

@@ -4,34 +4,34 @@ import { type InterceptedCall, type Interceptor, withoutPermissionCheck } from "
 import { sanitizeForLog } from "../server/log-error.js";
 import { observed } from "./observed.js";
 
-/** A sink of log lines: pino, `console`, and what is shaped like them. */
+/** A logger: pino, `console`, or an object with the same methods. */
 interface Logger {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
 }
 
-/** Fields of the log line of a call. */
+/** Fields of a call's log entry. */
 interface CallLog {
   readonly side: "caller" | "callee";
   /** "service/method" */
   readonly method: string;
   readonly code: Code | "ok";
-  /** Name of the declared error that the call failed with. */
+  /** Name of the declared error with which the call failed. */
   readonly reason?: string | undefined;
   readonly durationMs: number;
-  /** Messages that the callee streamed. */
+  /** Number of messages that the callee streamed. */
   readonly items?: number | undefined;
-  /** Error of the call; on the callee's side it says more than the caller receives. pino writes it with its stack. */
+  /** Error of the call. On the callee's side it contains more than is sent to the caller. pino logs it with its stack. */
   readonly err?: unknown;
 }
 
-/** Codes that mean that something is wrong with the callee, rather than with the call. */
+/** Error codes that indicate a fault of the callee, rather than of the call. */
 const FAULTS: ReadonlySet<string> = new Set<Code>(["unknown", "internal", "data_loss", "unimplemented"]);
 
 /**
- * Logs every call when it is over: `info` for a good one, `error` where the callee is at fault, `warn` for other errors. No
- * message and no metadata is logged.
+ * Returns an interceptor that logs every call when it is over: `info` for success, `error` if the code indicates a
+ * fault of the callee, `warn` for other errors. Messages and metadata are not logged.
  */
 export function logging(logger: Logger): Interceptor {
   return withoutPermissionCheck(async (call, next) => {
@@ -52,7 +52,7 @@ export function logging(logger: Logger): Interceptor {
   });
 }
 
-/** The entry of a console, which would show fields as several lines, before the text. */
+/** Formats an entry for a console, which would print the fields on several lines before the text. */
 function consoleLine(text: string, { durationMs, items, reason, err }: CallLog): string {
   const more = [
     ...(reason === undefined ? [] : [sanitizeForLog(reason)]),

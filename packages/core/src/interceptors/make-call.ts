@@ -6,6 +6,7 @@ import type { InterceptedAnswer, InterceptedCall } from "./interceptor.js";
 
 /**
  * Makes an intercepted call on `caller`.
+ *
  * @param onRefused called with the error of an item of a duplex call that could not be sent
  */
 export async function makeCall(
@@ -35,14 +36,14 @@ export async function makeCall(
   }
 }
 
-/** The answer to a call with one, as it comes in. */
+/** The response of a call, filled in as it arrives. */
 class Heard implements InterceptedAnswer {
   responseMetadata: Metadata = new Metadata();
   trailers: Metadata = new Metadata();
   output: unknown = undefined;
   readonly outputs: undefined = undefined;
 
-  /** The call's options, and this listens too. */
+  /** Returns the call's options, with callbacks that also fill in this response. */
   listening(call: InterceptedCall): CallOptions {
     const options = own(call);
     return {
@@ -59,7 +60,7 @@ class Heard implements InterceptedAnswer {
   }
 }
 
-/** The options as interceptors left them. */
+/** Returns the call options as interceptors left them. */
 function own({ options, metadata, deadline, signal }: InterceptedCall): CallOptions {
   return { ...options, metadata, timeoutMs: undefined, deadline, signal };
 }
@@ -77,7 +78,7 @@ function answerOf(stream: ItemStream<unknown>): InterceptedAnswer {
   };
 }
 
-/** Writes all items; leaves their producer when the call is over. Never rejects. */
+/** Writes all items, and stops their producer when the call is over. Never rejects. */
 async function pour(
   items: AsyncIterable<unknown>,
   writable: WritableStream<unknown>,

@@ -1,7 +1,7 @@
 import { Received } from "../call/messages/received.js";
 import type { MessageCodec } from "../contract/descriptor.js";
 
-/** The codec, whose decoded messages come in boxes that say when they arrived. */
+/** Returns a codec that wraps each decoded message together with its arrival time. */
 export function measuredOutput(codec: MessageCodec<unknown>): MessageCodec<unknown> {
   const { plain } = codec;
   const measure = (decode: () => unknown): Received => {

@@ -1,21 +1,21 @@
 import { RpcError } from "../errors.js";
 import type { InterceptedAnswer } from "./interceptor.js";
 
-/** Receives the events of an answer. */
+/** Receives the events of a response. */
 export interface AnswerObserver {
   readonly onItem?: (item: unknown) => void;
-  /** The answer is complete: well, with an error, or because the consumer left (`cancelled`). Called once. */
+  /** Called once, when the response is complete, has failed, or was left by its consumer (`cancelled`). */
   readonly onOver: (error: RpcError | undefined) => void;
 }
 
-/** Passes on `answer`, whose events `observer` receives; for interceptors that care when a call is over. */
+/** Returns a response that reports its events to `observer`, for interceptors that act when a call is over. */
 export function observed(answer: InterceptedAnswer, observer: AnswerObserver): InterceptedAnswer {
   if (answer.outputs !== undefined) return withOutputs(answer, new ObservedItems(answer.outputs, observer));
   observer.onOver(undefined);
   return answer;
 }
 
-/** `answer` with other messages; its metadata still arrives meanwhile. */
+/** Returns `answer` with `outputs` in place of its messages. Its metadata still arrives meanwhile. */
 export function withOutputs(answer: InterceptedAnswer, outputs: AsyncIterable<unknown>): InterceptedAnswer {
   return {
     get responseMetadata() {
@@ -29,7 +29,7 @@ export function withOutputs(answer: InterceptedAnswer, outputs: AsyncIterable<un
   };
 }
 
-/** Items on their way. No generator: leaving must reach the producer at once, even while a `next` is pending. */
+/** Items on their way. Not a generator: `return` must reach the producer at once, even while a `next` is pending. */
 class ObservedItems implements AsyncIterable<unknown> {
   private readonly items: AsyncIterable<unknown>;
   private readonly observer: AnswerObserver;

@@ -7,38 +7,39 @@ import { withOutputs } from "./observed.js";
 
 /** Options of `retry`. */
 interface RetryOptions {
-  /** How often a call is made at most, the first time included. Default 4. */
+  /** Most attempts of a call, including the first. Default 4. */
   readonly maxAttempts?: number;
-  /** Milliseconds of the longest delay before the first retry; each further one is `factor` times longer. Default 50. */
+  /** Upper bound of the delay before the first retry, in milliseconds; the bound grows by `factor` with each retry. Default 50. */
   readonly initialDelayMs?: number;
-  /** Milliseconds that no delay between two attempts exceeds. Default 5,000. */
+  /** Most milliseconds between two attempts. Default 5,000. */
   readonly maxDelayMs?: number;
-  /** How many times longer each delay is than the one before. Default 2. */
+  /** Factor by which the bound of the delay grows. Default 2. */
   readonly factor?: number;
-  /** Errors after which a call of a method that is `idempotent` or `once` is made again. Default: `unavailable`. */
+  /** Errors after which a call of an `idempotent` or `once` method is repeated. Default: `unavailable`. */
   readonly codes?: readonly Code[];
   /**
-   * Tokens that the calls of this interceptor share (gRPC's retry throttling): a failure that allows a retry takes one, an answer earns
-   * `tokenRatio`. Nothing is made again while half of them or fewer are left, so that retries never multiply an outage. Default 10.
+   * Size of the retry budget that all calls of this interceptor share (gRPC's retry throttling). A failure that could
+   * be retried takes one token, a success adds `tokenRatio`. Calls are only repeated while more than half of the tokens
+   * are left, so that retries do not make an outage worse. Default 10.
    */
   readonly maxTokens?: number;
-  /** Tokens that an answer earns: see `maxTokens`. Default 0.1. */
+  /** Tokens that a success adds: see `maxTokens`. Default 0.1. */
   readonly tokenRatio?: number;
-  /** Returns a number from 0 to 1, for the jitter. Default: `Math.random`. */
+  /** Returns a random number from 0 to 1, for the jitter. Default: `Math.random`. */
   readonly random?: () => number;
 }
 
-/** Trailer of an error: milliseconds after which the call may be made again, or, where that is no number from 0 on, that it may not. */
+/** Trailer of an error: milliseconds after which the call may be repeated. Any other value forbids it. */
 const PUSH_BACK = "retry-after-ms";
 
 /**
- * An interceptor for callers that makes calls again where that is safe:
- * - any call that no handler was entered for (`error.refused`);
- * - calls of methods that are `idempotent` or `once` and failed with one of `codes`. A call that is `once` keeps its key.
+ * Returns an interceptor for callers that repeats failed calls if this is safe:
+ * - any call that reached no handler (`error.refused`);
+ * - calls of `idempotent` or `once` methods that failed with one of `codes`. A `once` call keeps its key.
  *
- * A stream is retried until its first item; a call whose caller streams never is. Delays grow exponentially with full jitter,
- * unless the error's trailer `retry-after-ms` says when, and end with the deadline. `onResponseMetadata` and `onTrailers` are
- * called for each attempt.
+ * A streamed response is retried until its first item. A call whose caller streams is never retried. Delays grow
+ * exponentially with full jitter, unless the error's trailer `retry-after-ms` sets the delay, and they end at the
+ * call's deadline. `onResponseMetadata` and `onTrailers` are called for each attempt.
  */
 export function retry(options: RetryOptions = {}): Interceptor {
   const { maxAttempts = 4, codes = ["unavailable"] } = options;
@@ -60,7 +61,7 @@ export function retry(options: RetryOptions = {}): Interceptor {
         if (!mayRetry(call, error, count) || pushBack === "never") throw thrown;
         const delay = pushBack ?? delayOf(options, backoffs);
         if (call.deadline !== undefined && Date.now() + delay >= call.deadline) throw thrown;
-        // The backoff begins anew after a delay that the callee has chosen.
+        // The backoff restarts after a delay that the callee has set.
         if (pushBack !== undefined) backoffs = 0;
         if (call.method.once !== undefined && !error.refused) noteRepeated(call.metadata);
         await sleep(delay, call.signal);
@@ -73,7 +74,7 @@ export function retry(options: RetryOptions = {}): Interceptor {
   };
 }
 
-/** Returns the delay in milliseconds that the callee asks for; undefined where it asks for none. */
+/** Returns the delay that the callee requests, in milliseconds; undefined if it requests none. */
 function pushBackOf({ metadata }: RpcError): number | "never" | undefined {
   const text = metadata.get(PUSH_BACK);
   if (text === undefined) return undefined;
@@ -87,7 +88,7 @@ function delayOf(
   return random() * Math.min(maxDelayMs, initialDelayMs * factor ** (n - 1));
 }
 
-/** A streamed answer once its first item, its end or its error is known. */
+/** Resolves when the first item, the end or the error of a streamed response is known. */
 async function withFirstItem(answer: InterceptedAnswer): Promise<InterceptedAnswer> {
   if (answer.outputs === undefined) return answer;
   const iterator = answer.outputs[Symbol.asyncIterator]();

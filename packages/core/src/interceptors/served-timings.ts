@@ -5,19 +5,22 @@ import type { CallContext } from "../server/context.js";
 import type { BoundMethod, Router } from "../server/router.js";
 import { measuredOutput } from "./measured-output.js";
 
-/** Durations of one call at its callee, in milliseconds. Of a caller that streams, and of messages as JSON over HTTP, only the handler's is known. */
+/**
+ * Durations of one call at its callee, in milliseconds. If the caller streams, or messages are JSON over HTTP, only the
+ * handler's is known.
+ */
 export interface ServedTimings {
-  /** Decoding and validating the request. */
+  /** Time to decode and validate the request. */
   readonly decodeMs: number | undefined;
-  /** Time from then until the handler was entered: the wait for its turn. */
+  /** Time from then until the handler started: the wait for a free place. */
   readonly queueMs: number | undefined;
-  /** Time until the handler returned, or its promise was settled; of one that streams, until it returned the stream. */
+  /** Time until the handler returned or its promise settled; for a handler that streams, until it returned the stream. */
   readonly handlerMs: number;
 }
 
 /**
- * Returns a router that tells the durations of each call when its handler is over: `timedRouter(interceptRouter(router, interceptors), show)`.
- * It stands around all else. What `onTimings` throws is the call's error.
+ * Returns a router that reports the durations of each call when its handler is over. It must be the outermost wrapper:
+ * `timedRouter(interceptRouter(router, interceptors), show)`. An error thrown by `onTimings` fails the call.
  */
 export function timedRouter<Context>(
   router: Router<Context>,

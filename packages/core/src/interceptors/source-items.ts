@@ -1,6 +1,6 @@
 import { type ItemSource, itemSource } from "../call/items/item-source.js";
 
-/** Turns what a caller or handler streams into an async iterable, whichever form it was given in. */
+/** Converts the items of a caller or handler, in any permitted form, to an async iterable. */
 export class SourceItems implements AsyncIterable<unknown> {
   private readonly given: unknown;
   private source: ItemSource | undefined = undefined;
@@ -9,7 +9,7 @@ export class SourceItems implements AsyncIterable<unknown> {
     this.given = given;
   }
 
-  /** Throws `TypeError` for what cannot be streamed. */
+  /** Throws `TypeError` if the value cannot be streamed. */
   [Symbol.asyncIterator](): AsyncIterator<unknown> {
     const source = this.open();
     return {
@@ -21,12 +21,12 @@ export class SourceItems implements AsyncIterable<unknown> {
     };
   }
 
-  /** Tells the producer that nobody listens. */
+  /** Stops the producer. */
   stop(): void {
     try {
       void this.open().stop();
     } catch {
-      // It is no source: the call's error says enough.
+      // Not a valid source: the call's own error already reports it.
     }
   }
 

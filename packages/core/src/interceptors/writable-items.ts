@@ -1,7 +1,7 @@
 import { type Deferred, deferred } from "../deferred.js";
 import { RpcError } from "../errors.js";
 
-/** One item of a writer, and its write, which waits. */
+/** A written item, whose write is pending. */
 interface Written {
   readonly item: unknown;
   readonly passed: Deferred<void>;
@@ -9,8 +9,8 @@ interface Written {
 }
 
 /**
- * Turns what is written to a stream into an async iterable. A write waits until its item has been passed on: its consumer asks for
- * the next or leaves, or the call answers.
+ * Converts writes to an async iterable. A write is pending until its item has been passed on: the consumer requests the
+ * next or stops, or the call responds.
  */
 export class WritableItems implements AsyncIterable<unknown> {
   readonly writable: WritableStream<unknown>;
@@ -19,13 +19,13 @@ export class WritableItems implements AsyncIterable<unknown> {
   private ended = false;
   private wake: (() => void) | undefined = undefined;
 
-  /** @param onAborted called when the writer aborts */
+  /** @param onAborted called with the error if the writer aborts */
   constructor(onAborted: (error: RpcError) => void) {
     this.writable = new WritableStream<unknown>({
       start: (controller) => {
         this.controller = controller;
         const { signal } = controller;
-        // In a microtask, since Node does not bear a stream that fails while its signal fires.
+        // In a microtask, because Node streams cannot fail while their abort signal is firing.
         const abort = (): void => {
           this.leave();
           onAborted(RpcError.from(signal.reason, "cancelled"));
@@ -33,7 +33,7 @@ export class WritableItems implements AsyncIterable<unknown> {
         signal.addEventListener("abort", () => queueMicrotask(abort));
       },
       write: (item) => {
-        // Nobody wants more.
+        // The consumer has stopped.
         if (this.ended) return undefined;
         const passed = deferred<void>();
         this.written = { item, passed, taken: false };
@@ -47,18 +47,18 @@ export class WritableItems implements AsyncIterable<unknown> {
     });
   }
 
-  /** Settles the write of the item that was taken: it has been passed on, and the next may be written. */
+  /** Resolves the pending write: its item has been passed on. */
   passedOn(): void {
     if (this.written?.taken === true) this.settle();
   }
 
-  /** Rejects the write of the item that was taken: it could not be sent. */
+  /** Rejects the pending write: its item could not be sent. */
   refuse(error: unknown): void {
     this.written?.passed.reject(error);
     this.written = undefined;
   }
 
-  /** The call is over: writes fail from now on. */
+  /** Ends the iterable. Later writes fail. */
   end(error: RpcError): void {
     this.leave();
     this.controller.error(error);

@@ -1,5 +1,5 @@
-// Numbers as keys of a Map or Set. V8 hashes them without a seed, so a peer can choose keys of one bucket, each of which is then
-// compared with all before it.
+// V8 hashes numbers that are keys of a Map or Set without a seed. A peer can therefore choose keys of the same bucket,
+// and each is compared with all before it.
 import { count, tableValues } from "./reader.js";
 
 /** Keys that a Map or Set may have whatever their hashes are: also the fewest buckets that are counted. */

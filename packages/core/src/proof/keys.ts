@@ -1,14 +1,14 @@
 import type { UnsharedBytes } from "../platform-types.js";
 import type { ProofAlgorithm } from "../wire/proof.js";
 
-/** A key of WebCrypto, as `CryptoKey` is. */
+/** A key of WebCrypto: the parts of `CryptoKey` that are used. */
 export interface ProofKey {
   readonly type: string;
   readonly extractable: boolean;
   readonly algorithm: { readonly name: string };
 }
 
-/** The keys by which a client proves who it is: a `CryptoKeyPair` of ECDSA on P-256 or of Ed25519. */
+/** The keys with which a client proves its identity: a `CryptoKeyPair` for ECDSA on P-256, or for Ed25519. */
 export interface ProofKeys {
   readonly privateKey: ProofKey;
   readonly publicKey: ProofKey;
@@ -22,20 +22,20 @@ const ED25519 = { name: "Ed25519" } as const;
 const UNCOMPRESSED = 4;
 
 /**
- * Makes keys whose private half nobody can extract, the page's own scripts included: they can only sign with it. Keep them in IndexedDB, which stores
- * keys as they are. ES256 is there on every platform, Ed25519 not in every browser.
+ * Generates keys whose private half cannot be extracted, even by scripts of the same page: they can only sign with it.
+ * Store them in IndexedDB, which can hold keys. All platforms support ES256; some browsers do not support Ed25519.
  */
 export async function createProofKeys(algorithm: ProofAlgorithm = "ES256"): Promise<ProofKeys> {
   const parameters = algorithm === "ES256" ? ECDSA : ED25519;
   return (await crypto.subtle.generateKey(parameters, false, ["sign", "verify"])) as CryptoKeyPair;
 }
 
-/** The name of a public key, which a token names in `cnf.jkt`: SHA-256 of its JWK in base64url (RFC 7638). */
+/** Returns the thumbprint of a public key, which a token contains as `cnf.jkt`: SHA-256 of its JWK in base64url (RFC 7638). */
 export async function keyThumbprint({ publicKey }: Pick<ProofKeys, "publicKey">): Promise<string> {
   return thumbprintOf(algorithmOf(publicKey), await rawKey(publicKey));
 }
 
-/** Throws `TypeError` for keys that cannot be used. */
+/** Returns the algorithm of a key. Throws `TypeError` if the key cannot be used. */
 export function algorithmOf({ algorithm }: ProofKey): ProofAlgorithm {
   const { name, namedCurve } = algorithm as { name: string; namedCurve?: string };
   if (name === "Ed25519") return "Ed25519";
@@ -43,15 +43,15 @@ export function algorithmOf({ algorithm }: ProofKey): ProofAlgorithm {
   throw new TypeError("a client proves itself by a key of ECDSA on P-256 or of Ed25519: createProofKeys() makes one");
 }
 
-/** The public key as a proof has it: x and y, or the point of RFC 8032. */
+/** Returns the public key in the form that a proof contains: x and y, or the point of RFC 8032. */
 export async function rawKey(key: ProofKey): Promise<UnsharedBytes> {
   const raw = new Uint8Array(await crypto.subtle.exportKey("raw", key as CryptoKey));
   return algorithmOf(key) === "ES256" ? raw.slice(1) : raw;
 }
 
-/** Names a public key that a proof has. */
+/** Returns the thumbprint of a public key from a proof. */
 export async function thumbprintOf(algorithm: ProofAlgorithm, key: Uint8Array): Promise<string> {
-  // Members in the order of their names, and no others (RFC 7638 §3.2, RFC 8037 §2).
+  // Only these members, in the order of their names (RFC 7638 §3.2, RFC 8037 §2).
   const jwk =
     algorithm === "ES256"
       ? { crv: "P-256", kty: "EC", x: base64url(key.subarray(0, 32)), y: base64url(key.subarray(32)) }
@@ -64,7 +64,7 @@ export async function sign(key: ProofKey, bytes: UnsharedBytes): Promise<Unshare
   return new Uint8Array(await crypto.subtle.sign(parameters, key as CryptoKey, bytes));
 }
 
-/** Whether a public key has signed the bytes. False where the key is none. */
+/** Returns true if a public key has signed the bytes, and false if the signature or the key is invalid. */
 export async function isSigned(
   algorithm: ProofAlgorithm,
   key: UnsharedBytes,

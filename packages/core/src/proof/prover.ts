@@ -10,8 +10,9 @@ import { algorithmOf, type ProofKeys, rawKey, sign } from "./keys.js";
 import { channelOf, signedBytes } from "./signed-bytes.js";
 
 /**
- * Proves that a client has a key, to servers that ask for it: the option `proof` of `connect`, `dial` and `createSession`. Each proof answers a nonce
- * of one connection, and is of no use on another. Throws `TypeError` for keys that cannot be used.
+ * Returns a prover, with which a client proves to servers that it has a key: the option `proof` of `connect`, `dial`
+ * and `createSession`. Each proof answers a nonce of one connection and is useless on another. Throws `TypeError` if
+ * the keys cannot be used.
  */
 export function prover(keys: ProofKeys): Prover {
   return new KeyProver(keys);
@@ -52,7 +53,7 @@ class SessionProof implements ClientSide {
   readonly #renewal: ClientSide | undefined;
   readonly #accepted: { readonly promise: Promise<void>; readonly resolve: () => void } = deferred<void>();
   #isAccepted = false;
-  /** The nonce that the next proof answers. */
+  /** The nonce for the next proof. */
   #nonce: Uint8Array | undefined = undefined;
 
   constructor(keys: ProofKeys, host: ProvingHost, credentials: string | undefined, renewal: ClientSide | undefined) {
@@ -77,10 +78,10 @@ class SessionProof implements ClientSide {
 
   #onChallenge(frame: Frame): void {
     const nonce = readOfProof(frame);
-    // Of another version of this: the server finds that it is not answered.
+    // A challenge of another version. No proof is sent, and the server detects that.
     if (nonce.length !== NONCE_BYTES) return;
     this.#nonce = nonce;
-    // A server that has let the session in gives it for the credentials that come next.
+    // A server that has already accepted the session sends a nonce for the next credentials.
     if (!this.#isAccepted) void this.#answer();
   }
 
@@ -130,7 +131,7 @@ class SessionProof implements ClientSide {
       const proof = await this.prove(this.#credentials);
       if (proof !== undefined) this.#host.openLane()?.sendCredentials((out) => writeOfProof(out, proof));
     } catch (error) {
-      // Keys that cannot sign: the server could only wait.
+      // If the keys cannot sign, the session ends: otherwise the server would wait for its time limit.
       const reason = `the client could not prove its key: ${(error as Error).message}`;
       this.#host.close({ closeCode: codeNumber("cancelled"), reason });
     }

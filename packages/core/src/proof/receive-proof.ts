@@ -11,27 +11,31 @@ import { FrameWriter } from "../wire/writer.js";
 import { isSigned, thumbprintOf } from "./keys.js";
 import { channelOf, signedBytes } from "./signed-bytes.js";
 
-/** A client's proof that it has a key, on this connection and for the credentials that it sent. */
+/** A client's proof of its key, valid for this connection and for the credentials that it sent. */
 export interface Proof {
-  /** The name of its key: SHA-256 of its JWK in base64url (RFC 7638). The `cnf.jkt` of a token names the key that may use it. */
+  /**
+   * Thumbprint of the client's key: SHA-256 of its JWK in base64url (RFC 7638). A token's `cnf.jkt` is the thumbprint
+   * of the key that may use it.
+   */
   readonly thumbprint: string;
   readonly algorithm: ProofAlgorithm;
   /**
-   * Whether the client's TLS connection is this server's own, so that nobody stands between them. False through a proxy that ends TLS, and where either
-   * side's platform does not show keying material.
+   * Whether the client's TLS connection ends at this server, so that there is no proxy in between. False if a proxy
+   * ends TLS, or if the platform of either side does not export keying material.
    */
   readonly bound: boolean;
   /**
-   * The URL that the client connected to, as it has signed: another server, which has the client's proof for itself, cannot pass it on where this is
-   * compared. Undefined where the client does not know.
+   * The URL that the client connected to, as it signed it. If you compare it with your own, another server cannot reuse
+   * a proof that it received. Undefined if the client does not know it.
    */
   readonly audience: string | undefined;
 }
 
 /**
- * Asks the client of a transport session to prove its key, before a session is made of it, as `receiveGreeting` reads its credentials; takes one
- * round trip. Resolves with undefined for a client that proves nothing. Rejects with an `RpcError`: `unauthenticated` where the proof does not hold,
- * `invalid_argument` or `resource_exhausted` for what is none, `deadline_exceeded` where it comes too late.
+ * Asks the client of a transport session to prove its key, before a session is created on it, in the same way as
+ * `receiveGreeting` reads its credentials. It takes one round trip. Resolves with undefined if the client proves
+ * nothing. Rejects with an `RpcError`: `unauthenticated` if the proof is wrong, `invalid_argument` or
+ * `resource_exhausted` if it is malformed, `deadline_exceeded` if it comes too late.
  */
 export async function receiveProof(
   transport: TransportSession,
@@ -41,7 +45,7 @@ export async function receiveProof(
   return received && verifyProof(received.claim, received.credentials, transport);
 }
 
-/** Verifies a proof of a client. Rejects as `receiveProof` does. */
+/** Verifies a client's proof. Rejects in the same way as `receiveProof`. */
 export async function verifyProof(
   { nonce, proof }: ProofClaim,
   credentials: string | undefined,
@@ -124,14 +128,14 @@ function receiveClaim(
   });
 }
 
-/** A whole frame. */
+/** Returns a complete challenge frame. */
 function challenge(nonce: Uint8Array): Uint8Array {
   const out = new FrameWriter(64);
   out.frame(FrameType.Credentials, 0, () => writeOfProof(out, nonce));
   return out.written();
 }
 
-/** Takes as long whatever the bytes are. */
+/** Compares in constant time. */
 function areEqual(one: Uint8Array, other: Uint8Array): boolean {
   let difference = one.length ^ other.length;
   for (let at = 0; at < one.length; at++) difference |= (one[at] as number) ^ (other[at] ?? 0);

@@ -3,13 +3,13 @@ import type { KeyingMaterialExporter } from "../transport/session.js";
 import { CHANNEL_BYTES } from "../wire/proof.js";
 import { sha256 } from "./keys.js";
 
-/** Begins the bytes that a proof signs, so that its signature serves nothing else. */
+/** First bytes of what a proof signs, so that the signature cannot be used for another purpose. */
 const PURPOSE = "quicrpc.v1.proof";
 
-/** The label of RFC 9266; over WebTransport it is within the context of `EXPORTER-WebTransport`. */
+/** The exporter label of RFC 9266. Over WebTransport it is used within the context of `EXPORTER-WebTransport`. */
 const CHANNEL_LABEL = "EXPORTER-Channel-Binding";
 
-/** Returns the bytes that a client signs: purpose | nonce | SHA-256 of its credentials, of nothing where it has none | statement. */
+/** Returns the bytes that a client signs: purpose | nonce | SHA-256 of its credentials (of nothing if it has none) | statement. */
 export async function signedBytes(
   nonce: Uint8Array,
   credentials: string | undefined,
@@ -25,7 +25,7 @@ export async function signedBytes(
   return bytes;
 }
 
-/** Returns a value that both ends of the TLS connection have in common, and nobody between them; empty where the platform shows none. */
+/** Returns a value that only the two ends of the TLS connection know; empty if the platform does not export it. */
 export async function channelOf(transport: KeyingMaterialExporter): Promise<UnsharedBytes> {
   const label = new TextEncoder().encode(CHANNEL_LABEL);
   try {

@@ -37,7 +37,7 @@ export class ServerLoad implements ServerBudget {
   readonly max: number;
   readonly setting: string = "limits.maxServerBytes";
   private readonly members: LinkedSet<LoadMember> = new LinkedSet();
-  // What follows is made when it is needed: a client without a server has a load of its own.
+  // Created on demand, because a client without a server has a load of its own.
   /** Sessions that were closed just now, and give back what they hold. */
   private leaving: Set<MemoryBudget> | undefined = undefined;
   private waiting: (() => void)[] | undefined = undefined;

@@ -73,7 +73,7 @@ export class ClientRenewal {
     const all = Math.max(ms, this.nextAt - performance.now());
     const now = Math.min(all, MAX_TIMER_MS);
     this.timer = setTimeout(() => (all > now ? this.wait(all - now) : void this.renew()), now);
-    // Where timers keep a process alive (Node), this one must not.
+    // If timers keep a process alive, as in Node, this one must not.
     (this.timer as { unref?(): void }).unref?.();
   }
 

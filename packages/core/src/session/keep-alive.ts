@@ -52,7 +52,7 @@ export class KeepAlive {
 
   private wait(ms: number, then: () => void): void {
     this.timer = setTimeout(then, ms);
-    // Where timers keep a process alive (Node), this one must not: the socket does.
+    // If timers keep a process alive, as in Node, this one must not; the socket does.
     (this.timer as { unref?(): void }).unref?.();
   }
 }

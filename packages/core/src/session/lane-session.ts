@@ -159,7 +159,7 @@ export class LaneSession<Transport extends TransportSession>
 
   override callsMade(): number {
     let calls = this.ownStreams.made;
-    // Those included that take no more calls.
+    // Includes lanes that take no more calls.
     for (const lane of this.lanes) calls += lane.callsMade;
     return calls;
   }

@@ -82,7 +82,7 @@ export async function sessionStats(session: MeasuredSession): Promise<Connection
     ...laneStats(session),
   } as { -readonly [Name in keyof ConnectionStats]: ConnectionStats[Name] };
   for (const [name, own] of Object.entries(OF_WEB)) stats[own] ??= numberOf(found[name]);
-  // Before the first answer nothing is measured.
+  // No measurement exists before the first answer.
   stats.rttMs = stats.rttMs || rttMs;
   stats.minRttMs ||= undefined;
   return stats;

@@ -39,7 +39,7 @@ export class SoleSession<Transport extends TransportSession> extends LaneSession
       () => stream.lose(new Error(`no hello within ${maxHandshakeMs} ms (limits.maxHandshakeMs)`)),
       maxHandshakeMs,
     );
-    // It stays the session's when it has ended: there is no other.
+    // The lane stays the session's after its end, because there is no other.
     const lane = soleLane(stream, this, (_, error) => this.pings.fail(error));
     // A message of its own over a WebSocket: a server may want to read it before whatever follows.
     if (stream.opener) lane.channel.flushNow();

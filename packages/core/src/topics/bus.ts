@@ -1,70 +1,70 @@
-/** Takes what a bus has for a topic. */
+/** Receives the messages of a topic from a bus. */
 export interface TopicReceiver {
-  /** A message has arrived; of a log, with its position. The bytes belong to the receiver. */
+  /** Called with each message and, if it comes from a log, its position. The receiver owns the bytes. */
   message(bytes: Uint8Array, position?: string): void;
   /**
-   * Messages may be missing from here on, and nobody knows how many, as after a broker was out of reach: subscriptions end with `unavailable`,
-   * so that those who subscribed start anew.
+   * Called when an unknown number of messages may be missing from here on, such as after the broker was unreachable.
+   * Subscriptions end with `unavailable`, so that subscribers start again.
    */
   interrupted(reason: string): void;
 }
 
-/** A subscription of one process to one topic of a bus. */
+/** The subscription of one process to one topic of a bus. */
 export interface BusSubscription {
-  /** Resolves when messages that are published from then on arrive; rejects where none will. */
+  /** Resolves when all messages published from then on arrive. Rejects if the subscription failed. */
   readonly ready: Promise<void>;
-  /** Ends it; nothing is delivered afterwards. */
+  /** Ends the subscription. Nothing is delivered afterwards. */
   end(): void;
 }
 
 /**
- * Carries messages between processes: between workers, or by a broker between machines. A process subscribes once to a topic, however many of its
- * clients do, and receives its own messages as well, so that all subscribers see one order.
+ * Carries messages between processes: between workers, or through a broker between machines. A process subscribes once
+ * to a topic, for all its clients, and also receives its own messages, so that all subscribers see the same order.
  */
 export interface TopicBus {
-  /** Bytes of the largest message that it takes. */
+  /** Size of the largest message that the bus accepts, in bytes. */
   readonly maxMessageBytes?: number | undefined;
-  /** Resolves when the bus has taken the message. Throws, or rejects, where it has not. */
+  /** Resolves when the bus has accepted the message. Throws or rejects if it does not. */
   publish(topic: string, message: Uint8Array): Promise<void> | undefined;
   subscribe(topic: string, receiver: TopicReceiver): BusSubscription;
-  /** Keeps topics with history; undefined where it keeps none. */
+  /** Stores the messages of topics with history; undefined if the bus cannot. */
   readonly log?: TopicLog | undefined;
-  /** Releases all that it holds. */
+  /** Closes the bus and releases its resources. */
   close(): Promise<void>;
 }
 
-/** A message that a log has, with the bytes that were appended. */
+/** A message in a log, with the bytes that were appended. */
 export interface LoggedMessage {
   readonly bytes: Uint8Array;
   readonly position: string;
 }
 
-/** A subscription of one process to one topic of a log. */
+/** The subscription of one process to one topic of a log. */
 export interface LogSubscription {
-  /** Resolves to a position when all messages after it arrive; rejects where none will. */
+  /** Resolves to a position after which all messages arrive. Rejects if the subscription failed. */
   readonly ready: Promise<string>;
-  /** Ends it; nothing is delivered afterwards. */
+  /** Ends the subscription. Nothing is delivered afterwards. */
   end(): void;
 }
 
 /**
- * Keeps the messages of topics with history. A message has a position in its topic: text that means the same to all processes,
- * and that ends in an integer which grows.
+ * Stores the messages of topics with history. A message has a position in its topic: a string with the same meaning in
+ * all processes, which ends in an integer that grows.
  */
 export interface TopicLog {
   /**
-   * Resolves when the log has the message, once. Throws, or rejects, where it may not.
+   * Resolves when the log has stored the message once. Throws or rejects if the log refuses it.
    *
-   * @param id names the message in its topic: one whose id the log has is not appended again
+   * @param id identifies the message in its topic: if the log already has the id, the message is not appended again
    */
   append(topic: string, message: Uint8Array, id?: string): Promise<void> | undefined;
-  /** Delivers messages that are appended from now on, in order and without gaps. */
+  /** Delivers the messages that are appended from now on, in order and without gaps. */
   follow(topic: string, receiver: TopicReceiver): LogSubscription;
   /**
-   * Yields the messages after `position` that it has by now, in order; after "0", all of them. Throws `expiredPosition()` where some of them may be
-   * gone.
+   * Yields the messages that are stored now after `position`, in order; after "0", all of them. Throws
+   * `expiredPosition()` if some of them may have been dropped.
    */
   after(topic: string, position: string): AsyncIterable<LoggedMessage>;
-  /** Releases all that it holds; a log of a bus leaves that to the bus. */
+  /** Releases the log's resources. For a log of a bus, the bus does that. */
   close?(): void;
 }

@@ -1,15 +1,15 @@
 import { Fifo } from "../fifo.js";
 import { ownTurn } from "../own-turn.js";
 
-/** Deliveries of up to 1 KiB after which publishers, and readers of history, wait for the next turn of the event loop. */
+/** Deliveries (each of up to 1 KiB) after which publishers and readers of history wait for the next turn of the event loop. */
 const TURN_DELIVERIES = 2000;
 
-/** Holds publishers and readers of history back, so that the event loop serves others in between. */
+/** Delays publishers and readers of history, so that other work gets its turn in the event loop. */
 export class DeliveryPace {
   private left: number = TURN_DELIVERIES;
   private readonly waiting: Fifo<() => void> = new Fifo();
 
-  /** Counts deliveries of a message of `bytes`. */
+  /** Counts deliveries of a message of this many bytes. */
   count(deliveries: number, bytes: number): void {
     this.left -= deliveries * (1 + (bytes >>> 10));
   }
@@ -29,7 +29,7 @@ export class DeliveryPace {
         this.left = TURN_DELIVERIES;
       }
       next();
-      // The caller continues first, and what it delivers counts.
+      // The caller continues first, so that its deliveries are counted.
       await Promise.resolve();
       this.waiting.shift();
     }

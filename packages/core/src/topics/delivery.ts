@@ -3,36 +3,39 @@ import type { MessageCodec, PayloadWriter } from "../contract/codec.js";
 import { MemoryBudget } from "../memory-budget.js";
 import { FrameWriter } from "../wire/writer.js";
 
-/** A message as subscribers get it. */
+/** A message in the form that subscribers receive. */
 export interface TopicItem {
-  /** Undefined in the first item of a subscription without `from` to a topic with history: it says where the subscription begins. */
+  /**
+   * Undefined in the first item of a subscription without `from` to a topic with history. That item tells the position
+   * at which the subscription starts.
+   */
   readonly message: unknown;
-  /** Messages before this one that were dropped for the subscriber. */
+  /** Number of messages before this one that were dropped for the subscriber. */
   readonly lost?: number | undefined;
-  /** The message's position, where the topic has history. */
+  /** Position of the message, if the topic has history. */
   readonly position?: string | undefined;
 }
 
-/** A message on its way to the subscribers of this process, decoded once. */
+/** A message on its way to the subscribers of this process, decoded once for all of them. */
 export interface Delivery {
   readonly item: TopicItem;
-  /** Bytes that it takes in memory, by estimate. */
+  /** Estimated memory in bytes. */
   readonly size: number;
-  /** Subscriptions that have it in their queues. */
+  /** Number of subscriptions that have the message in their queue. */
   holders: number;
 }
 
-/** Bytes that a delivery takes beside its message. */
+/** Estimated memory of a delivery in bytes, without its message. */
 const DELIVERY_BYTES = 256;
-/** Budget without a limit: messages that wait are limited by their memory, and not by how many values one of them has. */
+/** A budget without a limit: waiting messages are limited by their memory, not by how many values they contain. */
 const unbounded: MemoryBudget = new MemoryBudget(Number.MAX_SAFE_INTEGER, "");
 
-/** The bytes of items that many subscribers get. */
+/** Encoded items that are sent to many subscribers. */
 const encoded = new WeakMap<object, Uint8Array>();
 
 /**
- * Makes the delivery of a message that a bus carried as `bytes`, and a log with a position, which it was published without. Throws what the codec
- * does for one that does not fit.
+ * Decodes a message from a bus. A message from a log also has a position, which is not part of its bytes. Throws the
+ * codec's error if the message does not match its schema.
  */
 export function deliveryOf(codec: MessageCodec<unknown>, bytes: Uint8Array, position?: string): Delivery {
   const given = decodeWithin(unbounded, codec, bytes, 0, bytes.length) as TopicItem;
@@ -43,14 +46,14 @@ export function deliveryOf(codec: MessageCodec<unknown>, bytes: Uint8Array, posi
   return { item, size: held, holders: 0 };
 }
 
-/** The bytes of an item. Throws what the codec does for one that does not fit. */
+/** Returns the bytes of an item. Throws the codec's error if it does not match its schema. */
 export function encodedBy(codec: MessageCodec<unknown>, item: TopicItem): Uint8Array {
   const out = new FrameWriter(256);
   codec.encode(item, out);
   return out.buffer.slice(0, out.position);
 }
 
-/** `codec`, which writes items of deliveries as the bytes that they came in: a message to many is encoded once. */
+/** Returns `codec` with a cache, so that a message to many subscribers is encoded once. */
 export function encodedOnce(codec: MessageCodec<unknown>): MessageCodec<unknown> {
   return {
     ...codec,

@@ -1,18 +1,24 @@
 /** Limits of the topics of one process. */
 export interface TopicLimits {
-  /** Subscriptions at once, of all topics; more are refused with `resource_exhausted`. */
+  /** Most subscriptions at once, over all topics. More are refused with `resource_exhausted`. */
   readonly maxSubscriptions: number;
-  /** Bytes of one message as it is sent to subscribers. */
+  /** Most bytes of one message, as it is sent to subscribers. */
   readonly maxMessageBytes: number;
-  /** Messages that wait for one subscriber. Whether it then loses the oldest or is ended, its topic's `slow` says. */
+  /**
+   * Most messages that wait for one subscriber. Beyond it, the topic's `slow` option decides whether the subscriber
+   * loses the oldest message or is ended.
+   */
   readonly maxQueuedMessages: number;
-  /** Bytes that those messages take in memory, by estimate. One message may take more. */
+  /** Most bytes of memory, by estimate, of the messages that wait for one subscriber. A single message may exceed it. */
   readonly maxQueuedBytes: number;
-  /** Bytes of all messages that wait for anybody, each counted once. Beyond them, those for whom most waits lose the older half of it, or are ended, as above. */
+  /**
+   * Most bytes of all waiting messages, each counted once. Beyond it, the subscribers with the most waiting bytes lose
+   * the older half of their messages, or are ended, depending on `slow`.
+   */
   readonly maxHeldBytes: number;
-  /** Messages that `createTopics()` keeps in memory of each topic with history. */
+  /** Most messages that `createTopics()` keeps in memory for each topic with history. */
   readonly maxHistoryMessages: number;
-  /** Bytes of the history of all topics, about; the oldest messages go first. */
+  /** Most bytes, approximately, of the history of all topics. The oldest messages are dropped first. */
   readonly maxHistoryBytes: number;
 }
 

@@ -3,43 +3,47 @@ import type { LoggedMessage, LogSubscription, TopicLog, TopicReceiver } from "./
 import type { TopicLimits } from "./limits.js";
 import { OrderedNumbers } from "./ordered-numbers.js";
 
-/** Bytes that an entry takes beside its message's, about. */
+/** Approximate memory of an entry in bytes, without its message. */
 const ENTRY_BYTES = 320;
-/** Bytes that a topic takes beside its name and its entries, about. */
+/** Approximate memory of a topic in bytes, without its name and entries. */
 const TOPIC_BYTES = 256;
 
-/** A message as a log keeps it. */
+/** A message in a log. */
 export interface LogEntry {
   readonly topic: string;
   readonly bytes: Uint8Array;
-  /** Names the message in its topic, where its publisher said how. */
+  /** Identifies the message in its topic, if its publisher gave an id. */
   readonly id: string | undefined;
 }
 
-/** Keeps the messages of a `MemoryLog` beyond its process. */
+/** Stores the messages of a `MemoryLog` so that they outlive the process. */
 export interface Journal {
-  /** Tells the positions of this history from those of another. */
+  /** Distinguishes the positions of this history from those of another. */
   readonly life: string;
-  /** Messages that it has, the oldest first, by their numbers. */
+  /** The stored messages by number, the oldest first. */
   readonly entries: Iterable<readonly [number: number, entry: LogEntry]>;
-  /** The number after which new messages are numbered. */
+  /** The highest number given so far. New messages get higher ones. */
   readonly last: number;
-  /** Notes a message. Throws where it cannot. `kept` are all that are to be found the next time, without it, the oldest first; always the same map. */
+  /**
+   * Stores a message. Throws if it cannot.
+   *
+   * @param kept all other messages that must be found after a restart, the oldest first; always the same map
+   */
   append(number: number, entry: LogEntry, kept: ReadonlyMap<number, LogEntry>): void;
   close(): void;
 }
 
-/** The history of topics in the memory of one process: the newest messages of each, within limits. */
+/** Keeps the history of topics in the memory of one process: the newest messages of each topic, within limits. */
 export class MemoryLog implements TopicLog {
   private readonly limits: TopicLimits;
   private readonly entries: OrderedNumbers<LogEntry> = new OrderedNumbers();
-  /** Those of each topic. */
+  /** Numbers of the messages of each topic. */
   private readonly numbers: Map<string, OrderedNumbers<true>> = new Map();
-  /** The ids of the messages that are kept. */
+  /** Ids of the messages that are kept. */
   private readonly ids: Set<string> = new Set();
   private readonly journal: Journal | undefined;
   private readonly receivers: Map<string, TopicReceiver> = new Map();
-  /** Tells the positions of this process's life from those of another. */
+  /** Distinguishes the positions of this process from those of an earlier one. */
   private readonly life: string;
   private last = 0;
   private heldBytes = 0;
@@ -76,7 +80,7 @@ export class MemoryLog implements TopicLog {
 
   async *after(topic: string, position: string): AsyncGenerator<LoggedMessage> {
     const after = this.numberOf(topic, position);
-    // Later messages come live.
+    // Later messages are delivered live.
     const { last } = this;
     const numbers = this.numbers.get(topic)?.all.keys();
     const next = (): number | undefined => numbers?.next().value;
@@ -86,13 +90,13 @@ export class MemoryLog implements TopicLog {
       const entry = this.entries.all.get(number);
       if (entry === undefined) throw new RpcError("unavailable", "the history of the topic went on while it was read");
       const read = this.position(number);
-      // Found before the reader continues, so that it is missed if it is dropped meanwhile.
+      // Read before the consumer continues, so that a message which is dropped meanwhile is reported as missing.
       number = next();
       yield { bytes: entry.bytes, position: read };
     }
   }
 
-  /** Returns the number of a position of a topic, after which all messages are kept. Throws `RpcError` for another. */
+  /** Returns the number in a position, if all later messages of the topic are kept. Throws `RpcError` otherwise. */
   private numberOf(topic: string, position: string): number {
     if (position === "0") return 0;
     const [life, text] = position.split("-");
@@ -102,7 +106,10 @@ export class MemoryLog implements TopicLog {
     return number;
   }
 
-  /** As long as a message is there, so are later ones of its topic; otherwise none may have been dropped since. */
+  /**
+   * Messages are dropped in order: while one is kept, so are all later ones of its topic. Without any, none may have
+   * been dropped since.
+   */
   private hasAllAfter(topic: string, number: number): boolean {
     if (this.entries.all.get(number)?.topic === topic) return true;
     const { oldest = this.last + 1 } = this.entries;
@@ -124,7 +131,7 @@ export class MemoryLog implements TopicLog {
     while (this.heldBytes > this.limits.maxHistoryBytes && this.entries.all.size > 0) this.drop(this.entries.oldest);
   }
 
-  /** Forgets a message, the oldest of its topic. */
+  /** Removes a message, which must be the oldest of its topic. */
   private drop(number = 0): void {
     const entry = this.entries.all.get(number);
     if (entry === undefined) return;
@@ -144,17 +151,17 @@ export class MemoryLog implements TopicLog {
   }
 }
 
-/** Bytes that an entry takes, about. */
+/** Approximate memory of an entry in bytes. */
 function sizeOf({ bytes, id = "" }: LogEntry): number {
   return bytes.length + 2 * id.length + ENTRY_BYTES;
 }
 
-/** Names of topics have no spaces. */
+/** Returns a key of topic and id. It is unique, because topic names contain no spaces. */
 function idIn(topic: string, id: string): string {
   return `${topic} ${id}`;
 }
 
-/** Makes the error of a caller whose position is older than what is kept. */
+/** Returns the error for a position that is older than the messages kept. */
 export function expiredPosition(): RpcError {
   return new RpcError("out_of_range", "messages after that position are no longer kept: begin anew", {
     reason: "CURSOR_EXPIRED",

@@ -1,12 +1,12 @@
-/** Numbers in the order in which they were added, with what is kept by each. Finding the first costs the same however many before it were deleted. */
+/** A map of numbers in insertion order. Finding the first takes constant time, however many before it were deleted. */
 export class OrderedNumbers<T> {
-  /** By number. */
+  /** Values by number. */
   readonly all: Map<number, T> = new Map();
   private first: number | undefined = undefined;
-  /** Goes on after what was deleted, over which a new iterator would walk each time. */
+  /** An iterator that stays behind the deleted entries; a new one would skip over them each time. */
   private keys: Iterator<number> | undefined = undefined;
 
-  /** The first number; undefined where there is none. */
+  /** The first number; undefined if the map is empty. */
   get oldest(): number | undefined {
     const { all } = this;
     if (all.size === 0) this.keys = undefined;

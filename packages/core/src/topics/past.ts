@@ -4,12 +4,15 @@ import type { DeliveryPace } from "./delivery-pace.js";
 import { deliveryOf, type TopicItem } from "./delivery.js";
 import type { Subscription } from "./subscription.js";
 
-/** The first item of a subscription without a past: it says where to go on, should the subscription be lost before there is a message. */
+/**
+ * Yields the first item of a subscription without history: it tells the position from which the subscriber can continue
+ * if the subscription is lost before the first message.
+ */
 export async function* beginning(position: string): AsyncGenerator<TopicItem> {
   yield { message: undefined, position };
 }
 
-/** The messages that a log has after a position, until the subscription to those that come live is over. */
+/** Yields the messages of a log after a position, until the subscription to live messages is over. */
 export async function* logged(
   log: TopicLog,
   name: string,
@@ -27,7 +30,10 @@ export async function* logged(
   }
 }
 
-/** The past, and then what has come to `live` meanwhile and comes later; what comes by both is given once. */
+/**
+ * Iterates over the messages of `past`, and then over those that `live` has received meanwhile and later. A message
+ * that is in both is yielded once.
+ */
 export function joined(past: AsyncIterable<TopicItem>, live: Subscription): AsyncIterableIterator<TopicItem> {
   const items = give();
   async function* give(): AsyncGenerator<TopicItem, undefined> {
@@ -46,7 +52,7 @@ export function joined(past: AsyncIterable<TopicItem>, live: Subscription): Asyn
   const iterator: AsyncIterableIterator<TopicItem> = {
     next: () => items.next(),
     async return() {
-      // First, since a message that is waited for would hold up the rest.
+      // Live first: waiting for the next logged message could block.
       await live.return();
       return items.return(undefined);
     },
@@ -55,7 +61,7 @@ export function joined(past: AsyncIterable<TopicItem>, live: Subscription): Asyn
   return iterator;
 }
 
-/** The number that a position ends in, which grows. */
+/** Returns the integer at the end of a position. */
 function orderOf({ position = "" }: TopicItem): number {
   return Number(/\d+$/.exec(position)?.[0]);
 }

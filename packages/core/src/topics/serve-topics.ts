@@ -12,21 +12,21 @@ import { beginning, joined, logged } from "./past.js";
 import type { Subscription } from "./subscription.js";
 import { hubOf, type TopicHub, type Topics } from "./topics.js";
 
-/** The access to a topic that a call needs. */
+/** The kind of access to a topic that a call needs. */
 export type TopicAccess = "publish" | "subscribe";
 
-/** How a server serves one family of topics. */
+/** Options with which a server serves one family of topics. */
 export interface TopicOptions<Parameters, Context = unknown> {
   /**
-   * Says who may publish to a topic, and who may subscribe: false is `permission_denied`, and an `RpcError` that it throws goes to the caller.
-   * "everybody" lets all in who have a session.
+   * Decides who may publish and subscribe to a topic. If it returns false, the call fails with `permission_denied`; an
+   * `RpcError` that it throws is sent to the caller. "everybody" admits everyone who has a session.
    */
   readonly authorize:
     | "everybody"
     | ((access: TopicAccess, parameters: Parameters, context: CallContext<Context>) => Awaitable<boolean>);
   /**
-   * The treatment of a subscriber that takes messages more slowly than they come. "drop" drops the oldest messages that
-   * wait for it, and the next message says in `lost` how many. "end" ends its subscription with `resource_exhausted`.
+   * What happens to a subscriber that reads messages more slowly than they arrive. "drop" drops the oldest waiting
+   * messages, and the next message tells how many in `lost`. "end" ends its subscription with `resource_exhausted`.
    * Default "drop".
    */
   readonly slow?: "drop" | "end" | undefined;
@@ -35,30 +35,31 @@ export interface TopicOptions<Parameters, Context = unknown> {
 /** Options of `Topic.publish`. */
 export interface TopicPublishOptions {
   /**
-   * Names the message in a topic with history. A message whose id the log has is not published again, whichever server
-   * published it. With an id, a call that publishes may be repeated. Memory and files know the ids of the messages that they
-   * keep. JetStream knows those of its stream's `duplicate_window`, 2 minutes unless it is set. Default: none.
+   * Identifies a message in a topic with history. If the log already has a message with the id, from any server, the
+   * message is not published again; so a call that publishes may be repeated. Logs in memory and in files know the ids
+   * of the messages that they keep. JetStream knows those within its stream's `duplicate_window` (2 minutes by
+   * default). Default: none.
    */
   readonly id?: string | undefined;
 }
 
-/** One family of topics, for the server's own code. */
+/** One family of topics, for use in the server's own code. */
 export interface Topic<Message, Parameters, Item> {
-  /** Publishes a message. Resolves when all subscribers of this process have it in their queues, or the bus has taken it. */
+  /** Publishes a message. Resolves when it is in the queues of all subscribers of this process, or when the bus has accepted it. */
   publish(message: Message, options?: TopicPublishOptions): Promise<void>;
   /**
-   * Subscribes this process. Messages that are published once the promise has resolved arrive; those that come faster than they are taken are treated as
-   * `slow` says. All subscribers get the same object: it must not be changed.
+   * Subscribes this process. All messages published after the promise has resolved arrive. If they arrive faster than
+   * they are read, `slow` applies. All subscribers receive the same object: do not change it.
    *
-   * @param from of a topic with history: messages after this position come first
+   * @param from for a topic with history: messages after this position come first
    */
   subscribe(parameters: Parameters, from?: string): Promise<AsyncIterableIterator<Item>>;
 }
 
-/** The handlers of a service's topics by the names of their methods, as its router takes them. */
+/** Key of the handlers of a service's topics, by method name. */
 const HANDLERS: unique symbol = Symbol("handlers");
 
-/** The topics of one service as a server has them; generated code adds each by its name. */
+/** The topics of one service on a server. Generated code adds each under its name. */
 export interface ServedTopics<Context = unknown> {
   readonly [HANDLERS]: ReadonlyMap<string, BoundMethod<Context>>;
 }
@@ -68,7 +69,7 @@ type AnyTopicOptions = TopicOptions<Readonly<Record<string, unknown>>>;
 
 const TOPIC: OptionNames<AnyTopicOptions> = { authorize: true, slow: true };
 
-/** Makes the topics of a service. `patterns` and `options` are by the topics' names. Generated code calls it. */
+/** Creates the topics of a service, for generated code. `patterns` and `options` are keyed by topic name. */
 export function serveTopics<Served extends ServedTopics<never>>(
   methods: Readonly<Record<string, AnyMethod>>,
   patterns: Readonly<Record<string, string>>,
@@ -101,7 +102,7 @@ export function serveTopics<Served extends ServedTopics<never>>(
   return Object.assign(served, { [HANDLERS]: handlers }) as unknown as Served;
 }
 
-/** As `createRouter`, for a service with topics. Generated code calls it. */
+/** Like `createRouter`, but for a service with topics. For generated code. */
 export function createTopicRouter<Methods extends Record<string, AnyMethod>, Context = unknown>(
   methods: Methods,
   handlers: object,
@@ -123,7 +124,7 @@ class TopicFamily implements AnyTopic {
   private readonly pattern: string;
   private readonly method: AnyMethod;
   private readonly options: AnyTopicOptions;
-  /** Keeps its messages, where the schema asks for history. */
+  /** The log, if the schema asks for history. */
   private readonly log: TopicLog | undefined;
 
   constructor(hub: TopicHub, pattern: string, method: AnyMethod, options: AnyTopicOptions) {
@@ -148,7 +149,7 @@ class TopicFamily implements AnyTopic {
     }
     const turn = hub.pace.turn();
     if (turn !== undefined) await turn;
-    // A log says the position when it has the message.
+    // A log returns the position when it has stored the message.
     await hub.publish(this.nameOf(input), codec, log === undefined ? { message } : { message, position: "" }, log, id);
   }
 
@@ -172,7 +173,7 @@ class TopicFamily implements AnyTopic {
   async subscribed(parameters: object | undefined, context: CallContext): Promise<AsyncIterableIterator<unknown>> {
     await this.authorize("subscribe", parameters ?? {}, context);
     const subscription = await this.subscribe(parameters, context.resumeFrom);
-    // The caller hears that it is subscribed, before there is a message.
+    // Tells the caller that it is subscribed, before there is a message.
     context.responseMetadata.set(LIVE, "1");
     context.sendResponseMetadata();
     return subscription;
@@ -191,7 +192,7 @@ class TopicFamily implements AnyTopic {
   }
 }
 
-/** The response metadata of a subscription: it says that what is published from now on arrives. */
+/** Response metadata of a subscription: all messages published from then on arrive. */
 const LIVE = "topic-live";
 
 async function live(subscription: Subscription): Promise<string | undefined> {

@@ -4,23 +4,24 @@ import type { ItemIterator } from "../platform-types.js";
 import type { Delivery, TopicItem } from "./delivery.js";
 import type { TopicLimits } from "./limits.js";
 
-/** Bytes that wait for subscribers of one process. */
+/** Counts the bytes that wait for the subscribers of one process. */
 export interface HeldBytes {
   bytes: number;
-  /** Has subscribers lose what waits for them, where there are more than there may be. */
+  /** Drops waiting messages of subscribers if there are more bytes than allowed. */
   relieve(): void;
 }
 
 /** Settings of a subscription. */
 export interface SubscriptionSettings {
   /**
-   * The fate of a subscriber that is behind: it loses the oldest messages, and learns how many, or is ended with `resource_exhausted`, or with
-   * `unavailable`, for it to go on after what it has.
+   * What happens to a subscriber that is too slow: it loses the oldest messages and is told how many ("drop"), it is
+   * ended with `resource_exhausted` ("end"), or it is ended with `unavailable` so that it can continue after its last
+   * message ("resume").
    */
   readonly slow: "drop" | "end" | "resume";
   readonly limits: TopicLimits;
   readonly held: HeldBytes;
-  /** Called once, when it is over. */
+  /** Called once, when the subscription is over. */
   readonly onEnd: (subscription: Subscription) => void;
 }
 
@@ -33,15 +34,15 @@ interface Waiter {
 
 const DONE: Step = { done: true, value: undefined };
 
-/** The messages of one topic for one subscriber: what it has not taken yet waits here, within limits. */
+/** The messages of one topic for one subscriber. Messages that it has not read yet wait in a queue, within limits. */
 export class Subscription implements ItemIterator<TopicItem> {
-  /** Resolves when messages that are published from now on arrive; where there is history, to a position after which all do. */
+  /** Resolves when all messages published from now on arrive. With history, it resolves to a position after which all messages arrive. */
   ready: Promise<string | undefined> = Promise.resolve(undefined);
   private readonly settings: SubscriptionSettings;
   private readonly queue: Fifo<Delivery> = new Fifo();
-  /** Bytes that wait. */
+  /** Bytes of the waiting messages. */
   queuedBytes = 0;
-  /** Messages that were dropped before the first that waits. */
+  /** Number of messages dropped before the first waiting one. */
   private lost = 0;
   private waiter: Waiter | undefined = undefined;
   isOver = false;
@@ -76,7 +77,7 @@ export class Subscription implements ItemIterator<TopicItem> {
     if (held.bytes > limits.maxHeldBytes) held.relieve();
   }
 
-  /** Loses the older half of what waits, if that is one message; or all, and ends. */
+  /** Drops the older half of the waiting messages, if there are any; or drops all and ends, depending on `slow`. */
   lose(): void {
     const { slow, limits } = this.settings;
     if (slow === "drop") {
@@ -115,7 +116,7 @@ export class Subscription implements ItemIterator<TopicItem> {
     await this.return();
   }
 
-  /** Ends it after what waits, with an error unless the subscriber itself wants no more. */
+  /** Ends the subscription after the waiting messages, with an error unless the subscriber itself ended it. */
   end(error: RpcError | undefined): void {
     if (this.isOver) return;
     this.isOver = true;

@@ -10,49 +10,52 @@ import { DEFAULT_TOPIC_LIMITS, type TopicLimits } from "./limits.js";
 import { MemoryLog } from "./memory-log.js";
 import { type HeldBytes, Subscription } from "./subscription.js";
 
-/** Deliveries that a publication counts besides those to subscribers: its validation, and its name. */
+/** Deliveries charged for a publication, in addition to those to subscribers: for validation and for building the name. */
 const PUBLISH_DELIVERIES = 10;
-/** Share of `maxHeldBytes` that is kept when there is more. */
+/** Share of `maxHeldBytes` that remains after messages were dropped. */
 const KEPT_SHARE = 15 / 16;
 
 /** Options of `createTopics`. */
 export interface TopicsOptions {
-  /** Carries messages to other processes, and from them. Default: none, subscribers are in this process. */
+  /** Carries messages to and from other processes. Default: none; all subscribers are in this process. */
   readonly bus?: TopicBus | undefined;
-  /** Keeps topics with history. Default: the bus's, which may keep none, or where there is no bus the memory of this process. */
+  /** Stores the messages of topics with history. Default: the log of the bus, if it has one; without a bus, the memory of this process. */
   readonly log?: TopicLog | undefined;
-  /** Limits of what subscribers may cost. Default: `DEFAULT_TOPIC_LIMITS`. */
+  /** Limits of the memory that subscribers may take. Default: `DEFAULT_TOPIC_LIMITS`. */
   readonly limits?: Partial<TopicLimits> | undefined;
-  /** Called with errors that nobody else receives: a message of the bus that does not fit its schema. Default: the console. */
+  /**
+   * Called with errors that have no other receiver, such as a message from the bus that does not match its schema.
+   * Default: logs to the console.
+   */
   readonly onError?: ErrorHook | undefined;
 }
 
 /** Counters of the topics of one process. */
 export interface TopicsStats {
-  /** Topics that somebody subscribes to here. */
+  /** Number of topics with subscribers in this process. */
   readonly topics: number;
   readonly subscriptions: number;
-  /** Bytes of messages that wait for a subscriber, by estimate, each counted once. */
+  /** Estimated bytes of the waiting messages, each counted once. */
   readonly heldBytes: number;
 }
 
-/** The topics of a process: who subscribes here, and what carries messages elsewhere. Any number of services share it. */
+/** The topics of a process: its subscribers, and the bus to other processes. Any number of services can share it. */
 export interface Topics {
   stats(): TopicsStats;
-  /** Ends all subscriptions with `unavailable`, and the bus. What is published afterwards fails. */
+  /** Ends all subscriptions with `unavailable`, and closes the bus. Publishing fails afterwards. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 const OPTIONS: OptionNames<TopicsOptions> = { bus: true, log: true, limits: DEFAULT_TOPIC_LIMITS, onError: true };
 
-/** Makes the topics of a process, for the generated functions that take them. */
+/** Creates the topics of a process. Pass the result to the generated functions. */
 export function createTopics(options: TopicsOptions = {}): Topics {
   checkOptions("createTopics()", options, OPTIONS);
   return new TopicHub(options);
 }
 
-/** Returns what is behind `topics`. Throws `TypeError` for what `createTopics` has not made. */
+/** Returns the hub behind `topics`. Throws `TypeError` if `topics` was not made by `createTopics`. */
 export function hubOf(topics: Topics): TopicHub {
   if (topics instanceof TopicHub) return topics;
   throw new TypeError(
@@ -60,11 +63,11 @@ export function hubOf(topics: Topics): TopicHub {
   );
 }
 
-/** The subscribers of one topic in this process, and the bus's subscription for them. */
+/** The subscribers of one topic in this process, and their common subscription to the bus. */
 class Room implements TopicReceiver {
   readonly subscribers: Set<Subscription> = new Set();
   tap: { readonly ready: Promise<unknown>; end(): void } | undefined = undefined;
-  /** The position of the last message, where the topic has history. */
+  /** Position of the last message, if the topic has history. */
   position = "0";
   private readonly name: string;
   private readonly codec: MessageCodec<unknown>;
@@ -104,9 +107,9 @@ class Room implements TopicReceiver {
 
 /** The implementation of `Topics`. */
 export class TopicHub implements Topics {
-  /** Keeps topics with history; undefined where the bus keeps none. */
+  /** Stores the messages of topics with history; undefined if there is no log. */
   readonly log: TopicLog | undefined;
-  /** Publishers, and readers of history, wait for it. */
+  /** Publishers and readers of history wait for it. */
   readonly pace: DeliveryPace = new DeliveryPace();
   private readonly bus: TopicBus | undefined;
   private readonly limits: TopicLimits;
@@ -137,8 +140,8 @@ export class TopicHub implements Topics {
   }
 
   /**
-   * Publishes an item, which `codec` encodes, by `log` where the topic has history. Throws, or rejects, where it does not fit, or the bus has not
-   * taken it.
+   * Encodes an item with `codec` and publishes it, through `log` if the topic has history. Throws or rejects if the
+   * item does not match its schema, or if the bus does not accept it.
    */
   publish(
     name: string,
@@ -163,7 +166,7 @@ export class TopicHub implements Topics {
     return undefined;
   }
 
-  /** Subscribes to a topic, by `log` where it has history. Throws `RpcError` where there is no room for one more. */
+  /** Subscribes to a topic, through `log` if it has history. Throws `RpcError` if there are too many subscriptions. */
   subscribe(name: string, codec: MessageCodec<unknown>, slow: "drop" | "end", log?: TopicLog): Subscription {
     if (this.closing !== undefined) throw closed();
     const { limits, held } = this;
@@ -186,7 +189,10 @@ export class TopicHub implements Topics {
     return subscription;
   }
 
-  /** Drops the messages of the subscribers for whom most bytes wait, until a sixteenth of the limit is free: sorting them is rarely needed then. */
+  /**
+   * Drops messages of the subscribers with the most waiting bytes until a sixteenth of the limit is free, so that this
+   * sort is rarely needed.
+   */
   private relieve(): void {
     const { held } = this;
     const most = this.limits.maxHeldBytes * KEPT_SHARE;
@@ -210,18 +216,18 @@ export class TopicHub implements Topics {
     return room;
   }
 
-  /** Subscribes to the bus for the first subscriber of a topic. */
+  /** Subscribes to the bus, for the first subscriber of a topic. */
   private async tap(name: string, room: Room): Promise<undefined> {
     if (this.bus === undefined) return;
     room.tap ??= this.bus.subscribe(name, room);
     await room.tap.ready;
   }
 
-  /** Follows the log for the first subscriber of a topic. Resolves to a position after which all messages arrive. */
+  /** Follows the log, for the first subscriber of a topic. Resolves to a position after which all messages arrive. */
   private async follow(name: string, room: Room, log: TopicLog): Promise<string> {
     if (room.tap === undefined) {
       const tap = log.follow(name, room);
-      // Whatever has arrived by then is later.
+      // Messages that arrived before this have later positions.
       const ready = tap.ready.then((position) => {
         if (room.position === "0") room.position = position;
       });

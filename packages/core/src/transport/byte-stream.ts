@@ -119,7 +119,7 @@ class ByteStreamSession implements DirectSession, ByteStreamHandler {
     this.streamHandler?.onClosed(this.ending.error);
     this.bytes.write(closeFrame(closeCode, reason));
     this.bytes.end();
-    // The peer's end comes after what it has sent: that must be read, though nobody wants it.
+    // The peer's end comes after its data, so the data must be read and dropped.
     this.bytes.resume();
     this.timer = setTimeout(() => this.over(), this.closeTimeoutMs);
     this.start();
@@ -187,7 +187,7 @@ class ByteStreamSession implements DirectSession, ByteStreamHandler {
         }
         this.peek = { look, onOver };
         this.start();
-        // What an earlier look has left; whoever looked has paused the stream.
+        // Bytes left by an earlier `peek`, which has paused the stream.
         if (this.held === undefined) return;
         if (look(this.held)) this.bytes.resume();
         else this.peek = undefined;

@@ -108,7 +108,7 @@ export class StreamSorter implements DirectStreamHandler {
     try {
       kind = readVarint(bytes, owner.prefix.length);
     } catch (error) {
-      // Beyond what this protocol can number.
+      // Outside the numbers of this protocol.
       if (!(error instanceof ProtocolError)) throw error;
     }
     this.#channel = owner.channelOf(kind, this.#stream);

@@ -42,7 +42,8 @@ function webSession(session: WebTransportSession): DirectSession {
     for (;;) {
       // A rejection means that the session has ended: `closed` says how.
       const { value } = await reader.read();
-      // Implementations may still give what had arrived when the session ended: nobody would tell such a stream of the end.
+      // Implementations may still deliver streams that arrived before the session ended; such a stream would never be
+      // told of the end.
       if (value === undefined || ended) return;
       handler.onStream(add(Promise.resolve(value)));
     }
@@ -58,7 +59,7 @@ function webSession(session: WebTransportSession): DirectSession {
         aborts.end();
         handler.onClosed(info, error);
       };
-      // Taken at once: where the application reads the streams already, this throws.
+      // At once: this throws if the application is reading the streams.
       accept(session.incomingBidirectionalStreams.getReader(), handler).catch(nothing);
       if (datagrams !== undefined && handler.onDatagram !== undefined)
         void readDatagrams(datagrams, (data) => {
@@ -263,7 +264,7 @@ function nothing(): void {}
  */
 function withCode(error: unknown, tell: (code: number) => void): void {
   const { source, streamErrorCode } = (error ?? {}) as { source?: unknown; streamErrorCode?: unknown };
-  // Firefox puts a number there that is no code of a stream.
+  // Firefox sets a number that is not a stream's error code.
   if (source === "session") return;
   if (typeof streamErrorCode === "number" && streamErrorCode > 0) tell(streamErrorCode);
   else setTimeout(() => tell(0), END_FOLLOWS_MS);

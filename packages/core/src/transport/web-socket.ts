@@ -129,7 +129,7 @@ class SocketByteStream implements ByteStream {
   resume(): void {
     this.#paused = false;
     this.#deliver();
-    // `ws` throws where the socket was closed before it was open.
+    // `ws` throws if the socket was closed before it was open.
     if (!this.#paused && this.#early === undefined) this.#socket.resume?.();
   }
 

@@ -2,7 +2,7 @@ import type { WebTransportSession } from "./session.js";
 
 /** Resolves when the session is ready. When `signal` aborts before, or has before the call, the session is closed. */
 export async function whenTransportReady(session: WebTransportSession, signal: AbortSignal): Promise<void> {
-  // Whoever waits for `ready` receives the error there.
+  // The caller receives the error from `ready`.
   session.closed.catch(() => {});
   const aborted = new Promise<never>((_, reject) => {
     const giveUp = (): void => {

@@ -103,7 +103,7 @@ export class FrameReader {
     if (partialLength < size && fits) return at;
     this.toSkip = size - partialLength;
     this.setPartialLength(0);
-    // Taken away while it is read: whoever takes the frame may push again.
+    // Detached while it is read: the frame's receiver may call `push` again.
     this.partial = NOTHING;
     this.emit(partial, 0, size, this.toSkip > 0, to);
     if (partial.length > KEPT_BUFFER) giveBuffer(partial);

@@ -129,7 +129,7 @@ export class DurableStream implements DirectStream {
     this.pump();
   }
 
-  // What arrives is bounded by what the peer may send without an acknowledgement.
+  // Received data is bounded by what the peer may send without an acknowledgement.
   pause(): void {}
 
   resume(): void {}
@@ -177,7 +177,7 @@ export class DurableStream implements DirectStream {
       this.handler?.onReset(reset);
     }
     if (stop !== undefined && this.resetBy === undefined && !this.endAcknowledged) {
-      // What was written is not wanted any more.
+      // The written data is no longer needed.
       this.ended = false;
       this.handler?.onStopSending(stop);
     }

@@ -51,7 +51,7 @@ export class RetainedBytes {
     this.first = position;
     const { length, ring } = this;
     if (ring.length === SMALL || length > ring.length / 4) return;
-    // Half of it stays free, so that what is written next finds room.
+    // Half stays free, so that the next write finds room.
     if (length === 0) this.ring = NOTHING;
     else this.resize(Math.max(SMALL, length * 2));
   }

@@ -14,7 +14,7 @@ export interface ItemSource {
 /** Throws `TypeError` if the value is not a `StreamSource`. */
 export function itemSource(given: unknown): ItemSource {
   if (typeof given === "object" && given !== null) {
-    // Before its iterator: that one would cancel only after a pending read.
+    // Before its async iterator: that one would cancel only after a pending read.
     if (given instanceof ReadableStream) return readerSource(given.getReader());
     if (Symbol.asyncIterator in given) return iteratorSource((given as AsyncIterable<unknown>)[Symbol.asyncIterator]());
     if (Symbol.iterator in given) return iteratorSource((given as Iterable<unknown>)[Symbol.iterator]());

@@ -145,7 +145,7 @@ function over(): { value: undefined; done: true } {
   return { value: undefined, done: true };
 }
 
-// Of closures, not a class: pages have it, and names of members are not shortened.
+// Closures instead of a class: bundlers for pages do not shorten names of members.
 export function itemQueue<Item>(firstOwner: ItemStreamOwner, ofAttempt = false): ItemQueue<Item> {
   let owner = firstOwner;
   const held = new Fifo<Held<Item>>();
@@ -260,7 +260,7 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner, ofAttempt = false):
     },
     cancel() {
       const { cursor } = queue;
-      // Unread items hold nobody back any more, and nobody has had them.
+      // Unread items no longer apply backpressure, and were not delivered.
       while (held.length > 0) take();
       queue.cursor = cursor;
       if (ending === undefined) {

@@ -93,7 +93,7 @@ export class PeerLane implements FrameHandler {
     if (this.over && !this.isAwaited(frame)) return;
     if (frame.callId > MAX_CALL_ID) throw new ProtocolError(`call id ${frame.callId} is beyond any limit`);
     const { type } = frame;
-    // A close may come instead of hello, where the session is refused, and ahead of it a challenge.
+    // If the session is refused, a close comes instead of hello. A challenge may precede it.
     if (!this.greeted && type !== FrameType.Close && type !== FrameType.Credentials) this.onHello(frame);
     else if (type >= FrameType.Goaway && type !== FrameType.HalfEnd && !frame.oversized) this.onSessionFrame(frame);
     else if ((frame.callId & 1) === this.ourBit) this.onFrameOfOurs(frame);

@@ -50,7 +50,7 @@ export function decodeWithin(
     return value;
   } catch (error) {
     if (hasTooManyKeys()) throw new RpcError("resource_exhausted", TOO_MANY_KEYS);
-    // Whatever a codec makes of being stopped.
+    // Even if the codec has caught the error that stopped it.
     throw allowance.values < 0 ? budget.refusal("a message of so many values", isRequest) : error;
   } finally {
     allowance.values += outer - most;

@@ -25,7 +25,7 @@ export function revived(
 ): { readonly value: unknown } | undefined {
   const gaps = gapsOf(issues, []);
   if (gaps === undefined) return undefined;
-  // Whoever is inside another is changed first.
+  // Outer values are changed before the values inside them.
   const root = { value };
   const onWire = exact();
   const written = new WrittenMaps();

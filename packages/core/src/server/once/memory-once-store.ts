@@ -132,7 +132,7 @@ export class MemoryOnceStore implements OnceStore {
     const entry = this.owned(id, owner);
     if (entry === undefined) return false;
     this.makeRoom(entry.holder.principal, 0, record.length);
-    // It was evicted itself where its lease had lapsed.
+    // If the lease had expired, the entry itself was evicted.
     if (this.entries.get(id) !== entry) return false;
     entry.record = record;
     this.grow(entry, record.length);

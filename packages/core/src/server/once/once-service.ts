@@ -97,7 +97,7 @@ export class OnceService {
       }
       await sleep(delay, context.signal);
       state = await this.asked("find", () => this.store.find(call.id), context);
-      // Whoever had claimed it let it go, since nothing ran: it is this call's turn.
+      // Nothing ran under the earlier claim, and it was released: this call may run.
       if (state.state === "absent") return this.serve(method, handler, input, context);
     }
     return this.known(state, call, fingerprint, method, context);
@@ -149,7 +149,7 @@ export class OnceService {
     const claim = { principal, madeAt, first, startable, fingerprint, owner, leaseMs, keepMs };
     const claiming = this.store.claim(id, claim);
     const claimed = this.asked("claim", () => claiming, context);
-    // Where the answer came too late, nothing runs under the claim.
+    // If the response came too late, nothing runs under the claim.
     claimed.catch(() => claiming.then((late) => this.releaseLate(late, id, owner), nothing));
     return claimed;
   }

@@ -73,7 +73,7 @@ export class ResumableCalls implements ResumedCallHost {
     if (group === undefined) return;
     group.calls.delete(call);
     this.count(group.client, -1);
-    // What it holds is given back by whoever moves it.
+    // The code that moves a call releases what the call holds.
     if (group.calls.size === 0) this.dissolve(call.group, group);
   }
 

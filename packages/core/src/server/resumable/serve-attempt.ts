@@ -95,7 +95,7 @@ export function serveAttempt<Context>(
         resumables.add(call, suspension);
       },
       (error: unknown) => {
-        // The decision may have failed since nobody waits for it.
+        // The decision may have failed after the attempt was left.
         if (attempt.isOver) return;
         const isOwn = error instanceof RpcError && !error.fromCall;
         if (!isOwn) settings.onError(error, { method: fullName(method) });
@@ -137,7 +137,7 @@ async function permitted<Context>(
 ): Promise<void> {
   const result = await handler(streamsInput(method) ? nothing() : undefined, context);
   if (!streamsOutput(method)) return;
-  // What interceptors do when a stream ends, they do.
+  // Lets interceptors handle the end of the stream.
   for await (const _ of result as AsyncIterable<unknown>);
 }
 
