@@ -1,9 +1,10 @@
-// The entry of development builds and of Node: as `index.ts`, with options checked by name. Bundlers find it by the condition "development".
+// `index.ts` with a check of option names: the entry of development builds and of Node. Bundlers select it by the
+// condition "development".
 import { DEFAULT_LIMITS } from "@quicrpc/core";
 import { checked } from "@quicrpc/core/transport";
 import * as plain from "./index.js";
 
-// What is declared below takes the place of the same name there.
+// A declaration below replaces the export of the same name.
 export * from "./index.js";
 
 export const httpTransport: typeof plain.httpTransport = checked("httpTransport()", plain.httpTransport, 0, {

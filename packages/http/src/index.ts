@@ -1,4 +1,4 @@
-// Names for servers.
+// For servers.
 export { createFetchHandler, type FetchHandler, type RequestInfo } from "./server/create-fetch-handler.js";
 export { docsPage, type DocsPageOptions } from "./server/docs-page.js";
 export type { ExtensionAnswer, ExtensionHost, ExtensionRequest, HttpExtension } from "./server/extension.js";
@@ -19,16 +19,16 @@ export type { OpenApiOptions } from "./openapi/source.js";
 // JSON by the schema.
 export { type JsonCodec, jsonCodecOf } from "./json/json-codec.js";
 
-// Names for clients.
+// For clients.
 export { type Http2Fetch, http2Fetch } from "./client/http2-fetch.js";
 export { plainJson } from "./client/plain-json.js";
 export { type HttpTransport, httpTransport } from "./client/http-transport.js";
 export type { HttpCodec } from "./client/codec.js";
 export type { Fetch, FetchInit, HttpOptions, Uploads } from "./client/options.js";
 
-// Names for both.
+// For both.
 export { type ContentCoding, gzip } from "./protocol/compression.js";
 export { zstd } from "./protocol/zstd.js";
 
-// Details of errors in protobuf.
+// Protobuf details of errors.
 export { type ConnectDetail, connectDetails, withConnectDetails } from "./protocol/connect-details.js";

@@ -4,8 +4,8 @@ import { readHeaders, TRAILER_PREFIX } from "../protocol/headers.js";
 import type { HttpCall } from "./http-call.js";
 
 /**
- * Looks at the head of an answer, and tells the call the answer's metadata. Throws the error that it says, or one that says what it is instead
- * of an answer of this protocol.
+ * Checks the head of a response, and gives the call its metadata. Throws the error that the response contains, or an
+ * error that describes the response if it is not of this protocol.
  */
 export async function requireAnswer(call: HttpCall, response: Response, stream: boolean): Promise<void> {
   const { status, headers } = response;
@@ -17,7 +17,10 @@ export async function requireAnswer(call: HttpCall, response: Response, stream: 
   call.heard(metadata, stream ? undefined : call.read(() => readHeaders(headers, TRAILER_PREFIX)));
 }
 
-/** Returns the error of an answer that is no success, by code that a page loads with the first; a call whose code cannot be loaded fails too. */
+/**
+ * Returns the error of an unsuccessful response. The code for it is loaded with the first such response; if it cannot
+ * be loaded, the call fails too.
+ */
 export async function failureLater(call: HttpCall, response: Response, stream: boolean): Promise<RpcError> {
   try {
     const { failureOf } = await call.client.later();

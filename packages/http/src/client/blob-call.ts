@@ -9,21 +9,21 @@ import { type CallCodecs, callUnary } from "./unary.js";
 
 const never: Promise<never> = new Promise(() => {});
 
-/** Makes a call with blobs: those of its input are uploaded first, and those of its answer are downloaded when somebody reads them. */
+/** Makes a call with blobs: uploads those of its input first, and returns a response whose blobs are downloaded when they are read. */
 export async function callWithBlobs(call: HttpCall, input: unknown): Promise<unknown> {
   const host = new CallHost(call);
   return call.method.blobs?.call(host, input, (sent) => host.begin(sent));
 }
 
-/** Stands for the session of one call with blobs. */
+/** Takes the place of a session for one call with blobs. */
 class CallHost {
   readonly limits: Limits;
   readonly budget: MemoryBudget;
   readonly closed: Promise<never> = never;
-  /** The blobs of the input; undefined where it has none. */
+  /** The blobs of the input; undefined if there are none. */
   reserved: BlobOffers | undefined = undefined;
   readonly #call: HttpCall;
-  /** The fields of the answer's blobs, and their ids. */
+  /** Field names of the response's blobs, by their ids' indexes. */
   readonly #fields: string[] = [];
   readonly #given: BlobNames;
 
@@ -34,14 +34,14 @@ class CallHost {
     this.#given = { ids: [], urlOf: (_, id) => id };
   }
 
-  /** Makes the call, once what its input refers to is uploaded. */
+  /** Uploads the input's blobs, and then makes the call. */
   async begin(sent: unknown): Promise<unknown> {
     const call = this.#call;
     const { input = [], output = [] } = call.method.blobs?.fields ?? {};
     const names: BlobNames = { ids: [], urlOf: (_, id) => id };
     const message = { ...(sent as Record<string, unknown>) };
     const uploads: BlobUpload[] = [];
-    // A source may have nothing to give when its call ends.
+    // Ends the uploads when the call ends, because a source may never produce another chunk.
     const ended = new Promise<never>((_, reject) => {
       call.onSettled = () => reject(new RpcError("cancelled", "the call is over"));
     });
@@ -68,7 +68,7 @@ class CallHost {
     }
   }
 
-  /** Reads a blob of the answer. */
+  /** Reads a blob of the response. */
   start(_method: AnyMethod, request: ReadBlob, { signal }: { readonly signal?: AbortSignal } = {}): unknown {
     const { ref } = request;
     const path = `/${this.#fields[ref]}/${this.#given.ids[ref]}`;

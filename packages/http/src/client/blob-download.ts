@@ -11,13 +11,13 @@ import { BEGINS_WITH, readDigest, REPR_DIGEST, WANT_REPR_DIGEST } from "../proto
 import { failureLater } from "./answer.js";
 import { HttpCall } from "./http-call.js";
 
-/** Bytes of a blob as they come. */
+/** The bytes of a blob as they arrive. */
 type Downloaded = AsyncGenerator<Uint8Array, void> & { readonly trailers: Metadata };
 
 /**
- * Reads a blob of an answer, from a position on, and goes on after lost connections where its source has ranges.
+ * Reads a blob of a response from a position on. After a lost connection it continues, if its source supports ranges.
  *
- * @param path below the method's, such as "/file/…"
+ * @param path below the method's path, such as "/file/…"
  */
 export function downloaded(
   { client, method }: HttpCall,
@@ -60,17 +60,17 @@ function lost(cause: unknown): never {
   throw new RpcError("unavailable", "the connection was lost before the end of the blob", { cause });
 }
 
-/** One blob that is downloaded. */
+/** The download of one blob. */
 class Download {
   readonly #call: HttpCall;
   readonly #path: string;
   readonly #etag: string;
   readonly #wantsDigest: boolean;
-  /** The digest of what comes before the position that was asked for. */
+  /** Digest of the bytes before the requested position. */
   readonly #sha256: string | undefined;
   readonly #from: number;
   #at: number;
-  /** Whether what has not come can be asked for. */
+  /** Whether the missing bytes can be requested. */
   canGoOn = false;
 
   constructor(call: HttpCall, path: string, { from = 0, sha256, digest = false }: ReadBlob) {
@@ -83,7 +83,7 @@ class Download {
     this.#wantsDigest = digest;
   }
 
-  /** The bytes that have not come yet. */
+  /** Yields the bytes that have not arrived yet. */
   async *rest(): AsyncGenerator<Uint8Array, void> {
     const begun = this.#at;
     const isFirst = begun === this.#from;
@@ -91,20 +91,20 @@ class Download {
     const { status, headers, body } = response;
     if (status !== 200 && status !== 206 && status !== 416) throw await failureLater(this.#call, response, false);
     this.canGoOn = headers.get("accept-ranges") === "bytes";
-    // What begins at the end has no byte to answer with: all of it says whether the receiver has the same.
+    // No byte is left to request. The whole response tells whether the receiver has the same bytes.
     const whole = status === 416 ? await this.#ask("GET", 0, undefined) : response;
     if (status === 416) await body?.cancel();
     if (whole.status !== 200 && whole.status !== 206) throw await failureLater(this.#call, whole, false);
     yield* this.#chunks(whole, whole.status === 206 ? 0 : begun, isFirst);
   }
 
-  /** The digest of the whole, which the server has told since. */
+  /** Returns the digest of the whole blob, which the server has meanwhile computed. */
   async digest(): Promise<string | undefined> {
     const response = await this.#ask("HEAD", 0, undefined);
     return readDigest(response.headers.get(REPR_DIGEST));
   }
 
-  /** The bytes of an answer, without the first `passed`, which the receiver has. */
+  /** Yields the bytes of a response without the first `passed`, which the receiver already has. */
   async *#chunks({ body }: Response, passed: number, isFirst: boolean): AsyncGenerator<Uint8Array, void> {
     const reader = (body as ReadableStream<Uint8Array> | null)?.getReader();
     const hash = passed > 0 && isFirst && this.#sha256 !== undefined ? createSha256() : undefined;

@@ -25,23 +25,26 @@ import { BLOB_ID } from "../protocol/blob-messages.js";
 import { failureLater } from "./answer.js";
 import { HttpCall } from "./http-call.js";
 
-/** Bytes of one request: a piece is kept until the server has it, and every `fetch` can send it. */
+/** Bytes of one request. A piece is kept until the server has it, and every `fetch` can send it. */
 const PIECE_BYTES = 2_097_152;
-/** Those that a request has in the end where each is answered soon: what proxies take, as a rule, and progress still moves. */
+/**
+ * Most bytes of one request. Requests grow up to this size if each is answered soon: most proxies accept it, and
+ * progress is still reported often enough.
+ */
 const MOST_PIECE_BYTES = 8_388_608;
 const SOON_MS = 250;
 
-/** Bytes that were read of the source. */
+/** Bytes that were read from the source. */
 interface Piece {
   readonly at: number;
   readonly bytes: Uint8Array;
-  /** There are no more. */
+  /** True if no bytes follow. */
   readonly isLast: boolean;
-  /** A request with it got no answer. */
+  /** True if a request with this piece got no response. */
   wasLost: boolean;
 }
 
-/** Uploads one blob of a call, and goes on after lost connections. */
+/** Uploads one blob of a call, and continues after lost connections. */
 export class BlobUpload {
   readonly #call: HttpCall;
   readonly #offers: BlobOffers;
@@ -58,7 +61,7 @@ export class BlobUpload {
     this.#losses = new Losses(call.client as unknown as BlobCaller, call.options ?? {});
   }
 
-  /** Sends all of it. Returns the upload's id. */
+  /** Sends the whole blob. Returns the upload's id. */
   async send(): Promise<string> {
     let { at, sha256 } = await this.#anew(() => this.#begin());
     for (;;) {
@@ -75,7 +78,10 @@ export class BlobUpload {
     }
   }
 
-  /** The call has failed: what the server has of a blob that has no id of its sender's nobody goes on with. */
+  /**
+   * Called when the call has failed. Removes the upload from the server if its id is unknown to the sender, because it
+   * cannot be continued.
+   */
   discard(): void {
     const [, , , , given = ""] = this.#reference;
     if (this.#id === undefined || given !== "") return;
@@ -90,7 +96,10 @@ export class BlobUpload {
       .finally(() => call.settle());
   }
 
-  /** Sends what the source has from `at` on. Returns where it is to go on instead, where the server has fewer bytes than were sent. */
+  /**
+   * Sends the bytes of the source from `at` on. If the server has fewer bytes than were sent, returns the position at
+   * which to continue.
+   */
   async #sendFrom(at: number, sha256: string | undefined): Promise<{ at: number; sha256?: string } | undefined> {
     const digest = this.#field.digest !== undefined;
     const [ref] = this.#reference;
@@ -123,7 +132,7 @@ export class BlobUpload {
     return undefined;
   }
 
-  /** Makes the upload, or finds the one that has its id. */
+  /** Creates the upload, or finds the existing one with its id. */
   async #begin(): Promise<{ at: number; sha256?: string }> {
     const [, length, type, name, given = ""] = this.#reference;
     const path = given === "" ? "" : `/${given}`;
@@ -147,7 +156,7 @@ export class BlobUpload {
     return { at: 0 };
   }
 
-  /** How much the server has, and its digest. */
+  /** Requests the number of bytes that the server has, and their digest. */
   async #offset(): Promise<{ at: number; sha256: string; isComplete: boolean }> {
     const response = await this.#request(`/${this.#id}`, "HEAD", undefined, { [BEGINS_WITH]: "?" });
     const { status, headers } = response;
@@ -160,7 +169,7 @@ export class BlobUpload {
     return { at, sha256, isComplete: headers.get(UPLOAD_COMPLETE) === "?1" };
   }
 
-  /** Returns whether the bytes were taken; they were not where the server's offset is another. */
+  /** Sends a piece. Returns true if the server has accepted it, and false if its offset is a different one. */
   async #append(at: number, bytes: Uint8Array, isLast: boolean, sha256: string | undefined): Promise<boolean> {
     const response = await this.#request(`/${this.#id}`, "PATCH", bytes, {
       "content-type": PARTIAL_UPLOAD,
@@ -172,7 +181,7 @@ export class BlobUpload {
     const isProblem = response.headers.get("content-type") === "application/problem+json";
     if (!isProblem) throw await failureLater(this.#call, response, false);
     await response.body?.cancel();
-    // Another offset than this side believes; or complete already, by a request whose answer was lost.
+    // The server's offset differs, or the upload was completed by a request whose response was lost.
     if (response.status === 409)
       throw new RpcError("unavailable", "the server has other bytes of the upload than were sent");
     const { isComplete } = await this.#offset();
@@ -190,7 +199,7 @@ export class BlobUpload {
     return this.#call.sendTo(`/${this.#field.name}${path}`, own, headers);
   }
 
-  /** Makes a request again until it is answered. */
+  /** Repeats a request until it gets a response. */
   async #anew<T>(ask: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
@@ -209,7 +218,10 @@ export class BlobUpload {
   }
 }
 
-/** Chunks as pieces of the size of a request; the last says so, and may be empty. They share one buffer: a piece is to be sent before the next is asked for. */
+/**
+ * Divides chunks into pieces of the size of a request. The last piece is marked, and may be empty. The pieces share a
+ * buffer: send each before requesting the next.
+ */
 async function* piecesOf(chunks: AsyncIterable<Uint8Array>, from: number): AsyncGenerator<Piece, void> {
   let buffer: Uint8Array = new Uint8Array(0);
   let length = 0;
@@ -227,7 +239,7 @@ async function* piecesOf(chunks: AsyncIterable<Uint8Array>, from: number): Async
       const began = performance.now();
       yield piece;
       if (performance.now() - began < SOON_MS) size = Math.min(size * 2, MOST_PIECE_BYTES);
-      // What sends it may go on in vain.
+      // The lost request may still be reading the old buffer.
       if (piece.wasLost) buffer = new Uint8Array(size);
       at += length;
       length = 0;
@@ -236,7 +248,7 @@ async function* piecesOf(chunks: AsyncIterable<Uint8Array>, from: number): Async
   yield { at, bytes: buffer.subarray(0, length), isLast: true, wasLost: false };
 }
 
-/** A buffer with the first `length` bytes of `buffer`, and room for `more`, of at most `size` bytes. */
+/** Returns a buffer that starts with the first `length` bytes of `buffer` and has room for `more`, up to `size` bytes. */
 function withRoom(buffer: Uint8Array, length: number, more: number, size: number): Uint8Array {
   if (length + more <= buffer.length) return buffer;
   const larger = new Uint8Array(Math.min(size, Math.max(length + more, length * 2)));

@@ -2,15 +2,15 @@ import type { AnyMethod, MessageCodec } from "@quicrpc/core/generated";
 import type { ErrorDetail } from "../protocol/error-json.js";
 import type { NamedDetails } from "../protocol/packed-detail.js";
 
-/** How the messages of calls are encoded over HTTP. */
+/** An encoding of messages over HTTP. */
 export interface HttpCodec {
-  /** The name in content types: "json" of `application/json`. */
+  /** The codec's name in content types, such as "json" for `application/json`. */
   readonly name: string;
-  /** Returns the codec of a method's messages in this form, for the generated one; undefined where the method has no message there. */
+  /** Returns the codec of a method's messages in this encoding, for the generated codec; undefined if the method has no such message. */
   of(codec: MessageCodec<unknown> | undefined): MessageCodec<unknown> | undefined;
   /**
-   * Finds and reads the details that the server has sent of an error; undefined where there are none of this library. Default: those in
-   * MessagePack.
+   * Finds and decodes the details of an error that a server of this library has sent; undefined if there are none.
+   * Default: details in MessagePack.
    */
   readDetails?(details: readonly ErrorDetail[], method: AnyMethod): NamedDetails | undefined;
 }

@@ -12,10 +12,10 @@ import type { HttpCall } from "./http-call.js";
 const OTHER_SERVER =
   "another program answers at this URL, or a proxy before the server: check the URL, and what the proxy says of the server";
 
-/** Codecs of the Connect protocol: an answer in another than the caller's is a mistake of its server. */
+/** Codecs of the Connect protocol. A response in another codec than that of the request is a fault of the server. */
 const CODECS = /^(json|msgpack|proto)$/;
 
-/** Returns the error of an answer that is no success in the codec of its call: the one that it says, or one that says what it is instead. */
+/** Returns the error of an unsuccessful response: the one that it contains, or an error that describes the response. */
 export async function failureOf(call: HttpCall, response: Response, stream: boolean): Promise<RpcError> {
   if (response.status !== 200) return failed(call, response);
   const given = readContentType(response.headers.get("content-type"));
@@ -23,7 +23,7 @@ export async function failureOf(call: HttpCall, response: Response, stream: bool
   return notOurs(call, response, given?.stream === stream && CODECS.test(given.codec) ? "internal" : "unknown");
 }
 
-/** The error of an answer whose status is one. */
+/** Returns the error of a response with an error status. */
 async function failed(call: HttpCall, response: Response): Promise<RpcError> {
   const { status, headers, body } = response;
   const fallback = codeOfStatus(status);
@@ -45,7 +45,7 @@ async function failed(call: HttpCall, response: Response): Promise<RpcError> {
 
 const NOTHING: Uint8Array = new Uint8Array(0);
 
-/** The error that a caller gets for one that was received. */
+/** Converts a received error to the one that the caller receives. */
 export function errorOf(
   { client, method }: HttpCall,
   { code, message = "", details }: ReceivedError,
@@ -74,12 +74,12 @@ export function errorOf(
   return named === undefined && details.length > 0 ? withConnectDetails(error, details.map(connectDetail)) : error;
 }
 
-/** A detail in protobuf, for the application to read. */
+/** Converts a detail to its protobuf form, for the application. */
 function connectDetail({ type, value, debug }: ErrorDetail): ConnectDetail {
   return { type, value: readBase64(value) ?? new Uint8Array(0), debug };
 }
 
-/** The error of an answer by something that is no server of this protocol. */
+/** Returns the error for a response that was not sent by a server of this protocol. */
 function notOurs({ client }: HttpCall, { status, headers, type }: Response, code: Code): RpcError {
   const location = headers.get("location");
   if (type === "opaqueredirect" || (status >= 300 && status < 400)) {

@@ -7,40 +7,40 @@ import { VERSION, VERSION_HEADER } from "../protocol/version.js";
 import type { FetchInit } from "./options.js";
 import type { HttpClient } from "./http-client.js";
 
-/** Largest delay of a platform's timer. */
+/** Longest delay of a platform timer, in milliseconds. */
 const MAX_DELAY = 2 ** 31 - 1;
 
-/** A timer of the platform for each deadline: it costs little beside a request, and a page needs no queue of its own. */
+/** One platform timer per deadline: it costs little compared with a request, and a page needs no timer queue. */
 const timers: Timers<Timer> = {
   add: (delayMs, onExpired) => setTimeout(onExpired, Math.min(delayMs, MAX_DELAY)),
   remove: (timer) => clearTimeout(timer),
 };
 
-/** Milliseconds that the server has to end a call whose deadline has passed. */
+/** Milliseconds for which the server may still end a call whose deadline has passed. */
 const LINGER_MS = 1000;
 
-/** A request, without the fields that are the same for all. Default of `redirect`: "manual". */
+/** Options of a request, without the fields that are the same for all. Default of `redirect`: "manual". */
 type HttpRequest = Omit<FetchInit, "headers" | "signal" | "redirect"> & Partial<Pick<FetchInit, "redirect">>;
 
-/** One call over HTTP, from its request to its end; what is made of its answer its kind knows. */
+/** A call over HTTP, from its request to its end. Each kind of call decides how the response is read. */
 export class HttpCall {
   readonly client: HttpClient;
   readonly method: AnyMethod;
   readonly options: CallOptions | undefined;
   over = false;
-  /** Its deadline has passed, and its request goes on for a moment. */
+  /** True if the deadline has passed but the request continues for a moment. */
   lingers = false;
-  /** Called once when the call fails, with its error. */
+  /** Called once with the error if the call fails. */
   onFailed: (error: RpcError) => void;
-  /** Called once when the call is over, whichever way. */
+  /** Called once when the call is over, successfully or not. */
   onSettled: (() => void) | undefined = undefined;
   readonly #controller: AbortController = new AbortController();
   readonly #headers: Headers;
   readonly #unwatch: (() => void) | undefined;
-  /** Ends the request of a call whose deadline has passed. */
+  /** Timer that ends the request of a call whose deadline has passed. */
   #lingering: ReturnType<typeof setTimeout> | undefined = undefined;
 
-  /** Throws `RpcError` for options that cannot be carried, and where the call is over before it begins. */
+  /** Throws `RpcError` for options that cannot be carried, and if the call is already over, such as by its deadline. */
   constructor(
     client: HttpClient,
     method: AnyMethod,
@@ -62,12 +62,10 @@ export class HttpCall {
     client.calls.add(this);
   }
 
-  /**
-   * Ends the call with its error, and its request, unless the server has answered all of it. Without effect once the call is over.
-   */
+  /** Ends the call with an error. Also ends its request, unless the server has responded completely. No effect after the call is over. */
   fail(error: unknown, progress?: "answered"): void {
     if (this.over) return;
-    // The server's own clock ends the call there too, with an answer: the connection can be used again.
+    // The server ends the call by its own clock too and responds, so that the connection can be reused.
     this.lingers = error instanceof RpcError && error.code === "deadline_exceeded" && progress !== "answered";
     this.settle();
     this.onFailed(RpcError.from(error, "internal"));
@@ -77,7 +75,7 @@ export class HttpCall {
     else abort();
   }
 
-  /** The call is over, whichever way. */
+  /** Called when the call is over, successfully or not. */
   settle(): void {
     if (this.over) return;
     this.over = true;
@@ -86,7 +84,7 @@ export class HttpCall {
     this.onSettled?.();
   }
 
-  /** Sends the request, and returns the head of its answer. Throws `RpcError` where there is none. */
+  /** Sends the request and returns the head of its response. Throws `RpcError` if there is no response. */
   send(
     request: HttpRequest,
     headers: Readonly<Record<string, string | undefined>>,
@@ -95,7 +93,11 @@ export class HttpCall {
     return this.#fetch(request, withFields(this.#headers, headers), query);
   }
 
-  /** Makes one of several requests of the call, for something below its method: `path` begins with "/". */
+  /**
+   * Sends one of several requests of the call, for a resource below its method.
+   *
+   * @param path begins with "/"
+   */
   sendTo(
     path: string,
     request: Pick<FetchInit, "method" | "body">,
@@ -106,7 +108,7 @@ export class HttpCall {
 
   async #fetch(request: HttpRequest, headers: Headers, suffix: string): Promise<Response> {
     const { client } = this;
-    // Not as a method: the platform's `fetch` does not run as one of another object.
+    // Not called as a method: the platform's `fetch` throws if `this` is another object.
     const { credentials, fetch = globalThis.fetch } = client.options;
     const token = typeof credentials === "function" ? await credentials() : credentials;
     if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
@@ -123,19 +125,19 @@ export class HttpCall {
     }
   }
 
-  /** The server has answered all of the request. */
+  /** Called when the server has responded completely. */
   answered(): void {
     if (this.#lingering !== undefined) timers.remove(this.#lingering);
   }
 
-  /** The answer's metadata, or its trailers, have come. */
+  /** Called when the response's metadata, or its trailers, have arrived. */
   heard(metadata: Metadata | undefined, trailers: Metadata | undefined): void {
     const { onResponseMetadata, onTrailers } = this.options ?? {};
     if (metadata !== undefined && onResponseMetadata !== undefined) guarded(onResponseMetadata)(metadata);
     if (trailers !== undefined && onTrailers !== undefined) guarded(onTrailers)(trailers);
   }
 
-  /** Runs `part`, which reads a part of the answer. Throws `RpcError` where that cannot be read. */
+  /** Runs `part`, which decodes a part of the response. Throws `RpcError` if it cannot be decoded. */
   read<T>(part: () => T): T {
     try {
       return part();
@@ -144,7 +146,7 @@ export class HttpCall {
     }
   }
 
-  /** Returns the error of an answer that cannot be read: its sender is to blame, whatever the reader of its parts calls it. */
+  /** Returns the error for a response that cannot be decoded. It is always a fault of the sender, whatever code the decoder throws. */
   unreadable(error: unknown): RpcError {
     const { code, message, details } = RpcError.from(error, "internal");
     const kept = code === "resource_exhausted" || code === "unimplemented";
@@ -169,14 +171,14 @@ function metadataOf({ metadata: given }: CallOptions, maxBytes: number): Metadat
   return metadata;
 }
 
-/** Codes of the system where a request has not left: the call may be made again. */
+/** System error codes of requests that were never sent, so that the call may be repeated. */
 const UNSENT = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
 
-/** Returns the error of a request without an answer. `fetch` itself says little about why; the cause of its error says more. */
+/** Returns the error for a request without a response. The error of `fetch` says little; its cause says more. */
 function unreached(error: unknown, peer: string): RpcError {
   if (error instanceof RpcError) return error;
   const { why, code } = reasonOf(asError(error));
-  // Node's message for a request that streams its body.
+  // Node's message for a redirected request that streams its body.
   if (why === "unexpected redirect")
     return new RpcError("unknown", `${peer} redirects to another URL`, { cause: error });
   return new RpcError("unavailable", `no answer by HTTP from ${peer}: ${why}`, {
@@ -186,7 +188,7 @@ function unreached(error: unknown, peer: string): RpcError {
   });
 }
 
-/** Returns the message and the system's code of an error's cause. A `fetch` of the application may throw anything. */
+/** Returns the message and system code of an error's cause. A custom `fetch` may throw anything. */
 function reasonOf(error: Error): { readonly why: string; readonly code: string } {
   try {
     const { code, message } = (error.cause ?? {}) as { readonly code?: unknown; readonly message?: unknown };

@@ -27,34 +27,34 @@ import { HTTP_SERVICE } from "../protocol/ping.js";
 
 const METHOD = describeMethod(HTTP_SERVICE, foreignUnaryCalls, "ping", { id: 1 });
 
-/** Messages of fewer bytes gain little. */
+/** Compressing messages of fewer bytes saves little. */
 const MIN_BYTES = 1024;
 
-/** How the session of a client ended that this side has closed. */
+/** How a session ended that this side has closed. */
 type End = Awaited<ForeignClient["closed"]>;
 
-/** The outcome of a call: exactly one of the two is called, once. */
+/** Receives the outcome of a call: exactly one of the two functions is called, once. */
 type Outcome = Parameters<LateCall["queue"]>[0];
 
-/** A client that makes calls by the Connect protocol over `fetch`. Each call is a request of its own. */
+/** A client that makes calls by the Connect protocol over `fetch`. Each call is a separate request. */
 export class HttpClient implements ForeignClient {
   readonly closed: Promise<End>;
-  /** The URL of the server's methods, up to the name of the service. */
+  /** URL of the server's methods, up to the service name. */
   readonly base: string;
-  /** The URL in errors. */
+  /** URL in error messages. */
   readonly peer: string;
   readonly limits: CallerLimits;
   readonly codec: HttpCodec;
   readonly options: HttpOptions;
-  /** Compressions of messages, the one for messages that are sent first. */
+  /** Supported compressions. The first is used for sent messages. */
   readonly codings: readonly ContentCoding[];
-  /** Calls in progress, and streams that wait to go on. */
+  /** Calls in progress, and streams that wait to continue. */
   readonly calls: Members<Pick<HttpCall, "fail">> = new Members();
-  /** Room that one message has once it is decoded. Less than a `MemoryBudget`, which a page would load for nothing else. */
+  /** Memory for one decoded message. Simpler than `MemoryBudget`, which a page would otherwise load only for this. */
   readonly #budget: Parameters<typeof decodeWithin>[0];
   #isClosed = false;
   #onClosed!: (end: End) => void;
-  /** Notifications that the server has not answered. */
+  /** Notifications that the server has not answered yet. */
   readonly #notifications: Members<unknown> = new Members();
 
   constructor(url: URL, options: HttpOptions) {
@@ -76,7 +76,10 @@ export class HttpClient implements ForeignClient {
     });
   }
 
-  /** Decodes a message. Throws what the codec throws, and `resource_exhausted` for one that would hold more than `limits.maxSessionBytes`. */
+  /**
+   * Decodes a message. Throws the codec's error, and `resource_exhausted` if the message would take more memory than
+   * `limits.maxSessionBytes`.
+   */
   decode(codec: MessageCodec<unknown> | undefined, bytes: Uint8Array): unknown {
     return codec && decodeWithin(this.#budget, codec, bytes, 0, bytes.length);
   }
@@ -89,17 +92,17 @@ export class HttpClient implements ForeignClient {
       : around(this, method, input, options);
   }) as Caller["start"];
 
-  /** Makes one call; streams by position, which are several, make theirs by it. */
+  /** Makes one call. A stream with cursors makes several calls with it. */
   begin(method: AnyMethod, input: unknown, options: CallOptions | undefined): unknown {
     options?.attempt?.onMade();
-    // A kind's answers to calls that are made later are what such an answer takes, and no more.
+    // The result for a call that starts later is the same as that of this call.
     return (method.calling as Calling).startLate(
       { method, peer: this.peer, queue: (outcome) => this.#call(method, input, options, outcome) },
       input,
     );
   }
 
-  /** Keeps the streams that wait to go on; undefined once no more calls are made. */
+  /** Registers streams that wait to continue; undefined after the client was closed. */
   get resumption(): Resumption | undefined {
     return this.#isClosed ? undefined : { forMs: this.limits.maxResumeMs, suspend: (fail) => this.#suspend(fail) };
   }
@@ -128,12 +131,12 @@ export class HttpClient implements ForeignClient {
     return ping(this);
   }
 
-  /** Loads what a page does not need whose calls have one message each way and succeed. */
+  /** Loads code that unary calls without errors do not need. */
   later(): Promise<typeof LoadedLater> {
     return import("./loaded-later.js");
   }
 
-  /** A call is over, or a stream waits no longer. */
+  /** Called when a call is over, or when a stream stops waiting. */
   settled(call: Pick<HttpCall, "fail">): void {
     this.#notifications.delete(call);
     this.calls.delete(call);
@@ -145,12 +148,12 @@ export class HttpClient implements ForeignClient {
     return () => this.settled(waiting);
   }
 
-  /** Returns the coding of a message of so many bytes; undefined where it is sent as it is. */
+  /** Returns the compression for a message of this many bytes; undefined for none. */
   codingFor(bytes: number, wanted: boolean | undefined): ContentCoding | undefined {
     return (wanted ?? bytes >= (this.options.compression?.minBytes ?? MIN_BYTES)) ? this.codings[0] : undefined;
   }
 
-  /** Makes a call, at once. Returns what takes it back. */
+  /** Starts a call at once. Returns a function that cancels it. */
   #call(method: AnyMethod, input: unknown, options: CallOptions | undefined, outcome: Outcome): () => void {
     let made: HttpCall | undefined;
     const fail = (error: unknown): void => {
@@ -191,7 +194,7 @@ export class HttpClient implements ForeignClient {
   }
 }
 
-/** Members of a set, and whoever waits until there are none. */
+/** A set that can be waited for until it is empty. */
 class Members<Member> extends Set<Member> {
   #waiting: (() => void)[] = [];
 
@@ -206,7 +209,7 @@ class Members<Member> extends Set<Member> {
   }
 }
 
-/** Returns the milliseconds that the server took to answer. Rejects where it does not, refuses the credentials, or is another program. */
+/** Returns the milliseconds until the server responded. Rejects if it does not respond, refuses the credentials, or is another program. */
 async function ping(client: HttpClient): Promise<number> {
   const since = performance.now();
   await client.start(METHOD, undefined);

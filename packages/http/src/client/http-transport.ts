@@ -2,30 +2,33 @@ import type { Credentials, ForeignClient } from "@quicrpc/core/transport";
 import { HttpClient } from "./http-client.js";
 import type { HttpOptions } from "./options.js";
 
-/** Arguments that `connect` of `@quicrpc/node` and of `@quicrpc/browser` passes beside a program's options. */
+/** Options that `connect` of `@quicrpc/node` and `@quicrpc/browser` passes to a transport, in addition to the program's. */
 interface DialOptions extends Pick<HttpOptions, "limits" | "headers"> {
   readonly credentials?: Credentials | undefined;
 }
 
-/** Calls over plain HTTP, as a transport of `connect` and as a caller of its own. */
+/** Calls over plain HTTP, as a transport for `connect` or as a caller without sessions. */
 export interface HttpTransport {
   readonly name: string;
   readonly schemes: readonly string[];
   readonly defaultPort: number;
-  /** Requests have header fields; what `fetch` does by itself, such as TLS, is not for this library to say. */
+  /** Requests have header fields. Abilities that `fetch` itself provides, such as TLS, are not listed. */
   readonly abilities: { readonly streams: true; readonly headers: true };
-  /** Makes a session, for `transports` of `connect` in Node, and `fallback.http` in pages. Nothing is sent before the first call. */
+  /**
+   * Creates a session, for the option `transports` of `connect` in Node and `fallback.http` in browsers. Sends nothing
+   * before the first call.
+   */
   readonly dial: (url: URL, options?: DialOptions) => Promise<ForeignClient>;
   /**
-   * Returns what generated clients take: `createArithClient(httpTransport().caller("https://orders.example"))`. In a page the URL may be
-   * relative. Throws `TypeError` for a URL of another scheme.
+   * Returns a caller for generated clients: `createArithClient(httpTransport().caller("https://orders.example"))`. In a
+   * page the URL may be relative. Throws `TypeError` for a URL of another scheme.
    */
   readonly caller: (url: string | URL) => ForeignClient;
 }
 
 /**
- * Calls by the Connect protocol over `fetch`, to a server with `createFetchHandler` or any other server of that protocol. Each call is a
- * request: nothing is connected before, and nothing can be lost between two calls.
+ * Makes calls by the Connect protocol over `fetch`, to a server with `createFetchHandler` or any other server of that
+ * protocol. Each call is a request: no connection is made in advance, and none can be lost between calls.
  *
  * @example
  * const arith = createArithClient(httpTransport().caller("https://orders.example"));

@@ -1,7 +1,7 @@
 import { ReceivedBody } from "../protocol/received-body.js";
 import type { Fetch, FetchInit } from "./options.js";
 
-/** A stream of `node:http2`, as far as it is used. */
+/** The parts of a `node:http2` stream that are used. */
 interface Http2Stream {
   readonly destroyed: boolean;
   readonly rstCode?: number | undefined;
@@ -14,7 +14,7 @@ interface Http2Stream {
   on(event: string, listener: (...given: any[]) => void): unknown;
 }
 
-/** A session of `node:http2`, as far as it is used. */
+/** The parts of a `node:http2` session that are used. */
 interface Http2Session {
   readonly closed: boolean;
   readonly destroyed: boolean;
@@ -29,25 +29,30 @@ interface Http2Session {
 /** Options of `connect` of `node:http2`, such as `ca`. */
 type ConnectOptions = Readonly<Record<string, unknown>>;
 
-/** Header fields of an answer, and its ":status". */
+/** Header fields of a response, and its ":status". */
 type ResponseHead = Readonly<Record<string, string | string[]>>;
 
 /** A `fetch` over HTTP/2, with its sessions. */
 export interface Http2Fetch extends Fetch {
-  /** Closes its sessions, when the requests in progress are over. */
+  /** Closes the sessions after the requests in progress. */
   close(): void;
 }
 
 const NO_ERROR = 0;
-/** Statuses of answers that have no body: a `Response` takes none with them. */
+/** Statuses of responses without a body: the constructor of `Response` accepts none for them. */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
-/** Megabytes of a session's streams. All of them are this side's, which has its own bounds: Node would end some of 10 megabytes. */
+/**
+ * Node's memory limit for a session's streams, in megabytes. Higher than Node's default of 10, which would end some
+ * streams: this client has limits of its own.
+ */
 const MAX_SESSION_MB = 1024;
 
 /**
- * Makes a `fetch` over HTTP/2 in Node, for `httpTransport({ fetch, uploads: "full" })`: over TLS, or without it for `http:`. One session for
- * each origin carries all requests. What it is given is `connect` of `node:http2`, and its options:
- * `http2Fetch(connect, { ca })`.
+ * Creates a `fetch` over HTTP/2 in Node, for `httpTransport({ fetch, uploads: "full" })`: over TLS, or without it for
+ * `http:` URLs. All requests to an origin share one session.
+ *
+ * @param connect the function of `node:http2`
+ * @param options its options, such as `{ ca }`
  */
 export function http2Fetch(
   connect: (origin: string, options?: ConnectOptions) => unknown,
@@ -57,7 +62,7 @@ export function http2Fetch(
   const sessionOf = (origin: string): Http2Session => {
     const present = sessions.get(origin);
     if (present !== undefined && !present.closed && !present.destroyed) return present;
-    // What a server pushes nobody would read: each push would keep a window of bytes.
+    // Pushed responses would not be read, and each would keep a window of bytes.
     const settings = { ...(options["settings"] as object | undefined), enablePush: false };
     const session = connect(origin, { maxSessionMemory: MAX_SESSION_MB, ...options, settings }) as Http2Session;
     const leave = (): void => {
@@ -65,9 +70,9 @@ export function http2Fetch(
     };
     session.on("goaway", leave);
     session.on("close", leave);
-    // Its requests fail with the same.
+    // Its requests fail with the same error.
     session.on("error", leave);
-    // A session that nobody uses keeps no process alive.
+    // An idle session keeps no process alive.
     session.unref();
     sessions.set(origin, session);
     return session;
@@ -87,12 +92,12 @@ export function http2Fetch(
   });
 }
 
-/** Requests in progress of each session: without one it keeps no process alive. */
+/** Number of requests in progress per session. A session without any keeps no process alive. */
 const inProgress: WeakMap<Http2Session, number> = new WeakMap();
 
 const nothing = (): void => {};
 
-/** One request and its answer. */
+/** A request and its response. */
 class Exchange {
   private readonly session: Http2Session;
   private readonly url: URL;
@@ -100,12 +105,12 @@ class Exchange {
   private readonly resolve: (response: Response) => void;
   private readonly reject: (error: unknown) => void;
   private stream!: Http2Stream;
-  /** Cancels the stream. To close it with that code would first end it well, as if all of the request had been sent. */
+  /** Cancels the stream. `close` with an error code would first end the stream normally, as if the request were complete. */
   private readonly cancelling: AbortController = new AbortController();
   private body: ReceivedBody | undefined = undefined;
   private upload: ReadableStreamDefaultReader<Uint8Array> | undefined = undefined;
   private error: unknown;
-  /** Bytes of the answer that are still to come, where its head says how many; else no more than 0. */
+  /** Bytes of the response that are missing, if its head states a length; otherwise at most 0. */
   private awaited = 0;
   private ended = false;
 
@@ -142,12 +147,12 @@ class Exchange {
       try {
         this.answer(head);
       } catch (cause) {
-        // A head that is none of HTTP: the server's doing, which nobody else would catch.
+        // The server has sent an invalid head. This error has no other handler.
         this.fail(new TypeError("fetch failed", { cause }));
       }
     });
     stream.on("end", () => {
-      // Node ends the body of a stream that was reset like any other: "close" follows.
+      // Node ends the body of a reset stream normally; "close" follows.
       if ((stream.rstCode ?? NO_ERROR) !== NO_ERROR || this.awaited > 0) return;
       this.ended = true;
       this.body?.end();
@@ -165,7 +170,7 @@ class Exchange {
     else stream.end(body);
   }
 
-  /** Ends both directions, unless the answer has ended by itself. */
+  /** Ends both directions, unless the response has ended normally. */
   private fail(reason: unknown): void {
     this.upload?.cancel(reason).catch(nothing);
     if (this.ended || this.error !== undefined) {
@@ -194,7 +199,7 @@ class Exchange {
       drop: (reason) => this.fail(reason ?? new Error("the answer is not wanted")),
     });
     this.body = received;
-    // Not before: Node tells of the head later than of bytes that came with it.
+    // Not earlier: Node reports the head after bytes that arrived with it.
     stream.on("data", (bytes: Uint8Array) => {
       this.awaited -= bytes.length;
       received.push(bytes);

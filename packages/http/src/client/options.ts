@@ -6,46 +6,50 @@ import type { HttpCodec } from "./codec.js";
 /** The part of `fetch` that is used. */
 export type Fetch = (url: string, init: FetchInit) => Promise<Response>;
 
-/** Options that a `fetch` gets. */
+/** Options that are passed to `fetch`. */
 export interface FetchInit {
   readonly method: "GET" | "POST" | "HEAD" | "PATCH" | "DELETE";
   readonly headers: Headers;
   readonly body?: UnsharedBytes | ReadableStream<Uint8Array>;
   readonly signal: AbortSignal;
-  /** Redirects are not followed: a POST request would become a GET request. One that streams its body fails with them. */
+  /** Redirects are not followed, because a POST request would become a GET request. A request that streams its body fails on a redirect. */
   readonly redirect: "manual" | "error";
   readonly duplex?: "half";
-  /** Set for a request that streams its body: with `redirect: "error"` Node keeps no copy of all that was sent. */
+  /** Set for a request that streams its body: together with `redirect: "error"`, it keeps Node from storing all that was sent. */
   readonly window?: null;
 }
 
 /**
- * Requests that a `fetch` can stream: "none"; "half", whose answer begins when the request has ended, which is enough for client streams;
- * "full", with both at once, as duplex calls need.
+ * Which request bodies `fetch` can stream. "none": none. "half": the response begins after the request has ended, which
+ * is enough for client streams. "full": both at once, which duplex calls need.
  */
 export type Uploads = "none" | "half" | "full";
 
 /** Options of calls over HTTP. */
 export interface HttpOptions {
-  /** The function that makes the requests: `http2Fetch(connect, { ca })`, with `connect` of `node:http2`, is HTTP/2 in Node. Default: the platform's. */
+  /**
+   * The function that makes requests. For HTTP/2 in Node: `http2Fetch(connect, { ca })`, with `connect` of
+   * `node:http2`. Default: the platform's `fetch`.
+   */
   readonly fetch?: Fetch | undefined;
-  /** Requests that `fetch` can stream. Default: "full" in Node and Deno, what the browser says of itself elsewhere. */
+  /** Which request bodies `fetch` can stream. Default: "full" in Node and Deno; elsewhere what the browser reports. */
   readonly uploads?: Uploads | undefined;
-  /** How messages are written: `plainJson` for servers of the Connect protocol that know no MessagePack. Default: MessagePack. */
+  /** The encoding of messages: `plainJson` for servers of the Connect protocol that do not support MessagePack. Default: MessagePack. */
   readonly codec?: HttpCodec | undefined;
-  /** Calls of `readOnly` methods are GET requests, which caches may answer, where their URL does not get too long. Default false. */
+  /** Makes calls of `readOnly` methods by GET, so that caches may answer them, unless the URL would be too long. Default false. */
   readonly get?: boolean | undefined;
-  /** A token, or a function that returns one, for each request: it goes as `authorization: Bearer …`. Default: none. */
+  /** A token, or a function that returns one for each request, which is sent as `authorization: Bearer …`. Default: none. */
   readonly credentials?: Credentials | undefined;
-  /** Header fields of each request. Default: none. */
+  /** Header fields of every request. Default: none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
-   * Compresses messages that are sent, as by `{ algorithms: [zstd, gzip] }`, from `minBytes` (1024) on, by the first of them, and asks for streams in any. One that the runtime
-   * lacks is passed over. Answers of one message `fetch` itself decompresses. Default: none.
+   * Compresses sent messages of at least `minBytes` (1024) with the first of these algorithms, and asks for streams in
+   * any of them, as in `{ algorithms: [zstd, gzip] }`. Algorithms that the runtime lacks are skipped. `fetch` itself
+   * decompresses single responses. Default: none.
    */
   readonly compression?:
     | { readonly algorithms: readonly (ContentCoding | undefined)[]; readonly minBytes?: number }
     | undefined;
-  /** `maxFrameBytes` is the largest message, and `maxMetadataBytes` the most of metadata. Default: `DEFAULT_LIMITS`. */
+  /** `maxFrameBytes` limits a message, and `maxMetadataBytes` the metadata. Default: `DEFAULT_LIMITS`. */
   readonly limits?: Partial<Limits> | undefined;
 }

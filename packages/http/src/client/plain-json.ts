@@ -7,15 +7,15 @@ import type { HttpCodec } from "./codec.js";
 
 const EMPTY: Uint8Array = new TextEncoder().encode("{}");
 
-/** The message of a method that has none. */
+/** The codec of a method without this message. */
 const nothing: MessageCodec<unknown> = {
   encode: (_, out) => appendBytes(out, EMPTY),
   decode: () => undefined,
 };
 
 /**
- * JSON by the schema, for servers of the Connect protocol that know no MessagePack, and for requests that people are to read. Clients that were
- * generated without explanations (`--no-explain`) have no schema for it.
+ * JSON by the schema, for servers of the Connect protocol that do not support MessagePack, and for requests that people
+ * should be able to read. Clients generated without explanations (`--no-explain`) have no schema for it.
  */
 export const plainJson: HttpCodec = {
   name: "json",

@@ -11,11 +11,14 @@ type Reader = ReadableStreamDefaultReader<Uint8Array>;
 
 const OVER: Next = { done: true, value: undefined };
 
-/** The items of an answer, one for each `next`: what nobody asks for stays with the server, as far as `fetch` holds it back. */
+/**
+ * The items of a response, one for each `next`. Items that are not requested stay with the server, as far as `fetch`
+ * applies backpressure.
+ */
 export class ReceivedItems implements AsyncIterableIterator<unknown, undefined> {
   responseMetadata: Metadata = new Metadata();
   trailers: Metadata = new Metadata();
-  /** Called once at the end, with the error, if any. */
+  /** Called once at the end, with the error if there is one. */
   onOver: ((error: RpcError | undefined) => void) | undefined = undefined;
   private readonly call: HttpCall;
   private readonly answer: Promise<Response>;
@@ -23,10 +26,10 @@ export class ReceivedItems implements AsyncIterableIterator<unknown, undefined> 
   private reader: Reader | undefined = undefined;
   private coding: string | null = null;
   private isOver = false;
-  /** Whether the end of the items is that of the call. */
+  /** Whether the end of the items also ends the call. */
   private settles = true;
   private failed: RpcError | undefined = undefined;
-  /** Rejects the `next` that waits. */
+  /** Rejects the pending `next`. */
   private onFailed: ((error: RpcError) => void) | undefined = undefined;
 
   constructor(call: HttpCall, answer: Promise<Response>) {
@@ -36,7 +39,7 @@ export class ReceivedItems implements AsyncIterableIterator<unknown, undefined> 
     answer.catch((error: unknown) => call.fail(error));
   }
 
-  /** One at a time. */
+  /** Calls to `next` are answered one at a time. */
   next(): Promise<Next> {
     if (this.failed !== undefined) return Promise.reject(this.failed);
     if (this.isOver) return Promise.resolve(OVER);
@@ -55,7 +58,7 @@ export class ReceivedItems implements AsyncIterableIterator<unknown, undefined> 
     return this;
   }
 
-  /** The call has failed: whoever waits for an item gets its error at once. */
+  /** Called when the call has failed: a pending `next` rejects at once. */
   fail(error: RpcError): void {
     const { method, client } = this.call;
     this.failed = callFailureOf(error, method, client.peer);
@@ -63,7 +66,7 @@ export class ReceivedItems implements AsyncIterableIterator<unknown, undefined> 
     this.onOver?.(this.failed);
   }
 
-  /** Returns the one item of an answer that is to have one. */
+  /** Returns the single item of a response. Throws if there are none, or more. */
   async only(): Promise<unknown> {
     this.settles = false;
     const first = await this.next();
@@ -136,12 +139,12 @@ export class ReceivedItems implements AsyncIterableIterator<unknown, undefined> 
   }
 }
 
-/** The error of an answer that is not there to its end: the connection was lost, or the server, or a proxy between the two. */
+/** Returns the error for an incomplete response: the connection, the server or a proxy in between failed. */
 function brokenOff({ method }: HttpCall, why: string, cause?: unknown): RpcError {
   return new RpcError("unavailable", `the answer of ${fullName(method)} broke off: ${why}`, { cause });
 }
 
-/** Nothing may follow the end. The body's own end is read, so that its connection can be used again. */
+/** Nothing may follow the end. The end of the body is read, so that its connection can be reused. */
 function leave(reader: Reader): void {
   reader.read().then(
     ({ done }) => void (done || reader.cancel().catch(() => {})),

@@ -21,7 +21,7 @@ import type { Uploads } from "./options.js";
 
 type Outcome = Parameters<LateCall["queue"]>[0];
 
-/** Makes a call with a stream in either direction, or that asks for one to go on. Rejects where it cannot be begun. */
+/** Makes a call that streams in either direction, or that asks for a stream to continue. Rejects if it cannot start. */
 export async function callStream(call: HttpCall, input: unknown, outcome: Outcome): Promise<void> {
   const { method, options } = call;
   if (call.over) return;
@@ -68,7 +68,8 @@ async function send(call: HttpCall, body: Uint8Array | ReadableStream<Uint8Array
   const names = codings.map(({ name }) => name);
   const isStream = body instanceof ReadableStream;
   const response = await call.send(
-    // Node's `fetch` keeps all of a body that it might send again, unless it may do neither of what asks for that.
+    // Node's `fetch` stores a body that it might have to send again, unless redirects and authentication are both
+    // disabled.
     isStream
       ? { method: "POST", body, duplex: "half", redirect: "error", window: null }
       : { method: "POST", body: body as UnsharedBytes },
@@ -90,7 +91,7 @@ async function oneEnvelope({ client, method, options }: HttpCall, input: unknown
   return writeEnvelope({ flags: FLAG_COMPRESSED, bytes: await coding.compress(bytes) });
 }
 
-/** Throws where the caller streams what `fetch` cannot. */
+/** Throws if the caller streams and `fetch` cannot. */
 function requireUploads({ client, method }: HttpCall): void {
   const uploads = client.options.uploads ?? platformUploads();
   if (uploads === "full" || (uploads === "half" && method.kind === "client_stream")) return;
@@ -110,13 +111,13 @@ function cannotStream(method: AnyMethod, lack: string): RpcError {
   });
 }
 
-/** Programs that run this, as far as they say so. */
+/** Globals by which runtimes identify themselves. */
 interface Runtimes {
   readonly process?: { readonly versions?: Readonly<Record<string, string | undefined>> };
   readonly Deno?: unknown;
 }
 
-/** Returns what the platform's `fetch` can stream of a request. */
+/** Returns which request bodies the platform's `fetch` can stream. */
 function platformUploads(): Uploads {
   const { process, Deno } = globalThis as Runtimes;
   if (process?.versions?.["bun"] !== undefined) return "half";
@@ -124,7 +125,7 @@ function platformUploads(): Uploads {
   return streamsRequests() ? "half" : "none";
 }
 
-/** Whether a browser sends a stream as such: others make it a text, and say which type that has. */
+/** Returns true if the browser streams request bodies. Others convert a stream to text and set a content type. */
 function streamsRequests(): boolean {
   let asked = false;
   const init = {

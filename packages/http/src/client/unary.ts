@@ -7,19 +7,19 @@ import { writeGetQuery } from "../protocol/get-query.js";
 import { requireAnswer } from "./answer.js";
 import type { HttpCall } from "./http-call.js";
 
-/** Characters of a URL's query beyond which a call is a POST request all the same: servers and proxies take no more than some 8 KiB of a URL. */
+/** Longest query of a GET request, in characters. Longer calls use POST, because servers and proxies limit a URL to about 8 KiB. */
 const MAX_QUERY = 6000;
 
-/** Codings that `fetch` undoes by itself. */
+/** Content codings that `fetch` itself decodes. */
 const UNDONE = /^((x-)?gzip|deflate|br|zstd|identity)?$/;
 
-/** Codecs of the two messages of a call; undefined for one that it does not have. */
+/** Codecs of the two messages of a call; undefined for a message that it does not have. */
 export interface CallCodecs {
   readonly input: MessageCodec<unknown> | undefined;
   readonly output: MessageCodec<unknown> | undefined;
 }
 
-/** Makes a call of one message each way, and returns its answer. The input is encoded at once. */
+/** Makes a call with one message in each direction. Returns its response. The input is encoded at once. */
 export function callUnary(call: HttpCall, input: unknown, codecs?: CallCodecs): Promise<unknown> {
   const { client, method, options } = call;
   const codec = codecs === undefined ? client.codec.of(method.input) : codecs.input;

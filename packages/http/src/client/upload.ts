@@ -6,7 +6,7 @@ import { FLAG_COMPRESSED, writeEnvelope } from "../protocol/envelope.js";
 import { encodeMessage } from "../protocol/message.js";
 import type { HttpCall } from "./http-call.js";
 
-/** Bytes that wait to be sent before the sender of items has to. */
+/** Bytes waiting to be sent above which the sender of items is paused. */
 const MAX_WAITING = 65_536;
 
 /** The items that a caller streams, as the body of its request. */
@@ -20,7 +20,7 @@ export class Upload implements ItemTarget {
   private readonly codec: MessageCodec<unknown> | undefined;
   private controller!: ReadableStreamDefaultController<Uint8Array>;
   private onReady: (() => void) | undefined;
-  /** Messages that are being compressed, one after the other; undefined where there is none. */
+  /** Messages that are being compressed, one after the other; undefined for none. */
   private compressing: Promise<void> | undefined;
 
   constructor(call: HttpCall) {
@@ -34,7 +34,7 @@ export class Upload implements ItemTarget {
           this.controller = controller;
         },
         pull: () => this.resume(),
-        // The server wants no more, or the request has failed: the answer says which.
+        // The server reads no more, or the request failed; the response tells which.
         cancel: () => this.stop(),
       },
       new ByteLengthQueuingStrategy({ highWaterMark: MAX_WAITING }),
@@ -75,13 +75,13 @@ export class Upload implements ItemTarget {
 
   fail(error: unknown): void {
     if (this.over) return;
-    // The source itself failed, or its pump stops it.
+    // The source failed, or its pump stops it.
     this.onGivenUp = undefined;
     this.stop();
     this.call.fail(RpcError.from(error, "unknown"));
   }
 
-  /** Nothing more is sent. */
+  /** Ends sending. */
   stop(): void {
     if (this.over) return;
     this.over = true;
@@ -90,7 +90,7 @@ export class Upload implements ItemTarget {
     this.resume();
   }
 
-  /** Ends the request as one that is not complete. */
+  /** Ends the request as incomplete. */
   private fault(): void {
     try {
       this.controller.error(new RpcError("cancelled", "the call is over"));

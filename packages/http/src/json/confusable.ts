@@ -2,7 +2,7 @@ import { type Form, readIsoDate } from "@quicrpc/core/generated";
 import { bigintOf, bytesOf } from "./conversions.js";
 import { type Describe, isPart } from "./own-forms.js";
 
-/** Says which two of `options` JSON would not tell apart; undefined where it tells all apart. */
+/** Names two of `options` with the same form in JSON; returns undefined if all can be distinguished. */
 export function confusable<Part>(options: readonly Part[], describe: Describe<Part>): string | undefined {
   const comparison = new Comparison(describe);
   for (const [i, option] of options.entries()) {
@@ -14,7 +14,7 @@ export function confusable<Part>(options: readonly Part[], describe: Describe<Pa
   return undefined;
 }
 
-/** Text in JSON that stands for another value. */
+/** Parsers for values that are strings in JSON. */
 const AS_TEXT: Readonly<Record<string, (text: string) => unknown>> = {
   date: readIsoDate,
   bytes: bytesOf,
@@ -25,14 +25,14 @@ const LISTS: ReadonlySet<string> = new Set(["array", "set", "tuple"]);
 
 class Comparison<Part> {
   readonly #describe: Describe<Part>;
-  /** Pairs that are compared already, or are just being compared. */
+  /** Pairs that were compared, or are being compared. */
   readonly #seen = new Map<Part, Set<Part>>();
 
   constructor(describe: Describe<Part>) {
     this.#describe = describe;
   }
 
-  /** @param isSame whether both are one option, of which only literals are compared */
+  /** @param isSame true to compare an option with itself, where only literals are compared */
   between(left: Part, right: Part, isSame = false): string | undefined {
     const seen = this.#seen.get(left) ?? new Set();
     if (seen.has(right)) return undefined;
@@ -47,7 +47,7 @@ class Comparison<Part> {
     return undefined;
   }
 
-  /** The forms that a value of `part` may have, wrappers taken off. */
+  /** Returns the forms that a value of `part` may have, without wrappers. */
   #bases(part: Part, open: ReadonlySet<Part> = new Set()): Form<Part, unknown>[] {
     if (open.has(part)) return [];
     const { form } = this.#describe(part);
@@ -95,7 +95,7 @@ class Comparison<Part> {
     return undefined;
   }
 
-  /** Whether a field that both objects must have tells them apart. */
+  /** Returns true if a field that both objects require distinguishes them. */
   #areDisjoint(a: Form<Part, unknown>, b: Form<Part, unknown>): boolean {
     if (a.kind !== "object" || b.kind !== "object") return false;
     return Object.entries(a.fields).some(([name, part]) => {
@@ -137,7 +137,7 @@ function isTakenFor(value: unknown, kind: string, asText: (text: string) => unkn
   return kind === "bigint" && typeof value === "number";
 }
 
-/** A literal has bigints: whether `other` has what these are in JSON. */
+/** For a literal of bigints: explains whether a value of `other` has the same form in JSON. */
 function literalReason(values: readonly unknown[], other: Form<unknown, unknown>): string | undefined {
   if (other.kind === "string" || other.kind === "template" || other.kind === "external") return "text and bigint";
   if (other.kind === "number") return "number and bigint";
@@ -154,7 +154,7 @@ function itemsOf<Part>(form: Form<Part, unknown>): readonly Part[] {
 
 interface Fields<Part> {
   readonly fields: Readonly<Record<string, Part>>;
-  /** Shape of the values of keys that are no fields. */
+  /** The schema for values of undeclared keys. */
   readonly others?: Part;
 }
 

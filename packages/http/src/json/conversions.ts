@@ -1,14 +1,14 @@
 import { type Mode, MAX_BIGINT_DIGITS, readIsoDate } from "@quicrpc/core/generated";
 import { fromBase64 } from "@quicrpc/core/transport";
 
-/** Reads bytes in base64, of either alphabet, with padding or without. Undefined where `text` is something else. */
+/** Decodes base64 of either alphabet, with or without padding. Returns undefined if `text` is invalid. */
 export function bytesOf(text: string): Uint8Array | undefined {
-  // A platform's own decoder would pass over white space.
+  // The platform's decoder would ignore white space.
   if (!/^[\w+/-]*={0,2}$/.test(text)) return undefined;
   return fromBase64(text.replaceAll("-", "+").replaceAll("_", "/"));
 }
 
-/** Reads an integer in decimal digits. Undefined where `text` is something else, or has more digits than a bigint may. */
+/** Parses an integer in decimal digits. Returns undefined if `text` is invalid, or has more digits than a bigint may have. */
 export function bigintOf(text: string): bigint | undefined {
   return text.length <= MAX_BIGINT_DIGITS + 1 && /^-?\d+$/.test(text) ? BigInt(text) : undefined;
 }
@@ -26,19 +26,19 @@ function toBigint(value: unknown): unknown {
   return Number.isSafeInteger(value) ? BigInt(value as number) : ofText(bigintOf)(value);
 }
 
-/** Whether a JSON value is an object. */
+/** Returns true if a JSON value is an object. */
 export function isJsonObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The keys of an object in JSON, which are text there. */
+/** The keys of a map, which are strings in JSON. */
 const keys: Mode = {
   number: ofText(numberOf),
   bigint: ofText(bigintOf),
   literal: (value, values) => values.find((each) => typeof each !== "string" && String(each) === value) ?? value,
 };
 
-/** JSON as people write it: how values that it lacks come out of those that it has. */
+/** Plain JSON: how types that it lacks are represented. */
 export const jsonMode: Mode = {
   date: ofText(readIsoDate),
   bytes: ofText(bytesOf),

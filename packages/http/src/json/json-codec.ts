@@ -16,19 +16,20 @@ import { jsonProblem } from "./problems.js";
 import { JsonReaders } from "./reader.js";
 import { JsonWriters } from "./writer.js";
 
-/** Messages in JSON as people write it: times in RFC 3339, bytes in base64, integers of 64 bits as text, maps as objects. */
+/** Messages as plain JSON: times in RFC 3339, bytes in base64, 64-bit integers as strings, maps as objects. */
 export interface JsonCodec<In, Out = In> extends MessageCodec<In, Out> {
-  /** Returns the JSON of `value`. Throws `RpcError` `invalid_argument` when it does not fit the schema. */
+  /** Returns the JSON of `value`. Throws `RpcError` `invalid_argument` if it does not match the schema. */
   write(value: In): string;
-  /** Reads JSON. Throws `RpcError` `invalid_argument` with the schema's issues when it is none, or does not fit. */
+  /** Parses JSON. Throws `RpcError` `invalid_argument`, with the schema's issues, if it is malformed or does not match. */
   read(text: string): Out;
 }
 
 const made = new WeakMap<object, JsonCodec<unknown> | RpcError>();
 
 /**
- * Returns the JSON of the messages that `codec` writes and reads, with its validation. It is made once for each codec, when it is first
- * asked for. Throws `RpcError` `unimplemented` where JSON would not say all of a message, or the codec has no schema at run time.
+ * Returns the JSON codec for the messages of `codec`, with the same validation. It is created at the first request and
+ * cached. Throws `RpcError` `unimplemented` if JSON cannot represent all messages, or if the codec has no schema at run
+ * time.
  */
 export function jsonCodecOf<In, Out>(codec: MessageCodec<In, Out>): JsonCodec<In, Out> {
   let known = made.get(codec);
@@ -64,7 +65,7 @@ function textCodec(codec: MessageCodec<unknown>, shape: Shape): TextCodec<unknow
       try {
         return read(json);
       } catch {
-        // The reader has changed what it took apart.
+        // Parsed again, because the reader changes the value that it converts.
         return parseOrThrow(shape, parse(text), jsonMode);
       }
     },
@@ -95,7 +96,7 @@ const bytesAsText: TextCodec<Uint8Array> = {
 };
 
 const encoder = new TextEncoder();
-/** Characters of a text that is written where it goes, in room for three bytes of each. */
+/** Most characters of a text that is encoded in place, with room for three bytes per character. */
 const MAX_IN_PLACE = 16 * 1024;
 
 function withBytes<In, Out>({ read, write }: TextCodec<In, Out>): JsonCodec<In, Out> {
@@ -114,14 +115,14 @@ function withBytes<In, Out>({ read, write }: TextCodec<In, Out>): JsonCodec<In, 
     decode(bytes, start, end) {
       countJson(bytes, start, end);
       const text = readUtf8(bytes, start, end);
-      // It also stands where bytes were none.
+      // The text may also contain this character itself.
       if (text.includes(REPLACEMENT)) requireUtf8(bytes.subarray(start, end));
       return read(text);
     },
   };
 }
 
-/** The character that decoders put where bytes are no UTF-8. */
+/** The character with which decoders replace invalid UTF-8. */
 const REPLACEMENT = "\ufffd";
 const strict = new TextDecoder("utf-8", { fatal: true });
 

@@ -1,19 +1,19 @@
 import { type Form, partsOf, type Shape } from "@quicrpc/core/generated";
 
-/** A schema as analyses need it: a shape, or what stands for one. */
+/** A schema for these analyses: a shape, or a node of the generator. */
 export interface Described<Part> {
   readonly form: Form<Part, unknown>;
   readonly optin?: "optional" | "defaulted" | undefined;
 }
 
-/** Returns what `part` is. */
+/** Returns the description of `part`. */
 export type Describe<Part> = (part: Part) => Described<Part>;
 
 export function isPart<Part>(others: "strip" | "strict" | Part): others is Part {
   return others !== "strip" && others !== "strict";
 }
 
-/** Whether a value of `part` may be other in a program than its JSON is: dates, bytes, bigints, maps and sets, wherever they are. */
+/** Returns true if a value of `part`, or a value inside it, may differ from its JSON: dates, bytes, bigints, maps and sets. */
 export function hasOwnForms<Part>(part: Part, describe: Describe<Part>, seen: Set<Part> = new Set()): boolean {
   if (seen.has(part)) return false;
   seen.add(part);
@@ -25,10 +25,10 @@ export function hasOwnForms<Part>(part: Part, describe: Describe<Part>, seen: Se
 
 const OWN_FORMS: ReadonlySet<string> = new Set(["date", "bytes", "bigint", "set", "map"]);
 
-/** The structure of an object. */
+/** The form of an object. */
 export type ObjectForm<Part> = Extract<Form<Part, unknown>, { readonly kind: "object" }>;
 
-/** Returns the object that `part` is, or that it is an intersection of; undefined for anything else. */
+/** Returns the object form of `part`, or of an intersection's; undefined for other schemas. */
 export function objectOf<Part>(part: Part, describe: Describe<Part>): ObjectForm<Part> | undefined {
   const { form } = describe(part);
   switch (form.kind) {
@@ -51,7 +51,7 @@ export function objectOf<Part>(part: Part, describe: Describe<Part>): ObjectForm
   }
 }
 
-/** The description of a shape, which it brings itself. */
+/** Describes a shape, which is its own description. */
 export function shapeAsIs(shape: Shape): Shape {
   return shape;
 }

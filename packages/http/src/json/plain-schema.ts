@@ -10,7 +10,7 @@ interface Def {
 }
 
 const PLAIN: ReadonlySet<string> = new Set(["string", "number", "boolean", "null", "template_literal"]);
-/** Schemas that have others inside, by the keys of these. */
+/** Schemas with inner schemas, and the keys of these. */
 const INSIDE: Readonly<Record<string, readonly string[]>> = {
   array: ["element"],
   object: ["shape", "catchall"],
@@ -27,12 +27,12 @@ const INSIDE: Readonly<Record<string, readonly string[]>> = {
   pipe: ["in"],
 };
 
-/** The type of a zod schema. */
+/** Returns the type of a zod schema. */
 export function typeOf(schema: unknown): string {
   return (schema as Schema)._zod.def.type;
 }
 
-/** Whether what the zod schema `schema` takes is JSON as it is. */
+/** Returns true if every input of the zod schema `schema` is plain JSON. */
 export function takesPlainJson(schema: unknown, seen: Set<unknown> = new Set()): boolean {
   if (seen.has(schema)) return true;
   seen.add(schema);

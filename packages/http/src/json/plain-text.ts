@@ -1,16 +1,16 @@
 import { misfit } from "@quicrpc/core/generated";
 import { isJsonObject } from "./conversions.js";
 
-/** Characters that text in JSON cannot have as they are; of surrogates only single ones, which this does not tell apart. */
+/** Characters that must be escaped in JSON. Of surrogates only unpaired ones must be, which this pattern does not distinguish. */
 // oxlint-disable-next-line no-control-regex -- JSON escapes them
 const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/;
 
-/** Makes the JSON of a text. */
+/** Returns the JSON of a text. */
 export function quote(text: string): string {
   return ESCAPED.test(text) ? JSON.stringify(text) : `"${text}"`;
 }
 
-/** Makes the JSON of a value that is JSON as it is; properties that are undefined are left out. A misfit for any other. */
+/** Returns the JSON of a plain value, without undefined properties. Throws the mismatch error for other values. */
 export function plainText(value: unknown): string {
   switch (typeof value) {
     case "string":

@@ -3,15 +3,15 @@ import { confusable } from "./confusable.js";
 import { type Describe, hasOwnForms, objectOf } from "./own-forms.js";
 import { takesPlainJson } from "./plain-schema.js";
 
-/** A place in a message where JSON could not say which value is meant. */
+/** A place in a message at which JSON would be ambiguous. */
 export interface JsonProblem<Part> {
-  /** The keys that lead to it; `*` for the items of a container. */
+  /** The keys that lead to it; `*` stands for the items of a container. */
   readonly path: readonly string[];
   readonly reason: string;
   readonly part: Part;
 }
 
-/** Finds the first place in messages of `part` that plain JSON would not say all of; undefined where there is none. */
+/** Returns the first place at which plain JSON cannot represent messages of `part`; undefined if there is none. */
 export function jsonProblem<Part>(part: Part, describe: Describe<Part>): JsonProblem<Part> | undefined {
   const search = new Search(describe);
   if (mayBeUndefined(part, describe)) return { path: [], reason: "a message that may be undefined", part };
@@ -93,11 +93,11 @@ class Search<Part> {
   }
 }
 
-/** The places of parts that any number of items are of, and of those that have a name or number. */
+/** Places whose parts describe any number of items. The places in `NAMED` have a name or number. */
 const ITEMS: ReadonlySet<string> = new Set(["element", "others", "rest"]);
 const NAMED: ReadonlySet<string> = new Set(["fields", "items"]);
 
-/** Kinds of values that are keys in JSON, where a map has keys of one of them only. */
+/** Kinds of map keys that can be keys in JSON, if all keys of a map are of one kind. */
 const KEY_KINDS: ReadonlySet<string> = new Set(["string", "template", "number", "bigint"]);
 
 function keyProblem<Part>(key: Part, describe: Describe<Part>): string | undefined {
@@ -121,7 +121,7 @@ function keyProblem<Part>(key: Part, describe: Describe<Part>): string | undefin
   }
 }
 
-/** Whether a value of `part` may be undefined, where it is given. */
+/** Returns true if a value of `part` may be present but undefined. */
 function mayBeUndefined<Part>(part: Part, describe: Describe<Part>, seen: Set<Part> = new Set()): boolean {
   if (seen.has(part)) return false;
   seen.add(part);

@@ -1,10 +1,10 @@
 import { applyChecks, type Check, freeze, misfit, run, setOf, type Shape } from "@quicrpc/core/generated";
 import { isJsonObject, jsonMode } from "./conversions.js";
 
-/** Turns a JSON value, which it may change and keep, into one of its shape. A misfit where it does not fit. */
+/** Converts a JSON value, which it may change and keep, to a value of its shape. Throws the mismatch error if it does not match. */
 export type ReadJson = (json: unknown) => unknown;
 
-/** Makes the functions that read JSON: one for each shape, when it is first needed. */
+/** Creates the functions that read JSON, one for each shape, on demand. */
 export class JsonReaders {
   readonly #made = new Map<Shape, ReadJson>();
 
@@ -70,7 +70,7 @@ export class JsonReaders {
 
   #object(fields: Readonly<Record<string, Shape>>, others: "strip" | "strict", whole: Shape): ReadJson {
     const names = Object.keys(fields);
-    // An object has those without having them.
+    // Every object inherits these names.
     if (names.some((name) => name in Object.prototype)) return byShape(whole);
     const shapes = Object.values(fields);
     const readers = shapes.map((shape) => this.of(shape));
@@ -145,7 +145,7 @@ export class JsonReaders {
   }
 }
 
-/** A reader that leaves the whole to the shape: what would not gain by code of its own. */
+/** Returns a reader that uses the shape, for schemas that would not gain from code of their own. */
 function byShape(shape: Shape): ReadJson {
   return (json) => {
     const { value, issues } = run(shape, json, jsonMode);
@@ -166,7 +166,7 @@ function requireAll(checks: readonly Check[], value: unknown): void {
   for (const check of checks) if (check.test(value) !== undefined) misfit();
 }
 
-/** Gives an object the field that its JSON lacks, where the schema has something for it. */
+/** Sets a field that is absent in the JSON, if the schema has a default for it. */
 function setAbsent(json: Record<string, unknown>, name: string, shape: Shape): void {
   const { optin, optout } = shape;
   if (optin === undefined) misfit();
@@ -177,7 +177,7 @@ function setAbsent(json: Record<string, unknown>, name: string, shape: Shape): v
   } else if (value !== undefined || (optin === "defaulted" && optout !== "optional")) json[name] = value;
 }
 
-/** The fields `names` of an object that has others too. */
+/** Returns an object with the fields `names` only. */
 function pick(json: Record<string, unknown>, names: readonly string[]): Record<string, unknown> {
   const result: Record<string, unknown> = {};
   for (const name of names) {

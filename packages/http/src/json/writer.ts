@@ -14,13 +14,13 @@ import { hasOwnForms, objectOf, shapeAsIs } from "./own-forms.js";
 import { typeOf } from "./plain-schema.js";
 import { plainText, quote } from "./plain-text.js";
 
-/** Makes the JSON of a value. A misfit where the value does not fit its shape, or has no JSON. */
+/** Returns the JSON of a value. Throws the mismatch error if the value does not match its shape, or cannot be represented. */
 export type WriteJson = (value: unknown) => string;
 
-/** Makes the functions that write JSON: one for each shape, when it is first needed. */
+/** Creates the functions that write JSON, one for each shape, on demand. */
 export class JsonWriters {
   readonly #made = new Map<Shape, WriteJson>();
-  /** How many shapes inside themselves are being written, one inside the other. */
+  /** Nesting depth of the recursive shapes that are being written. */
   #depth = 0;
 
   of(shape: Shape): WriteJson {
@@ -126,7 +126,7 @@ export class JsonWriters {
     }
   }
 
-  /** Begins a message. */
+  /** Starts a message. */
   begin(): void {
     this.#depth = 0;
   }
@@ -191,10 +191,10 @@ export class JsonWriters {
     const others = rest === undefined ? misfit : this.of(rest);
     return fitting(shape, (value) => {
       const given = value as readonly unknown[];
-      // Items that may be left out at the end are.
+      // Optional items at the end are left out.
       const hasRest = given.length > items.length;
       const length = hasRest ? given.length : given.findLastIndex((item) => item !== undefined) + 1;
-      // A hole in a sparse array is undefined too.
+      // Also converts the holes of a sparse array, which are undefined.
       return `[${Array.from({ length }, (_, i) => (writers[i] ?? others)(given[i])).join()}]`;
     });
   }
@@ -223,7 +223,7 @@ function fits(shape: Shape, value: unknown): boolean {
   return run(shape, value, Mode.Given).issues.length === 0;
 }
 
-/** `write` for values that fit the shape as a whole. */
+/** Returns `write` with a check that the value matches the whole shape. */
 function fitting(shape: Shape, write: WriteJson): WriteJson {
   return (value) => (fits(shape, value) ? write(value) : misfit());
 }
@@ -255,7 +255,7 @@ function time(value: Date): string {
   return Number.isNaN(value.getTime()) ? misfit() : `"${value.toISOString()}"`;
 }
 
-/** The writer of what zod runs whole: that is plain JSON, but where a date or a bigint is made of what is given. */
+/** Returns the writer of a schema that zod runs as a whole. Its input is plain JSON, except for coerced dates and bigints. */
 function externalWriter(schema: unknown): WriteJson {
   switch (typeOf(schema)) {
     case "date":

@@ -25,7 +25,7 @@ const BLOB: JsonSchema = {
   required: ["url"],
 };
 
-/** A message's schema as JSON over HTTP has it: a blob is an object with its URL. */
+/** Returns a message's schema for JSON over HTTP, in which a blob is an object with its URL. */
 export function withBlobUrls(
   schema: JsonSchema | undefined,
   blobs: readonly DescribedBlob[] | undefined,
@@ -39,7 +39,7 @@ export function withBlobUrls(
   return { ...schema, properties: { ...properties, ...Object.fromEntries(blobs.map(({ name }) => [name, blob])) } };
 }
 
-/** The paths below a method's where its blobs are, with their operations. */
+/** Returns the paths of a method's blobs, below its own path, with their operations. */
 export function blobPathsOf(
   { blobs }: DescribedMethod,
   path: string,

@@ -1,21 +1,21 @@
 import { isSchema, plainSchema, type Surroundings } from "./json-schema.js";
 import type { JsonSchema } from "./source.js";
 
-/** The name of the schema of every error. */
+/** Name of the schema that all errors have. */
 export const ERROR = "Error";
 
 const PREFIX = "#/components/schemas/";
 
-/** The schemas of a document by name. Those that are the same are one. */
+/** The schemas of a document by name. Equal schemas are stored once. */
 export class Components {
   readonly schemas: Record<string, unknown> = {};
-  /** The names of schemas, by their text. */
+  /** Names of schemas, by their JSON. */
   readonly #names = new Map<string, string>();
 
   /**
-   * Adds a schema, its definitions with it, and returns a reference to it.
+   * Adds a schema and its definitions, and returns a reference to it.
    *
-   * @param name of a schema without a title
+   * @param name name of a schema without a title
    */
   add(schema: JsonSchema, name: string): JsonSchema {
     const { $defs, ...own } = schema;
@@ -38,7 +38,7 @@ export class Components {
     };
     const made = plainSchema(own, around);
     this.schemas[taken] = made;
-    // What is the same inside another schema is this one.
+    // An equal schema inside another one becomes a reference to this one.
     const text = JSON.stringify(made);
     if (!this.#names.has(text)) this.#names.set(text, taken);
     for (const [key, each] of definitions) this.schemas[names.get(key) ?? key] = plainSchema(each, around);
@@ -64,7 +64,7 @@ export class Components {
   }
 }
 
-/** A reference to the schema of this name. */
+/** Returns a reference to the schema with this name. */
 export function referenceTo(name: string): { readonly $ref: string } {
   return { $ref: PREFIX + name };
 }

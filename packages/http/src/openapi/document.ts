@@ -37,7 +37,7 @@ export function openApiDocument(services: readonly DescribedService[], options: 
   };
 }
 
-/** The operations of a method with what `authorize` of `@quicrpc/core` asks of its callers, where its `meta` says so. */
+/** Adds the security requirements that a method's `meta` declares for `authorize` of `@quicrpc/core`. */
 function withSecurity(operations: JsonSchema, { meta }: DescribedMethod, schemes: readonly string[]): JsonSchema {
   const { auth, scopes } = (meta ?? {}) as { readonly auth?: unknown; readonly scopes?: unknown };
   const isPublic = auth === "public";
@@ -51,7 +51,7 @@ function withSecurity(operations: JsonSchema, { meta }: DescribedMethod, schemes
   );
 }
 
-/** Returns the prefix of each service's names: the last part of its own name where no other has that. */
+/** Returns the prefix of each service's names: the last part of its own name, if that is unique. */
 function prefixesOf(services: readonly DescribedService[]): ReadonlyMap<DescribedService, string> {
   const short = (name: string): string => pascal(name.slice(name.lastIndexOf(".") + 1));
   const counts = new Map<string, number>();

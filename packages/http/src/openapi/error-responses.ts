@@ -6,7 +6,7 @@ import type { DescribedError, DescribedMethod, JsonSchema } from "./source.js";
 
 const REFUSED: Code = "invalid_argument";
 
-/** The answers of a method's failed calls, by their status: the errors it declares, and any other. */
+/** Returns the responses of a method's failed calls, by status: the declared errors, and any other error. */
 export function errorResponses(
   { errors }: DescribedMethod,
   name: string,

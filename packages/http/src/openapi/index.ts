@@ -1,4 +1,4 @@
-// The entry of those who describe services over HTTP: documents, and where plain JSON does not say all.
+// The entry for descriptions of services over HTTP: OpenAPI documents, and messages that plain JSON cannot represent.
 export { jsonProblem, type JsonProblem } from "../json/problems.js";
 export type { Describe, Described } from "../json/own-forms.js";
 export { type OpenApiDocument, openApiDocument } from "./document.js";

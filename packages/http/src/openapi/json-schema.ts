@@ -1,6 +1,6 @@
 import type { JsonSchema } from "./source.js";
 
-/** The key by which `MethodTooling` tells types that JSON has not. */
+/** The key with which `MethodTooling` marks types that JSON lacks. */
 const TYPE_KEY = "x-quicrpc-type";
 
 /** Keywords whose value is a schema, a list of schemas, or schemas by name. */
@@ -10,15 +10,15 @@ const SCHEMAS: ReadonlySet<string> = new Set(
 const LISTS: ReadonlySet<string> = new Set(["anyOf", "oneOf", "allOf", "prefixItems"]);
 const TABLES: ReadonlySet<string> = new Set(["properties", "patternProperties", "$defs"]);
 
-/** The document that a schema becomes part of. */
+/** The document to which a schema is added. */
 export interface Surroundings {
-  /** Where a reference of the schema leads in the document. */
+  /** Converts a reference of the schema to one in the document. */
   refer(reference: string): string;
-  /** Puts a schema that has a title where others find it. Returns the schema to write in its place. */
+  /** Adds a schema with a title to the document. Returns the schema to write in its place. */
   place(title: string, schema: JsonSchema): JsonSchema;
 }
 
-/** Returns the JSON Schema of what `jsonCodecOf` writes and reads. */
+/** Returns the JSON Schema of the JSON that `jsonCodecOf` writes and reads. */
 export function plainSchema(schema: unknown, around: Surroundings): unknown {
   if (!isSchema(schema)) return schema;
   const made: Record<string, unknown> = {};
@@ -29,12 +29,12 @@ export function plainSchema(schema: unknown, around: Surroundings): unknown {
   return made;
 }
 
-/** The same of a schema that is a document by itself. */
+/** Converts a schema that is a document of its own in the same way. */
 export function plainJsonSchema(schema: JsonSchema): JsonSchema {
   return plainSchema(schema, { refer: (reference) => reference, place: (_, made) => made }) as JsonSchema;
 }
 
-/** The same of a schema inside another: one with a title is a reference. */
+/** Converts an inner schema in the same way. A schema with a title becomes a reference. */
 function innerSchema(schema: unknown, around: Surroundings): unknown {
   const made = plainSchema(schema, around);
   if (!isSchema(made)) return made;
@@ -50,7 +50,7 @@ function plainKeyword(key: string, value: unknown, around: Surroundings): unknow
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, innerSchema(each, around)]));
 }
 
-/** Returns the keywords in which the JSON of `jsonCodecOf` differs, by the type that JSON does not have. */
+/** Returns the keywords that differ in the JSON of `jsonCodecOf`, for a type that JSON lacks. */
 function own(type: unknown, made: Record<string, unknown>): object {
   switch (type) {
     case "date":
@@ -66,7 +66,7 @@ function own(type: unknown, made: Record<string, unknown>): object {
   }
 }
 
-/** A map is written as pairs in a tool's schema; in JSON it is an object. */
+/** Converts the schema of a map from pairs, as in a tool's schema, to an object. */
 function mapSchema(made: Record<string, unknown>): object {
   const { items, minItems, maxItems } = made;
   const [key, value = {}] = (isSchema(items) ? items["prefixItems"] : undefined) as readonly unknown[];
@@ -81,7 +81,7 @@ function mapSchema(made: Record<string, unknown>): object {
   };
 }
 
-/** Takes away what says nothing: that keys are text, and that items beyond the last there may be are none. */
+/** Removes redundant keywords: that keys are strings, and that there are no items after the last possible one. */
 function onlyUseful(made: Record<string, unknown>): object {
   if (made["items"] === false && typeof made["maxItems"] === "number") delete made["items"];
   const { propertyNames } = made;

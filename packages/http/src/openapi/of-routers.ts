@@ -9,14 +9,14 @@ import {
   type OpenApiOptions,
 } from "./source.js";
 
-/** A router, as far as its methods can be described. */
+/** A router whose methods can be described. */
 export interface DescribableRouter {
   readonly methods: readonly { readonly method: AnyMethod }[];
 }
 
 /**
- * Makes the OpenAPI 3.1 document of what `routers` serve. Methods that plain JSON does not say all of are left out, and so are services
- * whose code is not generated.
+ * Creates the OpenAPI 3.1 document of the services of `routers`. Methods whose messages plain JSON cannot represent are
+ * left out, and so are services without generated code.
  */
 export async function openApiOf(
   routers: readonly DescribableRouter[],

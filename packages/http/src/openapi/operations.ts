@@ -8,9 +8,9 @@ const STREAM_TYPE = "application/connect+json";
 const EVENTS_TYPE = "text/event-stream";
 
 /**
- * The path item of a method: POST, and GET where calls of it change nothing.
+ * Returns the path item of a method: POST, and GET if it is `readOnly`.
  *
- * @param name what names of its operations and messages start with
+ * @param name prefix of the names of its operations and messages
  */
 export function operationsOf(
   service: DescribedService,
@@ -83,10 +83,10 @@ function response(schema: JsonSchema | undefined): JsonSchema {
   return { description, content: { [JSON_TYPE]: { schema: schema ?? NOTHING } } };
 }
 
-/** JSON of a side that takes or gives nothing. */
+/** JSON Schema of a missing input or output. */
 const NOTHING: JsonSchema = { type: "object" };
 
-/** A stream as text that has many messages: OpenAPI 3.1 knows no other. */
+/** A stream, described as text with several messages: OpenAPI 3.1 has no other way. */
 function itemsOf(schema: JsonSchema | undefined): JsonSchema {
   return { type: "string", contentMediaType: JSON_TYPE, contentSchema: schema ?? NOTHING };
 }
@@ -104,7 +104,7 @@ function parametersOf(input: JsonSchema | undefined, isEvents: boolean): JsonSch
   return isEvents ? [message] : [encoding, message];
 }
 
-/** Returns the texts about a method that people read. */
+/** Returns the texts that describe a method to readers. */
 function textsOf({ name: tag }: DescribedService, { name, docs, meta }: DescribedMethod): JsonSchema {
   const said = (meta ?? {}) as Readonly<Record<string, unknown>>;
   const text = (key: string): string | undefined => (typeof said[key] === "string" ? said[key] : undefined);

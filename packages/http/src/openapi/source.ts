@@ -11,17 +11,17 @@ export interface DescribedService {
   readonly methods: readonly DescribedMethod[];
 }
 
-/** A method as a document describes it. Messages are JSON Schemas, as `MethodTooling` has them; undefined where there is none. */
+/** A method in a document. Messages are JSON Schemas as in `MethodTooling`; undefined if there is none. */
 export interface DescribedMethod {
   readonly name: string;
   readonly kind: MethodKind;
   readonly readOnly: boolean;
-  /** Whether calls have keys, by which one that is made again does not run again. */
+  /** Whether calls have keys, so that a repeated call does not run again. */
   readonly once?: boolean;
   readonly docs?: string | undefined;
-  /** The metadata that its schema gives the application: `summary`, `description`, `deprecated` and `tags` are part of the document. */
+  /** Metadata that the schema declares: `summary`, `description`, `deprecated` and `tags` become part of the document. */
   readonly meta?: object | undefined;
-  /** The fields of its messages that are blobs. */
+  /** The blob fields of its messages. */
   readonly blobs?:
     | { readonly input?: readonly DescribedBlob[] | undefined; readonly output?: readonly DescribedBlob[] | undefined }
     | undefined;
@@ -30,10 +30,10 @@ export interface DescribedMethod {
   readonly errors: readonly DescribedError[];
 }
 
-/** A field that is a blob. */
+/** A field whose value is a blob. */
 export interface DescribedBlob {
   readonly name: string;
-  /** Bytes that are taken, where the schema says. */
+  /** Most bytes of the blob, if the schema sets a limit. */
   readonly maxBytes?: number | undefined;
 }
 
@@ -45,15 +45,15 @@ export interface DescribedError {
   readonly details?: JsonSchema | undefined;
 }
 
-/** The messages of a side that is `bytes()`. */
+/** The schema of the messages if a side is `bytes()`. */
 export const BYTES_SCHEMA: JsonSchema = { type: "string", "x-quicrpc-type": "bytes" };
 
-/** Texts of a document that are not the services'. */
+/** Parts of a document that do not come from the services. */
 export interface OpenApiOptions {
-  /** Title, version and description in the document's head. Default: `Services`, `0.0.0`. */
+  /** Title, version and description of the document. Default: `Services`, `0.0.0`. */
   readonly info?: { readonly title: string; readonly version: string; readonly description?: string };
-  /** Where the services are. Default: where the document is. */
+  /** Base URLs of the services. Default: the location of the document. */
   readonly servers?: readonly { readonly url: string; readonly description?: string }[];
-  /** Security schemes of OpenAPI by name, of which a call needs one. Default: calls need none. */
+  /** OpenAPI security schemes by name; a call needs one of them. Default: calls need none. */
   readonly securitySchemes?: Readonly<Record<string, object>>;
 }

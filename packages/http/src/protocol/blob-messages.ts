@@ -7,17 +7,17 @@ import { encodeMessage } from "./message.js";
 /** Formats of messages with blobs. */
 export type BlobFormat = "json" | "msgpack";
 
-/** Names the resources of a message's blobs: the number in a reference is an index of their ids. */
+/** The ids of a message's blobs. The number in a blob's reference is an index into them. */
 export interface BlobNames {
   readonly ids: string[];
-  /** Where the blob of a field is, for a message in JSON. */
+  /** Returns the URL of a field's blob, for a message in JSON. */
   urlOf(field: string, id: string): string;
 }
 
-/** A resource's id: 128 random bits in hexadecimal digits. */
+/** Format of a resource id: 128 random bits in hexadecimal. */
 export const BLOB_ID: RegExp = /^[0-9a-f]{32}$/;
 
-/** A blob in JSON. Of one that is sent to a server the URL alone counts. */
+/** A blob in JSON. In a message to a server, only the URL is used. */
 interface JsonBlob {
   readonly url: string;
   readonly length?: number;
@@ -28,10 +28,10 @@ interface JsonBlob {
 type Fields = Record<string, unknown>;
 
 /**
- * Writes and reads messages with blobs, each of which is a resource of its own. In JSON a blob is an object with its URL; in MessagePack the message follows the
- * ids of its blobs, in an array of two.
+ * Returns a codec for messages with blobs, each of which is a separate HTTP resource. In JSON a blob is an object with
+ * its URL. In MessagePack the message is the second element of an array whose first is the list of the blobs' ids.
  *
- * @param names has the ids of what is read afterwards, and those of what is written before
+ * @param names receives the ids of decoded messages, and provides those of encoded ones
  */
 export function blobCodec(
   codec: MessageCodec<unknown>,
@@ -66,7 +66,7 @@ export function blobCodec(
   };
 }
 
-/** The reference of each blob in a message, by its field; of one that is measured, too. */
+/** Yields the reference of each blob in a message, with its field. Works for measured messages too. */
 export function* referencesIn(
   message: unknown,
   fields: readonly BlobField[],

@@ -1,10 +1,10 @@
 import { RpcError } from "@quicrpc/core";
 import { Gathered } from "./gathered.js";
 
-/** A stream of bytes, as requests and answers of `fetch` have it. */
+/** A stream of bytes, as in requests and responses of `fetch`. */
 export type ByteBody = ReadableStream<Uint8Array>;
 
-/** Returns the error of a message that is larger than its receiver takes, by the limit of that name. */
+/** Returns the error for a message that is larger than the limit `limit`. */
 export function tooLarge(maxBytes: number, limit: SizeLimit = "maxFrameBytes"): RpcError {
   return new RpcError("resource_exhausted", `a message is larger than ${maxBytes} bytes (limits.${limit})`);
 }
@@ -14,17 +14,17 @@ export type SizeLimit = "maxFrameBytes" | "maxDecompressedBytes";
 
 /** Options of `readBody`. */
 interface Reading {
-  /** Receives the bytes of each piece; what it throws ends the reading. */
+  /** Called with the size of each piece. If it throws, reading ends. */
   readonly hold?: ((bytes: number) => void) | undefined;
-  /** Receives a function that ends the reading from outside, with the error that it rejects with then. */
+  /** Receives a function with which other code can end the reading; `readBody` then rejects with its error. */
   readonly droppable?: (drop: (error: RpcError) => void) => void;
-  /** The limit that `maxBytes` is. Default: "maxFrameBytes". */
+  /** Name of the limit `maxBytes`. Default: "maxFrameBytes". */
   readonly limit?: SizeLimit | undefined;
 }
 
 /**
- * Reads a body to its end. Throws `RpcError` `resource_exhausted`, and cancels the body, as soon as it has more than `maxBytes`; what
- * the body itself fails with is thrown as it is.
+ * Reads a body to its end. As soon as it exceeds `maxBytes`, cancels it and throws `RpcError` `resource_exhausted`. An
+ * error of the body itself is thrown unchanged.
  */
 export async function readBody(
   body: ByteBody | null,

@@ -1,7 +1,7 @@
 import type { Code } from "@quicrpc/core";
 import { isCode } from "@quicrpc/core/generated";
 
-/** The HTTP status of an answer that fails with each code, in the Connect protocol. */
+/** HTTP statuses of the Connect protocol for failed responses, by code. */
 const STATUSES: Readonly<Record<Code, number>> = {
   cancelled: 499,
   unknown: 500,
@@ -21,10 +21,10 @@ const STATUSES: Readonly<Record<Code, number>> = {
   unauthenticated: 401,
 };
 
-/** The names of all codes in JSON. */
+/** Names of all codes in JSON. */
 export const CODE_NAMES: readonly string[] = (Object.keys(STATUSES) as Code[]).map(codeName);
 
-/** The codes that the Connect protocol infers from the status of an answer that names none. */
+/** Codes that the Connect protocol assigns to the status of a response without an explicit code. */
 const INFERRED: ReadonlyMap<number, Code> = new Map([
   [400, "internal"],
   [401, "unauthenticated"],
@@ -36,23 +36,23 @@ const INFERRED: ReadonlyMap<number, Code> = new Map([
   [504, "unavailable"],
 ]);
 
-/** Returns the HTTP status of a unary answer that fails with `code`; for a code that does not exist, that of `unknown`. */
+/** Returns the HTTP status of a unary response with this code; for an unknown code, that of `unknown`. */
 export function statusOf(code: Code): number {
   return STATUSES[isCode(code) ? code : "unknown"];
 }
 
-/** Returns the code of an answer with an error's status and no error of the Connect protocol, such as a proxy's. */
+/** Returns the code for an error status without an error of the Connect protocol, such as a proxy's response. */
 export function codeOfStatus(status: number): Code {
   return INFERRED.get(status) ?? "unknown";
 }
 
-/** Returns the spelling of a code in JSON: Connect writes "canceled". A code that does not exist is `unknown`. */
+/** Returns the spelling of a code in JSON: Connect writes "canceled". An unknown code is `unknown`. */
 export function codeName(code: Code): string {
   if (!isCode(code)) return "unknown";
   return code === "cancelled" ? "canceled" : code;
 }
 
-/** Returns the code of a name in JSON; undefined for what is no code. */
+/** Returns the code with this name in JSON; undefined if there is none. */
 export function codeNamed(name: unknown): Code | undefined {
   if (name === "canceled") return "cancelled";
   return isCode(name) ? name : undefined;

@@ -1,14 +1,16 @@
 import { RpcError } from "@quicrpc/core";
 import { type ByteBody, readBody, type SizeLimit } from "./body.js";
 
-/** One way to compress messages, named as HTTP names it: "gzip". */
+/** A compression of messages. Its name is that of HTTP, such as "gzip". */
 export interface ContentCoding {
   readonly name: string;
   compress(bytes: Uint8Array): Promise<Uint8Array>;
   /**
-   * Throws `RpcError`: `resource_exhausted` as soon as more than `maxBytes` come out, `invalid_argument` for bytes that cannot be read.
-   * @param hold told of the bytes of each piece that comes out; what it throws ends the decompression
-   * @param limit the limit that `maxBytes` is, which the error names. Default: "maxFrameBytes"
+   * Decompresses bytes. Throws `RpcError`: `resource_exhausted` as soon as the result exceeds `maxBytes`,
+   * `invalid_argument` if the bytes are malformed.
+   *
+   * @param hold called with the size of each decompressed piece; if it throws, the decompression ends
+   * @param limit name of the limit `maxBytes` in errors. Default: "maxFrameBytes"
    */
   decompress(
     bytes: Uint8Array,
@@ -18,7 +20,7 @@ export interface ContentCoding {
   ): Promise<Uint8Array>;
 }
 
-/** Gzip by the platform's streams, which Node, Bun, Deno, workers and browsers have. */
+/** Gzip with the platform's streams, which Node, Bun, Deno, workers and browsers have. */
 export const gzip: ContentCoding = {
   name: "gzip",
   compress: (bytes) => readBody(through(bytes, new CompressionStream("gzip")), Number.POSITIVE_INFINITY),
@@ -34,7 +36,7 @@ export const gzip: ContentCoding = {
 
 function through(bytes: Uint8Array, transform: { readonly readable: unknown; readonly writable: unknown }): ByteBody {
   const writer = (transform.writable as WritableStream<Uint8Array>).getWriter();
-  // The reading side tells what fails.
+  // The reading side reports errors.
   const ignore = (): void => {};
   writer.write(bytes).catch(ignore);
   writer.close().catch(ignore);
@@ -42,8 +44,8 @@ function through(bytes: Uint8Array, transform: { readonly readable: unknown; rea
 }
 
 /**
- * Returns the coding of a header's value, which may be in any case; undefined for none or "identity". Throws `RpcError` `unimplemented` for one
- * that is not known.
+ * Returns the compression that a header names, in any case; undefined for none and for "identity". Throws `RpcError`
+ * `unimplemented` for an unknown one.
  */
 export function codingNamed(
   name: string | null | undefined,
@@ -62,7 +64,7 @@ export function codingNamed(
   );
 }
 
-/** Returns the first coding of an `accept-encoding` list that is known; undefined where there is none, or "identity" comes first. */
+/** Returns the first known compression of an `accept-encoding` list; undefined if there is none, or if "identity" precedes it. */
 export function acceptedCoding(
   accepted: string | null | undefined,
   known: readonly ContentCoding[],

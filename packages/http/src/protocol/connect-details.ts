@@ -1,25 +1,28 @@
 import type { RpcError } from "@quicrpc/core";
 import { forwardedFrom } from "@quicrpc/core/transport";
 
-/** A detail of an error in protobuf, of a type that other implementations of the Connect protocol know, such as "google.rpc.RetryInfo". */
+/** A protobuf detail of an error, of a type that other implementations of the Connect protocol know, such as "google.rpc.RetryInfo". */
 export interface ConnectDetail {
-  /** The full name of the message. */
+  /** Full name of the message type. */
   readonly type: string;
-  /** The message, encoded. */
+  /** The encoded message. */
   readonly value: Uint8Array;
-  /** The same in JSON, for people. */
+  /** The message in JSON, for people to read. */
   readonly debug?: unknown;
 }
 
 const attached = new WeakMap<RpcError, readonly ConnectDetail[]>();
 
-/** Attaches details in protobuf to an error, for callers over HTTP; over other transports they are left out. Returns the error. */
+/** Attaches protobuf details to an error, for callers over HTTP. Other transports do not send them. Returns the error. */
 export function withConnectDetails(error: RpcError, details: readonly ConnectDetail[]): RpcError {
   attached.set(error, details);
   return error;
 }
 
-/** The details in protobuf that an error came with over HTTP, or that `withConnectDetails` has attached, to it or to the error that `RpcError.forward` has made it of. */
+/**
+ * Returns the protobuf details that arrived with an error over HTTP, or that `withConnectDetails` has attached to it.
+ * If `RpcError.forward` made the error, those of the original error are returned.
+ */
 export function connectDetails(error: RpcError): readonly ConnectDetail[] {
   for (let each: RpcError | undefined = error; each !== undefined; each = forwardedFrom(each)) {
     const details = attached.get(each);

@@ -1,9 +1,9 @@
 import { RpcError } from "@quicrpc/core";
 
-/** The header of a request that says after which item of a stream its caller wants to go on: the cursor, percent-encoded. */
+/** Request header with the cursor of the item after which a stream should continue, percent-encoded. */
 export const FROM_HEADER = "quicrpc-from";
 
-/** Returns the header's value for a cursor. Throws `RpcError` `invalid_argument` for what is no text. */
+/** Returns the header's value for a cursor. Throws `RpcError` `invalid_argument` if the cursor is not well-formed text. */
 export function writeCursor(cursor: string): string {
   try {
     return encodeURIComponent(cursor);
@@ -12,7 +12,7 @@ export function writeCursor(cursor: string): string {
   }
 }
 
-/** Reads the header; undefined without it. Throws `RpcError` `invalid_argument` for what is no cursor. */
+/** Parses the header; undefined without it. Throws `RpcError` `invalid_argument` if it is not a cursor. */
 export function readCursor(value: string | undefined): string | undefined {
   try {
     return value === undefined ? undefined : decodeURIComponent(value);
@@ -21,7 +21,7 @@ export function readCursor(value: string | undefined): string | undefined {
   }
 }
 
-/** Reads the id of an event, which a browser sends as UTF-8 in a header whose bytes are read as characters. */
+/** Decodes the id of an event. A browser sends it as UTF-8 in a header, whose bytes arrive as characters. */
 export function readEventId(value: string | undefined): string | undefined {
   if (value === undefined || value === "") return undefined;
   const bytes = Uint8Array.from(value, (character) => character.charCodeAt(0));

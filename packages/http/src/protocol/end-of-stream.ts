@@ -3,29 +3,29 @@ import { type ErrorJson, jsonBytes, parseJson, readErrorJson, type ReceivedError
 import { REFUSED_HEADER } from "./headers.js";
 import { metadataFromJson, metadataToJson } from "./json-metadata.js";
 
-/** The message at the end of a stream of answers, before it is sent. */
+/** The message at the end of a response stream, to be sent. */
 export interface EndOfStream {
-  /** Undefined where the call succeeded. */
+  /** Undefined if the call succeeded. */
   readonly error: ErrorJson | undefined;
   readonly trailers: Metadata;
-  /** No handler was entered. */
+  /** True if the call reached no handler. */
   readonly refused?: boolean;
 }
 
-/** Returns the message at the end of a stream, which its envelope's flag says it is. Throws as `metadataToJson` does. */
+/** Encodes the message at the end of a stream. Its envelope has a flag of its own. Throws as `metadataToJson` does. */
 export function writeEndOfStream({ error, trailers, refused = false }: EndOfStream): Uint8Array {
   const metadata = { ...metadataToJson(trailers), ...(refused && { [REFUSED_HEADER]: ["1"] }) };
   return jsonBytes({ ...(error !== undefined && { error }), ...(Object.keys(metadata).length > 0 && { metadata }) });
 }
 
-/** The message at the end of a stream, as it was read. */
+/** A received message at the end of a response stream. */
 export interface ReceivedEnd {
   readonly error: ReceivedError | undefined;
   readonly trailers: Metadata;
   readonly refused: boolean;
 }
 
-/** Reads the message at the end of a stream. Throws `RpcError` `invalid_argument` for what is none. */
+/** Decodes the message at the end of a stream. Throws `RpcError` `invalid_argument` if it is malformed. */
 export function readEndOfStream(bytes: Uint8Array): ReceivedEnd {
   const json = parseJson(bytes);
   if (typeof json !== "object" || json === null || Array.isArray(json)) {

@@ -3,21 +3,21 @@ import type { UnsharedBytes } from "@quicrpc/core/transport";
 import { type ByteBody, tooLarge } from "./body.js";
 import { Gathered } from "./gathered.js";
 
-/** The flag of a message that is compressed. */
+/** Flag of a compressed message. */
 export const FLAG_COMPRESSED = 1;
-/** The flag of the message at the end of a stream of answers. */
+/** Flag of the message at the end of a response stream. */
 export const FLAG_END = 2;
 
-/** Bytes of flags (1) and length (4, big-endian) before each message. */
+/** Bytes of the header before each message: flags (1) and length (4, big-endian). */
 const HEAD_BYTES = 5;
 
-/** One message of a stream, as it is sent. */
+/** A message of a stream, in its encoded form. */
 export interface Envelope {
   readonly flags: number;
   readonly bytes: Uint8Array;
 }
 
-/** Puts one message into its envelope. */
+/** Returns a message with its envelope header. */
 export function writeEnvelope({ flags, bytes }: Envelope): UnsharedBytes {
   const envelope = new Uint8Array(HEAD_BYTES + bytes.length);
   envelope[0] = flags;
@@ -27,8 +27,8 @@ export function writeEnvelope({ flags, bytes }: Envelope): UnsharedBytes {
 }
 
 /**
- * Takes a stream of envelopes apart, whatever pieces its bytes come in. `push` a piece, then call `next` until it returns
- * undefined. A message that is too large is refused by its length, before its bytes are kept.
+ * Splits a stream into envelopes; the stream may arrive in any pieces. Call `push` with a piece, then `next` until it
+ * returns undefined. A message that is too large is refused by its declared length, before its bytes are kept.
  */
 export class EnvelopeReader {
   private readonly maxBytes: number;
@@ -36,17 +36,17 @@ export class EnvelopeReader {
   /** Flags and length of the message that is being received. */
   private head: { readonly flags: number; readonly length: number } | undefined = undefined;
 
-  /** @param maxBytes the most bytes of one message, as it is sent */
+  /** @param maxBytes most bytes of one message, before decompression */
   constructor(maxBytes: number) {
     this.maxBytes = maxBytes;
   }
 
-  /** Whether an envelope has begun that is not complete: at the end of a body, that it was cut off. */
+  /** Whether an envelope is incomplete. At the end of a body, it means that the body was truncated. */
   get isPartial(): boolean {
     return this.gathered.length > 0 || this.head !== undefined;
   }
 
-  /** Bytes of messages that are not complete. */
+  /** Bytes of incomplete messages. */
   get held(): number {
     return this.gathered.length;
   }
@@ -55,7 +55,10 @@ export class EnvelopeReader {
     this.gathered.append(piece);
   }
 
-  /** Throws `RpcError`: `resource_exhausted` for a message that is too large, `invalid_argument` for flags that nobody has defined. */
+  /**
+   * Returns the next complete envelope. Throws `RpcError`: `resource_exhausted` for a message that is too large,
+   * `invalid_argument` for undefined flags.
+   */
   next(): Envelope | undefined {
     this.head ??= this.readHead();
     const { head } = this;
@@ -78,9 +81,10 @@ export class EnvelopeReader {
 }
 
 /**
- * Reads the envelopes of a body, one at a time: what the reader does not take, the peer keeps. Leaving the loop cancels the body. Throws as
- * `EnvelopeReader` does, and `RpcError` `invalid_argument` for a body that ends within an envelope.
- * @param hold told by how many bytes more, or fewer, are held of envelopes that were not taken; what it throws ends the reading
+ * Yields the envelopes of a body, one at a time: what is not read stays with the peer. Leaving the loop cancels the
+ * body. Throws as `EnvelopeReader` does, and `RpcError` `invalid_argument` if the body ends within an envelope.
+ *
+ * @param hold called with the change in the number of bytes held; if it throws, reading ends
  */
 export async function* readEnvelopes(
   body: ByteBody | null,

@@ -1,29 +1,29 @@
 import type { Code, RpcError } from "@quicrpc/core";
 import { codeName, codeNamed } from "./codes.js";
 
-/** A detail of an error, as the Connect protocol has it in JSON. */
+/** A detail of an error in the JSON of the Connect protocol. */
 export interface ErrorDetail {
-  /** The full name of a protobuf message, or `PACKED_TYPE`. */
+  /** Full name of a protobuf message, or `PACKED_TYPE`. */
   readonly type: string;
-  /** The message's bytes as base64, without padding. */
+  /** Bytes of the message as base64, without padding. */
   readonly value: string;
-  /** The same for people to read. */
+  /** The message in JSON, for people to read. */
   readonly debug?: unknown;
-  /** The name that the method declares the error under, in a detail of this library's own type. */
+  /** Name of a declared error, in a detail of this library's own type. */
   readonly reason?: string | undefined;
 }
 
-/** An error as the Connect protocol has it in JSON. */
+/** An error in the JSON of the Connect protocol. */
 export interface ErrorJson {
   readonly code: string;
   readonly message?: string;
   readonly details?: readonly ErrorDetail[];
 }
 
-/** The most details of one error that are read. */
+/** Most details of one error that are read. */
 const MAX_DETAILS = 64;
 
-/** Returns an error as it is sent; `details` are those that `structDetail` and `packedDetail` have made of it. */
+/** Converts an error to its JSON. `details` come from `structDetail` and `packedDetail`. */
 export function errorToJson({ code, message }: RpcError, details: readonly ErrorDetail[] = []): ErrorJson {
   return {
     code: codeName(code),
@@ -32,16 +32,16 @@ export function errorToJson({ code, message }: RpcError, details: readonly Error
   };
 }
 
-/** An error that was read, whatever it left out. */
+/** A received error, in which anything may be missing. */
 export interface ReceivedError {
-  /** Undefined where it names none of the codes. */
+  /** Undefined if the code is missing or unknown. */
   readonly code: Code | undefined;
-  /** Undefined where there is none. */
+  /** Undefined if the message is missing. */
   readonly message: string | undefined;
   readonly details: readonly ErrorDetail[];
 }
 
-/** Reads an error's JSON as far as it has the form of one; undefined for what is no object. Never throws. */
+/** Reads as much of an error's JSON as is valid; undefined if it is not an object. Never throws. */
 export function readErrorJson(json: unknown): ReceivedError | undefined {
   if (typeof json !== "object" || json === null || Array.isArray(json)) return undefined;
   const { code, message, details } = json as Readonly<Record<string, unknown>>;
@@ -58,7 +58,7 @@ function isDetail(given: unknown): given is ErrorDetail {
   return typeof type === "string" && typeof value === "string";
 }
 
-/** Returns the value of a text of JSON; undefined for what is none. */
+/** Parses JSON; undefined if it is malformed. */
 export function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));

@@ -1,17 +1,17 @@
 const NOTHING = new Uint8Array(0);
 
-/** How many times its size a piece may keep that is not copied. */
+/** A piece that is larger than its share of the underlying buffer by this factor is copied. */
 const MAX_KEPT = 4;
 
 /**
- * Bytes that arrive in pieces of any size, in one buffer that grows by doubling: so a peer that sends a byte at a time makes this side hold
- * no more than one that does not. What was taken stays valid.
+ * A byte queue in one buffer, which grows by doubling. A peer that sends a byte at a time makes this side hold no more
+ * memory than another. Returned bytes stay valid.
  */
 export class Gathered {
   #buffer: Uint8Array = NOTHING;
   #start = 0;
   #end = 0;
-  /** Whether the buffer was made here; else it is the only piece, which nobody may write to. */
+  /** Whether the buffer was allocated here. Otherwise it is the only piece, which must not be written to. */
   #isOwn = false;
 
   get length(): number {
@@ -21,7 +21,7 @@ export class Gathered {
   append(piece: Uint8Array): void {
     const { length } = this;
     if (length === 0) {
-      // A small piece would keep all of the buffer that it came in.
+      // A small piece would keep the whole buffer in which it arrived alive.
       this.#isOwn = piece.length * MAX_KEPT < piece.buffer.byteLength;
       this.#buffer = this.#isOwn ? piece.slice() : piece;
       this.#start = 0;
@@ -40,7 +40,7 @@ export class Gathered {
     this.#end += piece.length;
   }
 
-  /** Returns the next `length` bytes, of those that are there. */
+  /** Returns the next `length` bytes, which must have arrived. */
   take(length: number): Uint8Array {
     this.#start += length;
     return this.#buffer.subarray(this.#start - length, this.#start);

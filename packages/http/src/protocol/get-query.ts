@@ -1,18 +1,18 @@
 import { RpcError } from "@quicrpc/core";
 import { readBase64, urlSafe } from "./base64.js";
 
-/** The message of a GET request, as its query has it. */
+/** The message of a GET request, as its query contains it. */
 export interface GetQuery {
   readonly codec: string;
   readonly message: Uint8Array;
-  /** The coding that the message is compressed with; undefined where it is not. */
+  /** Compression of the message; undefined if it is not compressed. */
   readonly compression?: string | undefined;
 }
 
-/** Codecs whose messages are text, and hence stand in a query as such. */
+/** Codecs whose messages are text, so that a query contains them without base64. */
 const TEXTUAL: ReadonlySet<string> = new Set(["json"]);
 
-/** Returns the query of a GET request, without the "?"; its parameters are in the order that caches see the most of. */
+/** Returns the query of a GET request, without the "?". Its parameters have a fixed order, which helps caches. */
 export function writeGetQuery({ codec, message, compression }: GetQuery): string {
   const isText = compression === undefined && TEXTUAL.has(codec);
   const text = isText ? encodeURIComponent(new TextDecoder().decode(message)) : urlSafe(message);
@@ -23,7 +23,7 @@ export function writeGetQuery({ codec, message, compression }: GetQuery): string
   return parameters.join("&");
 }
 
-/** Reads the query of a GET request. Throws `RpcError` `invalid_argument` where it is none of the protocol. */
+/** Parses the query of a GET request. Throws `RpcError` `invalid_argument` if it does not follow the protocol. */
 export function readGetQuery(query: URLSearchParams): GetQuery {
   const [codec, text, version] = ["encoding", "message", "connect"].map((name) => query.get(name));
   if (typeof codec !== "string") throw new RpcError("invalid_argument", "the query has no parameter encoding");

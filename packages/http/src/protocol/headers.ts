@@ -2,13 +2,13 @@ import { Metadata, RpcError } from "@quicrpc/core";
 import { isBinaryKey, keyProblem } from "@quicrpc/core/transport";
 import { readBase64, unpadded } from "./base64.js";
 
-/** The prefix of headers of a unary answer that are its trailers. */
+/** Prefix of headers of a unary response that are trailers. */
 export const TRAILER_PREFIX = "trailer-";
 
-/** A header, or trailer of a stream, of an answer that says: no handler was entered, so that the call may be made again. */
+/** Header of a response, or trailer of a stream, which states that no handler ran, so that the call may be repeated. */
 export const REFUSED_HEADER = "quicrpc-refused";
 
-/** Headers that belong to HTTP or the protocol, or that browsers set by themselves, and so carry no metadata. */
+/** Headers that belong to HTTP or the protocol, or that browsers set themselves. They carry no metadata. */
 export const OWN: RegExp =
   /^((access-control|connect|quicrpc|sec)-|(accept(-charset|-encoding)?|connection|content-(encoding|length|type)|date|expect|host|http2-settings|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade|vary)$)/;
 
@@ -16,16 +16,16 @@ export const OWN: RegExp =
 const VALUE = /^(?:[!-~](?:[ -~]*[!-~])?)?$/;
 
 /**
- * Adds metadata to the headers of a request or an answer; bytes as base64. With `TRAILER_PREFIX` these are the trailers of a unary
- * answer. Throws `RpcError` `invalid_argument` for what a header cannot carry.
+ * Adds metadata to the headers of a request or response; bytes are sent as base64. With `TRAILER_PREFIX` they become
+ * the trailers of a unary response. Throws `RpcError` `invalid_argument` for a value that a header cannot carry.
  */
 export function writeHeaders(metadata: Metadata, headers: Headers, prefix: "" | typeof TRAILER_PREFIX = ""): void {
   for (const [key, value] of metadata) headers.append(prefix + requireKey(key), textOf(key, value));
 }
 
 /**
- * Reads the metadata among headers: those that begin with `prefix`, without it. Values of a key that was sent more than once are one, joined
- * by ", ", but for bytes. Throws `RpcError` `invalid_argument` for bytes that are not base64.
+ * Reads metadata from headers: those with the prefix, which is removed. Several values of a key arrive as one, joined
+ * by ", ", except for bytes. Throws `RpcError` `invalid_argument` for invalid base64.
  */
 export function readHeaders(headers: Headers, prefix: "" | typeof TRAILER_PREFIX = ""): Metadata {
   const metadata = new Metadata();
@@ -37,7 +37,7 @@ export function readHeaders(headers: Headers, prefix: "" | typeof TRAILER_PREFIX
   return metadata;
 }
 
-/** Throws `RpcError` `resource_exhausted` for metadata of more bytes than `maxBytes`, counted as everywhere in this library. */
+/** Throws `RpcError` `resource_exhausted` if metadata exceeds `maxBytes`, counted as for sessions. */
 export function requireSmall(metadata: Metadata, maxBytes: number): void {
   let size = 0;
   for (const [key, value] of metadata) size += key.length + value.length + 2;
@@ -48,13 +48,16 @@ export function requireSmall(metadata: Metadata, maxBytes: number): void {
   );
 }
 
-/** Adds a value as it came: of a binary key base64, or several with commas between. Throws `RpcError` `invalid_argument` for what is not base64. */
+/**
+ * Adds a received value; for a binary key it is base64, or several separated by commas. Throws `RpcError`
+ * `invalid_argument` for invalid base64.
+ */
 export function appendText(metadata: Metadata, key: string, value: string): void {
   if (!isBinaryKey(key)) {
     metadata.append(key, value);
     return;
   }
-  // Base64 has no comma.
+  // Base64 contains no commas.
   for (const text of value.split(",")) {
     const bytes = readBase64(text.trim());
     if (bytes === undefined) throw new RpcError("invalid_argument", `the value of ${key} is not base64`);
@@ -62,7 +65,7 @@ export function appendText(metadata: Metadata, key: string, value: string): void
   }
 }
 
-/** Returns `key`. Throws `RpcError` `invalid_argument` where it is a header of HTTP or of the protocol. */
+/** Returns `key`. Throws `RpcError` `invalid_argument` if it is a header of HTTP or of the protocol. */
 export function requireKey(key: string): string {
   if (!OWN.test(key) && !key.startsWith(TRAILER_PREFIX)) return key;
   const hint = "name it differently: x-… , for example";
@@ -71,7 +74,10 @@ export function requireKey(key: string): string {
   });
 }
 
-/** A value as a header has it: bytes as base64. Throws `RpcError` `invalid_argument` for text that a header cannot carry. */
+/**
+ * Returns the header value for a metadata value: bytes as base64. Throws `RpcError` `invalid_argument` for text that a
+ * header cannot carry.
+ */
 export function textOf(key: string, value: string | Uint8Array): string {
   if (typeof value !== "string") return unpadded(value);
   if (VALUE.test(value)) return value;

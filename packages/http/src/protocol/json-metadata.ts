@@ -2,7 +2,7 @@ import { Metadata } from "@quicrpc/core";
 import { keyProblem } from "@quicrpc/core/transport";
 import { OWN, appendText, requireKey, textOf } from "./headers.js";
 
-/** Returns metadata as the message at the end of a stream has it: a list of texts for each key. */
+/** Converts metadata to the form of the message at the end of a stream: a list of strings for each key. */
 export function metadataToJson(metadata: Metadata): Record<string, string[]> {
   const texts = new Map<string, string[]>();
   for (const [key, value] of metadata) {
@@ -13,7 +13,7 @@ export function metadataToJson(metadata: Metadata): Record<string, string[]> {
   return Object.fromEntries(texts);
 }
 
-/** Reads metadata of the message at the end of a stream; what has not its form is passed over, as are reserved keys. */
+/** Reads metadata of the message at the end of a stream. Malformed values and reserved keys are skipped. */
 export function metadataFromJson(json: unknown): Metadata {
   const metadata = new Metadata();
   if (typeof json !== "object" || json === null) return metadata;

@@ -3,7 +3,7 @@ import { tooLarge } from "./body.js";
 
 const FIRST_ROOM = 4096;
 
-/** Room in which one message after the other is written, and from which each is copied at its length; undefined while one is written. */
+/** Buffer in which messages are encoded one after the other, before each is copied; undefined while it is in use. */
 let shared: Uint8Array | undefined = new Uint8Array(FIRST_ROOM);
 
 /** A growing buffer for one message. */
@@ -25,12 +25,12 @@ class Payload implements PayloadWriter {
 }
 
 /**
- * Returns a message as the body of a request or an answer; without a codec there is none, and no bytes. Throws `RpcError`: what the codec
- * throws for a value that does not fit, `resource_exhausted` for more than `maxBytes`.
+ * Encodes a message as the body of a request or response; without a codec the body is empty. Throws the codec's
+ * `RpcError` for a value that does not match, and `resource_exhausted` for more than `maxBytes`.
  */
 export function encodeMessage(codec: MessageCodec<unknown> | undefined, value: unknown, maxBytes: number): Uint8Array {
   const room = shared ?? new Uint8Array(FIRST_ROOM);
-  // A codec may run an application's code.
+  // A codec may run code of the application, which may encode another message.
   shared = undefined;
   try {
     const out = new Payload(room);

@@ -5,19 +5,20 @@ import { readBase64, unpadded } from "./base64.js";
 import type { ErrorDetail } from "./error-json.js";
 import { encodeMessage } from "./message.js";
 
-/** The type of a detail that has an error's details as MessagePack, for callers in MessagePack: nothing is lost on the way. */
+/** Type of the detail that contains an error's details as MessagePack, without loss, for callers that use MessagePack. */
 const PACKED_TYPE = "quicrpc.Details";
 
-/** The name and the details of an error, as an `RpcError` has them. */
+/** The name and the details of an error. */
 export interface NamedDetails {
   readonly reason: string | undefined;
   readonly details: unknown;
 }
 
 /**
- * Returns an error's name and details as a detail in MessagePack; undefined where it has neither, or they do not fit what the method
- * declares and cannot be carried otherwise. Its name is sent only where the method declares it.
- * @param onMisfit receives the error of details that do not fit what the method declares
+ * Returns an error's name and details as a MessagePack detail; undefined if it has neither, or if its details do not
+ * match the schema and cannot be encoded without it. The name is sent only if the method declares it.
+ *
+ * @param onMisfit called with an error if the details do not match the schema
  */
 export function packedDetail(
   { reason, details }: RpcError,
@@ -30,7 +31,7 @@ export function packedDetail(
       const bytes = encodeMessage(declared.details, details, Number.POSITIVE_INFINITY);
       return { type: PACKED_TYPE, value: unpadded(bytes), reason };
     } catch (misfit) {
-      // They go without the name.
+      // The details are sent without the name.
       onMisfit?.(misfitOf(reason, misfit));
     }
   }
@@ -43,8 +44,8 @@ export function packedDetail(
 }
 
 /**
- * Finds and reads the detail that `packedDetail` has made; undefined where there is none. Details that do not fit what the method
- * declares, in another version of the schema, are kept without the name.
+ * Finds and decodes the detail made by `packedDetail`; undefined if there is none. Details that do not match this
+ * side's version of the schema are returned without the name.
  */
 export function readPackedDetail(details: readonly ErrorDetail[], method: AnyMethod): NamedDetails | undefined {
   const found = details.find(({ type }) => type === PACKED_TYPE);
@@ -59,17 +60,17 @@ export function readPackedDetail(details: readonly ErrorDetail[], method: AnyMet
       return { reason: undefined, details: unpacked(bytes) };
     }
   }
-  // A name that only the server's version of the schema has.
+  // The name exists only in the server's version of the schema.
   return { reason: typeof reason === "string" ? reason : undefined, details: unpacked(bytes) };
 }
 
-/** The error of details that do not fit what their method declares, for the error hook. */
+/** Returns the error for details that do not match their schema, for the error hook. */
 export function misfitOf(reason: string | undefined, misfit: unknown): Error {
   const { message } = RpcError.from(misfit);
   return new Error(`the details of ${reason} do not fit their schema: ${message}`, { cause: misfit });
 }
 
-/** Details that cannot be read are left out. */
+/** Decodes details; undefined if that fails. */
 function unpacked(bytes: Uint8Array): unknown {
   try {
     return bytes.length === 0 ? undefined : unpack(bytes, 0, bytes.length);

@@ -1,2 +1,5 @@
-/** The service that every server of this library has over HTTP. Its method `ping` answers a client that asks whether the server is there. */
+/**
+ * A service that every server of this library has over HTTP. Clients call its method `ping` to find out whether the
+ * server is reachable.
+ */
 export const HTTP_SERVICE = { name: "quicrpc.v1.Http", id: 0 } as const;

@@ -1,8 +1,8 @@
 import { type ContentType, CONTENT_TYPE_PREFIX, STREAM_PREFIX } from "./content-type.js";
 
 /**
- * Reads a content type; its parameters are passed over, but for a character set that is not UTF-8. Returns undefined for what is no type of
- * the protocol.
+ * Parses a content type. Parameters are ignored, except a character set other than UTF-8. Returns undefined if it is
+ * not a type of the protocol.
  */
 export function readContentType(value: string | null | undefined): ContentType | undefined {
   const [type = "", ...parameters] = (value ?? "").toLowerCase().split(";");

@@ -1,21 +1,21 @@
 import type { ByteBody } from "./body.js";
 import { Gathered } from "./gathered.js";
 
-/** Bytes that wait for the reader of a body before its sender is held back. */
+/** Unread bytes of a body above which its sender is paused. */
 const MAX_WAITING = 64 * 1024;
 
-/** Where the bytes of a body come from. */
+/** The source of a body's bytes. */
 export interface BodySource {
-  /** Holds the sender back. */
+  /** Pauses the sender. */
   pause(): unknown;
   resume(): unknown;
-  /** Nobody wants the rest. */
+  /** Drops the rest. */
   drop(reason: unknown): unknown;
 }
 
 /**
- * A body that arrives, as a stream which is read no faster than it is taken. What waits is gathered, and handed over as one piece: a sender of
- * single bytes would have each kept as an object, of a hundred times its size.
+ * An arriving body as a stream, which is read no faster than it is consumed. Waiting bytes are gathered into one piece:
+ * otherwise a sender of single bytes would create an object of a hundred times its size for each.
  */
 export class ReceivedBody {
   readonly stream: ByteBody;
@@ -23,12 +23,12 @@ export class ReceivedBody {
   private readonly source: BodySource;
   private readonly hold: (change: number) => void;
   private readonly waiting: Gathered = new Gathered();
-  /** A reader waits for bytes. */
+  /** True while a reader waits for bytes. */
   private wanted = false;
   private hasEnded = false;
   private over = false;
 
-  /** @param hold receives by how many bytes more, or fewer, wait; what it throws is what the body fails with */
+  /** @param hold called with the change in the number of waiting bytes; if it throws, the body fails with that error */
   constructor(source: BodySource, hold: (change: number) => void = () => {}) {
     this.source = source;
     this.hold = hold;
@@ -61,13 +61,13 @@ export class ReceivedBody {
     if (this.waiting.length >= MAX_WAITING) this.source.pause();
   }
 
-  /** All of it has arrived. */
+  /** Called when the body has arrived completely. */
   end(): void {
     this.hasEnded = true;
     if (!this.over && this.waiting.length === 0) this.close();
   }
 
-  /** Fails the reader, also where it has not taken all that has arrived. */
+  /** Fails the reader, even if it has not read all that has arrived. */
   fail(error: unknown): void {
     if (this.over || this.hasEnded) return;
     this.finish();
@@ -90,7 +90,7 @@ export class ReceivedBody {
     this.controller.close();
   }
 
-  /** Releases what waits. */
+  /** Releases the waiting bytes. */
   private finish(): void {
     this.over = true;
     const { length } = this.waiting;

@@ -6,19 +6,20 @@ import type { ErrorDetail } from "./error-json.js";
 import { misfitOf, type NamedDetails } from "./packed-detail.js";
 import { type Json, type JsonObject, readStruct, writeStruct } from "./struct.js";
 
-/** The type of a detail that every client of the Connect protocol can read. */
+/** Type of the detail that every client of the Connect protocol can read. */
 export const STRUCT_TYPE = "google.protobuf.Struct";
 
-/** Converts between declared details and JSON, by their schema. Both may throw for what does not fit. */
+/** Converts declared details to and from JSON, by their schema. Both functions may throw if the value does not match. */
 export interface DetailsJson {
   toJson(codec: MessageCodec<unknown>, details: unknown): Json;
   fromJson(codec: MessageCodec<unknown>, json: Json): unknown;
 }
 
 /**
- * Returns an error's name and details as a detail that any client can read: a struct of `reason` and `details`. Undefined where it has
- * neither, or they cannot be JSON. Its name is sent only where the method declares it.
- * @param onMisfit receives the error of details that do not fit what the method declares
+ * Returns an error's name and details as a detail that every client can read: a struct of `reason` and `details`.
+ * Undefined if the error has neither, or if they have no JSON form. The name is sent only if the method declares it.
+ *
+ * @param onMisfit called with an error if the details do not match the schema
  */
 export function structDetail(
   { reason, details }: RpcError,
@@ -32,7 +33,7 @@ export function structDetail(
       const json = declared.details === undefined ? undefined : by.toJson(declared.details, details);
       return detailOf({ reason, ...(json !== undefined && { details: json }) });
     } catch (misfit) {
-      // They go without the name.
+      // The details are sent without the name.
       onMisfit?.(misfitOf(reason, misfit));
     }
   }
@@ -49,8 +50,8 @@ function detailOf(debug: JsonObject): ErrorDetail {
 }
 
 /**
- * Finds and reads the detail that `structDetail` has made; undefined where there is none. Details that do not fit what the method
- * declares, in another version of the schema, are kept without the name.
+ * Finds and decodes the detail made by `structDetail`; undefined if there is none. Details that do not match this
+ * side's version of the schema are returned without the name.
  */
 export function readStructDetail(
   details: readonly ErrorDetail[],
@@ -73,11 +74,11 @@ export function readStructDetail(
       return { reason: undefined, details: json };
     }
   }
-  // A name that only the server's version of the schema has.
+  // The name exists only in the server's version of the schema.
   return { reason: typeof reason === "string" ? reason : undefined, details: json };
 }
 
-/** Details without a converter of their own: checked by the schema, of which types that JSON has not are spelled for people. */
+/** Converts details without a converter: they are checked by the schema, and types that JSON lacks are written for readers. */
 const plainJson: DetailsJson = {
   toJson: ({ plain }, details) => readable(plain === undefined ? details : plain.encode(details)),
   fromJson: ({ plain }, json) => (plain === undefined ? json : plain.decode(json)),
@@ -86,8 +87,8 @@ const plainJson: DetailsJson = {
 const MAX_DEPTH = 100;
 
 /**
- * Spells any value in JSON, for people: dates as RFC 3339, bytes as base64, integers of any size as text, maps as pairs, sets as
- * lists. Throws `RangeError` for one nested too deeply.
+ * Converts any value to JSON for people: dates as RFC 3339, bytes as base64, bigints as strings, maps as pairs, sets as
+ * arrays. Throws `RangeError` if it is nested too deeply.
  */
 export function readable(value: unknown, depth = 0): Json {
   if (depth > MAX_DEPTH) throw new RangeError(`values are nested more than ${MAX_DEPTH} deep`);

@@ -8,9 +8,9 @@ export interface JsonObject {
   readonly [key: string]: Json;
 }
 
-/** Values of a message that a field counts as, with its view of bytes. */
+/** Values of a message charged for one field and its view of the bytes. */
 const FIELD_VALUES = 8;
-/** How deep values may be nested, as everywhere in messages. */
+/** Most levels of nesting, as in all messages. */
 const MAX_DEPTH = 100;
 
 const WIRE_VARINT = 0;
@@ -18,10 +18,10 @@ const WIRE_DOUBLE = 1;
 const WIRE_BYTES = 2;
 const WIRE_FLOAT = 5;
 
-/** The numbers of the fields of `google.protobuf.Value`. */
+/** Field numbers of `google.protobuf.Value`. */
 const VALUE = { null: 1, number: 2, string: 3, bool: 4, struct: 5, list: 6 } as const;
 
-/** Encodes an object as the protobuf message `google.protobuf.Struct`. Throws `RangeError` for one nested too deeply. */
+/** Encodes an object as the protobuf message `google.protobuf.Struct`. Throws `RangeError` if it is nested too deeply. */
 export function writeStruct(object: JsonObject): Uint8Array {
   return Uint8Array.from(structBytes(object, 0));
 }
@@ -51,7 +51,7 @@ function field(number: number, bytes: Iterable<number> & { readonly length: numb
   return append([tag(number, WIRE_BYTES), ...varint(bytes.length)], bytes);
 }
 
-/** Without a spread, whose arguments are limited. */
+/** Not by spread arguments, whose number is limited. */
 function append(bytes: number[], more: Iterable<number>): number[] {
   for (const byte of more) bytes.push(byte);
   return bytes;
@@ -79,7 +79,7 @@ function utf8(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }
 
-/** Decodes the protobuf message `google.protobuf.Struct`. Returns undefined for bytes that are none. */
+/** Decodes the protobuf message `google.protobuf.Struct`. Returns undefined if the bytes are malformed. */
 export function readStruct(bytes: Uint8Array): JsonObject | undefined {
   try {
     return structOf(bytes, 0);
@@ -123,7 +123,7 @@ function valueOf(bytes: Uint8Array, depth: number): Json {
   return read;
 }
 
-/** A field of a protobuf message: an integer, or the bytes of anything else. */
+/** A field of a protobuf message: an integer, or the bytes of any other type. */
 interface Field {
   readonly number: number;
   readonly value: number | Uint8Array;

@@ -1,17 +1,17 @@
 import { RpcError } from "@quicrpc/core";
 
-/** The header of a request that says how many milliseconds its caller waits. */
+/** Request header with the caller's timeout in milliseconds. */
 export const TIMEOUT_HEADER = "connect-timeout-ms";
 
-/** The largest timeout that ten digits can say. */
+/** Largest timeout that has ten digits, in milliseconds. */
 const MAX_TIMEOUT_MS = 9_999_999_999;
 
-/** Returns the header's value for a timeout; the largest that can be written for what is longer. */
+/** Returns the header's value for a timeout. Longer timeouts are reduced to the largest one. */
 export function writeTimeout(timeoutMs: number): string {
   return String(Math.min(Math.ceil(timeoutMs), MAX_TIMEOUT_MS));
 }
 
-/** Returns the milliseconds; undefined without the header. Throws `RpcError` `invalid_argument` for what is no timeout. */
+/** Returns the timeout in milliseconds; undefined without the header. Throws `RpcError` `invalid_argument` if it is malformed. */
 export function readTimeout(value: string | null | undefined): number | undefined {
   if (value === null || value === undefined) return undefined;
   if (/^\d{1,10}$/.test(value)) return Number(value);

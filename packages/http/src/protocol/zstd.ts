@@ -3,7 +3,7 @@ import { type SizeLimit, tooLarge } from "./body.js";
 import type { ContentCoding } from "./compression.js";
 import { Gathered } from "./gathered.js";
 
-/** A stream of `node:zlib`, as far as it is used. */
+/** The parts of a `node:zlib` stream that are used. */
 interface ZlibStream extends AsyncIterable<Uint8Array> {
   end(bytes: Uint8Array): unknown;
 }
@@ -14,10 +14,10 @@ export interface ZstdLibrary {
   createZstdDecompress(): ZlibStream;
 }
 
-/** Zstandard where the runtime has it, which is Node from 22.15 on; undefined elsewhere. */
+/** Zstandard, if the runtime has it (Node from 22.15 on); otherwise undefined. */
 export const zstd: ContentCoding | undefined = zstdBy(runtimeLibrary());
 
-/** Zstandard by a library; undefined where there is none, or it has none. */
+/** Creates Zstandard from a library; undefined if there is no library, or if it lacks Zstandard. */
 export function zstdBy(library: Partial<ZstdLibrary> | undefined): ContentCoding | undefined {
   const { createZstdCompress, createZstdDecompress } = library ?? {};
   if (createZstdCompress === undefined || createZstdDecompress === undefined) return undefined;
@@ -25,7 +25,7 @@ export function zstdBy(library: Partial<ZstdLibrary> | undefined): ContentCoding
     name: "zstd",
     compress: (bytes) => through(createZstdCompress(), bytes, Number.POSITIVE_INFINITY),
     async decompress(bytes, maxBytes, hold, limit) {
-      // The library takes what is cut off for all there is.
+      // The library treats truncated data as complete.
       if (!isWhole(bytes)) throw new RpcError("invalid_argument", "a message is not zstd data, or not all of it");
       try {
         return await through(createZstdDecompress(), bytes, maxBytes, hold, limit);
@@ -38,17 +38,17 @@ export function zstdBy(library: Partial<ZstdLibrary> | undefined): ContentCoding
 }
 
 const MAGIC = 0xfd2fb528;
-/** The first of the sixteen magic numbers of frames that are to be skipped. */
+/** The first of the sixteen magic numbers of skippable frames. */
 const SKIPPABLE = 0x184d2a50;
 const BLOCK_HEAD_BYTES = 3;
 const CHECKSUM_BYTES = 4;
-/** Bytes of the fields that the flags of a frame's head announce. */
+/** Sizes in bytes of the fields that the flags of a frame header announce. */
 const DICTIONARY_BYTES: readonly number[] = [0, 1, 2, 4];
 const SIZE_BYTES: readonly number[] = [0, 2, 4, 8];
 const RUN_BLOCK = 1;
 const RESERVED_BLOCK = 3;
 
-/** Whether bytes are frames of zstd, each to its end, and nothing else (RFC 8878 §3.1). */
+/** Returns true if the bytes consist of complete zstd frames only (RFC 8878 §3.1). */
 export function isWhole(bytes: Uint8Array): boolean {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   let at = 0;
@@ -56,13 +56,14 @@ export function isWhole(bytes: Uint8Array): boolean {
   return at === bytes.length && at > 0;
 }
 
-/** Returns where the frame at a position ends, or -1 where it does not. */
+/** Returns the end of the frame at a position; -1 if it is incomplete. */
 function endOfFrame(view: DataView, start: number): number {
   if (start + 8 > view.byteLength) return -1;
   const magic = view.getUint32(start, true);
   if ((magic & 0xfffffff0) >>> 0 === SKIPPABLE) return start + 8 + view.getUint32(start + 4, true);
   if (magic !== MAGIC) return -1;
-  // flags: 2 bits size of the content size, 1 single segment, 2 others, 1 checksum, 2 size of the dictionary id
+  // flags: 2 bits for the size of the content size, 1 single segment, 2 others, 1 checksum, 2 for the size of the
+  // dictionary id
   const flags = view.getUint8(start + 4);
   const isSingle = (flags & 0x20) !== 0;
   const sizeBytes = flags >> 6 === 0 && isSingle ? 1 : (SIZE_BYTES[flags >> 6] as number);
@@ -97,7 +98,7 @@ async function through(
   return gathered.take(gathered.length);
 }
 
-/** Without an import, which pages' bundlers would have to resolve. */
+/** Without an import, which bundlers for pages would have to resolve. */
 function runtimeLibrary(): Partial<ZstdLibrary> | undefined {
   const { process } = globalThis as { process?: { getBuiltinModule?(name: string): unknown } };
   return process?.getBuiltinModule?.("node:zlib") as Partial<ZstdLibrary> | undefined;

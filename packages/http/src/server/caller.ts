@@ -44,7 +44,7 @@ export function callerOf(
 ): Caller {
   const principalBy = options.principal ?? options.once?.principal;
   const address = addressOf(exchange, options);
-  // Apart from principals, which may have any name.
+  // A prefix that keeps addresses apart from principals, which may have any name.
   const byAddress = `quicrpc http ${sourceOf(address ?? "")}`;
   const client = address && byAddress;
   if (principalBy === undefined && typeof connection !== "string")
@@ -57,7 +57,7 @@ export function callerOf(
     const counted = principal === "" ? byAddress : principal;
     return { client: counted, requester: () => ({ principal, counted }) };
   } catch (error) {
-    // A principal that is not known fails the calls that need one.
+    // If the principal cannot be determined, calls that need one fail.
     const requester = (): never => {
       throw error;
     };

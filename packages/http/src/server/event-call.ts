@@ -42,7 +42,7 @@ export class EventCall extends StreamedCall {
 
   protected endingOf(error: RpcError): Uint8Array {
     const json = jsonBytes(this.errorJson(error));
-    // Without an id of its own: a browser that comes back goes on after the last item.
+    // The end has no id, so a browser that reconnects continues after the last item.
     const goesOn = error.code === "unavailable" && this.positions !== undefined;
     return goesOn ? eventOf(encoder.encode("event: error\ndata: "), json) : lastEvent("error", json);
   }

@@ -21,7 +21,7 @@ export class WholeRequest implements ExtensionRequest {
 
   constructor(exchange: HttpExchange, body: Uint8Array, budget: MemoryBudget, call: ExtensionRequest["call"]) {
     const { method, headers, target, authority } = exchange;
-    // Who asks what its URL was gets path and query; which scheme it was is not known here, and the host is what the client says.
+    // The URL's path and query are exact; the scheme is unknown here, and the host is what the client states.
     const named = `http://${authority}`;
     const url = new URL(target, URL.canParse(named) ? named : "http://localhost");
     this.request = new Request(url, { method, headers, signal: this.gone.signal });
@@ -104,7 +104,7 @@ export async function answerWith(exchange: HttpExchange, response: Response, uns
     }
     answer.end();
   } catch (error) {
-    // An end would say that this is all of it.
+    // A normal end would mean that the response is complete.
     exchange.cutOff(RpcError.from(error, "aborted"));
     throw error;
   } finally {

@@ -37,7 +37,7 @@ export class FetchExchange implements HttpExchange {
     this.response = new Promise((resolve) => (this.answer = resolve));
     const onAbort = (): void => {
       this.gone();
-      // Nobody reads it, but what called the handler waits for it.
+      // No client reads it, but the code that called the handler waits for it.
       this.answer(new Response(null, { status: CLIENT_GONE }));
     };
     if (request.signal.aborted) onAbort();
@@ -93,7 +93,7 @@ export class FetchExchange implements HttpExchange {
 
   cutOff(error: RpcError): void {
     this.streamed?.fail(error);
-    // Whoever called the handler waits for an answer, where there is none yet.
+    // The code that called the handler waits for a response, unless there is one already.
     this.answer(new Response(null, { status: statusOf(error.code) }));
     this.ended();
   }

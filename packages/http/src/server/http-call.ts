@@ -35,7 +35,7 @@ const EMPTY_JSON = new TextEncoder().encode("{}");
 export interface HttpCallSettings {
   /** Minimum bytes of messages that are compressed for a client that supports it. */
   readonly compressFrom: number;
-  /** Which caches may store responses to GET, unless their handlers decide; undefined: as caches judge. */
+  /** Which caches may store responses to GET, unless the handler decides; undefined: caches decide. */
   readonly cacheControl: "private" | undefined;
   /** Calls in progress. */
   readonly calls: LinkedSet<HttpCall>;
@@ -227,7 +227,7 @@ export abstract class HttpCall extends ServedCall {
 
   private encode(value: unknown): Uint8Array {
     const codec = this.outputCodec();
-    // A client reads a message, also of a method that returns nothing.
+    // Clients expect a message even if the method returns nothing.
     if (codec === undefined && this.format.name === "json") return EMPTY_JSON;
     return encodeMessage(codec, value, this.settings.limits.maxFrameBytes);
   }

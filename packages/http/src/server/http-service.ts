@@ -147,7 +147,7 @@ export class HttpService<Context> {
     if (!(await requests.reaches(isIdle, timeoutMs))) {
       for (const { value } of Array.from(this.calls))
         value.abort(new RpcError("unavailable", "the server is being drained"));
-      // Handlers that run on keep nobody waiting.
+      // Handlers that continue after their calls are not waited for.
       await requests.reaches(() => requests.none, this.limits.maxCloseMs);
     }
     this.guard?.stop();
@@ -325,7 +325,7 @@ export class HttpService<Context> {
       const { client, requester } = callerOf(this.callers, exchange, method, settings.connection);
       settings.client = client;
       admission.requireRoom(client);
-      // Before anything is read: throws where messages have no such form.
+      // Before anything is read: throws if the messages do not support this format.
       const blobs = method.blobs && this.blobs.of(method, requester());
       format.codecOf(method.output);
       const codec = blobs === undefined ? format.codecOf(method.input) : blobs.inputCodec(format);
@@ -346,7 +346,7 @@ export class HttpService<Context> {
           route = new HttpRoute(exchange, method, blobs.answerFormat(format), route.accepts, unsent);
           exchange.added = { ...exchange.added, "cache-control": "no-store" };
         }
-        // Others may have come meanwhile.
+        // Other calls may have arrived meanwhile.
         admission.requireRoom(settings.client);
       }
       if (exchange.isGone) return;

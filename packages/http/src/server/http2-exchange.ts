@@ -115,7 +115,7 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
     const length = (this.arriving = Number(this.header("content-length")));
     if (!(length <= MAX_ARRIVED)) return undefined;
     if (length === 0) return NOW;
-    // A stream hands nothing over before it is read.
+    // A stream delivers nothing before its first read.
     this.request.read(0);
     return endOfTurn();
   }
@@ -127,11 +127,12 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
       return NOTHING;
     }
     if (stream.destroyed || stream.readableEnded) return undefined;
-    // Exactly so much: who reads on finds the stream's end, and Node destroys a stream whose both ends it has seen before its write is done.
+    // Exactly this many bytes: reading more would find the stream's end, and Node destroys a stream after both ends
+    // even if a write is pending.
     const body = stream.read(length);
     if (body === null) return undefined;
     if (body.length < length) {
-      // Another reads on from its beginning, and finds that it was cut off.
+      // The next reader starts at the beginning, and finds that the body was truncated.
       stream.unshift(body);
       return undefined;
     }
@@ -174,7 +175,7 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
   }
 
   cutOff(error: RpcError): void {
-    // Without an error it would end as if that were all of the answer.
+    // Without an error the stream would end as if the response were complete.
     this.request.destroy(error);
   }
 
@@ -189,7 +190,7 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
     this.onGone = undefined;
     this.onEnd = undefined;
     if (place !== undefined) lingering.remove(place);
-    // One that was reset before its head counts as finished.
+    // A stream that was reset before its head counts as finished.
     if (this.wasCutOff || !request.writableFinished) onGone?.();
     onEnd?.();
   }
@@ -212,7 +213,7 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
   /** Drops the rest of a request that was answered before its end, for a while. */
   private endRequest(): void {
     if (this.closed) return;
-    // Of one that was taken no more comes: Node resets a stream that sends more than its length.
+    // If the body was taken, no more can arrive: Node resets a stream that exceeds its declared length.
     if (!this.isTaken) this.request.resume();
     this.place = lingering.add(this);
   }

@@ -250,7 +250,7 @@ function headersOf(fields: Http3Request["fields"]): Headers {
     try {
       headers.append(name, value);
     } catch {
-      // A field that WHATWG's headers do not take is no metadata either.
+      // A field that `Headers` rejects is not metadata either.
     }
   }
   return headers;

@@ -149,10 +149,10 @@ export class NodeExchange extends NodeInput implements HttpExchange {
 
   arrival(): Promise<void> | undefined {
     const { request } = this;
-    // A stream of HTTP/2 gives nothing before it is read.
+    // An HTTP/2 stream delivers nothing before it is read.
     if (request.httpVersionMajor !== 1 || request.read === undefined) return undefined;
     this.looks++;
-    // Mostly a body comes in one piece with its head, or in the next one.
+    // Most bodies arrive in one piece, with the head or right after it.
     if (this.looks === 1) return NOW;
     return this.looks === 2 ? endOfTurn() : undefined;
   }
@@ -161,12 +161,12 @@ export class NodeExchange extends NodeInput implements HttpExchange {
     const { request } = this;
     const { readableLength: length = 0 } = request;
     if (request.destroyed || request.readableEnded) return undefined;
-    // The server reads the end of a body after its last piece.
+    // The server reports the end of a body after its last piece.
     if (!request.complete && length !== Number(this.header("content-length"))) return undefined;
     const body = length === 0 ? NOTHING : request.read?.(length);
     if (body === undefined || body === null) return undefined;
     this.isTaken = true;
-    // On to its end.
+    // Reads to the end.
     request.resume();
     return body;
   }
@@ -208,20 +208,20 @@ export class NodeExchange extends NodeInput implements HttpExchange {
     return new NodeBody(response, isGone, this.isSecure, () => {
       if (!this.isIncomplete) return;
       request.resume();
-      // Over HTTP/2 Node tells of the end of an answer in this shape when the request has ended too.
+      // Over HTTP/2, Node reports the end of a response in this form only after the request has ended too.
       whenFinished((request.stream as NodeWritable | undefined) ?? response, () => this.endRequest());
     });
   }
 
   cutOff(error: RpcError): void {
     const { stream, httpVersionMajor } = this.request;
-    // Without an error a stream of HTTP/2 would end as if that were all of the answer.
+    // Without an error an HTTP/2 stream would end as if the response were complete.
     if (httpVersionMajor > 1 && stream?.destroy !== undefined) stream.destroy(error);
     else this.response.destroy();
   }
 
   inform(status: number, fields: Readonly<Record<string, string>>): void {
-    // Node sends no such head over HTTP/1.1.
+    // Node does not send such a head over HTTP/1.1.
     if (!this.isGone) this.request.stream?.additionalHeaders?.({ ":status": status, ...fields });
   }
 
@@ -231,7 +231,7 @@ export class NodeExchange extends NodeInput implements HttpExchange {
     this.waiting?.delete(this);
     this.onGone = undefined;
     this.onEnd = undefined;
-    // Over HTTP/2 one that was reset before its head counts as finished.
+    // Over HTTP/2, a stream that was reset before its head counts as finished.
     if (!response.writableEnded || !response.writableFinished) onGone?.();
     onEnd?.();
   }
@@ -268,7 +268,7 @@ export class NodeExchange extends NodeInput implements HttpExchange {
     if (request.destroyed) return;
     request.resume();
     const timer = expiries.add(LINGER_MS, () => {
-      // Over HTTP/2 the stream is a client's to end, or to be told that nobody reads it (RFC 9113 §8.1).
+      // Over HTTP/2, the client ends the stream, or is told that it is not read (RFC 9113 §8.1).
       if (request.stream?.close === undefined) request.destroy();
       else request.stream.close(NO_ERROR);
     });

@@ -94,7 +94,7 @@ export abstract class NodeInput {
   protected endsWith(answer: NodeEvents): void {
     (answer as unknown as Owner)[EXCHANGE] = this;
     answer.on("close", onClose);
-    // Whatever fails, "close" follows.
+    // "close" follows every error.
     answer.on("error", nothing);
   }
 
@@ -128,7 +128,7 @@ export abstract class NodeInput {
           hold(piece.length);
         } catch (error) {
           fail(error);
-          // What still comes of it is dropped.
+          // Bytes that still arrive are dropped.
           input.resume();
           return;
         }
@@ -160,7 +160,7 @@ export abstract class NodeInput {
   protected bodyUntil(answer: NodeEvents): ByteBody {
     const { input } = this;
     const resume = (): unknown => input.resume();
-    // What the client still sends after its reader has left is read and dropped.
+    // Bytes that arrive after the reader has left are read and dropped.
     const source = { pause: () => input.pause(), resume, drop: resume };
     const body = new ReceivedBody(source, (change) => this.unread?.change(change));
     const cut = (): void => body.fail(cutOff());
@@ -215,7 +215,7 @@ function headersOf(fields: NodeHeaders): Headers {
       try {
         headers.append(name, each);
       } catch {
-        // A field that WHATWG's headers do not take is no metadata either.
+        // A field that `Headers` rejects is not metadata either.
       }
     }
   }
@@ -243,8 +243,8 @@ export function fieldsOf(
 }
 
 /**
- * Maximum number of bytes in one write over TLS: Node encrypts a whole write at once, and keeps memory for the largest one until the
- * connection closes, also if the socket has taken all of it.
+ * Most bytes of one write over TLS. Node encrypts a whole write at once, and keeps memory for the largest one until the
+ * connection closes.
  */
 const MAX_TLS_WRITE = 262_144;
 
@@ -284,7 +284,7 @@ export class NodeBody implements AnswerBody {
     this.onEnded = onEnded;
     this.closed = closed;
     this.isSecure = isSecure;
-    // Whoever reads as fast as it is written to has to let others have their turn.
+    // In a later turn, so that a fast reader does not block others.
     response.on("drain", () => void endOfTurn().then(() => this.onDrain()));
     response.on("close", () => {
       this.closed = true;

@@ -25,7 +25,7 @@ export class OpenApiPage {
   constructor(router: DescribableRouter, prefix: string, options: OpenApiOptions) {
     this.path = `${prefix}/openapi.json`;
     this.make = async () => {
-      // Who asks for no document loads no code for it.
+      // The code is loaded only when a document is requested.
       const { openApiOf } = await import("../openapi/of-routers.js");
       return JSON.stringify(await openApiOf([router], { servers: [{ url: prefix || "/" }], ...options }));
     };

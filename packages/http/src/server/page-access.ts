@@ -30,7 +30,7 @@ export class PageAccess {
    */
   admit(exchange: HttpExchange, verbs: string): boolean {
     const origin = exchange.header("origin");
-    // Answers to pages name their origin, and caches keep answers to GET.
+    // The response depends on the page's origin, and caches store responses to GET.
     const added = isGet(exchange) ? VARY_BY_ORIGIN : undefined;
     exchange.added = added;
     if (origin === undefined) return !this.refusesName(exchange, origin) && admitNamed(exchange);

@@ -23,7 +23,7 @@ export function positionOf(
 ): string | undefined {
   const { method } = bound;
   const given = readCursor(exchange.header(FROM_HEADER));
-  // A browser sends the id by itself: of a stream without cursors it says nothing.
+  // A browser sends the id automatically, so it means nothing for a stream without cursors.
   const eventId = framing === "events" && method.cursor !== undefined ? exchange.header("last-event-id") : undefined;
   const from = readEventId(eventId) ?? given;
   if (from !== undefined) requirePositions(method, from);

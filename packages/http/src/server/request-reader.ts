@@ -120,7 +120,7 @@ export class RequestReader {
   }
 
   private async bytes(): Promise<Uint8Array> {
-    // Not read at all where it says that it is too large.
+    // Refused without reading if the declared length is too large.
     if (Number(this.exchange.header("content-length")) > this.limits.maxBytes) throw tooLarge(this.limits.maxBytes);
     return this.exchange.readBody(this.limits.maxBytes, (piece) => this.hold(piece));
   }

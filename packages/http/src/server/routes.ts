@@ -133,7 +133,7 @@ function matchGet<Context>(
       exchange.respond({ status: 204, fields: NOT_KEPT });
       return "answered";
     }
-    // Whose answer has no body has nobody who reads a stream.
+    // The body of a response to HEAD is not read, so no stream is opened.
     if (exchange.method === "HEAD") {
       exchange.respond({ status: 200, fields: EVENTS_FIELDS });
       return "answered";

@@ -53,7 +53,7 @@ export class StreamCall extends StreamedCall {
   }
 
   protected ending(error: RpcError | undefined): Uint8Array {
-    // Throws where it is too large.
+    // Throws if the trailers are too large.
     this.context?.answerHeads?.last(error);
     return this.withMetadata(() => writeEndOfStream(this.endOf(error, this.trailersOf(error))));
   }

@@ -71,7 +71,7 @@ export abstract class StreamedCall extends HttpCall {
   protected begin(): void {
     if (this.body !== undefined) return;
     const heads = this.context?.answerHeads;
-    // Throws where it is too large.
+    // Throws if the metadata is too large.
     heads?.first();
     this.beginWith(heads && this.withMetadata(() => this.headersOf(heads.metadata)));
   }

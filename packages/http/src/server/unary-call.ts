@@ -46,7 +46,7 @@ export class UnaryCall extends HttpCall {
   private metadata(error?: RpcError): Headers | undefined {
     const heads = this.context?.answerHeads;
     if (heads === undefined && (error === undefined || error.metadata.size === 0)) return undefined;
-    // Throws where it is too large.
+    // Throws if the trailers are too large.
     heads?.last(error);
     return this.withMetadata(() => {
       const headers = this.headersOf(this.saidMetadata);

@@ -120,7 +120,7 @@ export class CallBlobs {
     for (const { upload } of uploads) upload.hold();
     try {
       const answer = await serve(input, context);
-      // One that has failed may be made again with the same uploads.
+      // If the call failed, it may be repeated with the same uploads.
       for (const { upload } of uploads)
         await upload.remove(new RpcError("not_found", "the upload was taken by its call"));
       return answer;

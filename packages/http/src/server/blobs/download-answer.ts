@@ -95,7 +95,8 @@ class Transfer {
       ) {
         const bytes: Uint8Array = step.value.subarray(0, this.end - at);
         at += bytes.length;
-        // The last bytes of the whole wait until their source has ended: it may have more, or fail, and the client takes them for the end.
+        // The last bytes of the whole wait until their source has ended: it may have more bytes, or fail, but the
+        // client would treat them as the end.
         const isWhole = at === download.blob.length;
         if (isWhole) step = await reading.unlessEnded(chunks.next());
         if (step === undefined) return;

@@ -74,7 +74,7 @@ class MemoryUpload implements StoredUpload {
   }
 
   async write(bytes: Uint8Array): Promise<void> {
-    // A piece may be a view of a buffer that is larger, or used again.
+    // A copy, because a piece may be a view of a buffer that is larger or reused.
     const piece = bytes.slice();
     const counted = piece.length + PIECE_BYTES;
     requireRoom(this.budget, counted, "the upload");

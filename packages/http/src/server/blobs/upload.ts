@@ -65,7 +65,7 @@ export class Upload {
       }
       const { attempts } = this;
       const size = await this.stored.size();
-      // Otherwise another request has gone on with it meanwhile.
+      // Otherwise another request has meanwhile appended to it.
       if (attempts === this.attempts) return size;
     }
   }
@@ -100,7 +100,7 @@ export class Upload {
     let end = at;
     try {
       for (;;) {
-        // A stream that was cancelled ends like any other: whether it was is to be asked afterwards.
+        // A cancelled stream ends like any other, so check afterwards whether it was cancelled.
         const piece = await this.next(reader, limits.idleMs, stop);
         if (stopped !== undefined) throw stopped;
         if (piece === undefined) {
@@ -117,7 +117,7 @@ export class Upload {
       stop(RpcError.from(error, "aborted"));
       throw error;
     } finally {
-      // Only what will be there after all is told, to whoever asks for the offset next.
+      // Only bytes that are stored durably count in the offset that later requests see.
       await this.stored.sync().catch((error: unknown) => stop(RpcError.from(error, "internal")));
       this.attempt = undefined;
       this.unhold();
@@ -187,7 +187,7 @@ export class Upload {
   }
 
   private async hashUpTo(size: number): Promise<string> {
-    // The store has lost some of what it had.
+    // The store has lost bytes.
     const isAhead = this.hashed > size;
     const hash = (isAhead ? undefined : this.hash)?.copy() ?? createSha256();
     const paced = new PacedHash(hash);

@@ -77,7 +77,7 @@ export class Uploads {
         stored.facts.field !== field
       )
         throw new RpcError("not_found", "there is no such upload, or not any more");
-      // One that is not known was begun by another process, or by this one before it ended.
+      // Otherwise it was created by another process, or by an earlier run of this one.
       return known ?? this.enter(id, counted, stored.facts.length ?? maxBytes, async () => stored);
     });
   }
