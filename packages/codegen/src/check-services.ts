@@ -2,14 +2,14 @@ import { type Diagnostic, placeOf, type SourcePlace } from "./diagnostics.js";
 import { type Lock, serviceOf } from "./lock/lock.js";
 import type { FileModel } from "./model.js";
 
-/** Reports services that a peer could not tell apart, among themselves and from those that only the lock knows. */
+/** Reports services that a peer could not distinguish, among each other and from those that only the lock contains. */
 export function checkServices(
   models: readonly FileModel[],
   lock: Lock,
   isWanted: (model: FileModel) => boolean,
   report: (diagnostic: Diagnostic) => void,
 ): void {
-  // Those of files that are not wanted come first: the others are where something is to be done.
+  // Files that were not requested come first, so that errors are reported for the requested ones.
   const sorted = [...models].sort((a, b) => Number(isWanted(a)) - Number(isWanted(b)));
   const names = new Map<string, SourcePlace>();
   const ids = new Map([...lock.methods].map(([key, { serviceId }]) => [serviceId, serviceOf(key)]));

@@ -1,6 +1,6 @@
 import type { SourceNode } from "./source/compiler.js";
 
-/** Kind of the mistake that a diagnostic reports; stable, for tools. */
+/** The kind of mistake that a diagnostic reports. Stable, for tools. */
 export type DiagnosticCode =
   | "config"
   | "no-files"
@@ -43,30 +43,30 @@ export type DiagnosticCode =
   | "no-json"
   | "costly-template";
 
-/** One mistake in a schema, with where it is and what to write instead. */
+/** A mistake in a schema, its location and its remedy. */
 export interface Diagnostic {
   readonly code: DiagnosticCode;
-  /** The mistake, in a sentence. */
+  /** A sentence that describes the mistake. */
   readonly message: string;
   /** The remedy: what to write instead. */
   readonly help?: string;
-  /** Absolute path; absent when the mistake is in no file. */
+  /** Absolute path; undefined if the mistake is not in a file. */
   readonly file?: string;
   /** Line, from 1. */
   readonly line?: number;
   /** Column, from 1. */
   readonly column?: number;
-  /** The offending line, numbered, with the place underlined. */
+  /** The numbered source line, with the location underlined. */
   readonly frame?: string;
-  /** The other place, where the mistake is that two do not go together. */
+  /** The second location, if two parts conflict. */
   readonly other?: SourcePlace;
   readonly service?: string;
   readonly method?: string;
-  /** Where in the method, as in `input.user.avatar`. */
+  /** Location in the method, such as `input.user.avatar`. */
   readonly path?: string;
 }
 
-/** A place in a source file. */
+/** A location in a source file. */
 export interface SourcePlace {
   readonly file: string;
   readonly line?: number;
@@ -74,7 +74,7 @@ export interface SourcePlace {
   readonly frame?: string;
 }
 
-/** The place of `node`, with its code frame. */
+/** Returns the location of `node`, with its code frame. */
 export function placeOf(node: SourceNode): SourcePlace {
   const { fileName, text } = node.getSourceFile();
   const start = node.getStart();
@@ -82,13 +82,19 @@ export function placeOf(node: SourceNode): SourcePlace {
   return placeAt(fileName, text, before.length, (before.at(-1)?.length ?? 0) + 1, node.end - start);
 }
 
-/** The place at `line` and `column` (from 1) of a file with content `text`; `length` characters are underlined. */
+/**
+ * Returns a location in a file with the content `text`.
+ *
+ * @param line from 1
+ * @param column from 1
+ * @param length number of characters to underline
+ */
 export function placeAt(file: string, text: string, line: number, column: number, length = 1): SourcePlace {
   const code = text.split(/\r?\n/)[line - 1];
   if (code === undefined) return { file, line, column };
   const gutter = String(line);
   const marked = Math.max(1, Math.min(length, code.length - column + 1));
-  // Tabs are kept before the marker so that it stays under what it marks.
+  // Tabs before the marker are kept, so that it stays below the code that it marks.
   const indent = code.slice(0, column - 1).replace(/[^\t]/g, " ");
   const frame = `${gutter} | ${code}\n${" ".repeat(gutter.length)} | ${indent}${"^".repeat(marked)}`;
   return { file, line, column, frame };

@@ -5,35 +5,35 @@ import { isIdentifier, isReservedMethodName, isServiceName, pascalCase } from ".
 import { type LiteralProperty, literalProperties } from "./source/object-literal.js";
 import { jsDocOf, type SchemaSource } from "./source/source-file.js";
 
-/** A service as found in a schema module, with what its source shows. */
+/** A service in a schema module, with information from its source. */
 export interface FoundService {
   readonly exportName: string;
-  /** The prefix of the names of its declarations. */
+  /** Prefix of the names of its declarations. */
   readonly prefix: string;
   readonly name: string;
-  /** The object that `service()` returned, by which the service is known wherever it is exported. */
+  /** The object that `service()` returned. It identifies the service in every module that exports it. */
   readonly schema: unknown;
-  /** The file where it is declared; undefined when the source does not show it. */
+  /** The file that declares it; undefined if the source does not show it. */
   readonly declaredIn: string | undefined;
   readonly docs: string | undefined;
-  /** The name in its declaration, to point at. */
+  /** The name in its declaration, for diagnostics. */
   readonly node: SourceNode | undefined;
   readonly methods: readonly FoundMethod[];
 }
 
-/** A method as found in a service. */
+/** A method of a service. */
 export interface FoundMethod {
   readonly name: string;
   readonly schema: MethodSchema;
-  /** The topic that it publishes or subscribes to, with the schema of its messages as it is written. */
+  /** The topic of the method, with the source expression of its message schema. */
   readonly topic: (TopicOfMethod & { readonly written: Expression | undefined }) | undefined;
   readonly docs: string | undefined;
   readonly node: SourceNode | undefined;
-  /** Its options as they are written. */
+  /** The options as written in the source. */
   readonly options: ReadonlyMap<string, LiteralProperty>;
 }
 
-/** The services that a module exports, in the order of its exports. */
+/** Returns the services that a module exports, in the order of its exports. */
 export function discoverServices(
   exports: Readonly<Record<string, unknown>>,
   source: SchemaSource,
@@ -150,7 +150,7 @@ function findMethods(
   return found;
 }
 
-/** The first words of the comment of a topic's method. */
+/** First words of the comment of a topic's publish method. */
 export const PUBLISHES = "Publishes to the topic. ";
 const SUBSCRIBES = "Subscribes to the topic: messages from then on. ";
 

@@ -1,17 +1,17 @@
 import { type Diagnostic, placeOf } from "./diagnostics.js";
 import type { SourceNode } from "./source/compiler.js";
 
-/** Source of something generated from a schema: a message, a method, or a file with several. */
+/** The source of generated code: a message, a method, or a file with several. */
 interface Origin {
   readonly file: string;
   readonly service?: string;
   readonly method?: string;
-  /** Where a message stands in its method, as in `input`. */
+  /** Path of a message in its method, such as `input`. */
   readonly path?: string;
   readonly node: SourceNode | undefined;
 }
 
-/** The result of `work` on the schemas of `origin`; undefined where it throws, which is reported there. */
+/** Returns the result of `work` on the schemas of `origin`. If it throws, reports the error there and returns undefined. */
 export function withSchema<T>(origin: Origin, report: (diagnostic: Diagnostic) => void, work: () => T): T | undefined {
   try {
     return work();
@@ -22,7 +22,7 @@ export function withSchema<T>(origin: Origin, report: (diagnostic: Diagnostic) =
   }
 }
 
-/** Says in words what zod or a function of the schema has thrown, and what to do about it. */
+/** Describes an error that zod or a function of the schema has thrown, and the remedy. */
 function reasonOf(error: unknown): Pick<Diagnostic, "message" | "help"> {
   if (error instanceof RangeError) {
     return {

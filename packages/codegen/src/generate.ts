@@ -29,42 +29,42 @@ import { TsConfigs } from "./tsconfig.js";
 
 /** Options of `generate`. */
 export interface GenerateOptions {
-  /** Schema modules: all of the project's, so that what they share is generated once. */
+  /** All schema modules of the project, so that shared code is generated once. */
   readonly files: readonly string[];
-  /** Those of `files` whose output is wanted, with what they share. Default: all. */
+  /** The modules of `files` whose output is requested, together with what they share. Default: all. */
   readonly only?: readonly string[];
-  /** The folder that relative paths start from. Default: the current directory. */
+  /** Base directory of relative paths. Default: the current directory. */
   readonly cwd?: string;
-  /** Where generated files go. Default: `generated` beside each schema module. */
+  /** Output directory. Default: `generated` next to each schema module. */
   readonly out?: string;
-  /** Default: what the nearest tsconfig.json of a generated file asks for. */
+  /** How imports name modules. Default: determined by the nearest tsconfig.json of a generated file. */
   readonly importExtension?: ImportExtension;
-  /** Which side the files are for. Default: both. */
+  /** The side for which code is generated. Default: both. */
   readonly target?: Target;
   /**
-   * Whether codecs say where and why a message does not fit; otherwise they only refuse it, and need no shapes at run time where
-   * all of a message is compiled. Default true.
+   * Whether codecs explain where and why a message does not match. Otherwise they only refuse it, and completely
+   * compiled messages need no shapes at run time. Default true.
    */
   readonly explain?: boolean;
   /**
-   * Whether comments of generated code link to the schema, by an import of its types: to generated files of the schema's own package, others need not be able to import
-   * it. Whoever type-checks generated files then checks the schema's types as well: of 500 methods that takes eight times as long. Default: true, unless `target` is a
-   * client.
+   * Whether comments of generated code link to the schema, by importing its types. Only files in the schema's own
+   * package have links, because others may be unable to import it. Type-checking generated files then includes the
+   * schema's types: with 500 methods this takes eight times as long. Default: true, unless `target` is a client.
    */
   readonly links?: boolean;
-  /** Default: what the lock says; without one, services by the hash of their name, methods by their order. */
+  /** Assigns ids. Default: from the lock file; without one, the hash of a service's name, and methods in their order. */
   readonly ids?: IdAssigner;
-  /** The lock file, which need not exist yet; `quicrpc.schema.json` stands beside it. Default: none, ids are not kept. */
+  /** The lock file, which need not exist yet; `quicrpc.schema.json` is stored next to it. Default: none, so ids are not kept. */
   readonly lock?: string;
-  /** A Markdown reference of the services to write. Default: none. */
+  /** File for a Markdown reference of the services. Default: none. */
   readonly docs?: string;
-  /** An AsyncAPI 3 document of the services to write, as JSON. Default: none. */
+  /** File for an AsyncAPI 3 document of the services, as JSON. Default: none. */
   readonly asyncapi?: string;
-  /** An OpenAPI 3.1 document of the services over HTTP to write, as JSON. Default: none. */
+  /** File for an OpenAPI 3.1 document of the services over HTTP, as JSON. Default: none. */
   readonly openapi?: string;
-  /** The title and version that the documents state. Default: `Services`, `0.0.0`. */
+  /** Title and version in the documents. Default: `Services`, `0.0.0`. */
   readonly info?: DocumentInfo;
-  /** `files` are all of the project's: services that are in the lock only are gone. Default false. */
+  /** Whether `files` are all files of the project, so that other services in the lock file were removed. Default false. */
   readonly complete?: boolean;
 }
 
@@ -86,35 +86,35 @@ const OPTIONS: OptionNames<GenerateOptions> = {
   target: true,
 };
 
-/** One generated file. */
+/** A generated file. */
 export interface GeneratedFile {
-  /** Where it goes: an absolute path. */
+  /** Absolute path of the file. */
   readonly path: string;
   readonly text: string;
-  /** The schema module that it is made from, where that is one. */
+  /** The schema module from which it was generated, if there is exactly one. */
   readonly schema?: { readonly file: string; readonly services: number; readonly methods: number };
-  /** Whether `path` has other content than `text` now. */
+  /** Whether the file's current content differs from `text`. */
   readonly changed: boolean;
 }
 
-/** The result of a run. When there are diagnostics there are no files: it is all or nothing. */
+/** The result of a run. If there are diagnostics, there are no files. */
 export interface GenerateResult {
   readonly files: readonly GeneratedFile[];
-  /** Files of earlier runs that no schema stands for any more; found in a run of all of the project's schemas. */
+  /** Files of earlier runs whose schemas are gone. Only determined if the run includes all schemas of the project. */
   readonly stale: readonly string[];
   readonly diagnostics: readonly Diagnostic[];
-  /** Findings that do not stop the run, but may not be meant so. */
+  /** Findings that do not stop the run but may be mistakes. */
   readonly warnings: readonly Diagnostic[];
-  /** The files that were run: the schema modules, and what they import but for packages. */
+  /** Files that were loaded: the schema modules and their imports, except packages. */
   readonly sources: readonly string[];
-  /** The schemas as a peer sees them, to be compared with another version. */
+  /** The schemas as a peer sees them, for comparison with another version. */
   readonly snapshot: SchemaSnapshot;
 }
 
-/** The name of the file beside the lock that has the shapes of all messages. */
+/** Name of the file next to the lock file that contains the shapes of all messages. */
 export const SNAPSHOT_FILE = "quicrpc.schema.json";
 
-/** Makes the generated files for schema modules. Nothing is written: see `writeGenerated`. */
+/** Generates files from schema modules. Nothing is written: see `writeGenerated`. */
 export async function generate(options: GenerateOptions): Promise<GenerateResult> {
   checkOptions("generate()", options, OPTIONS);
   const { cwd = process.cwd(), complete = false, target = "both", explain = true } = options;
@@ -127,7 +127,7 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
   const ids = options.ids ?? (lockFile === undefined || lock === undefined ? declarationOrder : lockedIds(lock));
 
   const only = new Set((options.only ?? options.files).map((each) => resolve(cwd, each)));
-  // What is wrong in a file that is not wanted stops nobody: the file is left out.
+  // Mistakes in a file that was not requested stop nothing: the file is left out.
   const reportOf = (file: string): typeof report => (only.has(file) ? report : () => {});
   const outputs = outputPaths(options, cwd, only, reportOf);
   const configs = new TsConfigs();
@@ -161,7 +161,7 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
       const path = outputOf(model.schemaFile);
       const methods = model.services.reduce((sum, service) => sum + service.methods.length, 0);
       const schema = { file: model.schemaFile, services: model.services.length, methods };
-      // Reflection is a server's.
+      // Only servers support reflection.
       const toolingFile = isClient(target) || methods === 0 ? undefined : toolingFileOf(path);
       const extension = extensionOf(path);
       const linksTo = linksFrom(path);
@@ -206,7 +206,7 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
   };
 }
 
-/** Where the output for each schema module goes, where that is possible. Those of `first` come before the others where two have the same. */
+/** Returns the output path of each schema module, if possible. If two collide, those of `first` have precedence. */
 function outputPaths(
   { files, out }: GenerateOptions,
   cwd: string,
@@ -241,7 +241,7 @@ function outputPaths(
     for (const each of written) taken.set(each, file);
     paths.set(file, path);
   }
-  // In the order of the files, by which ids are given.
+  // In the order of the files, which determines the ids.
   return new Map(
     all.flatMap((file) => {
       const path = paths.get(file);
@@ -267,12 +267,12 @@ async function openModules(
   return { modules, sources };
 }
 
-/** `arith.service.ts` to `arith.ts`. */
+/** Converts a name such as `arith.service.ts` to `arith.ts`. */
 function outputName(file: string): string {
   return `${basename(file).replace(/(\.service)?\.[cm]?[jt]sx?$/, "")}.ts`;
 }
 
-/** The lock and the snapshot beside it. */
+/** Returns the lock file and the snapshot next to it. */
 function lockFiles(
   path: string,
   lock: Lock,
@@ -288,7 +288,7 @@ function lockFiles(
   ];
 }
 
-/** The snapshot that is there, which has the services of schema modules that a run leaves out. */
+/** Reads the existing snapshot. It contains the services of schema modules that are not part of this run. */
 function readSnapshot(path: string, report: (diagnostic: Diagnostic) => void): SchemaSnapshot | undefined {
   const text = readText(path);
   if (text === undefined) return undefined;
@@ -305,7 +305,7 @@ function readSnapshot(path: string, report: (diagnostic: Diagnostic) => void): S
   }
 }
 
-/** A file is the same with the line ends that version control gives it on Windows. */
+/** Line endings are ignored when contents are compared, because version control changes them on Windows. */
 function outputFile(path: string, text: string): GeneratedFile {
   return { path, text, changed: readText(path)?.replaceAll("\r\n", "\n") !== text };
 }

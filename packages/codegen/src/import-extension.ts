@@ -3,8 +3,9 @@ import type { ImportExtension } from "./print/imports.js";
 import { ts } from "./source/compiler.js";
 
 /**
- * The extension that compiler options ask for in imports of TypeScript files: `ts` where they allow that; none where a
- * bundler resolves them and the compiler writes nothing, since not every bundler finds a .ts file by the name of a .js file.
+ * Returns the extension that compiler options require in imports of TypeScript files: `ts` if they allow it; none if a
+ * bundler resolves imports and the compiler emits nothing, because some bundlers cannot find a .ts file by the name of
+ * a .js file.
  */
 export function importExtensionOf(options: compiler.CompilerOptions): ImportExtension {
   const { allowImportingTsExtensions, rewriteRelativeImportExtensions, noEmit } = options;

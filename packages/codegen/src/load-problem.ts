@@ -7,7 +7,7 @@ import { type Diagnostic, placeAt } from "./diagnostics.js";
 import { ts } from "./source/compiler.js";
 import { sourcePosition } from "./transpile.js";
 
-/** Why the schema module `file` could not be loaded, and where. */
+/** Explains why the schema module `file` could not be loaded, and where. */
 export function loadProblem(file: string, error: unknown): Diagnostic {
   const message = error instanceof Error ? error.message : String(error);
   const parseError = /ParseError:\s*(.*?)\s*\n\s*(.+?):(\d+):(\d+)/s.exec(message);
@@ -32,7 +32,7 @@ export function loadProblem(file: string, error: unknown): Diagnostic {
       }
     );
   }
-  // Transpiled code reaches what it imports by way of the module: zod_1.z.string, (0, core_1.rpc).
+  // Transpiled code refers to imports through their module: zod_1.z.string, (0, core_1.rpc).
   const [firstLine = ""] = message
     .replace(/\b(?:_\w+|\w+_\d+)\.(?=\w)/g, "")
     .replace(/\(0 ?, (\w+)\)/g, "$1")
@@ -45,7 +45,7 @@ export function loadProblem(file: string, error: unknown): Diagnostic {
   };
 }
 
-/** Says that `file` never finishes loading, and where it may wait. */
+/** Reports that `file` never finishes loading, and where it may be waiting. */
 export function unsettledProblem(file: string): Diagnostic {
   const lines = (readText(file) ?? "").split("\n");
   // An await in a function is indented.
@@ -58,7 +58,7 @@ export function unsettledProblem(file: string): Diagnostic {
   };
 }
 
-/** Why the nearest tsconfig.json of `file`, whose paths a loader wants, could not be read. */
+/** Explains why the nearest tsconfig.json of `file`, which contains path aliases, could not be read. */
 export function configProblem(file: string, error: unknown): Diagnostic {
   const reason = error instanceof Error ? error.message : String(error);
   return {
@@ -78,7 +78,7 @@ function importHelp(specifier: string): string {
   return `Install the package (npm install ${name}), or check its name.`;
 }
 
-/** Describes the mistake in the tsconfig.json of `file`, in which a path alias would be. */
+/** Describes a mistake in the tsconfig.json of `file`, which may be the cause if an import is not found. */
 function brokenConfig(file: string): Diagnostic | undefined {
   const config = ts.findConfigFile(dirname(file), existsSync);
   const error = config === undefined ? undefined : ts.readConfigFile(config, (path) => readText(path)).error;
@@ -92,7 +92,7 @@ function brokenConfig(file: string): Diagnostic | undefined {
   };
 }
 
-/** Returns the remedy for an error that a misspelt name makes. */
+/** Returns the remedy for an error that a misspelt name causes. */
 function errorHelp(message: string): Pick<Diagnostic, "help"> {
   const name = /^(?:z\.)?(\w+) is not a function/.exec(message)?.[1];
   if (name !== undefined) {
@@ -102,7 +102,7 @@ function errorHelp(message: string): Pick<Diagnostic, "help"> {
   return /^\w+ is not defined/.test(message) ? { help: "Import it, or check its spelling." } : {};
 }
 
-/** The frame of the stack that is nearest to the throw and in the user's own code. */
+/** Returns the stack frame nearest to the throw that is in the user's own code. */
 function placeInStack(file: string, error: unknown): Pick<Diagnostic, "file" | "line" | "column" | "frame"> {
   const stack = error instanceof Error ? (error.stack ?? "") : "";
   for (const line of stack.split("\n")) {
@@ -115,7 +115,7 @@ function placeInStack(file: string, error: unknown): Pick<Diagnostic, "file" | "
   return { file };
 }
 
-/** The file that a line of a stack names, if it does: `at f (path:1:2)`, or without a function `at path:1:2`; or by its URL. */
+/** Returns the location in a line of a stack, if it has one: `at f (path:1:2)`, `at path:1:2`, or with a URL. */
 function placeOfFrame(line: string): { path: string; line: number; column: number } | undefined {
   const place = (/^\s*at .*? \((.*)\)$/.exec(line) ?? /^\s*at (?:async )?(.*)$/.exec(line))?.[1] ?? "";
   const [, name = "", row, column] = /^(.*):(\d+):(\d+)$/.exec(place) ?? [];

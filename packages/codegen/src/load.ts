@@ -8,22 +8,22 @@ import { type Parse, transpile } from "./transpile.js";
 const OPTIONS: JitiOptions = { fsCache: false, interopDefault: false, sourceMaps: true };
 /** jiti with its own transform. */
 const babel = createJiti(import.meta.url, OPTIONS);
-/** The exports of a schema module, or why it could not be loaded. */
+/** The exports of a schema module, or the reason why it could not be loaded. */
 export type LoadResult =
   | { readonly exports: Readonly<Record<string, unknown>>; readonly problem?: never }
   | { readonly exports?: never; readonly problem: Diagnostic };
 
 /**
- * Runs modules (TypeScript or JavaScript), afresh for each loader; modules that several of them import are run once, so that
- * a schema is one object however it is reached.
+ * Loads TypeScript or JavaScript modules, afresh for each loader. A module that several others import is run once, so
+ * that each schema is one object.
  */
 export class ModuleLoader {
   readonly #before: ReadonlySet<string> = new Set(Object.keys(moduleCache));
   readonly #options: JitiOptions;
-  /** Loaders by directory, since the aliases of imports are those of the nearest tsconfig.json. */
+  /** Loaders by directory, because import aliases come from the nearest tsconfig.json. */
   readonly #jitis = new Map<string, ReturnType<typeof createJiti>>();
 
-  /** `parse` is for whoever reads the modules too: they are parsed once then. */
+  /** @param parse parser shared with other readers of the modules, so that each module is parsed once */
   constructor(parse?: Parse) {
     const transform: JitiOptions["transform"] & object = (options) =>
       transpile(options, parse) ?? { code: babel.transform(options) };
@@ -35,7 +35,7 @@ export class ModuleLoader {
     try {
       jiti = this.#jitiFor(file);
     } catch (error) {
-      // It reads the nearest tsconfig.json, for its paths.
+      // jiti reads the nearest tsconfig.json for its paths.
       return { problem: configProblem(file, error) };
     }
     try {
@@ -53,12 +53,12 @@ export class ModuleLoader {
     return jiti;
   }
 
-  /** The files that were run, but for packages. */
+  /** Files that were run, except those of packages. */
   get sources(): string[] {
     return Object.keys(moduleCache).filter((path) => !this.#before.has(path) && !path.includes("node_modules"));
   }
 
-  /** Forgets what was run, except for packages. */
+  /** Forgets the modules that were run, except those of packages. */
   dispose(): void {
     for (const path of this.sources) delete moduleCache[path];
   }
@@ -66,7 +66,7 @@ export class ModuleLoader {
 
 const IDLE = Symbol("idle");
 
-/** The result of `loading`. Rejects with `IDLE` if nothing is left that could settle it: Node would end without a word then. */
+/** Returns the result of `loading`. Rejects with `IDLE` if nothing is left that could settle it: Node would then exit silently. */
 async function beforeIdle<T>(loading: Promise<T>): Promise<T> {
   let onIdle = (): void => {};
   const idle = new Promise<never>((_, reject) => {
@@ -80,5 +80,5 @@ async function beforeIdle<T>(loading: Promise<T>): Promise<T> {
   }
 }
 
-/** Node's own, which jiti uses. */
+/** Node's own module cache, which jiti uses. */
 const moduleCache = createRequire(import.meta.url).cache;

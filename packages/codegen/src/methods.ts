@@ -11,7 +11,7 @@ import { literalProperties } from "./source/object-literal.js";
 import type { SchemaSource } from "./source/source-file.js";
 import { unknownOption } from "./unknown-option.js";
 
-/** A method whose shape can be generated, with the schemas of its messages. */
+/** A method for which code can be generated, with the schemas of its messages. */
 export interface MethodShape {
   readonly kind: GeneratedKind;
   readonly input: PayloadPart | undefined;
@@ -19,42 +19,42 @@ export interface MethodShape {
   readonly errors: readonly ErrorShape[];
 }
 
-/** One message schema of a method. */
+/** A message schema of a method. */
 export interface PayloadPart {
   readonly schema: unknown;
-  /** Where it stands in the method's schema, as in `["output", "item"]`. */
+  /** Keys that lead to it in the method's schema, such as `["output", "item"]`. */
   readonly keys: readonly string[];
-  /** The same as diagnostics say it, as in `errors.NOT_FOUND`. */
+  /** The same path in diagnostics, such as `errors.NOT_FOUND`. */
   readonly path: string;
-  /** The end of its type's name where it has none of its own, as in `Input`. */
+  /** End of its type's name, such as `Input`, if it has no name of its own. */
   readonly role: string;
   /** Whether it is `bytes()`, which has no schema. */
   readonly raw: boolean;
   readonly written: Expression | undefined;
-  /** The place that diagnostics point at when the source of a part is not known. */
+  /** Location for diagnostics if the source of a part is unknown. */
   readonly node: SourceNode | undefined;
 }
 
-/** An error that a method declares. */
+/** A declared error of a method. */
 export interface ErrorShape {
   readonly name: string;
   readonly code: Code;
   readonly details: PayloadPart | undefined;
-  /** Where it is declared; undefined when the source does not show it. */
+  /** Its declaration; undefined if the source does not show it. */
   readonly node: SourceNode | undefined;
 }
 
-/** All messages of a method. */
+/** Returns all messages of a method. */
 export function partsOf({ input, output, errors }: MethodShape): PayloadPart[] {
   return [input, output, ...errors.map(({ details }) => details)].filter((part) => part !== undefined);
 }
 
-/** A mistake in a method, with the node to point at. */
+/** A mistake in a method, with the source node for its location. */
 export type MethodProblem = Pick<Diagnostic, "code" | "message" | "help" | "path"> & {
   readonly node: SourceNode | undefined;
 };
 
-/** Describes `method`; mistakes go to `report`, and then there is no shape. */
+/** Describes `method`. If there are mistakes, reports them and returns undefined. */
 export function shapeOfMethod(
   method: FoundMethod,
   source: SchemaSource,
@@ -68,7 +68,7 @@ export function shapeOfMethod(
 
   const isNotify = options["type"] === "notify";
   const { type: _type, ...written } = options;
-  // An output of a notification has an error of its own.
+  // An output of a notification is reported with a separate error.
   const { output: _output, ...ofNotify } = written;
   const unknown = isNotify ? unknownOption(ofNotify, NOTIFY_OPTIONS) : unknownOption(written, RPC_OPTIONS);
   if (unknown !== undefined) return problem(unknown.name, "unknown-option", unknown.message, unknown.help);
@@ -127,7 +127,7 @@ export function shapeOfMethod(
     const help = "Leave out resumable: a single message is retried, and items with cursors go on by those.";
     return problem("resumable", "resumable-kind", "Only streams whose items have no cursors are resumable.", help);
   }
-  // Where the output alone streams, an item can only be one of it.
+  // If only the output streams, an item can only belong to it.
   const item = kind === "server_stream" ? "Item" : "OutputItem";
   const misplaced = cursorProblem(options["cursor"], kind, output);
   if (misplaced !== undefined) return problem("cursor", "invalid-cursor", misplaced.message, misplaced.help);
@@ -159,7 +159,7 @@ const RPC_OPTIONS: readonly string[] = [
 const NOTIFY_OPTIONS: readonly string[] = ["input", "delivery", "priority", "via", "meta"];
 const CURSOR_OPTIONS: readonly string[] = ["field", "predecessor"];
 const ERROR_OPTIONS: readonly string[] = ["code", "details"];
-/** Options that take one of a few words. */
+/** Options whose value is one of a few words. */
 const WORDS: readonly {
   readonly option: string;
   readonly words: readonly unknown[];
@@ -180,7 +180,7 @@ const WORDS: readonly {
   },
 ];
 
-/** Kind of a method, by the kind of its input and then by that of its output. */
+/** Kind of a method, by the kind of its input and that of its output. */
 const KINDS: Readonly<Record<Side, Readonly<Record<Side, GeneratedKind>>>> = {
   single: { single: "unary", streams: "server_stream" },
   streams: { single: "client_stream", streams: "duplex" },
@@ -205,7 +205,7 @@ function part(
   return { ...base, schema, keys: [option, "item"], written: item };
 }
 
-/** The first unknown option of the objects that are options themselves: the cursor, and each error. */
+/** Returns the first unknown option in the nested options: of the cursor, and of each error. */
 function unknownInside(method: FoundMethod, source: SchemaSource): MethodProblem | undefined {
   const { cursor, errors = {} } = method.schema as { readonly cursor?: unknown; readonly errors?: object };
   const errorOptions = Object.entries(errors).map(([name, given]: [string, unknown]) => ({
@@ -223,7 +223,7 @@ function unknownInside(method: FoundMethod, source: SchemaSource): MethodProblem
   return undefined;
 }
 
-/** The node of the option at `path`, or of the innermost one around it that the source shows. */
+/** Returns the source node of the option at `path`, or of the innermost option around it that the source shows. */
 function nodeAt({ options, node }: FoundMethod, source: SchemaSource, path: readonly string[]): SourceNode | undefined {
   let inside = [...options.values()];
   let found = node;
@@ -241,7 +241,7 @@ function errorsOf({ schema, options, node }: FoundMethod, source: SchemaSource):
   const written = literalProperties(source, options.get("errors")?.value);
   return Object.entries(errors).map(([name, { code, details }]) => {
     const property = written.findLast((each) => each.name === name);
-    // The schema of the details stands there by itself, or with the code.
+    // The schema of the details is given alone, or together with a code.
     const inside = literalProperties(source, property?.value).find((each) => each.name === "details");
     const at = property?.node ?? options.get("errors")?.node ?? node;
     const part: PayloadPart = {
@@ -257,7 +257,7 @@ function errorsOf({ schema, options, node }: FoundMethod, source: SchemaSource):
   });
 }
 
-/** Whether `value` is JSON, nested no deeper than people write it. */
+/** Returns true if `value` is JSON with a reasonable nesting depth. */
 function isJson(value: unknown, depth = 20): boolean {
   if (value === null || typeof value === "string" || typeof value === "boolean") return true;
   if (typeof value === "number") return Number.isFinite(value);
@@ -266,7 +266,7 @@ function isJson(value: unknown, depth = 20): boolean {
   return isPlain && Object.values(value).every((each) => isJson(each, depth - 1));
 }
 
-// Both take anything: what a person has written there may be no payload at all.
+// Accepts any value, because what the author wrote may not be a payload.
 function isStream(payload: unknown): boolean {
   return typeof payload === "object" && payload !== null && isStreamSchema(payload as Payload);
 }

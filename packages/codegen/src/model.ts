@@ -15,105 +15,105 @@ import type { ServiceSnapshot } from "./shape/shape.js";
 import type { SchemaRoot } from "./source/schema-root.js";
 import type { Declaration, TypeNode } from "./types/node.js";
 
-/** One message: the types of what its sender gives and its receiver gets, and its codec. */
+/** A message: its type for the sender, its type for the receiver, and its codec. */
 export interface MessageModel {
   readonly sent: TypeNode;
   readonly received: TypeNode;
-  /** The name of its codec. */
+  /** Name of its codec. */
   readonly codec: string;
-  /** Finds the place in it that plain JSON would not say all of; undefined where there is none. */
+  /** Returns the first place in it that plain JSON cannot represent; undefined if there is none. */
   readonly jsonProblem: () => JsonPlace | undefined;
 }
 
-/** A place in a message that plain JSON would not say all of. */
+/** A place in a message that plain JSON cannot represent. */
 export interface JsonPlace {
-  /** As in `input.user.avatar`. */
+  /** Path such as `input.user.avatar`. */
   readonly path: string;
   readonly reason: string;
-  /** Where it is written; undefined when the source does not show it. */
+  /** Its source; undefined if the source does not show it. */
   readonly node: SourceNode | undefined;
 }
 
-/** The kinds of method that are generated. */
+/** Kinds of methods that can be generated. */
 export type GeneratedKind = MethodKind;
 
-/** One error that a method declares. */
+/** A declared error of a method. */
 interface ErrorModel {
   readonly name: string;
   readonly code: Code;
   readonly details: MessageModel | undefined;
 }
 
-/** One method, ready to print. */
+/** A method, ready to be printed. */
 export interface MethodModel {
   readonly name: string;
   readonly id: number;
-  /** 32 bits that differ between versions that differ on the wire. */
+  /** 32-bit hash that differs between versions with different wire formats. */
   readonly fingerprint: number;
   readonly kind: GeneratedKind;
-  /** The topic that it publishes or subscribes to. */
+  /** The topic of the method, if it belongs to one. */
   readonly topic: TopicOfMethod | undefined;
   readonly docs: string | undefined;
   readonly idempotent: boolean;
-  /** Whether its calls change nothing. */
+  /** Whether calls leave the server's state unchanged. */
   readonly readOnly: boolean;
-  /** Whether a call that is made again does not run again. */
+  /** Whether a repeated call does not run again. */
   readonly once: boolean;
   readonly priority: number | undefined;
   readonly delivery: string | undefined;
   readonly via: Via | undefined;
-  /** Where its items have their cursors; undefined where they have none. */
+  /** The cursor fields of the items; undefined if items have no cursors. */
   readonly cursor: ItemCursor | undefined;
-  /** The fields of its messages that are blobs. */
+  /** The blob fields of its messages. */
   readonly blobs: BlobFields | undefined;
-  /** Whether its calls outlive the sessions that carry them. */
+  /** Whether calls outlive the sessions that carry them. */
   readonly resumable: boolean;
   readonly input: MessageModel | undefined;
   readonly output: MessageModel | undefined;
   readonly errors: readonly ErrorModel[];
-  /** The metadata that the schema gives the application about it, as JSON. */
+  /** Metadata about the method that the schema declares for applications, as JSON. */
   readonly meta: MethodSchema["meta"];
   readonly tooling: MethodTooling;
 }
 
-/** One service, ready to print. */
+/** A service, ready to be printed. */
 export interface ServiceModel {
-  /** As the peer knows it. */
+  /** Name of the service on the wire. */
   readonly name: string;
   readonly id: number;
-  /** The export of the schema module that holds it. */
+  /** Name of the schema module's export. */
   readonly exportName: string;
   readonly root: SchemaRoot;
-  /** The prefix of the names of its declarations. */
+  /** Prefix of the names of its declarations. */
   readonly prefix: string;
   readonly docs: string | undefined;
   readonly methods: readonly MethodModel[];
-  /** Its parts that are compared with other versions. */
+  /** The parts that are compared with other versions. */
   readonly snapshot: ServiceSnapshot;
-  /** Where it is declared; undefined when the source does not show it. */
+  /** Its declaration; undefined if the source does not show it. */
   readonly node: SourceNode | undefined;
 }
 
-/** All that one schema module declares. */
+/** All declarations of one schema module. */
 export interface FileModel {
-  /** The schema module's absolute path. */
+  /** Absolute path of the schema module. */
   readonly schemaFile: string;
   readonly services: readonly ServiceModel[];
   readonly declarations: readonly Declaration[];
-  /** The types it uses and passes on that stand in the module which it shares with other files. */
+  /** Types that it uses and re-exports from the module that it shares with other files. */
   readonly sharedTypes: readonly string[];
   readonly codecs: CodecPlan;
   /** Findings in its schemas that do not stop the run. */
   readonly warnings: readonly Diagnostic[];
-  /** Services that the schema module exports and that are generated from another one. */
+  /** Services that the schema module exports but that are generated from another one. */
   readonly reexports: readonly Reexport[];
 }
 
-/** A service that one generated file passes on from another. */
+/** A service that a generated file re-exports from another. */
 export interface Reexport {
-  /** The schema module it is generated from. */
+  /** The schema module from which it is generated. */
   readonly schemaFile: string;
-  /** The prefixes of its names there, and here. */
+  /** Prefixes of its names in the other file, and in this one. */
   readonly from: string;
   readonly to: string;
   /** Whether it has topics. */

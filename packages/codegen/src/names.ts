@@ -1,7 +1,7 @@
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
 const SERVICE_NAME = /^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$/;
 
-/** Names that a client or a table of handlers has already, or that make an object a thenable or poison it. */
+/** Names that clients or handler tables already have, or that would make an object a thenable or change its prototype. */
 const RESERVED_METHODS: ReadonlySet<string> = new Set([
   ...Object.getOwnPropertyNames(Object.prototype),
   "prototype",
@@ -11,7 +11,7 @@ const RESERVED_METHODS: ReadonlySet<string> = new Set([
   "toJSON",
 ]);
 
-/** Global types that generated files use by name, so no declaration of theirs may shadow them. */
+/** Global types that generated files use by name, so that their declarations must not shadow them. */
 export const GLOBAL_TYPES: readonly string[] = (
   "Array ReadonlyArray Record Partial Readonly Exclude NonNullable Map ReadonlyMap Set ReadonlySet Date Promise " +
   "Uint8Array Object String Number Boolean Symbol"
@@ -25,7 +25,7 @@ const RESERVED_WORDS: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** Whether `name` cannot be that of a variable, though it looks like one. */
+/** Returns true if `name` is a reserved word, so that it cannot be a variable. */
 export function isReservedWord(name: string): boolean {
   return RESERVED_WORDS.has(name);
 }
@@ -34,7 +34,7 @@ export function isIdentifier(name: string): boolean {
   return IDENTIFIER.test(name);
 }
 
-/** Whether `name` is dotted identifiers, as in `shop.v1.Orders`. */
+/** Returns true if `name` consists of identifiers separated by dots, such as `shop.v1.Orders`. */
 export function isServiceName(name: string): boolean {
   return SERVICE_NAME.test(name);
 }
@@ -43,7 +43,7 @@ export function isReservedMethodName(name: string): boolean {
   return RESERVED_METHODS.has(name);
 }
 
-/** `line_items` and `line-items` to `LineItems`. */
+/** Converts `line_items` and `line-items` to `LineItems`. */
 export function pascalCase(text: string): string {
   const joined = text
     .split(/[^A-Za-z0-9$]+/)
@@ -52,16 +52,20 @@ export function pascalCase(text: string): string {
   return /^[0-9]/.test(joined) ? `_${joined}` : joined || "_";
 }
 
-/** `Arith` to `arith`, `HTTPProxy` to `httpProxy`. */
+/** Converts `Arith` to `arith`, and `HTTPProxy` to `httpProxy`. */
 export function camelCase(text: string): string {
   const pascal = pascalCase(text);
   return pascal.replace(/^[A-Z]+(?=[A-Z][a-z])|^[A-Z]+$|^[A-Z]/, (head) => head.toLowerCase());
 }
 
-/** So many of those names, the last, are printed for services with topics only. */
+/** Number of names, at the end of the list, that are printed only for services with topics. */
 export const TOPIC_NAMES = 3;
 
-/** The names that are printed for a service, besides its types, by what its names start with. */
+/**
+ * Returns the names that are printed for a service in addition to its types.
+ *
+ * @param prefix first part of the names
+ */
 export function generatedNames(prefix: string): string[] {
   const camel = camelCase(prefix);
   return [
@@ -82,7 +86,7 @@ export function errorTypeName(prefix: string, method: string): string {
   return `${prefix}${pascalCase(method)}Error`;
 }
 
-/** The name for one of `name`: `lines` to `line`, `entries` to `entry`; `data` to `dataItem`. */
+/** Returns the singular of a name: `lines` to `line`, `entries` to `entry`; `data` to `dataItem`. */
 export function singular(name: string): string {
   if (/[^aeiou]ies$/i.test(name)) return `${name.slice(0, -3)}y`;
   if (/(ch|sh|ss|x)es$/i.test(name)) return name.slice(0, -2);
@@ -90,11 +94,11 @@ export function singular(name: string): string {
   return `${name}Item`;
 }
 
-/** Hands out names that are unique in one generated file. */
+/** Assigns names that are unique within a generated file. */
 export class NameScope {
   readonly #taken = new Set<string>(GLOBAL_TYPES);
 
-  /** Takes `names` for the generator's own use. */
+  /** Reserves `names` for the generator's own use. */
   reserve(...names: readonly string[]): void {
     for (const name of names) this.#taken.add(name);
   }
@@ -103,7 +107,7 @@ export class NameScope {
     return this.#taken.has(name);
   }
 
-  /** Takes `wanted`, or `wanted2`, `wanted3` … when it is taken; `suffixes` must be free after it too. */
+  /** Reserves and returns `wanted`; if it is taken, `wanted2`, `wanted3` and so on. The names with `suffixes` must be free too. */
   take(wanted: string, suffixes: readonly string[] = []): string {
     let name = wanted;
     for (let n = 2; [name, ...suffixes.map((suffix) => name + suffix)].some((each) => this.#taken.has(each)); n++) {

@@ -10,23 +10,23 @@ import { SharedModule } from "./shared.js";
 import { emptyAnnotations } from "./source/annotate.js";
 import { type SchemaModule, type Survey, survey } from "./survey.js";
 
-/** The files of one package, which share what more than one of them uses. */
+/** The files of one package, with what several of them share. */
 export interface PackageModel {
   readonly models: readonly FileModel[];
   readonly shared: SharedModule;
 }
 
-/** Inputs of building besides the schema modules. */
+/** Inputs of building, in addition to the schema modules. */
 interface BuildOptions {
   readonly ids: IdAssigner;
   readonly target: Target;
-  /** Where the output for a schema module goes: files of one package can import one another, others cannot. */
+  /** Returns the output path of a schema module. Files of one package can import one another; others cannot. */
   readonly outputOf: (schemaFile: string) => string;
-  /** Takes what is wrong in a schema module. */
+  /** Returns the receiver of errors in a schema module. */
   readonly reportOf: (schemaFile: string) => (diagnostic: Diagnostic) => void;
 }
 
-/** Makes the models of the files for `modules`, package by package. */
+/** Builds the models of the files for `modules`, for one package at a time. */
 export function buildPackages(modules: readonly SchemaModule[], options: BuildOptions): PackageModel[] {
   const { ids, target, outputOf, reportOf } = options;
   const owners = ownersOf(modules);
@@ -63,7 +63,7 @@ interface Owner {
   readonly prefix: string;
 }
 
-/** Returns the module that each service is generated from: the one that declares it, or the first that exports it. */
+/** Returns the module from which each service is generated: the one that declares it, or the first that exports it. */
 function ownersOf(modules: readonly SchemaModule[]): Map<unknown, Owner> {
   const owners = new Map<unknown, Owner>();
   for (const module of modules) {
@@ -74,7 +74,7 @@ function ownersOf(modules: readonly SchemaModule[]): Map<unknown, Owner> {
   return owners;
 }
 
-/** The services that `module` exports and others are the owners of. */
+/** Returns the services that `module` exports but that are generated from others. */
 function reexportsOf(module: SchemaModule, owners: ReadonlyMap<unknown, Owner>): Reexport[] {
   return module.services.flatMap(({ schema, prefix, methods }) => {
     const topics = methods.some(({ topic }) => topic !== undefined);
@@ -85,7 +85,7 @@ function reexportsOf(module: SchemaModule, owners: ReadonlyMap<unknown, Owner>):
   });
 }
 
-/** The directory of the package that a file is in: the nearest with a package.json, or the file's own. */
+/** Returns the package directory of a file: the nearest one with a package.json, or the file's own directory. */
 export function packageOf(file: string): string {
   for (let directory = dirname(file); ; directory = dirname(directory)) {
     if (existsSync(join(directory, "package.json"))) return directory;
@@ -93,7 +93,7 @@ export function packageOf(file: string): string {
   }
 }
 
-/** Where the files of a package put what they share, beside them or in what is above all of them. */
+/** Returns the path of the file that a package's files share: next to them, or in their closest common directory. */
 export function sharedFileOf(schemaFiles: readonly string[], out: string | undefined): string {
   const directory = out ?? join(commonDirectory(schemaFiles.map((file) => dirname(file))), "generated");
   return join(directory, "_shared.ts");

@@ -1,13 +1,13 @@
 import type { ts as compiler } from "ts-morph";
 import { ts } from "./source/compiler.js";
 
-/** Packages that import none of a project's modules: what is imported from them is there at once. */
+/** Packages that import no module of a project. Their imports are always available. */
 const PACKAGES = /^(?:zod|@quicrpc\/core)(?:\/|$)/;
 
-/** The line before those of what was a module: jiti adds to the first. */
+/** A line before the code of a module. jiti adds text to the first line. */
 export const PREFIX: string = '"use strict";\n';
 
-/** Syntax that is JavaScript's neither by itself nor when a type is left out. */
+/** TypeScript syntax that is not JavaScript even after types are removed. */
 const UNKNOWN: ReadonlySet<compiler.SyntaxKind> = new Set([
   ts.SyntaxKind.AsExpression,
   ts.SyntaxKind.SatisfiesExpression,
@@ -19,10 +19,10 @@ const UNKNOWN: ReadonlySet<compiler.SyntaxKind> = new Set([
 ]);
 
 /**
- * A module that only imports names of packages and declares constants, as most schema modules do, as CommonJS: with each piece where it was, and
- * in no time, where the compiler takes more than for all else. Undefined for any other module.
+ * Converts a module to CommonJS without the compiler, if it only imports names from packages and declares constants, as
+ * most schema modules do. All code keeps its position. Much faster than compiling. Returns undefined for other modules.
  *
- * @param load what imports a module, as in `require`
+ * @param load function that imports a module, such as `require`
  */
 export function plainModule(file: compiler.SourceFile, source: string, load: string): string | undefined {
   const exported: string[] = [];
@@ -56,7 +56,7 @@ export function plainModule(file: compiler.SourceFile, source: string, load: str
   return `${PREFIX}${parts.join("")}\nObject.defineProperty(exports, "__esModule", { value: true }); ${assigned}\n`;
 }
 
-/** An import as a declaration of constants; undefined where it imports something else than names of a package. */
+/** Converts an import to a declaration of constants; undefined if it imports something other than names from a package. */
 function importText(
   { importClause, moduleSpecifier, attributes }: compiler.ImportDeclaration,
   file: compiler.SourceFile,
@@ -76,7 +76,7 @@ function importText(
   return `const { ${names.join(", ")} } = ${load}${moduleSpecifier.getText(file)});`;
 }
 
-/** Whether nothing in `node` is TypeScript's. */
+/** Returns true if `node` contains no TypeScript syntax. */
 function isPlain(node: compiler.Node): boolean {
   if (UNKNOWN.has(node.kind) || ts.isTypeNode(node)) return false;
   return ts.forEachChild(node, (child) => (isPlain(child) ? undefined : true)) === undefined;

@@ -4,8 +4,8 @@ import type { GeneratedFile } from "./generate.js";
 import { HEADER } from "./print/header.js";
 
 /**
- * Files that an earlier run generated beside `files`, which must be all of a project's, or at `others`, and that no schema stands
- * for any more. Only files that carry the generator's header are named.
+ * Returns files that an earlier run generated next to `files`, or at `others`, and whose schemas are gone. `files` must
+ * be all files of a project. Only files with the generator's header are returned.
  */
 export function findStale(files: readonly GeneratedFile[], others: readonly string[]): string[] {
   const current = new Set(files.map(({ path }) => path));
@@ -22,7 +22,7 @@ function isGenerated(path: string): boolean {
   return existsSync(path) && readFileSync(path, "utf8").startsWith(HEADER);
 }
 
-/** Deletes what `findStale` found. */
+/** Deletes the files that `findStale` returned. */
 export function removeStale(paths: readonly string[]): void {
   for (const path of paths) rmSync(path, { force: true });
 }

@@ -7,38 +7,38 @@ import { ts } from "./source/compiler.js";
 
 type Transform = NonNullable<JitiOptions["transform"]>;
 
-/** Syntax that means something else in a CommonJS module, or may: it is left to jiti's own transform. */
+/** Syntax that has, or may have, a different meaning in a CommonJS module. Such modules are left to jiti's own transform. */
 const BEYOND_COMMONJS = /\bimport\s*[.(]|\b(?:await|require|exports)\b/;
 
 const OPTIONS: compiler.CompilerOptions = {
   module: ts.ModuleKind.CommonJS,
   target: ts.ScriptTarget.ES2022,
-  // An import is what jiti gives: a namespace.
+  // jiti's imports are already namespaces.
   esModuleInterop: false,
   isolatedModules: true,
   noResolve: true,
   noLib: true,
-  // The types are the user's compiler's to check; here it would take long.
+  // The user's compiler checks the types; here it would take too long.
   noCheck: true,
   removeComments: true,
   experimentalDecorators: true,
 };
 
-/** Parses a module, for others too. */
+/** Parses a module, and may share the result with other readers. */
 export type Parse = (file: string, source: string) => compiler.SourceFile;
 
 const parseAlone: Parse = (file, source) => ts.createSourceFile(file, source, ts.ScriptTarget.ES2022, false);
 
-/** The source of what was transpiled last, by file. */
+/** Sources of the last transpiled modules, by file. */
 const sources = new Map<string, string>();
-/** The files that were left as they were, a line further down. */
+/** Files that were not transpiled, in which each line is one further down. */
 const plainFiles = new Set<string>();
 
-/** The line and column (from 1) of a source where `line` and `column` are what its stack trace says. */
+/** Returns the line and column (from 1) in the source for those in a stack trace. */
 export function sourcePosition(file: string, line: number, column: number): readonly [line: number, column: number] {
   if (plainFiles.has(file)) return [line - 1, column];
   const source = sources.get(file);
-  // Errors are rare and maps dear: a map is made where one is needed.
+  // Source maps are expensive and errors are rare, so a map is created on demand.
   const map = source === undefined ? undefined : emit(file, parseAlone(file, source), true)?.map;
   if (map === undefined) return [line, column];
   const found = new SourceMap(JSON.parse(map) as SourceMapPayload).findEntry(line - 1, column - 1);
@@ -46,8 +46,9 @@ export function sourcePosition(file: string, line: number, column: number): read
 }
 
 /**
- * TypeScript to CommonJS by the compiler that is loaded anyway, in a fraction of the time of jiti's Babel. Undefined for
- * what it leaves to Babel: modules beyond CommonJS, and those with mistakes, which Babel reports.
+ * Converts TypeScript to CommonJS with the compiler, which is loaded anyway and much faster than jiti's Babel. Returns
+ * undefined for modules that Babel has to handle: those that use features beyond CommonJS, and those with syntax
+ * errors, which Babel reports.
  */
 export function transpile(
   { filename, source, async }: Parameters<Transform>[0],
@@ -66,20 +67,20 @@ export function transpile(
   const code = emit(filename, file, false)?.code;
   if (code === undefined) return undefined;
   sources.set(filename, source);
-  // Imports of packages are the same modules as everyone else's only by way of `import`.
+  // Only `import` returns the same instances of packages that other code has.
   return { code: async === true ? code.replaceAll("require(", IMPORT) : code };
 }
 
-/** The beginning of an import in code that jiti runs. */
+/** First part of an import in code that jiti runs. */
 const IMPORT = "await jitiImport(";
 
-/** Whether the parser found something that is no TypeScript. */
+/** Returns true if the parser found a syntax error. */
 function hasMistakes(file: compiler.SourceFile): boolean {
   const { parseDiagnostics } = file as { readonly parseDiagnostics?: readonly unknown[] };
   return parseDiagnostics === undefined || parseDiagnostics.length > 0;
 }
 
-/** Returns the compiler's output for a module; undefined where that has mistakes. */
+/** Returns the compiler's output for a module; undefined if the module has syntax errors. */
 function emit(
   filename: string,
   file: compiler.SourceFile,

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import type { ts as compiler } from "ts-morph";
 import { ts } from "./source/compiler.js";
 
-/** The compiler options of the nearest tsconfig.json above a file; none where there is none or it cannot be read. */
+/** The compiler options of the nearest tsconfig.json above a file; none if there is none, or if it cannot be read. */
 export class TsConfigs {
   readonly #byDirectory = new Map<string, compiler.CompilerOptions>();
 
@@ -24,7 +24,7 @@ export class TsConfigs {
 
 function readOptions(config: string): compiler.CompilerOptions {
   const parsed = ts.getParsedCommandLineOfConfigFile(config, undefined, {
-    // Only the options are wanted, not the files.
+    // Only the options are needed, not the files.
     readDirectory: () => [],
     fileExists: existsSync,
     readFile: (path) => readFileSync(path, "utf8"),

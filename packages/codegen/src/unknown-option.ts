@@ -1,13 +1,13 @@
 import { nearest } from "@quicrpc/core/generated";
 
-/** An option that a schema gives and nothing knows. */
+/** An unknown option in a schema. */
 export interface UnknownOption {
   readonly name: string;
   readonly message: string;
   readonly help: string;
 }
 
-/** Returns the first option of `given` that is none of `known`, with what may have been meant; undefined where all are known. */
+/** Returns the first option of `given` that is not in `known`, with the option that was probably meant; undefined if all are known. */
 export function unknownOption(given: object, known: readonly string[]): UnknownOption | undefined {
   const name = Object.keys(given).find((option) => !known.includes(option));
   if (name === undefined) return undefined;

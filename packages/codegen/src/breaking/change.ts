@@ -1,16 +1,16 @@
 /**
- * The effect of a change on those who use the version before:
- * - `wire`: messages or calls of one version fail with the other;
- * - `source`: programs that compiled against the old client no longer do;
+ * The effect of a change on users of the earlier version:
+ * - `wire`: messages or calls between the two versions fail;
+ * - `source`: programs that compiled with the old client no longer do;
  * - `validation`: messages of the same shape may now be refused;
- * - `safe`: none of this.
+ * - `safe`: none of these.
  */
 export type ChangeClass = "wire" | "source" | "validation" | "safe";
 
-/** The classes, worst first. */
+/** The classes, the worst first. */
 export const CHANGE_CLASSES: readonly ChangeClass[] = ["wire", "source", "validation", "safe"];
 
-/** Differences of a message. */
+/** Kinds of differences within a message. */
 export type ShapeChangeKind =
   | "type-changed"
   | "option-added"
@@ -39,7 +39,7 @@ export type ShapeChangeKind =
   | "check-loosened"
   | "check-changed";
 
-/** Differences outside of messages. */
+/** Kinds of differences outside messages. */
 export type MethodChangeKind =
   | "service-removed"
   | "service-added"
@@ -75,24 +75,24 @@ export type MethodChangeKind =
 
 export type ChangeKind = ShapeChangeKind | MethodChangeKind;
 
-/** One difference between two versions of a service. */
+/** A difference between two versions of a service. */
 export interface Change {
   readonly class: ChangeClass;
-  /** The kind of difference; stable, for tools. */
+  /** The kind of difference. Stable, for tools. */
   readonly kind: ChangeKind;
   readonly service: string;
   readonly method?: string;
-  /** Where in the method, as in `input.user.tags[]`. */
+  /** Location in the method, such as `input.user.tags[]`. */
   readonly path?: string;
   readonly message: string;
 }
 
-/** Which way a message goes: `input` from clients to servers, `output` back. */
+/** Direction of a message: `input` from clients to servers, `output` back. */
 export type Role = "input" | "output";
 
 /**
- * The class of each difference of a message, for input and for output. Servers are taken to be upgraded first: an input of
- * an old client must suit the new server, and an output of the new server must suit an old client.
+ * The class of each difference within a message, for input and for output. It is assumed that servers are upgraded
+ * first: an input of an old client must suit the new server, and an output of the new server must suit an old client.
  */
 export const SHAPE_CHANGES: Readonly<Record<ShapeChangeKind, readonly [input: ChangeClass, output: ChangeClass]>> = {
   "type-changed": ["wire", "wire"],
@@ -123,7 +123,7 @@ export const SHAPE_CHANGES: Readonly<Record<ShapeChangeKind, readonly [input: Ch
   "check-changed": ["validation", "validation"],
 };
 
-/** The class of each difference outside of messages. */
+/** The class of each difference outside messages. */
 export const METHOD_CHANGES: Readonly<Record<MethodChangeKind, ChangeClass>> = {
   "service-removed": "wire",
   "service-added": "safe",

@@ -2,7 +2,7 @@ import { CHANGING, demandsIn, optionOfKey, WIDENING } from "../shape/checks.js";
 import type { Checks } from "../shape/shape.js";
 import { impliesBound, impliesFormat, impliesStep } from "./implied.js";
 
-/** One difference between the checks of two versions. */
+/** A difference between the checks of two versions. */
 export interface CheckChange {
   readonly kind: "check-tightened" | "check-loosened" | "check-changed";
   readonly message: string;
@@ -10,7 +10,7 @@ export interface CheckChange {
 
 type Value = number | string | undefined;
 
-/** How each bound reads. */
+/** How messages describe each bound. */
 const BOUNDS = [
   ["min", "the minimum"],
   ["above", "the exclusive minimum"],
@@ -18,13 +18,13 @@ const BOUNDS = [
   ["below", "the exclusive maximum"],
 ] as const;
 
-/** How demands read of which there may be several, and what tells whether checks ask for one. */
+/** How messages describe checks that may occur several times, and how to find out whether other checks imply one. */
 const JOINED = [
   ["multipleOf", "the step", impliesStep],
   ["format", "the format", impliesFormat],
 ] as const;
 
-/** Returns the demands in which `after` differs from `before`: more, less or others. What the rest of the checks asks for already does not count. */
+/** Returns the checks of `after` that differ from `before`: stricter, weaker or different ones. Checks that others imply are ignored. */
 export function compareChecks(before: Checks = {}, after: Checks = {}): CheckChange[] {
   const changes: CheckChange[] = [];
   const add = (kind: CheckChange["kind"], message: string): void => void changes.push({ kind, message });
@@ -50,11 +50,11 @@ export function compareChecks(before: Checks = {}, after: Checks = {}): CheckCha
   for (const key of optionsIn(before, after)) {
     const [format, name] = optionOfKey(key);
     const [old, now] = [before.options?.[key], after.options?.[key]];
-    // Where only one of them has the format, that is said already.
+    // If only one version has the format, that is already reported.
     const isOfBoth = [before, after].every((checks) => demandsIn(checks.format).includes(format));
     if (!isOfBoth || old === now) continue;
     const isWider = WIDENING.has(name);
-    // Without seconds, a time has another form.
+    // Without seconds, a time has a different format.
     const isOther = CHANGING.has(name) || (name === "precision" && [old, now].some((each) => String(each) === "-1"));
     const isMore = isOther || (isWider ? old !== undefined : now !== undefined);
     const isLess = isOther || (isWider ? now !== undefined : old !== undefined);

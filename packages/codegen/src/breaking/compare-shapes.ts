@@ -6,13 +6,13 @@ import { type Alternative, alternatives, coverage, describeShape, hasTypeOf, typ
 /** Called for each difference. */
 export type ReportShapeChange = (kind: ShapeChangeKind, path: string, message: string) => void;
 
-/** A shape and the types it refers to. */
+/** A shape, with the types that it refers to. */
 export interface VersionedShape {
   readonly shape: Shape;
   readonly types: ShapeTypes;
 }
 
-/** Reports how the message at `path` differs between two versions. A pair of types is reported where it is first met. */
+/** Reports how the message at `path` differs between two versions. A pair of types is reported at its first occurrence only. */
 export function compareShapes(
   before: VersionedShape,
   after: VersionedShape,
@@ -26,14 +26,14 @@ class ShapeComparison {
   readonly #oldTypes: ShapeTypes;
   readonly #newTypes: ShapeTypes;
   readonly #report: ReportShapeChange;
-  /** The pairs of shapes that were compared, or are being compared: a recursive type leads back to them. */
+  /** Pairs of shapes that were compared, or are being compared, because types may be recursive. */
   readonly #met = new Map<Shape, Set<Shape>>();
 
   constructor(oldTypes: ShapeTypes, newTypes: ShapeTypes, report: ReportShapeChange) {
     this.#oldTypes = oldTypes;
     this.#newTypes = newTypes;
     const reported = new Set<string>();
-    // A check of a union is one of each of its options.
+    // A check of a union is a check of each of its options.
     this.#report = (kind, path, message) => {
       const text = `${kind} ${path} ${message}`;
       if (reported.has(text)) return;
@@ -71,7 +71,7 @@ class ShapeComparison {
       this.#report("check-tightened", path, `${describe([each])} is held to other checks now`);
     const several = pairs.size > 1;
     for (const [old, now] of pairs) {
-      // An option of a union is sent with the fields that it does not declare.
+      // Undeclared fields of a union's option are sent.
       if (newOnes.length > 1 && isStrict(old) && !isStrict(now) && now.shape.type === "object")
         this.#report("check-loosened", path, `${describe([now])} may have fields that it does not declare`);
       const tag = several ? tagOf(now.shape) : undefined;
@@ -100,7 +100,7 @@ class ShapeComparison {
     }
   }
 
-  /** Keys of a finite set are fields of an object that refuses others, whose values are of one type. */
+  /** Keys of a finite set are compared as the fields of a strict object whose values have one type. */
   #keys(before: TableShape, after: TableShape, path: string): void {
     const [old, now] = [this.#finiteKeys(before, this.#oldTypes), this.#finiteKeys(after, this.#newTypes)];
     if (old === undefined || now === undefined) return this.compare(before.key, after.key, `${path}{key}`);
@@ -110,13 +110,13 @@ class ShapeComparison {
       optional: partial === true ? keys : [],
       rest: "refused",
     });
-    // Of the keys of both, whether they may be left out is reported once for all.
+    // For keys of both versions, a change of whether they are optional is reported once.
     const kept = now.filter((key) => old.includes(key));
     const without = (keys: readonly string[]): string[] => keys.filter((key) => !kept.includes(key));
     this.#object(asObject(without(old), before.partial), asObject(without(now), after.partial), path);
   }
 
-  /** The keys of a record whose keys are literals; undefined where they are not, and of a map, which need not have all. */
+  /** Returns the keys of a record with literal keys; undefined for other records, and for maps, which need not contain all keys. */
   #finiteKeys({ type, key }: TableShape, types: ShapeTypes): string[] | undefined {
     if (type === "map") return undefined;
     const keys = alternatives(key, types).map(({ shape }) => {
@@ -161,7 +161,7 @@ class ShapeComparison {
     this.#others(before.rest, after.rest, path);
   }
 
-  /** The keys of an object that are no fields of it. */
+  /** Compares the undeclared keys of objects. */
   #others(before: ObjectShape["rest"], after: ObjectShape["rest"], path: string): void {
     if (isShape(before) && isShape(after)) return this.compare(before, after, `${path}{}`);
     if (isShape(before)) {
@@ -193,7 +193,7 @@ class ShapeComparison {
       const at = `${path}[${index}]`;
       const isRequired = index < after.required;
       if (before.rest !== undefined) {
-        // It was one of any number of items until now.
+        // Until now it was one of any number of items.
         const given = isRequired ? item : withoutUndefined(item);
         this.compare(before.rest, given, at);
         const isLast = index === after.items.length - 1 && after.rest === undefined;
@@ -218,7 +218,7 @@ class ShapeComparison {
   }
 }
 
-/** The type that `shape` refers to; `shape` itself if it has checks of its own, which are compared wherever it is used. */
+/** Returns the type that `shape` refers to, or `shape` itself if it has its own checks, which are compared at each use. */
 function definition(shape: Shape, types: ShapeTypes): Shape {
   if (shape.type !== "ref" || shape.checks !== undefined || shape.more !== undefined) return shape;
   return types[shape.name] ?? shape;
@@ -236,7 +236,7 @@ function isStrict({ shape }: Named): boolean {
   return shape.type === "object" && shape.rest === "refused";
 }
 
-/** An item that may be left out has undefined among what it may be. */
+/** Removes undefined from the shape of an optional item. */
 function withoutUndefined(shape: Shape): Shape {
   return shape.type === "union"
     ? { ...shape, options: shape.options.filter(({ type }) => type !== "undefined") }
@@ -249,7 +249,7 @@ function isTable(shape: Alternative): shape is TableShape {
   return shape.type === "record" || shape.type === "map";
 }
 
-/** Nothing but a wider or narrower choice: null, undefined and `any` are told from other types, as code seldom depends on them. */
+/** Returns the kind of an added option. Null, undefined and `any` are kinds of their own, because code seldom depends on them. */
 function addition({ shape }: Named): ShapeChangeKind {
   return isPlain(shape) ? "type-widened" : "option-added";
 }
@@ -262,7 +262,7 @@ function isPlain({ type }: Alternative): boolean {
   return type === "null" || type === "undefined" || type === "any";
 }
 
-/** Those of `ones` of which none of `others` has the type, and those that may meet checks there that they did not meet. */
+/** Returns those of `ones` whose type none of `others` has, and those that now have to pass checks that they did not have before. */
 function without(ones: readonly Named[], others: readonly Named[]): [absent: Named[], narrowed: Named[]] {
   const found = (each: Named, ...kinds: readonly string[]): boolean =>
     others.some((other) => kinds.includes(coverage(other.shape, each.shape)));
@@ -276,7 +276,7 @@ function describe(ones: readonly Named[]): string {
   return ones.map(({ shape, name }) => describeShape(shape, name)).join(" or ");
 }
 
-/** Which alternative of the old version became which of the new. */
+/** Matches the alternatives of the old version with those of the new one. */
 function pairUp(before: readonly Named[], after: readonly Named[]): Map<Named, Named> {
   const pairs = new Map<Named, Named>();
   const taken = new Set<Named>();
@@ -289,7 +289,7 @@ function pairUp(before: readonly Named[], after: readonly Named[]): Map<Named, N
       a.type === b.type &&
       a.type !== "literal" &&
       (a.type !== "object" || tagOf(a) === undefined || tagOf(b) === undefined),
-    // The only one of each: a discriminator may have changed.
+    // The only one of its kind on each side: its discriminator may have changed.
     ({ shape: a }, { shape: b }) =>
       a.type === "object" && b.type === "object" && before.length === 1 && after.length === 1,
   ];

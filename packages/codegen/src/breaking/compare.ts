@@ -14,13 +14,13 @@ import { withoutJson } from "./json-shape.js";
 
 /** Options of `compareSnapshots`. */
 export interface CompareOptions {
-  /** Whether there are clients over HTTP, such as those of the OpenAPI document: they call by names, in plain JSON. Default false. */
+  /** True if there are clients over HTTP, such as those of the OpenAPI document, which call by name and in plain JSON. Default false. */
   readonly http?: boolean;
 }
 
 /**
- * Returns the changes from one version of a project's services to the next, the worst first. Checks of a service are compared where both
- * versions are of one format.
+ * Returns the changes between two versions of a project's services, the worst first. Checks of a service are only
+ * compared if both versions have the same format.
  */
 export function compareSnapshots(
   before: SchemaSnapshot,
@@ -50,7 +50,7 @@ export function compareSnapshots(
     }
     const found: Change[] = [];
     compareServices(service, old, now, found);
-    // A check that one of them does not have may be one that its format does not tell.
+    // If a check exists in only one version, the other format may be unable to express it.
     changes.push(...(old.format === now.format ? found : found.filter(({ kind }) => !kind.startsWith("check-"))));
     if (http) compareOverHttp(name, old, service, now, changes);
   }
@@ -82,7 +82,10 @@ function compareServices(service: string, before: ServiceSnapshot, after: Servic
   compareTypeNames(service, before.types, after.types, changes);
 }
 
-/** Returns the changes that clients over HTTP notice as well: the path of a method is its name, and not every message is plain JSON. */
+/**
+ * Returns the changes that also affect clients over HTTP: there, a method's path contains its name, and some messages
+ * have no plain JSON.
+ */
 function compareOverHttp(
   oldName: string,
   before: ServiceSnapshot,
@@ -124,7 +127,7 @@ function compareMethods(at: Place, before: VersionedMethod, after: VersionedMeth
   const { method: old } = before;
   const { method: now } = after;
   if (old.kind !== now.kind) {
-    // Items of a stream and single messages cannot be compared.
+    // Items of a stream cannot be compared with single messages.
     changes.push(change("method-kind-changed", at, `it was ${old.kind} and is ${now.kind}`));
     return;
   }
@@ -167,7 +170,7 @@ function compareMethods(at: Place, before: VersionedMethod, after: VersionedMeth
   compareErrors(at, before, after, changes);
 }
 
-/** Old clients go on with the cursors that they have, and check items by the fields that they know. */
+/** Old clients continue with stored cursors, and check items by the fields that they know. */
 function compareCursors(at: Place, old: ItemCursor | undefined, now: ItemCursor | undefined, changes: Change[]): void {
   if (old === undefined && now === undefined) return;
   if (old === undefined) {
@@ -202,7 +205,7 @@ function compareMessages(
   });
 }
 
-/** Compares the values that callers receive, which defaults and conversions may change where the messages stay the same. */
+/** Compares the values that callers receive. Defaults and conversions may change them although the messages stay the same. */
 function compareResults(at: Place, before: VersionedMethod, after: VersionedMethod, changes: Change[]): void {
   const old = before.method.result ?? before.method.output;
   const now = after.method.result ?? after.method.output;
@@ -244,7 +247,7 @@ function compareErrors(at: Place, before: VersionedMethod, after: VersionedMetho
   }
 }
 
-/** Types that programs import by a name that is gone, while the type itself is there. */
+/** Reports type names that are gone although the type still exists, because programs import types by name. */
 function compareTypeNames(service: string, before: ShapeTypes, after: ShapeTypes, changes: Change[]): void {
   const [oldText, newText] = [new CanonicalText(before), new CanonicalText(after)];
   const candidates = Object.keys(after).filter((name) => !Object.hasOwn(before, name));

@@ -4,7 +4,7 @@ import type { Checks } from "../shape/shape.js";
 
 type Value = number | string;
 
-/** The least and the greatest number of formats: of bigints as text. */
+/** The smallest and the largest number of formats; for bigints as text. */
 const RANGES: ReadonlyMap<string, readonly [least: Value, greatest: Value]> = new Map([
   ["integer", [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]],
   ["int32", [-(2 ** 31), 2 ** 31 - 1]],
@@ -14,11 +14,11 @@ const RANGES: ReadonlyMap<string, readonly [least: Value, greatest: Value]> = ne
   ["float32", [-3.4028234663852886e38, 3.4028234663852886e38]],
   ["float64", [-Infinity, Infinity]],
 ]);
-/** Those of other numbers than whole ones. */
+/** Number formats that include fractions. */
 const FRACTIONAL: ReadonlySet<string> = new Set(["float32", "float64"]);
 const WHOLE = /^-?\d+$/;
 
-/** Whether every value that meets `checks` meets this bound. */
+/** Returns true if every value that passes `checks` meets this bound. */
 export function impliesBound(checks: Checks, key: "min" | "max" | "above" | "below", value: Value): boolean {
   const sign = key === "min" || key === "above" ? 1 : -1;
   const isWhole = isWholeIn(checks) || typeof value === "string";
@@ -28,7 +28,7 @@ export function impliesBound(checks: Checks, key: "min" | "max" | "above" | "bel
   );
 }
 
-/** Whether every value that meets `checks` is a multiple of `step`. */
+/** Returns true if every value that passes `checks` is a multiple of `step`. */
 export function impliesStep(checks: Checks, step: string): boolean {
   const steps = demandsIn(checks.multipleOf);
   const whole = steps.filter((each) => WHOLE.test(each)).map(BigInt);
@@ -36,7 +36,7 @@ export function impliesStep(checks: Checks, step: string): boolean {
   return [...steps, ...(common === undefined ? [] : [String(common)])].some((each) => isMultiple(each, step));
 }
 
-/** Whether every value that meets `checks` has a format, but for its options. */
+/** Returns true if every value that passes `checks` has a format, ignoring its options. */
 export function impliesFormat(checks: Checks, format: string): boolean {
   if (demandsIn(checks.format).includes(format)) return true;
   const range = RANGES.get(format);
@@ -44,10 +44,10 @@ export function impliesFormat(checks: Checks, format: string): boolean {
   return impliesBound(checks, "min", range[0]) && impliesBound(checks, "max", range[1]);
 }
 
-/** A bound, and whether it is none of the values itself. */
+/** A bound, and whether it excludes the value itself. */
 type Bound = readonly [at: number | bigint, isOpen: boolean];
 
-/** The bounds from below; or those from above with their signs turned, which compare in the same way. */
+/** Returns the lower bounds; or, with `sign` -1, the negated upper bounds, which compare in the same way. */
 function boundsOf({ min, max, above, below, format }: Checks, sign: 1 | -1, isWhole: boolean): Bound[] {
   const [closed, open, end] = sign === 1 ? ([min, above, 0] as const) : ([max, below, 1] as const);
   const ranges = demandsIn(format).map((each) => RANGES.get(each)?.[end]);
@@ -63,7 +63,7 @@ function boundOf(value: Value, isOpen: boolean, sign: 1 | -1, isWhole: boolean):
   return isWhole ? [isOpen ? Math.floor(at) + 1 : Math.ceil(at), false] : [at, isOpen];
 }
 
-/** Whether only whole numbers meet `checks`. */
+/** Returns true if only integers pass `checks`. */
 function isWholeIn({ min, max, above, below, multipleOf, format }: Checks): boolean {
   return (
     [min, max, above, below].some((each) => typeof each === "string") ||

@@ -2,7 +2,7 @@ import type { Form } from "@quicrpc/core/generated";
 import { type Describe, jsonProblem } from "@quicrpc/http/openapi";
 import { type MethodSnapshot, type Shape, type ShapeTypes, valueOfLiteral } from "../shape/shape.js";
 
-/** Says why clients over HTTP cannot call a method in plain JSON; undefined where they can. */
+/** Explains why clients over HTTP cannot call a method in plain JSON; undefined if they can. */
 export function withoutJson({ input, output }: MethodSnapshot, types: ShapeTypes): string | undefined {
   for (const shape of [input, output]) {
     const problem = shape && jsonProblem<Part>(shape, describeIn(types));
@@ -11,7 +11,7 @@ export function withoutJson({ input, output }: MethodSnapshot, types: ShapeTypes
   return undefined;
 }
 
-/** A shape, or one that may be left out. */
+/** A shape, or an optional one. */
 type Part = Shape | Optional;
 
 interface Optional {
@@ -20,7 +20,7 @@ interface Optional {
 }
 
 function describeIn(types: ShapeTypes): Describe<Part> {
-  // One for each shape: what is compared or met already is known by its object.
+  // One object per shape, because shapes are compared by identity.
   const optionals = new Map<Shape, Optional>();
   const optional = (inner: Shape): Optional => {
     const known = optionals.get(inner) ?? { type: "optional", inner };

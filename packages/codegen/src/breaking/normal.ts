@@ -10,18 +10,18 @@ import {
 import { compareChecks } from "./compare-checks.js";
 import { fitsChecks } from "./fits-checks.js";
 
-/** One of the types that a shape may have; literals are one value each. */
+/** One of the types that a shape may have. Each literal value is an alternative of its own. */
 export type Alternative =
   | Exclude<Shape, { readonly type: "ref" | "union" | "literal" | "never" }>
   | { readonly type: "literal"; readonly value: LiteralValue; readonly checks?: Checks };
 
-/** A type with the name it was found under, to tell alternatives apart. */
+/** A type, with the name under which it was found. */
 export interface Named {
   readonly name: string | undefined;
   readonly shape: Alternative;
 }
 
-/** All that `shape` may be, references followed. */
+/** Returns all alternatives of `shape`, following references. */
 export function alternatives(shape: Shape, types: ShapeTypes, name?: string, depth = 0): Named[] {
   switch (shape.type) {
     case "ref": {
@@ -53,7 +53,7 @@ export function alternatives(shape: Shape, types: ShapeTypes, name?: string, dep
   }
 }
 
-/** An intersection of objects as one object; undefined where it is of something else. */
+/** Returns an intersection of objects as one object; undefined if other types are involved. */
 function mergeObjects(parts: readonly Shape[], types: ShapeTypes): ObjectShape | undefined {
   const fields: Record<string, Shape> = {};
   const required = new Set<string>();
@@ -71,7 +71,7 @@ function mergeObjects(parts: readonly Shape[], types: ShapeTypes): ObjectShape |
   return { type: "object", fields, optional: [...optional].filter((name) => !required.has(name)) };
 }
 
-/** The intersections that were made of the types of one version, by their text: a recursive type leads back to the same shape. */
+/** Intersections of the types of one version, by their text, so that a recursive type leads to the same shape. */
 const intersections = new WeakMap<ShapeTypes, Map<string, Shape>>();
 
 function intersect(a: Shape, b: Shape, types: ShapeTypes): Shape {
@@ -91,20 +91,20 @@ function partsOf(shape: Shape): readonly Shape[] {
 
 const WITH_PARTS: ReadonlySet<string> = new Set(["object", "array", "set", "tuple", "record", "map", "intersection"]);
 
-/** How much of `part` is in `whole`, for types without parts: all, some or none of its values. */
+/** Returns how many of the values of `part` belong to `whole`, for types without parts. */
 export function coverage(whole: Alternative, part: Alternative): "all" | "some" | "none" {
   if (!hasTypeOf(whole, part)) return "none";
   const type = part.type === "literal" ? typeOf(part.value) : part.type;
-  // What is converted to its own type stays as it is.
+  // A value that is converted to its own type does not change.
   const checks = whole.checks?.others?.join() === `to ${type}` ? whole.checks.changed : whole.checks;
-  // Whatever does not fit is replaced, so that every value is in `part`.
+  // Invalid values are replaced, so every value belongs to `part`.
   if (part.checks?.lenient === true && checks?.lenient !== true) return "some";
   if (part.type === "literal" && whole.type !== "literal") return fitsChecks(part.value, checks) ? "all" : "some";
   const isNarrower = compareChecks(part.checks, checks).some(({ kind }) => kind !== "check-loosened");
   return isNarrower ? "some" : "all";
 }
 
-/** Whether the values of `part` are of the type of `whole`, whatever checks say. */
+/** Returns true if the values of `part` have the type of `whole`, ignoring checks. */
 export function hasTypeOf(whole: Alternative, part: Alternative): boolean {
   if (whole.type === "any") return true;
   if (part.type !== "literal") return whole.type === part.type && !WITH_PARTS.has(part.type);
@@ -122,7 +122,7 @@ function withMore(shape: Alternative, more: Checks | undefined): Alternative {
   return more === undefined ? shape : { ...shape, checks: mergeChecks(shape.checks, more) };
 }
 
-/** The fields of an object that say which alternative it is: literals, as in a discriminated union. */
+/** Returns the fields of an object that identify an alternative: literals, as in a discriminated union. */
 export function tagOf(shape: Alternative): string | undefined {
   if (shape.type !== "object") return undefined;
   const tags = Object.entries(shape.fields).flatMap(([name, field]) =>
@@ -131,7 +131,7 @@ export function tagOf(shape: Alternative): string | undefined {
   return tags.length === 0 ? undefined : tags.sort().join();
 }
 
-/** A type in words. */
+/** Describes a type in words. */
 export function describeShape(shape: Alternative, name?: string): string {
   if (shape.type === "literal") {
     const { value } = shape;

@@ -1,6 +1,6 @@
 import { keyText, quoted } from "../print/text.js";
 
-/** `value` as an expression; made anew each time it is evaluated. */
+/** Returns an expression for `value`, which creates a new value at each evaluation. */
 export function expression(value: unknown): string {
   if (typeof value === "bigint") return `${value}n`;
   if (typeof value === "string") return quoted(value);
@@ -13,7 +13,7 @@ export function expression(value: unknown): string {
   return entries.length === 0 ? "{}" : `{ ${entries.join(", ")} }`;
 }
 
-/** The MessagePack of a key, in its shortest form, as the runtime's `Keys` have it. */
+/** Returns the MessagePack of a key in its shortest form, as in the runtime's `Keys`. */
 export function keyBytes(name: string): readonly number[] {
   const known = keys.get(name);
   if (known !== undefined) return known;
@@ -28,7 +28,7 @@ export function keyBytes(name: string): readonly number[] {
 
 const keys = new Map<string, readonly number[]>();
 
-/** The MessagePack of the header of a map with `size` entries, fewer than 2^16. */
+/** Returns the MessagePack of the header of a map with `size` entries, fewer than 2^16. */
 export function mapHeader(size: number): number[] {
   return size < 16 ? [0x80 | size] : [0xde, size >> 8, size & 0xff];
 }

@@ -1,13 +1,13 @@
 import { isIdentifier, isReservedWord, pascalCase } from "../names.js";
 
-/** Names that a reader uses itself. */
+/** Names that readers use for their own variables. */
 const TAKEN: ReadonlySet<string> = new Set(
   "literal r p b depth wire bytes view left next value item key result undefined Date Map Set Array Object".split(" "),
 );
-/** As the generator calls what stands beside a reader: functions, and constants. */
+/** Names that the generator gives to functions and constants next to readers. */
 const BESIDE = /^(?:read|write|check|make)[A-Z_$]|(?:Pattern|Shape|Codec)\d*$/;
 
-/** Names for the fields of an object while it is read: their own, where those can be. */
+/** Local variable names for the fields of an object that is read: the fields' own names if possible. */
 export class LocalNames {
   readonly #names = new Map<string, string>();
   readonly #taken = new Set<string>();

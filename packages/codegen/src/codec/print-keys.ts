@@ -1,8 +1,8 @@
 import { hex, offset } from "./literals.js";
 
 /**
- * Comparisons of the bytes at `p` with `expected`, four at a time where there are as many; the last four may overlap those
- * before. What they look at goes into `used`.
+ * Returns comparisons of the bytes at `p` with `expected`, four at a time if there are that many; the last four may
+ * overlap those before. The functions that they use are added to `used`.
  */
 export function comparisons(
   expected: readonly number[],

@@ -8,8 +8,8 @@ export interface DocumentInfo {
 }
 
 /**
- * The services of `models` as an AsyncAPI 3 document, from the server's side: it receives calls, and replies. A method is a
- * channel; its messages are those that it takes and gives, one by one where they stream.
+ * Prints the services as an AsyncAPI 3 document from the server's point of view: it receives calls and replies. Each
+ * method is a channel, with one message for each direction; streams consist of these messages.
  */
 export function printAsyncApi(models: readonly FileModel[], info: DocumentInfo): string {
   const schemas: Record<string, unknown> = {};
@@ -69,7 +69,7 @@ function operationOf({ kind, docs, idempotent, readOnly, once, errors, meta }: M
   };
 }
 
-/** Moves a schema among those of the document, its definitions with it, and gives a reference to it. */
+/** Adds a schema and its definitions to the document's schemas, and returns a reference to it. */
 function hoist(schema: JsonSchema, name: string, schemas: Record<string, unknown>): object {
   const { $defs = {}, ...own } = schema as JsonSchema & { readonly $defs?: Readonly<Record<string, unknown>> };
   const target = (reference: string): string => {

@@ -4,7 +4,7 @@ import type { Declaration } from "../types/node.js";
 import { printDeclaration } from "../print/declarations.js";
 import { plainNames, typeText } from "../print/type-text.js";
 
-/** A reference of the services of `packages` for people, as Markdown. */
+/** Prints a reference of the services of `packages` as Markdown. */
 export function printMarkdown(packages: readonly PackageModel[], title: string): string {
   const models = packages.flatMap((each) => each.models);
   const shared = packages.flatMap((each) => each.shared.types.declarations);
@@ -71,7 +71,7 @@ function type(message: MessageModel): string {
   return typeText(message.sent, plainNames);
 }
 
-/** Code in a table, where a bar would end the cell. */
+/** Formats code for a table, where a vertical bar would end the cell. */
 function code(text: string): string {
   return `\`${text.replaceAll("|", "\\|")}\``;
 }
@@ -86,7 +86,7 @@ function paragraph(docs: string | undefined): string {
   return docs === undefined ? "" : `${docs}\n`;
 }
 
-/** As GitHub makes the anchors of headings. */
+/** Returns the anchor that GitHub generates for a heading. */
 function anchor(heading: string): string {
   return heading
     .toLowerCase()

@@ -9,7 +9,7 @@ import { type Diagnostic, placeOf } from "../diagnostics.js";
 import type { FileModel, JsonPlace, MessageModel, MethodModel } from "../model.js";
 import type { DocumentInfo } from "./asyncapi.js";
 
-/** The services of `models` over HTTP as an OpenAPI document; without the methods that `withoutJson` warns of. */
+/** Prints an OpenAPI document of the services over HTTP. Methods reported by `withoutJson` are left out. */
 export function printOpenApi(models: readonly FileModel[], info: DocumentInfo): string {
   const services = models.flatMap(({ services }) =>
     services.map(({ name, docs, methods }): DescribedService => {
@@ -20,7 +20,7 @@ export function printOpenApi(models: readonly FileModel[], info: DocumentInfo): 
   return `${JSON.stringify(openApiDocument(services, { info }), undefined, 2)}\n`;
 }
 
-/** Warns of methods with messages that plain JSON does not say all of: they are served in MessagePack only. */
+/** Returns warnings about methods whose messages plain JSON cannot represent: they are served in MessagePack only. */
 export function withoutJson(models: readonly FileModel[]): Diagnostic[] {
   return models.flatMap(({ services, schemaFile }) =>
     services.flatMap((service) =>

@@ -1,21 +1,21 @@
 import { defaultServiceId } from "@quicrpc/core/generated";
 import { type Lock, serviceOf } from "./lock.js";
 
-/** Decides what names services and methods on the wire. */
+/** Assigns the ids of services and methods on the wire. */
 export interface IdAssigner {
-  /** 1 to 2^16-1. */
+  /** Returns 1 to 2^16-1. */
   serviceId(service: string): number;
-  /** The ids of `methods`, which are in order of declaration; each 1 to 2^14-1. */
+  /** Returns ids from 1 to 2^14-1 for `methods`, which are in order of declaration. */
   methodIds(service: string, methods: readonly string[]): ReadonlyMap<string, number>;
 }
 
-/** Services by the hash of their name, methods by their order. */
+/** Assigns services the hash of their name, and methods ids in their order. */
 export const declarationOrder: IdAssigner = {
   serviceId: (service) => defaultServiceId(service),
   methodIds: (_service, methods) => new Map(methods.map((method, index) => [method, index + 1])),
 };
 
-/** Gives methods their ids: those in `lock` keep theirs, new ones get the ids after the highest that their service ever had. */
+/** Assigns ids with a lock file: methods in `lock` keep theirs, new ones get the ids after the highest that their service ever had. */
 export function lockedIds(lock: Lock): IdAssigner {
   const services = new Map<string, { readonly id: number; readonly methods: Map<string, number>; last: number }>();
   for (const [key, { serviceId, methodId }] of lock.methods) {

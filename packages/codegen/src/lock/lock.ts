@@ -1,32 +1,32 @@
 import { compareText } from "../shape/canonical.js";
 
 /**
- * `quicrpc.lock.json`: what names each method on the wire, for ever. One line a method, sorted, so that branches that add
- * methods merge; the ids of methods that are gone stay in it, and are not given to others.
+ * `quicrpc.lock.json`: the permanent ids of methods on the wire. It has one sorted line per method, so that branches
+ * that add methods can be merged. Ids of removed methods stay in it and are never reused.
  */
 export interface Lock {
   /** Ids of methods by `service/method`. */
   readonly methods: ReadonlyMap<string, LockedMethod>;
 }
 
-/** One line of the lock. */
+/** A line of the lock file. */
 export interface LockedMethod {
   readonly serviceId: number;
   readonly methodId: number;
   /** Eight hexadecimal digits. */
   readonly fingerprint: string;
-  /** The method is gone; its id is reserved. */
+  /** True if the method was removed; its id stays reserved. */
   readonly removed: boolean;
 }
 
 export const EMPTY_LOCK: Lock = { methods: new Map() };
 
-/** The part of a key before the method. */
+/** Returns the service in a key `service/method`. */
 export function serviceOf(key: string): string {
   return key.slice(0, key.lastIndexOf("/"));
 }
 
-/** The lock as a file. */
+/** Formats the lock as a file. */
 export function formatLock(lock: Lock): string {
   const lines = [...lock.methods]
     .sort(([a], [b]) => compareText(a, b))
@@ -37,7 +37,7 @@ export function formatLock(lock: Lock): string {
   return `{\n  "version": 1,\n  "methods": {\n${lines.join(",\n")}\n  }\n}\n`;
 }
 
-/** Gives what is at `from`, a method (`service/method`) or a whole service, the name `to` with its ids. Throws `RangeError` when it cannot. */
+/** Renames a method (`service/method`) or a whole service from `from` to `to`, and keeps its ids. Throws `RangeError` if it cannot. */
 export function renameLocked(lock: Lock, from: string, to: string): Lock {
   const isMethod = from.includes("/");
   if (isMethod !== to.includes("/")) throw new RangeError(`${from} and ${to} are not both methods or both services.`);

@@ -1,7 +1,7 @@
 import { type Diagnostic, placeAt } from "../diagnostics.js";
 import { type Lock, type LockedMethod, serviceOf } from "./lock.js";
 
-/** Reads the lock file at `file` with content `text`; undefined when something was reported. */
+/** Parses the lock file at `file`, with the content `text`; undefined if it has errors, which are reported. */
 export function readLock(text: string, file: string, report: (diagnostic: Diagnostic) => void): Lock | undefined {
   const place = (line: number): Pick<Diagnostic, "file" | "line" | "column" | "frame"> => {
     const code = text.split(/\r?\n/)[line - 1] ?? "";
@@ -34,7 +34,8 @@ export function readLock(text: string, file: string, report: (diagnostic: Diagno
     });
     return undefined;
   }
-  // Read entry by entry, not as one JSON text: after a merge a comma may be missing, and JSON hides repeated keys.
+  // Entries are parsed separately, not as one JSON text: after a merge a comma may be missing, and JSON hides repeated
+  // keys.
   for (const match of text.matchAll(ENTRY)) {
     const [, key = "", body = ""] = match;
     const line = text.slice(0, match.index).split("\n").length;
@@ -66,17 +67,17 @@ export function readLock(text: string, file: string, report: (diagnostic: Diagno
 }
 
 const ENTRY = /"([^"\n]+\/[^"\n]+)"\s*:\s*(\{[^{}]*\}?)/g;
-/** A line of what is around the entries. */
+/** A line of the lock file that is not an entry. */
 const FRAME_LINE = /^[\s{},]*(?:"version"\s*:\s*1[\s,]*)?(?:"methods"\s*:)?[\s{},]*$/;
 const RESTORE =
   "Restore it from version control: without it methods get other ids, and calls of released clients reach other methods.";
 
-/** The text around the entries, with as many lines. */
+/** Returns the text without its entries, with the same number of lines. */
 function withoutEntries(text: string): string {
   return text.replaceAll(ENTRY, (entry) => entry.replaceAll(/[^\n]/g, ""));
 }
 
-/** Whether the text around the entries is that of a whole lock file, whose commas may be wrong. */
+/** Returns true if the remaining text is that of a complete lock file, ignoring commas. */
 function isFrame(text: string): boolean {
   const frame = withoutEntries(text).replaceAll(/,(?=[\s,]*\})|(?<=\{\s*),/g, "");
   try {
@@ -110,7 +111,7 @@ function isId(value: unknown, most: number): value is number {
   return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= most;
 }
 
-/** Finds ids that two branches may have given twice. */
+/** Finds ids that two branches may have assigned twice. */
 function* clashes(
   entries: readonly Entry[],
 ): Generator<{ readonly line: number; readonly problem: Pick<Diagnostic, "code" | "message" | "help"> }> {

@@ -3,8 +3,8 @@ import type { SchemaSnapshot, ServiceSnapshot } from "../shape/shape.js";
 import { type Lock, type LockedMethod, serviceOf } from "./lock.js";
 
 /**
- * The lock after `services` were generated: their methods are in it, and those they no longer have are marked as removed.
- * Other services stay as they are, unless `complete` says that there are none.
+ * Returns the lock after `services` were generated: it contains their methods, and those that they no longer have are
+ * marked as removed. Other services stay unchanged, unless `complete` states that there are none.
  */
 export function updateLock(lock: Lock, services: Readonly<Record<string, ServiceSnapshot>>, complete: boolean): Lock {
   const methods = new Map<string, LockedMethod>();
@@ -25,7 +25,7 @@ export function updateLock(lock: Lock, services: Readonly<Record<string, Service
   return { methods };
 }
 
-/** The snapshot that stands beside the lock, after `services` were generated. */
+/** Returns the snapshot next to the lock file after `services` were generated. */
 export function updateSnapshot(
   before: SchemaSnapshot | undefined,
   services: Readonly<Record<string, ServiceSnapshot>>,

@@ -1,19 +1,19 @@
 const CLOSING: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}", "<": ">" };
 
-/** Brackets, and what literals and comments start with. */
+/** Brackets, and the first characters of literals and comments. */
 const SPECIAL = /["'`/()[\]{}<>]/g;
 
-/** Two brackets between which the code may break: the index of each. */
+/** The indexes of two brackets between which code may be broken. */
 export type Pair = readonly [open: number, close: number];
 
-/** A piece of generated code without line breaks, and the brackets in it. */
+/** A piece of generated code without line breaks, with its brackets. */
 export class Code {
   readonly text: string;
-  /** Whether it is a type or the head of a function, so that objects in it have semicolons between their fields. */
+  /** True for a type or the head of a function, whose object types have semicolons between fields. */
   readonly isType: boolean;
-  /** The pairs of brackets that are in no others and between which the code may break. */
+  /** Outermost pairs of brackets between which the code may be broken. */
   readonly pairs: readonly Pair[];
-  /** The depth in brackets of each character; -1 in literals and comments. */
+  /** Bracket depth of each character; -1 in literals and comments. */
   readonly #depth: Int16Array;
 
   constructor(text: string, isType: boolean) {
@@ -38,14 +38,14 @@ export class Code {
         if (open.length === 0 && mayBreak(text, last, index)) pairs.push([last, index]);
       }
       this.#depth[index] = open.length;
-      // A less-than sign has a space before it.
+      // A less-than sign, unlike a bracket, has a space before it.
       if (character in CLOSING && (character !== "<" || text.charAt(index - 1) !== " ")) open.push(index);
     }
     this.#depth.fill(open.length, end);
     this.pairs = pairs;
   }
 
-  /** The parts of the code that `separator` separates, outside of brackets and literals. */
+  /** Splits the code at `separator`, outside brackets and literals. */
   split(separator: string): string[] {
     const parts: string[] = [];
     let start = 0;
@@ -57,13 +57,13 @@ export class Code {
     return [...parts, this.text.slice(start)];
   }
 
-  /** Code that is part of this one. */
+  /** Returns code that is part of this one. */
   part(text: string): Code {
     return new Code(text, this.isType);
   }
 }
 
-/** Whether code may break between two brackets: those of an index or around a name stay together. */
+/** Returns true if code may be broken between two brackets: not for an index, and not around a single name. */
 function mayBreak(text: string, open: number, close: number): boolean {
   const before = text.slice(0, open);
   const inner = text.slice(open + 1, close);
@@ -77,7 +77,7 @@ function mayBreak(text: string, open: number, close: number): boolean {
   }
 }
 
-/** The end of the string, template, regular expression or comment that starts at `from`. */
+/** Returns the end of the string, template, regular expression or comment that starts at `from`. */
 function endOfLiteral(text: string, from: number): number {
   const quote = text.charAt(from);
   if (text.startsWith("/*", from)) return text.indexOf("*/", from) + 2;
@@ -92,7 +92,11 @@ function endOfLiteral(text: string, from: number): number {
   return text.length;
 }
 
-/** The end of a substitution in a template, which has its own literals and braces, given the position after `${`. */
+/**
+ * Returns the end of a template substitution, which may contain literals and braces.
+ *
+ * @param from position after `${`
+ */
 function endOfSubstitution(text: string, from: number): number {
   let depth = 0;
   for (let i = from; i < text.length; i++) {

@@ -10,13 +10,13 @@ import { type ImportExtension, Imports } from "./imports.js";
 import { codecsFileOf } from "./paths.js";
 import { joinParts } from "./writer.js";
 
-/** Type-checking and linting codecs would be most of what a program with many methods costs to check. */
+/** Type-checking and linting codecs would be most of the cost of checking a program with many methods. */
 const UNCHECKED = `// Not checked where it is used, which would take long: the generator's tests do that.
 /* eslint-disable */
 // @ts-nocheck
 `;
 
-/** The text of the file with the codecs for what `typesFile` declares. */
+/** Returns the text of the file with the codecs for the types in `typesFile`. */
 export function printCodecs(
   model: FileModel,
   typesFile: string,
@@ -31,7 +31,7 @@ export function printCodecs(
   return join(basename(model.schemaFile), model.codecs, imports, names, code);
 }
 
-/** The text of the file with the codecs that several others share, for what `typesFile` declares. */
+/** Returns the text of the file with the shared codecs, for the types in `typesFile`. */
 export function printSharedCodecs(
   { types, codecs }: SharedModule,
   typesFile: string,
@@ -45,7 +45,7 @@ export function printSharedCodecs(
 }
 
 function importsOf(typesFile: string, extension: ImportExtension, taken: ReadonlySet<string>): Imports {
-  // Patterns get their names while the code that imports things is printed.
+  // Patterns get their names while the code with the imports is printed.
   return new Imports(codecsFileOf(typesFile), extension, (name) => taken.has(name) || /Pattern\d*$/.test(name));
 }
 

@@ -1,6 +1,6 @@
 import { importText } from "./imports.js";
 
-/** The name that generated files give to the namespace of `@quicrpc/core/generated`. */
+/** Name of the namespace of `@quicrpc/core/generated` in generated files. */
 export const WIRE: string = "wire";
 
 const CORE_VALUES: readonly string[] = [
@@ -53,7 +53,7 @@ const CORE_TYPES: readonly string[] = [
 /** Exports of `@quicrpc/core/generated` that generated files import by name. */
 export const CORE_IMPORTS: readonly string[] = [...CORE_VALUES, ...CORE_TYPES, "MessageCodec", WIRE];
 
-/** The import of those of `used` that are names of `@quicrpc/core/generated`, by what each is called in the file. */
+/** Returns the import of the names in `used` from `@quicrpc/core/generated`, with their names in the file. */
 export function coreImport(used: ReadonlyMap<string, string>): string {
   const imported = (names: readonly string[]): string[] =>
     names.flatMap((name) => {

@@ -2,7 +2,7 @@ import type { Declaration, FieldNode } from "../types/node.js";
 import { fieldName, fitsIndex, type TypeNames, typeText } from "./type-text.js";
 import { jsDoc, withLink } from "./writer.js";
 
-/** An interface if the type is an object, otherwise a type alias. */
+/** Prints an interface if the type is an object, otherwise a type alias. */
 export function printDeclaration({ name, docs: text, root, type }: Declaration, names: TypeNames): string {
   const docs = jsDoc(withLink(text, root && names.link?.(root)));
   if (type.kind !== "object") return `${docs}export type ${name} = ${typeText(type, names)};\n`;
@@ -10,7 +10,7 @@ export function printDeclaration({ name, docs: text, root, type }: Declaration, 
   const body = fields.map((field) => printField(field, names)).join("");
   if (index === undefined) return `${docs}export interface ${name} {\n${body}}\n`;
   const others = `[key: string]: ${typeText(index, names)}`;
-  // TypeScript wants the fields of an interface to fit its index signature; in an intersection they need not.
+  // In an interface, fields must match the index signature; in an intersection they need not.
   return fitsIndex(fields, index)
     ? `${docs}export interface ${name} {\n${body}  ${others};\n}\n`
     : `${docs}export type ${name} = {\n${body}} & { ${others} };\n`;

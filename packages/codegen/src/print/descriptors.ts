@@ -8,20 +8,20 @@ import { toolingName } from "./tooling.js";
 import { type TypeNames, typeText } from "./type-text.js";
 import { jsDoc } from "./writer.js";
 
-/** Which of the two types of a message is meant: what its sender gives, or what its receiver gets. */
+/** Selects one of the two types of a message: the sender's or the receiver's. */
 export type Side = "sent" | "received";
 
-/** The type of a message; nothing is void. */
+/** Returns the type of a message; void if there is none. */
 export function messageType(message: MessageModel | undefined, side: Side): TypeNode {
   return message?.[side] ?? text("void");
 }
 
-/** The name of the table of descriptors of a service. */
+/** Returns the name of a service's table of descriptors. */
 export function tableName({ prefix }: ServiceModel): string {
   return `${camelCase(prefix)}Methods`;
 }
 
-/** Prints the service's name and id on the wire, and where tools find more of it. */
+/** Prints the service's name and id on the wire, and how tools load its description. */
 export function printIdentity(
   { prefix, name, id }: ServiceModel,
   names: TypeNames,
@@ -35,9 +35,9 @@ export function printIdentity(
 }
 
 /**
- * The descriptors of the methods of a service.
+ * Prints the descriptors of a service's methods.
  *
- * @param foreign the calls are made without sessions, whose code then stays out of a bundle
+ * @param foreign true if calls are made without sessions, so that code for sessions stays out of bundles
  */
 export function printDescriptors(service: ServiceModel, names: TypeNames, foreign: boolean): string {
   const { name, prefix, methods } = service;
@@ -91,17 +91,17 @@ function resumable(method: MethodModel, kind: string): string {
   return method.resumable ? prefixed("resumable", kind) : kind;
 }
 
-/** `name` in camel case with a word before it. */
+/** Returns `name` in camel case, after a prefix. */
 function prefixed(word: string, name: string): string {
   return `${word}${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 }
 
-/** The name of the codec of a message: the file's own, or one of core's. */
+/** Returns the name of a message's codec, from the file itself or from core. */
 function codecName({ codec }: MessageModel, names: TypeNames): string {
   return names.core(codec);
 }
 
-/** The errors of a method, as fields of a type. */
+/** Returns a method's errors as fields of a type. */
 function errorFields({ errors }: MethodModel, names: TypeNames): string[] {
   return errors.map(({ name, code, details }) => {
     const types = [text(quoted(code))];
@@ -111,7 +111,7 @@ function errorFields({ errors }: MethodModel, names: TypeNames): string[] {
   });
 }
 
-/** The errors of a method, as its descriptor has them. */
+/** Returns a method's errors as its descriptor contains them. */
 function errorsTable({ errors }: MethodModel, names: TypeNames): string {
   const fields = errors.map(({ name, code, details }) => {
     const parts = [

@@ -8,31 +8,31 @@ import { CORE_IMPORTS, coreImport } from "./core-imports.js";
 import type { Imports } from "./imports.js";
 import { plainNames, schemaExpression } from "./type-text.js";
 
-/** The generated files that another one imports from; none for what it declares itself. */
+/** Generated files from which another one imports; undefined for its own declarations. */
 interface Places {
-  /** Types of its own schema module. */
+  /** File with the types of its own schema module. */
   readonly types?: string;
-  /** Types and codecs that several files share. */
+  /** File with types and codecs that several files share. */
   readonly sharedTypes?: string;
   readonly sharedCodecs?: string;
-  /** Whether comments link to a schema module. */
+  /** Returns true if comments may link to a schema module. */
   readonly linksTo?: (schemaFile: string) => boolean;
 }
 
-/** The type of anything, as files that are linted write it. */
+/** Name of the `any` type in files that are linted. */
 export const ANY: string = "Any";
 
-/** Names of a generated file for its imports, each of which is noted as used. */
+/** The names of imports in a generated file. Each use of a name is recorded. */
 export class FileNames implements CodecNames {
   readonly #imports: Imports;
   readonly #places: Places;
   readonly #any: string | undefined;
   readonly #declared: ReadonlySet<string>;
-  /** The names that are used of `@quicrpc/core/generated`, and what each is called here. */
+  /** Used names of `@quicrpc/core/generated`, with their names in this file. */
   readonly #core = new Map<string, string>();
   #usesZod = false;
 
-  /** @param declared what the file declares for its services */
+  /** @param declared names that the file declares for its services */
   constructor(imports: Imports, places: Places, any?: string, declared: ReadonlySet<string> = new Set()) {
     this.#imports = imports;
     this.#places = places;
@@ -44,7 +44,7 @@ export class FileNames implements CodecNames {
     return this.#any && this.core(this.#any);
   }
 
-  /** The import of what was asked for of `@quicrpc/core/generated`. */
+  /** The import of the used names of `@quicrpc/core/generated`. */
   get coreImport(): string {
     return coreImport(this.#core);
   }
@@ -55,7 +55,7 @@ export class FileNames implements CodecNames {
     return local;
   };
 
-  /** The import of zod, where it was asked for. */
+  /** The import of zod, if it is used. */
   get zodImport(): string {
     return this.#usesZod ? 'import type { z } from "zod";\n' : "";
   }
@@ -91,7 +91,7 @@ export class FileNames implements CodecNames {
   }
 }
 
-/** Names that imports must leave to the declarations of a service file and of its companions, and to what these use by name. */
+/** Returns names that imports must not use: those that a service file and its companions declare, and those that they use by name. */
 export function takenNames(model: Pick<FileModel, "declarations"> & Partial<FileModel>): ReadonlySet<string> {
   const { declarations, sharedTypes = [], services = [], codecs } = model;
   const prefixes = new Set(services.map(({ prefix }) => prefix));

@@ -10,21 +10,25 @@ import { codecsFileOf } from "./paths.js";
 import { isClient, printService, type Target } from "./service.js";
 import { joinParts } from "./writer.js";
 
-/** Settings that the printing of a file depends on besides its model. */
+/** Settings for printing a file, in addition to its model. */
 export interface PrintOptions {
   readonly extension: ImportExtension;
   readonly target: Target;
-  /** Where the output for another schema module goes. */
+  /** Returns the output path of another schema module. */
   readonly outputOf: (schemaFile: string) => string;
-  /** The path of the descriptions for tools; undefined where there is no such file. */
+  /** Path of the descriptions for tools; undefined if there is no such file. */
   readonly toolingFile: string | undefined;
-  /** Where the types that the file shares with others are. */
+  /** Path of the file with the shared types. */
   readonly sharedFile: string;
-  /** Whether comments link to a schema module. */
+  /** Returns true if comments may link to a schema module. */
   readonly linksTo: (schemaFile: string) => boolean;
 }
 
-/** The text of the generated file for `model`, to be written to `outFile`: all but its codecs. */
+/**
+ * Returns the text of the generated file for `model`, except its codecs.
+ *
+ * @param outFile path to which it will be written
+ */
 export function printFile(model: FileModel, outFile: string, options: PrintOptions): string {
   const { extension, target, toolingFile, outputOf, sharedFile, linksTo } = options;
   const { services, declarations, sharedTypes, codecs } = model;
@@ -48,7 +52,7 @@ export function printFile(model: FileModel, outFile: string, options: PrintOptio
   return joinParts([header, `${names.coreImport}${names.zodImport}${imports.print()}`, exports, body]);
 }
 
-/** The text of the file with the types that several others share. */
+/** Returns the text of the file with the types that several others share. */
 export function printShared(
   { types }: SharedModule,
   outFile: string,
@@ -62,7 +66,7 @@ export function printShared(
   return joinParts([headerFor(SHARED_SCHEMAS), `${names.coreImport}${names.zodImport}${imports.print()}`, ...body]);
 }
 
-/** Exports of a service that one generated file passes on from another, by their names there and here. */
+/** Returns the export specifiers for a service that is re-exported from another generated file. */
 function reexportNames({ from, to, topics }: Reexport, target: Target): string[] {
   const there = generatedNames(from);
   const here = generatedNames(to);

@@ -3,38 +3,38 @@ import type { SchemaRoot } from "../source/schema-root.js";
 import { camelCase, isIdentifier, isReservedWord } from "../names.js";
 import { quoted } from "./text.js";
 
-/** How generated files name the modules they import. */
+/** How imports in generated files name modules. */
 export type ImportExtension = "ts" | "js" | "none";
 
-/** The imports of one generated file, as its parts ask for them while they are printed. */
+/** The imports of a generated file, collected while its parts are printed. */
 export class Imports {
   readonly #outFile: string;
   readonly #extension: ImportExtension;
-  /** Imported modules by specifier, in the order they were asked for. */
+  /** Imported modules by specifier, in the order of their first use. */
   readonly #modules = new Map<string, Map<string, { readonly as: string; value: boolean }>>();
   readonly #isTaken: (name: string) => boolean;
   readonly #roots = new Map<string, string>();
-  /** Targets of links in comments, by specifier; each import with the name that the file has for it. */
+  /** Targets of links in comments, by specifier; each import with its name in the file. */
   readonly #linked = new Map<string, Map<string, string>>();
 
-  /** @param isTaken whether the file needs a name for something else than an export of a schema module */
+  /** @param isTaken returns true if the file uses a name for something other than an export of a schema module */
   constructor(outFile: string, extension: ImportExtension, isTaken: (name: string) => boolean) {
     this.#outFile = outFile;
     this.#extension = extension;
     this.#isTaken = isTaken;
   }
 
-  /** A module as seen from the generated file. */
+  /** Returns the import specifier of a module, as seen from the generated file. */
   specifierOf(file: string): string {
     const path = relative(dirname(this.#outFile), file).replaceAll("\\", "/");
     const dotted = path.startsWith(".") ? path : `./${path}`;
     if (this.#extension === "ts") return dotted;
-    // Endings of .mts and .cts files cannot be left out.
+    // The extension of .mts and .cts files cannot be left out.
     const bare = this.#extension === "none" ? dotted.replace(/\.[jt]sx?$/, "") : dotted;
     return bare.replace(/\.([cm]?)tsx?$/, ".$1js");
   }
 
-  /** Asks for `name` of the module `from`, as a type only unless `value`. */
+  /** Adds an import of `name` from the module `from`; of a type only, unless `value` is true. */
   add(from: string, name: string, value: boolean, as: string = name): void {
     const names = this.#modules.get(from) ?? new Map<string, { as: string; value: boolean }>();
     this.#modules.set(from, names);
@@ -43,14 +43,14 @@ export class Imports {
     else known.value ||= value;
   }
 
-  /** Asks for an export of a schema module, and gives what the file calls it. */
+  /** Adds an import of a schema module's export, and returns its name in the file. */
   schema(root: SchemaRoot, value: boolean): string {
     const as = this.#nameOf(root);
     this.add(this.specifierOf(root.file), root.name, value, as);
     return as;
   }
 
-  /** Asks for an export of a schema module for comments only. */
+  /** Adds an import of a schema module's export for comments only, and returns its name. */
   linked(root: SchemaRoot): string {
     const as = this.#nameOf(root);
     const from = this.specifierOf(root.file);
@@ -59,7 +59,7 @@ export class Imports {
     return as;
   }
 
-  /** Returns the name that the file has for an export of a schema module. */
+  /** Returns the file's name for an export of a schema module. */
   #nameOf(root: SchemaRoot): string {
     const key = `${root.file} ${root.name}`;
     let as = this.#roots.get(key);
@@ -73,7 +73,7 @@ export class Imports {
     return as;
   }
 
-  /** The import declarations; those that comments link to are the last. */
+  /** Prints the import declarations; imports for comments come last. */
   print(): string {
     const linked = [...this.#linked].map(([from, names]): [string, Imported, boolean] => {
       const used = this.#modules.get(from) ?? new Map();
@@ -91,7 +91,7 @@ export class Imports {
   }
 }
 
-/** The names that are imported of a module. */
+/** The names that are imported from a module. */
 type Imported = ReadonlyMap<string, { readonly as: string; readonly value: boolean }>;
 
 function declaration(from: string, names: Imported): string {
@@ -103,7 +103,7 @@ function declaration(from: string, names: Imported): string {
   return importText(isType ? "import type" : "import", items, from);
 }
 
-/** Compilers see what links in comments use; most linters do not. */
+/** Compilers recognize imports used by links in comments; most linters do not. */
 const UNUSED =
   "// Links in comments lead there.\n/* eslint-disable no-unused-vars, @typescript-eslint/no-unused-vars */\n";
 const USED = "/* eslint-enable no-unused-vars, @typescript-eslint/no-unused-vars */\n";
@@ -112,7 +112,7 @@ function renamed(name: string, as: string): string {
   return as === name ? name : `${isIdentifier(name) ? name : quoted(name)} as ${as}`;
 }
 
-/** An import or export of `names`; nothing where there are none. */
+/** Returns an import or export of `names`; the empty string if there are none. */
 export function importText(keyword: string, names: readonly string[], from: string): string {
   return names.length === 0 ? "" : `${keyword} { ${names.join(", ")} } from ${quoted(from)};\n`;
 }

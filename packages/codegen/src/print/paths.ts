@@ -1,4 +1,4 @@
-/** Where the codecs of the generated file `path` go. */
+/** Returns the path of the codecs for the generated file `path`. */
 export function codecsFileOf(path: string): string {
   return path.replace(/\.ts$/, ".codecs.ts");
 }

@@ -8,15 +8,18 @@ import { quoted } from "./text.js";
 import { type TypeNames, typeText } from "./type-text.js";
 import { jsDoc, withLink } from "./writer.js";
 
-/** Which side generated files are for; an "http-client" makes its calls by `httpTransport` alone. */
+/** The side for which files are generated. "http-client" is for clients that use only `httpTransport`. */
 export type Target = "client" | "http-client" | "server" | "both";
 
-/** Whether generated files are for a client and nobody else. */
+/** Returns true if generated files are for clients only. */
 export function isClient(target: Target): boolean {
   return target === "client" || target === "http-client";
 }
 
-/** The descriptors of `service`, and what `target` needs: handlers interface and router factory, client and its factory. */
+/**
+ * Prints the descriptors of `service`, and what `target` needs: the handlers' interface and the router factory, or the
+ * client and its factory.
+ */
 export function printService(
   service: ServiceModel,
   names: TypeNames,
@@ -44,7 +47,7 @@ export function printService(
   ].join("\n");
 }
 
-/** A name of a type parameter that none of the types around has. */
+/** Returns a name for a type parameter that does not shadow another type. */
 function contextName(taken: ReadonlySet<string>): string {
   let name = "Context";
   for (let n = 1; taken.has(name); n++) name = `AppContext${n === 1 ? "" : n}`;
@@ -63,7 +66,7 @@ function printHandlers(service: ServiceModel, names: TypeNames, of: string): str
     });
   const what = `The methods that a server of ${name} implements. \`${of}\` is what the application keeps for a connection.`;
   const head = `export interface ${prefix}Handlers<${of} = unknown>`;
-  // Without members there is no use for the context.
+  // Without members, the context is unused.
   if (members.length === 0)
     return `${jsDoc(about(what, docs))}export type ${prefix}Handlers<_${of} = unknown> = object;\n`;
   return `${jsDoc(about(what, docs))}${head} {\n${members.join("")}}\n`;
@@ -82,12 +85,15 @@ function printRouter(service: ServiceModel, names: TypeNames, of: string): strin
   return `${jsDoc(`Makes the router that serves ${name} by \`handlers\`${withTopics ? " and `topics`" : ""}.`)}${block(head, [`return ${callOf(make, given)};`])}\n`;
 }
 
-/** Whether a service has topics. */
+/** Returns true if a service has topics. */
 function hasTopics({ methods }: Pick<ServiceModel, "methods">): boolean {
   return methods.some(({ topic }) => topic !== undefined);
 }
 
-/** The topics of a service as its server has them, their options, and what makes them; nothing where it has none. */
+/**
+ * Prints the server side of a service's topics: their type, their options, and their factory. Returns nothing for a
+ * service without topics.
+ */
 function printTopics(service: ServiceModel, names: TypeNames, of: string): string[] {
   const { prefix, name, methods } = service;
   const families = methods.flatMap((publish) => {
@@ -118,7 +124,7 @@ function printTopics(service: ServiceModel, names: TypeNames, of: string): strin
   return [...interfaces, `${comment}${block(head, [`return ${make};`])}\n`];
 }
 
-/** The comment of a topic in the schema; that of its method says more. */
+/** Returns the comment of a topic in the schema; the comment of its method says more. */
 function docsOfTopic({ docs }: MethodModel): string | undefined {
   return docs?.slice(PUBLISHES.length) || undefined;
 }
@@ -154,17 +160,17 @@ function about(what: string, docs: string | undefined): string {
   return docs === undefined ? what : `${what}\n\n${docs}`;
 }
 
-/** A member of an interface, with its comment. */
+/** Prints a member of an interface, with its comment. */
 function member({ docs }: Pick<MethodModel, "docs">, link: string | undefined, code: string): string {
   return `${jsDoc(withLink(docs, link), "  ")}  ${code};\n`;
 }
 
-/** A method of an interface: one that is called `new` is a property, or it would be what makes an object of the interface. */
+/** Prints a method of an interface. A method called `new` is printed as a property, because it would otherwise be a construct signature. */
 function methodSignature({ name }: MethodModel, parameters: readonly string[], result: string): string {
   return name === "new" ? `new: (${parameters.join(", ")}) => ${result}` : signature(name, parameters, result);
 }
 
-/** A link to where the schema module declares a method. */
+/** Returns a link to a method's declaration in the schema module. */
 function methodLink({ root }: ServiceModel, { name }: MethodModel, names: TypeNames): string | undefined {
   const service = names.link?.(root);
   return service && `${service}.methods.${name}`;
@@ -173,7 +179,7 @@ function methodLink({ root }: ServiceModel, { name }: MethodModel, names: TypeNa
 const STREAMS_INPUT: ReadonlySet<MethodModel["kind"]> = new Set(["client_stream", "duplex"]);
 const STREAMS_OUTPUT: ReadonlySet<MethodModel["kind"]> = new Set(["server_stream", "duplex"]);
 
-/** The union type of the errors that each method declares, as its caller catches them. */
+/** Prints the union type of each method's declared errors, for callers that catch them. */
 function errorTypes(service: ServiceModel, names: TypeNames): string[] {
   return service.methods
     .filter(({ errors }) => errors.length > 0)
@@ -194,9 +200,9 @@ function handlerResult({ kind, output }: MethodModel): TypeNode {
   return generic("Awaitable", STREAMS_OUTPUT.has(kind) ? generic("StreamSource", returned) : returned);
 }
 
-/** The parameter of a client's method before its options, where it has one. */
+/** Returns the input parameter of a client's method; undefined if it has none. */
 function clientInput({ kind, input }: MethodModel): readonly [head: string, type: TypeNode] | undefined {
-  // What a duplex call sends is written to what it gives back.
+  // The input of a duplex call is written to the stream that it returns.
   if (input === undefined || kind === "duplex") return undefined;
   return kind === "client_stream" ? ["source:", generic("StreamSource", input.sent)] : ["input:", input.sent];
 }
@@ -207,7 +213,7 @@ function clientResult({ kind, input, output }: MethodModel): TypeNode {
   return generic(kind === "server_stream" ? "ItemStream" : "Promise", result);
 }
 
-/** The parameters of a client's method, and what it passes to the caller after the descriptor. */
+/** Returns the parameters of a client's method, and the arguments that it passes to the caller after the descriptor. */
 function callArguments({ kind, input }: MethodModel): readonly [parameters: string[], passed: string[]] {
   if (kind === "duplex" || input === undefined) return [["options"], ["undefined", "options"]];
   const own = kind === "client_stream" ? "source" : "input";

@@ -6,12 +6,12 @@ import { headerFor } from "./header.js";
 import { assignment, json } from "./syntax.js";
 import { joinParts, jsDoc } from "./writer.js";
 
-/** The name of what `printTooling` exports for a service. */
+/** Returns the name of the export that `printTooling` creates for a service. */
 export function toolingName(prefix: string): string {
   return `${camelCase(prefix)}Tooling`;
 }
 
-/** Prints the file with the descriptions of the services of `model` for tools; it is loaded when one asks. */
+/** Prints the file with the descriptions of services for tools, which is loaded on demand. */
 export function printTooling({ schemaFile, services }: FileModel): string {
   const all = services.map(({ name, prefix, docs, methods, snapshot }) => {
     const tooling: ServiceTooling = {
@@ -33,12 +33,12 @@ export function printTooling({ schemaFile, services }: FileModel): string {
   return joinParts(parts);
 }
 
-/** Text of so many characters is declared once, however often it occurs. */
+/** Length in characters from which a repeated text is declared once. */
 const LONG = 100;
 
-/** JSON values as TypeScript. Long ones that occur more than once are constants. */
+/** Prints JSON values as TypeScript. Long ones that occur repeatedly become constants. */
 class Literals {
-  /** Declarations of the constants, each after those that it is made of. */
+  /** Declarations of the constants, each after those that it refers to. */
   readonly repeated: string[] = [];
   readonly #texts = new Map<object, string>();
   readonly #counts = new Map<string, number>();
@@ -64,7 +64,7 @@ class Literals {
     return name;
   }
 
-  /** `value` as JSON: made of the texts of its parts, each of which is asked for too. */
+  /** Returns the JSON of `value`, assembled from the cached texts of its parts. */
   #textOf(value: unknown): string {
     if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
     let text = this.#texts.get(value);
@@ -78,11 +78,11 @@ class Literals {
     return text;
   }
 
-  /** Counts how often what is long occurs; what is inside it counts once. */
+  /** Counts how often long values occur. A nested value is counted once. */
   #count(value: unknown): void {
     if (typeof value !== "object" || value === null) return;
     const text = this.#textOf(value);
-    // Nothing in it is long either.
+    // Its parts are not long either.
     if (text.length < LONG) return;
     const count = (this.#counts.get(text) ?? 0) + 1;
     this.#counts.set(text, count);

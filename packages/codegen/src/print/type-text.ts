@@ -3,23 +3,23 @@ import { type FieldNode, type NamedType, referenceName, type TypeNode } from "..
 import type { Direction } from "../types/zod.js";
 import { keyText } from "./text.js";
 
-/** How types that stand elsewhere are written; the printer of a file notes the imports they need. */
+/** How types declared elsewhere are written. A file's printer records the imports that they need. */
 export interface TypeNames {
-  /** `z.input` or `z.output` of a part of an exported constant. */
+  /** Returns `z.input` or `z.output` of a part of an exported constant. */
   schema(helper: Direction, root: SchemaRoot, access: string): string;
-  /** The mark of a brand with such names. */
+  /** Returns the type of a brand with these names. */
   brand(names: string): string;
-  /** A link of a comment to an export of a schema module; undefined where there are no such links. */
+  /** Returns a link of a comment to an export of a schema module; undefined if there are no such links. */
   link?(root: SchemaRoot): string | undefined;
-  /** A declared type. */
+  /** Returns the name of a declared type. */
   named(target: NamedType, direction: Direction): string;
-  /** A name of `@quicrpc/core/generated`, or of a type that every program has. */
+  /** Returns a name of `@quicrpc/core/generated`, or of a global type. */
   core(name: string): string;
-  /** The type of anything, where its keyword would trip linters. */
+  /** Replacement for the keyword `any`, which linters may report. */
   readonly any?: string | undefined;
 }
 
-/** Types as they are called where they are declared. */
+/** Writes types by their declared names. */
 export const plainNames: TypeNames = {
   schema: (helper, { name }, access) => `z.${helper}<${schemaExpression(name, access)}>`,
   brand: (names) => `z.$brand<${names}>`,
@@ -27,12 +27,12 @@ export const plainNames: TypeNames = {
   core: (name) => name,
 };
 
-/** `typeof` an exported constant, with what is added to it to reach a part. */
+/** Returns `typeof` an exported constant, followed by the access to one of its parts. */
 export function schemaExpression(root: string, access: string): string {
   return `(typeof ${root})${access}`;
 }
 
-/** `node` as TypeScript on one line. */
+/** Prints `node` as TypeScript on one line. */
 export function typeText(node: TypeNode, names: TypeNames = plainNames): string {
   const of = (each: TypeNode): string => typeText(each, names);
   switch (node.kind) {
@@ -78,12 +78,12 @@ export function typeText(node: TypeNode, names: TypeNames = plainNames): string 
   }
 }
 
-/** The text before the type of the properties of a mapped type. */
+/** Returns the text before the value type of a mapped type. */
 function mappedKey({ key, optional }: TypeNode & { kind: "mapped" }, names: TypeNames): string {
   return `[K in ${typeText(key, names)}]${optional ? "?" : ""}:`;
 }
 
-/** Whether fields beside an index signature are allowed in one object type. */
+/** Returns true if an object type may have both these fields and the index signature. */
 export function fitsIndex(fields: readonly FieldNode[], index: TypeNode): boolean {
   const text = typeText(index);
   if (text === "unknown" || text === "any") return true;

@@ -1,10 +1,10 @@
 import { Code, type Pair } from "./code.js";
 import { LITERAL } from "./syntax.js";
 
-/** Lines of generated files are at most this long, unless a single string, pattern or name is longer. */
+/** Longest line of generated files in columns, unless a single string, pattern or name is longer. */
 export const MAX_WIDTH: number = 120;
 
-/** Breaks the lines of generated code that are too long, in the places where Biome and Prettier break them. */
+/** Breaks long lines of generated code in the places where Biome and Prettier break them. */
 export function wrapLines(text: string): string {
   return text
     .split("\n")
@@ -17,21 +17,21 @@ export function wrapLines(text: string): string {
     .join("\n");
 }
 
-/** Lines of types: declarations, heads of functions, and members of interfaces. */
+/** Lines with types: declarations, heads of functions, and members of interfaces. */
 const TYPE =
   /^(?:export )?(?:type|function)\b|^(?:let|readonly) |^(?:[^\s"'(]+|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\[key: string\])\??: .*;$|^\w+\(.*\): .*;$/;
 
-/** The place of a piece of code on its line. */
+/** The position of a piece of code on its line. */
 interface Place {
   /** The indentation of the line. */
   readonly indent: number;
-  /** The length of what is before the code on its line. */
+  /** Length of the text before the code on its line. */
   readonly column: number;
-  /** The length of what follows the code on its last line. */
+  /** Length of the text after the code on its last line. */
   readonly after: number;
 }
 
-/** `code` in as many lines as it needs. */
+/** Breaks `code` into as many lines as it needs. */
 function wrap(code: Code, place: Place): string {
   const { text } = code;
   if (place.column + text.length + place.after <= MAX_WIDTH) return text;
@@ -61,7 +61,7 @@ function wrap(code: Code, place: Place): string {
   return pair === undefined ? text : wrapPair(code, pair, place);
 }
 
-/** The operands of an expression, without the parentheses around all of it. */
+/** Returns the operands of an expression, without its outer parentheses. */
 function operands(text: string): string {
   return text.replace(/^\((.*)\)$/, "$1");
 }
@@ -81,7 +81,7 @@ function wrapChoice(code: Code, place: Place): string {
   return `${test}${below("? ", code.part(one), place)}${last}`;
 }
 
-/** `code` on a line below the one at `place`, two columns in. */
+/** Puts `code` on the line below, indented by two columns. */
 function below(mark: string, code: Code, { indent, after }: Place): string {
   const column = indent + 2 + mark.length;
   return `\n${" ".repeat(indent + 2)}${mark}${wrap(code, { indent: column, column, after })}`;
@@ -119,7 +119,7 @@ function wrapAssignment(left: string, right: string, place: Place): string {
   return head + below("", value, place);
 }
 
-/** Whether the type of a declaration has an argument with arguments of its own: what follows stays on its line. */
+/** Returns true if a type argument of a declaration has arguments of its own; the following text then stays on its line. */
 function hasNestedArguments(declaration: string): boolean {
   const { pairs, text } = new Code(declaration, true);
   const [open, close] = pairs.at(-1) ?? [0, 0];
@@ -132,7 +132,7 @@ function hasNestedArguments(declaration: string): boolean {
 function wrapField(code: Code, head: string, place: Place): string {
   const value = code.part(code.text.slice(head.length + 1));
   if (isUnion(value)) return head + wrapUnion(value, place);
-  // Moving text down from behind a short key gains nothing.
+  // Moving text to the next line gains nothing after a short key.
   const isWhole = !code.isType && value.pairs.length === 0 && head.length > 5;
   if (isWhole || isChoice(value)) return head + below("", value, place);
   return `${head} ${wrap(value, { ...place, column: place.column + head.length + 1 })}`;
@@ -143,7 +143,7 @@ function isUnion(code: Code): boolean {
   return options.length > 1 && !isNullable(options);
 }
 
-/** Whether `options` are a name and null, which formatters keep on one line. */
+/** Returns true if `options` are a name and null, which formatters keep on one line. */
 function isNullable(options: readonly string[]): boolean {
   const [name = "", ...others] = options.filter((each) => each !== "null");
   return options.length === 2 && others.length === 0 && /^(?:\w+\.|[A-Z])\w*(?:<.*>)?$/.test(name);
@@ -159,7 +159,7 @@ function wrapUnion(code: Code, place: Place): string {
     .join("");
 }
 
-/** The brackets around the declared parameters of a function, which break before its result does. */
+/** Returns the brackets around a function's parameters, which are broken before its result type. */
 function parametersOf({ text, pairs }: Code): Pair | undefined {
   const pair = pairs.find(([open]) => text.charAt(open) === "(");
   if (pair === undefined) return undefined;
@@ -167,7 +167,7 @@ function parametersOf({ text, pairs }: Code): Pair | undefined {
   return /^\w+\??: /.test(text.slice(open + 1)) && /^(?:: | => )/.test(text.slice(close + 1)) ? pair : undefined;
 }
 
-/** Breaks `code` after the first bracket of `pair`, between its items and before the second. */
+/** Breaks `code` after the first bracket of `pair`, between its items and before the second bracket. */
 function wrapPair(code: Code, [open, close]: Pair, place: Place): string {
   const { text } = code;
   const head = text.slice(0, open + 1);

@@ -1,7 +1,7 @@
 import { commentLines } from "./text.js";
 import { MAX_WIDTH, wrapLines } from "./wrap.js";
 
-/** `text` as a JSDoc comment with a line break at its end, or nothing. */
+/** Returns `text` as a JSDoc comment with a line break, or an empty string. */
 export function jsDoc(text: string | undefined, indent = ""): string {
   if (text === undefined || text.trim() === "") return "";
   const given = commentLines(text.trim());
@@ -11,10 +11,10 @@ export function jsDoc(text: string | undefined, indent = ""): string {
   return `${indent}/**\n${lines.map((line) => `${indent} * ${line}`.trimEnd()).join("\n")}\n${indent} */\n`;
 }
 
-/** Tags whose text is no prose. */
+/** Tags whose text is not prose. */
 const TAG = /^@(?:\w+\.)?(?:pattern|default) /;
 
-/** Prose in lines of at most `width` characters, where its words allow. */
+/** Breaks prose into lines of at most `width` characters, if its words allow. */
 function wrapped(text: string, width: number): string[] {
   const lines: string[] = [];
   let rest = text;
@@ -28,14 +28,14 @@ function wrapped(text: string, width: number): string[] {
   return [...lines, rest];
 }
 
-/** `docs`, and below it a link to what it describes. */
+/** Returns `docs` followed by a link to what it describes. */
 export function withLink(docs: string | undefined, link: string | undefined): string | undefined {
   if (link === undefined) return docs;
   const see = `@see {@link ${link}}`;
   return docs === undefined ? see : `${docs}\n\n${see}`;
 }
 
-/** The text of a file: its parts that are not empty, a line apart. */
+/** Joins the parts of a file that are not empty, separated by blank lines. */
 export function joinParts(parts: readonly string[]): string {
   return wrapLines(parts.filter((part) => part !== "").join("\n"));
 }

@@ -1,36 +1,39 @@
 import type { ImportExtension } from "../print/imports.js";
 import type { Target } from "../print/service.js";
 
-/** The schema modules of a project that names none. */
+/** Pattern of the schema modules of a project without a configuration. */
 export const DEFAULT_PATTERN = "**/*.service.ts";
 
-/** Default export of `quicrpc.config.ts`. Paths start from the file's own directory; options of the command win. */
+/** Default export of `quicrpc.config.ts`. Paths are relative to the file's directory. Options of the command have precedence. */
 export interface Config {
-  /** The schema modules, as paths or globs. Default: every `*.service.ts` outside of `node_modules` and `dist`. */
+  /** The schema modules, as paths or globs. Default: every `*.service.ts` outside `node_modules` and `dist`. */
   readonly include?: string | readonly string[];
-  /** Globs to leave out. Default: none. */
+  /** Globs to exclude. Default: none. */
   readonly exclude?: string | readonly string[];
-  /** Where generated files go. Default: `generated` beside each schema module. */
+  /** Output directory. Default: `generated` next to each schema module. */
   readonly out?: string;
-  /** How generated files name the modules they import. Default: what the nearest tsconfig.json allows. */
+  /** How imports in generated files name modules. Default: determined by the nearest tsconfig.json. */
   readonly importExtension?: ImportExtension;
-  /** Which side the files are for. Default: both. */
+  /** The side for which code is generated. Default: both. */
   readonly target?: Target;
-  /** Whether codecs say where and why a message does not fit, for which they need its shape at run time. Default true. */
+  /** Whether codecs explain where and why a message does not match, for which they need its shape at run time. Default true. */
   readonly explain?: boolean;
-  /** Whether comments of generated code link to the schema, where that is in the same package. Default: true, unless `target` is a client, whose types are then checked without the schema's. */
+  /**
+   * Whether comments of generated code link to the schema, if it is in the same package. Default: true, unless `target`
+   * is a client, whose types are then checked without those of the schema.
+   */
   readonly links?: boolean;
-  /** A Markdown reference of the services to write. Default: none. */
+  /** File for a Markdown reference of the services. Default: none. */
   readonly docs?: string;
-  /** An AsyncAPI 3 document of the services to write. Default: none. */
+  /** File for an AsyncAPI 3 document of the services. Default: none. */
   readonly asyncapi?: string;
-  /** An OpenAPI 3.1 document of the services over HTTP to write. Default: none. */
+  /** File for an OpenAPI 3.1 document of the services over HTTP. Default: none. */
   readonly openapi?: string;
-  /** The lock file, or false for none. Default: `quicrpc.lock.json` beside this file. */
+  /** The lock file, or false for none. Default: `quicrpc.lock.json` next to this file. */
   readonly lock?: string | false;
 }
 
-/** Gives `config` back: it is there for its type. */
+/** Returns `config`. It provides the type of the configuration. */
 export function defineConfig(config: Config): Config {
   return config;
 }

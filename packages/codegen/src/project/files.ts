@@ -3,12 +3,14 @@ import { relative, resolve } from "node:path";
 import { globSync, isDynamicPattern } from "tinyglobby";
 import type { Diagnostic } from "../diagnostics.js";
 
-/** A path or pattern with a hidden folder in it. */
+/** A path or pattern that contains a hidden folder. */
 const HIDDEN = /(?:^|[\\/])\.[^.\\/]/;
 
 /**
- * The schema modules that `patterns` (paths and globs) name, as absolute paths, sorted within each pattern. Each glob is looked for in `maxFolders` folders at
- * most, none of them hidden.
+ * Returns the schema modules that `patterns` match, as absolute paths, sorted within each pattern.
+ *
+ * @param patterns paths and globs
+ * @param maxFolders most folders to search for each glob; hidden folders are skipped
  */
 export function findSchemaFiles(
   patterns: readonly string[],
@@ -20,7 +22,7 @@ export function findSchemaFiles(
   const diagnostics: Diagnostic[] = [];
   for (const pattern of patterns) {
     const path = resolve(cwd, pattern);
-    // A path with brackets in it, say, is a path where there is such a file.
+    // A path that contains brackets, for example, is a path if such a file exists.
     if (existsSync(path) || !isDynamicPattern(pattern)) {
       files.add(path);
       continue;
@@ -28,7 +30,7 @@ export function findSchemaFiles(
     let folders = 0;
     const passesHidden = !HIDDEN.test(pattern);
     const bounded = (folder: string, ...more: never[]): unknown => {
-      // What is hidden matches no pattern that does not name it, and need not be read.
+      // Hidden folders match only patterns that name them, so others need not read them.
       if (passesHidden && HIDDEN.test(relative(cwd, folder))) return [];
       return ++folders > maxFolders ? [] : readdirSync(folder, ...more);
     };

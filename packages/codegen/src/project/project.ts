@@ -6,7 +6,7 @@ import type { DocumentInfo } from "../docs/asyncapi.js";
 import { ModuleLoader } from "../load.js";
 import { type Config, DEFAULT_PATTERN } from "./config.js";
 
-/** A directory whose services belong together: they share a lock file. */
+/** A directory whose services share a lock file. */
 export interface Project {
   readonly root: string;
   readonly config: Config;
@@ -16,8 +16,10 @@ const CONFIG_FILES = ["quicrpc.config.ts", "quicrpc.config.mts", "quicrpc.config
 const DEFAULT_LOCK = "quicrpc.lock.json";
 
 /**
- * The project around `cwd`: the nearest directory with a quicrpc.config.ts or a package.json, or `cwd` itself.
- * `configFile` names a configuration explicitly.
+ * Returns the project that contains `cwd`: the nearest directory with a quicrpc.config.ts or a package.json, or `cwd`
+ * itself.
+ *
+ * @param configFile the configuration file to use
  */
 export async function findProject(
   cwd: string,
@@ -36,12 +38,12 @@ export async function findProject(
   }
 }
 
-/** The lock file of `project`; undefined where it has none. */
+/** Returns the project's lock file; undefined if it has none. */
 export function lockOf({ root, config }: Project): string | undefined {
   return config.lock === false ? undefined : resolve(root, config.lock ?? DEFAULT_LOCK);
 }
 
-/** Where the schema modules of `project` are, for a command without arguments that is run in `cwd`. */
+/** Returns the patterns of the project's schema modules, for a command without arguments that runs in `cwd`. */
 export function patternsOf(
   { root, config }: Project,
   cwd: string,

@@ -5,25 +5,25 @@ import type { Config } from "./config.js";
 import { findSchemaFiles } from "./files.js";
 import { findProject, infoOf, lockOf, patternsOf } from "./project.js";
 
-/** Options of a command that say where the project and its output are; they win over the project's configuration. */
+/** Options of a command that concern the project and its output. They have precedence over the project's configuration. */
 export interface ProjectOptions extends Omit<Config, "include" | "exclude" | "lock"> {
-  /** The configuration's file. Default: the nearest `quicrpc.config.ts`. */
+  /** The configuration file. Default: the nearest `quicrpc.config.ts`. */
   readonly config?: string;
   /** False: ids are not kept. */
   readonly lock?: boolean;
-  /** Folders that are looked through for the schemas of a project whose configuration names none. Default: all. */
+  /** Most folders to search for schemas, if the configuration names none. Default: all. */
   readonly maxFolders?: number;
 }
 
-/** Result of a run of a project. Nothing of it is written yet. */
+/** The result of a run for a project, before anything is written. */
 export interface SchemaRun extends GenerateResult {
   readonly root: string;
-  /** Whether the project has an OpenAPI document: there are clients over HTTP. */
+  /** Whether the project has an OpenAPI document, so that it has clients over HTTP. */
   readonly openapi: boolean;
   readonly lockFile: string | undefined;
 }
 
-/** Generates what `given` (paths and globs) names, or else all of the project around `cwd`. */
+/** Generates code for the schema modules in `given` (paths and globs), or else for the whole project that contains `cwd`. */
 export async function runProject(given: readonly string[], options: ProjectOptions, cwd: string): Promise<SchemaRun> {
   const project = await findProject(cwd, options.config);
   if ("problem" in project) {
@@ -49,7 +49,7 @@ export async function runProject(given: readonly string[], options: ProjectOptio
     return given === undefined ? config[option] : resolve(cwd, given);
   };
   const [out, docs, asyncapi, openapi] = [path("out"), path("docs"), path("asyncapi"), path("openapi")];
-  // Schemas of one package share code, which is generated for all of them even if only some are named.
+  // Schemas of one package share code, which is generated for all of them even if only some are requested.
   const packages = new Set(found.files.map(packageOf));
   const others =
     given.length > 0 && found.files.some((file) => isInside(root, file))

@@ -13,12 +13,12 @@ interface CheckDef {
   readonly [key: string]: unknown;
 }
 
-/** String formats that zod checks by more than a pattern. */
+/** String formats that zod checks by code in addition to a pattern. */
 const BY_CODE: ReadonlySet<string> = new Set("url ipv6 cidrv6 base64 base64url jwt credit_card iban".split(" "));
 const MAX_FLOAT32 = 3.4028234663852886e38;
 const INT32 = 2 ** 31;
 
-/** The checks of `schema`. The check that makes `z.custom` what it is belongs to its type. */
+/** Returns the checks of `schema`. The check that defines a `z.custom` schema is part of its type. */
 export function checksOf(schema: AnySchema): CheckNode[] {
   const { type, checks = [] } = schema._zod.def;
   const own = hasTrait(schema, "$ZodCheck") ? [schema as unknown as zod.$ZodCheck] : [];
@@ -34,13 +34,13 @@ export function checksOf(schema: AnySchema): CheckNode[] {
   });
 }
 
-/** Source of the function that zod makes of a message that is given as text. */
+/** Source of the function that zod creates for a message that is given as text. */
 const TEXT = /^\(\)\s*=>\s*\w+(?:\.error)?$/;
 
 /**
- * The message that the author gave to a schema or a check. One by a function is asked for at run time.
+ * Returns the custom message of a schema or a check. A message created by a function is determined at run time.
  *
- * @param check the number of the check; undefined for the schema itself
+ * @param check index of the check; undefined for the schema itself
  */
 export function toldOf(def: object, check?: number): Told | undefined {
   const { error } = def as { readonly error?: unknown };
@@ -98,7 +98,7 @@ function range(format: string, least: number | bigint, most: number | bigint): C
   ];
 }
 
-/** The checks of a format of numbers or of bigints. */
+/** Returns the checks of a number or bigint format. */
 function numberFormat(format = "number"): CheckNode[] {
   switch (format) {
     case "safeint":
@@ -120,7 +120,10 @@ function numberFormat(format = "number"): CheckNode[] {
   }
 }
 
-/** zod's pattern for emojis without alternatives: some versions have two for the same characters, which take exponential time. */
+/**
+ * Returns zod's emoji pattern without alternatives: in some versions, two alternatives match the same characters, which
+ * takes exponential time.
+ */
 function emojis(pattern: RegExp): RegExp {
   return new RegExp(pattern.source.replace(/\((\\p\{\w+\})\|(\\p\{\w+\})\)/, "[$1$2]"), pattern.flags);
 }
@@ -149,7 +152,7 @@ function stringFormat(check: zod.$ZodCheck, def: CheckDef): CheckNode {
     "fn" in def || (check._zod as { readonly traits?: Set<string> }).traits?.has("$ZodCustomStringFormat") === true;
   const options = optionsOf(def, check);
   const facts = { format, ...(options === undefined ? {} : { options }) };
-  // A pattern with these flags remembers where it stopped.
+  // A pattern with these flags stores the position of its last match.
   const isPlain = regex !== undefined && !regex.global && !regex.sticky;
   if (isPlain && !isCustom && !BY_CODE.has(format)) {
     return { kind: "pattern", regex: format === "emoji" ? emojis(regex) : regex, ...facts };
@@ -157,12 +160,12 @@ function stringFormat(check: zod.$ZodCheck, def: CheckDef): CheckNode {
   return { kind: "format", ...(regex === undefined ? {} : { regex }), ...facts, opaque: true };
 }
 
-/** String formats that are patterns of the author's. */
+/** String formats whose patterns the author wrote. */
 const PATTERNS: ReadonlySet<string> = new Set(["regex", "lowercase", "uppercase"]);
-/** Options that a format may have been asked for with. */
+/** Options that a format may have. */
 const OPTIONS = ["version", "precision", "alg", "delimiter", "protocol", "hostname", "offset", "local"] as const;
 
-/** Returns what a format was asked for with; undefined if that is nothing. */
+/** Returns the options of a format; undefined if it has none. */
 function optionsOf(def: CheckDef, of: zod.$ZodCheck): Readonly<Record<string, string>> | undefined {
   const { format = "", pattern } = def;
   if (PATTERNS.has(format)) return undefined;
@@ -177,7 +180,7 @@ function optionsOf(def: CheckDef, of: zod.$ZodCheck): Readonly<Record<string, st
   return Object.keys(options).length === 0 ? undefined : options;
 }
 
-/** The pattern that zod has for a format itself, which differs between its versions. */
+/** Returns zod's own pattern for a format, which depends on the version of zod. */
 function usualPattern(def: CheckDef, of: zod.$ZodCheck): string | undefined {
   const { constr } = of._zod as { readonly constr?: unknown };
   const { pattern: _, checks: __, ...rest } = def;

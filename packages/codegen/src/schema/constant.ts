@@ -1,8 +1,8 @@
 import { Session } from "node:inspector";
 
 /**
- * Whether a default is the same each time. zod keeps a default, or the function that makes it, in the closure of a getter, where only the
- * inspector tells one from the other; what cannot be told is taken for a function.
+ * Returns true if a default value is constant. zod keeps a default, or the function that creates it, in the closure of
+ * a getter, which only the inspector can read. If it cannot be read, it is treated as a function.
  */
 export function isConstantDefault(def: object): boolean {
   let answer = answers.get(def);
@@ -19,7 +19,7 @@ function findConstant(def: object): boolean {
   return type !== "function" && type !== undefined;
 }
 
-/** Whether `value` can be written as an expression. */
+/** Returns true if `value` can be written as an expression. */
 export function isPrintable(value: unknown): boolean {
   if (typeof value !== "object") return typeof value !== "function" && typeof value !== "symbol";
   if (value === null || value instanceof Date) return true;
@@ -33,12 +33,12 @@ export function isPrintable(value: unknown): boolean {
 
 const HANDLE = "__quicrpcInspected";
 
-/** Whether `run`, a check that `superRefine` made, calls an asynchronous function. */
+/** Returns true if `run`, a check made by `superRefine`, calls an asynchronous function. */
 export function callsAsync(run: unknown): boolean {
   return closureVariable(run, "fn")?.className === "AsyncFunction";
 }
 
-/** The variable `name` in the nearest scope of `run`, a function, that has it. */
+/** Returns the variable `name` of the innermost scope of the function `run` that has it. */
 function closureVariable(run: unknown, name: string): RemoteObject | undefined {
   const session = new Session();
   const globals = globalThis as Record<string, unknown>;
@@ -81,7 +81,7 @@ function propertiesOf(session: Session, object: unknown): { own: RemoteProperty[
   };
 }
 
-/** The answer, which a session of the same thread gives before `post` returns. */
+/** Returns the inspector's response, which arrives before `post` returns because the session is in the same thread. */
 function ask(session: Session, method: string, params: object): Record<string, unknown> | undefined {
   let answer: Record<string, unknown> | undefined;
   session.post(method, params, (_error, result) => {

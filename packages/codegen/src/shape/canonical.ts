@@ -1,16 +1,16 @@
 import type { Shape, ShapeTypes } from "./shape.js";
 
 /**
- * Shapes as text, the same for all that are equal on the wire. A type that contains itself is written as how many levels
- * up it is, so names do not matter.
+ * Converts shapes to text that is equal for shapes that are equal on the wire. A recursive reference is written as the
+ * number of levels to its target, so names do not matter.
  */
 export class CanonicalText {
   readonly #types: ShapeTypes;
-  /** The texts of types that refer to nothing around them. */
+  /** Texts of types without references to outer types. */
   readonly #closed = new Map<string, string>();
   readonly #open = new Map<string, number>();
   #depth = 0;
-  /** The outermost level that what was written last refers to. */
+  /** The outermost level to which the last written text refers. */
   #reaches = Number.POSITIVE_INFINITY;
 
   constructor(types: ShapeTypes) {
@@ -85,7 +85,7 @@ export class CanonicalText {
   }
 }
 
-/** The order of code units, which no locale changes. */
+/** Compares by code units, independently of the locale. */
 export function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,22 +1,22 @@
 import type { CheckNode } from "../schema/node.js";
 import type { Checks } from "./shape.js";
 
-/** Formats that are patterns of the author's rather than formats with a name. */
+/** Formats whose pattern the author wrote, unlike named formats. */
 const PATTERNS: ReadonlySet<string> = new Set(["regex", "lowercase", "uppercase"]);
-/** Options of formats that make them take more; others make them take less. */
+/** Options with which a format accepts more values; other options restrict it. */
 export const WIDENING: ReadonlySet<string> = new Set(["offset", "local"]);
-/** Options with which formats take other values than without. */
+/** Options with which a format accepts different values. */
 export const CHANGING: ReadonlySet<string> = new Set(["delimiter", "pattern"]);
 
 type Options = NonNullable<Checks["options"]>;
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
-/** `checks` in short, with bounds merged to the strictest of each kind; undefined where there are none. */
+/** Summarizes `checks`, keeping the strictest bound of each kind; undefined if there are none. */
 export function summaryOf(checks: readonly CheckNode[]): Checks | undefined {
   const summary: Mutable<Checks> = {};
   let into = summary;
   for (const check of checks) {
-    // Later checks are made of what such a function returns.
+    // Later checks apply to the result of such a function.
     if (check.kind === "overwrite") into = summary.changed ??= {};
     addCheck(into, check);
   }
@@ -24,7 +24,7 @@ export function summaryOf(checks: readonly CheckNode[]): Checks | undefined {
   return Object.keys(summary).length === 0 ? undefined : summary;
 }
 
-/** The demands of both. */
+/** Combines the checks of both. */
 export function mergeChecks(a: Checks | undefined, b: Checks): Checks {
   if (a === undefined) return b;
   const merged: Mutable<Checks> = { ...a };
@@ -54,7 +54,7 @@ function addCheck(checks: Mutable<Checks>, check: CheckNode): void {
       return bound(checks, key, check.bound, keep);
     }
     case "minSize":
-      // No length is less than 0.
+      // Lengths are never negative.
       return bound(checks, "min", check.size || undefined, "greatest");
     case "maxSize":
       return bound(checks, "max", check.size, "least");
@@ -98,23 +98,23 @@ function addPattern(checks: Mutable<Checks>, regex: RegExp): void {
   checks.patterns = [...(checks.patterns ?? []), String(regex)].sort();
 }
 
-/** Both demands, where they differ. */
+/** Joins two values, if they differ. */
 function joined(a: number | string | undefined, b: number | string): number | string {
   if (a === undefined) return b;
   return [...new Set([...demandsIn(a), String(b)])].sort().join(" and ");
 }
 
-/** The demands that `joined` has put into one: several formats or steps. */
+/** Splits formats or steps that `joined` has joined. */
 export function demandsIn(demands: number | string | undefined): string[] {
   return demands === undefined ? [] : String(demands).split(" and ");
 }
 
-/** Options of a format by their keys among those of all formats. */
+/** Returns the options of a format under keys that are unique among all formats. */
 function keyed(format: string, options: Options): Options {
   return Object.fromEntries(Object.entries(options).map(([name, value]) => [`${format}.${name}`, value]));
 }
 
-/** The format and the name of an option, by its key: a format of the user's may have dots in its name. */
+/** Splits an option's key into format and name. Names of custom formats may contain dots. */
 export function optionOfKey(key: string): [format: string, name: string] {
   const dot = key.lastIndexOf(".");
   return [key.slice(0, dot), key.slice(dot + 1)];
@@ -137,12 +137,12 @@ function bound(
   if (present === undefined || (keep === "least" ? isLess(next, present) : isLess(present, next))) checks[key] = next;
 }
 
-/** Whether a bound is less than another: those of bigints are text. */
+/** Returns true if a bound is less than another. Bounds of bigints are text. */
 function isLess(a: number | string, b: number | string): boolean {
   return typeof a === "string" && typeof b === "string" ? BigInt(a) < BigInt(b) : Number(a) < Number(b);
 }
 
-/** A bound as JSON: dates are milliseconds, bigints decimal digits. */
+/** Converts a bound to JSON: dates to milliseconds, bigints to decimal digits. */
 function scalar(value: unknown): number | string {
   if (value instanceof Date) return value.getTime();
   return typeof value === "bigint" ? String(value) : Number(value);

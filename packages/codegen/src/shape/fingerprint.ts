@@ -3,9 +3,9 @@ import { CanonicalText, compareText } from "./canonical.js";
 import type { MethodSnapshot, ShapeTypes } from "./shape.js";
 
 /**
- * 32 bits that differ where two versions of a method differ on the wire: in kind, delivery, types, fields, what may be
- * left out, declared errors. Names of methods and types, comments, checks (lengths, bounds, formats) and the order of fields
- * and options do not count.
+ * Returns a 32-bit hash that differs if two versions of a method differ on the wire: in kind, delivery, types, fields,
+ * optional parts or declared errors. Names of methods and types, comments, checks (lengths, bounds, formats) and the
+ * order of fields and options do not affect it.
  */
 export function fingerprintOf(method: MethodSnapshot, types: ShapeTypes): number {
   const text = new CanonicalText(types);
@@ -23,7 +23,7 @@ export function fingerprintOf(method: MethodSnapshot, types: ShapeTypes): number
   );
 }
 
-/** A fingerprint as the lock file has it: eight hexadecimal digits. */
+/** Formats a fingerprint as in the lock file: eight hexadecimal digits. */
 export function formatFingerprint(fingerprint: number): string {
   return fingerprint.toString(16).padStart(8, "0");
 }

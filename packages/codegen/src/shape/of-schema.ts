@@ -14,22 +14,22 @@ import type { AnySchema, Direction } from "../types/zod.js";
 import { mergeChecks, summaryOf } from "./checks.js";
 import type { Checks, LiteralValue, Shape } from "./shape.js";
 
-/** The name under which the shape of a schema is kept apart; undefined to write it where it is used. */
+/** Returns the name of a schema whose shape is stored separately; undefined if the shape is inlined. */
 export type ShapeName = (schema: AnySchema, direction: Direction) => string | undefined;
 
-/** Kinds whose shapes have checks of their own. Those of others are checks of all that their shapes may be. */
+/** Kinds whose shapes can have checks. For other kinds, the checks apply to each alternative. */
 const WITH_CHECKS: ReadonlySet<string> = new Set(
   "object array set record map string number bigint boolean date null undefined never any".split(" "),
 );
 
-/** Kinds without parts that have checks. */
+/** Kinds without parts that can have checks. */
 const SCALARS: ReadonlySet<string> = new Set(["string", "number", "bigint", "date"]);
 
-/** Makes shapes, and collects those that have names. */
+/** Builds shapes, and collects those that have names. */
 export class ShapeBuilder {
   readonly types: Record<string, Shape> = {};
   readonly #name: ShapeName;
-  /** The nodes whose text is being made, to which a recursive schema leads back. */
+  /** Nodes whose text is being built, for recursive schemas. */
   readonly #open: Set<SchemaNode>;
 
   constructor(name: ShapeName, open: Set<SchemaNode> = new Set()) {
@@ -37,7 +37,7 @@ export class ShapeBuilder {
     this.#open = open;
   }
 
-  /** The shape of `node`: on the wire for `input`, as the receiver gets it for `output`. */
+  /** Returns the shape of `node`: on the wire for `input`, as the receiver gets it for `output`. */
   shape(node: SchemaNode, direction: Direction): Shape {
     const target = canonicalNode(node);
     const name = this.#name(target.schema, direction);
@@ -69,7 +69,7 @@ export class ShapeBuilder {
     return WITH_CHECKS.has(structure.kind) ? ({ ...shape, checks } as Shape) : withChecks(shape, checks);
   }
 
-  /** The shape of `node` without its checks. */
+  /** Returns the shape of `node` without its checks. */
   #structure(node: SchemaNode, direction: Direction): Shape {
     const of = (child: SchemaNode): Shape => this.shape(child, direction);
     switch (node.kind) {
@@ -85,7 +85,7 @@ export class ShapeBuilder {
       }
       case "record": {
         if (node.loose === true) {
-          // Keys that do not fit are passed on, with any value.
+          // Keys that do not match are passed on with any value.
           const others = [this.#textOf([keyOf(node), node.element], direction)];
           return { type: "record", key: { type: "string" }, value: { type: "any" }, checks: { others } };
         }
@@ -120,11 +120,11 @@ export class ShapeBuilder {
       case "success":
         return direction === "input" ? of(node.inner) : { type: "boolean" };
       case "frozen":
-      // A schema that is only known when it is used, with checks of its own.
+      // A schema that is determined at its use, with checks of its own.
       case "refined":
         return of(node.inner);
       case "pipe":
-        // What z.preprocess takes is its function's business: what the schema after it takes is as near as can be known.
+        // Only the function of z.preprocess knows what it accepts; the schema after it is the best approximation.
         return of(node.to);
       case "template":
         return { type: "string", checks: { patterns: [String(node.regex)] } };
@@ -140,7 +140,7 @@ export class ShapeBuilder {
     }
   }
 
-  /** The shape of what comes in as `from`, and must fit `to` once functions in between have run. */
+  /** Returns the shape of a value that is accepted as `from` and, after functions in between, must match `to`. */
   #pipe({ from, to }: NodeOf<"pipe">, isCodec: boolean): Shape {
     const shape = this.shape(from, "input");
     if (isFunction(to)) return shape;
@@ -150,7 +150,7 @@ export class ShapeBuilder {
     return withChecks(shape, { others: [`then ${this.#textOf([to], "input")}`] });
   }
 
-  /** A text that differs whenever the shapes of `nodes` do, with all that they consist of. */
+  /** Returns a text that differs whenever the shapes of `nodes`, or of their parts, differ. */
   #textOf(nodes: readonly SchemaNode[], direction: Direction): string {
     const [first] = nodes;
     if (first === undefined || this.#open.has(first)) return "itself";
@@ -204,7 +204,7 @@ function isExternal(node: SchemaNode): boolean {
   return node.kind === "external" || (node.kind === "refined" && isExternal(node.inner));
 }
 
-/** What is converted to `kind`, from anything. Everything becomes a text or a boolean, but not a number. */
+/** Returns the shape of a value that is coerced to `kind`. Everything can become a string or a boolean, but not a number. */
 function coerced(kind: string, checks: Checks | undefined): Shape {
   const isSure = kind === "string" || kind === "boolean";
   const demands = {
@@ -214,7 +214,7 @@ function coerced(kind: string, checks: Checks | undefined): Shape {
   return Object.keys(demands).length === 0 ? { type: "any" } : { type: "any", checks: demands };
 }
 
-/** The union of `options`, flat and without repeats. */
+/** Returns the union of `options`, without nested unions and duplicates. */
 function union(options: readonly Shape[]): Shape {
   const flat = options.flatMap((option) => (option.type === "union" ? option.options : [option]));
   if (flat.some((each) => each.type === "any" && each.checks === undefined)) return { type: "any" };
@@ -227,12 +227,12 @@ function union(options: readonly Shape[]): Shape {
   return kept.length <= 1 ? only : { type: "union", options: kept };
 }
 
-/** `shape` without the option `type`. */
+/** Removes the option `type` from `shape`. */
 function without(shape: Shape, type: "undefined" | "null"): Shape {
   return shape.type === "union" ? union(shape.options.filter((option) => option.type !== type)) : shape;
 }
 
-/** `shape`, with `checks` beside those that it has. */
+/** Adds `checks` to those of `shape`. */
 function withChecks(shape: Shape, checks: Checks | undefined): Shape {
   if (checks === undefined) return shape;
   if (shape.type === "union") return { ...shape, options: shape.options.map((option) => withChecks(option, checks)) };

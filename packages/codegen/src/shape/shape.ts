@@ -1,6 +1,6 @@
 import type { ItemCursor } from "@quicrpc/core/generated";
 
-/** A value of a literal: JSON, and what JSON lacks. Numbers that JSON lacks are NaN, -0 and the infinite ones. */
+/** A literal value: JSON, or a value that JSON lacks. The numbers that JSON lacks are NaN, -0 and the infinities. */
 export type LiteralValue =
   | string
   | number
@@ -9,40 +9,40 @@ export type LiteralValue =
   | { readonly bigint: string }
   | { readonly number: "NaN" | "-0" | "Infinity" | "-Infinity" };
 
-/** The value that stands for a literal in a file of JSON. */
+/** Returns the value that represents a literal in a JSON file. */
 export function valueOfLiteral(value: LiteralValue): string | number | bigint | boolean | null {
   if (typeof value !== "object" || value === null) return value;
   return "bigint" in value ? BigInt(value.bigint) : Number(value.number);
 }
 
-/** Demands on a value besides its type: lengths, bounds, formats. */
+/** Conditions on a value besides its type: lengths, bounds, formats. */
 export interface Checks {
-  /** The bound of a number, of a date in milliseconds, of a string's length, of a collection's size. */
+  /** Bound of a number, of a date in milliseconds, of a string's length or of a collection's size. */
   readonly min?: number | string;
   readonly max?: number | string;
   /** Exclusive bounds. */
   readonly above?: number | string;
   readonly below?: number | string;
   readonly multipleOf?: number | string;
-  /** `integer`, `email`, `uuid` …; several are joined by "and". */
+  /** A format such as `integer`, `email` or `uuid`; several are joined by "and". */
   readonly format?: string;
-  /** Options that formats were asked for with, such as `time.precision` or `uuid.version`. */
+  /** Options of the formats, such as `time.precision` or `uuid.version`. */
   readonly options?: Readonly<Record<string, string>>;
   /** Regular expressions that a string must match. */
   readonly patterns?: readonly string[];
-  /** How many functions of the user check the value, by `refine` and the like. */
+  /** Number of user functions that check the value, such as in `refine`. */
   readonly custom?: number;
-  /** The receiver takes anything, as by `catch`. */
+  /** True if the receiver accepts anything, as with `catch`. */
   readonly lenient?: true;
-  /** Demands on the value after `trim` or another function of zod's has changed it. */
+  /** Checks after `trim` or another function of zod has changed the value. */
   readonly changed?: Checks;
-  /** Conditions that are compared as text: the shape that a converted value must fit, the options of which one must fit. */
+  /** Conditions that are compared as text: the shape that a converted value must match, or the options of which one must match. */
   readonly others?: readonly string[];
 }
 
 /**
- * Types without parts. `opaque` is what only the schema's own code knows, `any` what may be anything, `raw` chunks of bytes
- * that are no messages.
+ * Types without parts. `opaque` is known only to the schema's own code, `any` accepts anything, and `raw` is chunks of
+ * bytes that are not messages.
  */
 export type ScalarType =
   | "any"
@@ -59,8 +59,8 @@ export type ScalarType =
   | "raw";
 
 /**
- * A message's form on the wire, free of the library that describes it: the same schema has the same shape under
- * every version of zod, and a shape can be kept in a file and compared with a later one.
+ * A message's form on the wire, independent of zod: the same schema has the same shape in every version of zod, and a
+ * shape can be stored in a file and compared with a later one.
  */
 export type Shape =
   | { readonly type: ScalarType; readonly checks?: Checks }
@@ -78,29 +78,29 @@ export type Shape =
       readonly type: "record" | "map";
       readonly key: Shape;
       readonly value: Shape;
-      /** Not every key of a finite set need be there. */
+      /** True if not all keys of a finite set are required. */
       readonly partial?: true;
       readonly checks?: Checks;
     }
   | { readonly type: "union"; readonly options: readonly Shape[] }
   | { readonly type: "intersection"; readonly parts: readonly Shape[]; readonly checks?: Checks }
-  /** A type of the service, by name; with `checks` in the place of its own, or `more` beside them, where it is used with others. */
+  /** A named type of the service. At a use with checks, `checks` replaces those of the type, or `more` adds to them. */
   | { readonly type: "ref"; readonly name: string; readonly checks?: Checks; readonly more?: Checks };
 
-/** An object: what else than its fields it may have is `rest`, `"refused"`, or dropped by the receiver. */
+/** An object. `rest` describes undeclared fields: their shape, `"refused"`, or undefined if the receiver drops them. */
 export interface ObjectShape {
   readonly type: "object";
   readonly fields: Readonly<Record<string, Shape>>;
-  /** The names of fields that may be left out. */
+  /** Names of the optional fields. */
   readonly optional?: readonly string[];
   readonly rest?: Shape | "refused";
   readonly checks?: Checks;
 }
 
-/** Named shapes, as `ref` refers to them. */
+/** Named shapes, to which `ref` refers. */
 export type ShapeTypes = Readonly<Record<string, Shape>>;
 
-/** One method as a peer sees it. */
+/** A method as a peer sees it. */
 export interface MethodSnapshot {
   readonly id: number;
   readonly kind: string;
@@ -108,33 +108,33 @@ export interface MethodSnapshot {
   readonly readOnly?: true;
   readonly once?: true;
   readonly delivery?: string;
-  /** Where the items of its stream have their cursors. */
+  /** The cursor fields of the items. */
   readonly cursor?: ItemCursor;
-  /** The message that the caller sends; of a stream, one item. */
+  /** The caller's message, or one item if it streams. */
   readonly input?: Shape;
-  /** The message that the callee sends; of a stream, one item. */
+  /** The callee's message, or one item if it streams. */
   readonly output?: Shape;
-  /** The value that a caller receives, where it differs from what was sent: defaults and conversions are the receiver's. */
+  /** The value that a caller receives, if it differs from the value sent: defaults and conversions are applied by the receiver. */
   readonly result?: Shape;
   readonly errors?: Readonly<Record<string, ErrorSnapshot>>;
 }
 
-/** One error that a method declares. */
+/** A declared error of a method. */
 export interface ErrorSnapshot {
   readonly code: string;
   readonly details?: Shape;
 }
 
-/** One service as a peer sees it. */
+/** A service as a peer sees it. */
 export interface ServiceSnapshot {
-  /** The `SHAPE_FORMAT` of the version that made its shapes. The first versions wrote none. */
+  /** The `SHAPE_FORMAT` of the version that made its shapes. The first versions did not write it. */
   readonly format?: number;
   readonly id: number;
   readonly methods: Readonly<Record<string, MethodSnapshot>>;
   readonly types: ShapeTypes;
 }
 
-/** Greater by one whenever shapes say of schemas what they did not before, as another check. */
+/** Increased whenever shapes describe schemas in more detail, such as by a new check. */
 export const SHAPE_FORMAT: number = 2;
 
 /** All services of a project at one time. */

@@ -4,13 +4,13 @@ import { type Expression, ts } from "./compiler.js";
 import { literalProperties } from "./object-literal.js";
 import { type SchemaSource, unwrapExpression } from "./source-file.js";
 
-/** A `.brand<…>()`: its names as a type, and which of the two types of a schema it marks. */
+/** A `.brand<…>()`: its names as a type, and whether it marks the input or the output type. */
 export interface Brand {
   readonly names: string;
   readonly side: "in" | "out" | "inout";
 }
 
-/** Methods whose result is another schema than the one they are called on; others give that schema, or a copy with the same type. */
+/** Methods that return a different schema. Others return the same schema, or a copy with the same type. */
 const DERIVING: ReadonlySet<string> = new Set(
   (
     "array optional exactOptional nullable nullish default prefault catch nonoptional readonly pipe transform or and " +
@@ -19,7 +19,7 @@ const DERIVING: ReadonlySet<string> = new Set(
 );
 const MAX_HOPS = 50;
 
-/** The brands of the schema that `expression` makes, which zod keeps in its type only. */
+/** Returns the brands of the schema that `expression` creates. zod stores them only in its type. */
 export function brandsOf(source: SchemaSource, expression: Expression | undefined): Brand[] {
   const brands: Brand[] = [];
   let current = expression;
@@ -48,7 +48,7 @@ function brandOf({ typeArguments, arguments: given }: compiler.CallExpression): 
   return names === undefined ? undefined : { names, side: dir === '"in"' ? "in" : dir === '"inout"' ? "inout" : "out" };
 }
 
-/** A type of literals as text; undefined for one that means something in its own module only. */
+/** Returns a type of literals as text; undefined for a type that is meaningful only in its own module. */
 function typeNames(type: compiler.TypeNode): string | undefined {
   if (ts.isLiteralTypeNode(type)) return literalText(type.literal);
   if (!ts.isUnionTypeNode(type)) return undefined;
@@ -61,7 +61,7 @@ function literalText(node: compiler.Node): string | undefined {
   return ts.isNumericLiteral(node) ? node.text : undefined;
 }
 
-/** The expression of a field, for `Order.shape.id`. */
+/** Returns the expression of a field, for `Order.shape.id`. */
 function fieldOf(source: SchemaSource, expression: Expression): Expression | undefined {
   if (!ts.isPropertyAccessExpression(expression)) return undefined;
   const { name, expression: shape } = expression;

@@ -1,28 +1,28 @@
 import { type Expression, type SourceFile, ts } from "./compiler.js";
 import type { ts as compiler } from "ts-morph";
 
-/** The names that a module declares, imports and passes on. */
+/** The names that a module declares, imports and re-exports. */
 interface ModuleNames {
-  /** Its variables, those in patterns aside. */
+  /** Its variables, except those in patterns. */
   readonly variables: ReadonlyMap<string, compiler.VariableDeclaration>;
-  /** The module that each imported name is of, and its name there. */
+  /** For each imported name: its module, and its name there. */
   readonly imports: ReadonlyMap<string, { readonly from: string; readonly name: string }>;
   readonly defaultExport: Expression | undefined;
-  /** Its `export { … }` and `export … from`, in order. */
+  /** Its `export { … }` and `export … from` declarations, in order. */
   readonly passedOn: readonly PassedOn[];
 }
 
 /** An `export { … }`, or `export … from`. */
 interface PassedOn {
-  /** Undefined where it names what the module itself declares. */
+  /** Undefined if it exports declarations of the module itself. */
   readonly from: string | undefined;
-  /** The names as they are declared, by those under which they are exported; undefined where it exports all of `from`. */
+  /** Declared names by exported names; undefined if it exports everything from `from`. */
   readonly names: ReadonlyMap<string, string> | undefined;
 }
 
 const known = new WeakMap<SourceFile, ModuleNames>();
 
-/** The names of a module, which are looked for once. */
+/** Returns the names of a module. They are cached. */
 export function namesOf(file: SourceFile): ModuleNames {
   const names = known.get(file) ?? findNames(file);
   known.set(file, names);
@@ -43,7 +43,7 @@ function findNames(file: SourceFile): ModuleNames {
       for (const [local, name] of importedNames(statement)) imports.set(local, { from: specifierOf(statement), name });
     } else if (ts.isExportDeclaration(statement)) {
       const { exportClause } = statement;
-      // `export * as name` makes an object, whose parts nobody looks for.
+      // `export * as name` creates an object, whose parts are not searched.
       if (exportClause !== undefined && !ts.isNamedExports(exportClause)) continue;
       const names = exportClause?.elements.map(({ name, propertyName }): [string, string] => [
         name.text,
@@ -58,7 +58,7 @@ function findNames(file: SourceFile): ModuleNames {
   return { variables, imports, defaultExport, passedOn };
 }
 
-/** The names that an import declares, with those they have in their module. */
+/** Returns the names that an import declares, with their names in the other module. */
 function importedNames({ importClause }: compiler.ImportDeclaration): [local: string, name: string][] {
   const { name, namedBindings } = importClause ?? {};
   const named = namedBindings !== undefined && ts.isNamedImports(namedBindings) ? namedBindings.elements : [];

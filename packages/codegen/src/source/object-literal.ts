@@ -1,14 +1,14 @@
 import { type Expression, type SourceNode, ts } from "./compiler.js";
 import { type SchemaSource, unwrapExpression } from "./source-file.js";
 
-/** One property of an object literal: the node to point at, and what it is set to. */
+/** A property of an object literal: its node, for locations, and its value. */
 export interface LiteralProperty {
   readonly name: string;
   readonly node: SourceNode;
   readonly value: Expression | undefined;
 }
 
-/** The properties of an object literal in order, spreads of constants included; duplicates are kept. */
+/** Returns the properties of an object literal in order, including spreads of constants. Duplicates are kept. */
 export function literalProperties(source: SchemaSource, expression: Expression | undefined): LiteralProperty[] {
   if (expression === undefined) return [];
   const unwrapped = unwrapExpression(expression);
@@ -28,7 +28,7 @@ export function literalProperties(source: SchemaSource, expression: Expression |
   });
 }
 
-/** The table of methods that `Service.methods` stands for. */
+/** Returns the table of methods to which `Service.methods` refers. */
 function methodsOf(source: SchemaSource, expression: Expression): Expression | undefined {
   if (!ts.isPropertyAccessExpression(expression) || expression.name.text !== "methods") return undefined;
   const call = source.resolve(expression.expression);
@@ -36,7 +36,7 @@ function methodsOf(source: SchemaSource, expression: Expression): Expression | u
   return methods !== undefined && ts.isIdentifier(methods) ? source.resolve(methods) : methods;
 }
 
-/** The expression that a function or getter returns, where it is a single one. */
+/** Returns the expression that a function or getter returns, if there is only one. */
 export function returned(node: SourceNode): Expression | undefined {
   if (!ts.isArrowFunction(node) && !ts.isFunctionExpression(node) && !ts.isGetAccessorDeclaration(node)) {
     return undefined;

@@ -1,6 +1,6 @@
-/** An export of a module, from which a schema is reached. */
+/** A module's export from which a schema can be reached. */
 export interface SchemaRoot {
-  /** The module's absolute path. */
+  /** Absolute path of the module. */
   readonly file: string;
   readonly name: string;
 }

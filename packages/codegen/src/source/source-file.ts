@@ -4,31 +4,31 @@ import { type Expression, type SourceFile, type SourceNode, ts } from "./compile
 import { namesOf } from "./module-names.js";
 import type { TsConfigs } from "../tsconfig.js";
 
-/** The source of a schema module, read for comments and positions only: nothing is type-checked. */
+/** The source of a schema module. It is read only for comments and positions, and is not type-checked. */
 export interface SchemaSource {
-  /** Its absolute path. */
+  /** Absolute path of the module. */
   readonly path: string;
-  /** The names of its variables, in the order of their declarations. */
+  /** Names of its variables, in order of declaration. */
   readonly variables: readonly string[];
-  /** The expression that an export of the module stands for, followed through re-exports. */
+  /** Returns the expression to which an export of the module refers, following re-exports. */
   exported(name: string): Expression | undefined;
-  /** The expression that an identifier stands for, followed through imports. */
+  /** Returns the expression to which an identifier refers, following imports. */
   resolve(identifier: Expression): Expression | undefined;
 }
 
-/** Parses modules, each once, and finds its way between them as the compiler would: paths, workspaces, packages. */
+/** Parses modules, each once, and resolves imports as the compiler does: paths, workspaces, packages. */
 export class SourceReader {
   readonly #configs: TsConfigs;
   readonly #files = new Map<string, SourceFile>();
   readonly #resolved = new Map<string, string | undefined>();
-  /** The expressions that the names of a module stand for, as far as was asked. */
+  /** Expressions to which the names of a module refer, as far as they were requested. */
   readonly #locals = new WeakMap<SourceFile, Map<string, Expression | undefined>>();
 
   constructor(configs: TsConfigs) {
     this.#configs = configs;
   }
 
-  /** Parses a module, whose text was read already. */
+  /** Parses a module whose text was already read. */
   readonly parse = (path: string, text: string): SourceFile => {
     const known = this.#files.get(path);
     if (known?.text === text) return known;
@@ -102,7 +102,7 @@ export class SourceReader {
     return found === undefined ? undefined : this.#read(found);
   }
 
-  /** Where the source of a module is; undefined for what is known by its declarations only, as most packages are. */
+  /** Returns the path of a module's source; undefined if only its declarations exist, as for most packages. */
   #find(from: string, specifier: string): string | undefined {
     if (specifier.startsWith(".")) {
       const path = resolve(dirname(from), specifier);
@@ -131,7 +131,7 @@ export class SourceReader {
   }
 }
 
-/** `expression` without `as`, `satisfies`, `!` and parentheses. */
+/** Returns `expression` without `as`, `satisfies`, `!` and parentheses. */
 export function unwrapExpression(expression: Expression): Expression {
   let current = expression;
   while (
@@ -147,7 +147,7 @@ export function unwrapExpression(expression: Expression): Expression {
 
 const MAX_HOPS = 16;
 
-/** The text of the JSDoc comment before `node`, without tags other than `@deprecated`. */
+/** Returns the text of the JSDoc comment before `node`, without tags other than `@deprecated`. */
 export function jsDocOf(node: SourceNode | undefined): string | undefined {
   if (node === undefined) return undefined;
   const statement = ts.isVariableDeclaration(node) ? node.parent.parent : node;

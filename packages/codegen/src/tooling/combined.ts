@@ -11,7 +11,10 @@ export function unionOf(keyword: "anyOf" | "oneOf", options: readonly JsonSchema
 
 const FOLDABLE: ReadonlySet<string> = new Set(["type", "properties", "required", "additionalProperties"]);
 
-/** What fits all of `schemas`: one object, where each is an object, since a strict one refuses the fields of the others. */
+/**
+ * Returns a schema of what matches all of `schemas`. If all are objects, it is one object, because a strict object
+ * would refuse the fields of the others.
+ */
 export function foldedIntersection(schemas: readonly JsonSchema[]): JsonSchema {
   const isNested = (schema: JsonSchema): boolean => Array.isArray(schema["allOf"]) && Object.keys(schema).length === 1;
   const all = schemas.flatMap((schema) => (isNested(schema) ? (schema["allOf"] as JsonSchema[]) : [schema]));
@@ -23,7 +26,7 @@ export function foldedIntersection(schemas: readonly JsonSchema[]): JsonSchema {
   return branches.includes(undefined) ? { allOf: all } : { [keyword]: branches };
 }
 
-/** The object that `objects` describe together; undefined where one of them is something else, or says more. */
+/** Returns the object that `objects` describe together; undefined if one of them is not an object, or has further keywords. */
 function folded(objects: readonly JsonSchema[]): JsonSchema | undefined {
   const isPlain = (schema: JsonSchema): boolean =>
     schema["type"] === "object" && Object.keys(schema).every((key) => FOLDABLE.has(key));
@@ -51,7 +54,7 @@ function ruleFor(name: string, object: JsonSchema): JsonSchema | undefined {
   return Object.hasOwn(properties, name) ? properties[name] : undeclared(object);
 }
 
-/** What an object says of fields that it does not declare. */
+/** Returns the schema of an object's undeclared fields. */
 function undeclared({ additionalProperties: others }: JsonSchema): JsonSchema | undefined {
   return typeof others === "object" && others !== null && Object.keys(others).length > 0
     ? (others as JsonSchema)

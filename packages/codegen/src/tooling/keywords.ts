@@ -1,25 +1,25 @@
 import type { CheckNode } from "../schema/node.js";
 
-/** A JSON Schema (draft 2020-12) of one message. */
+/** A JSON Schema (draft 2020-12) of a message. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /**
- * The key that tells types apart that JSON lacks: `date` (written as RFC 3339), `bigint` (an integer; a literal in text), `bytes` (base64),
- * `map` (pairs), `set` (a list) and `blob` (bytes that travel next to the message).
+ * The key that marks types which JSON lacks: `date` (written as RFC 3339), `bigint` (an integer; a literal in text),
+ * `bytes` (base64), `map` (pairs), `set` (a list) and `blob` (bytes that travel next to the message).
  */
 export const TYPE_KEY: string = "x-quicrpc-type";
 
-/** Names that JSON Schema has for formats of zod. */
+/** JSON Schema's names for zod's formats. */
 const FORMATS: Readonly<Record<string, string>> = {
   guid: "uuid",
   url: "uri",
   datetime: "date-time",
   json_string: "json-string",
 };
-/** Formats that are no formats of JSON Schema: only their pattern, or nothing, says what they are. */
+/** Formats that JSON Schema lacks: they are described by their pattern only, or not at all. */
 const WITHOUT_NAME: ReadonlySet<string> = new Set(["regex", "time", "lowercase", "uppercase"]);
 
-/** The keywords of checks on text. */
+/** Returns the keywords for checks on text. */
 export function stringKeywords(checks: readonly CheckNode[]): JsonSchema {
   const { minItems: minLength, maxItems: maxLength } = sizeKeywords(checks);
   const formats = checks.filter((check) => check.kind === "pattern" || check.kind === "format");
@@ -38,11 +38,11 @@ export function stringKeywords(checks: readonly CheckNode[]): JsonSchema {
   };
 }
 
-/** The pattern of a check, if text has to match it: formats that zod checks by code take text that their pattern refuses. */
+/** Returns the pattern of a check, if text must match it. Formats that zod checks by code accept text that their pattern refuses. */
 function patternOf(check: CheckNode): string[] {
   if (!("regex" in check) || check.regex === undefined) return [];
   if (check.kind === "format" && check.format !== "regex") return [];
-  // JSON Schema has patterns without flags, which are read as with the flag `u`.
+  // Patterns of JSON Schema have no flags, and are read as with the flag `u`.
   return /[imsvy]/.test(check.regex.flags) || !isUnicodePattern(check.regex.source) ? [] : [check.regex.source];
 }
 
@@ -54,7 +54,7 @@ function isUnicodePattern(source: string): boolean {
   }
 }
 
-/** The keywords of a number with `checks`. */
+/** Returns the keywords for checks on a number. */
 export function numberKeywords(checks: readonly CheckNode[]): JsonSchema {
   const isInteger = checks.some((check) => check.kind === "integer");
   const bounds = (...kinds: CheckNode["kind"][]): number[] =>
@@ -75,12 +75,12 @@ export function numberKeywords(checks: readonly CheckNode[]): JsonSchema {
   };
 }
 
-/** A bound; none if it says nothing: every safe integer is within some. */
+/** Returns a bound, or nothing if every safe integer meets it. */
 function finite(keyword: string, bound: number): JsonSchema {
   return Number.isFinite(bound) && Math.abs(bound) !== Number.MAX_SAFE_INTEGER ? { [keyword]: bound } : {};
 }
 
-/** How many items a list has. */
+/** Returns the keywords for the number of items. */
 export function sizeKeywords(checks: readonly CheckNode[]): { readonly minItems?: number; readonly maxItems?: number } {
   const sizes = (kind: CheckNode["kind"]): number[] =>
     checks.flatMap((check) =>
@@ -94,7 +94,7 @@ export function sizeKeywords(checks: readonly CheckNode[]): { readonly minItems?
   };
 }
 
-/** The keywords for one of `values`; bigints, which JSON lacks, are decimal digits. */
+/** Returns the keywords for a choice of `values`. Bigints, which JSON lacks, are written as decimal digits. */
 export function literalKeywords(values: readonly unknown[]): JsonSchema {
   if (values.length === 0) return { not: {} };
   const bigints = values.filter((value) => typeof value === "bigint").map(String);
@@ -114,7 +114,7 @@ export function literalKeywords(values: readonly unknown[]): JsonSchema {
 const NUMBER = "^-?\\d+(?:\\.\\d+)?$";
 const INTEGER = "^-?\\d+$";
 
-/** The schema of keys of an object, which are text there: numbers are their digits. */
+/** Returns the schema of an object's keys, which are strings: numbers become their digits. */
 export function keyNames(names: JsonSchema, definition: (name: string) => JsonSchema | undefined): JsonSchema {
   const { $ref } = names;
   if (typeof $ref === "string") {
@@ -140,7 +140,7 @@ export function keyNames(names: JsonSchema, definition: (name: string) => JsonSc
   };
 }
 
-/** Values that an author gives, with those that JSON lacks as people write them there. */
+/** Converts values that an author gives, such as defaults, to JSON; types that JSON lacks are written for readers. */
 export function asJson(value: unknown): unknown {
   if (typeof value === "bigint") return String(value);
   if (typeof value !== "object" || value === null) return value;

@@ -1,6 +1,6 @@
 import { canonicalNode, innerNodes, ownStructure, type SchemaNode } from "../schema/node.js";
 
-/** Whether `node`, a canonical one, is inside itself, without an object between whose type is an interface. */
+/** Returns true if `node`, a canonical one, contains itself without an object type in between that could be an interface. */
 export function isCircular(node: SchemaNode): boolean {
   let answer = answers.get(node);
   if (answer === undefined) {

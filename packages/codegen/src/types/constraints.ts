@@ -3,15 +3,15 @@ import { summaryOf } from "../shape/checks.js";
 import type { Checks } from "../shape/shape.js";
 import type { Direction } from "./zod.js";
 
-/** The names that JSON Schema has for formats which zod calls otherwise. */
+/** JSON Schema's names for formats that zod names differently. */
 const FORMATS: Readonly<Record<string, string>> = { url: "uri", datetime: "date-time", guid: "uuid" };
-/** Formats of numbers that JavaScript's numbers have anyway. */
+/** Number formats that every JavaScript number has. */
 const IDLE_FORMATS: ReadonlySet<string> = new Set(["number", "float64"]);
 const MAX_DEFAULT = 60;
 
 /**
- * The checks of a field as tags of JSDoc, by the names that JSON Schema has for them: generators of forms and of JSON Schemas read
- * these, and people do where they hover over the field.
+ * Returns the checks of a field as JSDoc tags, with the names of JSON Schema. Generators of forms and JSON Schemas read
+ * them, and editors display them.
  */
 export function constraintTags(field: SchemaNode, direction: Direction): string[] {
   const { node, initial } = unwrapped(field);
@@ -19,7 +19,7 @@ export function constraintTags(field: SchemaNode, direction: Direction): string[
   return initial === undefined || direction === "output" ? tags : [...tags, `@default ${initial}`];
 }
 
-/** The schema under `optional` and the like, and the JSON of the default that was met. */
+/** Returns the schema without `optional` and other wrappers, and the JSON of its default. */
 function unwrapped(field: SchemaNode): { readonly node: SchemaNode; readonly initial: string | undefined } {
   let node = field;
   let initial: string | undefined;
@@ -41,7 +41,7 @@ function defaultText(node: NodeOf<"default" | "prefault">): string | undefined {
   return text !== undefined && text.length <= MAX_DEFAULT ? text : undefined;
 }
 
-/** @param prefix what the names of tags begin with, as in `items.` */
+/** @param prefix first part of the tags' names, such as `items.` */
 function tagsOf(node: SchemaNode, prefix: string): string[] {
   const structure = ownStructure(node);
   const checks = summaryOf(checksOf(node)) ?? {};
@@ -90,13 +90,13 @@ function numberFormat(format: string | undefined): [name: string, value: string]
   return [format === "integer" ? ["asType", "integer"] : ["format", format]];
 }
 
-/** The bounds of a date, which are milliseconds, as people write dates. */
+/** Converts the bounds of a date from milliseconds to date strings. */
 function dates({ min, max, above, below }: Checks): Checks {
   const given = Object.entries({ min, max, above, below }).filter(([, each]) => each !== undefined);
   return Object.fromEntries(given.map(([name, each]) => [name, new Date(Number(each)).toISOString()]));
 }
 
-/** A regular expression without its slashes; its flags have no place in a tag. */
+/** Returns a regular expression without slashes and flags. */
 function patternText(pattern: string): string {
   return pattern.slice(1, pattern.lastIndexOf("/"));
 }

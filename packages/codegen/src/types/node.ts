@@ -14,10 +14,10 @@ export type TypeNode =
     }
   | { readonly kind: "generic"; readonly name: string; readonly args: readonly TypeNode[] }
   | { readonly kind: "union"; readonly options: readonly TypeNode[] }
-  /** The mark of a `.brand<…>()`, with its names as a type. */
+  /** The type of a `.brand<…>()`, with its names as a type. */
   | { readonly kind: "brand"; readonly names: string }
   | { readonly kind: "intersection"; readonly parts: readonly TypeNode[] }
-  /** An object with a property of type `value` for each `key`. */
+  /** An object type with a property of the type `value` for each `key`. */
   | { readonly kind: "mapped"; readonly key: TypeNode; readonly value: TypeNode; readonly optional: boolean }
   | ObjectNode;
 
@@ -37,25 +37,25 @@ export interface FieldNode {
   readonly docs: string | undefined;
 }
 
-/** A type that has a name, or two where the accepted and the resulting type differ. */
+/** A type with a name, or with two names if the input and output types differ. */
 export interface NamedType {
   readonly name: string;
   readonly docs: string | undefined;
-  /** It is declared in the module of what several files share. */
+  /** True if it is declared in the module that several files share. */
   readonly isShared: boolean;
   differs: boolean;
 }
 
-/** One interface or type alias of a generated file. */
+/** An interface or type alias of a generated file. */
 export interface Declaration {
   readonly name: string;
-  /** The export of a schema module that holds the schema; undefined where none does. */
+  /** The export of a schema module that contains the schema; undefined if there is none. */
   readonly root: SchemaRoot | undefined;
   readonly docs: string | undefined;
   readonly type: TypeNode;
 }
 
-/** The name that `reference` prints as. */
+/** Returns the name that is printed for a reference to the type. */
 export function referenceName(target: NamedType, direction: "input" | "output"): string {
   return direction === "output" && target.differs ? `${target.name}Parsed` : target.name;
 }
@@ -68,7 +68,7 @@ export function generic(name: string, ...args: TypeNode[]): TypeNode {
   return { kind: "generic", name, args };
 }
 
-/** The union of `options`: flat, without repeats, absorbed by `any` and `unknown`. */
+/** Returns the union of `options`, without nested unions and duplicates; `any` and `unknown` absorb the rest. */
 export function union(options: readonly TypeNode[]): TypeNode {
   const flat = options.flatMap((option) => (option.kind === "union" ? option.options : [option]));
   for (const wide of ["any", "unknown"]) if (flat.some((each) => isText(each, wide))) return text(wide);

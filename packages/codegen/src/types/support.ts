@@ -3,7 +3,7 @@ import { callsAsync, isConstantDefault } from "../schema/constant.js";
 import type { DiagnosticCode } from "../diagnostics.js";
 import { type AnySchema, defOf, isZod3Schema, isZodSchema } from "./zod.js";
 
-/** Why something cannot be (in) a message, and what to write instead. */
+/** The reason why a schema cannot be (part of) a message, and the remedy. */
 export interface Unsupported {
   readonly code: DiagnosticCode;
   readonly message: string;
@@ -21,7 +21,7 @@ const REPLACEMENTS: Readonly<Record<string, readonly [what: string, help: string
   nan: ["always NaN", "Use z.number() or z.null()."],
 };
 
-/** Why `schema` itself cannot be sent, whatever is inside it; undefined when it can. */
+/** Explains why `schema` itself cannot be sent, whatever its parts are; undefined if it can. */
 export function unsupported(schema: AnySchema): Unsupported | undefined {
   const def = defOf(schema);
   const replacement = REPLACEMENTS[def.type];
@@ -50,7 +50,7 @@ export function unsupported(schema: AnySchema): Unsupported | undefined {
   return undefined;
 }
 
-/** Why a function of `schema` cannot be run, if it is asynchronous: a message is checked while it is read. */
+/** Explains why a function of `schema` cannot be run, if it is asynchronous: messages are validated synchronously. */
 export function asynchronous(schema: AnySchema): Unsupported | undefined {
   const def = defOf(schema);
   const { fn, catchValue, transform, reverseTransform } = def as unknown as Readonly<Record<string, unknown>>;
@@ -83,14 +83,14 @@ function isAsync(value: unknown): boolean {
   return /^\[object Async(?:Generator)?Function\]$/.test(Object.prototype.toString.call(value));
 }
 
-/** Whether a custom schema takes a Uint8Array and not any object: `z.instanceof(Uint8Array)` or its like. */
+/** Returns true if a custom schema accepts a Uint8Array but not every object, such as `z.instanceof(Uint8Array)`. */
 export function isUint8Array(schema: AnySchema): boolean {
   const named = classOf(schema);
   if (named !== undefined) return named === Uint8Array || named.name === "Uint8Array";
   return accepts(schema, new Uint8Array()) && !accepts(schema, {}) && !accepts(schema, "");
 }
 
-/** Why `value`, found where a schema should be, is none. */
+/** Explains why `value`, found in the place of a schema, is not a schema. */
 export function notASchema(value: unknown, isRoot: boolean): Unsupported {
   if (typeof value === "object" && value !== null) {
     if (isStreamSchema(value as Payload)) {
