@@ -56,7 +56,7 @@ export async function connectWebTransport(
     },
     async open(signal, timeoutMs) {
       const transport = await inTime(open, signal, timeoutMs, publicUrl(target));
-      inUse = { kind: "webtransport", reason: undefined };
+      inUse = { kind: "webtransport", reason: undefined, retryAt: undefined };
       return transport;
     },
   };

@@ -2,8 +2,8 @@ import type { Session, SessionOptions } from "@quicrpc/core";
 import { createClientSession, type Credentials, withCredentials } from "@quicrpc/core/transport";
 import { type DialOptions, waysTo } from "./dial.js";
 import { type BrowserConnection, heal, type HealingOptions } from "./heal.js";
-import { Ladder } from "./ladder.js";
 import { Memory } from "./memory.js";
+import { PageFallback } from "./page-fallback.js";
 import { type BrowserTransport, isClient, type Reached } from "./transport.js";
 import { usualVia } from "./usual-via.js";
 
@@ -35,8 +35,8 @@ export async function connect<Context = unknown>(
   const { retry, rememberMs = DEFAULT_REMEMBER_MS } = fallback === false ? {} : (fallback ?? {});
   const ways = waysTo(url, options);
   const named = { peer: ways.url, ...usualVia(), ...options };
-  const ladder = new Ladder({ ...ways, retry, memory: new Memory(new URL(ways.url), rememberMs) });
-  return heal(ladder, async (reached) => run(reached, named), named);
+  const way = new PageFallback({ ...ways, retry, memory: new Memory(new URL(ways.url), rememberMs) });
+  return heal(way, async (reached) => run(reached, named), named);
 }
 
 /** Options that a session for MessagePack calls alone does not support. */

@@ -1,15 +1,9 @@
+import type { FallbackMemory, Skipped } from "@quicrpc/core/transport";
+
 type Store = Pick<Storage, "getItem" | "setItem" | "removeItem">;
 
-/** Knowledge about the transports to a server. */
-export interface Known {
-  /** Reason why the first transports are skipped. */
-  readonly reason: string;
-  /** Number of first transports that are skipped. */
-  readonly ways: number;
-}
-
 /** One server's entry. */
-interface Entry extends Known {
+interface Entry extends Skipped<string> {
   /** Milliseconds since the epoch. */
   readonly until: number;
 }
@@ -26,7 +20,7 @@ const ofThisScope: Store = {
  * Remembers in this browser that the first transports to one server failed, which took a while to find out, so that the
  * next page or session uses the next one at once. The entry expires, and is removed when the first transport works.
  */
-export class Memory {
+export class Memory implements FallbackMemory<string> {
   readonly #key: string;
   readonly #rememberMs: number;
 
@@ -36,16 +30,16 @@ export class Memory {
   }
 
   /** Undefined if nothing is remembered, so that the first transport is tried first. */
-  get known(): Known | undefined {
-    const { until, ...known } = parse(store().getItem(this.#key));
+  get skipped(): Skipped<string> | undefined {
+    const { until, ...skipped } = parse(store().getItem(this.#key));
     const left = until - Date.now();
     // More than it can be: the clock was set back.
-    return left > 0 && left <= this.#rememberMs ? known : undefined;
+    return left > 0 && left <= this.#rememberMs ? skipped : undefined;
   }
 
-  remember(known: Known): void {
+  remember(skipped: Skipped<string>): void {
     if (this.#rememberMs === 0) return;
-    const entry: Entry = { ...known, until: Date.now() + this.#rememberMs };
+    const entry: Entry = { ...skipped, until: Date.now() + this.#rememberMs };
     try {
       store().setItem(this.#key, JSON.stringify(entry));
     } catch {
@@ -68,11 +62,11 @@ function store(): Store {
 
 function parse(text: string | null): Entry {
   try {
-    const { reason, ways, until } = JSON.parse(text ?? "{}") as Partial<Entry>;
-    const isWhole = typeof reason === "string" && Number.isSafeInteger(ways) && typeof until === "number";
-    if (isWhole) return { reason, ways: Math.max(0, ways as number), until };
+    const { reason, count, until } = JSON.parse(text ?? "{}") as Partial<Entry>;
+    const isWhole = typeof reason === "string" && Number.isSafeInteger(count) && typeof until === "number";
+    if (isWhole) return { reason, count: Math.max(0, count as number), until };
   } catch {
     // Somebody else's text under this key.
   }
-  return { reason: "", ways: 0, until: 0 };
+  return { reason: "", count: 0, until: 0 };
 }

@@ -1,5 +1,5 @@
 import { RpcError } from "@quicrpc/core";
-import { type Loss, race } from "@quicrpc/core/transport";
+import { type Loss, type Opened, race } from "@quicrpc/core/transport";
 import { ForbiddenError } from "./policy.js";
 import { FORBIDDEN, unreached } from "./unreached.js";
 import type { TransportKind } from "./transport.js";
@@ -30,21 +30,11 @@ export interface OpenOptions<T> {
   readonly signal: AbortSignal;
 }
 
-/** The candidate that was ready first. */
-export interface Opened<T> {
-  readonly made: T;
-  readonly index: number;
-  /** Reason why it is not an earlier candidate; undefined for the first. */
-  readonly reason: string | undefined;
-  /** Number of candidates up to the last one that had not answered when the next was tried. */
-  readonly late: number;
-}
-
 /**
  * Opens the first candidate that is ready, and closes the others. If UDP is blocked there is no error, and a browser
  * would wait for half a minute. Rejects with a `TransportError` that describes the failure of each.
  */
-export async function openFirst<T>(options: OpenOptions<T>): Promise<Opened<T>> {
+export async function openFirst<T>(options: OpenOptions<T>): Promise<Opened<T, string>> {
   const { candidates, afterMs, worked = false, url, timeoutMs, signal } = options;
   const failures: string[] = [];
   const causes: unknown[] = [];

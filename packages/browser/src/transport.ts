@@ -34,7 +34,7 @@ export interface TransportInUse {
    * Time of the next attempt with the first transport, in milliseconds since the epoch; undefined during an attempt,
    * and if none follows.
    */
-  readonly retryAt?: number;
+  readonly retryAt: number | undefined;
 }
 
 /** A reached server: a transport for a session, or a client that carries calls without one. */

@@ -27,6 +27,7 @@ export { type Backoff, backoffDelay } from "./backoff.js";
 export { sleep } from "./call/sleep.js";
 export type { ConnectionOptions } from "./connection/connection.js";
 export { type Loss, race, type RaceOptions, type Won } from "./connection/race.js";
+export { Fallback, type FallbackMemory, NOTHING_BETTER, type Opened, type Skipped } from "./connection/fallback.js";
 export { CONNECTION_OPTIONS } from "./connection/option-names.js";
 export type { AnyAnswer, BeginCall, Resumption } from "./call/base-caller.js";
 export type { Compression } from "./contract/compression.js";

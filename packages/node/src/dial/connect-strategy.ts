@@ -1,8 +1,8 @@
 import type { Session } from "@quicrpc/core";
-import { type Backoff, backoffDelay, onAbort } from "@quicrpc/core/transport";
+import { Fallback, guarded, NOTHING_BETTER, onAbort } from "@quicrpc/core/transport";
 import { QuicSession } from "@quicrpc/quic";
 import { isPermanent } from "../permanent.js";
-import { type DialOnce, FallbackDialler, type FallbackOptions } from "./fallback.js";
+import { dialFirst, type DialOnce, type FallbackOptions, FallbackTimer } from "./fallback.js";
 
 /** Number of pings, about a second apart, after which a peer that answered none of them counts as silent. */
 const UNANSWERED_PINGS = 3;
@@ -10,14 +10,8 @@ const UNANSWERED_PINGS = 3;
 const GRACE_MS = 3000;
 /** Closes a session whose peer is silent; not a code of the protocol. */
 const NO_ANSWER = 1;
-/** Pauses between attempts to return from the fallback to the preferred URL. */
-const DEFAULT_RETRY: Backoff = { initialMs: 5000, maxMs: 300_000, factor: 2 };
-/** A session over the preferred URL that lasted this many milliseconds resets those pauses. */
-const STABLE_MS = 60_000;
 /** Codes of attempts and sessions over UDP that ended without an answer. */
 const SILENCE = /^ERR_QUIC_(IDLE|HANDSHAKE)_TIMEOUT$/;
-
-const NOTHING_BETTER: Error = new Error("no other session is better than this one");
 
 /** How a connection dials. */
 export interface StrategyOptions {
@@ -35,24 +29,30 @@ export interface StrategyOptions {
  */
 export class ConnectStrategy {
   private readonly options: StrategyOptions;
-  private readonly dialler: FallbackDialler | undefined;
-  private readonly retry: Backoff | undefined;
+  private readonly fallback: Fallback<Error>;
+  private readonly onFallback: (reason: Error) => void;
+  private readonly overFallback: WeakSet<Session> = new WeakSet();
   /** The last attempt or session ended without an answer: a relay on the path may still lead the packets of its port to a server that is gone. */
   private wasSilent = false;
-  /** Attempts to return to the preferred URL. */
-  private attempts = 0;
 
   constructor(options: StrategyOptions) {
     const { fallback, onError } = options;
-    const { retry = {} } = fallback?.options ?? {};
     this.options = options;
-    this.retry = retry === false ? undefined : { ...DEFAULT_RETRY, ...retry };
-    const first: DialOnce = (signal) => this.dialPreferred(signal);
-    this.dialler = fallback && new FallbackDialler({ first, fallback: fallback.dial, onError }, fallback.options);
+    this.onFallback = guarded(fallback?.options.onFallback ?? ((): void => {}), onError);
+    const { retry, rememberMs } = fallback?.options ?? {};
+    this.fallback = new Fallback({ memory: new FallbackTimer(rememberMs), retry });
   }
 
-  dial(signal: AbortSignal): Promise<Session> {
-    return this.dialler?.dial(signal) ?? this.dialPreferred(signal);
+  async dial(signal: AbortSignal): Promise<Session> {
+    const { fallback } = this.options;
+    const first: DialOnce = (signal) => this.dialPreferred(signal);
+    if (fallback === undefined) return first(signal);
+    const { made, reasons } = await this.fallback.open([first, fallback.dial], (ways) =>
+      dialFirst(ways, fallback.options, signal),
+    );
+    if (this.fallback.index > 0) this.overFallback.add(made);
+    for (const reason of reasons) this.onFallback(reason);
+    return made;
   }
 
   /**
@@ -61,7 +61,7 @@ export class ConnectStrategy {
    * trying is pointless.
    */
   improve(session: Session, signal: AbortSignal, redial: DialOnce): Promise<Session> {
-    return this.dialler?.isFallback(session) === true
+    return this.overFallback.has(session)
       ? this.returnToPreferred(signal)
       : this.replaceWhenSilent(session, signal, redial);
   }
@@ -86,23 +86,17 @@ export class ConnectStrategy {
   }
 
   private async returnToPreferred(signal: AbortSignal): Promise<Session> {
-    if (this.retry === undefined) throw NOTHING_BETTER;
-    for (;;) {
-      await pause(backoffDelay(this.attempts++, this.retry), signal);
-      try {
-        const session = await this.dialPreferred(signal);
-        await session.ping();
-        this.dialler?.forget();
-        const since = Date.now();
-        void session.closed.then(() => {
-          if (Date.now() - since >= STABLE_MS) this.attempts = 0;
-        });
-        return session;
-      } catch (error) {
-        signal.throwIfAborted();
-        if (isPermanent(error as Error)) throw error;
-      }
-    }
+    const attempt = async (): Promise<Session> => {
+      const session = await this.dialPreferred(signal);
+      await session.ping();
+      return session;
+    };
+    const onFailure = (error: unknown): void => {
+      if (isPermanent(error as Error)) throw error;
+    };
+    const session = await this.fallback.retry(attempt, signal, onFailure);
+    void this.fallback.noteAnswer(session);
+    return session;
   }
 
   private async replaceWhenSilent(session: Session, signal: AbortSignal, redial: DialOnce): Promise<Session> {
@@ -143,19 +137,5 @@ function silence(transport: QuicSession, signal: AbortSignal): Promise<void> {
     transport.watchSilence((unanswered) => {
       if (unanswered >= UNANSWERED_PINGS) settle(resolve);
     });
-  });
-}
-
-/** Waits without keeping the process alive. Rejects when the signal fires. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const forget = onAbort(signal, () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    });
-    const timer = setTimeout(() => {
-      forget();
-      resolve();
-    }, ms).unref();
   });
 }

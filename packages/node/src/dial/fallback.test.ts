@@ -1,6 +1,7 @@
 import { type Session, TransportError } from "@quicrpc/core";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type FallbackOptions, FallbackDialler } from "./fallback.js";
+import { ConnectStrategy } from "./connect-strategy.js";
+import type { FallbackOptions } from "./fallback.js";
 
 const AFTER_MS = 1500;
 const REMEMBER_MS = 600_000;
@@ -19,7 +20,8 @@ function way() {
     new Promise<Session>((resolve, reject) => {
       signal.addEventListener("abort", () => reject(signal.reason));
       const succeed = (): Session => {
-        const session = { close: () => Promise.resolve(closed.push(session)) } as unknown as Session;
+        const close = (): Promise<unknown> => Promise.resolve(closed.push(session));
+        const session = { close, closed: new Promise(() => {}) } as unknown as Session;
         resolve(session);
         return session;
       };
@@ -34,7 +36,11 @@ function dialler(options: Partial<FallbackOptions> = {}) {
   const onFallback = vi.fn<(reason: Error) => void>();
   const onError = vi.fn<(error: unknown) => void>();
   const complete = { url: "wss://api.example:4433", onFallback, ...options };
-  const dialler = new FallbackDialler({ first: first.dial, fallback: fallback.dial, onError }, complete);
+  const dialler = new ConnectStrategy({
+    preferred: first.dial,
+    fallback: { dial: fallback.dial, options: complete },
+    onError,
+  });
   return { dialler, first, fallback, onFallback, onError };
 }
 
@@ -99,12 +105,12 @@ describe("two ways to one server", () => {
     const { dialler: made, first, fallback } = dialler();
     const dialled = made.dial(never);
     await vi.advanceTimersByTimeAsync(AFTER_MS);
-    const taken = first.dials[0]?.succeed();
-    const slower = fallback.dials[0]?.succeed();
+    const taken = fallback.dials[0]?.succeed();
+    const slower = first.dials[0]?.succeed();
     expect(await dialled).toBe(taken);
     await settled();
-    expect(fallback.closed).toEqual([slower]);
-    expect(first.closed).toEqual([]);
+    expect(first.closed).toEqual([slower]);
+    expect(fallback.closed).toEqual([]);
   });
 
   it("takes the fallback alone for a while after silence, and then tries the first again", async () => {

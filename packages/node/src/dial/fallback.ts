@@ -1,4 +1,4 @@
-import { type Backoff, guarded, race } from "@quicrpc/core/transport";
+import { type Backoff, type FallbackMemory, type Opened, race, type Skipped } from "@quicrpc/core/transport";
 import { type Session, TransportError } from "@quicrpc/core";
 import { isPermanent } from "../permanent.js";
 import { isMissingEngine } from "../transport/failure.js";
@@ -29,82 +29,53 @@ export type DialOnce = (signal: AbortSignal) => Promise<Session>;
 const AFTER_MS = 1500;
 const REMEMBER_MS = 600_000;
 
-/** The two ways to reach one server. */
-export interface DialStrategies {
-  readonly first: DialOnce;
-  readonly fallback: DialOnce;
-  /** Called with exceptions of the application's hook. */
-  readonly onError: (error: unknown) => void;
+/**
+ * Makes a session with the first of these functions, or with the next, which starts as soon as the one before has failed or has not responded
+ * for `afterMs`. The session that is ready first wins. A permanent failure, such as an untrusted certificate, ends the attempt.
+ */
+export async function dialFirst(
+  ways: readonly DialOnce[],
+  { afterMs = AFTER_MS }: FallbackOptions,
+  signal: AbortSignal,
+): Promise<Opened<Session, Error>> {
+  const { made, index, losses } = await race({
+    ways,
+    afterMs,
+    signal,
+    isFinal: (error) => !isMissingEngine(error as Error) && isPermanent(error as Error),
+    dispose: (session) => void session.close(),
+  }).catch((error: unknown) => {
+    signal.throwIfAborted();
+    throw combinedError((error as AggregateError).errors as Error[]);
+  });
+  const [loss] = losses;
+  const late = loss?.late === true ? 1 : 0;
+  const reason = loss && (loss.late ? new NoAnswer(afterMs) : (loss.error as Error));
+  return { made, index, reason, late };
 }
 
-/**
- * Creates each session with the first of two ways, or with the fallback, which starts as soon as the first has failed
- * or has not responded for a while. The session that is ready first wins. A permanent failure, such as an untrusted
- * certificate, does not start the fallback.
- */
-export class FallbackDialler {
-  private readonly strategies: DialStrategies;
-  private readonly options: FallbackOptions;
-  private readonly onFallback: (reason: Error) => void;
-  /** Set after the first URL did not respond, until when it is not tried. */
-  private avoidFirst: { readonly reason: Error; readonly until: number } | undefined = undefined;
-  private readonly fallbackSessions: WeakSet<Session> = new WeakSet();
+/** Remembers for a while that the first URL did not answer, so that new sessions use the fallback at once. */
+export class FallbackTimer implements FallbackMemory<Error> {
+  /** Milliseconds. */
+  private readonly rememberMs: number;
+  private known: Skipped<Error> | undefined = undefined;
+  private until = 0;
 
-  constructor(strategies: DialStrategies, options: FallbackOptions) {
-    this.strategies = strategies;
-    this.options = options;
-    this.onFallback = guarded(options.onFallback ?? ((): void => {}), strategies.onError);
+  constructor(rememberMs: number = REMEMBER_MS) {
+    this.rememberMs = rememberMs;
   }
 
-  async dial(signal: AbortSignal): Promise<Session> {
-    const { avoidFirst } = this;
-    this.avoidFirst = undefined;
-    if (avoidFirst === undefined || performance.now() >= avoidFirst.until) return this.race(signal);
-    const session = await this.dialFallback(signal);
-    // Only while the fallback works: else the first may be as good.
-    this.avoidFirst = avoidFirst;
-    this.onFallback(avoidFirst.reason);
-    return session;
+  get skipped(): Skipped<Error> | undefined {
+    return performance.now() < this.until ? this.known : undefined;
   }
 
-  /** Whether a session was made over the fallback. */
-  isFallback(session: Session): boolean {
-    return this.fallbackSessions.has(session);
+  remember(skipped: Skipped<Error>): void {
+    this.known = skipped;
+    this.until = performance.now() + this.rememberMs;
   }
 
-  /** Notes that the first way works again. */
   forget(): void {
-    this.avoidFirst = undefined;
-  }
-
-  private async dialFallback(signal: AbortSignal): Promise<Session> {
-    const session = await this.strategies.fallback(signal);
-    this.fallbackSessions.add(session);
-    return session;
-  }
-
-  private async race(signal: AbortSignal): Promise<Session> {
-    const { afterMs = AFTER_MS } = this.options;
-    const { made, losses } = await race({
-      ways: [this.strategies.first, (raceSignal) => this.dialFallback(raceSignal)],
-      afterMs,
-      signal,
-      isFinal: (error) => !isMissingEngine(error as Error) && isPermanent(error as Error),
-      dispose: (session) => void session.close(),
-    }).catch((error: unknown) => {
-      signal.throwIfAborted();
-      throw combinedError((error as AggregateError).errors as Error[]);
-    });
-    const [loss] = losses;
-    if (loss !== undefined) this.noteFallback(loss.late ? new NoAnswer(afterMs) : (loss.error as Error));
-    return made;
-  }
-
-  private noteFallback(reason: Error): void {
-    const { rememberMs = REMEMBER_MS } = this.options;
-    // An immediate failure does not delay the next attempt either.
-    if (reason instanceof NoAnswer) this.avoidFirst = { reason, until: performance.now() + rememberMs };
-    this.onFallback(reason);
+    this.until = 0;
   }
 }
 

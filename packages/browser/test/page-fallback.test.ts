@@ -204,7 +204,7 @@ describe("a connection that fell back to a WebSocket", () => {
   ] as const)("stays for as long as the session does: %s", async (_, answer, options) => {
     network.given(answer);
     await connected(options);
-    expect(connection.transport).not.toHaveProperty("retryAt");
+    expect(connection.transport).toMatchObject({ retryAt: undefined });
     const { length } = network.log;
     await pass(3_600_000);
     expect(network.log).toHaveLength(length);

@@ -1,0 +1,140 @@
+import { type Backoff, Fallback, NOTHING_BETTER } from "@quicrpc/core/transport";
+import type { Session } from "@quicrpc/core";
+import type { RunTransport, Way } from "./heal.js";
+import { type Candidate, type OpenOptions, openFirst } from "./open.js";
+import type { Memory } from "./memory.js";
+import { answers, NO_ANSWER } from "./page.js";
+import type { BrowserTransport, Reached, TransportInUse } from "./transport.js";
+import { reasonOf } from "./unreached.js";
+
+/** Milliseconds between checks whether a session over the first transport still works, in a visible page. */
+const WATCH_MS = 15_000;
+/** Number of consecutive sessions over the first transport, each lost within a minute, after which it counts as failing. */
+const MOST_LOSSES = 2;
+
+/** Options of a `PageFallback`. */
+export interface PageFallbackOptions extends Pick<OpenOptions<Reached>, "url" | "candidates" | "afterMs"> {
+  /** Pauses between attempts to return to a better transport; `false`: a transport in use is kept as long as its session lasts. */
+  readonly retry?: Partial<Backoff> | false | undefined;
+  /** Knowledge from earlier connections to the server. */
+  readonly memory: Memory;
+}
+
+/**
+ * Chooses the transport of each session of a page, the best one that works at the time, and returns to a better one once a session over it has
+ * answered. A session over the first transport that carries nothing is closed, and the next uses the fallback.
+ */
+export class PageFallback implements Way {
+  inUse: TransportInUse | undefined = undefined;
+  readonly #options: PageFallbackOptions;
+  readonly #fallback: Fallback<string>;
+  /** Number of consecutive sessions over the first transport that were soon lost. */
+  #losses = 0;
+
+  constructor(options: PageFallbackOptions) {
+    this.#options = options;
+    this.#fallback = new Fallback(options);
+  }
+
+  async open(signal: AbortSignal, timeoutMs: number): Promise<Reached> {
+    const options = this.#options;
+    const { hasWorked: worked } = this.#fallback;
+    const usable = options.candidates.filter(({ isRefused }) => isRefused !== true);
+    // The others are the last. They are tried for their errors.
+    const refused = options.candidates.slice(usable.length);
+    const { made, reasons } = await this.#fallback.open(usable, (tried) =>
+      openFirst({ ...options, candidates: tried.concat(refused), worked, timeoutMs, signal }),
+    );
+    this.#use(this.#fallback.index, reasons);
+    return made;
+  }
+
+  async improve(
+    run: RunTransport,
+    timeoutMs: number,
+    session: Session<BrowserTransport>,
+    signal: AbortSignal,
+  ): Promise<Session<BrowserTransport>> {
+    const fallback = this.#fallback;
+    if (fallback.index === 0) return this.#prove(session, signal);
+    const options = this.#options;
+    const better = options.candidates
+      .slice(0, fallback.index)
+      .filter(({ kind }) => kind !== "webtransport" || globalThis.WebTransport !== undefined);
+    if (better.length === 0) throw NOTHING_BETTER;
+    const candidates = better.map((candidate) => answeringSession(candidate, run));
+    const { made, index, reason } = await fallback.retry(
+      () => openFirst({ ...options, candidates, timeoutMs, signal }),
+      signal,
+      (error) => this.#tell({ reason: `tried again: ${reasonOf(error as Error, options.url)}` }),
+      (ms) => this.#tell({ retryAt: ms && Date.now() + ms }),
+    );
+    this.#use(options.candidates.indexOf(better[index] as Candidate<Reached>), reason === undefined ? [] : [reason]);
+    if (fallback.index === 0) void this.#noteAnswer(made);
+    return made;
+  }
+
+  hurry(): void {
+    // Those of the network before.
+    this.#losses = 0;
+    this.#fallback.hurry();
+  }
+
+  #use(index: number, reasons: readonly string[]): void {
+    this.#fallback.index = index;
+    const { kind } = this.#options.candidates[index] as Candidate<Reached>;
+    this.inUse = { kind, reason: reasons.join("; ") || undefined, retryAt: undefined };
+  }
+
+  #tell(news: Partial<TransportInUse>): void {
+    this.inUse = { ...(this.inUse as TransportInUse), ...news };
+  }
+
+  /**
+   * Closes a session over the first transport that carries no data, or stops doing so: the next session uses the
+   * fallback.
+   */
+  async #prove(session: Session<BrowserTransport>, signal: AbortSignal): Promise<never> {
+    if (this.#options.candidates.length === 1) throw NOTHING_BETTER;
+    let answered = await answers(session, "it was opened");
+    if (answered === false) this.#skipFirst("WebTransport opened a session that carried nothing");
+    if (answered !== true) throw NOTHING_BETTER;
+    void this.#noteAnswer(session);
+    while (answered === true) {
+      await this.#fallback.pause(WATCH_MS, signal);
+      // Timers of a page that is hidden run late, and would find its sessions silent.
+      if (globalThis.document?.visibilityState === "hidden") continue;
+      answered = await answers(session, "it was asked whether it still works");
+    }
+    if (answered === false) this.#skipFirst("WebTransport's session stopped carrying anything");
+    throw NOTHING_BETTER;
+  }
+
+  /** Called when a session over the first transport has answered. Its end decides which transport the next one uses. */
+  async #noteAnswer(session: Session<BrowserTransport>): Promise<void> {
+    const lasted = await this.#fallback.noteAnswer(session);
+    const { closeCode } = await session.closed;
+    if (lasted) {
+      this.#losses = 0;
+    } else if ((closeCode === undefined || closeCode === NO_ANSWER) && ++this.#losses >= MOST_LOSSES) {
+      this.#skipFirst(`WebTransport's sessions were lost within a minute, ${this.#losses} times in a row`);
+      this.#losses = 0;
+    }
+  }
+
+  #skipFirst(reason: string): void {
+    this.#fallback.skip({ reason, count: 1 });
+  }
+}
+
+/** Opens a session and checks that it carries bytes both ways: some networks let only a handshake through. */
+function answeringSession(candidate: Candidate<Reached>, run: RunTransport): Candidate<Session<BrowserTransport>> {
+  return {
+    ...candidate,
+    async open(signal) {
+      const session = await run(await candidate.open(signal));
+      await session.ping();
+      return session;
+    },
+  };
+}

@@ -1,0 +1,154 @@
+import { onAbort } from "../call/abort.js";
+import { type Backoff, backoffDelay } from "../backoff.js";
+import { deferred } from "../deferred.js";
+import type { Session } from "../session/session.js";
+
+/** Pauses between attempts to return to a better transport. */
+const DEFAULT_RETRY: Backoff = { initialMs: 5000, maxMs: 300_000, factor: 2 };
+/** Sessions over the first transport that last this many milliseconds reset those pauses. */
+const STABLE_MS = 60_000;
+
+/** Ends a search for a better session. */
+export const NOTHING_BETTER: Error = new Error("no other session is better than this one");
+
+/** The first transports to a server, which are not tried for a while because they did not answer. */
+export interface Skipped<R> {
+  readonly count: number;
+  readonly reason: R;
+}
+
+/** Remembers which transports to a server are skipped, and forgets it after a while. */
+export interface FallbackMemory<R> {
+  readonly skipped: Skipped<R> | undefined;
+  remember(skipped: Skipped<R>): void;
+  forget(): void;
+}
+
+/** The transport that was ready first. */
+export interface Opened<T, R> {
+  readonly made: T;
+  /** Its index in the transports that were to be tried. */
+  readonly index: number;
+  /** Why it is not an earlier one; undefined for the first. */
+  readonly reason: R | undefined;
+  /** Number of transports up to the last one that had not answered when the next was tried. */
+  readonly late: number;
+}
+
+/** Options of a `Fallback`. `R` says why a transport was not taken. */
+export interface FallbackOptions<R> {
+  readonly memory: FallbackMemory<R>;
+  /** Pauses between attempts to return to a better transport; `false`: there are none. Default: 5 s, doubled up to 5 minutes. */
+  readonly retry?: Partial<Backoff> | false | undefined;
+}
+
+/**
+ * Chooses among several transports to one server. Each session uses the best one that works at the time; the first ones are skipped for a
+ * while after they did not answer. While a worse one is in use, the better ones are tried again with growing pauses.
+ */
+export class Fallback<R> {
+  /** Index of the transport in use. */
+  index = 0;
+  /** Whether a session over the first transport has answered: its silence then says little about the network. */
+  hasWorked = false;
+  readonly #memory: FallbackMemory<R>;
+  readonly #retry: Backoff | undefined;
+  /** Number of attempts to return to a better transport. */
+  #attempts = 0;
+  /** What the next session skips, whatever the memory says. */
+  #skipNext: Skipped<R> | undefined = undefined;
+  #endPause: () => void = () => {};
+
+  constructor({ memory, retry }: FallbackOptions<R>) {
+    this.#memory = memory;
+    this.#retry = retry === false ? undefined : { ...DEFAULT_RETRY, ...retry };
+  }
+
+  /**
+   * Opens the best of these transports that works, by `openFirst`, which tries several. Fulfils with what it has made, and why each better one was
+   * not taken.
+   */
+  async open<C, T>(
+    candidates: readonly C[],
+    openFirst: (candidates: readonly C[]) => Promise<Opened<T, R>>,
+  ): Promise<{ readonly made: T; readonly reasons: readonly R[] }> {
+    const skipped = this.#skipNext ?? this.#memory.skipped;
+    this.#skipNext = undefined;
+    const from = Math.min(skipped?.count ?? 0, candidates.length - 1);
+    try {
+      const { made, index, reason, late } = await openFirst(candidates.slice(from));
+      if (late > 0 && !this.hasWorked) this.#memory.remember({ reason: reason as R, count: from + late });
+      this.index = from + index;
+      const reasons = [from > 0 ? skipped?.reason : undefined, reason];
+      return { made, reasons: reasons.filter((r) => r !== undefined) };
+    } catch (error) {
+      // The others fail as well: the first may be as good.
+      this.#memory.forget();
+      throw error;
+    }
+  }
+
+  /**
+   * Calls `attempt` after growing pauses until it has made a session over a better transport. Rejects when the signal fires, at once if there are to
+   * be no attempts, and with what `onFailure` throws, which is called with the error of each attempt.
+   *
+   * @param onPause called with the milliseconds of each pause, and with `undefined` at its end
+   */
+  async retry<T>(
+    attempt: () => Promise<T>,
+    signal: AbortSignal,
+    onFailure: (error: unknown) => void,
+    onPause?: (ms?: number) => void,
+  ): Promise<T> {
+    if (this.#retry === undefined) throw NOTHING_BETTER;
+    for (;;) {
+      const ms = Math.round(backoffDelay(this.#attempts++, this.#retry));
+      onPause?.(ms);
+      await this.pause(ms, signal).finally(() => onPause?.());
+      try {
+        return await attempt();
+      } catch (error) {
+        signal.throwIfAborted();
+        onFailure(error);
+      }
+    }
+  }
+
+  /** Notes that the first transports do not work although they can be opened: the next session skips them. */
+  skip(skipped: Skipped<R>): void {
+    this.#skipNext = skipped;
+    this.#memory.remember(skipped);
+  }
+
+  /** Notes that a session over the first transport has answered. Resolves when it ends, with whether it lasted. */
+  async noteAnswer({ closed }: Pick<Session, "closed">): Promise<boolean> {
+    const since = Date.now();
+    this.hasWorked = true;
+    this.#memory.forget();
+    await closed;
+    const lasted = Date.now() - since >= STABLE_MS;
+    if (lasted) this.#attempts = 0;
+    return lasted;
+  }
+
+  /** Tries everything again at once, since the network has changed. */
+  hurry(): void {
+    this.#attempts = 0;
+    this.#skipNext = undefined;
+    this.#memory.forget();
+    this.#endPause();
+  }
+
+  /** Waits for so many milliseconds, or until `hurry` is called, without keeping a process alive. Rejects when the signal fires. */
+  async pause(ms: number, signal: AbortSignal): Promise<void> {
+    const { promise, resolve } = deferred<void>();
+    this.#endPause = resolve;
+    const timer = setTimeout(resolve, ms);
+    (timer as { unref?(): void }).unref?.();
+    const forget = onAbort(signal, resolve);
+    await promise;
+    clearTimeout(timer);
+    forget();
+    signal.throwIfAborted();
+  }
+}
