@@ -37,9 +37,7 @@ function codecOf(form: MethodDescription["takes"], blobs: BlobFields["input"]): 
   return blobs === undefined ? uncheckedCodec() : withReferences(blobs);
 }
 
-/**
- * Codec of messages of which only the blob fields are known: a value that refers to a blob must be a valid reference.
- */
+/** Codec for messages of which only the blob fields are known. A reference to a blob must be valid. */
 function withReferences(fields: NonNullable<BlobFields["input"]>): MessageCodec<unknown> {
   const unchecked = uncheckedCodec<unknown>();
   const checked = (message: unknown): unknown => {

@@ -1,13 +1,13 @@
-// Reads JSON Schemas as reflection has them (`MethodDetails`), of a server that may send anything.
+// Reads JSON Schemas in the form of reflection (`MethodDetails`), from a server that may send anything.
 
-/** A JSON Schema, as `MethodDetails` has them. */
+/** A JSON Schema as in `MethodDetails`. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** References that are followed, and choices between choices: a schema may lead to itself. */
+/** Most references to follow, and most nested choices: a schema may refer to itself. */
 const MAX_REFERENCES = 32;
 const MAX_CHOICES = 8;
 
-/** Follows references within `root`; undefined where they lead nowhere. */
+/** Follows references within `root`; undefined if one has no target. */
 export function resolved(schema: unknown, root: JsonSchema): JsonSchema | undefined {
   let at = schema;
   for (let i = 0; i < MAX_REFERENCES; i++) {
@@ -19,7 +19,7 @@ export function resolved(schema: unknown, root: JsonSchema): JsonSchema | undefi
   return undefined;
 }
 
-/** The schema that a reference leads to; undefined where there is none. */
+/** Returns the schema to which a reference leads; undefined if there is none. */
 export function referred(reference: string, root: JsonSchema): unknown {
   if (reference === "#") return root;
   const { $defs } = root;
@@ -27,18 +27,18 @@ export function referred(reference: string, root: JsonSchema): unknown {
   return name !== undefined && isObject($defs) && Object.hasOwn($defs, name) ? $defs[name] : undefined;
 }
 
-/** The name of the definition that a reference leads to. */
+/** Returns the name of the definition to which a reference leads. */
 export function referredName(reference: string): string | undefined {
   return /^#\/\$defs\/(.+)$/.exec(reference)?.[1]?.replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
-/** The types that JSON has not, as `MethodTooling` marks them. */
+/** Returns the type that `MethodTooling` marks because JSON lacks it. */
 export function markOf(schema: JsonSchema): string | undefined {
   const mark = schema["x-quicrpc-type"];
   return typeof mark === "string" ? mark : undefined;
 }
 
-/** The schemas of which one has to fit; undefined where there is no choice. Several types are a choice too. */
+/** Returns the schemas of which one must match; undefined if there is no choice. Several types are a choice too. */
 export function choicesOf(schema: JsonSchema): readonly unknown[] | undefined {
   const { type } = schema;
   const choices = schema["anyOf"] ?? schema["oneOf"];
@@ -46,12 +46,12 @@ export function choicesOf(schema: JsonSchema): readonly unknown[] | undefined {
   return Array.isArray(type) ? type.map((each) => ({ ...schema, type: each as unknown })) : undefined;
 }
 
-/** The schemas that have to fit all. */
+/** Returns the schemas that must all match. */
 export function partsOf({ allOf }: JsonSchema): readonly unknown[] {
   return Array.isArray(allOf) ? allOf : [];
 }
 
-/** The schemas that a value may be of: `schema` itself, then each choice and each part, with theirs. */
+/** Returns the schemas that may describe a value: `schema` itself, and recursively each choice and each part. */
 export function branchesOf(schema: unknown, root: JsonSchema, depth = 0): readonly JsonSchema[] {
   const own = resolved(schema, root);
   if (own === undefined || depth > MAX_CHOICES) return [];
@@ -59,30 +59,30 @@ export function branchesOf(schema: unknown, root: JsonSchema, depth = 0): readon
   return [own, ...inner.flatMap((each) => branchesOf(each, root, depth + 1))];
 }
 
-/** The schema of a member of an object; undefined where any value may stand there. */
+/** Returns the schema of an object's member; undefined if any value is allowed. */
 export function memberOf(schema: JsonSchema, name: string): unknown {
   const { properties, additionalProperties, items } = schema;
   if (markOf(schema) === "map") return pairOf(items)[1];
   return isObject(properties) && Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
 }
 
-/** The schema of the names that an object takes, or of a map's keys; undefined where any will do. */
+/** Returns the schema of an object's names, or of a map's keys; undefined if any are allowed. */
 export function keyOf(schema: JsonSchema): unknown {
   return markOf(schema) === "map" ? pairOf(schema["items"])[0] : schema["propertyNames"];
 }
 
-/** The schemas of a map's keys and values. */
+/** Returns the schemas of a map's keys and values. */
 function pairOf(items: unknown): readonly unknown[] {
   const pair = isObject(items) ? items["prefixItems"] : undefined;
   return Array.isArray(pair) ? pair : [];
 }
 
-/** The schema of an item of a list or a tuple. */
+/** Returns the schema of an item of a list or a tuple. */
 export function itemOf({ prefixItems, items }: JsonSchema, index: number): unknown {
   return (Array.isArray(prefixItems) ? (prefixItems as readonly unknown[])[index] : undefined) ?? items;
 }
 
-/** How many items a list, or a tuple, takes. */
+/** Returns how many items a list or a tuple may have. */
 export function lengthOf({ prefixItems, items, minItems, maxItems }: JsonSchema): {
   readonly least: number;
   readonly most: number;
@@ -95,7 +95,7 @@ export function lengthOf({ prefixItems, items, minItems, maxItems }: JsonSchema)
   };
 }
 
-/** The members that a schema names, with those that it requires. */
+/** Returns the members that a schema names, and the required ones. */
 export function membersOf({ properties, required }: JsonSchema): {
   readonly names: readonly string[];
   readonly required: readonly string[];
@@ -106,7 +106,7 @@ export function membersOf({ properties, required }: JsonSchema): {
   };
 }
 
-/** Whether a JSON value is of a type of JSON Schema, or of one of several; true where the type is not known. */
+/** Returns true if a JSON value has a JSON Schema type, or one of several; also if the type is unknown. */
 export function isOfType(json: unknown, type: unknown): boolean {
   if (Array.isArray(type)) return type.some((each) => isOfType(json, each));
   switch (type) {

@@ -15,19 +15,20 @@ import {
 } from "./json-schema.js";
 
 const MAX_DEPTH = 100;
-/** Parts of a schema that one conversion looks at: choices between choices between choices would have no end. */
+/** Most schema parts that one conversion visits, because nested choices could be endless. */
 const MAX_STEPS = 1_000_000;
 
-/** A schema by which JSON is being read. */
+/** State of one conversion of JSON. */
 interface Scope {
   readonly root: JsonSchema;
-  /** Steps that may still be made; then JSON stays as it is. */
+  /** Steps left. At 0, the remaining JSON is not converted. */
   left: number;
 }
 
 /**
- * Converts JSON to the value that its schema, as `MethodTooling` has it, means; a message that came without its schema, too: of a small big integer the wire does
- * not tell that it is one. What does not fit stays as it is: the server says so.
+ * Converts JSON to the value that its schema (as in `MethodTooling`) describes. Also used for a message received
+ * without its schema, because small bigints look like numbers on the wire. What does not match is left unchanged, for
+ * the server to refuse.
  */
 export function valueOf(json: unknown, schema: JsonSchema): unknown {
   return readBy(schema, json, { root: schema, left: MAX_STEPS }, 0);
@@ -43,7 +44,7 @@ function readBy(by: unknown, json: unknown, scope: Scope, depth: number): unknow
     case "set":
       return Array.isArray(json) ? new Set(json.map((each) => inner(each, schema["items"]))) : json;
     case "date":
-      // People type a date without a time: the start of that day in UTC.
+      // A date without a time means the start of that day in UTC.
       return typeof json === "string" ? (readIsoDate(json) ?? readIsoDate(`${json}T00:00:00Z`) ?? json) : json;
     case "bigint":
       return isBigInt(json) ? BigInt(json) : json;
@@ -67,7 +68,7 @@ function readBy(by: unknown, json: unknown, scope: Scope, depth: number): unknow
   return Object.fromEntries(Object.entries(json).map(([key, each]) => [key, inner(each, memberOf(schema, key))]));
 }
 
-/** The map of an object, whose keys are text, or of a list of pairs; undefined of anything else. */
+/** Returns the map that an object with string keys, or a list of pairs, stands for; undefined for other values. */
 function mapOf(
   json: unknown,
   schema: JsonSchema,
@@ -86,13 +87,13 @@ function isPairs(json: unknown): json is readonly (readonly [key: unknown, value
   return Array.isArray(json) && json.every((each) => Array.isArray(each) && each.length === 2);
 }
 
-/** The values other than text that a key may mean. */
+/** Returns the values other than text that a key may stand for. */
 function meanings(text: string): unknown[] {
   if (text === "true" || text === "false") return [text === "true"];
   return text.trim() === "" || Number.isNaN(Number(text)) ? [] : [Number(text)];
 }
 
-/** Whether JSON may be what a schema means, as far as a choice between several needs it. */
+/** Returns true if JSON may match a schema; precise enough for a choice between several schemas. */
 function fits(json: unknown, by: unknown, scope: Scope, depth: number): boolean {
   const schema = resolved(by, scope.root);
   if (schema === undefined || depth > MAX_DEPTH || scope.left-- <= 0) return true;
@@ -128,7 +129,10 @@ function bytesOf(text: string): Uint8Array | undefined {
   }
 }
 
-/** Spells a value in JSON as plain JSON by a schema does; a map whose keys are no text is a list of pairs. Throws `RangeError` for one nested too deep. */
+/**
+ * Converts a value to plain JSON, in the same way as a schema does. A map with keys other than strings becomes a list
+ * of pairs. Throws `RangeError` if the value is nested too deeply.
+ */
 export function jsonOf(value: unknown, depth = 0): unknown {
   if (depth > MAX_DEPTH) throw new RangeError(`values are nested more than ${MAX_DEPTH} deep`);
   if (typeof value === "bigint") return String(value);
@@ -145,7 +149,7 @@ export function jsonOf(value: unknown, depth = 0): unknown {
   return Object.fromEntries(Array.from(entries, ([key, each]) => [String(key), jsonOf(each, depth + 1)]));
 }
 
-/** The type of a value that JSON has not, as schemas mark it; undefined of JSON. */
+/** Returns the name of a value's type if JSON lacks it, as in schemas; otherwise undefined. */
 function ownType(value: unknown): string | undefined {
   if (typeof value === "bigint") return "bigint";
   if (typeof value !== "object") return undefined;

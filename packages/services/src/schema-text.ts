@@ -12,24 +12,27 @@ import {
   referredName,
 } from "./json-schema.js";
 
-/** Types that JSON has not, by what `MethodTooling` marks them with. */
+/** TypeScript names of the types that JSON lacks, by the mark of `MethodTooling`. */
 const OWN: Readonly<Record<string, string>> = { date: "Date", bigint: "bigint", bytes: "Uint8Array", blob: "Blob" };
 const MAX_DEPTH = 12;
-/** Characters of parts, each counted once in every part around it: definitions that refer to one another several times would have no end. */
+/**
+ * Most characters of parts. Each part counts again in every part around it, because repeated references between
+ * definitions could be endless.
+ */
 const MAX_LENGTH = 1_000_000;
 
-/** A schema that is being said. */
+/** State of printing a schema. */
 interface Scope {
   readonly root: JsonSchema;
-  /** Characters that may still be said. */
+  /** Characters that may still be printed. */
   left: number;
-  /** Definitions that refer to themselves, or do not, as far as that is known. */
+  /** Whether definitions are recursive, as far as this is known. */
   readonly recursive: Map<unknown, boolean>;
-  /** Definitions that are being said. */
+  /** Definitions that are being printed. */
   readonly open: Set<unknown>;
 }
 
-/** Says a JSON Schema, as reflection has them, in the words of TypeScript; several lines where it has named members. What a terminal would act on is escaped. */
+/** Prints a JSON Schema as a TypeScript type; with named members, on several lines. Control characters are escaped for terminals. */
 export function schemaText(schema: JsonSchema, root: JsonSchema = schema, indent = ""): string {
   return partText(schema, { root, left: MAX_LENGTH, recursive: new Map(), open: new Set() }, indent, 0);
 }
@@ -80,10 +83,10 @@ function objectText(schema: JsonSchema, indent: string, text: (inner: unknown, b
   return `{\n${lines.join("")}${indent}}`;
 }
 
-/** Names that zod gives to types without one. */
+/** Names that zod gives to unnamed types. */
 const UNNAMED = /^__schema\d+$/;
 
-/** A type that refers to itself is written by its name, or once if it has none; others in full. */
+/** Prints a referenced type: by name, or once in full if it is recursive; otherwise in full. */
 function refText(reference: string, { root, recursive, open }: Scope, text: (inner: unknown) => string): string {
   const name = referredName(reference);
   const definition = name === undefined ? undefined : referred(reference, root);

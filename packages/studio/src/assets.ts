@@ -2,36 +2,36 @@ import { readFile } from "node:fs/promises";
 
 /** How a page reaches the server that it shows. */
 export type PageRoute =
-  /** By the process that served the page, which carries calls over a WebSocket at "session". */
+  /** Through the process that served the page, which carries calls over a WebSocket at "session". */
   | { readonly via: "process" }
-  /** By itself, with `connect` of `@quicrpc/browser`. */
+  /** Directly, with `connect` of `@quicrpc/browser`. */
   | {
       readonly via: "connect";
       readonly url: string;
-      /** Hashes of certificates to trust, in hex. */
+      /** SHA-256 hashes of trusted certificates, in hexadecimal. */
       readonly certificateHashes?: readonly string[];
     }
-  /** By requests over HTTP, to methods below this path of the page's own server. */
+  /** By HTTP requests, to methods below this path of the page's own server. */
   | { readonly via: "http"; readonly prefix: string };
 
-/** A file of the page, to be served. */
+/** A file of the page. */
 export interface PageFile {
   readonly type: string;
   readonly body: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** How the server is trusted, and who calls it, as `quicrpc call` has it: for calls that are copied out of the page. */
+/** How the server is trusted and which credentials are used, in the terms of `quicrpc call`; for calls that are copied from the page. */
 export interface Trust {
-  /** This machine's development certificate. */
+  /** Trusts this machine's development certificate. */
   readonly dev?: boolean;
-  /** The certificate with this SHA-256, in hex. */
+  /** SHA-256 of the trusted certificate, in hexadecimal. */
   readonly hash?: string;
-  /** The file of the roots. */
+  /** File with the trusted root certificates. */
   readonly ca?: string;
-  /** An https:// URL is called by plain HTTP. */
+  /** True if an https:// URL is called by plain HTTP. */
   readonly plainHttp?: boolean;
-  /** The environment variable that has the credentials, which are told to no page. */
+  /** Environment variable with the credentials. Pages never receive its value. */
   readonly credentialsFrom?: string;
 }
 
@@ -39,17 +39,20 @@ export interface Trust {
 export interface PageSettings {
   readonly title: string;
   readonly route: PageRoute;
-  /** Tells which services the server has. Default: the server. */
+  /** Where descriptions of the services come from. Default: the server. */
   readonly describedBy?: "process";
   readonly trust?: Trust;
-  /** URLs of script and style, as the page names them. */
+  /** URLs of the script and the style sheet. */
   readonly script: string;
   readonly style: string;
-  /** Origins, beside its own, that the page may connect to. */
+  /** Further origins to which the page may connect, besides its own. */
   readonly connectTo?: readonly string[];
 }
 
-/** The origins that a page connects to: the URL's, and that of the WebSocket beside it. Throws `TypeError` for a URL that is no page's. */
+/**
+ * Returns the origins to which a page connects: that of the URL, and that of the corresponding WebSocket. Throws
+ * `TypeError` for a URL that pages cannot use.
+ */
 export function originsOf(connect: string | undefined): readonly string[] {
   if (connect === undefined) return [];
   const { protocol, host } = new URL(connect);
@@ -57,7 +60,7 @@ export function originsOf(connect: string | undefined): readonly string[] {
   return [`https://${host}`, `wss://${host}`];
 }
 
-/** Makes the document. The nonce is for the rules that the editor writes into a `<style>` of its own. */
+/** Returns the HTML document. The nonce permits the `<style>` element that the editor creates. */
 export function pageDocument({
   title,
   route,
@@ -96,7 +99,7 @@ export function pageDocument({
   return { type: "text/html; charset=utf-8", body, headers: { ...COMMON, "content-security-policy": policy } };
 }
 
-/** Reads the page's script, or its style. */
+/** Reads the page's script or style sheet. */
 export async function pageFile(name: "app.js" | "app.css"): Promise<PageFile> {
   const body = await readFile(new URL(`app/${name}`, import.meta.url), "utf8");
   const type = name === "app.js" ? "text/javascript; charset=utf-8" : "text/css; charset=utf-8";

@@ -2,10 +2,10 @@ import type { CallContext, Router } from "@quicrpc/core";
 import { type CarrierEvent, watchCarrier } from "./carrier.js";
 import { NetworkWatch, SAMPLE_MS, type WatchedConnection } from "./network-watch.js";
 
-/** Events that wait for a page that does not read them; older ones are dropped. */
+/** Most events that wait for a page. Older ones are dropped. */
 const MAX_WAITING = 1000;
 
-/** One page, as the process that carries its calls sees it. */
+/** A page, as seen by the process that carries its calls. */
 export class CarrierPage {
   readonly router: Router;
   private readonly connection: WatchedConnection;
@@ -27,7 +27,7 @@ export class CarrierPage {
     this.wake();
   }
 
-  /** Ends what the page watches, which then asks its next session. */
+  /** Ends the page's watch. It then starts another on its next session. */
   end(): void {
     this.isOver = true;
     this.wake();

@@ -14,47 +14,46 @@ export type { Trust } from "./assets.js";
 
 /** Options of `serveStudio`. */
 export interface ServeStudioOptions {
-  /** The connection to the server that is shown. It stays the caller's, who closes it. */
+  /** The connection to the server that is shown. The caller remains responsible for closing it. */
   readonly connection: Connection;
-  /** The server's URL, as the page shows it. */
+  /** URL of the server, as shown on the page. */
   readonly target: string;
   /**
-   * The page connects to the target by itself, which has to be `https://` and to allow the page's origin; then it shows its own network. Certificates
-   * with one of these hashes, in hex, are trusted. Default: this process carries the calls.
+   * If set, the page connects to the target directly, and shows its own network. The target must be an `https://` URL
+   * and allow the page's origin. Certificates with one of these SHA-256 hashes, in hexadecimal, are trusted. Default:
+   * this process carries the calls.
    */
   readonly direct?: { readonly certificateHashes?: readonly string[] };
   /**
-   * Tells what the server serves in place of its own reflection, such as `createReflection` of routers that are made of the same schemas. Default: the
-   * server's own.
+   * Describes the services instead of the server's own reflection, for example `createReflection` of routers made from
+   * the same schemas. Default: the server's reflection.
    */
   readonly reflection?: Router;
-  /** How `connection` trusts the server, for the calls that a page copies. Default: as everybody does. */
+  /** How `connection` trusts the server, for calls that are copied from the page. Default: the system's root certificates. */
   readonly trust?: Trust;
-  /** The port on loopback. Default: any that is free. */
+  /** Port on the loopback interface. Default: a free port. */
   readonly port?: number;
 }
 
-/** A studio that is being served. */
+/** A running studio. */
 export interface RunningStudio {
-  /** The page's URL. Whoever has it may make calls through this process: its token is made anew each time. */
+  /** URL of the page. It contains a new token each time; anyone who knows it can make calls through this process. */
   readonly url: string;
-  /**
-   * Has other reflection tell what the server serves, of a studio that was given one: pages load it anew, and calls in progress go on.
-   */
+  /** Replaces the reflection given in the options. Pages load the descriptions again; calls in progress continue. */
   describeBy(reflection: Router): void;
   close(): Promise<void>;
 }
 
-/** Pages at once. */
+/** Most pages at once. */
 const MAX_PAGES = 16;
-/** Bytes of a message of a WebSocket; a longer one ends its session. */
+/** Most bytes of a WebSocket message. A longer one ends its session. */
 const MAX_MESSAGE = 1024 * 1024;
-/** Milliseconds that calls in progress have when a page gets another model. */
+/** Milliseconds for which calls may continue after their page has loaded new descriptions. */
 const DRAIN_MS = 600_000;
 
 /**
- * Serves the studio's page on 127.0.0.1, and carries its calls to `connection`. A page of another origin cannot use it: requests have to name
- * this address as their host, sessions also as their origin, and have the token of the URL.
+ * Serves the studio's page on 127.0.0.1, and carries its calls to `connection`. Pages of other origins cannot use it:
+ * requests must have this address as their host, sessions also as their origin, and the URL's token.
  */
 export async function serveStudio({
   connection,
@@ -68,7 +67,7 @@ export async function serveStudio({
   let model = 0;
   const token = randomBytes(24).toString("base64url");
   const sessions = new Set<Session>();
-  /** Those that describe the server as it is described now. */
+  /** Sessions with the current descriptions of the server. */
   const current = new Map<Session, CarrierPage>();
   const sockets = new WebSocketServer({
     noServer: true,
@@ -120,7 +119,7 @@ export async function serveStudio({
     const forwarding = await forwardingRouter(connection, onTimings, reflection);
     const session = createSession(transport, { routers: [page.router, forwarding], onError: () => {} });
     sessions.add(session);
-    // Its place is free from then on: what is left of it are the calls that it had.
+    // It no longer counts as a page; only its calls remain.
     void session.draining.then(leave);
     current.set(session, page);
     if (its !== model) renew(session, page);
@@ -128,7 +127,7 @@ export async function serveStudio({
     sessions.delete(session);
     current.delete(session);
   };
-  /** Has a page make another session, for its next calls. */
+  /** Makes a page open a new session for its next calls. */
   const renew = (session: Session, page: CarrierPage): void => {
     current.delete(session);
     session.drain({ timeoutMs: DRAIN_MS }).catch(() => {});
@@ -162,7 +161,7 @@ async function answer(
   hosts: readonly string[],
   settings: PageSettings,
 ): Promise<void> {
-  // Any page can have a name of its own resolve to this address (DNS rebinding).
+  // Any page can have its own name resolve to this address (DNS rebinding).
   if (!hosts.includes(headers.host ?? "")) return void response.writeHead(421).end();
   if (method !== "GET" && method !== "HEAD") return void response.writeHead(405, { allow: "GET, HEAD" }).end();
   const file = await fileOf(url, settings);
@@ -184,7 +183,7 @@ async function fileOf(path: string | undefined, settings: PageSettings): Promise
   }
 }
 
-/** The HTTP status that refuses a session; undefined where it may begin. */
+/** Returns the HTTP status for a refused session; undefined if it is accepted. */
 function refusal({ url = "", headers }: IncomingMessage, hosts: readonly string[], token: string): number | undefined {
   const { host = "", origin, "sec-websocket-protocol": offered = "" } = headers;
   if (!hosts.includes(host)) return 421;

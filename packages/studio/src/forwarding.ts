@@ -23,16 +23,17 @@ import { combineRouters } from "@quicrpc/core/transport";
 import { createReflectionClient, describedMethod, reflectionMethods } from "@quicrpc/services";
 import { CALL_COMPRESS, CALL_NAME, CALL_VIA, watchCarrier } from "./carrier.js";
 
-/** Receives the timings of a call that was forwarded, by the name that its page gave it. */
+/** Called with the timings of a forwarded call, and the name that its page gave it. */
 export type OnTimings = (call: string, timings: CallTimings) => void;
 
-/** Methods of a target that are forwarded at most: a target is a stranger. */
+/** Most methods that are forwarded, because the target is not trusted. */
 const MAX_METHODS = 10_000;
 const REFLECT_MS = 5000;
 
 /**
- * Makes a router that forwards each method that the target's reflection describes, or `reflection` in its place; messages pass as they are. Where the
- * target cannot be asked, reflection alone is forwarded, so that its caller learns why.
+ * Creates a router that forwards each method described by the target's reflection, or by `reflection` instead. Messages
+ * are passed unchanged. If the target cannot be asked, only reflection is forwarded, so that the caller receives the
+ * error.
  */
 export async function forwardingRouter(target: Caller, onTimings: OnTimings, reflection?: Router): Promise<Router> {
   const forward = (method: AnyMethod): Router["methods"][number] => {
@@ -50,7 +51,7 @@ export async function forwardingRouter(target: Caller, onTimings: OnTimings, ref
     const forwarded = others.filter((method) => !isOwn(method)).map(forward);
     return combineRouters([{ methods: [...forwarded, ...describing] }]);
   } catch {
-    // It describes what no server can serve, such as two methods of one id.
+    // The description is invalid, such as two methods with the same id.
     return combineRouters([{ methods: reflection?.methods ?? own.map(forward) }]);
   }
 }
@@ -61,11 +62,11 @@ async function describedMethods(reflection: Caller): Promise<AnyMethod[]> {
   return all.slice(0, MAX_METHODS);
 }
 
-/** Names of errors that a method is known to fail with at most. */
+/** Most error names that are remembered per method. */
 const MAX_ERRORS = 100;
 
 const unchecked = uncheckedCodec<unknown>();
-/** Details of an error, where it has any, as they came. */
+/** Passes the details of an error unchanged. */
 const details: MessageCodec<unknown> = {
   encode: (value, out) => {
     if (value !== undefined) unchecked.encode(value, out);
@@ -73,12 +74,12 @@ const details: MessageCodec<unknown> = {
   decode: (bytes, start, end) => unchecked.decode(bytes, start, end),
 };
 
-/** The errors of a method, which are known once they have come: of a declared one alone the name is sent. */
+/** The errors of a method, added when they occur. Only the name of a declared error is sent. */
 class PassedErrors {
   readonly known: Record<string, ErrorDescriptor<Code, unknown, unknown>> = Object.create(null) as never;
   private count = 0;
 
-  /** The error as the target's, to be thrown by a handler. */
+  /** Returns the target's error, for a handler to throw. */
   passed(error: unknown): RpcError {
     const { code, reason } = RpcError.from(error);
     if (reason !== undefined && !Object.hasOwn(this.known, reason) && this.count++ < MAX_ERRORS)
@@ -87,16 +88,16 @@ class PassedErrors {
   }
 }
 
-/** The method with its messages as they are on the wire. Whether a call takes effect once is between the page and the target. */
+/** Returns the method with messages passed in wire form. The page and the target handle `once` between them. */
 function passing(method: AnyMethod): AnyMethod {
   const side = (codec: MessageCodec<unknown> | undefined): MessageCodec<unknown> | undefined =>
     codec === undefined || codec.bytes === true ? codec : message;
-  // Blobs are fields of a message that has been read.
+  // Blobs are fields of decoded messages.
   if (method.blobs !== undefined) return { ...method, once: undefined };
   return { ...method, once: undefined, input: side(method.input), output: side(method.output) };
 }
 
-/** A message that nobody looks at: what a decoder makes of it may be less, such as of a map with numbers for keys. */
+/** Passes a message unchanged. Decoding it could lose information, such as the number keys of a map. */
 const message: MessageCodec<unknown> = {
   encode(value, out) {
     const bytes = value as Uint8Array;
@@ -126,7 +127,7 @@ function forwarder(target: Caller, method: AnyMethod, onTimings: OnTimings, erro
         return streamed(caller.start(method, input, options), errors);
       case "duplex": {
         const { readable, writable } = caller.start(method, undefined, options);
-        // A failure on the way is also the call's, and told there.
+        // The call reports a failure of the pipe too.
         (input as ReadableStream<unknown>).pipeTo(writable).catch(() => {});
         return streamed(readable, errors);
       }
@@ -134,7 +135,7 @@ function forwarder(target: Caller, method: AnyMethod, onTimings: OnTimings, erro
   };
 }
 
-/** `message` with its blobs as the other side reads them: each is read from its sender when, and as fast as, its receiver does. */
+/** Returns a copy of `message` whose blobs are forwarded: each is read from its sender when, and as fast as, its receiver reads it. */
 function resent(message: unknown, fields: BlobFields["input"] = []): unknown {
   if (fields.length === 0 || typeof message !== "object" || message === null) return message;
   const sent: Record<string, unknown> = { ...message };

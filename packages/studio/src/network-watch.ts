@@ -2,7 +2,7 @@ import type { Connection } from "@quicrpc/core";
 import { sessionStats } from "@quicrpc/core/measure";
 import type { NetworkSample } from "./carrier.js";
 
-/** The part of a connection that is watched; that of a page tells its transport as well. */
+/** The part of a connection that is watched. In a page it also reports the transport. */
 export interface WatchedConnection extends Pick<Connection, "state" | "session"> {
   readonly transport?: { readonly kind: string; readonly reason: string | undefined } | undefined;
 }
@@ -10,7 +10,7 @@ export interface WatchedConnection extends Pick<Connection, "state" | "session">
 /** Milliseconds between two samples. */
 export const SAMPLE_MS = 500;
 
-/** Reads a connection's state again and again; a new session counts once. */
+/** Samples the state of a connection, and counts its sessions. */
 export class NetworkWatch {
   private readonly connection: WatchedConnection;
   private sessions = 0;
@@ -26,7 +26,7 @@ export class NetworkWatch {
       this.last = session;
       this.sessions++;
     }
-    // Over QUIC the transport measures by itself.
+    // QUIC measures the round-trip time itself.
     const isMeasured = session !== undefined && "stats" in session.transport;
     if (session !== undefined && !isMeasured) session.ping().catch(() => {});
     const error = state.status === "connecting" || state.status === "closed" ? state.error?.message : undefined;

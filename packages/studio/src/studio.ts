@@ -5,21 +5,21 @@ import { originsOf, type PageFile, type PageRoute, pageDocument, pageFile } from
 
 /** Options of `studio`. */
 export interface StudioOptions {
-  /** Where the page is. Default: "/studio". */
+  /** Path of the page. Default: "/studio". */
   readonly path?: string;
   /** The heading of the page. Default "Services". */
   readonly title?: string;
   /**
-   * The URL at which pages reach this server by `connect`, such as "https://example.org:4433": then calls of every kind go by WebTransport or a
-   * WebSocket. Default: by requests over HTTP, to the server that has the page.
+   * URL at which pages reach this server with `connect`, such as "https://example.org:4433". Calls of every kind then
+   * use WebTransport or a WebSocket. Default: HTTP requests to the server of the page.
    */
   readonly connect?: string;
 }
 
 /**
- * Serves a page that shows the services and makes calls: for `extensions` of `createFetchHandler`, beside `createReflection` of
- * `@quicrpc/services`, which tells it what there is. It is given to whom `authenticate` takes for a caller of
- * `quicrpc.v1.Reflection/describe`. Whoever has it may make every call that they could make without it, and no more.
+ * Serves a page that shows the services and makes calls. For `extensions` of `createFetchHandler`, together with
+ * `createReflection` of `@quicrpc/services`, which describes the services. Clients that may call
+ * `quicrpc.v1.Reflection/describe` may open the page. A user can make the same calls as without it, and no others.
  */
 export function studio(options: StudioOptions = {}): HttpExtension {
   checkOptions("studio()", options, { connect: true, path: true, title: true });

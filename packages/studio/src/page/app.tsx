@@ -16,14 +16,14 @@ export interface AppProps {
   readonly nonce: string;
 }
 
-/** The page. */
+/** The root component of the page. */
 export function App({ target, title, nonce }: AppProps): JSX.Element {
   const [services, setServices] = useState<readonly ShownService[]>();
   const [problem, setProblem] = useState<string>();
   const [place, setPlace] = useState(placeOf(location.hash));
   const [given, setGiven] = useState<Partial<KeptRequest> | undefined>(place);
   const [, setKept] = useState(0);
-  /** On a small screen methods are shown while one is chosen. */
+  /** On a small screen, either the methods or the chosen method is shown. */
   const [isChoosing, setChoosing] = useState(place.method === undefined);
 
   const load = (): void => {
@@ -99,7 +99,7 @@ interface WelcomeProps {
   readonly place: ReturnType<typeof placeOf>;
 }
 
-/** The services, before a method is chosen. */
+/** Shows the services before a method is chosen. */
 function Welcome({ services, place }: WelcomeProps): JSX.Element {
   return (
     <section class="welcome" aria-label="Services">

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import type { ShownMethod } from "./catalog.js";
 
-/** Files that were chosen for the fields of a message that are blobs. */
+/** Files chosen for the blob fields of a message. */
 export type ChosenFiles = Readonly<Record<string, File>>;
 
 /** Properties of `BlobInputs`. */
@@ -11,7 +11,7 @@ export interface BlobInputsProps {
   readonly onChange: (files: ChosenFiles) => void;
 }
 
-/** Takes a file for each field of the message that is a blob: one that is chosen, or dropped. */
+/** File inputs for the blob fields of a message; files can be chosen or dropped. */
 export function BlobInputs({ method, files, onChange }: BlobInputsProps): JSX.Element | null {
   const fields = method.blobs.input ?? [];
   if (fields.length === 0) return null;

@@ -6,12 +6,12 @@ import { keyLabel, SHORTCUTS, useShortcut } from "./shortcuts.js";
 /** Properties of `CallButtons`. */
 export interface CallButtonsProps {
   readonly call: RunningCall | undefined;
-  /** Messages go one by one. */
+  /** Whether messages are sent one by one. */
   readonly streamsInput: boolean;
   readonly onRun: () => void;
 }
 
-/** Buttons that begin a call, send its messages and end it. */
+/** Buttons that start a call, send its messages and end it. */
 export function CallButtons({ call, streamsInput, onRun }: CallButtonsProps): JSX.Element {
   useObserved(call);
   const isRunning = call?.status === "running";

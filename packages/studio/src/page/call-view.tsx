@@ -13,7 +13,7 @@ import { Waterfall } from "./waterfall.js";
 
 const TABS = ["Messages", "Headers", "Timing", "Network"] as const;
 
-/** The result of a call, and the network's traffic meanwhile. */
+/** Shows the result of a call, and the network traffic during it. */
 export function CallView({
   call,
   target,

@@ -16,17 +16,17 @@ export interface ShownMethod {
   readonly service: string;
   readonly name: string;
   readonly kind: MethodDescription["kind"];
-  /** Traits that calls of it may count on, in words. */
+  /** Guarantees for its calls, in words. */
   readonly traits: readonly string[];
-  /** Its permitted callers, as its schema says; undefined where that says nothing. */
+  /** The callers that its schema permits; undefined if the schema does not say. */
   readonly permission: string | undefined;
   readonly docs: string | undefined;
   readonly takes: MessageForm;
   readonly gives: MessageForm;
-  /** Schema of the text that is typed: without the fields that are blobs. */
+  /** Schema of the text that is typed, without blob fields. */
   readonly input: JsonSchema | undefined;
   readonly output: JsonSchema | undefined;
-  /** The details of declared errors that have such, by the error's name. */
+  /** Schemas of the details of declared errors, by the error's name. */
   readonly errors: Readonly<Record<string, JsonSchema>>;
   readonly streamsInput: boolean;
   readonly streamsOutput: boolean;
@@ -43,12 +43,15 @@ export interface ShownService {
 
 const ASK_MS = 15_000;
 
-/** Services of the toolkit itself come last. */
+/** Returns true for services of the toolkit, which are listed last. */
 function isOfToolkit(name: string): boolean {
   return name.startsWith("quicrpc.");
 }
 
-/** Asks a server what it serves: the application's services, then the toolkit's. Rejects with `RpcError` where it does not say. */
+/**
+ * Loads the services of a server: the application's first, then the toolkit's. Rejects with `RpcError` if the server
+ * does not describe them.
+ */
 export async function loadCatalog(caller: Caller): Promise<readonly ShownService[]> {
   const { services } = await listed(caller);
   const shown = await Promise.all(
@@ -70,7 +73,7 @@ async function listed(caller: Caller): Promise<{ readonly services: readonly Ser
   }
 }
 
-/** Comments and schemas; undefined where the service's code is not generated. */
+/** Returns comments and schemas; undefined if the service has no generated code. */
 async function detailsOf(caller: Caller, service: string): Promise<ServiceDetails | undefined> {
   try {
     return await createReflectionClient(caller).describe({ service }, { timeoutMs: ASK_MS });
@@ -105,7 +108,7 @@ function shownService(service: ServiceDescription, details: ServiceDetails | und
   return { name: service.name, docs: details?.docs, methods };
 }
 
-/** Says in words what a method promises of its calls. */
+/** Describes a method's guarantees in words. */
 function traitsOf(method: MethodDescription): readonly string[] {
   const { idempotent, readOnly, once, resumable } = method;
   return [
@@ -115,7 +118,7 @@ function traitsOf(method: MethodDescription): readonly string[] {
   ];
 }
 
-/** Says who may call a method, by the words of its metadata that `authorize` reads. */
+/** Describes who may call a method, from the metadata that `authorize` uses. */
 function permissionOf(meta: MethodDescription["meta"]): string | undefined {
   const { auth, scopes } = meta ?? {};
   if (auth === "public") return "for everybody";
@@ -123,7 +126,7 @@ function permissionOf(meta: MethodDescription["meta"]): string | undefined {
   return typeof auth === "string" ? `auth: ${auth}` : undefined;
 }
 
-/** The methods whose name, service or comment has each of the words. */
+/** Returns the methods whose name, service or comment contains every word. */
 export function matching(services: readonly ShownService[], search: string): readonly ShownService[] {
   const words = search
     .toLowerCase()

@@ -5,23 +5,23 @@ import type { ShownMethod } from "./catalog.js";
 import type { CallSettings, Field } from "./settings.js";
 import { typeScriptOf } from "./typescript-value.js";
 
-/** A call, in the words of something else that can make it. */
+/** A call that can be converted to a command or a program. */
 export interface Copyable extends Omit<CallSettings, "metadata"> {
   readonly method: ShownMethod;
   readonly url: string;
-  /** The URL of its methods over HTTP, where it is known. */
+  /** URL of its methods over HTTP, if known. */
   readonly httpUrl?: string | undefined;
   readonly trust?: Trust;
-  /** The input as JSON; of a method that takes bytes, as text. */
+  /** The input as JSON; as text for a method that accepts bytes. */
   readonly input: string;
   readonly metadata: readonly Field[];
-  /** The files that were chosen for fields that are blobs. */
+  /** Files chosen for blob fields. */
   readonly files?: Readonly<Record<string, Pick<File, "name">>>;
-  /** The file that was chosen in place of the input, where that is bytes. */
+  /** The file chosen instead of the input, if the input is bytes. */
   readonly bytesFile?: string | undefined;
 }
 
-/** The call as a line for a shell, by the quicrpc command. */
+/** Returns a shell command with which `quicrpc` makes the call. */
 export function asCommand(given: Copyable): string {
   const { method, url, httpUrl, input, files, metadata, timeoutMs, via, compress, trust = {}, bytesFile } = given;
   const { takes, streamsInput } = method;
@@ -31,7 +31,7 @@ export function asCommand(given: Copyable): string {
   if (timeoutMs !== undefined) options.push("--timeout", String(timeoutMs));
   if (via !== undefined) options.push("--via", via);
   if (compress === true) options.push("--compress");
-  // Without it the command takes https:// for WebTransport.
+  // Otherwise the command would use WebTransport for https://.
   if (httpUrl !== undefined && url.startsWith("https:")) options.push("--plain-http");
   if (trust.dev === true) options.push("--dev");
   if (trust.hash !== undefined) options.push("--hash", trust.hash);
@@ -45,12 +45,12 @@ export function asCommand(given: Copyable): string {
   if (takes === "nothing") return call.join(" ");
   if (streamsInput) return `printf '%s\\n' ${quoted(compact(input))} | ${call.join(" ")}`;
   const typed = compact(withFiles(input, files));
-  // A number below 0 is no option.
+  // A negative number is not an option.
   if (typed.startsWith("-")) call.splice(2 + options.length, 0, "--");
   return [...call, quoted(typed)].join(" ");
 }
 
-/** The call by curl, over HTTP. Throws `TypeError` where HTTP needs a client of its own. */
+/** Returns a curl command that makes the call over HTTP. Throws `TypeError` if the call is impossible with curl. */
 export function asCurl({ method, url, httpUrl, trust = {}, input, metadata, timeoutMs }: Copyable): string {
   const { kind, takes, blobs } = method;
   if (kind !== "unary" && kind !== "notify") throw new TypeError("HTTP needs a client for calls that stream");
@@ -67,18 +67,18 @@ export function asCurl({ method, url, httpUrl, trust = {}, input, metadata, time
     ca !== undefined ? ["--cacert", quoted(ca)] : dev === true || hash !== undefined ? ["--insecure"] : [];
   const body = takes === "nothing" ? "{}" : compact(input);
   const line = ["curl", ...trusting, quoted(`${base}/${method.service}/${method.name}`), ...fields, "-d", quoted(body)];
-  // Else the server answers nothing at this address.
+  // Otherwise the server does not answer HTTP at this address.
   const needs = httpUrl === undefined ? "# Of a server that has HTTP too: serve({ …, http: true })\n" : "";
   return `${needs}${line.join(" ")}`;
 }
 
-/** The address of HTTP beside a session's. */
+/** Returns the HTTP address for a session's URL. */
 function httpOf(url: string): string {
   const [, scheme, host] = /^(\w+):\/\/([^/]+)/.exec(url) ?? [];
   return `${scheme === "ws" || scheme === "http" || scheme === "tcp" ? "http" : "https"}://${host ?? "localhost"}`;
 }
 
-/** The call in TypeScript, by its generated client. Throws `SyntaxError` for an input that is no JSON. */
+/** Returns TypeScript that makes the call with its generated client. Throws `SyntaxError` if the input is not JSON. */
 export function asTypeScript(given: Copyable): string {
   const { method, url, compress } = given;
   const { service, name, kind } = method;
@@ -123,7 +123,7 @@ export function asTypeScript(given: Copyable): string {
 
 interface Expression {
   readonly text: string;
-  /** Names that it imports from `@quicrpc/node`. */
+  /** Names to import from `@quicrpc/node`. */
   readonly names: readonly string[];
 }
 
@@ -149,7 +149,7 @@ function connectOptionsOf({
 }: Copyable): Expression & { readonly imports: readonly string[] } {
   const { dev, hash, ca, credentialsFrom } = trust;
   const given: string[] = [];
-  // What `fetch` trusts is not for a program to say.
+  // A program cannot configure which certificates `fetch` trusts.
   if (httpUrl !== undefined) given.push("transports: [httpTransport()]");
   else if (dev === true) given.push("serverCertificateHashes: [(await devCertificate()).hash]");
   else if (hash !== undefined)
@@ -168,7 +168,7 @@ function connectOptionsOf({
 }
 
 function callOptionsOf({ metadata, timeoutMs, via, compress }: Copyable): string {
-  // A list, since a key may repeat.
+  // A list, because a key may repeat.
   const fields = metadata.map(([key, value]) => [key, key.endsWith("-bin") ? (fromBase64(value) ?? value) : value]);
   const given = [
     ...(fields.length === 0 ? [] : [`metadata: ${typeScriptOf(fields)}`]),
@@ -179,7 +179,7 @@ function callOptionsOf({ metadata, timeoutMs, via, compress }: Copyable): string
   return given.length === 0 ? "" : `{ ${given.join(", ")} }`;
 }
 
-/** An input with the names of its files, as `quicrpc call` reads them. */
+/** Returns the input with file names in its blob fields, as `quicrpc call` reads them. */
 function withFiles(json: string, files: Copyable["files"] = {}): string {
   const named = Object.entries(files).map(([field, { name }]) => [field, `@${name}`]);
   if (named.length === 0) return json;
@@ -190,7 +190,7 @@ function withFiles(json: string, files: Copyable["files"] = {}): string {
   }
 }
 
-/** A word of a POSIX shell. */
+/** Quotes a word for a POSIX shell. */
 function quoted(text: string): string {
   return /^[\w./:=@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -14,7 +14,7 @@ export interface CopyAsProps {
   readonly target: Target;
   readonly input: string;
   readonly files: ChosenFiles;
-  /** The file that was chosen in place of the input. */
+  /** The file chosen instead of the input. */
   readonly bytesFile: string | undefined;
   readonly settings: CallSettings;
 }
@@ -31,7 +31,7 @@ interface Copied {
   readonly said: string;
 }
 
-/** Copies the call in the words of something else, and shows what was copied. */
+/** Copies the call as a command or a program, and shows the copied text. */
 export function CopyAs({ method, target, input, files, bytesFile, settings }: CopyAsProps): JSX.Element {
   const [copied, setCopied] = useState<Copied>();
   const first = useRef<HTMLButtonElement>(null);
@@ -48,7 +48,7 @@ export function CopyAs({ method, target, input, files, bytesFile, settings }: Co
       await navigator.clipboard.writeText(text);
       setCopied({ text, said: `copied as ${form}` });
     } catch (error) {
-      // A page of http://, but for localhost, has no clipboard: the text is there to be selected.
+      // A page over http:// has no clipboard, except on localhost: the text can be selected instead.
       const why = text === "" ? (error instanceof Error ? error.message : String(error)) : "";
       setCopied({ text, said: why === "" ? "The browser does not let this page copy: select it." : why });
     }

@@ -22,7 +22,7 @@ import { misfitsOf } from "./schema/check.js";
 import { proposalsAt } from "./schema/complete.js";
 import { type JsonNode, jsonTree } from "./schema/json-tree.js";
 
-/** Marks a change that the page made: told as one that was typed, it would undo what was typed elsewhere meanwhile. */
+/** Marks a change made by the page. If it were reported as typed, it would undo what was typed elsewhere meanwhile. */
 const given = Annotation.define<boolean>();
 
 /** Properties of `JsonEditor`. */
@@ -30,16 +30,16 @@ export interface JsonEditorProps {
   readonly text: string;
   readonly label: string;
   readonly nonce: string;
-  /** The schema of what is typed; undefined where any JSON may be. */
+  /** Schema of the typed text; undefined if any JSON is allowed. */
   readonly schema: JsonSchema | undefined;
   /** False for plain text, which is neither checked nor completed. */
   readonly isJson: boolean;
   readonly onChange: (text: string) => void;
-  /** Receives why a file that was dropped is not taken. */
+  /** Called with the reason if a dropped file is not accepted. */
   readonly onProblem: (problem: string) => void;
 }
 
-/** An editor of JSON that completes and checks by a schema. Another `text` than it has replaces what it has. */
+/** A JSON editor with completion and validation by a schema. A new value of `text` replaces its content. */
 export function JsonEditor(props: JsonEditorProps): JSX.Element {
   const { text, label, nonce, schema, isJson } = props;
   const place = useRef<HTMLDivElement>(null);
@@ -47,14 +47,14 @@ export function JsonEditor(props: JsonEditorProps): JSX.Element {
   const latest = useRef(props);
   latest.current = props;
 
-  // Ahead of the first picture: the key that leads to it finds it.
+  // Before the first paint, so that a shortcut that focuses the editor finds it.
   useLayoutEffect(() => {
     const made = new EditorView({
       parent: place.current as HTMLDivElement,
       state: EditorState.create({
         doc: latest.current.text,
         extensions: [
-          // The page's, which calls.
+          // Left to the page, which makes the call.
           Prec.highest(keymap.of([{ key: "Mod-Enter", run: () => true }])),
           history(),
           drawSelection(),
@@ -86,7 +86,7 @@ export function JsonEditor(props: JsonEditorProps): JSX.Element {
   return <div class="editor" ref={place} />;
 }
 
-/** The part in which two texts differ: what is around it keeps its marks and its place. */
+/** Returns the part in which two texts differ, so that markers and the cursor in the rest are kept. */
 function changeOf(before: string, after: string): { from: number; to: number; insert: string } {
   const most = Math.min(before.length, after.length);
   let from = 0;
@@ -129,7 +129,7 @@ function completions(
   const root = rootOf(state, syntaxTree(state));
   const found = root && proposalsAt(root, pos, schema, schema);
   if (found === undefined) return null;
-  // A word that has been begun without quotes is no value yet.
+  // A word without quotes that is being typed is not a value yet.
   const word = /["\w]*$/.exec(state.sliceDoc(Math.max(0, pos - 100), pos))?.[0] ?? "";
   const options = found.proposals.map(({ label, apply, detail }) => ({
     label,
@@ -143,7 +143,7 @@ function completions(
   };
 }
 
-/** A file that is dropped becomes its bytes in base64, in quotes, where it was dropped. */
+/** Inserts a dropped file as its bytes in base64, in quotes, at the drop position. */
 function drop(event: DragEvent, view: EditorView, onProblem: (problem: string) => void): boolean {
   const file = event.dataTransfer?.files[0];
   if (file === undefined) return false;

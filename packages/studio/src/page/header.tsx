@@ -9,11 +9,11 @@ export interface HeaderProps {
   readonly target: Target;
   readonly title: string;
   readonly onReload: () => void;
-  /** Shows methods, or hides them, on a small screen. */
+  /** Shows or hides the methods on a small screen. */
   readonly onChoose: () => void;
 }
 
-/** The server that the page shows, and what concerns the page as a whole. */
+/** Shows the server, and controls for the whole page. */
 export function Header({ target, title, onReload, onChoose }: HeaderProps): JSX.Element {
   useObserved(target);
   return (

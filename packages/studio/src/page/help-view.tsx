@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { useCallback, useRef, useState } from "preact/hooks";
 import { keyLabel, setSingleKeys, SHORTCUTS, singleKeys, useShortcut } from "./shortcuts.js";
 
-/** A button, and the list of what the keyboard does, which "?" opens as well. */
+/** A button that shows the list of shortcuts, which "?" opens as well. */
 export function HelpView(): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const [single, setSingle] = useState(singleKeys);

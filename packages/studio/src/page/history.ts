@@ -1,13 +1,13 @@
 import { isObject } from "@quicrpc/services/json-schema";
 
-/** A request that a person made, or keeps. */
+/** A request that was made, or that the user has saved. */
 export interface KeptRequest {
-  /** Its name, where a person gave it one. */
+  /** Its name, if the user has given it one. */
   readonly name?: string;
   readonly service: string;
   readonly method: string;
   readonly input: string;
-  /** Only of requests that were kept: it may hold secrets. */
+  /** Only for saved requests, because it may contain secrets. */
   readonly metadata?: readonly (readonly [string, string])[];
   readonly timeoutMs?: number;
   readonly via?: "lane" | "stream";
@@ -20,10 +20,10 @@ export interface KeptRequest {
 const KEYS = { history: "quicrpc-studio:history", kept: "quicrpc-studio:kept" } as const;
 const MAX_HISTORY = 50;
 const MAX_KEPT = 500;
-/** Characters of an input; a longer one is not remembered. */
+/** Most characters of an input that is remembered. */
 const MAX_INPUT = 20_000;
 
-/** The requests of a list, the newest first. */
+/** Returns the requests of a list, the newest first. */
 export function requestsOf(list: keyof typeof KEYS): readonly KeptRequest[] {
   try {
     return requestsIn(JSON.parse(localStorage.getItem(KEYS[list]) ?? "[]"));
@@ -32,14 +32,14 @@ export function requestsOf(list: keyof typeof KEYS): readonly KeptRequest[] {
   }
 }
 
-/** Remembers a request. Returns false where it is too long, or storage has no room for it. */
+/** Stores a request. Returns false if it is too long, or if storage has no room. */
 export function remember(list: keyof typeof KEYS, request: KeptRequest): boolean {
   if (request.input.length > MAX_INPUT) return false;
   const others = requestsOf(list).filter((each) => list === "history" || each.name !== request.name);
   return write(list, [request, ...others].slice(0, list === "history" ? MAX_HISTORY : MAX_KEPT));
 }
 
-/** Forgets a kept request. */
+/** Removes a saved request. */
 export function forget(request: KeptRequest): void {
   write(
     "kept",
@@ -47,18 +47,21 @@ export function forget(request: KeptRequest): void {
   );
 }
 
-/** Forgets the requests that were made. */
+/** Removes all requests from the history. */
 export function forgetHistory(): void {
   write("history", []);
 }
 
-/** The kept requests as the text of a file, by name: what changes in it is what was changed. */
+/** Returns the saved requests as the text of a file, sorted by name so that versions of it can be compared. */
 export function keptAsFile(): string {
   const requests = [...requestsOf("kept")].sort((a, b) => ((a.name ?? "") < (b.name ?? "") ? -1 : 1));
   return `${JSON.stringify({ quicrpcStudio: 1, requests }, undefined, 2)}\n`;
 }
 
-/** Adds the requests of such a file, and returns how many. Throws `TypeError` that says what is wrong with another; nothing is added of it then. */
+/**
+ * Adds the requests of such a file, and returns their number. Throws a `TypeError` with the reason if the file is
+ * invalid; nothing is added then.
+ */
 export function addFile(text: string): number {
   const requests = requestsOfFile(text);
   for (const request of [...requests].reverse()) remember("kept", request);
@@ -126,7 +129,7 @@ function write(list: keyof typeof KEYS, requests: readonly KeptRequest[]): boole
     localStorage.setItem(KEYS[list], JSON.stringify(requests));
     return true;
   } catch {
-    // Storage is full, or forbidden.
+    // Storage is full or disabled.
     return false;
   }
 }

@@ -1,21 +1,21 @@
-/** One message of a call, as it arrived, or was sent. */
+/** A sent or received message of a call. */
 export interface LoggedItem {
   readonly number: number;
   readonly isSent: boolean;
-  /** Milliseconds after the call began. */
+  /** Milliseconds since the start of the call. */
   readonly atMs: number;
   readonly value: unknown;
 }
 
-/** Items, and bytes of them by a rough estimate, that are kept. */
+/** Most items that are kept, and most bytes of them by a rough estimate. */
 const MAX_ITEMS = 10_000;
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** The last messages of a call, both ways. Older ones are forgotten; their number is not. */
+/** The latest messages of a call, in both directions. Older ones are dropped, but still counted. */
 export class ItemLog {
   count = 0;
   received = 0;
-  /** Items before this index are forgotten; cut off now and then, since that moves all others. */
+  /** Index of the first item kept. Dropped items are removed from the array only occasionally, because that moves all others. */
   private first = 0;
   private items: LoggedItem[] = [];
   private bytes = 0;
@@ -47,7 +47,7 @@ export class ItemLog {
   }
 }
 
-/** Bytes that a value takes, about: what is nested deep counts little. */
+/** Estimates the bytes of a value. Deeply nested values count little. */
 function roughSize(value: unknown, depth = 0): number {
   if (typeof value === "string") return 2 * value.length + 16;
   if (value instanceof Uint8Array) return value.length + 64;

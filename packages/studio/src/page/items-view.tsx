@@ -7,20 +7,20 @@ import { useObserved } from "./observed.js";
 import type { RunningCall } from "./running-call.js";
 
 const ROW_HEIGHT = 26;
-/** Rows beyond the visible ones, so that fast scrolling shows no gap. */
+/** Rows rendered beyond the visible ones, so that fast scrolling shows no gap. */
 const MARGIN_ROWS = 6;
-/** Characters of a row. */
+/** Most characters of a row. */
 const MAX_ROW = 300;
-/** Characters of a message that is shown in full. */
+/** Most characters of a message that is shown in full. */
 const MAX_SHOWN = 200_000;
 
-/** The messages of a call: of one that streams a list, of which only the rows that can be seen are made. */
+/** Shows the messages of a call. If it streams, they are a list of which only the visible rows are rendered. */
 export function ItemsView({ call }: { readonly call: RunningCall }): JSX.Element {
   useObserved(call);
   const [selected, setSelected] = useState<LoggedItem>();
   const { method, messages } = call;
   const last = messages.at(messages.length - 1);
-  // Of a call that does not stream its answer, the message that comes is that.
+  // If the output is not streamed, the received message is the response.
   const answer = method.streamsOutput || last?.isSent === true ? undefined : last;
   return (
     <>
@@ -67,7 +67,7 @@ function ItemList({ call: { messages }, selected, onSelect }: ItemListProps): JS
   }, [length === 0]);
 
   if (length === 0) return null;
-  /** Selects the message at an index, and has it seen. */
+  /** Selects the message at an index, and scrolls to it. */
   const select = (index: number): void => {
     const at = Math.max(0, Math.min(length - 1, index));
     onSelect(messages.at(at));
@@ -134,7 +134,7 @@ function ItemList({ call: { messages }, selected, onSelect }: ItemListProps): JS
   );
 }
 
-/** The text of a row by its message, which is long to make where the message is large. */
+/** Cached texts of rows by message, because formatting a large message is slow. */
 const rowTexts = new WeakMap<LoggedItem, string>();
 
 function rowText(item: LoggedItem): string {
@@ -176,7 +176,7 @@ function Message({ value, label }: { readonly value: unknown; readonly label: st
   );
 }
 
-/** A value as JSON, cut where it is long. */
+/** Returns a value as JSON, truncated if it is long. */
 export function textOf(value: unknown, most: number, indent?: number): string {
   let text: string;
   try {
@@ -187,7 +187,7 @@ export function textOf(value: unknown, most: number, indent?: number): string {
   return text.length > most ? `${text.slice(0, most)}…` : text;
 }
 
-/** Hands bytes to the person as a file. */
+/** Downloads bytes as a file. */
 export function download(bytes: Uint8Array | string, name: string = "message.bin"): void {
   const url = URL.createObjectURL(new Blob([bytes as BlobPart]));
   const link = document.createElement("a");

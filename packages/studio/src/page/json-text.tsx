@@ -3,10 +3,10 @@ import { parser } from "@lezer/json";
 import type { ComponentChildren, JSX } from "preact";
 import { useMemo } from "preact/hooks";
 
-/** Characters of a text that is coloured; a longer one is shown as it is. */
+/** Most characters of a text that is highlighted. */
 const MAX_COLOURED = 50_000;
 
-/** JSON in the colours of the editor. */
+/** Shows JSON with syntax highlighting. */
 export function JsonText({ text }: { readonly text: string }): JSX.Element {
   const parts = useMemo(() => colouredParts(text), [text]);
   return <>{parts}</>;

@@ -3,12 +3,12 @@ import { useState } from "preact/hooks";
 import { addFile, forget, forgetHistory, keptAsFile, type KeptRequest, requestsOf } from "./history.js";
 import { download } from "./items-view.js";
 
-/** Properties of lists of requests. */
+/** Properties of the lists of requests. */
 export interface KeptViewProps {
   readonly onOpen: (request: KeptRequest) => void;
 }
 
-/** The requests that were kept, and the file of them. */
+/** Shows the saved requests, and controls to export and import them as a file. */
 export function KeptView({ onOpen }: KeptViewProps): JSX.Element {
   const [said, setSaid] = useState("");
   const kept = requestsOf("kept");
@@ -36,7 +36,7 @@ export function KeptView({ onOpen }: KeptViewProps): JSX.Element {
               add(currentTarget.files?.[0]).catch((error: unknown) =>
                 setSaid(error instanceof Error ? error.message : String(error)),
               );
-              // The same file, once more, is a change too.
+              // Selecting the same file again must be a change too.
               currentTarget.value = "";
             }}
           />
@@ -73,7 +73,7 @@ export function KeptView({ onOpen }: KeptViewProps): JSX.Element {
   );
 }
 
-/** The calls that were made last. */
+/** Shows the most recent calls. */
 export function HistoryView({ onOpen }: KeptViewProps): JSX.Element {
   const [, setCleared] = useState(0);
   const made = requestsOf("history");

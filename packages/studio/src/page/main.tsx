@@ -23,7 +23,7 @@ interface FailureProps extends Pick<Settings, "title" | "route"> {
   readonly error: unknown;
 }
 
-/** Why the page has no way to the server, and what to do. */
+/** Shows why the page cannot reach the server, and what to do. */
 function Failure({ title, error, route }: FailureProps): JSX.Element {
   return (
     <main class="welcome">

@@ -81,7 +81,7 @@ const PLOTS: readonly PlotOfSession[] = [
   },
 ];
 
-/** The session's live state, plotted, and whose network it is. */
+/** Plots the session's state, and tells whose network it is. */
 export function NetworkView({ target }: { readonly target: Target }): JSX.Element {
   useObserved(target);
   const last = target.samples.at(-1)?.sample;

@@ -1,21 +1,21 @@
 import { useEffect, useState } from "preact/hooks";
 
-/** Milliseconds between two times that an object is shown: what changes faster is not read, and would leave the page no time. */
+/** Milliseconds between two renderings of an object. Faster changes cannot be read, and would leave the page no time. */
 const MIN_MS = 60;
 
-/** An object that is shown, and says when it has changed. Changes that follow each other closely are shown at once. */
+/** An object that is shown, and that notifies of changes. Changes within a short time are rendered together. */
 export class Observed {
   private readonly listeners: Set<() => void> = new Set();
   private isDue = false;
   private shownAt = Number.NEGATIVE_INFINITY;
   private changes = 0;
 
-  /** How often it has changed. */
+  /** Number of changes. */
   get version(): number {
     return this.changes;
   }
 
-  /** Tells `listener` of every change since the version that it has `drawn`, also of one that came before it listened. */
+  /** Calls `listener` for every change after the version `drawn`, including changes before this call. */
   subscribe(listener: () => void, drawn: number = this.changes): () => void {
     this.listeners.add(listener);
     if (this.changes !== drawn) listener();
@@ -40,11 +40,11 @@ export class Observed {
   }
 }
 
-/** Shows a component again whenever the object changes. */
+/** Renders a component again whenever the object changes. */
 export function useObserved<T extends Observed | undefined>(observed: T): T {
   const [, show] = useState(0);
   const drawn = observed?.version;
-  // Effects run some time after their component was drawn.
+  // Effects run some time after their component was rendered.
   useEffect(() => observed?.subscribe(() => show((count) => count + 1), drawn), [observed]);
   return observed;
 }

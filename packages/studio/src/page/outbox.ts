@@ -1,11 +1,11 @@
-/** Messages that a person sends on a call, until the call takes them. */
+/** Messages that the user sends on a call, until the call reads them. */
 export class Outbox implements AsyncIterable<unknown> {
-  /** The caller has said that nothing more follows. */
+  /** True when the user sends no more messages. */
   closed = false;
   private readonly waiting: unknown[] = [];
   private wake: () => void = () => {};
 
-  /** Messages that the call has not taken: the peer holds them back. */
+  /** Number of messages that the call has not read, because the peer applies backpressure. */
   get held(): number {
     return this.waiting.length;
   }

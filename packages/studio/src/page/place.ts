@@ -1,14 +1,14 @@
-/** Where the page is: the method that is shown, and what it was opened with. */
+/** The location within the page: the method that is shown, and its initial input. */
 export interface Place {
   readonly service?: string;
   readonly method?: string;
-  /** The input that a link brings along, as text. */
+  /** The input in a link, as text. */
   readonly input?: string;
 }
 
 const TOKEN_KEY = "quicrpc-studio:token";
 
-/** Takes the token out of the address, where it would be copied with links; this tab keeps it. */
+/** Removes the token from the address, so that copied links do not contain it. It is kept for this tab. */
 export function takeToken(): string | undefined {
   const found = /^#token=([\w-]+)(.*)$/.exec(location.hash);
   if (found === null) return sessionStorage.getItem(TOKEN_KEY) ?? undefined;
@@ -18,7 +18,7 @@ export function takeToken(): string | undefined {
   return token;
 }
 
-/** Reads the address: "#/service/method?input=…". */
+/** Parses the address: "#/service/method?input=…". */
 export function placeOf(hash: string): Place {
   const [path = "", query = ""] = hash.replace(/^#/, "").split("?");
   const [, service, method] = path.split("/").map(decoded);
@@ -26,7 +26,7 @@ export function placeOf(hash: string): Place {
   return { ...(service && { service }), ...(method && { method }), ...(input !== undefined && { input }) };
 }
 
-/** The address of a place. */
+/** Returns the address of a place. */
 export function hashOf({ service = "", method = "", input }: Place): string {
   const path = `#/${encodeURIComponent(service)}/${encodeURIComponent(method)}`;
   return input === undefined ? path : `${path}?${new URLSearchParams({ input }).toString()}`;

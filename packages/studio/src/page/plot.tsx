@@ -11,16 +11,16 @@ type Point = Target["samples"][number];
 /** One line of a plot. */
 export interface PlotLine {
   readonly name: string;
-  /** Its value at a sample, with the one before. */
+  /** Returns its value at a sample. The preceding sample is given too. */
   readonly valueOf: (point: Point, before: Point | undefined) => number | null | undefined;
 }
 
-/** Draws a measured value as it is. */
+/** Plots a measured value unchanged. */
 export function statOf(name: keyof ConnectionStats): PlotLine["valueOf"] {
   return ({ sample: { stats } }) => stats[name];
 }
 
-/** How fast a counter grows, per second; unknown between two sessions, each of which counts from 0. */
+/** Plots the growth of a counter per second; unknown between two sessions, because each counts from 0. */
 export function rateOf(name: keyof ConnectionStats): PlotLine["valueOf"] {
   return ({ at, sample }, before) => {
     const now = sample.stats[name];
@@ -39,12 +39,12 @@ export interface PlotProps {
   readonly lines: readonly PlotLine[];
 }
 
-/** Lines over the last minutes, and what each is now. */
+/** Lines over the last minutes, with their current values. */
 export function Plot({ target, label, lines }: PlotProps): JSX.Element {
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const box = place.current as HTMLDivElement;
-    // Colors are the style's, of the scheme that the page has now.
+    // Colours come from the style sheet, in the page's current colour scheme.
     const draw = (): uPlot => {
       const style = getComputedStyle(box);
       const axis = {

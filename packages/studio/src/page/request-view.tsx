@@ -22,14 +22,14 @@ export interface RequestViewProps {
   readonly method: ShownMethod;
   readonly target: Target;
   readonly nonce: string;
-  /** A request to begin with: of a link, or of the history. */
+  /** Initial request, from a link or the history. */
   readonly given: Partial<KeptRequest> | undefined;
   readonly onKept: () => void;
-  /** The method by which the server tells durations of calls; undefined where it does not. */
+  /** The method by which the server reports durations of calls; undefined if it has none. */
   readonly served: AnyMethod | undefined;
 }
 
-/** The editor of a method's input, and the call that it makes. */
+/** The editor of a method's input, and the call made with it. */
 export function RequestView({ method, target, nonce, given, onKept, served }: RequestViewProps): JSX.Element {
   const example = useMemo(
     () => (method.input === undefined ? "null" : JSON.stringify(exampleOf(method.input, method.input), undefined, 2)),
@@ -47,7 +47,7 @@ export function RequestView({ method, target, nonce, given, onKept, served }: Re
     setText(given.input);
     if (given.at !== undefined) setSettings(settingsOf(given));
   }, [given]);
-  // A call ends with the view that shows it.
+  // A call ends with the component that shows it.
   useEffect(() => () => call?.cancel(), [call]);
 
   const message = async (): Promise<unknown> => {
@@ -67,7 +67,7 @@ export function RequestView({ method, target, nonce, given, onKept, served }: Re
       served,
     };
     const made = new RunningCall(target.caller, method, request);
-    // Before anything can have come of it.
+    // Set before any event can arrive.
     target.onTimings = ({ call: name, timings }) => {
       if (name === made.name) made.setCarried(timings);
     };
@@ -191,7 +191,7 @@ function settingsOf({ metadata = [], timeoutMs, via, compress }: Partial<KeptReq
   return { metadata: linesOf(metadata), timeoutMs, via, compress };
 }
 
-/** The part of a call that is remembered: without metadata, which may hold secrets. */
+/** Returns the settings of a call that are remembered: not the metadata, which may contain secrets. */
 function waysOf({ timeoutMs, via, compress }: CallSettings): Pick<KeptRequest, "timeoutMs" | "via" | "compress"> {
   return {
     ...(timeoutMs !== undefined && { timeoutMs }),

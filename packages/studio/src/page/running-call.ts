@@ -9,26 +9,26 @@ import { Outbox } from "./outbox.js";
 import { download, save, type Transfer, upload, withoutBlobs } from "./transfers.js";
 
 const ASK_MS = 5000;
-/** Milliseconds that items are taken for before the page has its turn. */
+/** Milliseconds of reading items after which the page gets a turn. */
 const TURN_MS = 8;
 
-/** One call as a person wants it made. */
+/** A call that the user wants to make. */
 export interface CallRequest {
-  /** The message, or the first of several; undefined where the caller streams. */
+  /** The message, or the first of several; undefined if the caller streams. */
   readonly input: unknown;
-  /** Files for the fields of the input that are blobs. */
+  /** Files for the blob fields of the input. */
   readonly files?: Readonly<Record<string, File>>;
   readonly metadata: readonly (readonly [name: string, value: string])[];
   readonly timeoutMs?: number | undefined;
   readonly via?: "lane" | "stream" | undefined;
   readonly compress?: true | undefined;
-  /** Another process carries the call, and gets its name and how it travels. */
+  /** Whether another process carries the call; it receives the call's name, and how to send it. */
   readonly isCarried: boolean;
-  /** The server tells durations of calls that are named, by this method. */
+  /** The method by which the server reports durations of named calls. */
   readonly served: AnyMethod | undefined;
 }
 
-/** A call from its start on, as it is shown. */
+/** A call, from its start on, as the page shows it. */
 export class RunningCall extends Observed {
   readonly method: ShownMethod;
   readonly name: string = crypto.randomUUID();
@@ -37,15 +37,15 @@ export class RunningCall extends Observed {
   readonly messages: ItemLog = new ItemLog();
   readonly outbox: Outbox = new Outbox();
   sent = 0;
-  /** The blobs that it sends, and those of its answer. */
+  /** The blobs of its input and its response. */
   readonly transfers: Transfer[] = [];
   headers: readonly (readonly [string, string])[] | undefined = undefined;
   trailers: readonly (readonly [string, string])[] | undefined = undefined;
-  /** Measured here, from click to end. */
+  /** Durations measured in this page, from click to end. */
   timings: Partial<CallTimings> | undefined = undefined;
-  /** Measured where the call left this machine, where that is another process. */
+  /** Durations measured in the process that carries the call, if there is one. */
   carried: Partial<CallTimings> | undefined = undefined;
-  /** Measured at the server. */
+  /** Durations measured at the server. */
   served: Partial<ServedTimings> | undefined = undefined;
   totalMs: number | undefined = undefined;
   paused = false;
@@ -73,7 +73,7 @@ export class RunningCall extends Observed {
     this.changed();
   }
 
-  /** Nothing more follows from this side. */
+  /** Ends the caller's stream. */
   halfClose(): void {
     this.outbox.close();
     this.changed();
@@ -85,12 +85,12 @@ export class RunningCall extends Observed {
     this.resume();
   }
 
-  /** Downloads a blob of the answer. */
+  /** Downloads a blob of the response. */
   download(transfer: Transfer): void {
     void save(transfer, () => this.changed());
   }
 
-  /** Stops reading: the sender goes on until its credit is used up, and waits. */
+  /** Stops reading. The sender continues until its credit is used up, and then waits. */
   pause(): void {
     this.paused = true;
     this.changed();
@@ -113,7 +113,7 @@ export class RunningCall extends Observed {
       this.served = (await caller.start(method, { name: this.name }, { timeoutMs: ASK_MS })) as Partial<ServedTimings>;
       this.changed();
     } catch {
-      // It did not measure this call.
+      // The server did not measure this call.
     }
   }
 
@@ -169,7 +169,7 @@ export class RunningCall extends Observed {
     let turn = performance.now();
     for await (const item of items) {
       this.take(item);
-      // Items that are at hand leave no time to draw, nor for clicks.
+      // Available items would otherwise leave no time for rendering and clicks.
       if (performance.now() - turn > TURN_MS) {
         await nextTurn();
         turn = performance.now();
@@ -182,7 +182,7 @@ export class RunningCall extends Observed {
     }
   }
 
-  /** The input with the files that were chosen for it. */
+  /** Returns the input with the chosen files. */
   private withFiles(input: unknown, files: CallRequest["files"] = {}): unknown {
     const given = Object.entries(files).map(([field, file]) => {
       const transfer = upload(field, file);
@@ -217,7 +217,7 @@ export class RunningCall extends Observed {
     }
   }
 
-  /** A failure on the way is also the call's, and told there. */
+  /** Writes messages to the call. The call reports a failure too. */
   private async pour(writable: WritableStream<unknown>): Promise<void> {
     const writer = writable.getWriter();
     try {
@@ -238,7 +238,7 @@ export class RunningCall extends Observed {
   }
 }
 
-/** Resolves when what the page has to do meanwhile is done. */
+/** Resolves after the page has handled its pending events. */
 function nextTurn(): Promise<void> {
   const { port1, port2 } = new MessageChannel();
   return new Promise((resolve) => {

@@ -1,18 +1,18 @@
-/** Settings that a person gives a call, beside its message. */
+/** Settings of a call, in addition to its message. */
 export interface CallSettings {
-  /** Lines of "name: value", as they were typed. */
+  /** Lines of the form "name: value", as typed. */
   readonly metadata: string;
   readonly timeoutMs?: number | undefined;
-  /** Default: as the method says. */
+  /** How the call travels. Default: the method's setting. */
   readonly via?: "lane" | "stream" | undefined;
-  /** Messages are sent compressed. Default: they are not. */
+  /** Whether sent messages are compressed. Default: no. */
   readonly compress?: true | undefined;
 }
 
-/** A field of metadata, as text. */
+/** A metadata field, as text. */
 export type Field = readonly [name: string, value: string];
 
-/** Reads lines of "name: value". Throws `TypeError` for another line. */
+/** Parses lines of the form "name: value". Throws `TypeError` for another line. */
 export function fieldsOf(text: string): readonly Field[] {
   return text
     .split("\n")
@@ -24,7 +24,7 @@ export function fieldsOf(text: string): readonly Field[] {
     });
 }
 
-/** Writes metadata as `fieldsOf` reads it. */
+/** Formats metadata for `fieldsOf`. */
 export function linesOf(fields: readonly Field[]): string {
   return fields.map(([name, value]) => `${name}: ${value}`).join("\n");
 }

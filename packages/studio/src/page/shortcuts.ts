@@ -1,6 +1,6 @@
 import { useLayoutEffect } from "preact/hooks";
 
-/** Shortcuts of the page, in the order in which they are listed. Keys without `Mod` are not taken from one who types. */
+/** Shortcuts of the page, in the order in which they are listed. Keys without `Mod` have no effect while typing. */
 export const SHORTCUTS = {
   run: { key: "Mod+Enter", does: "Call; of a call that takes messages, send one" },
   search: { key: "/", does: "Search methods" },
@@ -25,7 +25,10 @@ export type ShortcutName = keyof typeof SHORTCUTS;
 const SINGLE_KEYS = "quicrpc-studio:single-keys";
 const handlers = new Map<ShortcutName, () => void>();
 
-/** Has a key do something for as long as the component is shown; nothing where there is nothing to do. The next key finds what was shown last. */
+/**
+ * Binds a key to an action while the component is shown; to nothing if `act` is undefined. If several components bind a
+ * key, the latest one is used.
+ */
 export function useShortcut(name: ShortcutName, act: (() => void) | undefined): void {
   useLayoutEffect(() => {
     if (act === undefined) return;
@@ -36,7 +39,7 @@ export function useShortcut(name: ShortcutName, act: (() => void) | undefined): 
   }, [name, act]);
 }
 
-/** Whether keys without Ctrl act: who speaks to the computer, or types with tremor, turns them off (WCAG 2.1.4). */
+/** Returns whether keys without Ctrl have an effect. Users of speech input, or with a tremor, can disable them (WCAG 2.1.4). */
 export function singleKeys(): boolean {
   return localStorage.getItem(SINGLE_KEYS) !== "off";
 }
@@ -45,7 +48,7 @@ export function setSingleKeys(on: boolean): void {
   localStorage.setItem(SINGLE_KEYS, on ? "on" : "off");
 }
 
-/** Has the document's keys act. */
+/** Starts listening to keys of the document. */
 export function listenToKeys(): void {
   addEventListener("keydown", (event) => {
     const name = nameOf(event);
@@ -63,14 +66,14 @@ function nameOf(event: KeyboardEvent): ShortcutName | undefined {
   return (Object.keys(SHORTCUTS) as ShortcutName[]).find((name) => SHORTCUTS[name].key === key);
 }
 
-/** Whether keys are text where the focus is, or choose from a list. */
+/** Returns true if the focused element uses keys itself, for text or to choose from a list. */
 function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target instanceof HTMLInputElement) return !/^(button|checkbox|radio|file)$/.test(target.type);
   return target.isContentEditable || target.matches("textarea, select");
 }
 
-/** A key as the keyboard of this machine is labelled. */
+/** Returns the label of a key on this machine's keyboard. */
 export function keyLabel(key: string): string {
   return key.replace("Mod+", /mac|iphone|ipad/i.test(navigator.platform) ? "⌘ " : "Ctrl ");
 }

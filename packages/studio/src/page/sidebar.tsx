@@ -14,7 +14,7 @@ const KINDS: Readonly<Record<ShownMethod["kind"], string>> = {
   client_stream: "⇇",
   duplex: "⇄",
 };
-/** Methods of which all services are open at first. */
+/** Most methods with which all services are expanded at first. */
 const MAX_OPEN = 120;
 const TABS = ["Methods", "Kept", "History"] as const;
 
@@ -25,7 +25,7 @@ export interface SidebarProps {
   readonly onOpen: (request: KeptRequest) => void;
 }
 
-/** Methods by service, with a search, and the requests that were kept and made. */
+/** Shows the methods by service, a search field, and the saved and recent requests. */
 export function Sidebar({ services, current, onOpen }: SidebarProps): JSX.Element {
   const [tab, setTab] = useState<(typeof TABS)[number]>("Methods");
   const [search, setSearch] = useState("");
@@ -34,7 +34,7 @@ export function Sidebar({ services, current, onOpen }: SidebarProps): JSX.Elemen
   const found = matching(services, search);
   const toSearch = useCallback(() => {
     setTab("Methods");
-    // Once the tab is shown.
+    // After the tab is shown.
     requestAnimationFrame(() => field.current?.select());
   }, []);
   useShortcut("search", toSearch);
@@ -47,7 +47,7 @@ export function Sidebar({ services, current, onOpen }: SidebarProps): JSX.Elemen
   useShortcut("next", () => step(1));
   useShortcut("previous", () => step(-1));
 
-  /** Arrow keys lead from the search through what was found; Enter opens the first. */
+  /** Arrow keys move from the search field through the results; Enter opens the first. */
   const onKeyDown = (event: KeyboardEvent): void => {
     const { key, target } = event;
     const links = [...(list.current?.querySelectorAll<HTMLElement>("a") ?? [])].filter(

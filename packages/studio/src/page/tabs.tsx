@@ -4,16 +4,16 @@ import { useRef } from "preact/hooks";
 /** Properties of `Tabs`. */
 export interface TabsProps<Name extends string> {
   readonly label: string;
-  /** The id of what is shown for a tab; those of tabs begin with it. */
+  /** Id of a tab's panel, and prefix of the tabs' ids. */
   readonly id: string;
   readonly names: readonly Name[];
   readonly current: Name;
   readonly onChoose: (name: Name) => void;
-  /** Content beside a tab's name. */
+  /** Content next to a tab's name. */
   readonly mark?: (name: Name) => ComponentChildren;
 }
 
-/** Tabs of which one is chosen, by a click or by the arrow keys. */
+/** Tabs, one of which is selected by a click or the arrow keys. */
 export function Tabs<Name extends string>({ label, id, names, current, onChoose, mark }: TabsProps<Name>): JSX.Element {
   const list = useRef<HTMLDivElement>(null);
   const onKeyDown = (event: KeyboardEvent): void => {

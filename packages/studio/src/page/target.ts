@@ -7,10 +7,10 @@ import { type CarrierEvent, type NetworkSample, watchCarrier } from "../carrier.
 import { NetworkWatch, SAMPLE_MS, type WatchedConnection } from "../network-watch.js";
 import { Observed } from "./observed.js";
 
-/** Samples of the network that are kept: five minutes. */
+/** Number of network samples kept: five minutes. */
 const MAX_SAMPLES = 600;
 
-/** The server that a page shows, and what it knows of the way there. */
+/** The server that a page shows, and the state of the connection to it. */
 export class Target extends Observed {
   /** Its URL; "" until it is known. */
   url: string;
@@ -20,16 +20,16 @@ export class Target extends Observed {
   network: string;
   readonly samples: { readonly at: number; readonly sample: NetworkSample }[] = [];
   readonly caller: Caller;
-  /** The session that is asked which services it has. */
+  /** The caller that is asked for the services. */
   readonly reflection: Caller;
   /** Whether that is the server itself. */
   readonly describesItself: boolean;
-  /** Another process carries the calls. They are named, for the timings that it tells of them. */
+  /** Whether another process carries the calls. Calls then have names, for the timings that it reports. */
   readonly isCarried: boolean;
   private readonly isHttp: boolean;
-  /** Options that a call may have. */
+  /** Options that calls may have. */
   readonly can: { readonly via: boolean; readonly compress: boolean };
-  /** Called when what the server serves is described anew. */
+  /** Called when there are new descriptions of the services. */
   onModel: () => void = () => {};
   private model: number | undefined = undefined;
   onTimings: (event: CarrierEvent & { readonly type: "timings" }) => void = () => {};
@@ -56,12 +56,12 @@ export class Target extends Observed {
     this.caller = caller;
   }
 
-  /** The URL of methods over HTTP; undefined where the server may have none. */
+  /** URL of methods over HTTP; undefined if the server may have none. */
   get httpUrl(): string | undefined {
     return this.isHttp || this.trust.plainHttp === true || this.url.startsWith("http:") ? this.url : undefined;
   }
 
-  /** Opens the way that a page was made for. Rejects where there is none. */
+  /** Connects in the way for which the page was made. Rejects if that fails. */
   static async open(
     { route, describedBy, trust }: Pick<PageSettings, "route" | "describedBy" | "trust">,
     token: string | undefined,
@@ -96,7 +96,7 @@ export class Target extends Observed {
     }
   }
 
-  /** Reads the events of the process that carries the calls, for as long as there is one. */
+  /** Reads the events of the process that carries the calls, while it is there. */
   private async listen(caller: Caller, receive: (event: CarrierEvent) => void): Promise<void> {
     for (;;) {
       try {
@@ -143,7 +143,7 @@ export class Target extends Observed {
   }
 }
 
-/** A connection with the process that served the page. */
+/** Returns a connection to the process that served the page. */
 function connectProcess(token: string | undefined): Connection {
   const url = `ws://${location.host}/session?token=${encodeURIComponent(token ?? "")}`;
   return createConnection(async () => sessionOver(url), { peer: "the quicrpc command" });

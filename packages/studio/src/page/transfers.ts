@@ -1,17 +1,17 @@
 import { RpcError } from "@quicrpc/core";
 import { ReceivedBlob } from "@quicrpc/core/blobs";
 
-/** Bytes of a blob that a page holds before it is saved; a longer one is written to the disk as it comes, where the browser can. */
+/** Most bytes of a blob that the page keeps in memory before saving. If the browser can, larger ones are written to disk as they arrive. */
 const MAX_HELD = 256 * 1024 * 1024;
 
-/** Stands for a blob's bytes where a page shows the message. */
+/** Replaces the bytes of a blob where a message is shown. */
 interface ShownBlob {
   readonly bytes: number | undefined;
   readonly type: string;
   readonly name: string;
 }
 
-/** One blob of a call, as it moves. */
+/** The transfer of one blob of a call. */
 export interface Transfer {
   readonly field: string;
   readonly name: string;
@@ -20,18 +20,18 @@ export interface Transfer {
   bytes: number;
   status: "waiting" | "running" | "done" | "failed";
   problem: string | undefined;
-  /** Ends a download that runs. */
+  /** Aborts the download in progress. */
   stop: AbortController | undefined;
-  /** The downloaded file; undefined of one that is sent. */
+  /** The received blob; undefined for one that is sent. */
   readonly blob: ReceivedBlob | undefined;
 }
 
-/** The transfer of a file that a call sends. */
+/** Returns the transfer of a file that a call sends. */
 export function upload(field: string, file: File): Transfer {
   return { ...fresh(field, "up", file.name, file.size), blob: undefined };
 }
 
-/** The transfer of an answer's blob, which waits to be asked for. */
+/** Returns the transfer of a response's blob, which starts on request. */
 export function download(field: string, blob: ReceivedBlob): Transfer {
   return { ...fresh(field, "down", fileName(blob.name) || field, blob.length), blob };
 }
@@ -40,7 +40,7 @@ function fresh(field: string, way: Transfer["way"], name: string, length: number
   return { field, name, way, length, bytes: 0, status: "waiting", problem: undefined, stop: undefined };
 }
 
-/** `answer` with what is known of its blobs in their place, and those blobs. */
+/** Returns `answer` with descriptions in place of its blobs, and those blobs. */
 export function withoutBlobs(answer: unknown): {
   readonly shown: unknown;
   readonly blobs: readonly [field: string, blob: ReceivedBlob][];
@@ -57,7 +57,7 @@ export function withoutBlobs(answer: unknown): {
   return { shown: { ...answer, ...Object.fromEntries(described) }, blobs };
 }
 
-/** Downloads an answer's blob into a file. It settles in any case, and says in the transfer what came of it. */
+/** Downloads a response's blob to a file. Never rejects: the outcome is stored in the transfer. */
 export async function save(transfer: Transfer, changed: () => void): Promise<void> {
   const { blob } = transfer;
   if (blob === undefined || transfer.status === "running") return;
@@ -101,7 +101,7 @@ async function held(blob: ReceivedBlob, options: Parameters<ReceivedBlob["chunks
       );
     parts.push(chunk);
   }
-  // Its type is the sender's to say, and nobody's to run.
+  // The sender's media type is not used, so that the browser cannot run the content.
   return new Blob(parts, { type: "application/octet-stream" });
 }
 
@@ -109,11 +109,11 @@ function hand(blob: Blob, name: string): void {
   const href = URL.createObjectURL(blob);
   const link = Object.assign(document.createElement("a"), { href, download: name });
   link.click();
-  // The browser has begun to read it by then.
+  // The browser has started to read the URL by then.
   setTimeout(() => URL.revokeObjectURL(href), 60_000);
 }
 
-/** The last part of a name that the sender has chosen. */
+/** Returns the last part of a name that the sender has chosen. */
 function fileName(said: string): string {
   return said.split(/[\\/]/).at(-1) ?? "";
 }

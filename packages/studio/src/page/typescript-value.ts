@@ -2,12 +2,12 @@ import { toBase64 } from "@quicrpc/core/transport";
 
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
 const INDENT = "  ";
-/** Characters of a list or an object that is written on one line. */
+/** Most characters of an array or object on one line. */
 const MAX_LINE = 80;
-/** Bytes that are written as numbers; more of them as base64. */
+/** Most bytes that are written as numbers; more are written as base64. */
 const MAX_NUMBERS = 32;
 
-/** Writes a value as an expression of TypeScript. */
+/** Returns a value as a TypeScript expression. */
 export function typeScriptOf(value: unknown, indent: string = ""): string {
   switch (typeof value) {
     case "bigint":
@@ -36,7 +36,7 @@ function objectText(value: object, indent: string): string {
   return members.length === 0 ? "{}" : enclosed("{ ", members, " }", indent);
 }
 
-/** `"__proto__": x` would be the object's prototype. */
+/** `"__proto__": x` would set the object's prototype. */
 function nameText(name: string): string {
   if (name === "__proto__") return '["__proto__"]';
   return IDENTIFIER.test(name) ? name : JSON.stringify(name);

@@ -4,11 +4,11 @@ import type { JSX } from "preact";
 /** Properties of `Waterfall`. */
 export interface WaterfallProps {
   readonly timings: Partial<CallTimings>;
-  /** The round-trip time of the connection, where it is known. */
+  /** Round-trip time of the connection in milliseconds, if known. */
   readonly rttMs: number | undefined;
   /** Where the durations were measured. */
   readonly where: string;
-  /** Durations that the server itself has measured. */
+  /** Durations that the server itself measured. */
   readonly served?: Partial<ServedTimings> | undefined;
 }
 
@@ -29,7 +29,7 @@ const BARS: Readonly<Record<CallPartName, readonly [label: string, kind: string]
   items: ["Messages", "messages"],
 };
 
-/** Where the time of a call went: one bar for each part, in order. What is not known says so. */
+/** Shows how the time of a call was spent: one bar for each part, in order. Unknown parts are marked. */
 export function Waterfall({ timings, rttMs, where, served }: WaterfallProps): JSX.Element {
   const parts = callParts(timings, rttMs, served);
   const total = timings.totalMs ?? Math.max(1, ...parts.map(({ fromMs, ms = 0 }) => fromMs + ms));

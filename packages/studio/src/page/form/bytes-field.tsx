@@ -3,12 +3,12 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { ControlProps } from "./field-view.js";
 
-/** Bytes of a file at most: more is not edited as text. */
+/** Most bytes of a file. Larger content is not edited as text. */
 export const MAX_FILE: number = 1024 * 1024;
-/** Characters of base64 that are shown. */
+/** Most base64 characters that are shown. */
 const MAX_SHOWN = 2000;
 
-/** Bytes: as base64, or those of a file that is chosen, or dropped. */
+/** Edits bytes: as base64, or from a file that is chosen or dropped. */
 export function BytesField({ form, node, path, label, aria }: ControlProps): JSX.Element {
   const [said, setSaid] = useState<string>();
   const value = typeof node.value === "string" ? node.value : "";
@@ -51,7 +51,7 @@ export function BytesField({ form, node, path, label, aria }: ControlProps): JSX
   );
 }
 
-/** Says why a file is not taken. */
+/** Returns the reason why a file is not accepted. */
 export function tooLarge({ name, size }: File): string {
   return `${name} has ${size} bytes: at most ${MAX_FILE} are taken.`;
 }

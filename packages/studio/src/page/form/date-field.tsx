@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import type { ControlProps } from "./field-view.js";
 import { shownText } from "./form-context.js";
 
-/** A time: in RFC 3339, and as this machine's clock and calendar have it. */
+/** Edits a time: in RFC 3339, and in local time. */
 export function DateField({ form, node, path, label, aria }: ControlProps): JSX.Element {
   const value = shownText(form, node);
   const write = (time: string): boolean => form.edit(path, { kind: "replace", value: time });
@@ -30,7 +30,7 @@ export function DateField({ form, node, path, label, aria }: ControlProps): JSX.
   );
 }
 
-/** A time as `datetime-local` has it; "" for what is none. */
+/** Converts a time to the value of a `datetime-local` input; "" if it is invalid. */
 function localTime(text: string): string {
   const at = readIsoDate(text);
   if (at === undefined) return "";
@@ -38,7 +38,7 @@ function localTime(text: string): string {
   return local.getUTCFullYear() >= 0 && local.getUTCFullYear() <= 9999 ? local.toISOString().slice(0, -1) : "";
 }
 
-/** The time of a `datetime-local`, whose number is of UTC. */
+/** Converts the value of a `datetime-local` input, whose number is in UTC. */
 function ofLocalTime(shown: number): string {
   const as = new Date(shown);
   const local = new Date(0);

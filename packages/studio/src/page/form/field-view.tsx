@@ -19,13 +19,13 @@ import { type FieldProps, idOf } from "./form-context.js";
 import { Hidden, Key, MAX_SHOWN, Remove } from "./member-controls.js";
 import { AnyField, BooleanField, ConstantField, EnumField, NumberField, TextField } from "./scalar-fields.js";
 
-/** Values within each other that a form shows; those further in are edited as JSON. */
+/** Most nested values that a form shows. Deeper ones are edited as JSON. */
 const MAX_DEPTH = 16;
 
-/** Properties of what edits one kind of value. */
+/** Properties of a component that edits one kind of value. */
 export interface ControlProps extends FieldProps {
   readonly field: Field;
-  /** Attributes that tie a control to its label, its hint and its problems. */
+  /** Attributes that associate a control with its label, its hint and its problems. */
   readonly aria: {
     readonly id: string;
     readonly "aria-describedby": string;
@@ -48,23 +48,23 @@ const CONTROLS: Readonly<Record<FieldKind, (props: ControlProps) => JSX.Element>
   bytes: BytesField,
   any: AnyField,
 };
-/** Kinds of which the parts are labelled, within a group that has the value's name. */
+/** Kinds whose parts have labels, inside a group that is labelled with the value's name. */
 const GROUPS: ReadonlySet<FieldKind> = new Set(["object", "array", "choice", "date", "bytes"]);
 
 /** Properties of `FieldView`. */
 export interface FieldViewProps extends FieldProps {
-  /** Its id, where a field around it is of the same value. */
+  /** Its id, if a field around it has the same value. */
   readonly id?: string;
-  /** Controls of what the value is in: what removes it, say. */
+  /** Controls of the container, such as a button that removes the value. */
   readonly children?: ComponentChildren;
 }
 
-/** One value of a form: its label, what edits it, and what is wrong with it. */
+/** A value of a form: its label, its control and its problems. */
 export function FieldView({ children, id: given, ...props }: FieldViewProps): JSX.Element {
   const { form, node, schema, path, label, depth } = props;
   const field = depth > MAX_DEPTH ? ({ kind: "any", schema: {} } as const) : fieldOf(schema, form.root);
   const id = given ?? idOf(path);
-  // What is wrong with a choice is said by the field of the choice.
+  // The field of the choice shows its problems.
   const problems = field.kind === "choice" ? [] : form.problemsAt(node.from);
   const hint = hintOf(field);
   const { description } = field.schema;
@@ -104,7 +104,7 @@ export function FieldView({ children, id: given, ...props }: FieldViewProps): JS
   );
 }
 
-/** An object, a record or a map: the members that are given, and what adds those that are not. */
+/** Edits an object, a record or a map: its members, and buttons that add others. */
 function ObjectField({ form, node, path, label, depth, field, aria }: ControlProps): JSX.Element {
   const { names, required, others } = formMembersOf(field.schema);
   const given = new Set(node.properties.map(({ name }) => name));
@@ -164,7 +164,7 @@ function ObjectField({ form, node, path, label, depth, field, aria }: ControlPro
   );
 }
 
-/** A list, a tuple or a set. */
+/** Edits a list, a tuple or a set. */
 function ArrayField({ form, node, path, label, depth, field, aria }: ControlProps): JSX.Element {
   const { schema } = field;
   const { least, most } = lengthOf(schema);
@@ -207,7 +207,7 @@ function ArrayField({ form, node, path, label, depth, field, aria }: ControlProp
   );
 }
 
-/** A value of one of several schemas. It is of the one that it fits best, or that was chosen last. */
+/** Edits a value with several possible schemas, using the one that matches best, or that was chosen last. */
 function ChoiceField({ form, node, path, label, depth, field, aria }: ControlProps): JSX.Element {
   const [chosen, setChosen] = useState({ index: 0, generation: -1 });
   const choices = choicesOf(field.schema) ?? [];

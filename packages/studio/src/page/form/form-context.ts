@@ -2,22 +2,23 @@ import type { JsonSchema } from "@quicrpc/services";
 import type { Edit, Path } from "../schema/edit.js";
 import type { JsonNode } from "../schema/json-tree.js";
 
-/** Context of every part of a form. */
+/** Context of all parts of a form. */
 export interface FormContext {
   readonly root: JsonSchema;
   readonly text: string;
-  /** Grows with each change that was not made in a field: what a field remembers of its own is void then. */
+  /** Increased with each change made outside a field. Fields then discard their own state. */
   readonly generation: number;
-  /** Returns the problems of the value that begins at a place of the text. */
+  /** Returns the problems of the value at a position of the text. */
   readonly problemsAt: (from: number) => readonly string[];
   /**
-   * Edits the text. `focus`: the id within which the first control is focused afterwards. Returns false where the text has changed since: a path of then
-   * leads elsewhere now.
+   * Edits the text. Returns false if the text has changed since, because the path may now lead elsewhere.
+   *
+   * @param focus id of the element whose first control receives the focus
    */
   readonly edit: (path: Path, edit: Edit, focus?: string) => boolean;
 }
 
-/** A place of a form. */
+/** Properties of a field in a form. */
 export interface FieldProps {
   readonly form: FormContext;
   readonly node: JsonNode;
@@ -25,16 +26,16 @@ export interface FieldProps {
   readonly path: Path;
   /** Name of the value. */
   readonly label: string;
-  /** Fields around it. */
+  /** Number of fields around it. */
   readonly depth: number;
 }
 
-/** A scalar as its field shows it: text without its quotes, anything else as it was typed. */
+/** Returns the text that a field shows for a scalar: a string without its quotes, other values as typed. */
 export function shownText({ text }: FormContext, { value, from, to }: JsonNode): string {
   return typeof value === "string" ? value : text.slice(from, to);
 }
 
-/** The id of the control of a value. */
+/** Returns the id of a value's control. */
 export function idOf(path: Path): string {
   return ["field", ...path].join("-");
 }

@@ -8,7 +8,7 @@ import { type JsonNode, jsonTree } from "../schema/json-tree.js";
 import { FieldView } from "./field-view.js";
 import type { FormContext } from "./form-context.js";
 
-/** Characters of a text that a form is made of; a longer one is for the editor. */
+/** Most characters of a text for which a form is shown. A longer one can be edited as text. */
 const MAX_TEXT = 2_000_000;
 
 /** Properties of `FormView`. */
@@ -18,7 +18,7 @@ export interface FormViewProps {
   readonly onChange: (text: string) => void;
 }
 
-/** A form for a JSON text, made from its schema. The text is all that it knows: a field shows a value of the text, and writes it there. */
+/** A form for a JSON text, made from its schema. The text is its only state: a field shows a value of the text, and writes it there. */
 export function FormView({ text, schema, onChange }: FormViewProps): JSX.Element {
   const place = useRef<HTMLDivElement>(null);
   const written = useRef<string>();
@@ -56,11 +56,11 @@ export function FormView({ text, schema, onChange }: FormViewProps): JSX.Element
     generation: generation.current,
     problemsAt: (from) => problems.get(from) ?? [],
     edit: (path, edit, focused) => {
-      // What a field read of a file may come after other changes.
+      // A file that a field reads may arrive after other changes.
       if (latest.current !== text) return false;
       const changed = edited(text, root, path, edit);
       focus.current = focused;
-      // The places of fields move, and what they remember with them.
+      // The fields move, together with their state.
       if (edit.kind !== "remove") written.current = changed;
       onChange(changed);
       return true;
@@ -75,7 +75,7 @@ export function FormView({ text, schema, onChange }: FormViewProps): JSX.Element
 
 const CONTROL = ":is(input, select, textarea, button):not(.remove)";
 
-/** The tree of a text; undefined where it is no JSON, or too long. */
+/** Returns the syntax tree of a text; undefined if it is not JSON, or too long. */
 function rootOf(text: string): JsonNode | undefined {
   if (text.length > MAX_TEXT) return undefined;
   try {
@@ -86,7 +86,7 @@ function rootOf(text: string): JsonNode | undefined {
   return jsonTree(parser.parse(text), text);
 }
 
-/** The problems of the form, by their place. */
+/** Returns the problems of the form, by position. */
 function problemsOf(root: JsonNode | undefined, schema: JsonSchema): ReadonlyMap<number, readonly string[]> {
   const problems = new Map<number, string[]>();
   if (root === undefined) return problems;

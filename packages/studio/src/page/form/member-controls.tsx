@@ -1,10 +1,10 @@
 import type { JSX } from "preact";
 import type { FieldProps } from "./form-context.js";
 
-/** Members and items that a form shows; there may be more in the text. */
+/** Most members and items that a form shows. The text may contain more. */
 export const MAX_SHOWN = 100;
 
-/** The key of an entry, which a person may change. */
+/** The editable key of an entry. */
 export function Key({
   form,
   path,
@@ -25,7 +25,7 @@ export function Key({
   );
 }
 
-/** Takes a member or an item out of the value. */
+/** A button that removes a member or an item. */
 export function Remove({
   form,
   path,
@@ -44,7 +44,7 @@ export function Remove({
   );
 }
 
-/** Tells how many members or items a form does not show. */
+/** Shows how many members or items are hidden. */
 export function Hidden({ count }: { readonly count: number }): JSX.Element | null {
   return count <= MAX_SHOWN ? null : <p class="dim">{count - MAX_SHOWN} more are in the text.</p>;
 }

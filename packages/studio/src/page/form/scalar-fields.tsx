@@ -6,7 +6,7 @@ import { shownText } from "./form-context.js";
 const JSON_NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 const MAX_ROWS = 8;
 
-/** Text, or a big integer, which is text in JSON. */
+/** Edits text, or a bigint, which is text in JSON. */
 export function TextField({ form, node, path, aria, field }: ControlProps): JSX.Element {
   const value = shownText(form, node);
   const write = (typed: string): boolean => form.edit(path, { kind: "replace", value: typed });
@@ -31,7 +31,7 @@ export function TextField({ form, node, path, aria, field }: ControlProps): JSX.
   );
 }
 
-/** A number, as it was typed. What is no number yet is text, which does not fit. */
+/** Edits a number, as typed. Input that is not a number yet is text, which does not match. */
 export function NumberField({ form, node, path, aria }: ControlProps): JSX.Element {
   const value = shownText(form, node);
   return (
@@ -59,7 +59,7 @@ export function BooleanField({ form, node, path, aria }: ControlProps): JSX.Elem
   );
 }
 
-/** One of some values; another that the text has is one of them too, and does not fit. */
+/** A choice of fixed values. If the text has another value, it is listed too, but does not match. */
 export function EnumField({ form, node, path, aria, field }: ControlProps): JSX.Element {
   const own = JSON.stringify(node.value);
   const values = (field.schema["enum"] as readonly unknown[]).map((value) => JSON.stringify(value));
@@ -78,7 +78,7 @@ export function EnumField({ form, node, path, aria, field }: ControlProps): JSX.
   );
 }
 
-/** The only value that fits. */
+/** Shows the only value that matches. */
 export function ConstantField({ form, node, path, aria, field }: ControlProps): JSX.Element {
   const { "aria-invalid": _, ...own } = aria;
   const { const: value = null } = field.schema;
@@ -95,7 +95,7 @@ export function ConstantField({ form, node, path, aria, field }: ControlProps): 
   );
 }
 
-/** A value of which nothing is known, as JSON. What is no JSON yet stays in the field. */
+/** Edits a value without a known schema as JSON. Incomplete JSON stays in the field. */
 export function AnyField({ form, node, path, aria }: ControlProps): JSX.Element {
   const own = form.text.slice(node.from, node.to);
   const [draft, setDraft] = useState<{ readonly text: string; readonly of: string }>();
@@ -126,7 +126,7 @@ export function AnyField({ form, node, path, aria }: ControlProps): JSX.Element 
   );
 }
 
-/** Text without its quotes. */
+/** Returns text without its quotes. */
 function plain(json: string): string {
   return json.startsWith('"') ? (JSON.parse(json) as string) : json;
 }

@@ -15,7 +15,7 @@ import {
   type JsonSchema,
 } from "@quicrpc/services/json-schema";
 
-/** A place of a JSON text that does not fit its schema. */
+/** A place of a JSON text that does not match its schema. */
 export interface Misfit {
   readonly from: number;
   readonly to: number;
@@ -25,7 +25,7 @@ export interface Misfit {
 const MAX_MISFITS = 50;
 const MAX_DEPTH = 100;
 
-/** Compares a JSON text with the schema that says what a method takes. */
+/** Compares a JSON text with the schema of a method's input. */
 export function misfitsOf(node: JsonNode, schema: unknown, root: JsonSchema): readonly Misfit[] {
   const found: Misfit[] = [];
   check(node, schema, { root, found, depth: 0 });
@@ -36,7 +36,7 @@ interface Search {
   readonly root: JsonSchema;
   readonly found: Misfit[];
   readonly depth: number;
-  /** The schema is a part of several, which name members of their own. */
+  /** True if the schema is one of several parts, each of which names members of its own. */
   readonly isPart?: boolean;
 }
 
@@ -70,12 +70,12 @@ function check(node: JsonNode, schema: unknown, search: Search): void {
   else checkScalar(node.value, own, say);
 }
 
-/** The choice with the fewest misfits says what is wrong: of a union by a member, the one whose member fits. */
+/** Reports the problems of the choice with the fewest; for a discriminated union, of the one whose discriminator matches. */
 function checkChoices(node: JsonNode, choices: readonly unknown[], search: Search): void {
   search.found.push(...bestOf(node, choices, search).misfits);
 }
 
-/** The index of the choice that a value is meant to be of: the one that it fits, or fits best. */
+/** Returns the index of the choice that a value matches, or matches best. */
 export function meantChoice(node: JsonNode, choices: readonly unknown[], root: JsonSchema): number {
   return bestOf(node, choices, { root, found: [], depth: 0 }).index;
 }
@@ -124,7 +124,7 @@ function checkMembers(node: JsonNode, schema: JsonSchema, search: Search, say: S
   }
 }
 
-/** Keys are text in JSON, whatever they are in a map. */
+/** Keys are strings in JSON, whatever their type in a map. */
 function checkKey(name: string, schema: JsonSchema, say: (message: string) => void): void {
   const { type, enum: values } = schema;
   const mark = markOf(schema);
@@ -176,13 +176,13 @@ function checkScalar(value: unknown, schema: JsonSchema, say: Say): void {
   }
 }
 
-/** Whether a number is a multiple of another, as far as binary fractions tell. */
+/** Returns true if a number is a multiple of another, within the rounding error of binary fractions. */
 function isMultiple(value: number, of: number): boolean {
   const times = value / of;
   return of === 0 || Math.abs(times - Math.round(times)) < 1e-9 * Math.max(1, Math.abs(times));
 }
 
-/** A pattern is the server's, and might take for ever on a long text. */
+/** The pattern comes from the server, and could take very long on a long text. */
 function matches(pattern: string, value: string): boolean {
   if (value.length > 1000) return true;
   try {
@@ -211,7 +211,7 @@ function markProblem(mark: string, value: unknown): string | undefined {
   }
 }
 
-/** Its value as far as its type goes. */
+/** Returns a value of the node's type. */
 function sampleOf({ kind, value }: JsonNode): unknown {
   return kind === "scalar" ? value : kind === "array" ? [] : {};
 }

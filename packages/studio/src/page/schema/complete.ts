@@ -2,21 +2,21 @@ import { exampleOf } from "./example.js";
 import type { JsonNode } from "./json-tree.js";
 import { branchesOf, choicesOf, itemOf, memberOf, membersOf, type JsonSchema } from "@quicrpc/services/json-schema";
 
-/** Text that may be typed at a place of a JSON text. */
+/** A completion for a place of a JSON text. */
 interface Proposal {
   readonly label: string;
-  /** The text that is put there. */
+  /** The text to insert. */
   readonly apply: string;
   readonly detail?: string;
 }
 
-/** The proposals for a place, and where the text begins that one takes the place of. */
+/** Completions for a place, and the start of the text that they replace. */
 export interface Proposals {
   readonly from: number;
   readonly proposals: readonly Proposal[];
 }
 
-/** Proposes members and values for `position`; undefined where the schema has nothing to say. */
+/** Proposes members and values for `position`; undefined if the schema has none. */
 export function proposalsAt(
   node: JsonNode,
   position: number,

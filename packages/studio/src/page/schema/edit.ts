@@ -1,21 +1,21 @@
 import type { JsonNode } from "./json-tree.js";
 
-/** The path from a text's outermost value to another: the index of a member or item at each level. */
+/** Path from the outermost value of a text to another: the index of a member or item at each level. */
 export type Path = readonly number[];
 
-/** Change of one value of a JSON text. */
+/** A change of one value of a JSON text. */
 export type Edit =
   | { readonly kind: "replace"; readonly value: unknown }
-  /** The text of the value as JSON, for numbers that JavaScript would round. */
+  /** The JSON of the value as text, for numbers that JavaScript would round. */
   | { readonly kind: "source"; readonly text: string }
   | { readonly kind: "remove" }
   | { readonly kind: "rename"; readonly name: string }
-  /** Adds a member, or an item where there is no name, behind the last. */
+  /** Adds a member after the last; without a name, an item. */
   | { readonly kind: "add"; readonly name?: string; readonly value: unknown };
 
 const INDENT = "  ";
 
-/** Edits one value of a JSON text; the rest of the text stays as it was typed. A path that leads nowhere changes nothing. */
+/** Edits one value of a JSON text, and leaves the rest as typed. An invalid path changes nothing. */
 export function edited(text: string, root: JsonNode, path: Path, edit: Edit): string {
   const node = nodeAt(root, path);
   const parent = path.length === 0 ? undefined : nodeAt(root, path.slice(0, -1));
@@ -41,19 +41,19 @@ export function edited(text: string, root: JsonNode, path: Path, edit: Edit): st
   }
 }
 
-/** The value at the end of a path. */
+/** Returns the value at the end of a path. */
 function nodeAt(root: JsonNode, path: Path): JsonNode | undefined {
   let at: JsonNode | undefined = root;
   for (const index of path) at = at?.kind === "object" ? at.properties[index]?.value : at?.items[index];
   return at;
 }
 
-/** The places of a container's members or items. */
+/** Returns the positions of a container's members or items. */
 function placesOf({ properties, items }: JsonNode): readonly { readonly from: number; readonly to: number }[] {
   return properties.length > 0 ? properties.map(({ from, to, value }) => ({ from, to: value?.to ?? to })) : items;
 }
 
-/** Returns the part of the text that is removed with a member or an item: it, and one comma. */
+/** Returns the range of text to remove with a member or an item, including one comma. */
 function gapOf(parent: JsonNode, index: number): readonly [from: number, to: number] {
   const places = placesOf(parent);
   const [before, own, after] = [places[index - 1], places[index], places[index + 1]];
@@ -77,7 +77,7 @@ function printed(value: unknown, indent: string): string {
   return JSON.stringify(value, undefined, INDENT).replaceAll("\n", `\n${indent}`);
 }
 
-/** The white space that the line of a position begins with. */
+/** Returns the white space at the start of a position's line. */
 function indentAt(text: string, position: number): string {
   const line = text.slice(text.lastIndexOf("\n", position - 1) + 1, position);
   return /^[ \t]*/.exec(line)?.[0] ?? "";

@@ -11,10 +11,10 @@ import {
 } from "@quicrpc/services/json-schema";
 
 const MAX_DEPTH = 8;
-/** Items that an example has where more are required. */
+/** Most items in an example if more are required. */
 const MAX_ITEMS = 3;
 
-/** Makes a value, as one types it in JSON, that a schema takes: as small as it may be, with every member that is required. */
+/** Returns a value, as typed in JSON, that matches a schema: as small as possible, with all required members. */
 export function exampleOf(schema: unknown, root: JsonSchema, now: Date = new Date(), depth = 0): unknown {
   const found = resolved(schema, root);
   if (found === undefined || depth > MAX_DEPTH) return null;

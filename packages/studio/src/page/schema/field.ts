@@ -12,7 +12,7 @@ import {
   type JsonSchema,
 } from "@quicrpc/services/json-schema";
 
-/** Kind of field by which a form shows a schema. */
+/** Kinds of fields in a form. */
 export type FieldKind =
   | "object"
   | "array"
@@ -28,7 +28,7 @@ export type FieldKind =
   | "bytes"
   | "any";
 
-/** A schema as a form takes it: references are followed, and parts that have to fit all are one. */
+/** A schema as a form uses it: references are resolved, and parts that must all match are merged. */
 export interface Field {
   readonly kind: FieldKind;
   readonly schema: JsonSchema;
@@ -52,7 +52,7 @@ const TYPES: Readonly<Record<string, FieldKind>> = {
   null: "null",
 };
 
-/** Says what a form has for values of a schema. */
+/** Returns the field that a form shows for a schema. */
 export function fieldOf(given: unknown, root: JsonSchema): Field {
   const schema = resolved(given, root);
   if (schema === undefined) return ANY;
@@ -83,7 +83,7 @@ function mergedOf(parts: readonly Field[]): JsonSchema {
   };
 }
 
-/** Whether a value is of the form that a field edits: a list is not edited as text. */
+/** Returns true if a field of this kind can edit the value; for example, a list is not edited as text. */
 export function isEditable(kind: FieldKind, node: JsonNode): boolean {
   switch (kind) {
     case "object":
@@ -97,7 +97,7 @@ export function isEditable(kind: FieldKind, node: JsonNode): boolean {
   }
 }
 
-/** The members that an object's form shows whether they are given or not, and the schema of others that one may add, if any. */
+/** Returns the members that an object's form always shows, and the schema of others that can be added, if any. */
 export function formMembersOf(schema: JsonSchema): {
   readonly names: readonly string[];
   readonly required: readonly string[];
@@ -109,7 +109,7 @@ export function formMembersOf(schema: JsonSchema): {
   return { names: [...new Set([...names, ...required])], required, others: isObject(others) ? others : undefined };
 }
 
-/** A name that an object does not have, for a new member. */
+/** Returns an unused name for a new member. */
 export function newName({ properties }: JsonNode, schema: JsonSchema, root: JsonSchema): string {
   const taken = new Set(properties.map(({ name }) => name));
   const key = resolved(keyOf(schema), root) ?? {};
@@ -124,7 +124,7 @@ export function newName({ properties }: JsonNode, schema: JsonSchema, root: Json
 
 const MAX_LABEL = 40;
 
-/** Names the choices of a union, as short as tells them apart. */
+/** Returns names for the choices of a union, as short as possible but distinct. */
 export function choiceLabels(choices: readonly unknown[], root: JsonSchema): readonly string[] {
   return choices.map((choice, index) => {
     const schema = resolved(choice, root) ?? {};
@@ -135,7 +135,7 @@ export function choiceLabels(choices: readonly unknown[], root: JsonSchema): rea
   });
 }
 
-/** The members of which a choice takes one value alone. */
+/** Returns the members for which a choice accepts a single value. */
 function constantsOf(schema: JsonSchema, root: JsonSchema): string | undefined {
   const constants = membersOf(schema).names.flatMap((name) => {
     const member = resolved(memberOf(schema, name), root);
@@ -144,7 +144,7 @@ function constantsOf(schema: JsonSchema, root: JsonSchema): string | undefined {
   return constants.length === 0 ? undefined : constants.join(", ");
 }
 
-/** Says in short what a field takes: its type and its bounds. */
+/** Describes briefly what a field accepts: its type and its bounds. */
 export function hintOf({ kind, schema }: Field): string {
   const { type, format, minLength, maxLength, minItems, maxItems, multipleOf } = schema;
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;

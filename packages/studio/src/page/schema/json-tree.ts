@@ -1,17 +1,17 @@
 import type { SyntaxNode, Tree } from "@lezer/common";
 
-/** One value of a JSON text, with its place. */
+/** A value of a JSON text, with its position. */
 export interface JsonNode {
   readonly from: number;
   readonly to: number;
   readonly kind: "object" | "array" | "scalar";
-  /** The value of a scalar. */
+  /** The value, if it is a scalar. */
   readonly value?: unknown;
   readonly properties: readonly JsonProperty[];
   readonly items: readonly JsonNode[];
 }
 
-/** A member of an object; without a value where none has been typed yet. */
+/** A member of an object; without a value if none has been typed yet. */
 interface JsonProperty {
   readonly name: string;
   readonly from: number;
@@ -21,7 +21,7 @@ interface JsonProperty {
 
 const MAX_DEPTH = 200;
 
-/** Reads the tree that the editor's parser has made of a text; undefined where there is no value. */
+/** Converts the syntax tree of the editor's parser; undefined if there is no value. */
 export function jsonTree(tree: Tree, text: string): JsonNode | undefined {
   const first = tree.topNode.firstChild;
   return first === null ? undefined : nodeOf(first, text, 0);

@@ -1,6 +1,6 @@
 import { resolved, type JsonSchema } from "@quicrpc/services/json-schema";
 
-/** The schema of what a person types of a message: without its fields that are blobs, for which files are chosen. */
+/** Returns the schema of the part of a message that is typed: without blob fields, for which files are chosen. */
 export function typedSchema(
   schema: JsonSchema | undefined,
   fields: readonly { readonly name: string }[] = [],
