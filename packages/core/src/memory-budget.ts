@@ -38,6 +38,8 @@ export interface ServerBudget {
 export class MemoryBudget {
   /** Number of bytes. */
   held = 0;
+  /** Estimated size, in bytes, of the last message that was decoded within this budget. */
+  decodedBytes = 0;
   readonly max: number;
   readonly setting: string;
   readonly server: ServerBudget | undefined;

@@ -54,7 +54,7 @@ export type { ItemReceiver } from "./call/items/item-receiver.js";
 export type { ItemFlow } from "./call/items/send-items.js";
 export { listed } from "./server/listed.js";
 export { inputFingerprint } from "./server/once/fingerprint.js";
-export { decodedBytes, decodeWithin } from "./call/messages/decode-within.js";
+export { type DecodeBudget, decodeWithin } from "./call/messages/decode-within.js";
 export { expiries, type Expiry, reminders } from "./call/expiries.js";
 export { cutText } from "./wire/text.js";
 export { completeLimits } from "./limits.js";

@@ -1,6 +1,6 @@
-import { uncheckedCodec, zodCodec } from "@quicrpc/core/generated";
+import { type MessageCodec, uncheckedCodec, zodCodec } from "@quicrpc/core/generated";
 import { RpcError } from "@quicrpc/core";
-import { decodedBytes, decodeWithin, MemoryBudget } from "@quicrpc/core/transport";
+import { decodeWithin, MemoryBudget } from "@quicrpc/core/transport";
 import { jsonCodecOf } from "@quicrpc/http";
 import fc from "fast-check";
 import { Packr } from "msgpackr";
@@ -19,6 +19,19 @@ const COUNT = 100_000;
 const plainSample = (source: string) => ({ source, valid: fc.constant(undefined), lossy: false });
 const pack = (value: unknown): Uint8Array => encode(uncheckedCodec(), value);
 const times = <T>(item: (i: number) => T): T[] => Array.from({ length: COUNT }, (_, i) => item(i));
+
+interface Taken {
+  readonly value: unknown;
+  /** Bytes that the value is estimated to take. */
+  readonly held: number;
+}
+
+/** Decodes a message within a budget of `most` bytes. */
+function takeWithin(most: number, codec: MessageCodec<unknown>, bytes: Uint8Array): Taken {
+  const budget = new MemoryBudget(most, "most");
+  const value = decodeWithin(budget, codec, bytes, 0, bytes.length);
+  return { value, held: budget.decodedBytes };
+}
 
 function refusal(run: () => unknown): RpcError {
   try {
@@ -234,17 +247,15 @@ describe("a value inside many of its kind takes as long as it is large", () => {
   test("what is remembered of it counts as the values of a message do, while it is remembered", async () => {
     const [sample] = await compileSamples(workspace, "remembered.service.ts", [plainSample("z.json()")]);
     if (sample === undefined) throw new Error("no sample");
-    const take = (value: unknown, most: number): unknown => {
-      const bytes = pack(value);
-      return decodeWithin(new MemoryBudget(most, "most"), sample.codec, bytes, 0, bytes.length);
-    };
+    const take = (value: unknown, most: number): Taken => takeWithin(most, sample.codec, pack(value));
     // 32 bytes for each list, as many for its place, and what is remembered of the outer ones: of small ones nothing.
     const small = times(() => []);
-    expect(take(small, COUNT * 70)).toEqual(small);
+    expect(take(small, COUNT * 70).value).toEqual(small);
     const large = times(() => [[]]);
     expect(refusal(() => take(large, COUNT * 140)).code).toBe("resource_exhausted");
-    expect(take(large, COUNT * 400)).toEqual(large);
-    expect(decodedBytes()).toBeLessThan(COUNT * 140);
+    const taken = take(large, COUNT * 400);
+    expect(taken.value).toEqual(large);
+    expect(taken.held).toBeLessThan(COUNT * 140);
   });
 
   test("objects of known fields inside one another count as the memory that they take", async () => {
@@ -261,11 +272,11 @@ describe("a value inside many of its kind takes as long as it is large", () => {
     const chain = nested((a) => ({ a }), { a: null });
     const bytes = pack(times(() => chain).slice(0, count));
     // Three bytes each, and 32 in memory.
-    const take = (most: number): unknown =>
-      decodeWithin(new MemoryBudget(most, "most"), sample.codec, bytes, 0, bytes.length);
+    const take = (most: number): Taken => takeWithin(most, sample.codec, bytes);
     expect(refusal(() => take(count * LEVELS * 12)).code).toBe("resource_exhausted");
-    expect(take(count * LEVELS * 60)).toHaveLength(count);
-    expect(decodedBytes()).toBeGreaterThan(count * LEVELS * 20);
+    const taken = take(count * LEVELS * 60);
+    expect(taken.value).toHaveLength(count);
+    expect(taken.held).toBeGreaterThan(count * LEVELS * 20);
   });
 
   test("with keys in another order, or unknown ones", async () => {
@@ -381,11 +392,11 @@ describe("what a message makes of nothing counts as if it had been sent", () => 
       const count = COUNT / 100;
       const items = times(() => item).slice(0, count);
       const bytes = form === "JSON" ? new TextEncoder().encode(JSON.stringify(items)) : pack(items);
-      const take = (most: number): unknown =>
-        decodeWithin(new MemoryBudget(most, "most"), codec, bytes, 0, bytes.length);
+      const take = (most: number): Taken => takeWithin(most, codec, bytes);
       expect(refusal(() => take(count * least)).code).toBe("resource_exhausted");
-      expect(take(count * least * 5)).toHaveLength(count);
-      expect(decodedBytes()).toBeGreaterThan(count * least);
+      const taken = take(count * least * 5);
+      expect(taken.value).toHaveLength(count);
+      expect(taken.held).toBeGreaterThan(count * least);
     },
   );
 });
@@ -404,8 +415,7 @@ test.each([
       .slice(0, count)
       .join(",")}]`,
   );
-  decodeWithin(new MemoryBudget(count * 1000, "most"), jsonCodecOf(sample.codec), bytes, 0, bytes.length);
-  expect(decodedBytes()).toBeGreaterThan(count * least);
+  expect(takeWithin(count * 1000, jsonCodecOf(sample.codec), bytes).held).toBeGreaterThan(count * least);
 });
 
 describe("zodCodec", () => {

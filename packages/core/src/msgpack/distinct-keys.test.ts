@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { zodCodec } from "../call/messages/codec.js";
-import { decodeWithin } from "../call/messages/decode-within.js";
+import { type DecodeBudget, decodeWithin } from "../call/messages/decode-within.js";
 import { json } from "../call/messages/json.js";
 import type { MessageCodec } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
@@ -9,8 +9,9 @@ import { MAX_DISTINCT_KEYS } from "../fixed-limits.js";
 import { DEFAULT_LIMITS } from "../limits.js";
 import { pack } from "./pack.js";
 
-const budget: Parameters<typeof decodeWithin>[0] = {
+const budget: DecodeBudget = {
   room: Number.POSITIVE_INFINITY,
+  decodedBytes: 0,
   refusal: (what) => new RpcError("resource_exhausted", `the budget has no room for ${what}`),
 };
 const options = { maxNodes: 10_000_000 };

@@ -1,5 +1,4 @@
 import { type AnswerCarrier, type NotificationCarrier, prioritize, type RequestHandler } from "../call/carrier.js";
-import { decodedBytes } from "../call/messages/decode-within.js";
 import { codecIn, decodePayload } from "../call/messages/payload.js";
 import type { SchemaHandshake } from "../call/messages/schema-handshake.js";
 import type { FormatTable } from "../call/messages/session-format.js";
@@ -109,7 +108,7 @@ export class Dispatcher<Context> implements RequestHandler {
       if (head?.from !== undefined) requirePositions(method, head.from);
       context = new IncomingContext(method, timeoutMs, head?.metadata, this.settings, head?.from);
       if (method.once !== undefined) context.keyedBy(this.fingerprint);
-      bytes = this.bytesOf(frame, streamsInput(method) ? 0 : decodedBytes());
+      bytes = this.bytesOf(frame, streamsInput(method) ? 0 : this.settings.budget.decodedBytes);
     } catch (error) {
       if (asError(error) instanceof ProtocolError) throw error;
       const explained = schemas.explain(method, RpcError.from(error, "invalid_argument"));
@@ -166,7 +165,7 @@ export class Dispatcher<Context> implements RequestHandler {
     if (head?.fingerprint !== undefined) this.settings.schemas.learn(method, head.fingerprint);
     if (head?.codec !== undefined) carrier.readIn(head.codec);
     const input = this.decode(carrier, method, frame, request);
-    const bytes = this.bytesOf(frame, decodedBytes());
+    const bytes = this.bytesOf(frame, this.settings.budget.decodedBytes);
     const context = new IncomingContext(method, undefined, head?.metadata, this.settings);
     runNotification(bound, input, context, this.settings, bytes);
   }

@@ -1,4 +1,4 @@
-import { decodedBytes, decodeWithin } from "../call/messages/decode-within.js";
+import { type DecodeBudget, decodeWithin } from "../call/messages/decode-within.js";
 import type { MessageCodec, PayloadWriter } from "../contract/codec.js";
 import { MemoryBudget } from "../memory-budget.js";
 import { FrameWriter } from "../wire/writer.js";
@@ -27,9 +27,6 @@ export interface Delivery {
 
 /** Estimated memory of a delivery in bytes, without its message. */
 const DELIVERY_BYTES = 256;
-/** A budget without a limit: waiting messages are limited by their memory, not by how many values they contain. */
-const unbounded: MemoryBudget = new MemoryBudget(Number.MAX_SAFE_INTEGER, "");
-
 /** Encoded items that are sent to many subscribers. */
 const encoded = new WeakMap<object, Uint8Array>();
 
@@ -38,8 +35,10 @@ const encoded = new WeakMap<object, Uint8Array>();
  * codec's error if the message does not match its schema.
  */
 export function deliveryOf(codec: MessageCodec<unknown>, bytes: Uint8Array, position?: string): Delivery {
-  const given = decodeWithin(unbounded, codec, bytes, 0, bytes.length) as TopicItem;
-  const held = decodedBytes() + DELIVERY_BYTES;
+  // Without a limit: waiting messages are limited by their memory, not by how many values they contain.
+  const budget: DecodeBudget = new MemoryBudget(Number.MAX_SAFE_INTEGER, "");
+  const given = decodeWithin(budget, codec, bytes, 0, bytes.length) as TopicItem;
+  const held = budget.decodedBytes + DELIVERY_BYTES;
   const item = position === undefined ? given : { ...given, position };
   const sent = position === undefined ? bytes : encodedBy(codec, item);
   encoded.set(item, sent);

@@ -10,6 +10,7 @@ import {
   CALLER_LIMITS,
   type CallerLimits,
   type Calling,
+  type DecodeBudget,
   decodeWithin,
   type ForeignClient,
   fullName,
@@ -51,7 +52,7 @@ export class HttpClient implements ForeignClient {
   /** Calls in progress, and streams that wait to continue. */
   readonly calls: Members<Pick<HttpCall, "fail">> = new Members();
   /** Memory for one decoded message. Simpler than `MemoryBudget`, which a page would otherwise load only for this. */
-  readonly #budget: Parameters<typeof decodeWithin>[0];
+  readonly #budget: DecodeBudget;
   #isClosed = false;
   #onClosed!: (end: End) => void;
   /** Notifications that the server has not answered yet. */
@@ -66,6 +67,7 @@ export class HttpClient implements ForeignClient {
     const text = `holds too much memory: limits.maxSessionBytes is ${maxSessionBytes}`;
     this.#budget = {
       room: maxSessionBytes,
+      decodedBytes: 0,
       refusal: (what) => new RpcError("resource_exhausted", `${what} ${text}`),
     };
     this.codec = options.codec ?? messagePack;

@@ -1,6 +1,6 @@
 import { RpcError } from "@quicrpc/core";
 import { countJson, type MessageCodec } from "@quicrpc/core/generated";
-import { callBytes, decodedBytes, decodeWithin, type MemoryBudget } from "@quicrpc/core/transport";
+import { callBytes, decodeWithin, type MemoryBudget } from "@quicrpc/core/transport";
 import type { HttpExchange } from "./exchange.js";
 import type { ExtensionRequest } from "./extension.js";
 import type { HeldBytes } from "./held-bytes.js";
@@ -33,7 +33,7 @@ export class WholeRequest implements ExtensionRequest {
 
   json(): unknown {
     const value = decodeWithin(this.budget, json, this.body, 0, this.body.length);
-    this.hold(decodedBytes());
+    this.hold(this.budget.decodedBytes);
     return value;
   }
 

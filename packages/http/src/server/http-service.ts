@@ -5,7 +5,6 @@ import {
   callBytes,
   combineRouters,
   completeLimits,
-  decodedBytes,
   decodeWithin,
   errorHook,
   type ErrorHook,
@@ -338,7 +337,7 @@ export class HttpService<Context> {
         if (method.once !== undefined) fingerprint = inputFingerprint(`http-${format.name}`, message, 0, size);
         if (codec !== undefined) {
           input = decodeWithin(budget, codec, message, 0, size);
-          decoded = decodedBytes();
+          decoded = budget.decodedBytes;
         }
         if (blobs !== undefined) {
           input = await blobs.received(input);

@@ -11,7 +11,6 @@ import { readOptionalHead } from "../../wire/head.js";
 import type { CallChannel } from "../carrier.js";
 import { type FlowCarrier, type ReceiveFlow, receiveFlowOf } from "./flow.js";
 import { type ItemQueue, itemQueue, type ItemStream } from "./item-stream.js";
-import { decodedBytes } from "../messages/decode-within.js";
 import { decodePayload } from "../messages/payload.js";
 
 /** The messages that one side of a call receives: item frames in, an `ItemStream` out, with the flow control between. */
@@ -71,7 +70,7 @@ export class ItemReceiver {
     readOptionalHead(frame, cursor, this.limits.maxMetadataBytes);
     const budget = this.budget as MemoryBudget;
     const item = decodePayload(this.codec, frame, cursor.position, this.compression, budget);
-    const held = decodedBytes() + ITEM_BYTES;
+    const held = budget.decodedBytes + ITEM_BYTES;
     this.unreadBytes += held;
     const fits = budget.charge(held);
     // An item that is read at once is held by its reader.

@@ -1,12 +1,14 @@
 import { expect, it } from "vitest";
 import { RpcError } from "../../errors.js";
+import { MemoryBudget } from "../../memory-budget.js";
 import { pack } from "../../msgpack/pack.js";
 import { allowance } from "../../msgpack/reader.js";
 import { unpack } from "../../msgpack/unpack.js";
-import { decodedBytes, decodeWithin } from "./decode-within.js";
+import { type DecodeBudget, decodeWithin } from "./decode-within.js";
 
-const budgetOf = (room: number): Parameters<typeof decodeWithin>[0] => ({
+const budgetOf = (room: number): DecodeBudget => ({
   room,
+  decodedBytes: 0,
   refusal: (what) => new RpcError("resource_exhausted", `${room}: ${what}`),
 });
 
@@ -14,22 +16,23 @@ const bytes = pack(Array.from({ length: 100 }, (_, i) => i));
 const decode = (given: Uint8Array, start: number, end: number): unknown => unpack(given, start, end);
 const plain = { encode() {}, decode };
 
-/** Decodes another message, within `room`, ahead of its own. */
-function nesting(room: number): typeof plain {
+/** Decodes another message, within `inner`, ahead of its own. */
+function nesting(inner: DecodeBudget): typeof plain {
   return {
     encode() {},
     decode(given, start, end) {
-      decodeWithin(budgetOf(room), plain, bytes, 0, bytes.length);
+      decodeWithin(inner, plain, bytes, 0, bytes.length);
       return decode(given, start, end);
     },
   };
 }
 
 it("counts a message that is decoded within another for both", () => {
-  decodeWithin(budgetOf(1_000_000), plain, bytes, 0, bytes.length);
-  const alone = decodedBytes();
-  decodeWithin(budgetOf(1_000_000), nesting(1_000_000), bytes, 0, bytes.length);
-  expect(decodedBytes()).toBe(2 * alone - bytes.length);
+  const inner = budgetOf(1_000_000);
+  const outer = budgetOf(1_000_000);
+  decodeWithin(outer, nesting(inner), bytes, 0, bytes.length);
+  expect(inner.decodedBytes).toBeGreaterThan(100 * 32);
+  expect(outer.decodedBytes).toBe(2 * inner.decodedBytes - bytes.length);
   expect(allowance.values).toBe(Number.POSITIVE_INFINITY);
 });
 
@@ -37,7 +40,7 @@ it.each([
   ["of the outer message", 5_000, 1_000_000],
   ["of the inner message", 1_000_000, 1_000],
 ])("refuses a message within another beyond the budget %s", (_, outer, inner) => {
-  const decoding = (): unknown => decodeWithin(budgetOf(outer), nesting(inner), bytes, 0, bytes.length);
+  const decoding = (): unknown => decodeWithin(budgetOf(outer), nesting(budgetOf(inner)), bytes, 0, bytes.length);
   expect(decoding).toThrow(RpcError);
   expect(allowance.values).toBe(Number.POSITIVE_INFINITY);
   expect(decodeWithin(budgetOf(1_000_000), plain, bytes, 0, bytes.length)).toHaveLength(100);
@@ -59,7 +62,16 @@ it("leaves the budget of the outer message in force when the inner one is refuse
 });
 
 it("decodes within a budget without a limit", () => {
-  decodeWithin(budgetOf(Number.POSITIVE_INFINITY), plain, bytes, 0, bytes.length);
-  expect(decodedBytes()).toBeGreaterThan(100 * 32);
+  const budget = budgetOf(Number.POSITIVE_INFINITY);
+  decodeWithin(budget, plain, bytes, 0, bytes.length);
+  expect(budget.decodedBytes).toBeGreaterThan(100 * 32);
   expect(allowance.values).toBe(Number.POSITIVE_INFINITY);
+});
+
+it("reports the bytes of a message to the budget that it was decoded within", () => {
+  const budget = new MemoryBudget(1_000_000, "most");
+  decodeWithin(budget, plain, bytes, 0, bytes.length);
+  const { decodedBytes } = budget;
+  decodeWithin(budgetOf(1_000_000), nesting(budgetOf(1_000_000)), bytes, 0, bytes.length);
+  expect(budget.decodedBytes).toBe(decodedBytes);
 });

@@ -11,26 +11,18 @@ const VALUE_BYTES = 32;
 
 const TOO_MANY_KEYS = `the message has more than ${MAX_DISTINCT_KEYS} distinct keys: send it in parts, or the keys as values`;
 
-let lastDecodedBytes = 0;
-
-/** Records that there was no message to decode, so `decodedBytes` is 0. */
-export function nothingDecoded(): undefined {
-  lastDecodedBytes = 0;
-}
-
-/** Returns the estimated size, in bytes, of the last message that was decoded. */
-export function decodedBytes(): number {
-  return lastDecodedBytes;
-}
+/** The part of a memory budget that decoding needs. */
+export type DecodeBudget = Pick<MemoryBudget, "room" | "refusal" | "decodedBytes">;
 
 /**
- * The value of a message in `bytes[start, end)`. Throws `RpcError`: what the codec throws, and `resource_exhausted` for one of more
- * values than the budget has room for, or of more than `MAX_DISTINCT_KEYS` distinct keys. `decodedBytes` tells what it holds.
+ * Returns the value of the message in `bytes[start, end)`, and sets `budget.decodedBytes`. Throws what the codec throws, and
+ * `RpcError` `resource_exhausted` for a message of more values than the budget has room for, or of more than `MAX_DISTINCT_KEYS`
+ * distinct keys.
  *
  * @param isRequest no handler has seen the message: the error has `refused`
  */
 export function decodeWithin(
-  budget: Pick<MemoryBudget, "room" | "refusal">,
+  budget: DecodeBudget,
   codec: MessageCodec<unknown>,
   bytes: Uint8Array,
   start: number,
@@ -46,7 +38,7 @@ export function decodeWithin(
     const value = codec.decode(bytes, start, end);
     // A codec may have made something else of being stopped.
     if (allowance.values < 0) throw misfit();
-    lastDecodedBytes = end - start + (most - allowance.values) * VALUE_BYTES;
+    budget.decodedBytes = end - start + (most - allowance.values) * VALUE_BYTES;
     return value;
   } catch (error) {
     if (hasTooManyKeys()) throw new RpcError("resource_exhausted", TOO_MANY_KEYS);

@@ -5,7 +5,7 @@ import { expand } from "../../transport/expand.js";
 import { FLAG_COMPRESSED, type Frame } from "../../wire/frame.js";
 import { tooLarge } from "../../wire/too-large.js";
 import { FrameWriter } from "../../wire/writer.js";
-import { decodeWithin, nothingDecoded } from "./decode-within.js";
+import { decodeWithin } from "./decode-within.js";
 import type { SessionFormat } from "./session-format.js";
 
 /** Destination of a payload: usually a channel. */
@@ -45,7 +45,7 @@ export function encodePayload(
 
 /**
  * Decodes the payload at `position` of a frame. Returns undefined if the method has no message there, whatever was
- * sent. Throws `RpcError` `resource_exhausted` if it has more values than the budget has room for.
+ * sent. Throws `RpcError` `resource_exhausted` if it has more values than the budget has room for. Sets `budget.decodedBytes`.
  *
  * @param isRequest true if no handler has seen the message: the error then has `refused`
  * @param look receives the bytes of the message after decompression
@@ -59,7 +59,10 @@ export function decodePayload(
   isRequest: boolean = false,
   look?: (bytes: Uint8Array, start: number, end: number) => void,
 ): unknown {
-  if (codec === undefined) return nothingDecoded();
+  if (codec === undefined) {
+    budget.decodedBytes = 0;
+    return undefined;
+  }
   if ((flags & FLAG_COMPRESSED) === 0) {
     look?.(bytes, position, end);
     return decodeWithin(budget, codec, bytes, position, end, isRequest);
