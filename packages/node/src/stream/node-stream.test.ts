@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { closedAfterEach } from "../../../../test/open.js";
 import { holdReads } from "../listen/held-reads.js";
-import { soleReader } from "./node-stream.js";
+import { nodeStreamTransport, soleReader } from "./node-stream.js";
 
 const open = closedAfterEach();
 
@@ -228,6 +228,29 @@ describe("what a session sends over TLS", () => {
     await ended;
     expect(Buffer.concat(copies).equals(Buffer.concat(parts))).toBe(true);
     expect(Math.max(...lengths)).toBeLessThanOrEqual(256 * 1024);
+  });
+
+  it("is resumed once a peer that paused has read it", async () => {
+    const { dialled, accepted } = await connected("tls");
+    const bytes = soleReader(accepted);
+    const drained = new Promise<void>((resolve) => {
+      bytes.attach({ onData() {}, onDrain: resolve, onEnd() {}, onClosed() {} });
+    });
+    expect(bytes.write(Buffer.alloc(100))).toBe(true);
+    expect(bytes.write(Buffer.alloc(16_000_000))).toBe(false);
+    expect(bytes.pendingBytes()).toBe(16_000_100);
+    dialled.resume();
+    await drained;
+    expect(bytes.pendingBytes()).toBeLessThanOrEqual(256 * 1024);
+  });
+
+  it("leaves the methods of the socket as they were", async () => {
+    const { accepted } = await connected("tls");
+    const methods = (): unknown[] => ["_write", "_writev", "write", "end"].map((name) => Reflect.get(accepted, name));
+    const [before, names] = [methods(), Object.getOwnPropertyNames(accepted)];
+    nodeStreamTransport({ readable: accepted, writable: accepted }, "server");
+    expect(methods()).toEqual(before);
+    expect(Object.getOwnPropertyNames(accepted)).toEqual(names);
   });
 
   it("ends with the error of a piece that could not be sent", async () => {

@@ -17,7 +17,7 @@ import {
 /** Number of unsent bytes above which `write` returns false. */
 const HIGH_WATER = 256 * 1024;
 
-/** Maximum number of bytes that TLS encrypts at once. */
+/** Maximum number of bytes that TLS encrypts at once, at most `HIGH_WATER`. */
 const MAX_TLS_WRITE = 256 * 1024;
 
 /** Minimum size of copies whose buffers are reused. */
@@ -97,12 +97,14 @@ class NodeByteStream implements NodeBytes {
   private over: { error: Error | undefined } | undefined = undefined;
   /** The socket whose bytes may be read into memory that is used again; undefined once they are, or where others may read it too. */
   private sole: Socket | undefined;
+  /** Undefined for a stream that is not encrypted. */
+  private readonly pieces: TlsPieces | undefined;
 
   constructor({ readable, writable }: NodeStreams, sole: boolean) {
     this.readable = readable;
     this.writable = writable;
     this.sole = sole && readable instanceof Socket ? readable : undefined;
-    if (isTls(writable)) writeInPieces(writable);
+    this.pieces = isTls(writable) ? new TlsPieces(writable, () => this.drained()) : undefined;
     // Added at once, because an error without a listener would end the process.
     readable.on("error", (error) => this.closed(error));
     readable.on("close", () => this.closed(undefined));
@@ -144,22 +146,23 @@ class NodeByteStream implements NodeBytes {
   writeFrom(length: number, put: (into: Uint8Array) => void): boolean {
     if (this.over !== undefined) return true;
     // An empty write has TLS read on, into the memory of the chunk that is being delivered.
-    if ((length > 0 && this.send(length, put)) || this.writable.writableLength <= HIGH_WATER) return true;
+    if ((length > 0 && this.send(length, put)) || this.pendingBytes() <= HIGH_WATER) return true;
     this.drainWanted = true;
     return false;
   }
 
   private send(length: number, put: (into: Uint8Array) => void): boolean {
     const { writable } = this;
+    const target = this.pieces ?? writable;
     // Only a socket is done with the bytes when it calls back: other streams may have handed them on.
     if (length < MIN_REUSED_BYTES || !(writable instanceof Socket)) {
       const buffer = Buffer.allocUnsafe(length);
       put(buffer);
-      return writable.write(buffer);
+      return target.write(buffer);
     }
     const buffer = takeBuffer(length);
     put(buffer);
-    return writable.write(buffer.subarray(0, length), (error) => {
+    return target.write(buffer.subarray(0, length), (error) => {
       if (!error) giveBuffer(buffer);
     });
   }
@@ -169,11 +172,11 @@ class NodeByteStream implements NodeBytes {
   }
 
   pendingBytes(): number {
-    return this.writable.writableLength;
+    return this.writable.writableLength + (this.pieces?.waitingBytes ?? 0);
   }
 
   end(): void {
-    if (this.over === undefined) this.writable.end();
+    if (this.over === undefined) (this.pieces ?? this.writable).end();
   }
 
   destroy(): void {
@@ -198,7 +201,7 @@ class NodeByteStream implements NodeBytes {
   }
 
   private drained(): void {
-    if (!this.drainWanted) return;
+    if (!this.drainWanted || (this.pieces?.waitingBytes ?? 0) > 0) return;
     this.drainWanted = false;
     this.handler?.onDrain();
   }
@@ -210,6 +213,7 @@ class NodeByteStream implements NodeBytes {
   private closed(error: Error | undefined): void {
     if (this.over !== undefined) return;
     this.over = { error };
+    this.pieces?.clear();
     this.handler?.onClosed(error);
   }
 }
@@ -253,52 +257,90 @@ function readInto(socket: Socket, onBytes: (bytes: Uint8Array) => boolean): void
   handle.useUserBuffer(into);
 }
 
-type Callback = (error?: Error | null) => void;
+type WriteCallback = (error?: Error | null) => void;
 
-/** The methods by which Node's `Writable` hands chunks to a socket. */
-interface SocketWriter {
-  _write(chunk: Uint8Array, encoding: BufferEncoding, callback: Callback): void;
-  _writev(chunks: readonly { chunk: Uint8Array; encoding: BufferEncoding }[], callback: Callback): void;
+/** A chunk that has not been passed to the socket, or not all of it. */
+interface WaitingChunk {
+  readonly bytes: Uint8Array;
+  readonly onWritten: WriteCallback | undefined;
 }
 
 /**
- * Makes a TLS socket write large chunks in pieces, each when the one before has been taken. Node encrypts a whole write at
- * once and keeps memory for the largest one until the connection closes.
+ * Passes at most `MAX_TLS_WRITE` bytes to a TLS socket at a time. Node encrypts all bytes that wait in a socket at once, and
+ * keeps memory for the largest such write until the connection closes.
  */
-function writeInPieces(socket: Socket): void {
-  const writer = socket as unknown as SocketWriter;
-  const write = writer._write.bind(socket);
-  const writev = writer._writev.bind(socket);
-  const writeChunk: SocketWriter["_write"] = (chunk, encoding, callback) => {
-    let at = 0;
-    const next: Callback = (error) => {
-      if (error || at >= chunk.length) {
-        callback(error);
-        return;
+class TlsPieces {
+  /** Number of bytes that have not been passed to the socket. */
+  waitingBytes = 0;
+  private readonly socket: Writable;
+  private readonly onEmpty: () => void;
+  private waiting: WaitingChunk[] = [];
+  /** Number of bytes of the first waiting chunk that have been passed to the socket. */
+  private written = 0;
+  /** Number of pieces that the socket has not taken. */
+  private inFlight = 0;
+  private ending = false;
+
+  /** @param onEmpty called when the socket has taken all pieces, and more may be written */
+  constructor(socket: Writable, onEmpty: () => void) {
+    this.socket = socket;
+    this.onEmpty = onEmpty;
+  }
+
+  /** Writes `bytes`, which must not change until `onWritten` is called. Returns false if they have to wait. */
+  write(bytes: Uint8Array, onWritten?: WriteCallback): boolean {
+    const { socket } = this;
+    if (this.waitingBytes === 0 && socket.writableLength + bytes.length < MAX_TLS_WRITE) {
+      return socket.write(bytes, onWritten);
+    }
+    this.waiting.push({ bytes, onWritten });
+    this.waitingBytes += bytes.length;
+    this.flush();
+    return this.waitingBytes === 0;
+  }
+
+  /** Ends the socket after everything that waits. */
+  end(): void {
+    if (this.waitingBytes > 0) this.ending = true;
+    else this.socket.end();
+  }
+
+  clear(): void {
+    this.waiting = [];
+    this.waitingBytes = 0;
+    this.written = 0;
+  }
+
+  private flush(): void {
+    const { socket, waiting } = this;
+    let finished = 0;
+    for (let chunk = waiting[0]; chunk !== undefined; chunk = waiting[finished]) {
+      let room = MAX_TLS_WRITE - socket.writableLength;
+      // Somebody else has filled the socket, and its callbacks do not reach this object.
+      if (room <= 0 && this.inFlight === 0) room = MAX_TLS_WRITE;
+      if (room <= 0) break;
+      const piece = chunk.bytes.subarray(this.written, this.written + room);
+      this.written += piece.length;
+      this.waitingBytes -= piece.length;
+      const isLast = this.written === chunk.bytes.length;
+      if (isLast) {
+        finished++;
+        this.written = 0;
       }
-      const piece = chunk.subarray(at, at + MAX_TLS_WRITE);
-      at += piece.length;
-      write(piece, encoding, next);
-    };
-    next();
-  };
-  writer._write = (chunk, encoding, callback) =>
-    chunk.length > MAX_TLS_WRITE ? writeChunk(chunk, encoding, callback) : write(chunk, encoding, callback);
-  writer._writev = (chunks, callback) => {
-    let at = 0;
-    const next: Callback = (error) => {
-      const first = chunks[at];
-      if (error || first === undefined) {
-        callback(error);
-        return;
-      }
-      let bytes = 0;
-      const from = at;
-      do bytes += chunks[at++]?.chunk.length ?? 0;
-      while (bytes + (chunks[at]?.chunk.length ?? MAX_TLS_WRITE) <= MAX_TLS_WRITE);
-      if (at === from + 1) writer._write(first.chunk, first.encoding, next);
-      else writev(chunks.slice(from, at), next);
-    };
-    next();
-  };
+      this.pass(piece, isLast ? chunk.onWritten : undefined);
+    }
+    waiting.splice(0, finished);
+    if (this.ending && this.waitingBytes === 0) socket.end();
+  }
+
+  private pass(piece: Uint8Array, onWritten: WriteCallback | undefined): void {
+    this.inFlight++;
+    this.socket.write(piece, (error) => {
+      this.inFlight--;
+      onWritten?.(error);
+      if (error) this.clear();
+      else if (this.waitingBytes > 0) this.flush();
+      else this.onEmpty();
+    });
+  }
 }
