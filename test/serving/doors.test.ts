@@ -8,7 +8,7 @@ import { RpcError, type Session } from "@quicrpc/core";
 import { createRouter } from "@quicrpc/core/generated";
 import { devCertificate, dial, serve, type ServeOptions, type Server } from "@quicrpc/node";
 import { Endpoint } from "@quicrpc/quic";
-import { describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
 import { ConnectionLimiter } from "../../packages/node/dist/listen/connection-limiter.js";
 import { methods } from "../behaviour/service.js";
@@ -409,12 +409,79 @@ describe("the connection limiter of a listener", () => {
     const limiter = new ConnectionLimiter({ ...limits, maxSessions: 100, maxSessionsPerAddress: 75 });
     const taken = (source: string): number => {
       let count = 0;
-      for (; !limiter.isFull(source); count++) limiter.takeSession(source);
+      while (limiter.takeSession(source)) count++;
       return count;
     };
     expect(["a", "b", "c", "a"].map(taken)).toEqual([75, 19, 5, 0]);
+    expect(["a", "b", "c"].map((source) => limiter.isFull(source))).toEqual([true, true, true]);
     for (let count = 0; count < 75; count++) limiter.releaseSession("a");
     expect(taken("d")).toBe(57);
+  });
+
+  describe("of idle connections", () => {
+    beforeEach(() => void vi.useFakeTimers());
+    afterEach(() => void vi.useRealTimers());
+
+    /** Connections that have a session's place, by name; the first letter is the source. */
+    function idleIn(limiter: ConnectionLimiter, names: readonly string[]): { take: Take; closed: string[] } {
+      const closed: string[] = [];
+      const take: Take = (name) => {
+        const connection = limiter.enter(`192.0.2.${name[0]}`, () => void closed.push(name));
+        if (connection?.greeted() !== true) return undefined;
+        connection.requestBegan();
+        return connection;
+      };
+      for (const name of names) {
+        take(name)?.requestEnded();
+        vi.advanceTimersByTime(1000);
+      }
+      return { take, closed };
+    }
+    type Take = (name: string) => ReturnType<ConnectionLimiter["enter"]>;
+
+    it("closes the one that has been idle longest for a new one, of any address if all places are taken", () => {
+      const { take, closed } = idleIn(new ConnectionLimiter(limits), ["1a", "2b", "3c"]);
+      vi.advanceTimersByTime(5000);
+      expect(take("4d")).toBeDefined();
+      expect(closed).toEqual(["1a"]);
+      expect(take("4e")).toBeDefined();
+      expect(closed).toEqual(["1a", "2b"]);
+    });
+
+    it("closes one of the same address if that has no share left", () => {
+      const few = { ...limits, maxSessions: 8, maxSessionsPerAddress: 2 };
+      const { take, closed } = idleIn(new ConnectionLimiter(few), ["1a", "2b", "2c"]);
+      vi.advanceTimersByTime(5000);
+      expect(take("2d")).toBeDefined();
+      expect(closed).toEqual(["2b"]);
+    });
+
+    it("closes none that answers a request, or did less than 5 seconds ago", () => {
+      const limiter = new ConnectionLimiter(limits);
+      const { take, closed } = idleIn(limiter, []);
+      const [busy, idle, again] = ["1a", "2b", "3c"].map(take);
+      idle?.requestEnded();
+      again?.requestEnded();
+      vi.advanceTimersByTime(4999);
+      expect(limiter.isFull("192.0.2.4")).toBe(true);
+      expect(take("4d")).toBeUndefined();
+      again?.requestBegan();
+      vi.advanceTimersByTime(1);
+      expect(take("4d")).toBeDefined();
+      expect(closed).toEqual(["2b"]);
+      vi.advanceTimersByTime(60_000);
+      expect(take("5e")).toBeUndefined();
+      busy?.leave();
+      expect(take("5e")).toBeDefined();
+    });
+  });
+
+  it("counts a connection once that was upgraded after it had answered requests", () => {
+    const limiter = new ConnectionLimiter({ ...limits, maxSessions: 1, maxSessionsPerAddress: 1 });
+    const connection = limiter.enter("192.0.2.1", never);
+    expect([connection?.greeted(), connection?.admit(), connection?.greeted()]).toEqual([true, true, true]);
+    connection?.leave();
+    expect(limiter.enter("192.0.2.1", never)?.greeted()).toBe(true);
   });
 
   /** Newcomers of a limiter, and what became of them. */

@@ -5,13 +5,13 @@ import { RpcError } from "@quicrpc/core";
 import { MemoryOnceStore } from "@quicrpc/core/once";
 import { devCertificate, dial, type Peer, serve, type Server, type ServeOptions } from "@quicrpc/node";
 import { once } from "node:events";
-import { request as httpRequest } from "node:http";
-import { connect as connectTcp } from "node:net";
+import { Agent, type IncomingMessage, request as httpRequest } from "node:http";
+import { connect as connectTcp, type Socket } from "node:net";
 import { text as readText } from "node:stream/consumers";
 import { connect as connectTls } from "node:tls";
 import { connect as connectHttp2, type SecureClientSessionOptions } from "node:http2";
 import { request as httpsRequest } from "node:https";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { once as onceMethods, onceRouter } from "../behaviour/once-service.js";
 import { methods } from "../behaviour/service.js";
 import { certificate } from "../../packages/quic/test/certificates.js";
@@ -214,4 +214,59 @@ it("asks clients for certificates over HTTP as well", async () => {
   expect(await send(base + path, {}, new Uint8Array(0))).toBe(401);
   expect(await sendHttp2(base, path, { cert: alice.cert, key: alice.key })).toBe(200);
   expect(seen).toEqual(["CN=alice.example"]);
+});
+
+describe.each([
+  ["HTTP/1.1", "http://127.0.0.1:0"],
+  ["HTTP/2", "https://127.0.0.1:0"],
+])("places of connections of %s", (version, listen) => {
+  const open: { close(): unknown }[] = [];
+  afterEach(() => {
+    vi.useRealTimers();
+    for (const connection of open.splice(0)) connection.close();
+  });
+
+  /** Makes one call on a connection of its own, which stays open. Rejects if a server without room refuses a connection of TLS. */
+  async function callOnNew(base: string): Promise<{ status: number; isOpen: () => boolean }> {
+    const path = "/test.v1.Behaviour/nothing";
+    if (version === "HTTP/2") {
+      const session = connectHttp2(base, { rejectUnauthorized: false });
+      session.on("error", () => {});
+      open.push(session);
+      const stream = session.request({ ":method": "POST", ":path": path, "content-type": MESSAGE_PACK });
+      stream.end();
+      const [headers] = (await once(stream, "response")) as [{ ":status": number }];
+      stream.resume();
+      await once(stream, "close");
+      return { status: headers[":status"], isOpen: () => !session.closed };
+    }
+    const agent = new Agent({ keepAlive: true });
+    open.push({ close: () => agent.destroy() });
+    const sent = httpRequest(base + path, { agent, method: "POST", headers: { "content-type": MESSAGE_PACK } });
+    const onSocket = once(sent, "socket") as Promise<[Socket]>;
+    sent.end();
+    const [answer] = (await once(sent, "response")) as [IncomingMessage];
+    answer.resume();
+    await once(answer, "end");
+    const [socket] = await onSocket;
+    return { status: answer.statusCode ?? 0, isOpen: () => !socket.destroyed };
+  }
+
+  it("go from the one that has been idle longest to a new one", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    const base = await served(listen, { http: true, transport: { maxSessions: 2, maxSessionsPerAddress: 2 } });
+    const [first, second] = [await callOnNew(base), await callOnNew(base)];
+    expect([first.status, second.status]).toEqual([200, 200]);
+    const third = (): Promise<unknown> =>
+      callOnNew(base).then(
+        ({ status }) => status,
+        () => "refused",
+      );
+    expect(await third()).toBe(version === "HTTP/2" ? "refused" : 503);
+    vi.advanceTimersByTime(5000);
+    // A connection is idle once the server has noticed that it has sent the answer.
+    await expect.poll(third).toBe(200);
+    await vi.waitUntil(() => !first.isOpen());
+    expect(second.isOpen()).toBe(true);
+  });
 });

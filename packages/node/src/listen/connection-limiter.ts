@@ -1,5 +1,5 @@
 import type { Limits } from "@quicrpc/core";
-import { FairQueue, hasShare, sourceOf } from "@quicrpc/core/transport";
+import { FairQueue, hasShare, type Link, LinkedSet, sourceOf } from "@quicrpc/core/transport";
 import type { ListenTransportOptions } from "@quicrpc/quic";
 import type { HeldReads } from "./held-reads.js";
 
@@ -16,6 +16,12 @@ const WAITING_PER_PLACE = 8;
  * clients.
  */
 const SESSIONS_SHARE = 3 / 4;
+
+/**
+ * Milliseconds without a request after which an HTTP connection may be closed to make room. The client of a connection that is
+ * closed earlier is likely to be sending its next request. Node's own servers close connections after the same time.
+ */
+const MIN_IDLE_MS = 5_000;
 
 /** Limits of a `ConnectionLimiter`. */
 export interface ConnectionLimits {
@@ -72,6 +78,8 @@ export class ConnectionLimiter {
   private readonly sessions: Places;
   private readonly pending: Places;
   private readonly waiting: FairQueue<WaitingConnection> = new FairQueue();
+  /** Connections that hold a session's place and have no request in progress. The first has been idle longest. */
+  private readonly idle: LinkedSet<PendingConnection> = new LinkedSet();
 
   constructor(limits: ConnectionLimits) {
     this.limits = limits;
@@ -158,13 +166,42 @@ export class ConnectionLimiter {
     return this.pending.hasRoom(source);
   }
 
-  /** Returns true if the maximum number of sessions is reached, in total or for a source. */
+  /**
+   * Returns true if the maximum number of sessions is reached, in total or for a source, and closing an idle connection
+   * would not make room.
+   */
   isFull(source: string): boolean {
-    return !this.sessions.hasRoom(source);
+    return !this.sessions.hasRoom(source) && this.idleFor(source) === undefined;
   }
 
-  takeSession(source: string): void {
+  /** Takes a place, and closes the connection that has been idle longest if there is no other. Returns false if there is none. */
+  takeSession(source: string): boolean {
+    if (!this.sessions.hasRoom(source)) {
+      const idle = this.idleFor(source);
+      if (idle === undefined) return false;
+      idle.evict();
+    }
     this.sessions.count(source, 1);
+    return true;
+  }
+
+  /** Notes that a connection has no request in progress. Returns the argument of `becameBusy`. */
+  becameIdle(connection: PendingConnection): Link<PendingConnection> {
+    return this.idle.add(connection);
+  }
+
+  becameBusy(link: Link<PendingConnection>): void {
+    this.idle.remove(link);
+  }
+
+  /** Returns the connection that has been idle longest of those whose end gives the source room. */
+  private idleFor(source: string): PendingConnection | undefined {
+    const latest = performance.now() - MIN_IDLE_MS;
+    for (const { value } of this.idle) {
+      if (value.idleSince > latest) return undefined;
+      if (this.sessions.hasRoom(source, value.source)) return value;
+    }
+    return undefined;
   }
 
   releaseSession(source: string): void {
@@ -194,9 +231,13 @@ class Places {
     this.share = share;
   }
 
-  hasRoom(source: string): boolean {
-    if (this.taken >= this.places) return false;
-    return source === NO_SOURCE || hasShare(this.bySource.get(source) ?? 0, this.taken, this.places, this.share);
+  /** @param without source of a place that is released first. Default: none is */
+  hasRoom(source: string, without?: string): boolean {
+    const taken = without === undefined ? this.taken : this.taken - 1;
+    if (taken >= this.places) return false;
+    if (source === NO_SOURCE) return true;
+    const own = (this.bySource.get(source) ?? 0) - (without === source ? 1 : 0);
+    return hasShare(own, taken, this.places, this.share);
   }
 
   count(source: string, change: 1 | -1): void {
@@ -216,7 +257,7 @@ export function sourceIn(address: string | undefined): string {
 /** A connection, or one session of a connection that carries several. */
 export class PendingConnection {
   private readonly limiter: ConnectionLimiter;
-  private source: string;
+  source: string;
   private readonly close: () => void;
   private deadline = 0;
   private timer: ReturnType<typeof setTimeout> | undefined = undefined;
@@ -226,6 +267,11 @@ export class PendingConnection {
   /** Number of pending connections and sessions that this connection carries. */
   private carried = 0;
   private held: HeldReads | undefined = undefined;
+  /** Number of HTTP requests in progress. */
+  private requests = 0;
+  private idle: Link<PendingConnection> | undefined = undefined;
+  /** When the last request ended; meaningful while the connection is idle. */
+  idleSince = 0;
   private gone: (() => void) | undefined = undefined;
 
   constructor(limiter: ConnectionLimiter, source: string, close: () => void, within: number) {
@@ -298,7 +344,7 @@ export class PendingConnection {
   admit(): boolean {
     // Another listener reports the end of its connection.
     if (this.over) return true;
-    if (this.limiter.isFull(this.source)) return false;
+    if (!this.isSession && this.limiter.isFull(this.source)) return false;
     // If the peer sends no greeting, the session closes itself with a reason.
     this.expireIn(this.limiter.limits.maxHandshakeMs + this.limiter.limits.maxCloseMs);
     this.releaseHeld();
@@ -311,14 +357,38 @@ export class PendingConnection {
    */
   greeted(): boolean {
     if (this.over) return true;
-    if (this.limiter.isFull(this.source)) {
+    // It counts from its first HTTP request on, if it was upgraded later.
+    if (!this.isSession && !this.limiter.takeSession(this.source)) {
       this.expireIn(this.limiter.limits.maxCloseMs);
       return false;
     }
-    this.limiter.takeSession(this.source);
     this.isSession = true;
     this.settled();
     return true;
+  }
+
+  /** An HTTP request has begun, or the connection was upgraded. */
+  requestBegan(): void {
+    this.requests++;
+    this.busy();
+  }
+
+  /** An HTTP request is over. While there is no other, the connection is closed if its place is needed. */
+  requestEnded(): void {
+    if (--this.requests > 0 || !this.isSession || this.over) return;
+    this.idleSince = performance.now();
+    this.idle = this.limiter.becameIdle(this);
+  }
+
+  /** Closes the connection and releases its place at once. */
+  evict(): void {
+    this.leave();
+    this.close();
+  }
+
+  private busy(): void {
+    if (this.idle !== undefined) this.limiter.becameBusy(this.idle);
+    this.idle = undefined;
   }
 
   /** Refuses the session, and leaves the peer some time to receive the reason. */
@@ -340,6 +410,7 @@ export class PendingConnection {
   leave(): void {
     if (this.over) return;
     this.settled();
+    this.busy();
     this.over = true;
     if (this.isSession) this.limiter.releaseSession(this.source);
     this.gone?.();

@@ -90,6 +90,7 @@ export class HttpRequests {
       return;
     }
     noteCaller(request, callerOf(accepted));
+    noteRequest(accepted, response);
     this.listener?.(request as IncomingMessage, response as ServerResponse);
   }
 
@@ -114,6 +115,7 @@ export class HttpRequests {
       return;
     }
     noteCaller(stream, callerOf(accepted));
+    noteRequest(accepted, stream);
     this.listener?.http2?.(stream, headers, added);
   }
 
@@ -194,6 +196,12 @@ const CALLER = Symbol("quicrpc.caller");
 
 function noteCaller(of: object, caller: Caller | undefined): void {
   (of as { [CALLER]?: Caller | undefined })[CALLER] = caller;
+}
+
+/** Notes that a connection is not idle until `response` has closed. */
+function noteRequest({ pending }: AcceptedSocket, response: AnyResponse | ServerHttp2Stream): void {
+  pending.requestBegan();
+  response.once("close", () => pending.requestEnded());
 }
 
 function callerOf(of: unknown): Caller | undefined {

@@ -135,8 +135,11 @@ const listen = async (
     const status = refusal ?? (refusing === undefined ? 400 : refusing.refusal(request));
     if (plain !== undefined && offersOther && refusal === undefined) plain.take(request, request.socket, head);
     else if (status !== undefined) refuse(request, accepted, status, acceptedSockets.url);
-    else if (acceptor !== undefined) acceptor.takeUpgrade(request, head, accepted);
-    else webSockets?.take(request, head, accepted, acceptedSockets.url, onIncoming);
+    else {
+      accepted.pending.requestBegan();
+      if (acceptor !== undefined) acceptor.takeUpgrade(request, head, accepted);
+      else webSockets?.take(request, head, accepted, acceptedSockets.url, onIncoming);
+    }
   });
   const acceptedSockets = new AcceptedSockets(server, limiter, settings.trustedProxies, secure ? undefined : NO_ROOM);
   await startServer(server, placeOf(target));
