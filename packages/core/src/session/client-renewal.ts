@@ -1,6 +1,6 @@
 import { backoffDelay, DEFAULT_BACKOFF } from "../backoff.js";
 import type { Frame } from "../wire/frame.js";
-import { readNotice, writeRenewal } from "../wire/credentials.js";
+import { MIN_RENEWAL_INTERVAL_MS, readNotice, writeRenewal } from "../wire/credentials.js";
 import type { RawGreeting } from "../wire/hello.js";
 import type { RenewalHost } from "./late-renewal.js";
 
@@ -11,8 +11,6 @@ import type { RenewalHost } from "./late-renewal.js";
 const EARLY = 0.15;
 /** The most of it in milliseconds, before it is doubled. */
 const EARLY_MS = 120_000;
-/** Least milliseconds between two renewals, whatever the server says: it is not to keep the application busy. */
-const MIN_INTERVAL_MS = 5000;
 /** The longest time of a timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
@@ -50,7 +48,7 @@ export class ClientRenewal {
       this.wait(Math.random() * notice.withinMs);
       return;
     }
-    if (this.step === "deciding") this.rest(MIN_INTERVAL_MS);
+    if (this.step === "deciding") this.rest(MIN_RENEWAL_INTERVAL_MS);
     const { leftMs } = notice;
     if (leftMs === undefined) clearTimeout(this.timer);
     else this.wait(leftMs - Math.min(EARLY_MS, leftMs * EARLY) * (1 + Math.random()));
@@ -91,7 +89,7 @@ export class ClientRenewal {
     try {
       const greeting = await this.ask();
       if (this.over) return;
-      if (greeting === undefined) this.rest(MIN_INTERVAL_MS);
+      if (greeting === undefined) this.rest(MIN_RENEWAL_INTERVAL_MS);
       else {
         this.step = "deciding";
         this.host.openLane()?.sendCredentials((out) => writeRenewal(out, greeting));

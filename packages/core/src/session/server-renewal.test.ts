@@ -1,9 +1,13 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { Greeting } from "../transport/greeting.js";
 import { writeRenewal } from "../wire/credentials.js";
+import * as FrameType from "../wire/frame-type.js";
+import { FrameReader } from "../wire/reader.js";
 import { FrameWriter } from "../wire/writer.js";
 import type { Frame } from "../wire/frame.js";
 import type { PeerLane } from "../call/lanes/peer-lane.js";
+import { MemoryBudget } from "../memory-budget.js";
+import { ClientRenewal } from "./client-renewal.js";
 import { ServerRenewal, type ServerRenewalHost } from "./server-renewal.js";
 
 beforeEach(() => void vi.useFakeTimers());
@@ -77,7 +81,56 @@ it("a decision that had begun before credentials were demanded does not satisfy 
   renewal.onFrame(frame());
   renewal.demand({ withinMs: 1000 });
   decide();
-  await vi.advanceTimersByTimeAsync(1000);
+  await vi.advanceTimersByTimeAsync(5999);
+  expect(drains).toBe(0);
+  await vi.advanceTimersByTimeAsync(1);
   expect(drains).toBe(1);
   renewal.stop();
 });
+
+/** A client and a server that renew credentials, where a decision takes `decisionMs`. */
+function renewingPair(decisionMs: number): { client: ClientRenewal; server: ServerRenewal; drains: () => number } {
+  let drains = 0;
+  const laneTo = (onFrame: (frame: Frame) => void): PeerLane => {
+    const sendCredentials = (write: (out: FrameWriter) => void): void => {
+      const out = new FrameWriter(64);
+      out.frame(FrameType.Credentials, 0, write);
+      new FrameReader(1000, new MemoryBudget(1000, "test")).push(out.written(), 0, { onFrame });
+    };
+    return { ended: false, sendCredentials } as unknown as PeerLane;
+  };
+  const toClient = laneTo((frame) => client.onFrame(frame));
+  const toServer = laneTo((frame) => server.onFrame(frame));
+  const host = {
+    identify() {},
+    drain: () => void drains++,
+    openLane: () => toClient,
+    limits: { maxGreetingBytes: 1000 },
+  };
+  const renew = (): Promise<{ connection: unknown }> =>
+    // oxlint-disable-next-line no-restricted-globals -- the clock is virtual
+    new Promise((resolve) => void setTimeout(() => resolve({ connection: "ann" }), decisionMs));
+  const server = new ServerRenewal(host, { renew });
+  const client = new ClientRenewal({ openLane: () => toServer }, async () => ({ credentials: "ann" }));
+  server.onHello(toClient, {});
+  return { client, server, drains: () => drains };
+}
+
+it.each([
+  [3000, 500],
+  [10_000, 7000],
+])(
+  "a client that answers each demand is not drained if %i ms are given and a decision takes %i",
+  async (withinMs, decisionMs) => {
+    for (const sinceRenewalMs of [1, decisionMs - 1, decisionMs + 1, decisionMs + 4000]) {
+      const { client, server, drains } = renewingPair(decisionMs);
+      client.onUnauthenticated();
+      await vi.advanceTimersByTimeAsync(sinceRenewalMs);
+      server.demand({ withinMs });
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(drains(), `demanded ${sinceRenewalMs} ms after the renewal began`).toBe(0);
+      client.stop();
+      server.stop();
+    }
+  },
+);

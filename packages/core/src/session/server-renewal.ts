@@ -3,7 +3,14 @@ import { ProtocolError } from "../errors.js";
 import { decodeMetadata } from "../wire/metadata.js";
 import type { Frame } from "../wire/frame.js";
 import type { FrameWriter } from "../wire/writer.js";
-import { type CredentialsNotice, isOfProof, readRenewal, writeNotice, writeOfProof } from "../wire/credentials.js";
+import {
+  type CredentialsNotice,
+  isOfProof,
+  MIN_RENEWAL_INTERVAL_MS,
+  readRenewal,
+  writeNotice,
+  writeOfProof,
+} from "../wire/credentials.js";
 import type { Hello } from "../wire/hello.js";
 import { newNonce, type ProofClaim } from "../wire/proof.js";
 import type { Greeting } from "../transport/greeting.js";
@@ -49,7 +56,11 @@ export interface RenewalOptions<Context> {
 
 /** Options of `Session.demandCredentials`. */
 export interface DemandOptions {
-  /** Milliseconds that the client has to answer; clients spread over the first half. Default 10,000. */
+  /**
+   * Milliseconds that the client has to answer; clients spread over the first half. If the client's last renewal was decided
+   * less than 5 seconds ago, or still is to be, the time begins 5 seconds after the decision, because clients renew no more
+   * often. Default 10,000.
+   */
   readonly withinMs?: number;
 }
 
@@ -71,9 +82,11 @@ export class ServerRenewal {
   private nonce: Uint8Array | undefined = undefined;
   private proves = false;
   private deciding = false;
-  /** Credentials were demanded after the decision in progress had begun, which does not satisfy that demand. */
-  private isOutdated = false;
+  /** Time that the client has to answer a demand; undefined unless credentials were demanded since the last decision began. */
+  private wantedWithinMs: number | undefined = undefined;
   private decidedAt: number = Number.NEGATIVE_INFINITY;
+  /** Earliest time at which the client renews again, by the clock that is never set. */
+  private nextAt: number = Number.NEGATIVE_INFINITY;
   private paced: ReturnType<typeof setTimeout> | undefined = undefined;
   private deadline: ReturnType<typeof setTimeout> | undefined = undefined;
 
@@ -95,14 +108,10 @@ export class ServerRenewal {
   /** Asks for credentials. Where there are none within the time, the session drains, and the client's next one begins with them. */
   demand({ withinMs = DEFAULT_WITHIN_MS }: DemandOptions = {}): void {
     clearTimeout(this.deadline);
-    this.isOutdated = true;
-    if (this.lane === undefined) {
-      this.host.drain();
-      return;
-    }
-    this.tell({ kind: "wanted", withinMs: Math.floor(withinMs / 2) });
-    this.deadline = setTimeout(() => this.host.drain(), withinMs);
-    (this.deadline as { unref?(): void }).unref?.();
+    this.wantedWithinMs = withinMs;
+    if (this.lane === undefined) this.host.drain();
+    // A client sends nothing until the decision in progress has come.
+    else if (!this.deciding) this.want(withinMs);
   }
 
   onFrame(frame: Frame): void {
@@ -131,21 +140,29 @@ export class ServerRenewal {
 
   private async decide(greeting: RenewedGreeting): Promise<void> {
     this.decidedAt = Date.now();
-    this.isOutdated = false;
+    this.wantedWithinMs = undefined;
     try {
       const { connection, expiresAt } = await this.options.renew(greeting);
       this.deciding = false;
-      const isWanted = this.isOutdated;
-      if (!isWanted) clearTimeout(this.deadline);
+      this.nextAt = performance.now() + MIN_RENEWAL_INTERVAL_MS;
+      clearTimeout(this.deadline);
       this.expiresAt = expiresAt;
       this.host.identify(connection);
       this.challenge();
       this.tellExpiry();
-      if (isWanted) this.tell({ kind: "wanted", withinMs: 0 });
+      // They were demanded while this decision was in progress, which may have been made by what was known before.
+      if (this.wantedWithinMs !== undefined) this.want(this.wantedWithinMs);
     } catch {
       // The next session begins with credentials, and is refused for the reason.
       this.host.drain();
     }
+  }
+
+  private want(withinMs: number): void {
+    this.tell({ kind: "wanted", withinMs: Math.floor(withinMs / 2) });
+    const restMs = Math.max(0, this.nextAt - performance.now());
+    this.deadline = setTimeout(() => this.host.drain(), restMs + withinMs);
+    (this.deadline as { unref?(): void }).unref?.();
   }
 
   private tellExpiry(): void {
