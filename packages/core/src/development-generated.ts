@@ -1,6 +1,8 @@
 // `generated.ts` with a check of option names: the entry of development builds and of Node, like `development.ts`.
 import type { CallOptions } from "./call/options.js";
 import { checked, checkOptions, type OptionNames } from "./check-options.js";
+import { failedCall } from "./client/calling.js";
+import { RpcError } from "./errors.js";
 import * as plain from "./generated.js";
 
 // A declaration below replaces the export of the same name.
@@ -28,15 +30,21 @@ const CALL: OptionNames<CallOptions> = {
 };
 
 /** Every call with options passes through here. Only a call with an unknown option pays for the search for similar names. */
-function checkCallOptions(options: object): void {
+function refuseOptions(method: plain.AnyMethod, input: unknown, options: object): unknown {
   for (const name in options) {
-    if (!Object.hasOwn(CALL, name)) checkOptions("a call", options as CallOptions, CALL);
+    if (Object.hasOwn(CALL, name)) continue;
+    try {
+      checkOptions("a call", options as CallOptions, CALL);
+    } catch (error) {
+      return failedCall(method, undefined, input, RpcError.from(error, "invalid_argument"));
+    }
   }
+  return undefined;
 }
 
 /** Returns `make` as a function whose descriptors check call options. */
 function withCheckedCalls<Make extends (...given: never[]) => object>(make: Make): Make {
-  const withCheck = (...given: Parameters<Make>): unknown => ({ ...make(...given), checkOptions: checkCallOptions });
+  const withCheck = (...given: Parameters<Make>): unknown => ({ ...make(...given), refuseOptions });
   return withCheck as unknown as Make;
 }
 

@@ -70,12 +70,38 @@ it("keeps no timer, whether it is closed or not", async () => {
 });
 
 describe("mistakes of the program are named", () => {
-  it("an option that calls do not have", () => {
+  it("an option that calls do not have", async () => {
     const caller = createLocalCaller([router], { connection: { locale: "en" } });
-    const call = (options: object) => () => caller.unary(methods.greet, { name: "Ada" }, options);
-    expect(call({ timeout: 5 })).toThrow(new TypeError("a call has no option timeout: did you mean timeoutMs?"));
-    expect(call({ metaData: {} })).toThrow("did you mean metadata?");
-    expect(call({ timeout: undefined, signal: undefined })).not.toThrow();
+    const call = (options: object): Promise<unknown> => caller.unary(methods.greet, { name: "Ada" }, options);
+    await expect(call({ timeout: 5 })).rejects.toMatchObject({
+      code: "invalid_argument",
+      message: expect.stringContaining("a call has no option timeout: did you mean timeoutMs?"),
+    });
+    await expect(call({ metaData: {} })).rejects.toThrow("did you mean metadata?");
+    expect(await call({ timeout: undefined, signal: undefined })).toBe("Hello, Ada");
+  });
+
+  it("an option that calls do not have, as a failure of a call of any kind", async () => {
+    const caller = createLocalCaller([]);
+    const options: object = { timeout: 5 };
+    const messages = { input: uncheckedCodec<string>(), output: uncheckedCodec<string>() };
+    const failure = expect.objectContaining({ message: expect.stringContaining("did you mean timeoutMs?") });
+    const items = caller.serverStream(
+      defineMethod(service, "server_stream", "items", { id: 5, ...messages }),
+      "a",
+      options,
+    );
+    await expect(items.getReader().read()).rejects.toEqual(failure);
+    const cancel = vi.fn<() => void>();
+    const source = new ReadableStream<string>({ cancel });
+    const collected = defineMethod(service, "client_stream", "collected", { id: 6, ...messages });
+    await expect(caller.clientStream(collected, source, options)).rejects.toEqual(failure);
+    await vi.waitUntil(() => cancel.mock.calls.length > 0);
+    const both = caller.duplex(defineMethod(service, "duplex", "both", { id: 7, ...messages }), options);
+    await expect(both.readable.getReader().read()).rejects.toEqual(failure);
+    await expect(both.writable.getWriter().write("a")).rejects.toEqual(failure);
+    const told = defineMethod(service, "notify", "told", { id: 8, input: messages.input });
+    await expect(caller.notify(told, "a", options)).rejects.toEqual(failure);
   });
 
   it.each([

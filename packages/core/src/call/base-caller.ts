@@ -42,13 +42,13 @@ export abstract class BaseCaller implements Caller {
     input: CallInputs<Sent>[Kind],
     options?: CallOptions,
   ): CallAnswers<Sent, Result>[Kind] {
-    if (options) method.checkOptions?.(options);
     const { calling, once } = method;
     const { around } = calling;
     const answer =
-      around === undefined || options?.attempt !== undefined
+      (options && method.refuseOptions?.(method as AnyMethod, input, options)) ??
+      (around === undefined || options?.attempt !== undefined
         ? this.begin(method as AnyMethod, input, once === undefined ? options : once.keyed(options))
-        : around(this, method as AnyMethod, input, options);
+        : around(this, method as AnyMethod, input, options));
     return answer as CallAnswers<Sent, Result>[Kind];
   }
 

@@ -35,6 +35,15 @@ export interface CallingHost {
   datagramsForCalls(): Datagrams | WebTransportDatagrams | undefined;
 }
 
+/** Returns the answer of a call that failed before it was made. */
+export function failedCall(method: AnyMethod, peer: string | undefined, input: unknown, error: RpcError): unknown {
+  const queue: LateCall["queue"] = (call) => {
+    call.fail(error);
+    return () => {};
+  };
+  return (method.calling as Calling).startLate({ method, peer, queue }, input);
+}
+
 /** Makes the calls of one kind. The descriptors of methods have it, so that a bundle has the kinds that its services have. */
 export interface Calling<Kind extends MethodKind = MethodKind> extends CallingCode<Kind> {
   /** Makes a call. Never throws: what it returns fails. */

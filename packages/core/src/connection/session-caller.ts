@@ -4,7 +4,7 @@ import type { ItemStream } from "../call/items/item-stream.js";
 import { CallPlaces } from "../call/call-places.js";
 import type { CallOptions } from "../call/options.js";
 import { payloadSize } from "../call/messages/payload.js";
-import type { Calling } from "../client/calling.js";
+import { type Calling, failedCall } from "../client/calling.js";
 import type { LateCall } from "../client/late-call.js";
 import { itemsLater } from "../client/late-items.js";
 import type { AnyMethod } from "../contract/descriptor.js";
@@ -114,7 +114,7 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
 
   #unaryCall(method: AnyMethod<"unary">, input: unknown, options: CallOptions | undefined): Promise<unknown> {
     const session = this.#picked(method, input, options);
-    if (session instanceof RpcError) return failed(method, this.peer, input, session) as Promise<unknown>;
+    if (session instanceof RpcError) return failedCall(method, this.peer, input, session) as Promise<unknown>;
     if (session !== undefined) return this.#unaryOn(session, method, input, options);
     return this.#unaryLater(method, input, options, new Refusals());
   }
@@ -213,7 +213,7 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
     refusals?: Refusals,
   ): Result {
     const session = this.#picked(method, input, options);
-    if (session instanceof RpcError) return failed(method, this.peer, input, session) as Result;
+    if (session instanceof RpcError) return failedCall(method, this.peer, input, session) as Result;
     return session === undefined ? this.#later(method, input, options, send, refusals) : send(session, options);
   }
 
@@ -303,16 +303,6 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
     refusals.elsewhere = true;
     return next;
   }
-}
-
-/** The answer of a call that no session was found for. */
-function failed(method: AnyMethod, peer: string | undefined, input: unknown, error: RpcError): unknown {
-  const calling = method.calling as Calling;
-  const queue: LateCall["queue"] = (call) => {
-    call.fail(error);
-    return () => {};
-  };
-  return calling.startLate({ method, peer, queue }, input);
 }
 
 /** Counts the calls that the peer of a session takes; undefined for a session that cannot tell how many are in progress. */

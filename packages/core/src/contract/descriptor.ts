@@ -85,8 +85,8 @@ export interface MethodDescriptor<
   /** Metadata from the schema, for the application. It is not sent. */
   readonly meta?: MethodMeta | undefined;
   readonly service: ServiceIdentity;
-  /** @internal Throws `TypeError` for unknown call options. Undefined in production builds for browsers. */
-  readonly checkOptions?: ((options: object) => void) | undefined;
+  /** @internal Returns a failed call if there are unknown call options. Undefined in production builds for browsers. */
+  readonly refuseOptions?: ((method: AnyMethod, input: unknown, options: object) => unknown) | undefined;
 }
 
 /** Name and id of a service. */

@@ -4,8 +4,7 @@ import type { CallPlaces } from "../call/call-places.js";
 import { whenOver } from "../call/when-over.js";
 import { atMost } from "../call/at-most.js";
 import type { CallOptions } from "../call/options.js";
-import type { Calling } from "../client/calling.js";
-import type { LateCall } from "../client/late-call.js";
+import { failedCall } from "../client/calling.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import { DEFAULT_LIMITS } from "../limits.js";
@@ -85,11 +84,8 @@ class CallerSession extends BaseCaller implements Session<DirectSession> {
       return undefined as never;
     }
     options?.attempt?.onMade();
-    const refuse: LateCall["queue"] = (outcome) => {
-      outcome.fail(new RpcError("unavailable", objection, { refused: true }));
-      return () => {};
-    };
-    return (method.calling as Calling).startLate({ method, peer: undefined, queue: refuse }, input) as AnyAnswer;
+    const error = new RpcError("unavailable", objection, { refused: true });
+    return failedCall(method, undefined, input, error) as AnyAnswer;
   }
 
   /** Counts a call until it is over, if a connection needs to know. */
