@@ -110,7 +110,15 @@ export {
   string,
   template,
 } from "./codec/scalars.js";
-export { type Form, partsOf, type Place, placesOf, type RecordKeys, type Structure } from "./codec/form.js";
+export {
+  type Form,
+  partsOf,
+  type Place,
+  placesOf,
+  type PlainJson,
+  type RecordKeys,
+  type Structure,
+} from "./codec/form.js";
 export { type Backtracking, backtrackingOf, longestText } from "./codec/backtracking.js";
 export { Mode, run, type Shape } from "./codec/shape.js";
 export { messageOf, told, toldShape } from "./codec/told.js";

@@ -1,5 +1,6 @@
 import type { Described } from "@quicrpc/http/openapi";
 import type { SchemaNode } from "../schema/node.js";
+import { takenOf } from "./parts.js";
 
 /** Describes a node as shapes do at run time, so that one analysis reads both. */
 export function describeNode(node: SchemaNode): Described<SchemaNode> {
@@ -11,6 +12,8 @@ export function describeNode(node: SchemaNode): Described<SchemaNode> {
     case "success":
     case "open":
       throw new Error(`A schema of kind ${node.kind} has no form.`);
+    case "external":
+      return { form: { kind: "external", schema: node.schema, takes: takenOf(node) }, optin: node.optin };
     default:
       return { form: node, optin: node.optin };
   }

@@ -1,4 +1,14 @@
-import { type NodeOf, type Place, placesOf, reaching, type SchemaNode, takesAnyKey } from "../schema/node.js";
+import type { PlainJson } from "@quicrpc/core/generated";
+import {
+  type NodeOf,
+  ownStructure,
+  partsOf,
+  type Place,
+  placesOf,
+  reaching,
+  type SchemaNode,
+  takesAnyKey,
+} from "../schema/node.js";
 
 /** The places of the nodes directly inside `node` that its codec needs. */
 export function codecPlaces(node: SchemaNode): Place[] {
@@ -49,3 +59,30 @@ export const saysLess: (node: SchemaNode) => boolean = reaching((node) =>
     ? node.values.some((value) => typeof value === "bigint")
     : ["bigint", "map", "set"].includes(node.kind),
 );
+
+/** What a schema that zod runs whole makes of plain JSON; undefined where that would not say all of a value. */
+export function takenOf({ structure, coerces }: NodeOf<"external">): PlainJson | undefined {
+  const { kind } = ownStructure(structure);
+  if (coerces) return kind === "date" || kind === "bigint" ? kind : "json";
+  return isForeign(structure) ? undefined : "json";
+}
+
+const PLAIN: ReadonlySet<string> = new Set(
+  (
+    "string number boolean null template literal array object tuple record union discriminated intersection " +
+    "optional exactOptional nullable default prefault frozen nonOptional pipe refined external"
+  ).split(" "),
+);
+
+/** Whether a node takes something that is not JSON as it is. */
+const isForeign = reaching(
+  (node) => !PLAIN.has(node.kind) || (node.kind === "literal" && !node.values.every(isScalar)),
+  (node) => {
+    if (node.kind === "template" || (node.kind === "external" && node.coerces)) return [];
+    return node.kind === "pipe" ? [node.from] : partsOf(node);
+  },
+);
+
+function isScalar(value: unknown): boolean {
+  return value === null || typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
+}

@@ -8,7 +8,15 @@ export type Form<Part, Condition = Check> =
   /** A shape that is made when it is needed, or is inside itself. */
   | { readonly kind: "lazy"; readonly inner: () => Part }
   /** A zod schema, which zod runs whole; `given` is what it takes, where the wire says less than that. */
-  | { readonly kind: "external"; readonly schema: unknown; readonly given?: Part | undefined };
+  | {
+      readonly kind: "external";
+      readonly schema: unknown;
+      readonly given?: Part | undefined;
+      readonly takes?: PlainJson | undefined;
+    };
+
+/** What a schema that zod runs whole makes of plain JSON: it takes that as it is, or makes dates or bigints of it. */
+export type PlainJson = "json" | "date" | "bigint";
 
 /**
  * A schema as data: the list of the kinds of schema, for shapes at run time and for the nodes of the generator. What is optional here only the

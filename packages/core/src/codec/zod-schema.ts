@@ -3,7 +3,7 @@
 import { misfit } from "../msgpack/misfit.js";
 import { plain } from "../msgpack/value.js";
 import { costlyForCheck, costlyText } from "./costly-texts.js";
-import type { Refused } from "./form.js";
+import type { PlainJson, Refused } from "./form.js";
 import { hasFewNodes, MAX_NODES } from "./nodes.js";
 import { restored } from "./restored.js";
 import { ASYNCHRONOUS } from "./misfit-error.js";
@@ -64,12 +64,13 @@ export function schemaAt(root: unknown, path: readonly (string | number)[]): unk
  *
  * @param given shape of its input, if that contains bigints, maps or sets, which are numbers, objects and arrays on the
  * wire
+ * @param takes result for plain JSON; undefined if JSON would not represent every value
  */
-export function external(schema: unknown, given?: Shape): Shape {
+export function external(schema: unknown, given?: Shape, takes?: PlainJson): Shape {
   const { _zod: internals } = schema as { readonly _zod: ZodInternals };
   const isLeaf = LEAVES.has(internals.def.type);
   return {
-    form: { kind: "external", schema, given },
+    form: { kind: "external", schema, given, takes },
     optin: internals.optin,
     optout: internals.optout,
     run(payload, mode) {

@@ -1,4 +1,4 @@
-import { type Form, readIsoDate } from "@quicrpc/core/generated";
+import { type Form, partsOf, placesOf, readIsoDate } from "@quicrpc/core/generated";
 import { bigintOf, bytesOf } from "./conversions.js";
 import { type Describe, isPart } from "./own-forms.js";
 
@@ -51,28 +51,17 @@ class Comparison<Part> {
   #bases(part: Part, open: ReadonlySet<Part> = new Set()): Form<Part, unknown>[] {
     if (open.has(part)) return [];
     const { form } = this.#describe(part);
-    const of = (each: Part): Form<Part, unknown>[] => this.#bases(each, new Set([...open, part]));
-    switch (form.kind) {
-      case "union":
-        return form.options.flatMap(of);
-      case "discriminated":
-        return form.options.flatMap(([, option]) => of(option));
-      case "intersection":
-        return [...of(form.left), ...of(form.right)];
-      case "pipe":
-        return of(form.from);
-      case "lazy":
-        return of(form.inner());
-      default:
-        return "inner" in form ? of(form.inner) : [form];
-    }
+    const inside = OBJECTS.has(form.kind) || LISTS.has(form.kind) ? [] : placesOf(form);
+    if (inside.length === 0) return [form];
+    const others = new Set([...open, part]);
+    return inside.flatMap(({ slot, part: each }) => (slot === "to" ? [] : this.#bases(each, others)));
   }
 
   #ofBases(a: Form<Part, unknown>, b: Form<Part, unknown>): string | undefined {
     const asText = AS_TEXT[a.kind];
     if (asText !== undefined) return a.kind === b.kind ? undefined : scalarReason(a.kind, asText, b);
     if (a.kind === "literal" && a.values.some((value) => typeof value === "bigint")) return literalReason(a.values, b);
-    if (LISTS.has(a.kind) && LISTS.has(b.kind)) return this.#ofParts(itemsOf(a), itemsOf(b));
+    if (LISTS.has(a.kind) && LISTS.has(b.kind)) return this.#ofParts(partsOf(a), partsOf(b));
     if (!OBJECTS.has(a.kind) || !OBJECTS.has(b.kind) || this.#areDisjoint(a, b)) return undefined;
     const [left, right] = [fieldsOf(a), fieldsOf(b)];
     for (const [name, part] of Object.entries(left.fields)) {
@@ -145,11 +134,6 @@ function literalReason(values: readonly unknown[], other: Form<unknown, unknown>
   const bigints = new Set(values.filter((value) => typeof value === "bigint").map(String));
   const isSame = other.values.some((value) => typeof value !== "bigint" && bigints.has(String(value)));
   return isSame ? "a bigint and the same as text or number" : undefined;
-}
-
-function itemsOf<Part>(form: Form<Part, unknown>): readonly Part[] {
-  if (form.kind === "array" || form.kind === "set") return [form.element];
-  return form.kind === "tuple" ? [...form.items, ...(form.rest === undefined ? [] : [form.rest])] : [];
 }
 
 interface Fields<Part> {

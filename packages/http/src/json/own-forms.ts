@@ -28,27 +28,22 @@ const OWN_FORMS: ReadonlySet<string> = new Set(["date", "bytes", "bigint", "set"
 /** The form of an object. */
 export type ObjectForm<Part> = Extract<Form<Part, unknown>, { readonly kind: "object" }>;
 
+/** Returns the form of `part` without wrappers that do not change values. */
+export function unwrapped<Part>(part: Part, describe: Describe<Part>): Form<Part, unknown> {
+  const { form } = describe(part);
+  if (form.kind === "lazy") return unwrapped(form.inner(), describe);
+  return form.kind === "frozen" || form.kind === "refined" ? unwrapped(form.inner, describe) : form;
+}
+
 /** Returns the object form of `part`, or of an intersection's; undefined for other schemas. */
 export function objectOf<Part>(part: Part, describe: Describe<Part>): ObjectForm<Part> | undefined {
-  const { form } = describe(part);
-  switch (form.kind) {
-    case "object":
-      return form;
-    case "intersection": {
-      const left = objectOf(form.left, describe);
-      const right = objectOf(form.right, describe);
-      if (left === undefined || right === undefined) return undefined;
-      const others = isPart(left.others) ? left.others : right.others;
-      return { kind: "object", fields: { ...left.fields, ...right.fields }, others };
-    }
-    case "frozen":
-    case "refined":
-      return objectOf(form.inner, describe);
-    case "lazy":
-      return objectOf(form.inner(), describe);
-    default:
-      return undefined;
-  }
+  const form = unwrapped(part, describe);
+  if (form.kind !== "intersection") return form.kind === "object" ? form : undefined;
+  const left = objectOf(form.left, describe);
+  const right = objectOf(form.right, describe);
+  if (left === undefined || right === undefined) return undefined;
+  const others = isPart(left.others) ? left.others : right.others;
+  return { kind: "object", fields: { ...left.fields, ...right.fields }, others };
 }
 
 /** Describes a shape, which is its own description. */

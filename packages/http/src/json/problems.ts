@@ -1,7 +1,6 @@
 import { placesOf } from "@quicrpc/core/generated";
 import { confusable } from "./confusable.js";
-import { type Describe, hasOwnForms, objectOf } from "./own-forms.js";
-import { takesPlainJson } from "./plain-schema.js";
+import { type Describe, hasOwnForms, objectOf, unwrapped } from "./own-forms.js";
 
 /** A place in a message at which JSON would be ambiguous. */
 export interface JsonProblem<Part> {
@@ -47,7 +46,7 @@ class Search<Part> {
       case "any":
         return "a value of any type (z.json() takes what JSON has)";
       case "external":
-        return takesPlainJson(form.schema) ? undefined : "a value whose type only zod knows";
+        return form.takes === undefined ? "a value whose type only zod knows" : undefined;
       case "object": {
         const required = Object.entries(form.fields).find(
           ([, field]) => describe(field).optin === undefined && mayBeUndefined(field, describe),
@@ -101,39 +100,24 @@ const NAMED: ReadonlySet<string> = new Set(["fields", "items"]);
 const KEY_KINDS: ReadonlySet<string> = new Set(["string", "template", "number", "bigint"]);
 
 function keyProblem<Part>(key: Part, describe: Describe<Part>): string | undefined {
-  const { form } = describe(key);
-  switch (form.kind) {
-    case "literal": {
-      const texts = new Set(form.values.map(String));
-      return texts.size === form.values.length ? undefined : "a map with keys that are the same as text";
-    }
-    case "frozen":
-    case "refined":
-      return keyProblem(form.inner, describe);
-    case "pipe":
-      return keyProblem(form.from, describe);
-    case "lazy":
-      return keyProblem(form.inner(), describe);
-    case "external":
-      return takesPlainJson(form.schema) ? undefined : "a map whose keys only zod knows";
-    default:
-      return KEY_KINDS.has(form.kind) ? undefined : `a map whose keys are no text (${form.kind})`;
-  }
+  const form = unwrapped(key, describe);
+  if (form.kind === "pipe") return keyProblem(form.from, describe);
+  if (form.kind === "external") return form.takes === undefined ? "a map whose keys only zod knows" : undefined;
+  if (form.kind !== "literal")
+    return KEY_KINDS.has(form.kind) ? undefined : `a map whose keys are no text (${form.kind})`;
+  const texts = new Set(form.values.map(String));
+  return texts.size === form.values.length ? undefined : "a map with keys that are the same as text";
 }
+
+const UNDEFINED: ReadonlySet<string> = new Set(["undefined", "optional", "exactOptional", "default", "prefault"]);
 
 /** Returns true if a value of `part` may be present but undefined. */
 function mayBeUndefined<Part>(part: Part, describe: Describe<Part>, seen: Set<Part> = new Set()): boolean {
   if (seen.has(part)) return false;
   seen.add(part);
-  const { form, optin } = describe(part);
+  const form = unwrapped(part, describe);
   const may = (each: Part): boolean => mayBeUndefined(each, describe, seen);
   switch (form.kind) {
-    case "undefined":
-    case "optional":
-    case "exactOptional":
-    case "default":
-    case "prefault":
-      return true;
     case "literal":
       return form.values.includes(undefined);
     case "union":
@@ -141,16 +125,12 @@ function mayBeUndefined<Part>(part: Part, describe: Describe<Part>, seen: Set<Pa
     case "intersection":
       return may(form.left) && may(form.right);
     case "nullable":
-    case "frozen":
-    case "refined":
       return may(form.inner);
     case "pipe":
       return may(form.from);
-    case "lazy":
-      return may(form.inner());
     case "external":
-      return optin !== undefined;
+      return describe(part).optin !== undefined;
     default:
-      return false;
+      return UNDEFINED.has(form.kind);
   }
 }

@@ -5,13 +5,13 @@ import {
   MAX_DEPTH,
   misfit,
   Mode,
+  type PlainJson,
   requireObject,
   run,
   type Shape,
 } from "@quicrpc/core/generated";
 import { toBase64 } from "@quicrpc/core/transport";
 import { hasOwnForms, objectOf, shapeAsIs } from "./own-forms.js";
-import { typeOf } from "./plain-schema.js";
 import { plainText, quote } from "./plain-text.js";
 
 /** Returns the JSON of a value. Throws the mismatch error if the value does not match its shape, or cannot be represented. */
@@ -120,7 +120,7 @@ export class JsonWriters {
       case "lazy":
         return this.#lazy(form.inner);
       case "external":
-        return fitting(shape, externalWriter(form.schema));
+        return fitting(shape, externalWriter(form.takes));
       default:
         return fitting(shape, plainText);
     }
@@ -256,13 +256,8 @@ function time(value: Date): string {
 }
 
 /** Returns the writer of a schema that zod runs as a whole. Its input is plain JSON, except for coerced dates and bigints. */
-function externalWriter(schema: unknown): WriteJson {
-  switch (typeOf(schema)) {
-    case "date":
-      return (value) => (value instanceof Date ? time(value) : plainText(value));
-    case "bigint":
-      return (value) => (typeof value === "bigint" ? digits(value) : plainText(value));
-    default:
-      return plainText;
-  }
+function externalWriter(takes: PlainJson | undefined): WriteJson {
+  if (takes === "date") return (value) => (value instanceof Date ? time(value) : plainText(value));
+  if (takes === "bigint") return (value) => (typeof value === "bigint" ? digits(value) : plainText(value));
+  return plainText;
 }
