@@ -1,63 +1,59 @@
 import { constantOf, type SchemaNode, takesAnyKey } from "../schema/node.js";
 
+/** Kinds of absence, defaults and values to fall back on. */
+const ABSENCE: ReadonlySet<string> = new Set("optional exactOptional default prefault caught nonOptional".split(" "));
+
 /**
  * Returns the part of `node` that concerns a value that is there: absence, defaults and values to fall back on are the business of the
  * object around it, or of its shape.
  */
 export function present(node: SchemaNode): SchemaNode {
-  switch (node.kind) {
-    case "optional":
-    case "exactOptional":
-    case "default":
-    case "prefault":
-    case "caught":
-    case "nonOptional":
-      return present(node.inner);
-    default:
-      return node;
-  }
+  return ABSENCE.has(node.kind) && "inner" in node ? present(node.inner) : node;
+}
+
+/** The node under `null`, freezing or checks of zod's; undefined for other nodes. */
+export function wrappedIn(node: SchemaNode): SchemaNode | undefined {
+  return node.kind === "nullable" || node.kind === "frozen" || node.kind === "refined"
+    ? present(node.inner)
+    : undefined;
+}
+
+/** Kinds that one function of the runtime reads and one writes, by the end of their names. */
+const SCALARS: Readonly<Record<string, string>> = {
+  string: "String",
+  literal: "String",
+  template: "String",
+  number: "Number",
+  bigint: "BigInt",
+  date: "Date",
+  boolean: "Boolean",
+  bytes: "Bytes",
+  null: "Nil",
+  any: "Any",
+};
+
+/** The end of the names of the functions that read and write a scalar, as in `readInt`; undefined if `node` has no such functions. */
+export function scalarName(node: SchemaNode): string | undefined {
+  if (node.kind === "number" && node.checks.some((check) => check.kind === "integer")) return "Int";
+  return isCompiled(node) ? SCALARS[node.kind] : undefined;
 }
 
 /** Whether code of its own reads and writes `node`; if not, its shape does. */
 export function isCompiled(node: SchemaNode): boolean {
-  switch (node.kind) {
-    case "string":
-    case "number":
-    case "bigint":
-    case "date":
-    case "boolean":
-    case "bytes":
-    case "null":
-    case "any":
-    case "template":
-      return true;
-    case "literal":
-      return (
-        node.values.length > 0 && node.values.every((value) => typeof value === "string") && isPlainEnum(node.entries)
-      );
-    case "nullable":
-    case "frozen":
-    case "refined":
-      return isCompiled(present(node.inner));
-    default:
-      return hasOwnCode(node);
+  if (node.kind === "literal") {
+    return (
+      node.values.length > 0 && node.values.every((value) => typeof value === "string") && isPlainEnum(node.entries)
+    );
   }
+  const inner = wrappedIn(node);
+  return inner === undefined ? node.kind in SCALARS || hasOwnCode(node) : isCompiled(inner);
 }
 
 /** Whether values of `node` may be numbers, of any size, as far as compiled code knows. */
 export function mayBeNumber(node: SchemaNode): boolean {
-  switch (node.kind) {
-    case "nullable":
-    case "frozen":
-    case "refined":
-      return mayBeNumber(present(node.inner));
-    case "number":
-    case "bigint":
-    case "any":
-      return true;
-    default:
-      return !isCompiled(node) && node.kind !== "literal";
-  }
+  const inner = wrappedIn(node);
+  if (inner !== undefined) return mayBeNumber(inner);
+  return ["number", "bigint", "any"].includes(node.kind) || (!isCompiled(node) && node.kind !== "literal");
 }
 
 /** Whether `node`, which is built, is read and written by functions of its own. */
@@ -111,13 +107,6 @@ export function presenceOf(node: SchemaNode): Presence {
   if (node.kind === "default" && constantOf(node)?.value !== undefined) return "default";
   // A default somewhere inside takes the place of what is absent.
   if (node.optin === "defaulted") return "required";
-  switch (node.kind) {
-    case "optional":
-    case "exactOptional":
-      return node.kind;
-    case "nullable":
-      return node.inner.kind === "optional" ? "optional" : "required";
-    default:
-      return "required";
-  }
+  if (node.kind === "optional" || node.kind === "exactOptional") return node.kind;
+  return node.kind === "nullable" && node.inner.kind === "optional" ? "optional" : "required";
 }

@@ -1,5 +1,5 @@
 import { longestText } from "@quicrpc/core/generated";
-import { guard, type Layout } from "../print/syntax.js";
+import { guard } from "../print/syntax.js";
 import { isCompiled, present } from "./compiled.js";
 import { expression } from "./literals.js";
 import type { CheckNode, SchemaNode } from "../schema/node.js";
@@ -14,23 +14,23 @@ export type PatternName = (regex: RegExp, format: string) => string;
 type Condition = readonly string[];
 
 /** Statements that leave the value `name` to its shape where it is a misfit, by checks that its reader and writer do not make themselves. */
-export function refuseMisfit(node: SchemaNode, name: string, patternName: PatternName): Layout[] {
+export function refuseMisfit(node: SchemaNode, name: string, patternName: PatternName): string[] {
   return refuse(misfitConditions(node, name, patternName));
 }
 
 /** Statements that leave a container to its shape where its size is out of bounds. */
-export function refuseSize(checks: readonly CheckNode[], size: string): Layout[] {
+export function refuseSize(checks: readonly CheckNode[], size: string): string[] {
   return refuse(sizeConditions(checks, size));
 }
 
 /** The same where it has more than it may, before any of it is read: parts that differ may become one. */
-export function refuseExcess(checks: readonly CheckNode[], size: string): Layout[] {
+export function refuseExcess(checks: readonly CheckNode[], size: string): string[] {
   const caps = checks.flatMap((check) => (check.kind === "maxSize" || check.kind === "exactSize" ? [check.size] : []));
   return caps.length === 0 ? [] : refuse([[`${size} > ${Math.min(...caps)}`]]);
 }
 
 /** A statement that leaves the value to its shape where any of `conditions` holds; none where there are none. */
-function refuse(conditions: readonly Condition[]): Layout[] {
+function refuse(conditions: readonly Condition[]): string[] {
   const [only] = conditions;
   if (only === undefined) return [];
   if (conditions.length === 1) return [guard(only, "&&", MISFIT)];

@@ -8,13 +8,12 @@ import {
   conditional,
   guard,
   indent,
-  type Layout,
   signature,
   when,
 } from "../print/syntax.js";
 import { keyText, property, quoted } from "../print/text.js";
 import { text, type TypeNode, union } from "../types/node.js";
-import { hasOwnCode, isCompiled, mayBeNumber, present, presenceOf } from "./compiled.js";
+import { hasOwnCode, isCompiled, mayBeNumber, present, presenceOf, scalarName, wrappedIn } from "./compiled.js";
 import { MISFIT, refuseExcess, refuseMisfit, refuseSize } from "./conditions.js";
 import { DEPTH, depthParameter, isDeep, refuseDepth } from "./depth.js";
 import { expression, keyBytes, offset } from "./literals.js";
@@ -25,10 +24,10 @@ import { comparisons } from "./print-keys.js";
 import type { CodecPrinter } from "./printer.js";
 
 /** The reader of a node that has one, and, unless code is to be short, the keys of an object. */
-export function printReader(node: SchemaNode, printer: CodecPrinter): Layout[] {
+export function printReader(node: SchemaNode, printer: CodecPrinter): string[] {
   const codec = printer.codecOf(node);
   const type = printer.typeOf(node, "output");
-  const functionOf = (head: string, body: readonly Layout[]): Layout =>
+  const functionOf = (head: string, body: readonly string[]): string =>
     block(signature(head, ["r: wire.Reader", "p: number", ...depthParameter(node)], printer.layout(type)), [
       ...refuseDepth(node),
       ...body,
@@ -47,10 +46,10 @@ export function printReader(node: SchemaNode, printer: CodecPrinter): Layout[] {
   ];
 }
 
-function bodyOf(node: SchemaNode, type: TypeNode, printer: CodecPrinter): Layout[] {
+function bodyOf(node: SchemaNode, type: TypeNode, printer: CodecPrinter): string[] {
   if (!hasOwnCode(node)) return [...read(node, "const value", "value", "p", printer), "return value;"];
-  const value = (initial: string): Layout => [printer.annotated("const value:", type), ` = ${initial};`];
-  const items = (element: SchemaNode, ...add: string[]): Layout =>
+  const value = (initial: string): string => `${printer.annotated("const value:", type)} = ${initial};`;
+  const items = (element: SchemaNode, ...add: string[]): string =>
     block("for (; left > 0; left--)", [...read(element, "const item", "item", "r.position", printer), ...add]);
   switch (node.kind) {
     case "array":
@@ -113,7 +112,7 @@ function bodyOf(node: SchemaNode, type: TypeNode, printer: CodecPrinter): Layout
         block(`switch (wire.readTag(${["r", "p", quoted(node.key), ...printer.levelsOfAny].join(", ")}))`, [
           ...optionsOf(node).flatMap(({ values, node: option }) => [
             ...values.map((value) => `case ${quoted(String(value))}:`),
-            ["  return ", callOf(printer.reader(printer.codecOf(option)), ["r", "p", ...printer.levels(option)]), ";"],
+            `  return ${callOf(printer.reader(printer.codecOf(option)), ["r", "p", ...printer.levels(option)])};`,
           ]),
           "default:",
           `  ${MISFIT}`,
@@ -138,7 +137,7 @@ function refuseCrowd(key: SchemaNode, name: string): string[] {
  * Reads an object: each key is compared, as a few words, with that of the next field, since most come in that order. Where one is
  * another, its case is where reading goes on. `left` is one too low after the cases, whichever way they were left.
  */
-function orderedBody(node: NodeOf<"object">, type: TypeNode, printer: CodecPrinter): Layout[] {
+function orderedBody(node: NodeOf<"object">, type: TypeNode, printer: CodecPrinter): string[] {
   const fields = fieldsOf(node);
   const names = new LocalNames();
   const used = new Set<"bytes" | "view">();
@@ -170,21 +169,21 @@ function fieldCase(
   name: string,
   used: Set<"bytes" | "view">,
   printer: CodecPrinter,
-): Layout[] {
+): string[] {
   const node = present(field.node);
   const key = keyBytes(field.name);
   const reading = [...read(node, name, name, offset("p", key.length), printer), "p = r.position;"];
   if (presenceOf(field.node) !== "required") {
     const body = block(when(["left > 0", ...comparisons(key, "===", used)], "&&"), [...reading, "left--;"]);
-    return [`case ${index}:`, ["  ", indent(body)]];
+    return [`case ${index}:`, `  ${indent(body)}`];
   }
   const body = [guard(["left-- === 0", ...comparisons(key, "!==", used)], "||", "break;"), ...reading];
   // A literal is read into a constant of the case's.
   if (isLiteral(node)) return [block(`case ${index}:`, body)];
-  return [`case ${index}:`, ...body.map((statement): Layout => ["  ", indent(statement)])];
+  return [`case ${index}:`, ...body.map((statement) => `  ${indent(statement)}`)];
 }
 
-function anyOrderBody(fields: readonly FieldNode[], strict: boolean, type: TypeNode, printer: CodecPrinter): Layout[] {
+function anyOrderBody(fields: readonly FieldNode[], strict: boolean, type: TypeNode, printer: CodecPrinter): string[] {
   const names = new LocalNames();
   return [
     ...fields.map((field) => declaration(names.of(field.name), present(field.node), printer)),
@@ -204,7 +203,7 @@ function anyOrderBody(fields: readonly FieldNode[], strict: boolean, type: TypeN
   ];
 }
 
-function refuseMissing(fields: readonly FieldNode[], names: LocalNames): Layout[] {
+function refuseMissing(fields: readonly FieldNode[], names: LocalNames): string[] {
   const required = fields.filter((field) => presenceOf(field.node) === "required");
   if (required.length === 0) return [];
   const missing = required.map((field) => `${names.of(field.name)} === undefined`);
@@ -212,8 +211,8 @@ function refuseMissing(fields: readonly FieldNode[], names: LocalNames): Layout[
 }
 
 /** The variable for a field, which may not be there. */
-function declaration(name: string, node: SchemaNode, printer: CodecPrinter): Layout {
-  return [printer.annotated(`let ${name}:`, union([localType(node, printer), text("undefined")])), ";"];
+function declaration(name: string, node: SchemaNode, printer: CodecPrinter): string {
+  return `${printer.annotated(`let ${name}:`, union([localType(node, printer), text("undefined")]))};`;
 }
 
 /** Returns the type of the variable that holds a field's value. */
@@ -222,18 +221,18 @@ function localType(node: SchemaNode, printer: CodecPrinter): TypeNode {
 }
 
 /** Makes the object of what was read. */
-function result(fields: readonly FieldNode[], names: LocalNames, type: TypeNode, printer: CodecPrinter): Layout[] {
+function result(fields: readonly FieldNode[], names: LocalNames, type: TypeNode, printer: CodecPrinter): string[] {
   const optional = fields.filter((field) => /ptional/.test(presenceOf(field.node)));
   const always = fields.filter((field) => !optional.includes(field));
-  const literal = (given: readonly FieldNode[]): Layout => braced(given.map((field) => resultField(field, names)));
+  const literal = (given: readonly FieldNode[]): string => braced(given.map((field) => resultField(field, names)));
   const [only] = optional;
-  if (only === undefined) return [["return ", literal(always), ";"]];
+  if (only === undefined) return [`return ${literal(always)};`];
   if (optional.length === 1) {
-    const without: Layout = ["return ", literal(always), ";"];
-    return [block(`if (${names.of(only.name)} === undefined)`, [without]), ["return ", literal(fields), ";"]];
+    const without = block(`if (${names.of(only.name)} === undefined)`, [`return ${literal(always)};`]);
+    return [without, `return ${literal(fields)};`];
   }
   return [
-    [printer.annotated("const result:", type), " = ", literal(always), ";"],
+    `${printer.annotated("const result:", type)} = ${literal(always)};`,
     ...optional.map((field) => {
       const name = names.of(field.name);
       return `if (${name} !== undefined) ${property("result", field.name)} = ${name};`;
@@ -242,7 +241,7 @@ function result(fields: readonly FieldNode[], names: LocalNames, type: TypeNode,
   ];
 }
 
-function resultField({ name, node }: FieldNode, names: LocalNames): Layout {
+function resultField({ name, node }: FieldNode, names: LocalNames): string {
   const local = names.of(name);
   const key = keyText(name);
   const constant = node.kind === "default" ? constantOf(node) : undefined;
@@ -253,7 +252,7 @@ function resultField({ name, node }: FieldNode, names: LocalNames): Layout {
 }
 
 /** Statements that read the value at `at` into `into`, which is called `name`, and leave the position after it in `r`. */
-function read(node: SchemaNode, into: string, name: string, at: string, printer: CodecPrinter): Layout[] {
+function read(node: SchemaNode, into: string, name: string, at: string, printer: CodecPrinter): string[] {
   const target = present(node);
   if (into === name && isLiteral(target)) {
     // A constant's type is narrowed by the condition, a variable's is not.
@@ -266,63 +265,36 @@ function read(node: SchemaNode, into: string, name: string, at: string, printer:
   return [readStatement(target, into, at, printer), ...refuseMisfit(target, name, printer.patternName)];
 }
 
-function readStatement(node: SchemaNode, variable: string, at: string, printer: CodecPrinter): Layout {
+function readStatement(node: SchemaNode, variable: string, at: string, printer: CodecPrinter): string {
   const isTyped = variable.startsWith("const ") && isReadByShape(node, printer);
   const into = isTyped ? printer.annotated(`${variable}:`, printer.typeOf(node, "output")) : variable;
-  if (node.kind === "nullable" && printer.called(node) === undefined && isCompiled(node)) {
-    const inner = readExpression(present(node.inner), at, printer);
-    return assignment(into, conditional(`r.bytes[${at}] === 0xc0`, `wire.readNil(r, ${at})`, inner));
-  }
   return assignment(into, readExpression(node, at, printer));
 }
 
 /** Whether what is read is of the type that is asked for. */
 function isReadByShape(node: SchemaNode, printer: CodecPrinter): boolean {
   if (printer.called(node) !== undefined) return false;
-  if (node.kind === "nullable" || node.kind === "frozen") return isReadByShape(present(node.inner), printer);
-  return !isCompiled(node);
+  const inner = node.kind === "refined" ? undefined : wrappedIn(node);
+  return inner === undefined ? !isCompiled(node) : isReadByShape(inner, printer);
 }
 
 function isLiteral(node: SchemaNode): boolean {
-  if (node.kind === "nullable" || node.kind === "frozen") return isLiteral(present(node.inner));
-  return node.kind === "literal" && isCompiled(node);
+  const inner = node.kind === "refined" ? undefined : wrappedIn(node);
+  return inner === undefined ? node.kind === "literal" && isCompiled(node) : isLiteral(inner);
 }
 
-function readExpression(node: SchemaNode, at: string, printer: CodecPrinter): Layout {
+function readExpression(node: SchemaNode, at: string, printer: CodecPrinter): string {
   const codec = printer.called(node);
   const levels = printer.levels(node);
   if (codec !== undefined) return callOf(printer.reader(codec), ["r", at, ...levels]);
   if (!isCompiled(node)) return callOf("wire.readBy", ["r", at, printer.shape(printer.codecOf(node)), ...levels]);
-  const by = (reader: string): Layout => callOf(`wire.${reader}`, ["r", at]);
-  switch (node.kind) {
-    case "string":
-    case "literal":
-      return by("readString");
-    case "template":
-      return [by("readString"), printer.annotated(" as", printer.typeOf(node, "output"))];
-    case "number":
-      return by(node.checks.some((check) => check.kind === "integer") ? "readInt" : "readNumber");
-    case "bigint":
-      return by("readBigInt");
-    case "boolean":
-      return by("readBoolean");
-    case "date":
-      return by("readDate");
-    case "bytes":
-      return by("readBytes");
-    case "null":
-      return by("readNil");
-    case "nullable": {
-      const inner = readExpression(present(node.inner), at, printer);
-      return conditional(`r.bytes[${at}] === 0xc0`, `wire.readNil(r, ${at})`, inner);
-    }
-    case "frozen":
-      return callOf("wire.freeze", [readExpression(present(node.inner), at, printer)]);
-    case "refined": {
-      const inner = readExpression(present(node.inner), at, printer);
-      return callOf(printer.checks(node), [callOf("wire.within", ["r", inner])]);
-    }
-    default:
-      return callOf("wire.readAny", ["r", at, ...levels]);
+  const wrapped = wrappedIn(node);
+  if (wrapped === undefined) {
+    const value = callOf(`wire.read${scalarName(node)}`, ["r", at, ...levels]);
+    return node.kind === "template" ? printer.annotated(`${value} as`, printer.typeOf(node, "output")) : value;
   }
+  const inner = readExpression(wrapped, at, printer);
+  if (node.kind === "nullable") return conditional(`r.bytes[${at}] === 0xc0`, `wire.readNil(r, ${at})`, inner);
+  if (node.kind === "frozen") return callOf("wire.freeze", [inner]);
+  return callOf(printer.checks(node), [callOf("wire.within", ["r", inner])]);
 }

@@ -1,6 +1,6 @@
 import { longestText } from "@quicrpc/core/generated";
 import { isBlob } from "../blobs.js";
-import { arrayOf, braced, callOf, type Layout } from "../print/syntax.js";
+import { arrayOf, braced, callOf } from "../print/syntax.js";
 import { keyText, quoted } from "../print/text.js";
 import { expression } from "./literals.js";
 import {
@@ -15,11 +15,11 @@ import {
   takesAnyKey,
   type Told,
 } from "../schema/node.js";
-import { givenOf, saysLess } from "./parts.js";
+import { codecParts, givenOf, saysLess, takenOf } from "./parts.js";
 import type { CodecPrinter } from "./printer.js";
 
 /** The expression that makes the shape of `node`, in the words of `@quicrpc/core/generated`; named parts by their names. */
-export function shapeExpression(node: SchemaNode, printer: CodecPrinter): Layout {
+export function shapeExpression(node: SchemaNode, printer: CodecPrinter): string {
   const shape = untoldExpression(node, printer);
   if (node.told === undefined) return shape;
   const tag = node.kind === "discriminated" ? [quoted(node.key)] : [];
@@ -27,37 +27,21 @@ export function shapeExpression(node: SchemaNode, printer: CodecPrinter): Layout
 }
 
 /** A message that the schema's author gave. */
-function messageExpression(told: Told, node: SchemaNode, printer: CodecPrinter): Layout {
+function messageExpression(told: Told, node: SchemaNode, printer: CodecPrinter): string {
   if ("text" in told) return quoted(told.text);
-  const schema: Layout = ["() => ", printer.schema(node)];
+  const schema = `() => ${printer.schema(node)}`;
   return callOf("wire.messageOf", told.check === undefined ? [schema] : [schema, String(told.check)]);
 }
 
-function untoldExpression(node: SchemaNode, printer: CodecPrinter): Layout {
-  const of = (part: SchemaNode): Layout => shapeReference(part, printer);
-  const call = (name: string, ...args: Layout[]): Layout => callOf(`wire.${name}`, args);
-  const withChecks = (name: string, args: Layout[], checks: readonly CheckNode[]): Layout =>
-    call(name, ...args, ...checks.flatMap((check) => toldCheck(check)));
-  const toldCheck = (check: CheckNode): Layout[] => {
+function untoldExpression(node: SchemaNode, printer: CodecPrinter): string {
+  const of = (part: SchemaNode): string => shapeReference(part, printer);
+  const call = (name: string, ...args: string[]): string => callOf(`wire.${name}`, args);
+  const toldCheck = (check: CheckNode): string[] => {
     const condition = checkExpression(check, printer);
     if (condition === undefined || check.told === undefined) return condition === undefined ? [] : [condition];
     return [callOf("wire.told", [condition, messageExpression(check.told, node, printer)])];
   };
   switch (node.kind) {
-    case "string":
-    case "number":
-    case "bigint":
-    case "date":
-      return withChecks(node.kind, [], node.checks);
-    case "null":
-      return call("nil");
-    case "undefined":
-      return call("nothing");
-    case "boolean":
-    case "bytes":
-    case "any":
-    case "never":
-      return call(node.kind);
     case "literal":
       return call("literal", ...node.values.map(expression));
     case "template":
@@ -67,17 +51,12 @@ function untoldExpression(node: SchemaNode, printer: CodecPrinter): Layout {
         ...(longestText(node.regex) === Infinity ? [] : [String(longestText(node.regex))]),
       );
     case "object": {
-      const list = fieldsOf(node).map((field) => [`${keyText(field.name)}: `, of(field.node)]);
+      const list = fieldsOf(node).map((field) => `${keyText(field.name)}: ${of(field.node)}`);
       const others = othersOf(node);
       const plain = others === "loose" ? ["wire.loose"] : others === "strict" ? ['"strict"'] : [];
       const rest = typeof others === "object" ? [of(others)] : plain;
       return callOf("wire.object", [braced(list), ...rest]);
     }
-    case "array":
-    case "set":
-      return withChecks(node.kind, [of(node.element)], node.checks);
-    case "map":
-      return withChecks("map", [of(node.key), of(node.element)], node.checks);
     case "tuple": {
       const items = arrayOf(node.items.map(of));
       // What is sent of a blob is a tuple, of which no user knows.
@@ -86,20 +65,10 @@ function untoldExpression(node: SchemaNode, printer: CodecPrinter): Layout {
     }
     case "record":
       return call("record", recordKeys(node, of), of(node.element));
-    case "union":
-      return call("union", ...node.options.map(of));
     case "discriminated": {
       const options = node.options.map(([value, option]) => arrayOf([expression(value), of(option)]));
       return callOf("wire.discriminated", [quoted(node.key), arrayOf(options, options.length > 1)]);
     }
-    case "intersection":
-      return call("intersection", of(node.left), of(node.right));
-    case "optional":
-    case "exactOptional":
-    case "nullable":
-    case "nonOptional":
-    case "frozen":
-      return call(node.kind, of(node.inner));
     case "default":
     case "prefault":
     case "caught": {
@@ -114,19 +83,31 @@ function untoldExpression(node: SchemaNode, printer: CodecPrinter): Layout {
       // What a function makes of a value is often the value, if that fits already.
       if (isFunction(node.from) && saysLess(node.to))
         return call("preprocessed", printer.schema(node.from), of(node.to));
-      return call("pipe", of(node.from), of(node.to));
+      break;
     case "refined":
       return call("refined", of(node.inner), printer.schema(node));
     case "external": {
       const given = givenOf(node);
-      return call("external", printer.schema(node), ...(given === undefined ? [] : [of(given)]));
+      const taken = takenOf(node);
+      const args = given === undefined ? (taken === undefined ? [] : ["undefined"]) : [of(given)];
+      return call("external", printer.schema(node), ...args, ...(taken === undefined ? [] : [quoted(taken)]));
     }
-    default:
+    case "custom":
+    case "transform":
+    case "other":
+    case "success":
+    case "open":
       throw new Error(`A schema of kind ${node.kind} has no shape.`);
+    default:
   }
+  const checks = "checks" in node ? node.checks : [];
+  return call(NAMES[node.kind] ?? node.kind, ...codecParts(node).map(of), ...checks.flatMap(toldCheck));
 }
 
-function shapeReference(node: SchemaNode, printer: CodecPrinter): Layout {
+/** The functions that are called otherwise than the kind of shape that they make. */
+const NAMES: Readonly<Record<string, string>> = { null: "nil", undefined: "nothing" };
+
+function shapeReference(node: SchemaNode, printer: CodecPrinter): string {
   const codec = printer.named(node);
   if (codec === undefined) return shapeExpression(node, printer);
   if (printer.isDeclared(node)) return printer.shape(codec);
@@ -140,47 +121,27 @@ export function absenceOf({ optin, optout }: SchemaNode): string[] {
 }
 
 /** A function that makes `value`. */
-function thunk(value: unknown): Layout {
-  if (Array.isArray(value) && value.length > 0) return ["() => ", arrayOf(value.map(expression))];
+function thunk(value: unknown): string {
+  if (Array.isArray(value) && value.length > 0) return `() => ${arrayOf(value.map(expression))}`;
   const text = expression(value);
   if (!text.startsWith("{ ")) return `() => ${text === "{}" ? "({})" : text}`;
   const fields = Object.entries(value as object).map(([key, each]) => `${keyText(key)}: ${expression(each)}`);
-  return ["() => (", braced(fields), ")"];
+  return `() => (${braced(fields)})`;
 }
 
-function recordKeys(node: NodeOf<"record">, of: (node: SchemaNode) => Layout): Layout {
+function recordKeys(node: NodeOf<"record">, of: (node: SchemaNode) => string): string {
   const { exactly, among } = node.keys;
   if (takesAnyKey(node)) return "{}";
   const names = exactly ?? among;
-  if (names === undefined) return braced([["fit: ", of(keyOf(node))]]);
-  return braced([[exactly === undefined ? "among: " : "exactly: ", arrayOf(names.map(expression))]]);
+  if (names === undefined) return braced([`fit: ${of(keyOf(node))}`]);
+  return braced([`${exactly === undefined ? "among" : "exactly"}: ${arrayOf(names.map(expression))}`]);
 }
 
 function checkExpression(check: CheckNode, printer: CodecPrinter): string | undefined {
-  switch (check.kind) {
-    case "minSize":
-    case "maxSize":
-    case "exactSize":
-      return `wire.${check.kind}(${check.size})`;
-    case "atLeast":
-    case "atMost":
-    case "moreThan":
-    case "lessThan":
-      return `wire.${check.kind}(${expression(check.bound)})`;
-    case "integer":
-      return check.least === undefined ? "wire.integer()" : `wire.integer(${check.least}, ${check.most})`;
-    case "multipleOf":
-      return `wire.multipleOf(${expression(check.step)})`;
-    case "pattern":
-      return `wire.pattern(${printer.patternName(check.regex, check.format)}, ${quoted(check.format)})`;
-    case "includes": {
-      const position = check.position === undefined ? "" : `, ${check.position}`;
-      return `wire.includes(${expression(check.part)}${position})`;
-    }
-    case "startsWith":
-    case "endsWith":
-      return `wire.${check.kind}(${expression(check.part)})`;
-    default:
-      return undefined;
-  }
+  if (check.kind === "pattern")
+    return `wire.pattern(${printer.patternName(check.regex, check.format)}, ${quoted(check.format)})`;
+  if (check.kind === "format" || check.kind === "overwrite" || check.kind === "custom") return undefined;
+  const { size, bound, least, most, step, part, position } = check as Readonly<Record<string, unknown>>;
+  const args = [size, bound, least, most, step, part, position].filter((each) => each !== undefined);
+  return `wire.${check.kind}(${args.map(expression).join(", ")})`;
 }

@@ -1,6 +1,6 @@
-import { assignment, block, callOf, conditional, type Layout, signature } from "../print/syntax.js";
+import { assignment, block, callOf, conditional, signature } from "../print/syntax.js";
 import { property, quoted } from "../print/text.js";
-import { hasOwnCode, isCompiled, present, presenceOf } from "./compiled.js";
+import { hasOwnCode, isCompiled, present, presenceOf, scalarName, wrappedIn } from "./compiled.js";
 import { MISFIT, refuseMisfit, refuseSize } from "./conditions.js";
 import { depthParameter, refuseDepth } from "./depth.js";
 import { hex, keyBytes, mapHeader, offset } from "./literals.js";
@@ -9,16 +9,16 @@ import { writerName } from "./plan.js";
 import type { CodecPrinter } from "./printer.js";
 
 /** The writer of a node that has one. */
-export function printWriter(node: SchemaNode, printer: CodecPrinter): Layout {
+export function printWriter(node: SchemaNode, printer: CodecPrinter): string {
   const name = writerName(printer.codecOf(node));
-  const parameters = ["b: Uint8Array", "p: number", ["value: ", printer.givenType(node)], ...depthParameter(node)];
+  const parameters = ["b: Uint8Array", "p: number", `value: ${printer.givenType(node)}`, ...depthParameter(node)];
   const body = [...refuseDepth(node), ...bodyOf(node, printer)];
   return block(signature(`${printer.exported}function ${name}`, parameters, "number"), body);
 }
 
-function bodyOf(node: SchemaNode, printer: CodecPrinter): Layout[] {
+function bodyOf(node: SchemaNode, printer: CodecPrinter): string[] {
   if (!hasOwnCode(node)) return [...write(node, "value", "p", printer), "return p;"];
-  const items = (element: SchemaNode): Layout =>
+  const items = (element: SchemaNode): string =>
     block("for (const item of value)", write(element, "item", "p", printer));
   switch (node.kind) {
     case "object":
@@ -72,11 +72,7 @@ function bodyOf(node: SchemaNode, printer: CodecPrinter): Layout[] {
         block(`switch (${property("value", node.key)})`, [
           ...optionsOf(node).flatMap(({ values, node: option }) => [
             ...values.map((value) => `case ${quoted(String(value))}:`),
-            [
-              "  return ",
-              callOf(printer.writer(printer.codecOf(option)), ["b", "p", "value", ...printer.levels(option)]),
-              ";",
-            ],
+            `  return ${callOf(printer.writer(printer.codecOf(option)), ["b", "p", "value", ...printer.levels(option)])};`,
           ]),
           "default:",
           `  ${MISFIT}`,
@@ -87,8 +83,8 @@ function bodyOf(node: SchemaNode, printer: CodecPrinter): Layout[] {
   }
 }
 
-function objectBody(fields: readonly FieldNode[], strict: boolean, printer: CodecPrinter): Layout[] {
-  const lines: Layout[] = ["wire.requireObject(value);"];
+function objectBody(fields: readonly FieldNode[], strict: boolean, printer: CodecPrinter): string[] {
+  const lines: string[] = ["wire.requireObject(value);"];
   const absentable = fields.filter((field) => presenceOf(field.node) !== "required");
   const required = fields.length - absentable.length;
   let pending: number[] = [];
@@ -128,56 +124,27 @@ function stores(bytes: readonly number[]): string[] {
 }
 
 /** Statements that write `value` at `at` and leave `p` after it. */
-function write(node: SchemaNode, value: string, at: string, printer: CodecPrinter): Layout[] {
+function write(node: SchemaNode, value: string, at: string, printer: CodecPrinter): string[] {
   const target = present(node);
-  return [...refuseMisfit(target, value, printer.patternName), writeStatement(target, value, at, printer)];
+  return [
+    ...refuseMisfit(target, value, printer.patternName),
+    assignment("p", writeExpression(target, value, at, printer)),
+  ];
 }
 
-function writeStatement(node: SchemaNode, value: string, at: string, printer: CodecPrinter): Layout {
-  if (node.kind === "null") {
-    return assignment("p", conditional(`${value} === null`, `wire.writeNil(b, ${at})`, "wire.misfit()"));
-  }
-  if (node.kind === "nullable" && printer.called(node) === undefined && isCompiled(node)) {
-    const inner = writeExpression(present(node.inner), value, at, printer);
-    return assignment("p", conditional(`${value} === null`, `wire.writeNil(b, ${at})`, inner));
-  }
-  return assignment("p", writeExpression(node, value, at, printer));
-}
-
-function writeExpression(node: SchemaNode, value: string, at: string, printer: CodecPrinter): Layout {
+function writeExpression(node: SchemaNode, value: string, at: string, printer: CodecPrinter): string {
   const codec = printer.called(node);
   const levels = printer.levels(node);
   if (codec !== undefined) return callOf(printer.writer(codec), ["b", at, value, ...levels]);
   if (node.kind === "refined" || !isCompiled(node)) {
     return callOf("wire.writeBy", ["b", at, value, printer.shape(printer.codecOf(node)), ...levels]);
   }
-  const by = (writer: string): Layout => callOf(`wire.${writer}`, ["b", at, value]);
-  switch (node.kind) {
-    case "string":
-    case "literal":
-    case "template":
-      return by("writeString");
-    case "number":
-      return by(node.checks.some((check) => check.kind === "integer") ? "writeInt" : "writeNumber");
-    case "bigint":
-      return by("writeBigInt");
-    case "boolean":
-      return by("writeBoolean");
-    case "date":
-      return by("writeDate");
-    case "bytes":
-      return by("writeBytes");
-    case "null":
-      return conditional(`${value} === null`, `wire.writeNil(b, ${at})`, "wire.misfit()");
-    case "nullable": {
-      const inner = writeExpression(present(node.inner), value, at, printer);
-      return conditional(`${value} === null`, `wire.writeNil(b, ${at})`, inner);
-    }
-    case "frozen":
-      return writeExpression(present(node.inner), value, at, printer);
-    default:
-      return callOf("wire.writeAny", ["b", at, value, ...levels]);
-  }
+  const ifNull = (otherwise: string): string => conditional(`${value} === null`, `wire.writeNil(b, ${at})`, otherwise);
+  if (node.kind === "null") return ifNull("wire.misfit()");
+  const wrapped = wrappedIn(node);
+  if (wrapped === undefined) return callOf(`wire.write${scalarName(node)}`, ["b", at, value, ...levels]);
+  const inner = writeExpression(wrapped, value, at, printer);
+  return node.kind === "nullable" ? ifNull(inner) : inner;
 }
 
 function requireClass(name: "Map" | "Set"): string {

@@ -1,5 +1,5 @@
 import { camelCase } from "../names.js";
-import { arrayOf, assignment, block, callOf, type Layout, render } from "../print/syntax.js";
+import { arrayOf, assignment, block, callOf } from "../print/syntax.js";
 import { quoted } from "../print/text.js";
 import { type TypeNames, typeText } from "../print/type-text.js";
 import type { SchemaRoot } from "../source/schema-root.js";
@@ -44,7 +44,7 @@ export class CodecPrinter {
   /** Whether code is to be short rather than fast: where a bundle is to be small, explanations are left out as well. */
   readonly short: boolean;
   readonly #explain: boolean;
-  readonly #patterns = new Map<string, { readonly name: string; readonly regex: Layout }>();
+  readonly #patterns = new Map<string, { readonly name: string; readonly regex: string }>();
   readonly #declared = new Set<SchemaNode>();
   /** The nodes whose checks readers ask zod to run. */
   readonly #checked = new Set<SchemaNode>();
@@ -75,9 +75,7 @@ export class CodecPrinter {
     const messages = all.filter((codec) => codec.isPayload).map((codec) => this.#message(codec));
     const shapes = early ?? this.#shapes(codecs.filter((codec) => this.#shaped.has(codec)));
     const checks = codecs.filter(({ node }) => this.#checked.has(node)).map((codec) => this.#applyChecks(codec));
-    const patterns = [...this.#patterns.values()].map(
-      ({ name, regex }) => `${render(assignment(`const ${name}`, regex))}\n`,
-    );
+    const patterns = [...this.#patterns.values()].map(({ name, regex }) => `${assignment(`const ${name}`, regex)}\n`);
     const parts = [messages.join(""), ...code, patterns.join(""), shapes.join(""), checks.join("")];
     return parts.filter((part) => part !== "");
   }
@@ -139,7 +137,7 @@ export class CodecPrinter {
   }
 
   /** The type of what the writer of `node` takes: it changes nothing. */
-  givenType(node: SchemaNode): Layout {
+  givenType(node: SchemaNode): string {
     const type = this.typeOf(node, "input");
     switch (node.kind) {
       case "array":
@@ -158,7 +156,7 @@ export class CodecPrinter {
   }
 
   /** The user's schema of `node`. */
-  schema({ at }: SchemaNode): Layout {
+  schema({ at }: SchemaNode): string {
     if (at === undefined) throw new Error("A schema was printed whose place is not known.");
     const root = this.#names.value(at.root);
     return at.keys.length === 0 ? root : callOf("wire.schemaAt", [root, arrayOf(at.keys.map(expression))]);
@@ -207,7 +205,7 @@ export class CodecPrinter {
     if (!codec.isShared) {
       open.add(node);
       this.#declareParts(node, into, open, new Set());
-      into.push(...this.#shape(codec).map((each) => `${render(each)}\n`));
+      into.push(...this.#shape(codec).map((each) => `${each}\n`));
     }
     this.#declared.add(node);
   }
@@ -220,13 +218,13 @@ export class CodecPrinter {
   }
 
   /** The shape of `codec`; where nothing may need it, in a way that lets a bundler leave it out. */
-  #shape(codec: NamedCodec): Layout[] {
+  #shape(codec: NamedCodec): string[] {
     const shape = shapeExpression(codec.node, this);
     const head = `${this.exported}const ${shapeName(codec)}: wire.Shape`;
     if (this.#explain || this.exported === "") return [assignment(head, shape)];
     const maker = shapeMakerName(codec);
     return [
-      block(`function ${maker}(): wire.Shape`, [["return ", shape, ";"]]),
+      block(`function ${maker}(): wire.Shape`, [`return ${shape};`]),
       `${head} = /* @__PURE__ */ wire.later(${[maker, ...absenceOf(codec.node)].join(", ")});`,
     ];
   }
@@ -240,7 +238,7 @@ export class CodecPrinter {
   }
 
   #applyChecks(codec: NamedCodec): string {
-    return `${render(assignment(`const ${checksName(codec)}`, callOf("wire.applyChecks", [this.schema(codec.node)])))}\n`;
+    return `${assignment(`const ${checksName(codec)}`, callOf("wire.applyChecks", [this.schema(codec.node)]))}\n`;
   }
 
   #code(codec: NamedCodec): string[] {
@@ -250,7 +248,7 @@ export class CodecPrinter {
     const functions = [
       ...(uses.has("write") ? [printWriter(node, this)] : []),
       ...(uses.has("read") ? printReader(node, this) : []),
-    ].map((each) => `${render(each)}\n`);
+    ].map((each) => `${each}\n`);
     this.#current = undefined;
     return functions;
   }
@@ -268,10 +266,8 @@ export class CodecPrinter {
       read.length === 0 ? text("never") : codec.isBranded ? text("any") : this.typeOf(codec.node, "output"),
     ];
     const layouts = types.map((each) => this.layout(each));
-    const head = [`export const ${codecName(codec)}: `, `MessageCodec<${layouts.join(", ")}>`];
-    // Formatters keep what follows on the line of an annotation like this.
-    const isNested = types.some(({ kind }) => kind === "generic" || kind === "schema");
-    return `${render(isNested ? [head, " = ", made, ";"] : assignment(head, made))}\n`;
+    const head = `export const ${codecName(codec)}: MessageCodec<${layouts.join(", ")}>`;
+    return `${assignment(head, made)}\n`;
   }
 }
 

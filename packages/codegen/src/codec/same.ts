@@ -1,15 +1,8 @@
 import { typeText } from "../print/type-text.js";
 import type { TypeNode } from "../types/node.js";
 import { expression } from "./literals.js";
-import {
-  type CheckNode,
-  constantOf,
-  keyOf,
-  othersOf,
-  type SchemaNode,
-  takesAnyKey,
-  type Told,
-} from "../schema/node.js";
+import { type CheckNode, constantOf, type SchemaNode, type Told } from "../schema/node.js";
+import { codecParts } from "./parts.js";
 import type { CodecPlan, NamedCodec, Use } from "./plan.js";
 
 /** Finds the codecs of a plan that come to the same code, so that it is printed once. */
@@ -69,73 +62,48 @@ export class SameCodecs {
       : undefined;
   }
 
+  /** All that tells `node` from others of its kind, its parts by their numbers. */
   #body(node: SchemaNode): string | undefined {
-    const all = (...parts: readonly (SchemaNode | undefined)[]): string | undefined => {
-      const keys = parts.map((part) => (part === undefined ? -1 : this.#keyOf(part)));
-      return keys.includes(undefined) ? undefined : keys.join();
-    };
-    const and = (keys: string | undefined, ...rest: readonly (string | undefined)[]): string | undefined =>
-      keys === undefined || rest.includes(undefined) ? undefined : [keys, ...rest].join(" ");
-    switch (node.kind) {
-      case "string":
-      case "number":
-      case "bigint":
-      case "date":
-        return checkText(node.checks);
-      case "boolean":
-      case "bytes":
-      case "null":
-      case "undefined":
-      case "any":
-      case "never":
-        return ".";
-      case "literal":
-        return `[${node.values.map(expression).join()}]`;
-      case "template":
-        return String(node.regex);
-      case "object": {
-        const others = othersOf(node);
-        const rest = typeof others === "object" ? all(others) : others;
-        return rest && and(all(...Object.values(node.fields)), rest, JSON.stringify(Object.keys(node.fields)));
-      }
-      case "array":
-      case "set":
-        return and(all(node.element), checkText(node.checks));
-      case "map":
-        return and(all(node.key, node.element), checkText(node.checks));
-      case "tuple":
-        return all(...node.items, node.rest);
-      case "record":
-        return and(
-          all(node.element, takesAnyKey(node) ? undefined : keyOf(node)),
-          JSON.stringify({ ...node.keys, fit: undefined }),
-        );
-      case "union":
-        return all(...node.options);
-      case "discriminated": {
-        const values = node.options.map(([value]) => expression(value));
-        return and(all(...node.options.map(([, option]) => option)), node.key, ...values);
-      }
-      case "intersection":
-        return all(node.left, node.right);
-      case "optional":
-      case "exactOptional":
-      case "nullable":
-      case "nonOptional":
-      case "frozen":
-        return all(node.inner);
-      case "default":
-      case "prefault":
-      case "caught": {
-        const constant = constantOf(node);
-        return constant && and(all(node.inner), expression(constant.value));
-      }
-      case "pipe":
-        return all(node.from, node.to);
-      default:
-        return undefined;
-    }
+    // Only zod, or their schema, knows all of these.
+    if (node.kind === "refined" || node.kind === "external") return undefined;
+    const hasValue = node.kind === "default" || node.kind === "prefault" || node.kind === "caught";
+    const constant = hasValue ? constantOf(node) : undefined;
+    if (hasValue && constant === undefined) return undefined;
+    const parts = codecParts(node).map((part) => this.#keyOf(part));
+    const { checks = [], values, regex, fields, others, keys, rest } = node as Facts;
+    if (parts.includes(undefined) || checks.some(({ told }) => isMade(told))) return undefined;
+    const options =
+      node.kind === "discriminated"
+        ? [node.key, ...node.options.map(([value, option]) => [expression(value), this.#keyOf(option)])]
+        : undefined;
+    return JSON.stringify(
+      [
+        parts,
+        checks,
+        values?.map(expression),
+        regex,
+        fields && Object.keys(fields),
+        typeof others === "string" ? others : undefined,
+        keys && { ...keys, fit: undefined },
+        rest !== undefined,
+        options,
+        constant && expression(constant.value),
+      ],
+      (_key, value: unknown) =>
+        value instanceof RegExp || typeof value === "bigint" ? `${typeof value} ${value}` : value,
+    );
   }
+}
+
+/** What nodes of some kinds consist of beside their parts. */
+interface Facts {
+  readonly checks?: readonly CheckNode[];
+  readonly values?: readonly unknown[];
+  readonly regex?: RegExp;
+  readonly fields?: object;
+  readonly others?: unknown;
+  readonly keys?: object;
+  readonly rest?: unknown;
 }
 
 /** Whether a type is known here by its structure: one that only its schema tells may be another with the same code. */
@@ -151,11 +119,4 @@ function leafText(type: TypeNode): string {
 /** Whether a message is made by a function, which is the schema's own. */
 function isMade(told: Told | undefined): boolean {
   return told !== undefined && !("text" in told);
-}
-
-function checkText(checks: readonly CheckNode[]): string | undefined {
-  if (checks.some(({ told }) => isMade(told))) return undefined;
-  return JSON.stringify(checks, (_key, value: unknown) =>
-    value instanceof RegExp || typeof value === "bigint" ? `${typeof value} ${value}` : value,
-  );
 }

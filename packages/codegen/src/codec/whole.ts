@@ -1,5 +1,5 @@
-import { hasOwnCode, isCompiled, present, presenceOf } from "./compiled.js";
-import type { SchemaNode } from "../schema/node.js";
+import { hasOwnCode, present, presenceOf, scalarName } from "./compiled.js";
+import { partsOf, type SchemaNode } from "../schema/node.js";
 
 /**
  * Whether compiled code takes every value that fits `node`: one that it does not take is a misfit, and its shape would only say why.
@@ -9,38 +9,12 @@ export function isWhole(node: SchemaNode, open: Set<SchemaNode> = new Set()): bo
   if (open.has(node)) return true;
   open.add(node);
   const whole = (part: SchemaNode): boolean => isWhole(part, open);
-  switch (node.kind) {
-    case "string":
-    case "number":
-    case "bigint":
-    case "date":
-    case "boolean":
-    case "bytes":
-    case "null":
-    case "template":
-      return true;
-    case "literal":
-      return isCompiled(node);
-    case "object":
-      return (
-        hasOwnCode(node) &&
-        Object.values(node.fields).every((field) => isWholeField(field, node.others === "strict", whole))
-      );
-    case "array":
-    case "set":
-      return whole(node.element);
-    case "map":
-      return whole(node.key) && whole(node.element);
-    case "tuple":
-      return hasOwnCode(node) && node.items.every(whole);
-    case "discriminated":
-      return hasOwnCode(node) && node.options.every(([, option]) => whole(option));
-    case "nullable":
-    case "frozen":
-      return present(node.inner) === node.inner && whole(node.inner);
-    default:
-      return false;
-  }
+  if (node.kind === "nullable" || node.kind === "frozen")
+    return present(node.inner) === node.inner && whole(node.inner);
+  if (scalarName(node) !== undefined) return node.kind !== "any";
+  if (node.kind === "record" || !hasOwnCode(node)) return false;
+  if (node.kind !== "object") return partsOf(node).every(whole);
+  return Object.values(node.fields).every((field) => isWholeField(field, node.others === "strict", whole));
 }
 
 /** @param strict what is there but undefined counts as a key that is too many */

@@ -2,31 +2,22 @@
 import { Code } from "./code.js";
 import { keyText, quoted } from "./text.js";
 
-/** Code in one piece, or in several. */
-export type Layout = string | readonly Layout[];
-
-/** The text of `layout`. */
-export function render(layout: Layout): string {
-  return typeof layout === "string" ? layout : layout.map(render).join("");
-}
-
-/** `layout` with its lines after the first two columns further in. */
-export function indent(layout: Layout): string {
-  return render(layout).replaceAll("\n", "\n  ");
+/** `code` with its lines after the first two columns further in. */
+export function indent(code: string): string {
+  return code.replaceAll("\n", "\n  ");
 }
 
 /** Lines two columns in, between a line that ends with `open` and one that starts with `close`. */
-function lines(open: string, items: readonly Layout[], close: string, end = ""): string {
+function lines(open: string, items: readonly string[], close: string, end = ""): string {
   return `${open}\n${items.map((item) => `  ${indent(item)}${end}\n`).join("")}${close}`;
 }
 
 /** Items between brackets: each on its own line if one takes several, or with `expanded`. */
-function bracketed(open: string, items: readonly Layout[], close: string, end: string, expanded: boolean): string {
+function bracketed(open: string, items: readonly string[], close: string, end: string, expanded: boolean): string {
   if (items.length === 0) return `${open.trim()}${close.trim()}`;
-  const texts = items.map(render);
-  return expanded || texts.some(isBroken)
-    ? lines(open.trim(), texts, close.trim(), end)
-    : `${open}${texts.join(`${end} `)}${close}`;
+  return expanded || items.some(isBroken)
+    ? lines(open.trim(), items, close.trim(), end)
+    : `${open}${items.join(`${end} `)}${close}`;
 }
 
 function isBroken(text: string): boolean {
@@ -34,12 +25,12 @@ function isBroken(text: string): boolean {
 }
 
 /** Fields of an object between braces; with `expanded`, each is on its own line. */
-export function braced(fields: readonly Layout[], separator = ",", expanded = false): string {
+export function braced(fields: readonly string[], separator = ",", expanded = false): string {
   return bracketed("{ ", fields, " }", separator, expanded);
 }
 
 /** An array literal. */
-export function arrayOf(items: readonly Layout[], expanded = false): string {
+export function arrayOf(items: readonly string[], expanded = false): string {
   return bracketed("[", items, "]", ",", expanded);
 }
 
@@ -60,12 +51,11 @@ export function json(value: unknown, of: (part: unknown) => string = json): stri
 export const LITERAL: RegExp = /^(?:\(\) => \(?)?[[{]/;
 
 /** A call. Formatters give each argument a line if the call composes functions, or if one has several lines. */
-export function callOf(callee: string, args: readonly Layout[]): string {
-  const texts = args.map(render);
-  const broken = texts.findIndex(isBroken);
-  const isHugged = broken === texts.length - 1 && LITERAL.test(texts[broken] ?? "");
-  const isExpanded = isComposition(texts) || (broken >= 0 && !isHugged);
-  return isExpanded ? lines(`${callee}(`, texts, ")", ",") : `${callee}(${texts.join(", ")})`;
+export function callOf(callee: string, args: readonly string[]): string {
+  const broken = args.findIndex(isBroken);
+  const isHugged = broken === args.length - 1 && LITERAL.test(args[broken] ?? "");
+  const isExpanded = isComposition(args) || (broken >= 0 && !isHugged);
+  return isExpanded ? lines(`${callee}(`, args, ")", ",") : `${callee}(${args.join(", ")})`;
 }
 
 /** Whether formatters take `args` for a composition of functions: two functions, or a call that takes one and another argument. */
@@ -85,13 +75,12 @@ function takesFunction(text: string): boolean {
 }
 
 /** `left` set to `right`. */
-export function assignment(left: Layout, right: Layout): string {
-  return render([left, " = ", right, ";"]);
+export function assignment(left: string, right: string): string {
+  return `${left} = ${right};`;
 }
 
-export function conditional(test: string, one: Layout, other: Layout): string {
-  const text = render(other);
-  return `${test} ? ${render(one)} : ${/^wire\.\w+\([^()]*\) as /.test(text) ? `(${text})` : text}`;
+export function conditional(test: string, one: string, other: string): string {
+  return `${test} ? ${one} : ${/^wire\.\w+\([^()]*\) as /.test(other) ? `(${other})` : other}`;
 }
 
 /** `if (conditions) statement`. */
@@ -105,11 +94,11 @@ export function when(conditions: readonly string[], operator: "||" | "&&"): stri
 }
 
 /** A head and statements in braces. */
-export function block(head: string, statements: readonly Layout[]): string {
+export function block(head: string, statements: readonly string[]): string {
   return lines(`${head} {`, statements, "}");
 }
 
 /** The head of a function or method. */
-export function signature(name: string, parameters: readonly Layout[], result: string): string {
-  return `${name}(${parameters.map(render).join(", ")}): ${result}`;
+export function signature(name: string, parameters: readonly string[], result: string): string {
+  return `${name}(${parameters.join(", ")}): ${result}`;
 }

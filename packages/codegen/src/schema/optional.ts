@@ -1,5 +1,10 @@
 import type { Direction } from "../types/zod.js";
-import type { SchemaNode } from "./node.js";
+import { partsOf, type SchemaNode } from "./node.js";
+
+/** Kinds whose values are values of a part, or one of a few that have nothing to do with absence. */
+const TRANSPARENT: ReadonlySet<string> = new Set(
+  "nullable frozen caught refined external union discriminated".split(" "),
+);
 
 /**
  * Whether a field of this schema may be left out, as zod's types have it. Its `optin` and `optout` are not asked, since they differ from the
@@ -8,60 +13,22 @@ import type { SchemaNode } from "./node.js";
 export function isOptional(node: SchemaNode, direction: Direction, depth = 0): boolean {
   if (depth > 50) return false;
   const inner = (part: SchemaNode): boolean => isOptional(part, direction, depth + 1);
-  switch (node.kind) {
-    case "optional":
-    case "exactOptional":
-      return true;
-    case "default":
-    case "prefault":
-      return direction === "input";
-    case "success":
-      return direction === "input" && inner(node.inner);
-    case "nullable":
-    case "frozen":
-    case "caught":
-    case "refined":
-      return inner(node.inner);
-    case "external":
-      return inner(node.structure);
-    case "pipe":
-      return inner(direction === "output" || node.preprocesses === true ? node.to : node.from);
-    case "union":
-      return node.options.some(inner);
-    case "discriminated":
-      return node.options.some(([, option]) => inner(option));
-    case "intersection":
-      return inner(node.left) && inner(node.right);
-    default:
-      return false;
-  }
+  const { kind } = node;
+  if (kind === "optional" || kind === "exactOptional") return true;
+  if (kind === "default" || kind === "prefault") return direction === "input";
+  if (kind === "success") return direction === "input" && inner(node.inner);
+  if (kind === "pipe") return inner(direction === "output" || node.preprocesses === true ? node.to : node.from);
+  if (kind === "intersection") return inner(node.left) && inner(node.right);
+  return TRANSPARENT.has(kind) && partsOf(node).some(inner);
 }
+
+const ABSENT: ReadonlySet<string> = new Set("optional exactOptional undefined default prefault".split(" "));
 
 /** Whether the type of this schema may have `undefined` in it, so that taking it out changes it. */
 export function mayBeUndefined(node: SchemaNode, depth = 0): boolean {
   if (depth > 50) return false;
-  const inner = (part: SchemaNode): boolean => mayBeUndefined(part, depth + 1);
-  switch (node.kind) {
-    case "optional":
-    case "exactOptional":
-    case "undefined":
-    case "default":
-    case "prefault":
-      return true;
-    case "literal":
-      return node.values.includes(undefined);
-    case "nullable":
-    case "frozen":
-    case "caught":
-    case "refined":
-      return inner(node.inner);
-    case "external":
-      return inner(node.structure);
-    case "union":
-      return node.options.some(inner);
-    case "pipe":
-      return inner(node.from) || inner(node.to);
-    default:
-      return false;
-  }
+  if (ABSENT.has(node.kind)) return true;
+  if (node.kind === "literal") return node.values.includes(undefined);
+  const isTransparent = TRANSPARENT.has(node.kind) || node.kind === "pipe";
+  return isTransparent && partsOf(node).some((part) => mayBeUndefined(part, depth + 1));
 }
