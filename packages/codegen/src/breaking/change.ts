@@ -10,71 +10,6 @@ export type ChangeClass = "wire" | "source" | "validation" | "safe";
 /** The classes, the worst first. */
 export const CHANGE_CLASSES: readonly ChangeClass[] = ["wire", "source", "validation", "safe"];
 
-/** Kinds of differences within a message. */
-export type ShapeChangeKind =
-  | "type-changed"
-  | "option-added"
-  | "option-removed"
-  | "type-widened"
-  | "type-narrowed"
-  | "field-added-required"
-  | "field-added-optional"
-  | "field-added-refused"
-  | "field-removed-required"
-  | "field-removed-optional"
-  | "field-removed-refused"
-  | "field-now-required"
-  | "field-now-optional"
-  | "others-refused"
-  | "others-dropped"
-  | "others-added"
-  | "others-added-refused"
-  | "others-removed"
-  | "others-removed-refused"
-  | "keys-now-required"
-  | "keys-now-optional"
-  | "items-added"
-  | "items-removed"
-  | "check-tightened"
-  | "check-loosened"
-  | "check-changed";
-
-/** Kinds of differences outside messages. */
-export type MethodChangeKind =
-  | "service-removed"
-  | "service-added"
-  | "service-renamed"
-  | "service-id-changed"
-  | "method-removed"
-  | "method-added"
-  | "method-renamed"
-  | "method-id-changed"
-  | "method-kind-changed"
-  | "idempotent-removed"
-  | "idempotent-added"
-  | "read-only-removed"
-  | "read-only-added"
-  | "once-removed"
-  | "once-added"
-  | "cursor-removed"
-  | "cursor-added"
-  | "cursor-changed"
-  | "delivery-changed"
-  | "input-added"
-  | "input-removed"
-  | "output-added"
-  | "output-removed"
-  | "result-changed"
-  | "error-added"
-  | "error-removed"
-  | "error-code-changed"
-  | "type-renamed"
-  | "path-changed"
-  | "json-removed"
-  | "json-added";
-
-export type ChangeKind = ShapeChangeKind | MethodChangeKind;
-
 /** A difference between two versions of a service. */
 export interface Change {
   readonly class: ChangeClass;
@@ -94,7 +29,7 @@ export type Role = "input" | "output";
  * The class of each difference within a message, for input and for output. It is assumed that servers are upgraded
  * first: an input of an old client must suit the new server, and an output of the new server must suit an old client.
  */
-export const SHAPE_CHANGES: Readonly<Record<ShapeChangeKind, readonly [input: ChangeClass, output: ChangeClass]>> = {
+export const SHAPE_CHANGES = {
   "type-changed": ["wire", "wire"],
   "option-added": ["safe", "wire"],
   "option-removed": ["wire", "source"],
@@ -121,10 +56,10 @@ export const SHAPE_CHANGES: Readonly<Record<ShapeChangeKind, readonly [input: Ch
   "check-tightened": ["validation", "safe"],
   "check-loosened": ["safe", "validation"],
   "check-changed": ["validation", "validation"],
-};
+} as const;
 
 /** The class of each difference outside messages. */
-export const METHOD_CHANGES: Readonly<Record<MethodChangeKind, ChangeClass>> = {
+export const METHOD_CHANGES = {
   "service-removed": "wire",
   "service-added": "safe",
   "service-renamed": "source",
@@ -156,4 +91,10 @@ export const METHOD_CHANGES: Readonly<Record<MethodChangeKind, ChangeClass>> = {
   "path-changed": "wire",
   "json-removed": "wire",
   "json-added": "safe",
-};
+} as const;
+
+/** Kinds of differences within a message. */
+export type ShapeChangeKind = keyof typeof SHAPE_CHANGES;
+/** Kinds of differences outside messages. */
+export type MethodChangeKind = keyof typeof METHOD_CHANGES;
+export type ChangeKind = ShapeChangeKind | MethodChangeKind;

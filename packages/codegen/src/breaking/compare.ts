@@ -123,6 +123,28 @@ interface VersionedMethod {
 
 type Place = Pick<Change, "service" | "method" | "path">;
 
+/** Options of methods that are on or off, with the effect of either change. */
+const FLAGS = [
+  [
+    "idempotent",
+    "idempotent",
+    "it is no longer idempotent, and old clients go on calling it again",
+    "it is idempotent now",
+  ],
+  [
+    "readOnly",
+    "read-only",
+    "it is no longer readOnly, and is not answered to GET and server-sent events",
+    "it is readOnly now",
+  ],
+  [
+    "once",
+    "once",
+    "it is no longer once, and calls that old clients make again run again",
+    "it is once now, and calls of old clients have no key",
+  ],
+] as const;
+
 function compareMethods(at: Place, before: VersionedMethod, after: VersionedMethod, changes: Change[]): void {
   const { method: old } = before;
   const { method: now } = after;
@@ -131,26 +153,9 @@ function compareMethods(at: Place, before: VersionedMethod, after: VersionedMeth
     changes.push(change("method-kind-changed", at, `it was ${old.kind} and is ${now.kind}`));
     return;
   }
-  if (old.idempotent === true && now.idempotent !== true) {
-    changes.push(
-      change("idempotent-removed", at, "it is no longer idempotent, and old clients go on calling it again"),
-    );
-  } else if (old.idempotent !== true && now.idempotent === true) {
-    changes.push(change("idempotent-added", at, "it is idempotent now"));
-  }
-  if (old.readOnly !== now.readOnly) {
-    changes.push(
-      old.readOnly === true
-        ? change("read-only-removed", at, "it is no longer readOnly, and is not answered to GET and server-sent events")
-        : change("read-only-added", at, "it is readOnly now"),
-    );
-  }
-  if (old.once !== now.once) {
-    const text =
-      now.once === true
-        ? "it is once now, and calls of old clients have no key"
-        : "it is no longer once, and calls that old clients make again run again";
-    changes.push(change(now.once === true ? "once-added" : "once-removed", at, text));
+  for (const [key, kind, gone, there] of FLAGS) {
+    if ((old[key] === true) === (now[key] === true)) continue;
+    changes.push(now[key] === true ? change(`${kind}-added`, at, there) : change(`${kind}-removed`, at, gone));
   }
   compareCursors(at, old.cursor, now.cursor, changes);
   if (old.delivery !== now.delivery) {

@@ -40,20 +40,12 @@ function formOf(part: Part, types: ShapeTypes, optional: (inner: Shape) => Optio
     case "bigint":
     case "date":
       return { kind: part.type, checks: [] };
-    case "any":
     case "opaque":
       return { kind: "any" };
-    case "never":
-    case "undefined":
-    case "null":
-    case "boolean":
-    case "bytes":
-      return { kind: part.type };
     case "raw":
       return { kind: "bytes" };
-    case "literal": {
+    case "literal":
       return { kind: "literal", values: part.values.map(valueOfLiteral) };
-    }
     case "object": {
       const absent = new Set(part.optional);
       const fields = Object.entries(part.fields).map(([name, field]): [string, Part] => [
@@ -75,18 +67,16 @@ function formOf(part: Part, types: ShapeTypes, optional: (inner: Shape) => Optio
     case "union":
       return { kind: "union", options: part.options };
     case "intersection": {
-      const [left, right, ...others] = part.parts;
+      const [left, ...others] = part.parts;
+      const right: Shape | undefined = others.length > 1 ? { type: "intersection", parts: others } : others[0];
       if (left === undefined) return { kind: "never" };
-      if (right === undefined) return formOf(left, types, optional);
-      return {
-        kind: "intersection",
-        left,
-        right: others.length === 0 ? right : { type: "intersection", parts: [right, ...others] },
-      };
+      return right === undefined ? formOf(left, types, optional) : { kind: "intersection", left, right };
     }
     case "ref":
       return { kind: "lazy", inner: () => types[part.name] ?? { type: "any" } };
     case "optional":
       return { kind: "optional", inner: part.inner };
+    default:
+      return { kind: part.type };
   }
 }

@@ -44,13 +44,12 @@ function misfitConditions(node: SchemaNode, name: string, patternName: PatternNa
     case "number":
     case "bigint":
     case "date":
-      return node.checks.flatMap((check) =>
-        checkCondition(check, node.kind, name, patternName).map((each): Condition => [each]),
-      );
+      return node.checks
+        .flatMap((check) => checkConditions(check, node.kind, name, patternName))
+        .map((each): Condition => [each]);
     case "literal":
       // Its shape does what is not compiled.
-      if (!isCompiled(node)) return [];
-      return [node.values.map((value) => `${name} !== ${expression(value)}`)];
+      return isCompiled(node) ? [node.values.map((value) => `${name} !== ${expression(value)}`)] : [];
     case "template":
       return [
         ...(longestText(node.regex) === Infinity ? [] : [[`${name}.length > ${longestText(node.regex)}`]]),
@@ -79,41 +78,27 @@ function sizeConditions(checks: readonly CheckNode[], size: string): Condition[]
   });
 }
 
-function checkCondition(check: CheckNode, kind: string, name: string, patternName: PatternName): string[] {
-  switch (check.kind) {
-    case "minSize":
-      if (check.size <= 0) return [];
-      return check.size === 1 ? [`${name}.length === 0`] : [`wire.shorterThan(${name}, ${check.size})`];
-    case "maxSize":
-      return [`wire.longerThan(${name}, ${check.size})`];
-    case "exactSize":
-      return [`wire.shorterThan(${name}, ${check.size})`, `wire.longerThan(${name}, ${check.size})`];
-    case "atLeast":
-      return [`${comparable(kind, name)} < ${bound(check.bound)}`];
-    case "atMost":
-      return [`${comparable(kind, name)} > ${bound(check.bound)}`];
-    case "moreThan":
-      return [`${comparable(kind, name)} <= ${bound(check.bound)}`];
-    case "lessThan":
-      return [`${comparable(kind, name)} >= ${bound(check.bound)}`];
-    // Readers and writers of integers see to the rest.
-    case "integer":
-      return check.least === undefined ? [] : [`${name} < ${check.least}`, `${name} > ${check.most}`];
-    case "multipleOf":
-      return [`!wire.isMultiple(${name}, ${expression(check.step)})`];
-    case "pattern":
-      return [`!${patternName(check.regex, check.format)}.test(${name})`];
-    case "includes": {
-      const position = check.position === undefined ? "" : `, ${check.position}`;
-      return [`!${name}.includes(${expression(check.part)}${position})`];
-    }
-    case "startsWith":
-      return [`!${name}.startsWith(${expression(check.part)})`];
-    case "endsWith":
-      return [`!${name}.endsWith(${expression(check.part)})`];
-    default:
-      return [];
+/** The comparison with its bound that a value which does not meet a check passes. */
+const BEYOND = { atLeast: "<", atMost: ">", moreThan: "<=", lessThan: ">=" } as const;
+
+function checkConditions(check: CheckNode, kind: string, name: string, patternName: PatternName): string[] {
+  if ("bound" in check) return [`${comparable(kind, name)} ${BEYOND[check.kind]} ${bound(check.bound)}`];
+  if ("part" in check) {
+    const position = check.kind === "includes" && check.position !== undefined ? `, ${check.position}` : "";
+    return [`!${name}.${check.kind}(${expression(check.part)}${position})`];
   }
+  if ("size" in check) {
+    const shorter = check.size === 1 ? `${name}.length === 0` : `wire.shorterThan(${name}, ${check.size})`;
+    return [
+      ...(check.kind === "maxSize" || (check.kind === "minSize" && check.size <= 0) ? [] : [shorter]),
+      ...(check.kind === "minSize" ? [] : [`wire.longerThan(${name}, ${check.size})`]),
+    ];
+  }
+  if (check.kind === "multipleOf") return [`!wire.isMultiple(${name}, ${expression(check.step)})`];
+  if (check.kind === "pattern") return [`!${patternName(check.regex, check.format)}.test(${name})`];
+  // Readers and writers of integers see to the rest.
+  if (check.kind !== "integer" || check.least === undefined) return [];
+  return [`${name} < ${check.least}`, `${name} > ${check.most}`];
 }
 
 function comparable(kind: string, name: string): string {

@@ -3,6 +3,7 @@ import { arrayOf, assignment, block, callOf } from "../print/syntax.js";
 import { quoted } from "../print/text.js";
 import { type TypeNames, typeText } from "../print/type-text.js";
 import type { SchemaRoot } from "../source/schema-root.js";
+import { readonlyType } from "../types/convert.js";
 import { generic, text, type TypeNode } from "../types/node.js";
 import type { Direction } from "../types/zod.js";
 import { hasOwnCode } from "./compiled.js";
@@ -139,20 +140,10 @@ export class CodecPrinter {
   /** The type of what the writer of `node` takes: it changes nothing. */
   givenType(node: SchemaNode): string {
     const type = this.typeOf(node, "input");
-    switch (node.kind) {
-      case "array":
-      case "tuple":
-        return this.layout(
-          type.kind === "reference" ? { kind: "generic", name: "Readonly", args: [type] } : readonly(type),
-        );
-      case "set":
-      case "map":
-        return this.layout(
-          type.kind === "generic" ? { ...type, name: type.name.replace(/^(?=Map|Set)/, "Readonly") } : type,
-        );
-      default:
-        return this.layout(type);
-    }
+    const isGeneric = type.kind === "generic";
+    const isTable = node.kind === "set" || node.kind === "map";
+    const isList = node.kind === "array" || node.kind === "tuple";
+    return this.layout((isTable && isGeneric) || (isList && !isGeneric) ? readonlyType(type) : type);
   }
 
   /** The user's schema of `node`. */
@@ -278,8 +269,4 @@ function makerOf(write: readonly string[], read: readonly string[]): string {
 /** A hyphen at the end of a class needs no escape (with the flag `v` it does). */
 function withoutIdleEscapes(regex: string): string {
   return /v\w*$/.test(regex.slice(regex.lastIndexOf("/"))) ? regex : regex.replace(/(?<!\\)((?:\\\\)*)\\-\]/g, "$1-]");
-}
-
-function readonly(type: TypeNode): TypeNode {
-  return type.kind === "array" || type.kind === "tuple" ? { ...type, readonly: true } : type;
 }

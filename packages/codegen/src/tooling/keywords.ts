@@ -10,7 +10,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 export const TYPE_KEY: string = "x-quicrpc-type";
 
 /** JSON Schema's names for zod's formats. */
-const FORMATS: Readonly<Record<string, string>> = {
+export const FORMATS: Readonly<Record<string, string>> = {
   guid: "uuid",
   url: "uri",
   datetime: "date-time",

@@ -1,10 +1,9 @@
 import { checksOf, constantOf, type NodeOf, ownStructure, type SchemaNode } from "../schema/node.js";
 import { summaryOf } from "../shape/checks.js";
 import type { Checks } from "../shape/shape.js";
+import { FORMATS } from "../tooling/keywords.js";
 import type { Direction } from "./zod.js";
 
-/** JSON Schema's names for formats that zod names differently. */
-const FORMATS: Readonly<Record<string, string>> = { url: "uri", datetime: "date-time", guid: "uuid" };
 /** Number formats that every JavaScript number has. */
 const IDLE_FORMATS: ReadonlySet<string> = new Set(["number", "float64"]);
 const MAX_DEFAULT = 60;

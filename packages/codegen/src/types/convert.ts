@@ -200,7 +200,8 @@ function defined(inner: SchemaNode, of: (part: SchemaNode) => TypeNode): TypeNod
   return opaque ? generic("Exclude", type, text("undefined")) : type;
 }
 
-function readonlyType(type: TypeNode): TypeNode {
+/** `type`, whose parts are not to be changed. */
+export function readonlyType(type: TypeNode): TypeNode {
   switch (type.kind) {
     case "array":
     case "tuple":
