@@ -1,8 +1,8 @@
 import { type BlobFields, blobOptionsOf } from "@quicrpc/core/generated";
 import type { GeneratedKind } from "./model.js";
-import { reaching } from "./schema/node.js";
+import { ownStructure, reaching, type SchemaNode } from "./schema/node.js";
 import { nodeOf } from "./schema/read.js";
-import { type AnySchema, canonical, defOf, isZodSchema, shapeOf } from "./types/zod.js";
+import { type AnySchema, canonical, isZodSchema } from "./types/zod.js";
 
 /** Whether a schema is made by `blob` of `@quicrpc/core/blobs`. */
 export function isBlob(schema: AnySchema): boolean {
@@ -12,9 +12,8 @@ export function isBlob(schema: AnySchema): boolean {
 /** The fields of a message that are blobs. */
 export function blobsOf(payload: unknown): NonNullable<BlobFields["input"]> {
   if (!isZodSchema(payload)) return [];
-  return [...shapeOf(canonical(payload))].flatMap(([name, field]) => {
-    const schema = isZodSchema(field) ? withoutOptional(field) : undefined;
-    const options = schema && blobOptionsOf(canonical(schema));
+  return fieldsIn(payload).flatMap(([name, field]) => {
+    const options = blobOptionsOf(canonical(withoutOptional(field).schema));
     if (options === undefined) return [];
     const { maxBytes, digest, resumable } = options;
     return [
@@ -50,19 +49,22 @@ export function blobProblem(
     };
   }
   const direct = new Set(blobsOf(schema).map(({ name }) => name));
-  const isObject = defOf(canonical(schema)).type === "object";
-  const others = [...shapeOf(canonical(schema))].filter(([name]) => !direct.has(name));
-  const nested = others.some(([, field]) => isZodSchema(field) && holdsBlob(nodeOf(field)));
-  if (isObject && !nested) return undefined;
+  const others = fieldsIn(schema).filter(([name]) => !direct.has(name));
+  const isObject = ownStructure(nodeOf(schema)).kind === "object";
+  if (isObject && !others.some(([, field]) => holdsBlob(field))) return undefined;
   return {
     message: "A blob is a field of the object that is the whole message.",
     help: "Write z.object({ file: blob(), … }), or blob().optional() for one that may be left out.",
   };
 }
 
-function withoutOptional(schema: AnySchema): AnySchema {
-  const def = defOf(schema);
-  return def.type === "optional" ? withoutOptional(def.innerType) : schema;
+function fieldsIn(schema: AnySchema): [name: string, field: SchemaNode][] {
+  const node = ownStructure(nodeOf(schema));
+  return node.kind === "object" ? Object.entries(node.fields) : [];
+}
+
+function withoutOptional(node: SchemaNode): SchemaNode {
+  return node.kind === "optional" ? withoutOptional(node.inner) : node;
 }
 
 const holdsBlob = reaching(({ schema }) => isZodSchema(schema) && isBlob(schema));

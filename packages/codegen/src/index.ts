@@ -24,7 +24,8 @@ export {
   type ShapeTypes,
 } from "./shape/shape.js";
 export { parseSnapshot } from "./shape/snapshot.js";
-export { type CheckNode, checksOf, ownStructure, type SchemaNode } from "./schema/node.js";
+export { type Bounds, boundsOf } from "./schema/bounds.js";
+export { checksOf, ownStructure, type SchemaNode } from "./schema/node.js";
 export { nodeOf } from "./schema/read.js";
 export type { AnySchema } from "./types/zod.js";
 export { removeStale } from "./prune.js";

@@ -1,5 +1,5 @@
+import type { Bounds } from "@quicrpc/codegen";
 import * as fc from "fast-check";
-import type { Bounds } from "./bounds.js";
 import type { ValueSource } from "./schema.js";
 
 /** Values are from 0 to this, unless a bound says otherwise. */

@@ -1,5 +1,5 @@
+import type { Bounds } from "@quicrpc/codegen";
 import * as fc from "fast-check";
-import type { Bounds } from "./bounds.js";
 import { MockError, type ValueSource } from "./schema.js";
 
 const WORDS =

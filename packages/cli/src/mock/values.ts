@@ -1,6 +1,5 @@
-import { checksOf, nodeOf, ownStructure, type SchemaNode } from "@quicrpc/codegen";
+import { type Bounds, boundsOf, checksOf, nodeOf, ownStructure, type SchemaNode } from "@quicrpc/codegen";
 import * as fc from "fast-check";
-import { type Bounds, boundsOf } from "./bounds.js";
 import { bigintOf, dateOf, numberOf } from "./numbers.js";
 import { MockError, type ValueSource, type ZodLike } from "./schema.js";
 import { stringOf } from "./strings.js";

@@ -1,4 +1,4 @@
-import type { CheckNode } from "@quicrpc/codegen";
+import type { CheckNode } from "./node.js";
 
 /** The bounds that the checks of a schema set together; those of a size are a minimum and a maximum too. */
 export interface Bounds {

@@ -1,7 +1,7 @@
 import { type Expression, type SourceNode, ts } from "./compiler.js";
 import { ownStructure, type Place, placesOf } from "../schema/node.js";
 import { nodeOf } from "../schema/read.js";
-import { type AnySchema, canonical, defOf, isZodSchema } from "../types/zod.js";
+import { type AnySchema, canonical, isZodSchema } from "../types/zod.js";
 import { type Brand, brandsOf } from "./brands.js";
 import { literalProperties, returned } from "./object-literal.js";
 import { jsDocOf, type SchemaSource, unwrapExpression } from "./source-file.js";
@@ -68,9 +68,9 @@ export function annotate(
   const receiver = ts.isPropertyAccessExpression(callee) ? unwrapExpression(callee.expression) : undefined;
   const onSchema = receiver !== undefined && !isNamespace(source, receiver);
   const [first, second] = written.arguments;
-  const def = defOf(schema);
+  const { type } = nodeOf(schema);
 
-  if (name in WRAPPERS && WRAPPERS[name] === def.type) {
+  if (name in WRAPPERS && WRAPPERS[name] === type) {
     const [child] = placesIn(schema);
     const inner = onSchema ? receiver : name === "lazy" && first !== undefined ? returned(first) : first;
     annotateChild(source, inner, schema, child, into);
@@ -78,7 +78,7 @@ export function annotate(
     const [nullable] = placesIn(schema);
     if (nullable !== undefined)
       annotateChild(source, receiver, nullable.part.schema, placesIn(nullable.part.schema)[0], into);
-  } else if (name === "pipe" && onSchema && def.type === "pipe") {
+  } else if (name === "pipe" && onSchema && type === "pipe") {
     const [from, to] = placesIn(schema);
     annotateChild(source, receiver, schema, from, into);
     annotateChild(source, first, schema, to, into);
@@ -87,19 +87,19 @@ export function annotate(
     const original = schema._zod.parent;
     annotateCopy(source, receiver, original ?? schema, schema, into);
     if (name === "extend" || name === "safeExtend") annotateFields(source, first, schema, into);
-  } else if (def.type === "object") {
+  } else if (type === "object") {
     annotateFields(source, first, schema, into);
-  } else if (def.type === "record" || def.type === "map") {
+  } else if (type === "record" || type === "map") {
     const [key, value] = placesIn(schema);
     annotateChild(source, first, schema, key, into);
     annotateChild(source, second, schema, value, into);
-  } else if (def.type === "union" || def.type === "tuple" || def.type === "intersection") {
+  } else if (type === "union" || type === "tuple" || type === "intersection") {
     const list = name === "discriminatedUnion" ? second : first;
     const parts =
-      def.type === "intersection" ? [first, second] : list && ts.isArrayLiteralExpression(list) ? list.elements : [];
+      type === "intersection" ? [first, second] : list && ts.isArrayLiteralExpression(list) ? list.elements : [];
     const children = placesIn(schema);
     for (const [index, part] of parts.entries()) annotateChild(source, part, schema, children[index], into);
-  } else if (def.type === "pipe") {
+  } else if (type === "pipe") {
     const [from, to] = placesIn(schema);
     annotateChild(source, name === "preprocess" ? second : first, schema, name === "preprocess" ? to : from, into);
     if (name !== "preprocess") annotateChild(source, second, schema, to, into);
@@ -152,7 +152,7 @@ function annotateCopy(
   into: Annotations,
 ): void {
   if (receiver === undefined) return;
-  const { type } = defOf(copy);
+  const { type } = nodeOf(copy);
   if (original === copy) {
     // `.brand()` gives the schema itself; `.extend()` and `.strict()` give one without a parent. Its fields are found
     // in the receiver all the same.

@@ -1,3 +1,4 @@
+import { boundsOf } from "../schema/bounds.js";
 import type { CheckNode } from "../schema/node.js";
 
 /** A JSON Schema (draft 2020-12) of a message. */
@@ -57,13 +58,9 @@ function isUnicodePattern(source: string): boolean {
 /** Returns the keywords for checks on a number. */
 export function numberKeywords(checks: readonly CheckNode[]): JsonSchema {
   const isInteger = checks.some((check) => check.kind === "integer");
-  const bounds = (...kinds: CheckNode["kind"][]): number[] =>
-    checks.flatMap((check) => ("bound" in check && kinds.includes(check.kind) ? [Number(check.bound)] : []));
-  const ranges = checks.filter((check) => check.kind === "integer");
-  const least = Math.max(...bounds("atLeast"), ...ranges.map((range) => range.least ?? Number.MIN_SAFE_INTEGER));
-  const most = Math.min(...bounds("atMost"), ...ranges.map((range) => range.most ?? Number.MAX_SAFE_INTEGER));
-  const above = Math.max(...bounds("moreThan"));
-  const below = Math.min(...bounds("lessThan"));
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = boundsOf(checks);
+  const [least, most] = [Number(minimum ?? -Infinity), Number(maximum ?? Infinity)];
+  const [above, below] = [Number(exclusiveMinimum ?? -Infinity), Number(exclusiveMaximum ?? Infinity)];
   const steps = checks.flatMap((check) => (check.kind === "multipleOf" ? [Math.abs(Number(check.step))] : []));
   const [step, ...others] = [...new Set(steps)].filter((each) => Number.isFinite(each) && each !== 0);
   return {
@@ -82,15 +79,10 @@ function finite(keyword: string, bound: number): JsonSchema {
 
 /** Returns the keywords for the number of items. */
 export function sizeKeywords(checks: readonly CheckNode[]): { readonly minItems?: number; readonly maxItems?: number } {
-  const sizes = (kind: CheckNode["kind"]): number[] =>
-    checks.flatMap((check) =>
-      "size" in check && (check.kind === kind || check.kind === "exactSize") ? [check.size] : [],
-    );
-  const least = Math.max(...sizes("minSize"));
-  const most = Math.min(...sizes("maxSize"));
+  const { minimum, maximum } = boundsOf(checks);
   return {
-    ...(Number.isFinite(least) && { minItems: least }),
-    ...(Number.isFinite(most) && { maxItems: most }),
+    ...(minimum !== undefined && { minItems: Number(minimum) }),
+    ...(maximum !== undefined && { maxItems: Number(maximum) }),
   };
 }
 

@@ -1,21 +1,12 @@
 import { camelCase, type NameScope, pascalCase, singular } from "../names.js";
-import { innerNodes, ownStructure, partsOf, type Place, type SchemaNode } from "../schema/node.js";
+import { ownStructure, partsOf, type Place, type SchemaNode } from "../schema/node.js";
 import { nodeOf } from "../schema/read.js";
 import type { GraphEntry } from "./graph.js";
 import type { NamedType } from "./node.js";
-import { type AnySchema, canonical, defOf, isZodSchema, metaOf, type SchemaMeta, shapeOf, typeNameOf } from "./zod.js";
+import { type AnySchema, canonical, isZodSchema, metaOf, type SchemaMeta, typeNameOf } from "./zod.js";
 
 /** Types that get a name when their schema has one, or is used more than once. */
-const NAMEABLE: ReadonlySet<string> = new Set([
-  "union",
-  "intersection",
-  "tuple",
-  "enum",
-  "record",
-  "array",
-  "map",
-  "set",
-]);
+const NAMEABLE: ReadonlySet<string> = new Set("union intersection tuple enum record array map set".split(" "));
 /** Those of them that get a name also where a whole payload is of that type. */
 const NAMED_AS_PAYLOAD: ReadonlySet<string> = new Set(["union", "intersection", "tuple"]);
 const MAX_INLINE_ENUM = 4;
@@ -57,15 +48,14 @@ export function documentation({ description, deprecated }: SchemaMeta): string |
 }
 
 function needsName(entry: GraphEntry, given: string | undefined): boolean {
-  const { schema } = entry;
-  const def = defOf(schema);
+  const node = ownStructure(nodeOf(entry.schema));
   if (entry.recursive) return true;
-  if (def.type === "object") return shapeOf(schema).size > 0;
-  if (!NAMEABLE.has(def.type)) return false;
-  if (def.type === "union" && given === undefined && innerNodes(nodeOf(schema)).every(isScalar)) return false;
+  if (node.kind === "object") return Object.keys(node.fields).length > 0;
+  if (!NAMEABLE.has(node.type)) return false;
+  if (node.type === "union" && given === undefined && partsOf(node).every(isScalar)) return false;
   if (given !== undefined) return true;
-  if (def.type === "enum") return entry.uses > 1 || Object.keys(def.entries).length > MAX_INLINE_ENUM;
-  return NAMED_AS_PAYLOAD.has(def.type) && (entry.isRoot || entry.uses > 1);
+  if (node.kind === "literal") return entry.uses > 1 || Object.keys(node.entries ?? {}).length > MAX_INLINE_ENUM;
+  return NAMED_AS_PAYLOAD.has(node.type) && (entry.isRoot || entry.uses > 1);
 }
 
 /** Names that people gave: `.meta({ id })`, then constants, then `.meta({ title })`. */
