@@ -89,8 +89,8 @@ function untoldExpression(node: SchemaNode, printer: CodecPrinter): string {
     case "external": {
       const given = givenOf(node);
       const taken = takenOf(node);
-      const args = given === undefined ? (taken === undefined ? [] : ["undefined"]) : [of(given)];
-      return call("external", printer.schema(node), ...args, ...(taken === undefined ? [] : [quoted(taken)]));
+      const known = given === undefined ? taken && quoted(taken) : of(given);
+      return call("external", printer.schema(node), ...(known === undefined ? [] : [known]));
     }
     case "custom":
     case "transform":

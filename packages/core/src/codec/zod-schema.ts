@@ -62,11 +62,12 @@ export function schemaAt(root: unknown, path: readonly (string | number)[]): unk
 /**
  * A schema that zod runs as a whole.
  *
- * @param given shape of its input, if that contains bigints, maps or sets, which are numbers, objects and arrays on the
- * wire
- * @param takes result for plain JSON; undefined if JSON would not represent every value
+ * @param input shape of its input, if that contains bigints, maps or sets, which are numbers, objects and arrays on the
+ * wire; or what it makes of plain JSON, if that represents every value
  */
-export function external(schema: unknown, given?: Shape, takes?: PlainJson): Shape {
+export function external(schema: unknown, input?: Shape | PlainJson): Shape {
+  const given = typeof input === "string" ? undefined : input;
+  const takes = typeof input === "string" ? input : given?.form.kind === "bigint" ? "bigint" : undefined;
   const { _zod: internals } = schema as { readonly _zod: ZodInternals };
   const isLeaf = LEAVES.has(internals.def.type);
   return {

@@ -195,8 +195,8 @@ describe("messages that plain JSON does not say all of are refused", () => {
       ["a", wire.object({ k: wire.literal("a"), v: wire.date() })],
       ["b", wire.object({ k: wire.literal("b"), v: wire.string() })],
     ]),
-    wire.external(z.url()),
-    wire.external(z.xor([z.string(), z.object({ a: z.number() })])),
+    wire.external(z.url(), "json"),
+    wire.external(z.xor([z.string(), z.object({ a: z.number() })]), "json"),
   ])("%#: others are not", (shape) => {
     expect(() => jsonOf(shape)).not.toThrow();
   });
