@@ -240,7 +240,11 @@ export const QUESTIONS = [
     like: "trpc/trpc#5748",
   },
   { asked: "lastEventId", answers: ["/durable#by-position"], like: "trpc/trpc#4122" },
-  { asked: "show connection status indicator", answers: ["/connecting#its-state"], like: "trpc/trpc#5871" },
+  {
+    asked: "show connection status indicator",
+    answers: ["/connecting#the-state-of-a-connection"],
+    like: "trpc/trpc#5871",
+  },
   { asked: "infer input and output types", answers: ["/from-trpc#coming-from-trpc"], like: "trpc/trpc#2482" },
   {
     asked: "disconnect after 5 minutes in background tab",
@@ -249,7 +253,7 @@ export const QUESTIONS = [
   },
   {
     asked: "no disconnect event in flight mode",
-    answers: ["/browsers#life-of-a-page", "/connecting#its-state"],
+    answers: ["/browsers#life-of-a-page", "/connecting#the-state-of-a-connection"],
     like: "socketio/socket.io#2088",
   },
   {
@@ -336,7 +340,11 @@ export const QUESTIONS = [
     answers: ["/error-codes#numbers-on-the-wire", "/error-codes#codes-of-connections"],
     like: "vmeansdev/webtransport-bun#4",
   },
-  { asked: "unhandled rejection session closed", answers: ["/connecting#its-state"], like: "libp2p/js-libp2p#2566" },
+  {
+    asked: "unhandled rejection session closed",
+    answers: ["/connecting#the-state-of-a-connection"],
+    like: "libp2p/js-libp2p#2566",
+  },
   {
     asked: "more concurrent streams",
     answers: ["/tuning#tuning-quic", "/tuning#options", "/limits#of-a-quic-connection"],
