@@ -4,12 +4,12 @@ import { ownStructure, reaching, type SchemaNode } from "./schema/node.js";
 import { nodeOf } from "./schema/read.js";
 import { type AnySchema, canonical, isZodSchema } from "./types/zod.js";
 
-/** Whether a schema is made by `blob` of `@quicrpc/core/blobs`. */
+/** Returns true if a schema was made by `blob` of `@quicrpc/core/blobs`. */
 export function isBlob(schema: AnySchema): boolean {
   return blobOptionsOf(canonical(schema)) !== undefined;
 }
 
-/** The fields of a message that are blobs. */
+/** Returns the blob fields of a message. */
 export function blobsOf(payload: unknown): NonNullable<BlobFields["input"]> {
   if (!isZodSchema(payload)) return [];
   return fieldsIn(payload).flatMap(([name, field]) => {
@@ -27,7 +27,7 @@ export function blobsOf(payload: unknown): NonNullable<BlobFields["input"]> {
   });
 }
 
-/** Says what is wrong with the blobs of a method, and what to do; undefined where they fit. */
+/** Describes what is wrong with the blobs of a method, and the remedy; undefined if they are valid. */
 export function blobProblem(
   kind: GeneratedKind,
   once: unknown,

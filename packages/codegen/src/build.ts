@@ -32,11 +32,11 @@ export interface BuildContext {
   readonly annotations: Annotations;
   readonly ids: IdAssigner;
   readonly target: Target;
-  /** Takes what is wrong in the schema module. */
+  /** Receives errors in the schema module. */
   readonly report: (diagnostic: Diagnostic) => void;
 }
 
-/** Makes the model of the file for what was surveyed. */
+/** Builds the model of a file. */
 export function buildFile(survey: Survey, reexports: readonly Reexport[], context: BuildContext): FileModel {
   const { file, services, graph, exported, payloads } = survey;
   const { shared, annotations } = context;
@@ -69,14 +69,14 @@ export function buildFile(survey: Survey, reexports: readonly Reexport[], contex
   };
 }
 
-/** The types and codecs that the messages of a file consist of. */
+/** The types and codecs of a file's messages. */
 interface Messages {
   readonly types: TypeTable;
   readonly nodes: SchemaReader;
   readonly codecs: CodecPlan;
 }
 
-/** Sender of a message. */
+/** The sender of a message. */
 type Sender = "client" | "server";
 
 function serviceModel(

@@ -4,10 +4,10 @@ import { ownStructure, partsOf, type SchemaNode } from "./schema/node.js";
 import { nodeOf } from "./schema/read.js";
 import { isZodSchema } from "./types/zod.js";
 
-/** Kinds of schemas that a cursor may have. */
+/** Kinds of schemas that cursors may have. */
 const CURSOR_KINDS: ReadonlySet<string> = new Set(["string", "number", "bigint", "template"]);
 
-/** Says what is wrong with a method's option `cursor`, and what to do; undefined where it fits. */
+/** Describes what is wrong with a method's option `cursor`, and the remedy; undefined if it is valid. */
 export function cursorProblem(
   option: unknown,
   kind: GeneratedKind,
@@ -49,7 +49,7 @@ function isCursorOption(option: unknown): option is CursorOption {
   return typeof field === "string" && field !== "" && (predecessor === undefined || typeof predecessor === "string");
 }
 
-/** The fields of the objects that an item may be; of anything else, none. */
+/** Returns the fields of each object that an item may be; none for other types. */
 function shapesOf(item: SchemaNode): Readonly<Record<string, SchemaNode>>[] {
   const node = ownStructure(item);
   if (node.kind === "object") return [node.fields];

@@ -10,7 +10,7 @@ import type { SchemaRoot } from "./source/schema-root.js";
 import { type GraphRoot, SchemaGraph } from "./types/graph.js";
 import { exportedSchemas } from "./types/naming.js";
 
-/** A schema module that was loaded, with the services that it exports. */
+/** A loaded schema module, with the services that it exports. */
 export interface SchemaModule {
   readonly file: string;
   readonly exports: Readonly<Record<string, unknown>>;
@@ -18,7 +18,7 @@ export interface SchemaModule {
   readonly services: readonly FoundService[];
 }
 
-/** Loads the schema module at `file` and finds its services; undefined when something was reported. */
+/** Loads the schema module at `file` and finds its services; undefined if a mistake was reported. */
 export async function openModule(
   file: string,
   loader: ModuleLoader,
@@ -47,7 +47,7 @@ export async function openModule(
   return failed || services.length === 0 ? undefined : { file, exports, source, services };
 }
 
-/** The slot of a message as a whole. */
+/** The slot of a whole message. */
 export const WHOLE = "";
 
 /** The parts of the services that are generated from a schema module. */
@@ -55,7 +55,7 @@ export interface Survey {
   readonly file: string;
   readonly services: readonly FoundService[];
   readonly shapes: ReadonlyMap<FoundMethod, MethodShape>;
-  /** The schemas that its methods reach. */
+  /** The schemas that its methods use. */
   readonly graph: SchemaGraph;
   /** The schemas of its messages. */
   readonly payloads: readonly unknown[];
@@ -63,7 +63,7 @@ export interface Survey {
   readonly exported: ReadonlyMap<unknown, SchemaRoot>;
 }
 
-/** Walks all messages of `services`, those of `module` that are generated from it; undefined when something was reported. */
+/** Visits all messages of `services`, which are generated from `module`; undefined if a mistake was reported. */
 export function survey(
   { file, exports, source }: SchemaModule,
   services: readonly FoundService[],
@@ -112,7 +112,7 @@ export function survey(
   return failed ? undefined : { file, services, shapes, graph, payloads, exported };
 }
 
-/** The schema of the messages of a topic, which one of its methods has inside. */
+/** Returns the schema of a topic's messages, which is inside one of its methods' schemas. */
 function messageOfTopic({ schema }: FoundMethod): unknown {
   const { output, input } = schema as { readonly input?: TopicObject; readonly output?: unknown };
   return output === undefined ? input?.shape?.["message"] : undefined;

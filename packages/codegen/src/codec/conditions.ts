@@ -48,7 +48,7 @@ function misfitConditions(node: SchemaNode, name: string, patternName: PatternNa
         .flatMap((check) => checkConditions(check, node.kind, name, patternName))
         .map((each): Condition => [each]);
     case "literal":
-      // Its shape does what is not compiled.
+      // Its shape handles what is not compiled.
       return isCompiled(node) ? [node.values.map((value) => `${name} !== ${expression(value)}`)] : [];
     case "template":
       return [
@@ -69,7 +69,7 @@ function misfitConditions(node: SchemaNode, name: string, patternName: PatternNa
   }
 }
 
-/** The bounds on the size of a container. */
+/** Returns the bounds on a container's size. */
 function sizeConditions(checks: readonly CheckNode[], size: string): Condition[] {
   return checks.flatMap((check): Condition[] => {
     if (check.kind === "minSize") return [[`${size} < ${check.size}`]];
@@ -96,7 +96,7 @@ function checkConditions(check: CheckNode, kind: string, name: string, patternNa
   }
   if (check.kind === "multipleOf") return [`!wire.isMultiple(${name}, ${expression(check.step)})`];
   if (check.kind === "pattern") return [`!${patternName(check.regex, check.format)}.test(${name})`];
-  // Readers and writers of integers see to the rest.
+  // Readers and writers of integers check the rest.
   if (check.kind !== "integer" || check.least === undefined) return [];
   return [`${name} < ${check.least}`, `${name} > ${check.most}`];
 }

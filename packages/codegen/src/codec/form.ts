@@ -2,10 +2,10 @@ import type { Described } from "@quicrpc/http/openapi";
 import type { SchemaNode } from "../schema/node.js";
 import { takenOf } from "./parts.js";
 
-/** Describes a node as shapes do at run time, so that one analysis reads both. */
+/** Describes a node in the same way as a shape at run time, so that one analysis works for both. */
 export function describeNode(node: SchemaNode): Described<SchemaNode> {
   switch (node.kind) {
-    // Structures that only zod runs are inside others, which say nothing of them.
+    // Structures that only zod runs are always inside others.
     case "custom":
     case "transform":
     case "other":

@@ -10,7 +10,7 @@ import {
   takesAnyKey,
 } from "../schema/node.js";
 
-/** The places of the nodes directly inside `node` that its codec needs. */
+/** Returns the places directly inside `node` that its codec needs. */
 export function codecPlaces(node: SchemaNode): Place[] {
   if (node.kind === "template") return [];
   if (node.kind !== "external") {
@@ -21,14 +21,17 @@ export function codecPlaces(node: SchemaNode): Place[] {
   return given === undefined ? [] : [{ slot: "given", part: given }];
 }
 
-/** The nodes at these places. */
+/** Returns the nodes at these places. */
 export function codecParts(node: SchemaNode): SchemaNode[] {
   return codecPlaces(node).map(({ part }) => part);
 }
 
 const found = new WeakMap<SchemaNode, { readonly given: SchemaNode | undefined }>();
 
-/** The node of what a schema takes that zod runs whole; undefined if that is what is on the wire, as far as one can know. */
+/**
+ * Returns the node for the input of a schema that zod runs as a whole; undefined if its wire form is the same, as far
+ * as that can be known.
+ */
 export function givenOf(node: NodeOf<"external">): SchemaNode | undefined {
   let known = found.get(node);
   if (known === undefined) found.set(node, (known = { given: findGiven(node.structure) }));
@@ -53,7 +56,7 @@ function findGiven(node: SchemaNode): SchemaNode | undefined {
   }
 }
 
-/** Whether the wire says less than a value of a node: it has bigints, maps or sets somewhere. */
+/** Returns true if the wire form loses information, because the node contains bigints, maps or sets. */
 export const saysLess: (node: SchemaNode) => boolean = reaching((node) =>
   node.kind === "literal"
     ? node.values.some((value) => typeof value === "bigint")

@@ -18,7 +18,10 @@ import {
 import { codecParts, givenOf, saysLess, takenOf } from "./parts.js";
 import type { CodecPrinter } from "./printer.js";
 
-/** The expression that makes the shape of `node`, in the words of `@quicrpc/core/generated`; named parts by their names. */
+/**
+ * Returns the expression that creates the shape of `node` with functions of `@quicrpc/core/generated`. Named parts are
+ * referred to by name.
+ */
 export function shapeExpression(node: SchemaNode, printer: CodecPrinter): string {
   const shape = untoldExpression(node, printer);
   if (node.told === undefined) return shape;
@@ -26,7 +29,7 @@ export function shapeExpression(node: SchemaNode, printer: CodecPrinter): string
   return callOf("wire.toldShape", [shape, messageExpression(node.told, node, printer), ...tag]);
 }
 
-/** A message that the schema's author gave. */
+/** Returns the expression for a custom message of the schema's author. */
 function messageExpression(told: Told, node: SchemaNode, printer: CodecPrinter): string {
   if ("text" in told) return quoted(told.text);
   const schema = `() => ${printer.schema(node)}`;
@@ -59,7 +62,7 @@ function untoldExpression(node: SchemaNode, printer: CodecPrinter): string {
     }
     case "tuple": {
       const items = arrayOf(node.items.map(of));
-      // What is sent of a blob is a tuple, of which no user knows.
+      // A blob is sent as a tuple, which users do not know of.
       if (isBlob(node.schema)) return call("tuple", items, "undefined", quoted("blob"));
       return node.rest === undefined ? callOf("wire.tuple", [items]) : call("tuple", items, of(node.rest));
     }
@@ -80,7 +83,7 @@ function untoldExpression(node: SchemaNode, printer: CodecPrinter): string {
       return callOf(name, [of(node.inner), value]);
     }
     case "pipe":
-      // What a function makes of a value is often the value, if that fits already.
+      // A preprocess function often returns valid values unchanged.
       if (isFunction(node.from) && saysLess(node.to))
         return call("preprocessed", printer.schema(node.from), of(node.to));
       break;
@@ -114,13 +117,13 @@ function shapeReference(node: SchemaNode, printer: CodecPrinter): string {
   return callOf("wire.lazy", [`() => ${printer.shape(codec)}`, ...absenceOf(node)]);
 }
 
-/** Returns the arguments of `wire.lazy` and `wire.later` that say whether a shape, which is not there yet, accepts absence. */
+/** Returns the arguments of `wire.lazy` and `wire.later` that state whether the shape, which does not exist yet, accepts absence. */
 export function absenceOf({ optin, optout }: SchemaNode): string[] {
   const absence = optout === undefined ? [optin] : [optin, optout];
   return absence.some((each) => each !== undefined) ? absence.map(expression) : [];
 }
 
-/** A function that makes `value`. */
+/** Returns a function expression that creates `value`. */
 function thunk(value: unknown): string {
   if (Array.isArray(value) && value.length > 0) return `() => ${arrayOf(value.map(expression))}`;
   const text = expression(value);

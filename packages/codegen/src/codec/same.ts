@@ -5,11 +5,11 @@ import { type CheckNode, constantOf, type SchemaNode, type Told } from "../schem
 import { codecParts } from "./parts.js";
 import type { CodecPlan, NamedCodec, Use } from "./plan.js";
 
-/** Finds the codecs of a plan that come to the same code, so that it is printed once. */
+/** Finds codecs with identical code, so that it is printed once. */
 export class SameCodecs {
   readonly #plan: CodecPlan;
   readonly #keys = new Map<SchemaNode, number | undefined>();
-  /** A number for each description. */
+  /** A number for each distinct description. */
   readonly #numbers = new Map<string, number>();
   readonly #first = new Map<number, NamedCodec>();
   readonly #uses = new Map<NamedCodec, ReadonlySet<Use>>();
@@ -28,21 +28,21 @@ export class SameCodecs {
     }
   }
 
-  /** The uses of the code of `codec` and of all codecs that are the same. */
+  /** Returns the directions in which `codec`, or any codec with the same code, is used. */
   usesOf(codec: NamedCodec): ReadonlySet<Use> {
     return this.#uses.get(codec) ?? codec.uses;
   }
 
-  /** The codec whose code is that of `codec`: often itself. */
+  /** Returns the codec whose code `codec` uses, which is often `codec` itself. */
   of(codec: NamedCodec): NamedCodec {
     const key = codec.isShared ? undefined : this.#keyOf(codec.node);
     return (key === undefined ? undefined : this.#first.get(key)) ?? codec;
   }
 
-  /** A number that nodes share which come to the same; undefined for one that is only the same as itself, such as what zod runs. */
+  /** Returns a number that nodes with identical code share; undefined for a node that equals only itself, such as one that zod runs. */
   #keyOf(node: SchemaNode): number | undefined {
     if (this.#keys.has(node)) return this.#keys.get(node);
-    // A schema inside itself is told apart by its name.
+    // A recursive schema is identified by its name.
     this.#keys.set(node, undefined);
     const text = this.#describe(node);
     if (text === undefined) return undefined;
@@ -106,17 +106,20 @@ interface Facts {
   readonly rest?: unknown;
 }
 
-/** Whether a type is known here by its structure: one that only its schema tells may be another with the same code. */
+/**
+ * Returns true if a type is fully described by its structure. A type that only the schema determines may differ
+ * although the code is the same.
+ */
 function isPlain(type: TypeNode): boolean {
   return type.kind !== "schema";
 }
 
-/** Returns the key by which types of scalars differ. Other types differ by their parts. */
+/** Returns a key that distinguishes types without parts. */
 function leafText(type: TypeNode): string {
   return type.kind === "text" ? typeText(type) : type.kind;
 }
 
-/** Whether a message is made by a function, which is the schema's own. */
+/** Returns true if a message is created by a function, which belongs to one schema. */
 function isMade(told: Told | undefined): boolean {
   return told !== undefined && !("text" in told);
 }

@@ -1,4 +1,5 @@
-// TypeScript in lines of any length, which `wrapLines` breaks: line breaks are here only where the usual formatters keep or demand them.
+// Prints TypeScript without a limit on line length; `wrapLines` breaks the lines. Line breaks are printed only where
+// common formatters keep or require them.
 import { Code } from "./code.js";
 import { keyText, quoted } from "./text.js";
 
@@ -7,12 +8,12 @@ export function indent(code: string): string {
   return code.replaceAll("\n", "\n  ");
 }
 
-/** Lines two columns in, between a line that ends with `open` and one that starts with `close`. */
+/** Returns indented lines between a line that ends with `open` and one that starts with `close`. */
 function lines(open: string, items: readonly string[], close: string, end = ""): string {
   return `${open}\n${items.map((item) => `  ${indent(item)}${end}\n`).join("")}${close}`;
 }
 
-/** Items between brackets: each on its own line if one takes several, or with `expanded`. */
+/** Returns items between brackets, each on its own line if one takes several lines or `expanded` is true. */
 function bracketed(open: string, items: readonly string[], close: string, end: string, expanded: boolean): string {
   if (items.length === 0) return `${open.trim()}${close.trim()}`;
   return expanded || items.some(isBroken)
@@ -24,33 +25,37 @@ function isBroken(text: string): boolean {
   return text.includes("\n");
 }
 
-/** Fields of an object between braces; with `expanded`, each is on its own line. */
+/** Returns the fields of an object in braces, each on its own line if `expanded` is true. */
 export function braced(fields: readonly string[], separator = ",", expanded = false): string {
   return bracketed("{ ", fields, " }", separator, expanded);
 }
 
-/** An array literal. */
+/** Returns an array literal. */
 export function arrayOf(items: readonly string[], expanded = false): string {
   return bracketed("[", items, "]", ",", expanded);
 }
 
-/** A JSON value; `of` prints what it consists of. */
+/**
+ * Returns a JSON value as code.
+ *
+ * @param of prints the parts of the value
+ */
 export function json(value: unknown, of: (part: unknown) => string = json): string {
   if (typeof value === "string") return quoted(value);
   if (typeof value === "number") return String(value).replace("e+", "e");
   if (typeof value !== "object" || value === null) return String(value);
   if (!Array.isArray(value)) return braced(Object.entries(value).map(([key, each]) => `${keyText(key)}: ${of(each)}`));
   const items = value.map((item) => of(item));
-  // Formatters give each of several objects or lists a line, if none has less than two parts.
+  // Formatters put each of several objects or arrays on its own line if all have at least two parts.
   const isTable = (open: string): boolean =>
     items.every((item, index) => item.startsWith(open) && Object.keys(value[index] as object).length > 1);
   return arrayOf(items, items.length > 1 && (isTable("{") || isTable("[")));
 }
 
-/** A literal, or a function that returns one: as the last argument of a call it breaks instead of the call. */
+/** A literal, or a function that returns one. As the last argument of a call, it is broken instead of the call. */
 export const LITERAL: RegExp = /^(?:\(\) => \(?)?[[{]/;
 
-/** A call. Formatters give each argument a line if the call composes functions, or if one has several lines. */
+/** Returns a call. Formatters put each argument on its own line if the call composes functions, or if an argument takes several lines. */
 export function callOf(callee: string, args: readonly string[]): string {
   const broken = args.findIndex(isBroken);
   const isHugged = broken === args.length - 1 && LITERAL.test(args[broken] ?? "");
@@ -58,7 +63,10 @@ export function callOf(callee: string, args: readonly string[]): string {
   return isExpanded ? lines(`${callee}(`, args, ")", ",") : `${callee}(${args.join(", ")})`;
 }
 
-/** Whether formatters take `args` for a composition of functions: two functions, or a call that takes one and another argument. */
+/**
+ * Returns true if formatters treat `args` as a composition of functions: two functions, or a call that takes a
+ * function, and another argument.
+ */
 function isComposition(args: readonly string[]): boolean {
   if (args.length < 2 || !args.some((each) => each.includes("() =>"))) return false;
   return args.filter(isFunction).length > 1 || args.some(takesFunction);
@@ -74,7 +82,7 @@ function takesFunction(text: string): boolean {
   return new Code(text.slice(open + 1, close), false).split(", ").some(isFunction);
 }
 
-/** `left` set to `right`. */
+/** Returns an assignment. */
 export function assignment(left: string, right: string): string {
   return `${left} = ${right};`;
 }
@@ -83,22 +91,22 @@ export function conditional(test: string, one: string, other: string): string {
   return `${test} ? ${one} : ${/^wire\.\w+\([^()]*\) as /.test(other) ? `(${other})` : other}`;
 }
 
-/** `if (conditions) statement`. */
+/** Returns `if (conditions) statement`. */
 export function guard(conditions: readonly string[], operator: "||" | "&&", statement: string): string {
   return `${when(conditions, operator)} ${statement}`;
 }
 
-/** `if (conditions)`. */
+/** Returns `if (conditions)`. */
 export function when(conditions: readonly string[], operator: "||" | "&&"): string {
   return `if (${conditions.join(` ${operator} `)})`;
 }
 
-/** A head and statements in braces. */
+/** Returns a head followed by statements in braces. */
 export function block(head: string, statements: readonly string[]): string {
   return lines(`${head} {`, statements, "}");
 }
 
-/** The head of a function or method. */
+/** Returns the head of a function or method. */
 export function signature(name: string, parameters: readonly string[], result: string): string {
   return `${name}(${parameters.join(", ")}): ${result}`;
 }

@@ -7,8 +7,8 @@ const TRANSPARENT: ReadonlySet<string> = new Set(
 );
 
 /**
- * Whether a field of this schema may be left out, as zod's types have it. Its `optin` and `optout` are not asked, since they differ from the
- * types (for `catch`, say).
+ * Returns true if a field with this schema may be left out, according to zod's types. `optin` and `optout` are not
+ * used, because they differ from the types in some cases, such as `catch`.
  */
 export function isOptional(node: SchemaNode, direction: Direction, depth = 0): boolean {
   if (depth > 50) return false;
@@ -24,7 +24,7 @@ export function isOptional(node: SchemaNode, direction: Direction, depth = 0): b
 
 const ABSENT: ReadonlySet<string> = new Set("optional exactOptional undefined default prefault".split(" "));
 
-/** Whether the type of this schema may have `undefined` in it, so that taking it out changes it. */
+/** Returns true if the type of this schema may include `undefined`, so that removing it changes the type. */
 export function mayBeUndefined(node: SchemaNode, depth = 0): boolean {
   if (depth > 50) return false;
   if (ABSENT.has(node.kind)) return true;

@@ -5,32 +5,35 @@ import { checksOf, toldOf } from "./checks.js";
 import { isConstantDefault, isPrintable } from "./constant.js";
 import type { CheckNode, NodeBody, SchemaNode, SchemaPath } from "./node.js";
 
-/** Schemas that refuse a value of another type themselves, with a message of their own. */
+/** Kinds of schemas that can have a custom message for a value of the wrong type. */
 const TOLD: ReadonlySet<string> = new Set(
   "string number bigint date boolean null literal template object array tuple record map set union discriminated undefined never nonOptional bytes".split(
     " ",
   ),
 );
 
-/** Which copies of a schema are nodes of their own: those that checks made, or also those that only describe it. */
+/** Which copies of a schema get their own nodes: only those made by checks, or also those made by descriptions. */
 type Copies = "checked" | "described";
 
-/** Reads zod's schemas: one node for each, wherever it is used. */
+/** Reads zod schemas. Each becomes one node for all its uses. */
 export class SchemaReader {
   readonly #nodes = new WeakMap<AnySchema, SchemaNode>();
   readonly #exported: ReadonlyMap<unknown, SchemaRoot>;
   readonly #copies: Copies;
 
   /**
-   * @param exported the schemas that the schema module exports, which make for shorter paths
-   * @param copies "described" for visitors that say what the author says of each use of a schema
+   * @param exported schemas that the module exports, which allow shorter paths
+   * @param copies "described" for visitors that print the description of each use of a schema
    */
   constructor(exported: ReadonlyMap<unknown, SchemaRoot> = new Map(), copies: Copies = "checked") {
     this.#exported = exported;
     this.#copies = copies;
   }
 
-  /** The node of `schema`, which is found at `found`; of anything else than a schema too, since not all were looked at yet. */
+  /**
+   * Returns the node of `schema`, which is at the path `found`. Also accepts values that are not schemas, because not
+   * all were checked yet.
+   */
   node(schema: AnySchema, found?: SchemaPath): SchemaNode {
     if (!isZodSchema(schema)) return notASchema(schema);
     const root = this.#exported.get(schema);
@@ -56,7 +59,7 @@ export class SchemaReader {
       schema,
       type: defOf(schema).type,
       at,
-      // Not before they are asked for: what is lazy may not be there yet.
+      // Read on demand, because a lazy schema may not exist yet.
       get optin() {
         return schema._zod.optin;
       },
@@ -92,7 +95,7 @@ export class SchemaReader {
     return refine(hasChecks ? { ...body, checks: [] } : body);
   }
 
-  /** The structure of `schema` without its checks, and whether zod has to run it. */
+  /** Reads the structure of `schema` without its checks, and whether zod has to run it. */
   #structure(
     schema: AnySchema,
     at: SchemaPath | undefined,
@@ -196,7 +199,7 @@ export class SchemaReader {
           hasTrait(schema, "$ZodCodec"),
         ];
       case "lazy":
-        // One with checks, or a description.
+        // A schema with checks, or a description.
         return known({
           kind: "refined",
           inner: this.node(lazyTarget(schema) as AnySchema, below(at, "_zod", "innerType")),
@@ -227,7 +230,7 @@ export class SchemaReader {
 
 const nodes = new SchemaReader(undefined, "described");
 
-/** The node of `schema`, for those who need no path to it. */
+/** Returns the node of `schema`, for visitors that need no path. */
 export function nodeOf(schema: AnySchema): SchemaNode {
   return nodes.node(schema);
 }
@@ -249,14 +252,14 @@ function below(at: SchemaPath | undefined, ...keys: (string | number)[]): Schema
   return at && { root: at.root, keys: [...at.keys, ...keys] };
 }
 
-/** The schema that `.describe()` or `.meta()` copied, or `schema` itself. */
+/** Returns the schema that `.describe()` or `.meta()` copied, or `schema` itself. */
 function withoutMeta(schema: AnySchema): AnySchema {
   const { parent } = schema._zod as { readonly parent?: unknown };
   if (!isZodSchema(parent)) return schema;
   return defOf(parent) === defOf(schema) ? withoutMeta(parent) : schema;
 }
 
-/** Whether a schema is made by `z.instanceof`, which says by its class what it takes. */
+/** Returns true if a schema was made by `z.instanceof`, whose class determines what it accepts. */
 function isClass(schema: AnySchema): boolean {
   return (schema._zod.bag as { readonly Class?: unknown }).Class !== undefined;
 }

@@ -14,7 +14,7 @@ import {
   SHAPE_FORMAT,
 } from "./shape.js";
 
-/** The parts of a service that are compared with other versions of it. */
+/** Returns the parts of a service that are compared with other versions. */
 export function snapshotOf(
   id: number,
   methods: readonly FoundMethod[],
@@ -76,9 +76,7 @@ function sameText(a: Shape | undefined, b: Shape): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/**
- * A snapshot as a file: sorted, with one line for each method and type, so that a change of one is a change of one line.
- */
+/** Formats a snapshot file: sorted, with one line for each method and type, so that one change changes one line. */
 export function formatSnapshot(snapshot: SchemaSnapshot): string {
   const services = sorted(snapshot.services).map(([name, { format, id, methods, types }]) =>
     [
@@ -102,7 +100,7 @@ function sorted<Value>(table: Readonly<Record<string, Value>>): [string, Value][
   return Object.entries(table).sort(([a], [b]) => compareText(a, b));
 }
 
-/** Reads a snapshot file. Throws `SyntaxError` when it is none. */
+/** Parses a snapshot file. Throws `SyntaxError` if it is malformed. */
 export function parseSnapshot(text: string): SchemaSnapshot {
   const value = JSON.parse(text) as Partial<SchemaSnapshot> | null;
   if (typeof value !== "object" || value === null || typeof value.services !== "object") {

@@ -6,14 +6,14 @@ import { type Brand, brandsOf } from "./brands.js";
 import { literalProperties, returned } from "./object-literal.js";
 import { jsDocOf, type SchemaSource, unwrapExpression } from "./source-file.js";
 
-/** Facts that the source has about schemas: where each is written, the constant that holds it, the comments of its fields. */
+/** Information from the source: where each schema is written, the constant that contains it, and the comments of its fields. */
 export interface Annotations {
   readonly nodes: Map<unknown, SourceNode>;
   readonly constants: Map<unknown, string>;
-  /** The comments of those constants. */
+  /** Comments of these constants. */
   readonly constantDocs: Map<unknown, string>;
   readonly fieldDocs: Map<AnySchema, Map<string, string>>;
-  /** The brands of the parts of a schema, by slot; those of a whole message, by that. */
+  /** Brands of the parts of a schema, by slot; `WHOLE` is the slot of a whole message. */
   readonly brands: Map<object, Map<string, readonly Brand[]>>;
 }
 
@@ -21,7 +21,7 @@ export function emptyAnnotations(): Annotations {
   return { nodes: new Map(), constants: new Map(), constantDocs: new Map(), fieldDocs: new Map(), brands: new Map() };
 }
 
-/** zod's functions and methods that wrap one schema in another of this type. */
+/** zod's functions and methods that wrap a schema in another one of this type. */
 const WRAPPERS: Readonly<Record<string, string>> = {
   array: "array",
   set: "set",
@@ -38,8 +38,8 @@ const WRAPPERS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Walks an expression beside the schema it made, and notes what the source says of each part. Where the two do not
- * match (a schema made by a function, say) the walk stops: the parts below are then described by what holds them.
+ * Visits an expression together with the schema that it created, and records what the source says about each part. If
+ * the two do not correspond (for example, if a function created the schema), the visit stops there.
  */
 export function annotate(
   source: SchemaSource,
@@ -59,7 +59,7 @@ export function annotate(
     noteDocs(target, schema, into);
     into.nodes.delete(schema);
     annotate(source, target, schema, into);
-    // What is wrong in a constant is shown there; the schema as a whole, where it is used.
+    // Mistakes in a constant are reported there; the schema as a whole, at its use.
     return;
   }
   if (!ts.isCallExpression(written)) return;
@@ -83,7 +83,7 @@ export function annotate(
     annotateChild(source, receiver, schema, from, into);
     annotateChild(source, first, schema, to, into);
   } else if (onSchema) {
-    // A check, a description or a brand: the same schema or a copy of it.
+    // A check, a description or a brand: the schema itself, or a copy.
     const original = schema._zod.parent;
     annotateCopy(source, receiver, original ?? schema, schema, into);
     if (name === "extend" || name === "safeExtend") annotateFields(source, first, schema, into);
@@ -106,7 +106,7 @@ export function annotate(
   }
 }
 
-/** The places of the schemas directly inside `schema`. */
+/** Returns the places directly inside `schema`. */
 function placesIn(schema: AnySchema): Place[] {
   const node = nodeOf(schema);
   return node.type === "lazy" && node.kind === "refined"
@@ -114,7 +114,7 @@ function placesIn(schema: AnySchema): Place[] {
     : placesOf(ownStructure(node));
 }
 
-/** Walks the expression of a part of `parent`, and notes its brands. */
+/** Visits the expression of a part of `parent`, and records its brands. */
 function annotateChild(
   source: SchemaSource,
   expression: Expression | undefined,
@@ -131,14 +131,14 @@ function noteBrands(brands: readonly Brand[], parent: AnySchema, child: Place, i
   if (brands.length === 0) return;
   const { schema, type } = child.part;
   const [inner] = type === "optional" || type === "nonoptional" ? placesIn(schema) : [];
-  // What is written is a field of an object from which .partial() or .required() made this one.
+  // The source shows the field of an object from which .partial() or .required() made this one.
   if (inner !== undefined) return noteBrands(brands, schema, inner, into);
   const owner = canonical(parent);
   const slots = into.brands.get(owner) ?? new Map<string, readonly Brand[]>();
   into.brands.set(owner, slots.set(child.at === undefined ? child.slot : `${child.slot}.${child.at}`, brands));
 }
 
-/** Notes the comment of the constant that `initializer` sets, as that of `schema`. */
+/** Records the comment of the constant with this initializer as the comment of `schema`. */
 export function noteDocs(initializer: Expression, schema: unknown, into: Annotations): void {
   const docs = jsDocOf(ts.findAncestor(initializer.parent, ts.isVariableDeclaration));
   if (docs !== undefined && !into.constantDocs.has(schema)) into.constantDocs.set(schema, docs);
@@ -154,8 +154,8 @@ function annotateCopy(
   if (receiver === undefined) return;
   const { type } = nodeOf(copy);
   if (original === copy) {
-    // `.brand()` gives the schema itself; `.extend()` and `.strict()` give one without a parent. Its fields are found
-    // in the receiver all the same.
+    // `.brand()` returns the schema itself; `.extend()` and `.strict()` return one without a parent. In both cases the
+    // receiver contains the fields.
     if (ts.isIdentifier(receiver)) {
       const target = source.resolve(receiver);
       if (target !== undefined && type === "object") annotateBase(source, target, copy, into);
@@ -167,7 +167,7 @@ function annotateCopy(
   annotate(source, receiver, original, into);
 }
 
-/** Notes the fields of `schema` that are written in `expression`, which made a schema it was derived from. */
+/** Records the fields of `schema` that are written in `expression`, which created a schema from which it was derived. */
 function annotateBase(source: SchemaSource, expression: Expression, schema: AnySchema, into: Annotations): void {
   const written = unwrapExpression(expression);
   if (!ts.isCallExpression(written)) return;
@@ -199,7 +199,7 @@ function annotateFields(
   }
 }
 
-/** Whether an identifier is `z` in `z.object`, rather than a schema: it is not a constant of the project. */
+/** Returns true if an identifier is `z` in `z.object`, and not a schema: it is not a constant of the project. */
 function isNamespace(source: SchemaSource, receiver: Expression): boolean {
   if (ts.isIdentifier(receiver)) return source.resolve(receiver) === undefined;
   // z.iso.date(), z.coerce.number()

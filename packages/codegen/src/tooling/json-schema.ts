@@ -27,15 +27,15 @@ import {
 /** Returns the name of a schema in the source; undefined for one without a name. */
 type TitleOf = (schema: AnySchema) => string | undefined;
 
-/** Whether a message is what a server takes, or what it sends. */
+/** Whether a message is accepted or sent by a server. */
 type Role = "input" | "output";
 
-/** The JSON Schema of what is sent for `schema`, with forms for the types that JSON lacks. */
+/** Returns the JSON Schema of the message for `schema`, with representations of the types that JSON lacks. */
 export function jsonSchemaOf(schema: AnySchema, titleOf: TitleOf = () => undefined, role: Role = "input"): JsonSchema {
   return new Document(nodeOf(schema), titleOf, role).print();
 }
 
-/** A JSON Schema whose definitions are the schemas that are used more than once or are inside themselves: each is written once. */
+/** A JSON Schema whose definitions are the schemas that are used repeatedly or are recursive. */
 class Document {
   readonly #root: SchemaNode;
   readonly #titleOf: TitleOf;
@@ -78,7 +78,7 @@ class Document {
     }
   }
 
-  /** The schema of `node` written out, with what its author says of it. */
+  /** Returns the full schema of `node`, with its author's description. */
   #written(node: SchemaNode): JsonSchema {
     const { id, ...meta } = node.meta as Readonly<Record<string, unknown>>;
     if (isBlob(node.schema)) {
@@ -89,7 +89,7 @@ class Document {
     const schema: Record<string, unknown> = { ...keywords };
     const isTransformed = isTransforming(node);
     for (const [key, value] of Object.entries(meta)) {
-      // Examples and defaults are of what a transform results in.
+      // Examples and defaults describe the result of a transform.
       if (!isTransformed || (key !== "examples" && key !== "default")) schema[key] = asJson(value);
     }
     if (isTransformed) delete schema["default"];
@@ -115,7 +115,7 @@ class Document {
       case "boolean":
         return { type: "boolean" };
       case "success":
-        // It takes anything, and says whether that fits.
+        // It accepts anything, and returns whether it matches.
         return {};
       case "null":
         return { type: "null" };
@@ -167,7 +167,7 @@ class Document {
       case "pipe":
         return of(isFunction(node.from) ? node.to : node.from);
       case "external":
-        // What is made of such a value is the receiver's: its sender may give anything.
+        // The receiver converts such a value, so its sender may send anything.
         return node.coerces && this.#role === "output" ? {} : own(node.structure);
       case "optional":
       case "exactOptional":
@@ -211,7 +211,7 @@ class Document {
     };
   }
 
-  /** The keywords of checks of which zod has to run some. */
+  /** Returns the keywords of checks some of which zod has to run. */
   #refinement({ inner, checks }: NodeOf<"refined">): JsonSchema {
     if (checks.length === 0) return {};
     switch (inner.kind) {
@@ -230,7 +230,7 @@ class Document {
   }
 }
 
-/** The schemas in `root` that definitions are made of. */
+/** Returns the schemas in `root` that become definitions. */
 function definedNodes(root: SchemaNode): Set<SchemaNode> {
   const defined = new Set<SchemaNode>();
   const seen = new Set<SchemaNode>();
@@ -250,17 +250,17 @@ function definedNodes(root: SchemaNode): Set<SchemaNode> {
   return defined;
 }
 
-/** The parts of `node` that are in its JSON Schema. */
+/** Returns the parts of `node` that its JSON Schema contains. */
 function writtenParts(node: SchemaNode): readonly SchemaNode[] {
   if (isBlob(node.schema) || node.kind === "template" || node.kind === "success") return [];
   if (node.kind === "pipe") return [isFunction(node.from) ? node.to : node.from];
   return partsOf(node).flatMap((part) => (part.schema === node.schema ? writtenParts(part) : [part]));
 }
 
-/** Kinds of schema that may have several parts. */
+/** Kinds of schemas that may have several parts. */
 const BRANCHING: ReadonlySet<string> = new Set("object union discriminated tuple intersection record map".split(" "));
 
-/** Levels of schemas with several parts, one inside the other: only from two on, writing each twice would double what is written. */
+/** Returns the nesting depth of schemas with several parts. Only from two levels on does writing each twice double the size. */
 function levelsOf(node: SchemaNode): number {
   let levels = knownLevels.get(node);
   if (levels === undefined) {
@@ -273,20 +273,20 @@ function levelsOf(node: SchemaNode): number {
 
 const knownLevels = new WeakMap<SchemaNode, number>();
 
-/** Whether a field or item has to be there. */
+/** Returns true if a field or item is required. */
 function isRequired(node: SchemaNode): boolean {
-  // The function may make something of what is absent, of which only it knows.
+  // Only the function knows whether it accepts an absent value.
   if (node.kind === "pipe" && isFunction(node.from)) return isRequired(node.to);
   return node.optin === undefined;
 }
 
-/** Whether values of `node` that are the same JSON are the same member of a set. */
+/** Returns true if values of `node` with equal JSON are the same member of a set. */
 function isScalar(node: SchemaNode): boolean {
   if (node.kind === "refined") return isScalar(node.inner);
   return ["string", "number", "bigint", "boolean", "literal", "template"].includes(node.kind);
 }
 
-/** Whether a function changes values of a node, or of something inside it. */
+/** Returns true if a function changes values of a node, or of a part of it. */
 const isTransforming = reaching(
   (node) => node.kind === "external" && ["transform", "pipe"].includes(node.structure.kind),
 );

@@ -6,9 +6,9 @@ import { jsonSchemaOf } from "./json-schema.js";
 import type { JsonSchema } from "./keywords.js";
 
 /**
- * The description of a method for tools.
+ * Returns the description of a method for tools.
  *
- * @param titleOf the names of schemas in the source
+ * @param titleOf returns the name of a schema in the source
  */
 export function toolingOf(
   method: FoundMethod,

@@ -10,22 +10,22 @@ import { isOptional, mayBeUndefined } from "../schema/optional.js";
 import { isCircular } from "./circular.js";
 import type { AnySchema, Direction } from "./zod.js";
 
-/** The file, as the conversion of schemas into types needs to know it. */
+/** The parts of a file's model that converting schemas to types needs. */
 export interface ConversionContext {
-  /** The types that were made already. */
+  /** Types that were already converted. */
   readonly known: Readonly<Record<Direction, Map<SchemaNode, TypeNode>>>;
-  /** The named type of a schema, when it has one. */
+  /** Returns the named type of a schema; undefined if it has none. */
   named(schema: SchemaNode): NamedType | undefined;
-  /** How to reach a schema in a type expression: an export and what to add to its type. */
+  /** Returns how to refer to a schema in a type expression: an export, and the access to a part of it. */
   expression(schema: AnySchema): { readonly root: SchemaRoot; readonly access: string };
   fieldDocs(object: SchemaNode, field: string, schema: SchemaNode, direction: Direction): string | undefined;
-  /** The brands of a part of a schema. */
+  /** Returns the brands of a part of a schema. */
   brands(parent: SchemaNode, slot: string): readonly Brand[];
-  /** Whether any part of it has one. */
+  /** Returns true if any part of it has a brand. */
   isBranded(parent: SchemaNode): boolean;
 }
 
-/** The type of `node`: its name when it has one. */
+/** Returns the type of `node`: its name, if it has one. */
 export function typeOf(node: SchemaNode, direction: Direction, context: ConversionContext): TypeNode {
   const known = context.known[direction].get(node);
   if (known !== undefined) return known;
@@ -37,7 +37,7 @@ export function typeOf(node: SchemaNode, direction: Direction, context: Conversi
   return type;
 }
 
-/** `type` with those of `brands` that it has in `direction`. */
+/** Adds to `type` the brands that apply in `direction`. */
 export function branded(type: TypeNode, brands: readonly Brand[], direction: Direction): TypeNode {
   const other = direction === "input" ? "out" : "in";
   const names = brands.filter(({ side }) => side !== other);
@@ -46,7 +46,7 @@ export function branded(type: TypeNode, brands: readonly Brand[], direction: Dir
     : { kind: "intersection", parts: [type, ...names.map((each): TypeNode => ({ kind: "brand", names: each.names }))] };
 }
 
-/** The type of `node` written out, its parts by name where they have one. */
+/** Returns the type of `node` written out. Its parts are referred to by name if they have one. */
 export function definitionOf(node: SchemaNode, direction: Direction, context: ConversionContext): TypeNode {
   const of = (part: SchemaNode, slot: string): TypeNode =>
     branded(typeOf(part, direction, context), context.brands(node, slot), direction);
@@ -59,7 +59,7 @@ export function definitionOf(node: SchemaNode, direction: Direction, context: Co
     case "null":
     case "never":
       return text(node.kind);
-    // zod has a name for each of two.
+    // zod has two names for it.
     case "any":
     case "undefined":
       return text(node.type);
@@ -93,7 +93,7 @@ export function definitionOf(node: SchemaNode, direction: Direction, context: Co
     case "set":
       return generic("Set", of(node.element, "element"));
     case "literal":
-      // Keys and values differ in a TypeScript enum, whose members are types of their own.
+      // In a TypeScript enum, keys and values differ, and members have types of their own.
       return isPlainEnum(node.entries) ? union(node.values.map(literal)) : schemaType(node, "output", context);
     case "union":
       return union(node.options.map((option, index) => of(option, `options.${index}`)));
@@ -122,11 +122,11 @@ export function definitionOf(node: SchemaNode, direction: Direction, context: Co
       if (node.inner.schema === node.schema) return definitionOf(node.inner, direction, context);
       return node.type === "lazy" ? of(node.inner, "lazy") : typeOf(node.inner, direction, context);
     case "external":
-      // A coerced schema takes anything.
+      // A coerced schema accepts anything.
       return direction === "input" && node.coerces ? text("unknown") : definitionOf(node.structure, direction, context);
     case "pipe": {
       const part = direction === "input" ? node.from : node.to;
-      // What a function takes and makes is of types that only zod's own tell.
+      // Only zod's types know what a function accepts and returns.
       if (isFunction(part)) return schemaType(node, direction, context);
       return of(part, direction === "input" ? "from" : "to");
     }
@@ -143,7 +143,7 @@ export function definitionOf(node: SchemaNode, direction: Direction, context: Co
   }
 }
 
-/** @param circular whether it is inside itself: TypeScript resolves what `Record` is given at once, and the types of properties later */
+/** @param circular whether it contains itself: TypeScript resolves arguments of `Record` immediately, and types of properties later */
 function recordType(key: TypeNode, value: TypeNode, partial: boolean, circular: boolean): TypeNode {
   if (circular && !partial && isText(key, "string")) return { kind: "object", fields: [], index: value };
   if (circular) return { kind: "mapped", key, value, optional: partial };
@@ -169,7 +169,7 @@ function objectType(node: NodeOf<"object">, direction: Direction, context: Conve
   return { kind: "object", fields, index };
 }
 
-/** The type as zod itself infers it, for what cannot be known without running the compiler. */
+/** Returns the type as zod infers it, for schemas whose type only the compiler can determine. */
 function schemaType({ schema }: SchemaNode, direction: Direction, context: ConversionContext): TypeNode {
   return { kind: "schema", helper: direction, ...context.expression(schema) };
 }
@@ -184,7 +184,7 @@ function templatePart(part: string | SchemaNode, of: (part: SchemaNode) => TypeN
   return typeof part === "string" ? templateText(part) : `\${${typeText(templateType(part, of))}}`;
 }
 
-/** The type of a part of a template: a part that is optional may be left out, where TypeScript would write "undefined". */
+/** Returns the type of a part of a template literal. An optional part may be empty, where TypeScript would write "undefined". */
 function templateType(part: SchemaNode, of: (part: SchemaNode) => TypeNode): TypeNode {
   if (part.kind === "optional" || part.kind === "exactOptional")
     return union([templateType(part.inner, of), text('""')]);

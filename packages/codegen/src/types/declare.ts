@@ -10,10 +10,10 @@ import { documentation } from "./naming.js";
 import { type Declaration, type NamedType, referenceName, type TypeNode } from "./node.js";
 import { type AnySchema, canonical, type Direction, isZodSchema } from "./zod.js";
 
-/** How to reach a schema in a type expression: an export and what to add to its type. */
+/** Returns how to refer to a schema in a type expression: an export, and the access to a part of it. */
 export type ExpressionOf = (schema: AnySchema) => { readonly root: SchemaRoot; readonly access: string };
 
-/** The named types of one generated file, and those of the module that it shares with others. */
+/** The named types of a generated file, and those of the module that it shares with others. */
 export class TypeTable {
   readonly #named: ReadonlyMap<AnySchema, NamedType>;
   readonly #shared: TypeTable | undefined;
@@ -45,17 +45,17 @@ export class TypeTable {
     this.#markDiffering();
   }
 
-  /** Those declared so far, in the order they were. */
+  /** The types declared so far, in order. */
   get declarations(): readonly Declaration[] {
     return [...this.#declarations.values()];
   }
 
-  /** The names of the shared types that were met, in that order. */
+  /** Names of the shared types that were used, in order. */
   get passedOn(): readonly string[] {
     return [...this.#passedOn];
   }
 
-  /** The type that stands for `schema`, a canonical one; undefined where it is written out. */
+  /** Returns the named type of `schema`, a canonical one; undefined if it is written out. */
   named(schema: AnySchema): NamedType | undefined {
     return this.#named.get(schema) ?? this.#shared?.named(schema);
   }
@@ -64,7 +64,7 @@ export class TypeTable {
     return this.named(canonicalNode(node).schema);
   }
 
-  /** Its name. */
+  /** Returns the name of a schema's type. */
   readonly nameOf = (schema: AnySchema, direction: Direction): string | undefined => {
     const target = this.named(schema);
     return target === undefined ? undefined : referenceName(target, direction);
@@ -74,7 +74,7 @@ export class TypeTable {
     return typeOf(node, direction, this.#context);
   }
 
-  /** Whether a part of `node` has a brand. */
+  /** Returns true if a part of `node` has a brand. */
   readonly hasBrands: (node: SchemaNode) => boolean = reaching((node) => this.#context.isBranded(node));
 
   /** Declares the types that a payload needs. */
@@ -111,7 +111,10 @@ export class TypeTable {
     return Array.from(parts, (each) => each.schema);
   }
 
-  /** The description of a field, or of what is under `optional`, `nullable` and the like; undefined if its type has the same. */
+  /**
+   * Returns the description of a field, or of the schema inside its wrappers (`optional`, `nullable` and so on);
+   * undefined if its type has the same one.
+   */
   #docs(node: SchemaNode): string | undefined {
     const own = documentation(node.meta);
     if (own !== undefined && own !== this.namedNode(node)?.docs) return own;
@@ -119,11 +122,11 @@ export class TypeTable {
     return "inner" in structure && structure.kind !== "refined" ? this.#docs(structure.inner) : undefined;
   }
 
-  /** Finds the types whose two directions differ: by themselves, then by what they refer to. */
+  /** Finds the types whose input and output differ: first by themselves, then because of types to which they refer. */
   #markDiffering(): void {
     const differing = new Set<NamedType>();
     for (const [schema, target] of this.#named) {
-      // No type of this table is marked while these are compared by themselves, so references to it read the same.
+      // No type of this table is marked yet, so references to them are equal in both directions.
       const [input, output] = (["input", "output"] as const).map((each) => typeText(this.#definitionOf(schema, each)));
       if (input !== output) differing.add(target);
     }

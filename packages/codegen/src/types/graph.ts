@@ -25,22 +25,22 @@ import {
   typeNameOf,
 } from "./zod.js";
 
-/** Where a walk of schemas starts: a payload of a method, or an export. */
+/** The start of a visit of schemas: a payload of a method, or an export. */
 export interface GraphRoot {
   readonly schema: unknown;
-  /** The first part of a name that is made from the path, as in `ArithMultiplyInput`. */
+  /** First part of a name that is made from the path, as in `ArithMultiplyInput`. */
   readonly label: readonly string[];
-  /** `input`, `output`: what a field path starts with. */
+  /** First part of field paths: `input` or `output`. */
   readonly path: string;
   readonly found: SchemaPath;
-  /** The place that diagnostics point at when the source of a part is not known. */
+  /** Location for diagnostics if the source of a part is unknown. */
   readonly node: SourceNode | undefined;
 }
 
-/** Facts about one schema of a file. */
+/** Facts about a schema of a file. */
 export interface GraphEntry {
   readonly schema: AnySchema;
-  /** The schema as it was first met: `schema` itself or a described copy. */
+  /** The schema at its first use: `schema` itself, or a described copy. */
   readonly met: AnySchema;
   readonly label: readonly string[];
   readonly isRoot: boolean;
@@ -48,10 +48,10 @@ export interface GraphEntry {
   recursive: boolean;
 }
 
-/** Called for what cannot be sent. */
+/** Called for each schema that cannot be sent. */
 export type ReportUnsupported = (problem: Unsupported, path: string, node: SourceNode | undefined) => void;
 
-/** The schemas that the methods of a file reach, in the order they are met. */
+/** The schemas that the methods of a file use, in the order of their first use. */
 export class SchemaGraph {
   readonly entries: Map<AnySchema, GraphEntry> = new Map();
   readonly #expressions = new Map<AnySchema, { root: SchemaRoot; access: string }>();
@@ -59,18 +59,18 @@ export class SchemaGraph {
   readonly #exported: ReadonlyMap<unknown, SchemaRoot>;
   readonly #reader: SchemaReader;
 
-  /** `exported` has the exports of the schema module that are schemas, which make for shorter type expressions. */
+  /** @param exported the schemas that the module exports, which allow shorter type expressions */
   constructor(exported: ReadonlyMap<unknown, SchemaRoot> = new Map()) {
     this.#exported = exported;
     this.#reader = new SchemaReader(exported, "described");
   }
 
-  /** Adds what `root` reaches; what cannot be sent goes to `report`. */
+  /** Adds the schemas reachable from `root`. Those that cannot be sent are reported. */
   add(root: GraphRoot, annotations: Annotations, report: ReportUnsupported): void {
     this.#visit(root.schema, { ...root, isRoot: true }, annotations, report);
   }
 
-  /** How to reach `schema` in a type expression. */
+  /** Returns how to refer to `schema` in a type expression. */
   expression(schema: AnySchema): { readonly root: SchemaRoot; readonly access: string } {
     const found = this.#expressions.get(schema);
     if (found === undefined) throw new Error("A schema was printed that no method reaches.");
@@ -101,13 +101,13 @@ export class SchemaGraph {
       if (this.#open.has(schema)) known.recursive = true;
       return;
     }
-    // Its types are those of core.
+    // Core declares the types of blobs.
     if (isBlob(schema)) return;
     const problem = unsupported(schema);
     if (problem !== undefined) return report(problem, at.path, node);
     this.entries.set(schema, { schema, met: value, label: at.label, isRoot: at.isRoot, uses: 1, recursive: false });
     this.#open.add(schema);
-    // What is inside a schema with a name is called after it, wherever it is met first.
+    // Parts of a named schema are named after it, wherever they are used first.
     const given = typeNameOf(metaOf(value).id ?? constant?.name ?? annotations.constants.get(value));
     const base = given === undefined ? at.label : [given];
     const structure = ownStructure(this.#reader.node(schema, found));
@@ -133,7 +133,7 @@ export class SchemaGraph {
   }
 }
 
-/** The step from `node` to a place in it, as the paths of fields have it: empty if it adds nothing to them. */
+/** Returns the step from `node` to one of its places in a field path; empty if it adds none. */
 function segmentOf({ slot, at }: Place, { kind }: SchemaNode): string {
   if (slot === "fields") return String(at);
   if (slot === "items") return `[${at}]`;
@@ -143,7 +143,7 @@ function segmentOf({ slot, at }: Place, { kind }: SchemaNode): string {
   return slot === "others" ? "{}" : "";
 }
 
-/** The text that tells an option of a discriminated union from others. */
+/** Returns the text that distinguishes an option of a discriminated union. */
 function tagOf({ part }: Place, node: SchemaNode): string[] | undefined {
   const option = ownStructure(part);
   if (node.kind !== "discriminated" || option.kind !== "object") return undefined;
@@ -152,7 +152,11 @@ function tagOf({ part }: Place, node: SchemaNode): string[] | undefined {
   return typeof value === "string" ? [value] : undefined;
 }
 
-/** The named parts that a type of `node` has in `direction`, with `isNamed` telling which are. */
+/**
+ * Returns the named parts of the type of `node` in `direction`.
+ *
+ * @param isNamed returns true for schemas with a named type
+ */
 export function reachable(
   node: SchemaNode,
   direction: Direction,
@@ -161,7 +165,7 @@ export function reachable(
   seen: Set<SchemaNode> = new Set(),
 ): Set<SchemaNode> {
   const structure = ownStructure(canonicalNode(node));
-  // Whether a value fits is known to the receiver alone.
+  // Only the receiver knows whether a value matches.
   if (structure.kind === "success" && direction === "output") return into;
   for (const { slot, part } of placesOf(structure)) {
     if (slot === (direction === "input" ? "to" : "from")) continue;

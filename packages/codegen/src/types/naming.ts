@@ -5,13 +5,13 @@ import type { GraphEntry } from "./graph.js";
 import type { NamedType } from "./node.js";
 import { type AnySchema, canonical, isZodSchema, metaOf, type SchemaMeta, typeNameOf } from "./zod.js";
 
-/** Types that get a name when their schema has one, or is used more than once. */
+/** Kinds of types that get a name if their schema has one, or is used repeatedly. */
 const NAMEABLE: ReadonlySet<string> = new Set("union intersection tuple enum record array map set".split(" "));
-/** Those of them that get a name also where a whole payload is of that type. */
+/** Those of them that also get a name if they are a whole payload. */
 const NAMED_AS_PAYLOAD: ReadonlySet<string> = new Set(["union", "intersection", "tuple"]);
 const MAX_INLINE_ENUM = 4;
 
-/** The types that have names, by schema. */
+/** Assigns names to types, by schema. */
 export function nameTypes(
   entries: ReadonlyMap<AnySchema, GraphEntry>,
   constants: ReadonlyMap<unknown, string>,
@@ -38,7 +38,7 @@ export function nameTypes(
   return named;
 }
 
-/** The text of metadata: its description, and whether it is deprecated. */
+/** Returns the text of metadata: its description, and whether it is deprecated. */
 export function documentation({ description, deprecated }: SchemaMeta): string | undefined {
   const lines = [
     ...(typeof description === "string" && description !== "" ? [description] : []),
@@ -58,7 +58,7 @@ function needsName(entry: GraphEntry, given: string | undefined): boolean {
   return NAMED_AS_PAYLOAD.has(node.type) && (entry.isRoot || entry.uses > 1);
 }
 
-/** Names that people gave: `.meta({ id })`, then constants, then `.meta({ title })`. */
+/** Returns names given by the author: `.meta({ id })`, then constants, then `.meta({ title })`. */
 function givenNames(
   entries: ReadonlyMap<AnySchema, GraphEntry>,
   constants: ReadonlyMap<unknown, string>,
@@ -80,10 +80,10 @@ function givenNames(
   return names;
 }
 
-/** In a label: one of what the label so far names. */
+/** In a label: a single element of the collection named so far. */
 const ONE = "[]";
 
-/** The labels of parts that have no name or number. */
+/** Labels of parts that have neither name nor number. */
 const LABELS: Readonly<Record<string, string>> = {
   others: "Value",
   rest: "Rest",
@@ -92,7 +92,7 @@ const LABELS: Readonly<Record<string, string>> = {
   right: "Right",
 };
 
-/** The words by which the part at a place of `node` is named after it; none for the only part. */
+/** Returns the words with which the part at a place of `node` is named; none for the only part. */
 export function labelOf({ slot, at }: Place, node: SchemaNode): string[] {
   if (slot === "element") return [node.kind === "array" || node.kind === "set" ? ONE : "Value"];
   if (slot === "fields") return [pascalCase(String(at))];
@@ -116,7 +116,7 @@ function isScalar(node: SchemaNode): boolean {
   return partsOf(ownStructure(node)).length === 0;
 }
 
-/** The schemas that a module exports, by the names of the exports. */
+/** Returns the schemas that a module exports, with the names of the exports. */
 export function exportedSchemas(exports: Readonly<Record<string, unknown>>): Map<unknown, string> {
   const names = new Map<unknown, string>();
   for (const [name, value] of Object.entries(exports)) {

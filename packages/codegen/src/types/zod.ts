@@ -1,21 +1,21 @@
 import type * as zod from "zod/v4/core";
 import { isIdentifier, pascalCase } from "../names.js";
 
-/** Any zod 4 schema, from zod or zod/mini, as its internals describe it. */
+/** A schema of zod 4 or zod/mini, as its internals describe it. */
 export type AnySchema = zod.$ZodType;
 
-/** The definition of a schema, told apart by `type`. */
+/** The definition of a schema, discriminated by `type`. */
 export type SchemaDef = zod.$ZodTypes["_zod"]["def"];
 
-/** Which side of a schema a type is for: what it accepts or what it results in. */
+/** Selects one of a schema's types: what it accepts ("input"), or its result ("output"). */
 export type Direction = "input" | "output";
 
-/** Whether `value` is a zod 4 schema, of this copy of zod or another. */
+/** Returns true if `value` is a zod 4 schema, of this copy of zod or another. */
 export function isZodSchema(value: unknown): value is AnySchema {
   return typeof value === "object" && value !== null && "_zod" in value;
 }
 
-/** Whether `value` is a schema of zod 3, which has other internals. */
+/** Returns true if `value` is a schema of zod 3, which has different internals. */
 export function isZod3Schema(value: unknown): boolean {
   return typeof value === "object" && value !== null && !("_zod" in value) && "_def" in value && "safeParse" in value;
 }
@@ -28,7 +28,7 @@ export function hasTrait(schema: AnySchema, trait: string): boolean {
   return schema._zod.traits.has(trait);
 }
 
-/** The description and metadata that `.describe()` and `.meta()` gave a schema. */
+/** Description and metadata from `.describe()` and `.meta()`. */
 export interface SchemaMeta {
   readonly id?: unknown;
   readonly title?: unknown;
@@ -38,12 +38,12 @@ export interface SchemaMeta {
 
 /** Returns the description and metadata that `.describe()` and `.meta()` gave `schema` itself. */
 export function metaOf(schema: AnySchema): SchemaMeta {
-  // zod keeps one registry per process, whichever copy of zod made the schema.
+  // zod keeps one registry per process, for all copies of zod.
   const { __zod_globalRegistry: registry } = globalThis as { __zod_globalRegistry?: typeof zod.globalRegistry };
   return registry?.get(schema) ?? {};
 }
 
-/** The name of a type for what a person called a schema; undefined where that is no name. */
+/** Converts the author's name of a schema to a type name; undefined if it cannot be one. */
 export function typeNameOf(name: unknown): string | undefined {
   if (typeof name !== "string") return undefined;
   const type = pascalCase(name.replace(/[_-]?schema$/i, ""));
@@ -51,8 +51,8 @@ export function typeNameOf(name: unknown): string | undefined {
 }
 
 /**
- * The schema that stands for all of the same types: without `lazy`, and without the copies that `.describe()`, `.meta()`
- * and checks make.
+ * Returns the schema that represents all schemas of the same type: without `lazy`, and without copies made by
+ * `.describe()`, `.meta()` and checks.
  */
 export function canonical(schema: AnySchema): AnySchema {
   let current = schema;
@@ -67,7 +67,7 @@ export function canonical(schema: AnySchema): AnySchema {
 
 const shapes = new WeakMap<SchemaDef, ReadonlyMap<string, unknown>>();
 
-/** The fields of an object schema. Getters run once, so that a field is the same schema each time. */
+/** Returns the fields of an object schema. Getters run once, so that a field is always the same schema. */
 export function shapeOf(schema: AnySchema): ReadonlyMap<string, unknown> {
   const def = defOf(schema);
   if (def.type !== "object") return new Map();
@@ -79,7 +79,7 @@ export function shapeOf(schema: AnySchema): ReadonlyMap<string, unknown> {
   return shape;
 }
 
-/** Returns the schema that a `lazy` schema stands for. */
+/** Returns the schema to which a `lazy` schema refers. */
 export function lazyTarget(schema: AnySchema): unknown {
   return (schema as zod.$ZodLazy)._zod.innerType;
 }
