@@ -4,17 +4,17 @@ import { type BlobFields, isStreamSchema, type ItemCursor, type Payload } from "
 import { randomNumbers } from "@quicrpc/testing";
 import { isStream, itemsOf, type Random, seedOf, withBlobs } from "./items.js";
 
-/** Options of the answers of a mock. */
+/** Options of a mock's responses. */
 export interface MockOptions {
-  /** The same seed gives the same answers to the same inputs. */
+  /** The same seed gives the same responses to the same inputs. */
   readonly seed: number;
-  /** Milliseconds before each answer, and each item of a stream: from and to. */
+  /** Range of milliseconds before each response, and each item of a stream. */
   readonly latency: readonly [number, number];
-  /** Share of calls that fail, 0 to 1. */
+  /** Share of calls that fail, from 0 to 1. */
   readonly errors: number;
 }
 
-/** Makes the data of one method. The constructor throws `MockError` if no data can be made of the output's schema. */
+/** Generates the data of one method. The constructor throws `MockError` if no data can be generated for the output's schema. */
 export class MockedMethod {
   private readonly name: string;
   private readonly output: Payload | undefined;
@@ -38,7 +38,7 @@ export class MockedMethod {
     this.make = itemsOf(output);
   }
 
-  /** Begins a call. Throws `RpcError` if it is one of those that `--errors` makes fail. */
+  /** Starts a call. Throws `RpcError` if it is one of those that `--errors` makes fail. */
   begin(input: unknown): Random {
     const { options, name } = this;
     const random = randomNumbers(seedOf(options.seed, name, this.isStreamed ? "" : textOf(input)));
@@ -46,7 +46,7 @@ export class MockedMethod {
     return random;
   }
 
-  /** Makes an answer, or one item of a stream. */
+  /** Generates a response, or one item of a stream. */
   item(random: Random): unknown {
     try {
       return withBlobs(this.make?.(random), this.blobs?.output, random);
@@ -58,7 +58,7 @@ export class MockedMethod {
     }
   }
 
-  /** Makes the item after `last`: with the next cursor, if the schema accepts that, and its predecessor. */
+  /** Generates the item after `last`: with the next cursor, if the schema accepts it, and its predecessor. */
   itemAfter(last: unknown, { field, predecessor }: ItemCursor, random: Random): Record<string, unknown> {
     const item = { ...(this.item(random) as Record<string, unknown>) };
     const next = Number(last ?? 0) + 1;
@@ -70,7 +70,7 @@ export class MockedMethod {
     return chosen;
   }
 
-  /** Waits as `--latency` says. */
+  /** Waits for the time set by `--latency`. */
   async pause(random: Random, signal: AbortSignal): Promise<void> {
     const [least, most] = this.options.latency;
     const ms = least + random() * (most - least);
@@ -84,7 +84,7 @@ function ofType(example: unknown, cursor: string | number | bigint): string | nu
   return typeof example === "bigint" ? BigInt(cursor) : String(cursor);
 }
 
-/** The same input has the same answer, in whatever order calls come. */
+/** The same input gets the same response, whatever the order of calls. */
 function textOf(input: unknown): string {
   const text = JSON.stringify(input, (_key, value: unknown) => {
     if (typeof value === "bigint") return `${value}n`;

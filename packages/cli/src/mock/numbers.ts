@@ -2,10 +2,10 @@ import type { Bounds } from "@quicrpc/codegen";
 import * as fc from "fast-check";
 import type { ValueSource } from "./schema.js";
 
-/** Values are from 0 to this, unless a bound says otherwise. */
+/** Values are between 0 and this number, unless a bound says otherwise. */
 const USUAL = 1000;
 const DAY_MS = 86_400_000;
-/** The dates of a schema without bounds are in the year from here: the same in every run. */
+/** Start of the year in which dates are generated for a schema without bounds. Fixed, so that every run is the same. */
 const EPOCH = Date.UTC(2026, 0, 1);
 
 /** Numbers within bounds. */

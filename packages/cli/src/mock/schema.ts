@@ -9,7 +9,7 @@ export interface ZodLike extends AnySchema {
 /** A source of values, by fast-check. */
 export type ValueSource = Arbitrary<unknown>;
 
-/** A schema of which no data can be made. */
+/** No data can be generated for a schema. */
 export class MockError extends Error {
   override readonly name = "MockError";
 }

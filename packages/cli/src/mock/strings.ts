@@ -18,7 +18,7 @@ const ipv4 = fc.integer({ min: 1, max: 254 }).map((last) => `192.0.2.${last}`);
 const ipv6 = fc.integer({ min: 1, max: 0xffff }).map((last) => `2001:db8::${last.toString(16)}`);
 const part = (json: object): string => Buffer.from(JSON.stringify(json)).toString("base64url");
 
-/** Strings of the formats that zod checks by more than a pattern, or by one that is not worth making up. */
+/** Values for formats that zod checks by more than a pattern, or by a pattern from which no useful value can be generated. */
 const FORMATS: Readonly<Record<string, ValueSource>> = {
   email: fc.tuple(word, fc.constantFrom(...HOSTS)).map(([name, host]) => `${name}@${host}`),
   url: fc.tuple(fc.constantFrom(...HOSTS), word).map(([host, path]) => `https://${host}/${path}`),
@@ -48,13 +48,13 @@ export function stringOf({ format, patterns, minimum, maximum }: Bounds): ValueS
   const most = Number(maximum ?? Number.POSITIVE_INFINITY);
   const fits = (text: unknown): boolean => String(text).length >= least && String(text).length <= most;
   const known = format !== undefined && Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined;
-  // A uuid may be of a certain version, and so on: its pattern says more than its format.
+  // The pattern may be more specific than the format, such as for one version of a uuid.
   if (known !== undefined && patterns.every((each) => passes(known, each))) return known;
   const [first] = patterns;
   return first === undefined ? wordsBetween(least, most) : matching(first, most).filter(fits);
 }
 
-/** Whether about any value of a format matches a pattern. */
+/** Returns true if nearly every value of a format matches a pattern. */
 function passes(source: ValueSource, pattern: RegExp): boolean {
   return fc
     .sample(source, { seed: 1, numRuns: 5 })

@@ -4,15 +4,15 @@ import { bigintOf, dateOf, numberOf } from "./numbers.js";
 import { MockError, type ValueSource, type ZodLike } from "./schema.js";
 import { stringOf } from "./strings.js";
 
-/** Levels below which what may be left out is left out, and the shortest of choices is taken: schemas may hold themselves. */
+/** Nesting level from which optional parts are left out and the shallowest option is chosen, because schemas may be recursive. */
 const SHALLOW = 4;
 const DEEPEST = 24;
-/** Values that are tried until one passes all of a schema's own checks. */
+/** Most values that are tried until one passes all of a schema's own checks. */
 const ATTEMPTS = 200;
-/** Items of a list that says nothing about its length. */
+/** Most items of a list if the schema does not state a length. */
 const USUAL_ITEMS = 4;
 
-/** Returns a source of values of a schema, such as a client would send them: defaults and transforms are the receiver's. */
+/** Returns a source of values in the form that a client would send: the receiver applies defaults and transforms. */
 export function valuesOf(schema: ZodLike): ValueSource {
   return sourceOf(nodeOf(schema), 0);
 }
@@ -23,7 +23,7 @@ function sourceOf(whole: SchemaNode, depth: number): ValueSource {
   const bounds = boundsOf(checksOf(whole));
   const isDeep = depth >= SHALLOW;
   const lengths = lengthsOf(bounds, isDeep);
-  // Made when a value is, since a schema may hold itself, and once.
+  // Created on demand, because a schema may be recursive, and once.
   const inner = (part: SchemaNode): ValueSource => {
     let made: ValueSource | undefined;
     return fc.constant(undefined).chain(() => (made ??= sourceOf(part, depth + 1)));
@@ -68,7 +68,7 @@ function sourceOf(whole: SchemaNode, depth: number): ValueSource {
     case "discriminated":
       return oneOf([...new Set(node.options.map(([, option]) => option))], isDeep, inner);
     case "object":
-      // What is optional and undefined is left out, as people write it.
+      // Optional properties that are undefined are left out.
       return recordOf(node.fields, inner, (name) => node.fields[name]?.optin === "optional");
     case "array":
       return fc.array(inner(node.element), lengths);
@@ -83,7 +83,7 @@ function sourceOf(whole: SchemaNode, depth: number): ValueSource {
       return entries(node.key, node.element).map((pairs) => new Map(pairs));
     case "record": {
       const { exactly, among = exactly, fit } = node.keys;
-      // One whose keys are an enum has all of them.
+      // A record whose keys are an enum has all of them.
       if (among !== undefined) return recordOf(Object.fromEntries(among.map((key) => [key, node.element])), inner);
       return entries(fit as SchemaNode, node.element).map((pairs) => Object.fromEntries(pairs) as object);
     }
@@ -95,7 +95,7 @@ function sourceOf(whole: SchemaNode, depth: number): ValueSource {
   }
 }
 
-/** Returns a value that passes all checks of a schema, the same for the same seed. Throws `MockError` where none is found. */
+/** Returns a value that passes all checks of a schema, the same one for the same seed. Throws `MockError` if none is found. */
 export function valueOf(schema: ZodLike, source: ValueSource, seed: number): unknown {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const [value] = fc.sample(source, { seed: (seed + attempt * 0x9e3779b1) | 0, numRuns: 1 });
@@ -115,13 +115,13 @@ function lengthsOf({ minimum, maximum }: Bounds, isDeep: boolean): { minLength: 
 
 const CONTAINERS: ReadonlySet<string> = new Set("object array tuple record map set".split(" "));
 
-/** One of `options`; of a deep value, one without parts if there is any. */
+/** Returns one of `options`; at a deep level, one without parts if possible. */
 function oneOf(options: readonly SchemaNode[], isDeep: boolean, inner: (part: SchemaNode) => ValueSource): ValueSource {
   const flat = options.filter((option) => option.type !== "lazy" && !CONTAINERS.has(ownStructure(option).kind));
   return fc.oneof(...(isDeep && flat.length > 0 ? flat : options).map(inner));
 }
 
-/** An object with these fields; without those that are undefined and that it `mayLack`. */
+/** Returns an object with these fields. Undefined ones for which `mayLack` returns true are left out. */
 function recordOf(
   fields: Readonly<Record<string, SchemaNode>>,
   inner: (part: SchemaNode) => ValueSource,

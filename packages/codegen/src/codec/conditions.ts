@@ -13,23 +13,23 @@ export type PatternName = (regex: RegExp, format: string) => string;
 /** Conditions that must all hold. */
 type Condition = readonly string[];
 
-/** Statements that leave the value `name` to its shape where it is a misfit, by checks that its reader and writer do not make themselves. */
+/** Returns statements that leave the value `name` to its shape if it fails checks that its reader and writer do not perform themselves. */
 export function refuseMisfit(node: SchemaNode, name: string, patternName: PatternName): string[] {
   return refuse(misfitConditions(node, name, patternName));
 }
 
-/** Statements that leave a container to its shape where its size is out of bounds. */
+/** Returns statements that leave a container to its shape if its size is out of bounds. */
 export function refuseSize(checks: readonly CheckNode[], size: string): string[] {
   return refuse(sizeConditions(checks, size));
 }
 
-/** The same where it has more than it may, before any of it is read: parts that differ may become one. */
+/** Returns statements that do so if it has too many parts, before any is read: different parts may become one. */
 export function refuseExcess(checks: readonly CheckNode[], size: string): string[] {
   const caps = checks.flatMap((check) => (check.kind === "maxSize" || check.kind === "exactSize" ? [check.size] : []));
   return caps.length === 0 ? [] : refuse([[`${size} > ${Math.min(...caps)}`]]);
 }
 
-/** A statement that leaves the value to its shape where any of `conditions` holds; none where there are none. */
+/** Returns a statement that leaves the value to its shape if any of `conditions` holds; nothing if there are none. */
 function refuse(conditions: readonly Condition[]): string[] {
   const [only] = conditions;
   if (only === undefined) return [];
@@ -78,7 +78,7 @@ function sizeConditions(checks: readonly CheckNode[], size: string): Condition[]
   });
 }
 
-/** The comparison with its bound that a value which does not meet a check passes. */
+/** The comparison with its bound that is true for a value that fails a check. */
 const BEYOND = { atLeast: "<", atMost: ">", moreThan: "<=", lessThan: ">=" } as const;
 
 function checkConditions(check: CheckNode, kind: string, name: string, patternName: PatternName): string[] {

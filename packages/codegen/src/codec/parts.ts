@@ -63,7 +63,7 @@ export const saysLess: (node: SchemaNode) => boolean = reaching((node) =>
     : ["bigint", "map", "set"].includes(node.kind),
 );
 
-/** What a schema that zod runs whole makes of plain JSON; undefined where that would not say all of a value. */
+/** Returns what a schema that zod runs as a whole makes from plain JSON; undefined if plain JSON cannot represent its values. */
 export function takenOf({ structure, coerces }: NodeOf<"external">): PlainJson | undefined {
   const { kind } = ownStructure(structure);
   if (coerces) return kind === "date" || kind === "bigint" ? kind : "json";
@@ -77,7 +77,7 @@ const PLAIN: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** Whether a node takes something that is not JSON as it is. */
+/** Returns true if a node accepts values other than plain JSON. */
 const isForeign = reaching(
   (node) => !PLAIN.has(node.kind) || (node.kind === "literal" && !node.values.every(isScalar)),
   (node) => {

@@ -62,9 +62,9 @@ export class SameCodecs {
       : undefined;
   }
 
-  /** All that tells `node` from others of its kind, its parts by their numbers. */
+  /** Returns all that distinguishes `node` from others of its kind, with numbers for its parts. */
   #body(node: SchemaNode): string | undefined {
-    // Only zod, or their schema, knows all of these.
+    // Only zod, or the schema, has all information about these.
     if (node.kind === "refined" || node.kind === "external") return undefined;
     const hasValue = node.kind === "default" || node.kind === "prefault" || node.kind === "caught";
     const constant = hasValue ? constantOf(node) : undefined;
@@ -95,7 +95,7 @@ export class SameCodecs {
   }
 }
 
-/** What nodes of some kinds consist of beside their parts. */
+/** Properties of some kinds of nodes, in addition to their parts. */
 interface Facts {
   readonly checks?: readonly CheckNode[];
   readonly values?: readonly unknown[];

@@ -7,7 +7,7 @@ import { type AnySchema, canonical, isZodSchema, metaOf, type SchemaMeta, typeNa
 
 /** Kinds of types that get a name if their schema has one, or is used repeatedly. */
 const NAMEABLE: ReadonlySet<string> = new Set("union intersection tuple enum record array map set".split(" "));
-/** Those of them that also get a name if they are a whole payload. */
+/** Kinds that also get a name if a whole payload is of that kind. */
 const NAMED_AS_PAYLOAD: ReadonlySet<string> = new Set(["union", "intersection", "tuple"]);
 const MAX_INLINE_ENUM = 4;
 

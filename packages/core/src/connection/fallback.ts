@@ -55,7 +55,7 @@ export class Fallback<R> {
   readonly #retry: Backoff | undefined;
   /** Number of attempts to return to a better transport. */
   #attempts = 0;
-  /** What the next session skips, whatever the memory says. */
+  /** What the next session skips, regardless of the memory. */
   #skipNext: Skipped<R> | undefined = undefined;
   #endPause: () => void = () => {};
 
@@ -65,8 +65,8 @@ export class Fallback<R> {
   }
 
   /**
-   * Opens the best of these transports that works, by `openFirst`, which tries several. Fulfils with what it has made, and why each better one was
-   * not taken.
+   * Opens the best transport that works, using `openFirst`, which tries several. Resolves with the result, and with the
+   * reasons why better ones were not used.
    */
   async open<C, T>(
     candidates: readonly C[],
@@ -82,15 +82,16 @@ export class Fallback<R> {
       const reasons = [from > 0 ? skipped?.reason : undefined, reason];
       return { made, reasons: reasons.filter((r) => r !== undefined) };
     } catch (error) {
-      // The others fail as well: the first may be as good.
+      // The others fail as well, so the first may work just as well.
       this.#memory.forget();
       throw error;
     }
   }
 
   /**
-   * Calls `attempt` after growing pauses until it has made a session over a better transport. Rejects when the signal fires, at once if there are to
-   * be no attempts, and with what `onFailure` throws, which is called with the error of each attempt.
+   * Calls `attempt` after growing pauses until it has created a session over a better transport. Rejects when the
+   * signal fires, at once if attempts are disabled, and with an error thrown by `onFailure`, which is called with the
+   * error of each attempt.
    *
    * @param onPause called with the milliseconds of each pause, and with `undefined` at its end
    */
@@ -139,7 +140,7 @@ export class Fallback<R> {
     this.#endPause();
   }
 
-  /** Waits for so many milliseconds, or until `hurry` is called, without keeping a process alive. Rejects when the signal fires. */
+  /** Waits for this many milliseconds, or until `hurry` is called, without keeping a process alive. Rejects when the signal fires. */
   async pause(ms: number, signal: AbortSignal): Promise<void> {
     const { promise, resolve } = deferred<void>();
     this.#endPause = resolve;
