@@ -3,7 +3,7 @@ import type { AnyMethod } from "../contract/descriptor.js";
 
 /** A target as a balancer sees it. */
 export interface BalancedTarget {
-  /** As it was given, such as a URL. */
+  /** The target's name or URL, unchanged. */
   readonly target: string;
   /** Calls of this pool in progress on it. */
   readonly calls: number;
@@ -73,8 +73,9 @@ function leastLoaded(): Balance {
 }
 
 /**
- * The better of two random ones. Almost as even as the least loaded, at a constant price where all weigh the same, and
- * many clients with the same view do not all run to the same target.
+ * Returns a balancer that picks the better of two random targets. It balances almost as evenly as choosing the least
+ * loaded one, in constant time if all weights are equal, and many clients with the same information do not all choose
+ * the same target.
  */
 function powerOfTwo(): Balance {
   const draw = new Draw();
@@ -99,10 +100,10 @@ interface Weighted {
 /** Draws one of several at random, each as often as its weight says. The sums are kept for as long as the list is the same. */
 class Draw {
   private list: readonly Weighted[] = [];
-  /** Cumulative sums of the weights; undefined where all weights are equal. */
+  /** Cumulative sums of the weights; undefined if all weights are equal. */
   private sums: readonly number[] | undefined = undefined;
 
-  /** The index of one of `targets`, but for that at `except`. */
+  /** Returns the index of one of `targets`, except the one at `except`. */
   index(targets: readonly Weighted[], except = -1): number {
     if (targets !== this.list) this.take(targets);
     const { sums } = this;
@@ -113,7 +114,7 @@ class Draw {
     const out = targets[except]?.weight ?? 0;
     const before = (sums[except] ?? 0) - out;
     let at = Math.random() * ((sums[length - 1] as number) - out);
-    // Beyond what is left out.
+    // Skips the weight of the excluded target.
     if (except >= 0 && at >= before) at += out;
     const found = sums.findIndex((sum, i) => at < sum && i !== except);
     return found < 0 ? length - 1 : found;

@@ -36,7 +36,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
   private known: readonly Target<S>[] = [];
   /** Targets of a higher tier are not dialled. */
   private dialled: number = Number.NEGATIVE_INFINITY;
-  /** Targets that are no more in the list, while their calls finish. */
+  /** Targets that were removed from the list but whose calls are still in progress. */
   private readonly leaving: Set<Target<S>> = new Set();
   /** Notifications that targets which have left did not acknowledge. */
   private unacknowledged = 0;
@@ -126,7 +126,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     const chosen = this.balance(candidates, method, input, options).pick();
     if (chosen === undefined) return this.any(options);
     if (this.hasPlace(chosen.session, options)) return chosen;
-    // Calls of one key meet on one target, however long they wait for it.
+    // All calls of a key use the same target, however long they wait for it.
     return this.isKeyed ? undefined : this.any(options);
   }
 
@@ -309,7 +309,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
 /** Targets that the errors of calls which wait name. */
 const MAX_NAMES = 3;
 
-/** The name of several targets in errors, without what is secret in their URLs. */
+/** Returns the names of several targets for error messages, without secret parts of their URLs. */
 function namesOf(specs: readonly Required<TargetSpec>[]): string | undefined {
   if (specs.length === 0) return undefined;
   const names = specs
@@ -319,7 +319,7 @@ function namesOf(specs: readonly Required<TargetSpec>[]): string | undefined {
   return names.join(", ") + (more === 0 ? "" : ` and ${more} more`);
 }
 
-/** The tier of each target: by priority, and of one priority by its place in the subset. */
+/** Returns the tier of each target: by priority, and within a priority by its place in the subset. */
 function tiersOf(
   specs: readonly Required<TargetSpec>[],
   places: ReadonlyMap<string, number> | undefined,

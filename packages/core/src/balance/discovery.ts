@@ -13,7 +13,7 @@ export interface TargetSpec {
 /** Finds the targets of a pool. Must settle in bounded time. */
 export type ResolveTargets = (signal: AbortSignal) => Promise<readonly (string | TargetSpec)[]>;
 
-/** Returns each target once, with the first that is said of it. Throws `RangeError` for a weight that is none. */
+/** Returns each target once, with its first weight and priority. Throws `RangeError` for an invalid weight. */
 export function targetSpecs(given: readonly (string | TargetSpec)[]): Required<TargetSpec>[] {
   const specs = new Map<string, Required<TargetSpec>>();
   for (const each of given) {
@@ -26,7 +26,7 @@ export function targetSpecs(given: readonly (string | TargetSpec)[]): Required<T
   return [...specs.values()];
 }
 
-/** Failures of targets do not make it resolve more often than this, in milliseconds. */
+/** Minimum milliseconds between two resolutions, also if targets fail. */
 const MIN_INTERVAL_MS = 1000;
 
 /** Options of the discovery of targets. */
@@ -39,7 +39,7 @@ export interface DiscoveryOptions {
   readonly onFailure: (error: Error) => void;
 }
 
-/** Keeps a list of targets up to date. A failure leaves the list as it was. */
+/** Keeps a list of targets up to date. If an update fails, the list is unchanged. */
 export class Discovery {
   /** The reason why there is no list, or no newer one. */
   error: Error | undefined = undefined;

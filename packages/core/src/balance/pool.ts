@@ -51,7 +51,7 @@ export interface Pool<S extends Session = Session> extends TypedCaller {
   readonly state: ConnectionState;
   /** The present state, then each change, until `closed`; a slow reader skips to the latest. */
   states(): ItemIterator<ConnectionState>;
-  /** Each target as it is now. */
+  /** The current state of each target. */
   readonly targets: readonly PoolTarget<S>[];
   /** Dials, if the state is `idle`; attempts that wait for their time are made now. */
   connect(): void;

@@ -3,7 +3,7 @@ import { hashOf, preference } from "./rendezvous.js";
 
 /** Selects the targets, out of many, to which a pool keeps sessions. */
 export interface SubsetOptions {
-  /** Targets of each priority that it keeps sessions with. While none of them is of use, as many further ones are dialled. */
+  /** Number of targets of each priority with which sessions are kept. If none of them is usable, as many further ones are dialled. */
   readonly size: number;
   /**
    * A stable name of this client, such as the name of its pod, so that it selects the same targets again. Default: a

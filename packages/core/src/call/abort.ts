@@ -21,7 +21,8 @@ export function onAbort(signal: AbortSignal, callback: () => void): () => void {
 function listen(signal: AbortSignal): Set<() => void> {
   const callbacks = new Set<() => void>();
   waiting.set(signal, callbacks);
-  // The event of one that has fired will not come again. Callers have what takes their callback back before that is called.
+  // A signal fires its event only once. The callback runs in a microtask, so that the caller has its cancel function
+  // first.
   if (signal.aborted) queueMicrotask(() => fire.call(signal));
   else signal.addEventListener("abort", fire, { once: true });
   return callbacks;

@@ -1,8 +1,8 @@
 import { expiries, type Expiry } from "./expiries.js";
 
 /**
- * Calls at once with which a connection begins if the peer never says how many it takes, as over plain HTTP: what servers take of one client
- * by default (`maxPrincipalCalls`). More are tried as calls end.
+ * Initial number of concurrent calls of a connection if the peer never announces its limit, as over plain HTTP. It
+ * equals the servers' default for one client (`maxPrincipalCalls`). More are tried as calls end.
  */
 const CAUTIOUS_CALLS = 1024;
 
@@ -24,7 +24,7 @@ export class CallPlaces {
   readonly #session: CallsInProgress;
   /** Calls that the peer says it takes at once. */
   #most: number;
-  /** The same, less what it has refused since. */
+  /** The same, reduced by the peer's refusals. */
   #limit: number;
   /** Places that were free when calls were last counted, less those taken since. */
   #counted = 0;
@@ -35,7 +35,7 @@ export class CallPlaces {
   #probe: Expiry | undefined = undefined;
   #probeMs = PROBE_MS;
 
-  /** @param most calls that the peer takes at once, as far as it has said so; undefined if it never says */
+  /** @param most the peer's limit of concurrent calls, if it has announced it; undefined if it never does */
   constructor(session: CallsInProgress, most: number | undefined) {
     this.#session = session;
     this.#limit = most ?? CAUTIOUS_CALLS;

@@ -36,7 +36,7 @@ export interface CallAnswers<Sent, Result> {
 }
 
 /**
- * Makes calls. Generated clients need nothing else, so whatever can carry a call can be one: a session, a connection, a
+ * Makes calls. Generated clients need nothing else, so any carrier of calls can be one: a session, a connection, a
  * pool, a server in the same process.
  */
 export interface Caller {

@@ -28,7 +28,7 @@ export interface CallChannel {
   readonly channel: Channel;
   /** Whether the channel is one call's own, so that the call's last frame ends the stream. */
   readonly single: boolean;
-  /** Returns what holds back the items that a call receives on it; absent where their stream is paused. */
+  /** Returns the flow control for items that a call receives; absent if their stream is paused instead. */
   receiveFlow?(id: number): ReceiveFlow;
 }
 
@@ -44,7 +44,7 @@ export interface Carrier extends CallChannel {
   onNotified?(): void;
   /** Forgets a call that never left. */
   withdraw(id: number): void;
-  /** Cancels a call; nothing of it is delivered any more. */
+  /** Cancels a call. Nothing more is delivered for it. */
   cancel(id: number, code: Code): void;
 }
 
@@ -52,7 +52,7 @@ export interface Carrier extends CallChannel {
 export interface AnswerCarrier extends CallChannel, NotificationCarrier {
   /** Registers a call that stays open after its request, so that cancels and credit reach it. */
   enter(id: number, call: IncomingCall): void;
-  /** Asks the caller for no more items. On a lane they are dropped instead. */
+  /** Asks the caller to stop sending items. On a lane, received items are dropped instead. */
   stopItems(): void;
   /** The last frame of a call has been sent. */
   leave(id: number): void;
@@ -78,7 +78,7 @@ export interface OutgoingCall {
   onError(error: RpcError): void;
   /** The callee has room for this many more bytes of items. */
   onCredit(bytes: number): void;
-  /** The callee wants no more items; its answer is still to come. */
+  /** Called when the callee stops reading items; its response is still to come. */
   onStopped(): void;
 }
 
@@ -101,7 +101,12 @@ export function deliver(call: OutgoingCall, frame: Frame): void {
 
 /** A call the peer made that is in progress, as its carrier sees it. */
 export interface IncomingCall {
-  /** Called when the caller has cancelled, or is gone: nothing can be sent to it any more if `lost`, because what carries its calls has ended if `withSession`. */
+  /**
+   * Called when the caller has cancelled or has disconnected.
+   *
+   * @param lost true if nothing more can be sent to the caller
+   * @param withSession true if the session of its calls has ended
+   */
   onCancel(code: Code, lost: boolean, withSession: boolean): void;
   onCredit(bytes: number): void;
   onItem(frame: Frame): void;

@@ -8,7 +8,7 @@ import { decodeWithin } from "./messages/decode-within.js";
 /** The hint of a failure whose reason stays at the server. */
 const FAILED = "the server's log, or its `onError`, has the reason";
 
-/** Explains a fault: reads details that no schema declares, and names what the peer does not serve. */
+/** Completes a received error: decodes details that no schema declares, and names what the peer does not serve. */
 export function explainFault({ code, message, details, budget }: Fault, method: AnyMethod): Explanation {
   const read = details === undefined ? undefined : readDetails(details, budget);
   const unserved = code === "unimplemented" ? describeUnserved(message, method) : undefined;
@@ -35,7 +35,7 @@ function describeUnserved(
   return { message: message.replace(noMethod, () => `service ${service.name} has no method ${name} `), hint };
 }
 
-/** Details that cannot be read are left out; the hint says so of those that would hold too much. */
+/** Details that cannot be decoded are left out. If they would take too much memory, the hint says so. */
 function readDetails(details: Uint8Array, budget: MemoryBudget): Explanation {
   if (details.length === 0) return { details: undefined };
   try {

@@ -22,7 +22,7 @@ export function receiveFault({ compression, budget }: Channel, frame: Frame, max
   return { ...fault, budget };
 }
 
-/** The part of an error that its frame does not say by itself. */
+/** The part of an error that its frame does not contain. */
 export interface Explanation {
   readonly message?: string;
   readonly details?: unknown;
@@ -32,7 +32,7 @@ export interface Explanation {
 /** Explains a fault whose frame says too little: that it is internal, that something is not served, details that the method does not declare. */
 export type ExplainFault = (fault: Fault, method: AnyMethod) => Explanation | Promise<Explanation>;
 
-/** The error that a caller gets. Details that do not fit what the method declares are kept, without the name. */
+/** Returns the error for the caller. If the details do not match the method's schema, they are kept without the error's name. */
 export function errorOf(fault: Fault, method: AnyMethod, explain: ExplainFault): RpcError {
   const { code, head } = fault;
   let reason = head?.reason;

@@ -41,7 +41,7 @@ export class IncomingCallStream implements AnswerCarrier, FrameHandler {
 
   stopItems(): void {
     if (this.finished) return;
-    // The peer's FIN will not be seen any more.
+    // The peer's FIN will not be received any more.
     this.finished = true;
     this.channel.refuseMore(NO_ERROR);
   }

@@ -6,7 +6,7 @@ import type { CallOptions } from "./options.js";
 /** Key of the metadata that names a call of a method that is `once`; over HTTP it is the header of that name. */
 const ONCE_KEY = "idempotency-key";
 
-/** Follows the key in a call that is certainly the first with it: nothing has run under this key, whatever the callee remembers. */
+/** Follows the key in a call that is certainly the first one with it: no handler can have run with this key. */
 const FIRST = ";first";
 
 const UUID_V7 = /^"?([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})"?(;first)?$/i;
@@ -48,7 +48,7 @@ export function readOnceKey(metadata: Metadata): ReceivedOnceKey {
   return { key, madeAt: Number.parseInt(key.slice(0, 8) + key.slice(9, 13), 16), first: first !== undefined };
 }
 
-/** Says that calls with the key may have reached a handler: what runs under it now may be a repetition. */
+/** Records that a call with the key may have reached a handler, so that later ones may be repetitions. */
 export function noteRepeated(metadata: Metadata): void {
   const text = metadata.get(ONCE_KEY);
   if (text?.endsWith(FIRST) === true) metadata.set(ONCE_KEY, text.slice(0, -FIRST.length));

@@ -9,9 +9,9 @@ export interface OutboxOptions<Item> {
    * part of the input of an `idempotent` one. Let `retry()` repeat the call until it is answered.
    */
   readonly send: (items: readonly Item[], key: string) => PromiseLike<unknown>;
-  /** Items of one call, at most. Default 64. */
+  /** Most items of one call. Default 64. */
   readonly maxItems?: number | undefined;
-  /** Items that wait, at most: `add` throws `resource_exhausted` with more, and `full` says so before. Default 10,000. */
+  /** Most items that wait. Beyond it, `add` throws `resource_exhausted`; `full` tells so in advance. Default 10,000. */
   readonly maxWaiting?: number | undefined;
   /** Called where `send` fails for good; later items are sent all the same. Default: none. */
   readonly onError?: ((error: RpcError, items: readonly Item[], key: string) => void) | undefined;

@@ -18,9 +18,10 @@ const NO_ERROR = 0;
 /** Opens the streams of single calls. */
 export interface StreamOpener {
   /**
-   * A stream is over, once for each.
+   * Called once for each stream when it is over.
+   *
    * @param notifies whether it carried a notification
-   * @param received whether the peer has received what was sent: otherwise it never will
+   * @param received whether the peer has received the sent data; if false, it never will
    */
   onOver(notifies: boolean, received: boolean): void;
 }

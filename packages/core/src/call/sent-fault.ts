@@ -30,7 +30,10 @@ export function faultOf(
   }
 }
 
-/** Details as MessagePack; what cannot be carried must not cost the caller the error itself. May run user code (getters). */
+/**
+ * Encodes details as MessagePack; undefined if that fails, because the caller should receive the error itself in any
+ * case. May run user code (getters).
+ */
 export function packDetails(details: unknown): Uint8Array | undefined {
   if (details === undefined) return undefined;
   try {

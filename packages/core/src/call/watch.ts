@@ -15,8 +15,8 @@ export interface Timers<Timer> {
 }
 
 /**
- * Calls `giveUp` of `watched` when one of the call's signals fires or the time is over by `timers`, whichever comes first, and at most once.
- * Returns what undoes the watch, or undefined when there is nothing to watch.
+ * Calls `giveUp` of `watched` when one of the call's signals fires or the time of `timers` is over, whichever is first,
+ * and at most once. Returns a function that ends the watch, or undefined if there is nothing to watch.
  */
 export function watch<Timer>(
   options: CallOptions | undefined,
@@ -30,7 +30,8 @@ export function watch<Timer>(
   return watching(signal, parent, timeoutMs, watched, timers);
 }
 
-// Apart, since most calls have nothing to watch: what closures share is allocated where their function begins.
+// A separate function, because most calls have nothing to watch: variables shared by closures are allocated when their
+// function starts.
 function watching<Timer>(
   signal: AbortSignal | undefined,
   parent: AbortSignal | undefined,

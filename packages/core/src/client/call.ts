@@ -15,15 +15,15 @@ import type { OutgoingItems } from "./outgoing-items.js";
 import { requestHead, sendRequest } from "./request.js";
 import * as FrameType from "../wire/frame-type.js";
 
-/** A call that this side makes, from its request to its last frame; what an answer is made of its kinds know. */
+/** An outgoing call. Subclasses decide how the response is received. */
 export abstract class Call implements OutgoingCall {
-  /** Sends what the caller streams; undefined for a call of one message. */
+  /** Sends the caller's items; undefined for a call with one message. */
   items: OutgoingItems | undefined = undefined;
   readonly method: AnyMethod;
   protected readonly host: CallingHost;
   protected readonly options: CallOptions | undefined;
   protected carrier: Carrier | undefined = undefined;
-  /** The callee has begun to answer: no headers may follow. */
+  /** Whether the callee has started to respond, so that no headers may follow. */
   protected answered = false;
   /** Bytes of the request's frame. */
   protected requestBytes = 0;
@@ -145,13 +145,13 @@ export abstract class Call implements OutgoingCall {
     if (onTrailers !== undefined) guarded(onTrailers)(decodeMetadata(head?.trailers));
   }
 
-  /** Cancels the call for an answer that cannot be read. Throws what is an error of the whole carrier. */
+  /** Cancels the call because its response cannot be decoded. Rethrows errors that concern the whole carrier. */
   protected onUnreadable(error: unknown): void {
     if (asError(error) instanceof ProtocolError) throw error;
     this.giveUp(this.host.unreadable(this.method, error));
   }
 
-  /** The call is over, whichever way. */
+  /** Called when the call is over, successfully or not. */
   protected settle(): void {
     this.over = true;
     this.unwatch?.();

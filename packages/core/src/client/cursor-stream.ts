@@ -74,7 +74,7 @@ function cursorStream(
   const remainingMs = (): number | undefined =>
     options.timeoutMs === undefined ? undefined : options.timeoutMs - (Date.now() - since);
 
-  /** The present attempt feeds the stream no more. */
+  /** Stops feeding the stream from the current attempt. */
   const detach = (): FedItems | undefined => {
     const attempt = running;
     running = undefined;
@@ -83,7 +83,7 @@ function cursorStream(
     return attempt?.source;
   };
 
-  /** Wants no more of the present attempt. */
+  /** Stops the current attempt. */
   const leave = (): void => detach()?.leave();
 
   const begin = (): void => {
@@ -127,7 +127,7 @@ function cursorStream(
       },
       start(source) {
         attempt.source = source;
-        // It was left while it was begun.
+        // The attempt was left while it was started.
         if (running !== attempt) source.leave();
       },
       push(item, size, held) {

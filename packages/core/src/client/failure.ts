@@ -3,8 +3,8 @@ import { callFailure, RpcError } from "../errors.js";
 import { isEndOfSession, noteEndOfSession } from "../transport/close-codes.js";
 
 /**
- * The error that the caller of one call gets: it names method and peer. Calls that end together, such as with their session,
- * get an error each.
+ * Returns the error for the caller of one call, which names method and peer. Calls that end together, such as with
+ * their session, get an error each.
  */
 export function failureOf(error: RpcError, method: AnyMethod, peer: string | undefined): RpcError {
   return callFailure(error.fromCall ? copyOf(error) : error, fullName(method), peer);

@@ -64,7 +64,7 @@ export class OutgoingItems implements ItemTarget {
     this.call.giveUp(RpcError.from(error, "unknown"), "cancelled");
   }
 
-  /** Nothing more is sent: the items have ended, the callee wants no more, or the call is over. */
+  /** Stops sending: the items have ended, the callee reads no more, or the call is over. */
   stop(): void {
     if (this.over) return;
     this.over = true;

@@ -21,7 +21,7 @@ import { serverStreamCalls } from "./server-stream.js";
 import { young } from "../young.js";
 
 const NOTHING = new Uint8Array(0);
-/** The longest time that a callee is asked to keep a call: it keeps none for ever. */
+/** Longest time for which a callee is asked to keep a call. */
 const MAX_KEEP_MS = 2 ** 31 - 1;
 
 /** Make calls that outlive the sessions that carry them, by the kind of their methods. */
@@ -82,7 +82,7 @@ interface Late {
   fail(error: RpcError): void;
 }
 
-/** One call out of as many attempts as it takes, each on another session; the call itself runs on a stream that none of them ends. */
+/** A call that consists of as many attempts as necessary, each on another session. Its own stream outlives them. */
 class ResumableCall implements AttemptOwner, StreamOpener {
   /** The answer of a call of the method's kind. */
   readonly answer: AnyAnswer;
@@ -98,7 +98,7 @@ class ResumableCall implements AttemptOwner, StreamOpener {
   private epoch = 0;
   private failures = 0;
   private lostAt: number | undefined = undefined;
-  /** The callee may have taken the call: from then on it is resumed, and never begun again. */
+  /** Whether the callee may have received the call: from then on it is resumed, and never started again. */
   private begun = false;
   /** Something of the callee has arrived. */
   private heard = false;
@@ -293,7 +293,7 @@ class ResumableCall implements AttemptOwner, StreamOpener {
       return;
     }
     this.unsuspend ??= resumption.suspend((reason) => this.fail(reason));
-    // A call that has begun watches by itself.
+    // A started call has its own watch.
     const end =
       this.stream === undefined
         ? { options: this.options, ...this.remaining(), giveUp: (reason: RpcError) => this.fail(reason) }

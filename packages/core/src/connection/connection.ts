@@ -35,9 +35,9 @@ export interface ConnectionOptions {
 /** How a connection replaces a session that works by one that works better. */
 export interface ImprovingOptions<S extends Session> {
   /**
-   * Looks for a better session than this one, which has just become ready, such as one over another transport. New calls go to
-   * the session that it fulfils with; those in progress finish on the former, however long they take. A rejection leaves
-   * everything as it is. The signal fires when the search is pointless: the session was lost or drains. Default: none is looked for.
+   * Searches for a better session than this one, which has just become ready, such as one over another transport. New
+   * calls use the session with which it resolves; calls in progress finish on the former one. If it rejects, nothing
+   * changes. The signal fires when the search is pointless because the session was lost or drains. Default: no search.
    */
   readonly improve?: (session: S, signal: AbortSignal) => Promise<S>;
 }
@@ -50,7 +50,7 @@ export interface Connection<S extends Session = Session> extends TypedCaller {
   states(): ItemIterator<ConnectionState>;
   /** The session that new calls go to; undefined unless the state is `ready`. */
   readonly session: S | undefined;
-  /** Dials now, if no attempt has begun or the next one is waiting for its backoff. */
+  /** Dials now, unless an attempt is in progress. */
   connect(): void;
   /**
    * Resolves when a session is ready. Rejects when the connection is closed, when the signal fires, when an attempt
@@ -60,8 +60,8 @@ export interface Connection<S extends Session = Session> extends TypedCaller {
   /** Resolves when the connection has ended for good. Never rejects. */
   readonly closed: Promise<SessionEnd>;
   /**
-   * Ends every session, as `Session.close` does, and makes no more. Calls that wait fail with `unavailable`. Tells how many
-   * notifications were not acknowledged on any of its sessions.
+   * Ends every session in the same way as `Session.close`, and makes no more. Waiting calls fail with `unavailable`.
+   * Resolves with the number of notifications that were not acknowledged on any session.
    */
   close(options?: CloseOptions): Promise<ClosedSession>;
   /** As `close`, but calls in progress finish, within `timeoutMs` (default: `limits.maxDrainMs`). Those that wait fail. */

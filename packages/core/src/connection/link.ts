@@ -20,7 +20,7 @@ export interface LinkOptions<S extends Session> {
   readonly dial: (signal: AbortSignal, left: S | undefined) => Promise<S>;
   readonly backoff: Backoff;
   readonly reconnect: boolean;
-  /** Looks for a session to take the place of one that is ready, as `ConnectionOptions.improve` says. */
+  /** Searches for a better session, as in `ConnectionOptions.improve`. */
   readonly improve?: ((session: S, signal: AbortSignal) => Promise<S>) | undefined;
   /** Whether trying again is pointless for calls that wait, such as after a wrong certificate. */
   readonly isPermanent: (error: Error) => boolean;
@@ -71,7 +71,7 @@ export class Link<S extends Session> {
     return this.#watched.watch();
   }
 
-  /** No more sessions are made: it was closed or drained. */
+  /** Whether no more sessions are made, because it was closed or drained. */
   get over(): boolean {
     return this.#stopped;
   }
@@ -146,7 +146,7 @@ export class Link<S extends Session> {
 
   async #dial(signal: AbortSignal): Promise<S> {
     const session = await this.#options.dial(signal, this.#predecessor);
-    // A server refuses a session when it has begun.
+    // A server may refuse a session after it has started.
     if (this.refusal !== undefined) await untilAccepted(session, signal);
     return session;
   }

@@ -15,11 +15,11 @@ export interface ReadyOptions {
 
 /** A condition that is waited for. It is checked after each change of state. */
 interface Awaited<T> {
-  /** Dials, unless that has begun. */
+  /** Dials, unless an attempt is in progress. */
   readonly connect: () => void;
   /** Defined once it is ready. */
   readonly ready: () => T | undefined;
-  /** Returns the error that makes waiting pointless; undefined if there is none. */
+  /** Returns an error if waiting is pointless; otherwise undefined. */
   readonly refusal: () => Error | undefined;
   /** Returns the error that closed it. */
   readonly why: () => Error | undefined;

@@ -126,7 +126,7 @@ export class Route<S extends Session> {
     passed.add(at);
     const to = departure?.to;
     const url = to === undefined ? at : addressOf(to);
-    // The same address again: another server may answer there, but not for ever.
+    // Another server may answer at the same address, but only a limited number of times.
     if (url === at && lasted) return;
     this.lead = undefined;
     if (url === undefined) this.tell("ERR_GOAWAY_ADDRESS", "", "it is no URL");

@@ -49,10 +49,7 @@ export class WaitingCalls<C extends Caller> {
     return this.#calls?.size ?? 0;
   }
 
-  /**
-   * Adds a call; returns what takes it back. `why` says what is wrong meanwhile, for the error of a call that waits in
-   * vain.
-   */
+  /** Adds a call. Returns a function that removes it. `why` returns the current problem, for the error of a call that waits too long. */
   add(call: WaitingCall<C>, why: () => Error | undefined): () => void {
     const { maxQueuedBytes, maxQueuedMs } = this.#limits;
     const bytes = CALL_BYTES + call.bytes;
@@ -109,7 +106,7 @@ export class WaitingCalls<C extends Caller> {
     return leave;
   }
 
-  /** A call was over that others wait for: each of them may wait for `maxQueuedMs` again. */
+  /** Called when a call has ended for which others wait: each of them may wait for `maxQueuedMs` again. */
   progressed(): void {
     this.#progressedAt = Date.now();
   }
@@ -150,7 +147,7 @@ function overfull(calls: number, maxQueuedBytes: number): RpcError {
   return new RpcError("resource_exhausted", text, { refused: true, hint });
 }
 
-/** Describes what a waiting call still waits for, given `cause`. */
+/** Describes what a waiting call is waiting for, because of `cause`. */
 function unmet(cause: Error | undefined): string {
   return isFull(cause) ? "the server did not take the call" : "no session";
 }

@@ -23,8 +23,9 @@ export function resetKeys(): void {
 }
 
 /**
- * Counts `key` (or a hash of it) among the distinct keys of the message that is decoded. V8 keeps each of them in a table of all names, which takes
- * time that the size of a message does not show. Throws if there are more than `MAX_DISTINCT_KEYS`.
+ * Counts `key` (or a hash of it) among the distinct keys of the current message. V8 adds each to a global table of
+ * names, which takes time that the size of a message does not reflect. Throws if there are more than
+ * `MAX_DISTINCT_KEYS`.
  */
 export function countKey(key: number | string): void {
   if (uncounted < UNCOUNTED) uncounted++;

@@ -2,19 +2,17 @@
 // and each is compared with all before it.
 import { count, tableValues } from "./reader.js";
 
-/** Keys that a Map or Set may have whatever their hashes are: also the fewest buckets that are counted. */
+/** Number of keys that a Map or Set may have regardless of their hashes. Also the smallest number of buckets that are counted. */
 const FEW = 256;
-/**
- * Maximum keys of one bucket beyond that. With keys that were not chosen for collisions, no bucket has a third as many.
- */
+/** Most keys of one bucket beyond that. Keys that were not chosen to collide fill no bucket to a third of this number. */
 const MAX_IN_BUCKET = 64;
 
-/** Says what is wrong with keys that are refused. */
+/** Describes the problem of refused keys. */
 export const CROWDED = "too many numbers of one hash";
 
 type Keys = ReadonlySet<unknown> | ReadonlyMap<unknown, unknown>;
 
-/** Returns what counts `keys`, to which at most `size` are about to be added; undefined where these are few. */
+/** Returns an object that counts `keys`, to which at most `size` will be added; undefined if these are few. */
 export function keyCrowd(keys: Keys, size: number): KeyCrowd | undefined {
   return size > FEW ? new KeyCrowd(keys) : undefined;
 }
@@ -29,7 +27,7 @@ export class KeyCrowd {
     this.#keys = keys;
   }
 
-  /** Whether the bucket of `key`, which has just been added, has room for it. After the first that has none, no other may be added. */
+  /** Returns true if the bucket of `key`, which was just added, has room for it. After the first false, no key may be added. */
   admits(key: unknown): boolean {
     const { size } = this.#keys;
     // One that was there already.

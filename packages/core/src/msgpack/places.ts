@@ -6,7 +6,7 @@ import { count } from "./reader.js";
 /** A number that is further from the end of the list has it be a table instead. */
 const MAX_GAP = 1024;
 const MIN_GROWTH = 16;
-/** Places that take the memory of one value. */
+/** Places that take as much memory as one value. */
 const OF_VALUE = 4;
 
 /**

@@ -14,7 +14,7 @@ export class Reader {
   #chunk: Uint8Array | undefined;
   #offset = 0;
   #buffer: ArrayBufferLike | undefined;
-  /** All bytes of the buffer that the payload is in: positions are of these. Like `view`, there once it has begun. */
+  /** All bytes of the buffer that contains the payload; positions are relative to it. Set, like `view`, when reading starts. */
   bytes!: Uint8Array;
   view!: DataView;
   position = 0;
@@ -42,7 +42,7 @@ export class Reader {
   }
 }
 
-/** The value that has just been read; a misfit where not all of it is the payload's. */
+/** Returns the value just read. Throws the mismatch error if it extends beyond the payload. */
 export function within<T>(r: Reader, value: T): T {
   return r.position <= r.end ? value : misfit();
 }
@@ -170,7 +170,7 @@ function readLongHeader(r: Reader, p: number, form: number): number {
 /** Levels that are passed over without counting those around them, which in a schema without recursion are few. */
 const MAX_SKIPPED = MAX_DEPTH / 2;
 
-/** Passes over the value at `p`, whatever it is. One nested deeper than `depth` levels is a misfit. */
+/** Skips the value at `p`. Throws the mismatch error if it is nested deeper than `depth` levels. */
 export function skip(r: Reader, p: number, depth: number = MAX_SKIPPED): void {
   const byte = p < r.end ? (r.bytes[p] as number) : misfit();
   if (isMap(byte)) skipItems(r, readMapHeader(r, p) * 2, depth - 1);
@@ -183,7 +183,7 @@ function skipItems(r: Reader, count: number, depth: number): void {
   for (let left = count; left > 0; left--) skip(r, r.position, depth);
 }
 
-/** Bytes of the value at `p`, which has none inside it and begins with `byte`. */
+/** Returns the size in bytes of the scalar at `p`, whose first byte is `byte`. */
 function scalarSize(r: Reader, p: number, byte: number): number {
   if (byte < 0x80 || byte >= 0xe0) return 1;
   if (byte < 0xc0) return 1 + (byte & 31);

@@ -14,7 +14,7 @@ export interface RecordsFormat {
  */
 export function recordsFormat(structures: readonly (readonly string[])[]): RecordsFormat {
   const recordsPackr = new Packr({
-    // Not as `structures`: only what was loaded is safe from a message that defines another in its place.
+    // Not as `structures`: only loaded structures cannot be redefined by a message.
     getStructures: () => structures.map((keys) => [...keys]),
     maxSharedStructures: structures.length,
     mapsAsObjects: false,

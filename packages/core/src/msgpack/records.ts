@@ -18,7 +18,7 @@ const RECORDS_END = 0x80;
 /** First id that needs a second byte, if there are structures. */
 const LONG_IDS_START = 0x60;
 const ID_BITS = 0x3f;
-/** A set begins with an extension of one byte, before an array. */
+/** In a set, an extension of one byte precedes an array. */
 const FIXED_EXTENSION_1 = 0xd4;
 const FIXED_EXTENSION_2 = 0xd5;
 
@@ -44,8 +44,9 @@ const DATA_VIEW = 17;
 type Structures = (readonly string[] | undefined)[];
 
 /**
- * Returns what reads MessagePack with msgpackr's records: maps are Maps, records objects, and integers of 64 bits numbers where these are exact.
- * References, which make a value hold another twice or itself, are refused.
+ * Returns a function that reads MessagePack with msgpackr's records. Maps become Maps, records become objects, and
+ * 64-bit integers become numbers if these are exact. References, with which a value could contain another twice or
+ * itself, are refused.
  *
  * @param structures keys of records that both sides know
  */
@@ -58,7 +59,7 @@ export function recordsReader(
   };
 }
 
-/** One message; what it says of records is forgotten with it. */
+/** Reads one message. Its definitions of records are dropped with it. */
 class RecordsReading {
   readonly #structures: Structures;
   readonly #hasLongIds: boolean;
@@ -96,7 +97,7 @@ class RecordsReading {
     return this.#record(r, p + 2, this.#structures[id] ?? misfit(), depth - 1);
   }
 
-  /** A record that says which keys it has, for those after it as well. */
+  /** Reads a record that defines its keys, for later records as well. */
   #defined(r: Reader, p: number, byte: number, depth: number): unknown {
     const isLong = byte === FIXED_EXTENSION_2;
     const id = ((r.bytes[p + 2] ?? misfit()) & ID_BITS) + (isLong ? (r.bytes[p + 3] ?? misfit()) << 5 : 0);

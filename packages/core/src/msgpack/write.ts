@@ -1,6 +1,6 @@
-// Writers of MessagePack (https://github.com/msgpack/msgpack/blob/master/spec.md). Each takes the buffer, the position to write at and the
-// value, and returns the position after it. Nothing is written beyond the buffer: a position past its end says how much
-// room is needed, and the caller writes again. A value of another type is a misfit.
+// Writers of MessagePack (https://github.com/msgpack/msgpack/blob/master/spec.md). Each takes the buffer, the position
+// and the value, and returns the position after it. Nothing is written beyond the buffer: a position past its end tells
+// how much room is needed, and the caller writes again. For a value of another type they throw the mismatch error.
 import { misfit } from "./misfit.js";
 import { writeUtf8 } from "./text.js";
 

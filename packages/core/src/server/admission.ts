@@ -8,9 +8,9 @@ import type { ServerLoad } from "./server-load.js";
 
 /** Decides, over all sessions that share it, whether calls are taken. */
 export interface LoadShedder {
-  /** Why a call that arrives now is refused, with `unavailable`; undefined: it is not. Asked for every call. */
+  /** Returns the reason to refuse a call that arrives now, with `unavailable`; undefined if it is accepted. Called for every call. */
   objection(): string | undefined;
-  /** A call that takes its time has begun (1), or is over and its handler has settled (-1). */
+  /** Called when an asynchronous call starts (1), and when it is over and its handler has settled (-1). */
   onCalls?(change: 1 | -1): void;
 }
 
@@ -51,7 +51,7 @@ export interface AdmissionSettings {
   readonly shares?: ClientShares;
   /** Whether the session is being drained. */
   isRefusing(): boolean;
-  /** No call is in progress any more. */
+  /** Called when no call is in progress. */
   onIdle(): void;
 }
 
@@ -157,7 +157,7 @@ export class Admission {
     };
   }
 
-  /** A call that had begun is over, and its handler has settled. */
+  /** Called when a started call is over and its handler has settled. */
   end(client?: string): void {
     this.settings.shares?.count(client, -1);
     this.inProgress--;

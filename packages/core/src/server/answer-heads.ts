@@ -16,7 +16,7 @@ export class AnswerHeads {
     this.maxBytes = maxMetadataBytes;
   }
 
-  /** Takes the head that goes ahead of the answer; undefined when there is none. Throws `RpcError` `resource_exhausted`. */
+  /** Returns the head that precedes the response; undefined if there is none. Throws `RpcError` `resource_exhausted`. */
   first(): HeadFields | undefined {
     const head = this.unsent();
     this.metadataSent = true;

@@ -14,7 +14,7 @@ const WAITING_PER_PLACE = 16;
 /** The peer of a session, or the sender of an HTTP request, that asks to be authenticated. */
 export interface Applicant<Who> {
   readonly peer: Who;
-  /** Sources take turns: an address, or whatever else may not keep others out. */
+  /** Identifies the source, such as an address: sources take turns, so that one cannot keep others out. */
   readonly source: string;
   /** Text of the error if the time is over: "the session was not authenticated within …". */
   readonly late: () => string;
@@ -40,9 +40,9 @@ interface Waiting {
 }
 
 /**
- * The calls of `authenticate` of one server: `limits.maxAuthentications` at once, each from its beginning until it has settled, even if its
- * peer is gone. Others wait for a place, as long as they have time. Each source has a share of the places, and sources take turns. When too many
- * wait, the newest of the source with the most is refused.
+ * The calls of `authenticate` of one server, at most `limits.maxAuthentications` at once. Each counts until it has
+ * settled, even if its peer has disconnected. Others wait for a place while their time lasts. Each source has a share
+ * of the places, and sources take turns. If too many wait, the newest of the source with the most is refused.
  */
 export class Authentications<Who, Context> {
   /** Calls that have not settled. */

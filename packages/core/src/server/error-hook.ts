@@ -2,7 +2,7 @@ import { guarded } from "../guarded.js";
 import type { ErrorHook } from "./dispatch.js";
 import { logError } from "./log-error.js";
 
-/** Causes of causes that are looked at. */
+/** Most nested causes that are examined. */
 const MAX_CAUSES = 8;
 
 /**

@@ -1,6 +1,6 @@
 import type { ErrorHook, FailureSite } from "./dispatch.js";
 
-/** Characters of one entry: what a peer sent is in it. */
+/** Most characters of one entry, which contains data from a peer. */
 const MAX_LENGTH = 2048;
 /** Causes of causes that are followed. */
 const MAX_CAUSES = 3;
@@ -44,7 +44,7 @@ function firstLines([first = "", ...rest]: readonly string[]): string {
   return text;
 }
 
-/** Writes failures to `write`, a burst of them and then one in a second; those left out are counted. */
+/** Returns a logger that writes failures to `write`: a burst of them, and then one per second. Those left out are counted. */
 export function boundedLog(write: (text: string) => void, now: () => number = () => performance.now()): ErrorHook {
   let allowed = BURST;
   let since = now();
@@ -83,7 +83,7 @@ function nameAndMessage(error: Error): string {
   return `${error.name}${code}: ${error.message}`;
 }
 
-/** The lines of a stack that are places, whatever the message before them says. */
+/** Returns the lines of a stack that are locations, regardless of the message before them. */
 function frames({ stack, message }: Error): string[] {
   if (typeof stack !== "string") return [];
   const at = stack.indexOf(message);

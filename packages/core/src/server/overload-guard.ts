@@ -13,7 +13,7 @@ export interface LoadSheddingOptions {
 
 /** How often the event loop is measured, in milliseconds. */
 const INTERVAL_MS = 50;
-/** The weight of one measurement in the average: ten of them make half a second. */
+/** Weight of one measurement in the average: ten of them amount to half a second. */
 const WEIGHT = 0.1;
 
 /** Refuses calls with `unavailable`, as safe to make again elsewhere, while this process has too much to do. */

@@ -24,7 +24,7 @@ export interface PageRequest {
   readonly plainHost: string | undefined;
 }
 
-/** Refusals that are logged; the origin of a request is whatever its sender likes. */
+/** Most refusals that are logged, because the sender can choose any origin. */
 const MAX_LOGGED = 100;
 
 /**
@@ -66,7 +66,7 @@ export class PageGuard {
     return 403;
   }
 
-  /** Whether a page connects without TLS to a name that is none of the server's. */
+  /** Returns true if a page connects without TLS under a name that is not the server's. */
   isRebound({ origin, authority = "", plainHost }: PageRequest): boolean {
     if (origin === undefined || plainHost === undefined) return false;
     return this.isUnknown(authority, plainHost, `a page of ${shown(origin)}`);
@@ -121,7 +121,7 @@ function hostOf(url: string): string | undefined {
   }
 }
 
-/** Text of a peer's, bounded, and without what a terminal acts on. */
+/** Shortens a peer's text, and removes control characters for terminals. */
 function shown(text: string): string {
   return JSON.stringify(text.slice(0, 200).replace(/[^\x20-\x7e]/g, "?"));
 }

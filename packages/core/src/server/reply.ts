@@ -23,7 +23,7 @@ export interface ReplySettings extends ServedCallSettings {
   readonly schemas: SchemaHandshake;
 }
 
-/** Sends the answer of one incoming call as frames: a response or an error, or items and an end. Nothing follows the last frame. */
+/** Sends the response of one incoming call as frames: a response or an error, or items and an end. Nothing follows the last frame. */
 export class Reply extends ServedCall implements IncomingCall {
   declare protected readonly settings: ReplySettings;
   private sendFlow: SendFlow | undefined = undefined;

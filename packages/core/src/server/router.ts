@@ -40,8 +40,8 @@ export interface BoundMethod<Context = unknown> {
   /** The calls of a resumable method. */
   readonly resumables?: ResumableCalls | undefined;
   /**
-   * Runs the interceptors that check permission without entering the handler, for a request that belongs to a call and is not
-   * a call itself. Rejects if one of them refuses, or answers itself. Undefined: no interceptor checks permission.
+   * Runs the interceptors that check permission, without the handler, for a request that belongs to a call but is not a
+   * call. Rejects if one of them refuses, or responds itself. Undefined if no interceptor checks permission.
    */
   readonly authorize?: ((context: CallContext<Context>) => Promise<void>) | undefined;
 }
@@ -113,7 +113,7 @@ export class MethodTable<Context> implements Router<Context> {
   readonly methods: readonly BoundMethod<Context>[];
   private readonly byId: Map<number, BoundMethod<Context>> = new Map();
   private readonly serviceNames: Map<number, string> = new Map();
-  /** The key of the last look-up, and its result: calls of one method come in bursts. */
+  /** The key of the last lookup, and its result, because calls of one method often follow each other. */
   private lastKey = -1;
   private lastFound: BoundMethod<Context> | undefined = undefined;
 
@@ -151,7 +151,7 @@ export class MethodTable<Context> implements Router<Context> {
     return isOpen ? Array.from(this.serviceNames.values()) : [];
   }
 
-  /** The same of the methods of one service. */
+  /** Returns the same for the methods of one service. */
   reflectedMethods(service: string): readonly string[] {
     if (this.reflectedServices().length === 0) return [];
     return this.methods.filter(({ method }) => method.service.name === service).map(({ method }) => method.name);

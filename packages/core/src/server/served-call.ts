@@ -28,9 +28,9 @@ export interface ServedCallSettings {
 }
 
 /**
- * An incoming call from its request to its last word, whatever carries it: its turn, its handler, its deadline, the memory that it
- * is charged for, and which error the caller receives. A subclass sends what it says. In this order: construct it when the request
- * is complete, `serve` it, or `refuse` it.
+ * An incoming call from its request to its last frame, on any carrier: its turn, its handler, its deadline, the memory
+ * charged for it, and the error that its caller receives. Subclasses send the response. Construct it when the request
+ * is complete, then call `serve` or `refuse`.
  */
 export abstract class ServedCall implements ItemTarget {
   /** The last frame was sent, or the caller is gone. */
@@ -83,7 +83,7 @@ export abstract class ServedCall implements ItemTarget {
   /** The call stays open after its request: cancels have to reach it from now on. */
   protected abstract onEntered(): void;
 
-  /** The call is over: nothing has to reach it any more. */
+  /** Called when the call is over: nothing has to reach it any more. */
   protected abstract onLeft(): void;
 
   /** The caller's items go to `input` from now on. */
@@ -187,7 +187,7 @@ export abstract class ServedCall implements ItemTarget {
     void sendItems(this, result);
   }
 
-  /** The most bytes of an item, where items are raw bytes. */
+  /** Most bytes of an item, if items are raw bytes; otherwise undefined. */
   get rawPiece(): number | undefined {
     return bytePieceOf(this.context?.method.output, this.settings.limits);
   }
@@ -230,7 +230,11 @@ export abstract class ServedCall implements ItemTarget {
     this.giveUp(error, false);
   }
 
-  /** Called when the caller has cancelled, or is gone: nothing can be sent to it any more if `lost`. */
+  /**
+   * Called when the caller has cancelled or has disconnected.
+   *
+   * @param lost true if nothing more can be sent to the caller
+   */
   onCancel(code: Code, lost: boolean): void {
     this.giveUp(untracedError(code, lost ? "the caller is gone" : "the caller gave the call up"), lost);
   }

@@ -28,7 +28,7 @@ export interface ServingHost extends TypedCaller {
   readonly reserved: ReservedMethods | undefined;
   /** Undefined until either side begins to drain the session. */
   readonly drainage: Pick<Drain, "refusing"> | undefined;
-  /** No call is in progress any more. */
+  /** Called when no call is in progress. */
   onIdle(): void;
 }
 
@@ -141,7 +141,7 @@ export class Serving<Context> implements Callee, AdmissionSettings {
   }
 }
 
-/** A function of its own: what it returns keeps no more than it needs. */
+/** A separate function, so that the returned closure keeps only what it needs. */
 function guardedDatagrams(take: (bytes: Uint8Array) => void, onError: ErrorHook): (bytes: Uint8Array) => void {
   return guarded(take, (thrown) => onError(thrown, { method: "onForeignDatagram" }));
 }

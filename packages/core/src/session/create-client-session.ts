@@ -25,7 +25,7 @@ export interface ClientSessionOptions {
   readonly metadata?: MetadataInit;
   /** Proves that this side has a key, as of `createSession`. Default: none. */
   readonly proof?: Prover | undefined;
-  /** How calls travel that do not say so themselves. Default "auto". */
+  /** How calls travel, unless their options say otherwise. Default "auto". */
   readonly via?: Via;
   /** The peer's name in the errors of calls, such as its URL. Default: none. */
   readonly peer?: string | undefined;

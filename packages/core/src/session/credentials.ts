@@ -19,7 +19,7 @@ export async function withCredentials<Options extends { readonly credentials?: C
   return { ...others, renewCredentials: given, ...(credentials !== undefined && { credentials }) };
 }
 
-/** Credentials of one session. */
+/** The credentials of one session. */
 export interface OwnCredentials {
   readonly credentials?: string;
   readonly renewCredentials?: () => Awaitable<string | undefined>;

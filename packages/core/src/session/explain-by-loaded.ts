@@ -6,7 +6,7 @@ import { asError } from "../errors.js";
 /** Milliseconds that an error waits for the code that explains it. */
 const LOAD_MS = 3000;
 
-/** Explains a fault by code that is loaded with the first that needs it. Where that fails, the error's hint says so. */
+/** Completes an error with code that is loaded on demand. If that fails, the error's hint says so. */
 export async function explainByLoaded(fault: Fault, method: AnyMethod): Promise<Explanation> {
   let explanation: Explanation | undefined;
   let reason = `no answer within ${LOAD_MS} ms`;

@@ -35,7 +35,7 @@ function streamed(call: OutgoingCall): Partial<Pick<StreamedCall, "items" | "rec
   return call as Partial<StreamedCall>;
 }
 
-/** The sum of those that are known; undefined where none is. A sender may overdraw its credit by one message: it has none then. */
+/** Returns the sum of the known values; undefined if none is known. A sender may overdraw its credit by one message, and then has none. */
 function sum(credits: readonly (number | undefined)[]): number | undefined {
   const known = credits.filter((credit) => credit !== undefined);
   return known.length === 0 ? undefined : known.reduce((all, credit) => all + Math.max(0, credit), 0);

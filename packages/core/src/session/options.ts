@@ -35,7 +35,7 @@ export interface SessionOptions<Context = unknown> extends CarrierOptions {
    * option is set.
    */
   readonly principal?: PrincipalOf<Context>;
-  /** Counts what the sessions that share it do. Default: one of its own. */
+  /** Counts the work of the sessions that share it. Default: a separate one. */
   readonly load?: ServerLoad;
   /**
    * Pings to a silent peer. Default: after 15 s over a byte stream, on either side. Over QUIC the side that dialled pings after 15 s, or after
@@ -55,9 +55,9 @@ export interface SessionOptions<Context = unknown> extends CarrierOptions {
   readonly onForeignStream?: (stream: DirectStream) => void;
   /** Takes the datagrams of the peer that do not belong to this protocol. Without it they are dropped. Default: none. */
   readonly onForeignDatagram?: (bytes: Uint8Array) => void;
-  /** How calls travel that do not say so themselves. Default "auto". */
+  /** How calls travel, unless their options say otherwise. Default "auto". */
   readonly via?: Via;
-  /** The peer's name in the errors of calls, such as its URL, without what is secret in it. Default: none. */
+  /** The peer's name in errors of calls, such as its URL without secret parts. Default: none. */
   readonly peer?: string | undefined;
 }
 

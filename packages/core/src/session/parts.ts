@@ -21,7 +21,7 @@ export interface SessionParts {
   readonly callee?: (host: ServingHost) => Callee;
   /** Makes what takes what happens on the transport. Without it the session does, and leaves datagrams alone. */
   readonly events?: (host: ServedHost) => DirectSessionHandler;
-  /** Makes what answers the server's questions about this side, the client: its credentials are renewed, its key is proven. */
+  /** Creates the part that answers the server's requests to this client: for new credentials, and for a proof of its key. */
   readonly clientSide?: ((host: ProvingHost) => ClientSide) | undefined;
   /** Makes what takes new credentials of the peer. */
   readonly serverRenewal?: ((host: ServerRenewalHost) => ServerRenewal) | undefined;

@@ -34,7 +34,7 @@ export class Pings {
     ping.answer?.resolve(this.rttMs);
   }
 
-  /** No answer comes any more. */
+  /** Fails pending pings: no answer will arrive. */
   fail(error: RpcError): void {
     this.#waiting?.forEach(({ answer }) => answer?.reject(error));
     this.#waiting = undefined;

@@ -38,7 +38,7 @@ export function plainSettings(
 /** Maximum bytes of a greeting in addition to credentials and metadata. */
 const GREETING_OVERHEAD = 512;
 
-/** Options about what a client says of itself. */
+/** Options about what a client states about itself. */
 interface SaidOptions {
   readonly credentials?: string | undefined;
   readonly metadata?: MetadataInit | undefined;
@@ -46,7 +46,10 @@ interface SaidOptions {
   readonly renewCredentials?: CarrierOptions["renewCredentials"];
 }
 
-/** Returns what answers the server's questions about the client: its credentials are renewed, its key is proven. Undefined where neither is. */
+/**
+ * Returns the part that answers the server's requests to this client, for new credentials and for a proof of its key;
+ * undefined if it does neither.
+ */
 export function clientSideOf(
   { credentials, metadata, proof, renewCredentials: ask }: SaidOptions & Pick<CarrierOptions, "proof">,
   limits: ClientLimits,

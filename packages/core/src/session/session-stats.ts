@@ -30,9 +30,9 @@ export interface ConnectionStats {
   readonly laneCalls: number | undefined;
   /** Calls of this side with streams of their own that are not over. */
   readonly streamCalls: number | undefined;
-  /** Bytes of messages that the peer has room for, of all calls that stream to it in lanes. Undefined where none does. */
+  /** Bytes of messages that the peer can still accept, over all calls that stream to it in lanes. Undefined if there are none. */
   readonly sendCredit: number | undefined;
-  /** Bytes of messages that the peer may send before this side reads more, of all calls that stream from it in lanes. Undefined where none does. */
+  /** Bytes of messages that the peer may still send, over all calls that stream from it in lanes. Undefined if there are none. */
   readonly receiveCredit: number | undefined;
   /** Bytes that this side holds for the peer, out of `limits.maxSessionBytes`: mostly unread messages. */
   readonly heldBytes: number | undefined;

@@ -9,7 +9,7 @@ import type { ClosedSession, CloseOptions, SessionDrainOptions, SessionEnd } fro
 export interface ClientSession<Transport extends TransportSession = TransportSession> extends TypedCaller {
   /** The transport session that carries this session. */
   readonly transport: Transport;
-  /** Resolves when the session has ended, whichever way. Never rejects. */
+  /** Resolves when the session has ended, for whatever reason. Never rejects. */
   readonly closed: Promise<SessionEnd>;
   /** Notifications sent, but by datagram, that the peer is not known to have received. */
   readonly unacknowledged: number;
@@ -21,13 +21,13 @@ export interface ClientSession<Transport extends TransportSession = TransportSes
   close(options?: CloseOptions): Promise<ClosedSession>;
   /** Whether calls can be made: it has not ended, and neither side drains it. */
   readonly takesCalls: boolean;
-  /** @internal Set by a connection: told of each call that is over, and of how many calls the peer takes. */
+  /** @internal Set by a connection: notified of each call that is over, and of the peer's limit of calls. */
   places?: CallPlaces | undefined;
-  /** @internal Calls that the peer takes at once, as far as it has said so; undefined if that cannot be known. */
+  /** @internal The peer's limit of concurrent calls, if it has announced it; undefined if it never does. */
   readonly peerCalls?: number | undefined;
   /** @internal Calls of this side that are not over. */
   callsMade?(): number;
-  /** Fulfils when either side has begun to drain the session: new calls belong on another. */
+  /** Resolves when either side has started to drain the session: make new calls on another one. */
   readonly draining: Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }

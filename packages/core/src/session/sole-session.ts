@@ -16,7 +16,7 @@ import * as StreamKind from "../wire/stream-kind.js";
 
 const NO_PREFIX = new Uint8Array(0);
 
-/** A session of one byte stream, which is one lane. */
+/** A session over one byte stream, which is a single lane. */
 export class SoleSession<Transport extends TransportSession> extends LaneSession<Transport> {
   private readonly stream: SoleStream;
   private readonly keepAlive: KeepAliveOptions | false;
@@ -41,7 +41,7 @@ export class SoleSession<Transport extends TransportSession> extends LaneSession
     );
     // The lane stays the session's after its end, because there is no other.
     const lane = soleLane(stream, this, (_, error) => this.pings.fail(error));
-    // A message of its own over a WebSocket: a server may want to read it before whatever follows.
+    // A separate message over a WebSocket: a server may want to read it before anything that follows.
     if (stream.opener) lane.channel.flushNow();
     this.takes(ASSUMED_CALLS);
     this.ourLane = lane;

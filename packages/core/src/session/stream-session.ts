@@ -53,7 +53,7 @@ export class StreamSession<Transport extends TransportSession>
   readonly peer: string | undefined;
   readonly ownStreams: OwnStreams = new OwnStreams(this);
   places: CallPlaces | undefined = undefined;
-  /** Calls that the peer takes at once, as far as it has said so. */
+  /** The peer's limit of concurrent calls, if it has announced it. */
   peerCalls: number = Number.POSITIVE_INFINITY;
   protected ended = false;
   readonly schemas: SchemaHandshake = new SchemaHandshake();
@@ -185,7 +185,7 @@ export class StreamSession<Transport extends TransportSession>
     return this.ownStreams.made;
   }
 
-  /** Ends the lanes that this side sends notifications on; `onFinished` is called when the peer has what was sent. */
+  /** Ends the lanes on which this side sends notifications. Calls `onFinished` when the peer has received all of them. */
   protected finishLanes(onFinished: () => void): void {
     onFinished();
   }
@@ -198,7 +198,7 @@ export class StreamSession<Transport extends TransportSession>
   /** Sends what still waits. */
   protected beforeClose?(): void;
 
-  /** Begins. To be called once, when the session is made: what the peer opens may be there already. */
+  /** Starts the session. Must be called once, right after its creation, because the peer may already have opened streams. */
   open(): this {
     if (this.direct.sole !== undefined) throw new TypeError("a session of one byte stream is made by createSession");
     this.attach();

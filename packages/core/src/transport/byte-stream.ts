@@ -28,7 +28,7 @@ export interface ByteStream {
   write(bytes: Uint8Array): boolean;
   /** Written bytes that wait to be sent. */
   pendingBytes(): number;
-  /** Ends the sending side after what was written. */
+  /** Ends the sending side after the written data. */
   end(): void;
   /** Releases the stream at once, in both directions. */
   destroy(): void;
@@ -41,7 +41,10 @@ export interface ByteStream {
 export interface ByteStreamHandler {
   /** Bytes in order; the chunk belongs to the handler and is never written again, unless it `borrows`. */
   onData(chunk: Uint8Array): void;
-  /** It does not look at a chunk any more when `onData` has returned: the byte stream may use the memory for the next. It may change between chunks. */
+  /**
+   * True if the handler does not use a chunk after `onData` has returned, so that its memory can be reused for the next
+   * one. It may change between chunks.
+   */
   readonly borrows?: boolean;
   onDrain(): void;
   /** The peer ended its sending side. */
@@ -112,7 +115,7 @@ class ByteStreamSession implements DirectSession, ByteStreamHandler {
     throw new Error("a byte stream carries one lane, and no stream beside it");
   }
 
-  /** Says how the session ends, and waits for the peer's end before the owner is notified. */
+  /** Sends the reason for the end of the session, and waits for the peer's end before the owner is notified. */
   close({ closeCode = 0, reason = "" }: CloseInfo = {}): void {
     if (this.ending !== undefined) return;
     this.ending = { info: { closeCode, reason }, error: closeError({ closeCode, reason }) };

@@ -35,7 +35,7 @@ export function noteEndOfSession(error: RpcError): RpcError {
   return error;
 }
 
-/** The error of a call that is made on a session which takes no more, or that arrives there. */
+/** Returns the error for a call on a session that accepts no more calls. */
 export function turnedAway(why: string): RpcError {
   return noteEndOfSession(new RpcError("unavailable", why, { refused: true }));
 }
@@ -72,7 +72,7 @@ export function refusalOf(error: Error | undefined): RpcError | undefined {
   return untracedError(codeFromNumber(status), String(reason), { refused: true, cause: error });
 }
 
-/** Whether a server refused what a client proves itself with: the same again is refused again. */
+/** Returns true if a server refused the client's credentials: they would be refused again. */
 export function isDenied(error: Error): error is RpcError {
   return error instanceof RpcError && (error.code === "unauthenticated" || error.code === "permission_denied");
 }

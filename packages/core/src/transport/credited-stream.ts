@@ -9,7 +9,7 @@ import type { WebTransportStream } from "./session.js";
 const WINDOW = 1024 * 1024;
 /** Bytes taken that make an acknowledgement worth its while. */
 const ACK_STEP = WINDOW / 4;
-/** Bytes of one chunk as this side sends them. */
+/** Most bytes of a chunk that this side sends. */
 const MAX_CHUNK = 32 * 1024;
 
 /**
@@ -50,7 +50,7 @@ export class CreditedStream implements ByteStream {
   private varintBytes = 0;
   private over: { readonly error: Error | undefined } | undefined = undefined;
 
-  /** @param release releases what the stream belongs to */
+  /** @param release releases the owner of the stream */
   constructor(opened: Promise<WebTransportStream>, release: () => void) {
     this.release = release;
     opened.then(
@@ -107,7 +107,7 @@ export class CreditedStream implements ByteStream {
     this.deliver();
   }
 
-  /** The stream, or what it belongs to, has ended. */
+  /** Called when the stream, or its owner, has ended. */
   lost(error: unknown): void {
     if (this.over !== undefined) return;
     const reason = asError(error);
@@ -205,7 +205,7 @@ export class CreditedStream implements ByteStream {
 
   private ended(): void {
     if (this.remaining > 0 || this.varintBytes > 0) throw new ProtocolError("the stream ends within a chunk");
-    // A peer that has ended takes no more: what waits for it would wait for ever.
+    // A peer that has ended reads no more, so waiting data would wait forever.
     this.peerEnded = true;
     this.queue.clear();
     this.queued = 0;

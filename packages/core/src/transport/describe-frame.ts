@@ -13,7 +13,7 @@ import { readClose } from "../wire/close-frame.js";
 
 /** A frame in words. */
 export interface FrameDescription {
-  /** "Request", "Item" and so on; "type 17" of one that is unknown here. */
+  /** "Request", "Item" and so on; "type 17" for an unknown one. */
   readonly type: string;
   readonly callId: number;
   /** Bytes of the whole frame. */
@@ -26,7 +26,7 @@ const NAMES: ReadonlyMap<number, string> = new Map(
   Object.entries(FrameType as Readonly<Record<string, number>>).map(([name, type]) => [type, name]),
 );
 
-/** Names the fields of a frame, and never throws: of one that breaks the protocol, `fields.broken` says how. */
+/** Describes the fields of a frame. Never throws: for an invalid frame, `fields.broken` states the problem. */
 export function describeFrame(frame: Frame): FrameDescription {
   const { type, callId, size, flags } = frame;
   const compressed = (flags & FLAG_COMPRESSED) === 0 ? {} : { compressed: true };

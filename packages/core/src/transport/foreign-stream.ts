@@ -24,7 +24,7 @@ export function foreignStreams(
 /** An event that happened before the application attached its handler. */
 type Held = (handler: DirectStreamHandler) => void;
 
-/** A stream of another protocol, whose first bytes were looked at: it gives them, and all that follows, to the application. */
+/** A stream of another protocol whose first bytes were inspected. It passes them, and all that follow, to the application. */
 class ForeignStream implements DirectStream, DirectStreamHandler {
   private readonly stream: DirectStream;
   private held: Fifo<Held> | undefined = new Fifo();

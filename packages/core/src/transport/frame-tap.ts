@@ -23,12 +23,13 @@ export interface TapOptions {
 
 /** Kinds of streams that consist of frames: a call's own, and a lane. */
 const KINDS: ReadonlySet<number> = new Set([1, 2]);
-/** Bytes of a frame that is looked at whole; of a larger one only the beginning. */
+/** Most bytes of a frame that is decoded completely; of a larger one, only the beginning is. */
 const MAX_FRAME = 4 * 1024 * 1024;
 
 /**
- * Shows the frames of a session as they are sent and received: `createSession(tapFrames(transport, show))`. It reads copies of nothing and changes
- * nothing; what `onFrame` throws ends the tap of that stream, and no more. A session without it is not looked at, and costs nothing.
+ * Reports the frames of a session as they are sent and received: `createSession(tapFrames(transport, show))`. It copies
+ * no data and changes nothing. An error thrown by `onFrame` only ends the tap of that stream. Sessions without a tap
+ * have no extra cost.
  */
 export function tapFrames(
   session: DirectSession,

@@ -36,7 +36,7 @@ export class Gathering {
     this.channel = channel;
   }
 
-  /** Sends what is written by the end of the turn. */
+  /** Sends the written data at the end of the turn. */
   schedule(): void {
     this.scheduled = true;
     this.heldBytes = 0;

@@ -1,6 +1,6 @@
 import { Fifo } from "../fifo.js";
 
-/** Bytes of one piece: how much more than the bytes themselves is held, at most. */
+/** Size of one piece in bytes, which is the most memory held beyond the bytes themselves. */
 const PIECE = 16 * 1024;
 
 /**
@@ -42,7 +42,7 @@ export class HeldBytes {
     }
   }
 
-  /** Takes the first piece; undefined where nothing is held. */
+  /** Removes and returns the first piece; undefined if there is none. */
   shift(): Uint8Array | undefined {
     let piece = this.pieces.shift();
     if (piece === undefined) return undefined;

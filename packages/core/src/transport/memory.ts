@@ -156,7 +156,7 @@ class MemoryStream implements DirectStream {
     this.showArrived();
   }
 
-  /** Shows what arrived before anybody looked. */
+  /** Reports what arrived before there was a handler. */
   private showArrived(): void {
     const events: Event[] = [];
     for (let event = this.arrived.shift(); event !== undefined; event = this.arrived.shift()) events.push(event);

@@ -1,4 +1,7 @@
-/** Returns the source that limits count by: an IPv4 address, or the /64 network of one of IPv6, which is usually one host's or one site's. */
+/**
+ * Returns the source by which limits count: an IPv4 address, or the /64 network of an IPv6 address, which usually
+ * belongs to one host or site.
+ */
 export function sourceOf(address: string): string {
   if (!address.includes(":")) return address;
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, "").replace(/%.*$/, "");

@@ -13,7 +13,7 @@ const UNANSWERED_MS = 10_000;
 
 /** Sends the resets and stop-sendings of a session's streams, not too many at once. */
 export interface PacedAborts {
-  /** Calls `abort`, which sends one frame at most: now, or when enough of those before it were acknowledged. */
+  /** Calls `abort`, which sends at most one frame: now, or after enough earlier ones were acknowledged. */
   send(abort: () => void): void;
   /** The session has ended: what waits is not sent. */
   end(): void;

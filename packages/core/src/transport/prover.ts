@@ -29,7 +29,7 @@ export interface ClientSide {
 
 /** Proves that a client has its key: `prover` of `@quicrpc/core/proof` makes one. It serves any number of sessions. */
 export interface Prover {
-  /** Encoded field for the hello of a session, which says that this client proves a key. */
+  /** Encoded field for the session's hello, which announces that this client proves a key. */
   readonly fields: Uint8Array;
   /**
    * Answers the server's challenges at the beginning of a session.

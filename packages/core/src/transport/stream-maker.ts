@@ -9,14 +9,14 @@ const MAX_RETRY_MS = 100;
 
 /** A stream that was asked for. */
 export interface WantedStream extends Deferred<WebTransportStream> {
-  /** It need not be made any more, and then its promise stays as it is. */
+  /** Whether the stream is no longer needed; its promise then never settles. */
   dropped: boolean;
 }
 
 /** Makes the streams of a W3C session. */
 export interface StreamMaker {
   make(): WantedStream;
-  /** The session has ended: what waits is not made, and its promises stay as they are. */
+  /** Called when the session has ended. Waiting streams are not created, and their promises never settle. */
   end(): void;
 }
 

@@ -5,7 +5,7 @@ function webDatagrams(given: WebTransportDatagrams | undefined): Datagrams | und
   const writable = given?.createWritable?.() ?? given?.writable;
   if (given === undefined || writable === undefined || writable.locked) return undefined;
   const writer = writable.getWriter();
-  // Its end is the session's, which says so itself.
+  // Its end is the session's, which is reported there.
   writer.closed.catch(() => {});
   return {
     get maxSize() {
@@ -28,7 +28,7 @@ export function directDatagrams(given: Datagrams | WebTransportDatagrams | undef
   return made.get(given);
 }
 
-/** Passes on what arrives, until the session ends. */
+/** Passes on received datagrams, until the session ends. */
 export async function readDatagrams(
   { readable }: WebTransportDatagrams,
   onDatagram: (bytes: Uint8Array) => void,

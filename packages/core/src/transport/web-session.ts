@@ -40,7 +40,7 @@ function webSession(session: WebTransportSession): DirectSession {
     handler: DirectSessionHandler,
   ): Promise<void> => {
     for (;;) {
-      // A rejection means that the session has ended: `closed` says how.
+      // A rejection means that the session has ended; `closed` reports how.
       const { value } = await reader.read();
       // Implementations may still deliver streams that arrived before the session ended; such a stream would never be
       // told of the end.
@@ -129,7 +129,7 @@ function webStream(
     if (wanted !== undefined && isReset && isStopped) wanted.dropped = true;
     onDone();
   };
-  /** Acts on the stream, now or once it is there. A failure ends the stream, which reports it by itself. */
+  /** Runs an action on the stream, now or after it was opened. A failure ends the stream, which reports it. */
   const act = (action: (opened: Opened) => Promise<unknown> | void): void => {
     if (opened === undefined) waiting.push((made) => void action(made)?.catch(nothing));
     else action(opened)?.catch(nothing);
@@ -154,7 +154,7 @@ function webStream(
       to.onData(next.value);
     }
   };
-  /** The receiving side is over; `tell` says how, unless the stream is. */
+  /** Ends the receiving side. `tell` reports how, unless the stream is over. */
   const end = (tell: () => void): void => {
     if (!receiving || over) return;
     receiving = false;
@@ -209,7 +209,7 @@ function webStream(
     },
     stopSending(code) {
       isStopped = true;
-      // One that has ended is not stopped any more.
+      // A stream that has ended need not be stopped.
       if (receiving) abort(({ reader }) => reader.cancel(streamError(code)));
       receiving = false;
       wake();

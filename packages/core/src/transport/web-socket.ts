@@ -16,9 +16,9 @@ export interface WebSocketLike {
   binaryType: string;
   /** 0 connecting, 1 open, 2 closing, 3 closed. */
   readonly readyState: number;
-  /** Bytes given to `send` that have not left yet; React Native's has none. */
+  /** Bytes passed to `send` that were not sent yet. React Native lacks it. */
   readonly bufferedAmount?: number;
-  /** `onSent` is what the ws package offers beyond the standard: called when the data has left. */
+  /** `onSent` is an addition of the ws package: called when the data was sent. */
   send(data: UnsharedBytes, onSent?: () => void): void;
   /** Stop and resume reading; only sockets of the ws package have them. */
   pause?(): void;
@@ -33,11 +33,11 @@ export interface WebSocketLike {
   addEventListener(type: "message", listener: (event: { data: unknown }) => void): void;
 }
 
-/** Bytes of one message: the receiver holds a whole one in memory before it sees any of it. */
+/** Most bytes of one message, because the receiver keeps a whole one in memory before it can read it. */
 const MAX_MESSAGE = 256 * 1024;
 /** Buffered bytes above which `write` returns false. */
 const HIGH_WATER = 256 * 1024;
-/** The standard has no event for it: how often a full buffer is looked at, in milliseconds. */
+/** How often a full buffer is checked, in milliseconds: the standard has no event for it. */
 const LOOK_EVERY_MS = 10;
 const OPEN = 1;
 const CLOSED = 3;
@@ -72,7 +72,7 @@ class SocketByteStream implements ByteStream {
     this.#held = new HeldBytes(maxHeldBytes);
     socket.binaryType = "arraybuffer";
     this.#early = socket.readyState < OPEN ? [] : undefined;
-    // Nobody takes what arrives before `attach`.
+    // There is no receiver before `attach`.
     if (this.#early === undefined) socket.pause?.();
     socket.addEventListener("open", () => this.#open());
     socket.addEventListener("message", ({ data }) => this.#onMessage(data));
@@ -107,7 +107,7 @@ class SocketByteStream implements ByteStream {
     return this.#socket.bufferedAmount ?? 0;
   }
 
-  /** A WebSocket has no half-close: the closing handshake comes after what was sent. */
+  /** A WebSocket has no half-close: the closing handshake follows the sent data. */
   end(): void {
     this.#ending = true;
     if (this.#early === undefined) this.#socket.close(NORMAL_CLOSURE);

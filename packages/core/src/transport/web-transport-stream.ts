@@ -47,7 +47,7 @@ function release(session: WebTransportSession): void {
   }
 }
 
-/** The peer's first stream, and whatever else it opens; datagrams are dropped, lest they gather. */
+/** Returns the peer's first stream, and all other streams that it opens. Datagrams are dropped, so that they do not accumulate. */
 function incoming(session: OneStreamWebTransport): [first: Promise<WebTransportStream>, unasked: Promise<unknown>] {
   const streams = session.incomingBidirectionalStreams.getReader();
   const first = read(streams);

@@ -3,7 +3,7 @@ const SMALLEST_SPARE = 4 * 1024;
 const LARGEST_SPARE = 2 * 1024 * 1024;
 /** Maximum spare buffers of each size; each call in progress with a large message uses one. */
 const OF_EACH_SIZE = 8;
-/** Maximum bytes of all spare buffers: what a burst of large messages may leave allocated in a small container. */
+/** Most bytes of all spare buffers: the memory that a burst of large messages may leave allocated in a small container. */
 const MAX_SPARE_BYTES = 12 * 1024 * 1024;
 
 /**

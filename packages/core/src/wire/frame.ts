@@ -19,7 +19,7 @@ export const INITIAL_CREDIT: number = 256 * 1024;
 
 /** One received frame. The reader reuses a single object: it is valid during `onFrame` only, its bytes as well. */
 export interface Frame {
-  /** A `FrameType`, or a number that is none. */
+  /** A `FrameType`, or an unknown number. */
   type: number;
   flags: number;
   callId: number;

@@ -33,7 +33,7 @@ export interface Head {
   trailers: RawMetadata | undefined;
   /** In an error: no handler ran, so that the call may safely be made again. */
   refused: boolean;
-  /** In a refusal: the session takes no more calls, others of the peer may. */
+  /** In a refusal: the session accepts no more calls, but another session of the peer may. */
   leaving: boolean;
   /** In an error: its name in the schema. */
   reason: string | undefined;
@@ -68,7 +68,7 @@ const MAX_CODEC_BYTES = 64;
 /** Bytes of a cursor: three for each unit of its text. */
 const MAX_CURSOR_BYTES = 3 * MAX_CURSOR_LENGTH;
 const NOTHING = new Uint8Array(0);
-/** Why a call is refused: the session takes no more. */
+/** Reason of a refused call: the session accepts no more. */
 const LEAVING = 1;
 
 /** Writes a head with the fields that are set. */

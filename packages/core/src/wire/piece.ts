@@ -32,7 +32,7 @@ export function writePiece(out: FrameWriter, { acknowledged, end, reset, stop }:
   out.bytes(bytes);
 }
 
-/** Reads what is before the bytes, and leaves the cursor there. */
+/** Reads the fields before the bytes, and leaves the cursor after them. */
 export function readPiece(cursor: Cursor): PieceFields {
   const acknowledged = cursor.varint();
   const flags = cursor.byte();

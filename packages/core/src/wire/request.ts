@@ -1,7 +1,7 @@
 import { Cursor } from "./cursor.js";
 import type { Frame } from "./frame.js";
 
-/** A request or notification as it arrived; its payload is what the cursor has left. */
+/** A received request or notification. Its payload is the rest of the cursor's bytes. */
 export interface IncomingRequest {
   readonly serviceId: number;
   readonly methodId: number;

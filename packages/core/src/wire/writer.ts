@@ -73,11 +73,11 @@ export class FrameWriter extends ByteWriter {
   }
 
   /**
-   * Writes one frame and returns its bytes, its length field included. `write` appends the body, and may run user code. If it throws, so
-   * does this, and the writer is as it was before.
+   * Writes one frame and returns its bytes, including its length field. `write` appends the body, and may run user
+   * code. If it throws, so does this function, and the writer is unchanged.
    *
    * @param write receives this writer and the mark of the frame
-   * @param start position of bytes that belong to the frame and lie before it: they are taken back with it
+   * @param start position of earlier bytes that belong to the frame and are removed with it
    */
   frame(
     typeAndFlags: number,
@@ -118,7 +118,7 @@ export class FrameWriter extends ByteWriter {
     if (start === 0) this.clear();
   }
 
-  /** Appends the ids of a method to a frame that has just begun: service (2 bytes, big-endian) | method (varint). */
+  /** Appends the ids of a method to a frame that was just started: service (2 bytes, big-endian) | method (varint). */
   methodId(serviceId: number, methodId: number): void {
     const { buffer, position } = this;
     // `begin` has made room.
@@ -138,8 +138,8 @@ export class FrameWriter extends ByteWriter {
   }
 
   /**
-   * Ends the frame begun at `mark`, and returns its bytes. Writes its length, in four bytes if two do not hold it. After one that long, the next is
-   * given four at once, since it would have to be moved.
+   * Ends the frame started at `mark`, and returns its bytes. Writes its length, in four bytes if two are not enough.
+   * After such a frame, the next one starts with four, because it would otherwise have to be moved.
    */
   commit(mark: number): number {
     const length = this.position - mark - this.lengthSize;
@@ -160,17 +160,17 @@ export class FrameWriter extends ByteWriter {
     return this.position - mark;
   }
 
-  /** Bytes of the frame begun at `mark`, as far as it is written, with a length field of four bytes. */
+  /** Returns the bytes of the frame started at `mark` that are written so far, with a length field of four bytes. */
   sizeSince(mark: number): number {
     return this.position - mark + 4 - this.lengthSize;
   }
 
-  /** Sets a flag of the frame begun at `mark`. */
+  /** Sets a flag of the frame started at `mark`. */
   flag(mark: number, flag: number): void {
     (this.buffer[mark + this.lengthSize] as number) |= flag;
   }
 
-  /** Forgets what was written; releases a borrowed buffer, and of the memory of an unusually large burst. */
+  /** Drops the written data, and releases a borrowed buffer and part of the memory after an unusually large burst. */
   clear(): void {
     this.position = 0;
     if (this.initialSize === 0) {

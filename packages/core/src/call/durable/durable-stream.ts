@@ -46,7 +46,7 @@ export class DurableStream implements DirectStream {
   private endAcknowledged = false;
   private resetBy: number | undefined = undefined;
   private stoppedBy: number | undefined = undefined;
-  /** The present attempt has been told of the end, the reset, the stop. */
+  /** Whether the current attempt has reported the end, the reset and the stop. */
   private told = { end: false, reset: false, stop: false };
   private peerOver = false;
   /** Bytes of items that have arrived and are not yet read. */
@@ -249,7 +249,7 @@ export class DurableStream implements DirectStream {
     return due >= ACKNOWLEDGE_STEP || (this.peerOver && due > 0);
   }
 
-  /** Sends what there is, as far as the attempt takes it. */
+  /** Sends as much as the attempt accepts. */
   private pump(): void {
     const { pipe } = this;
     if (pipe === undefined || this.waiting || !this.hasNews) return;

@@ -45,7 +45,7 @@ export class RetainedBytes {
     return ring.subarray(at, Math.min(ring.length, at + most, at + this.end - position));
   }
 
-  /** Forgets what is before `position`. */
+  /** Drops the bytes before `position`. */
   trim(position: number): void {
     if (position <= this.first) return;
     this.first = position;

@@ -7,7 +7,7 @@ export const MAX_PIECE: number = 64 * 1024;
 /** Maximum bytes of an item's frame in addition to its payload. */
 const MAX_FRAMING = 16;
 
-/** The most bytes of one item of `codec`; undefined where items are messages, which are never cut. */
+/** Returns the most bytes of one item of `codec`; undefined for messages, which are never split. */
 export function bytePieceOf(
   codec: MessageCodec<unknown> | undefined,
   { maxFrameBytes }: Pick<Limits, "maxFrameBytes">,

@@ -10,7 +10,7 @@ export interface ReceiveFlow {
   received(bytes: number): void;
   /** An item frame of `bytes` has been read by the application. */
   consumed(bytes: number): void;
-  /** The call is over: no more credit may be given, since its id will serve another. */
+  /** Called when the call is over. No more credit may be granted, because another call will use its id. */
   end(): void;
   /** Bytes that the sender has credit for; absent if the stream itself provides backpressure. */
   readonly credit?: number;

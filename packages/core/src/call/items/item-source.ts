@@ -1,7 +1,7 @@
 /** A source that a handler or caller may stream from. */
 export type StreamSource<Item> = AsyncIterable<Item> | Iterable<Item> | ReadableStream<Item>;
 
-/** A source of items, whichever form it was given in. */
+/** A source of items, in any permitted form. */
 export interface ItemSource {
   next(): PromiseLike<IteratorResult<unknown>> | IteratorResult<unknown>;
   /**
@@ -22,12 +22,12 @@ export function itemSource(given: unknown): ItemSource {
   throw new TypeError("what is streamed must be an iterable or a ReadableStream");
 }
 
-/** Stops a source whose call has not begun. */
+/** Stops a source whose call was not started. */
 export function leave(source: unknown): void {
   try {
     void itemSource(source).stop();
   } catch {
-    // It is none: the call's error says enough.
+    // Not a valid source: the call's error already reports it.
   }
 }
 

@@ -9,7 +9,7 @@ import type { ItemIterator } from "../../platform-types.js";
 export interface ItemStreamOwner {
   /** The consumer has taken an item that was pushed with this size, and this estimate of the memory it holds. */
   onTaken(size: number, held: number): void;
-  /** The consumer wants no more: it left its loop, or cancelled the stream. Called once, and not after the end. */
+  /** Called once, if the consumer stops before the end: it left its loop, or cancelled the stream. */
   onAbandoned(): void;
 }
 
@@ -20,8 +20,8 @@ export interface AnswerMetadata {
 }
 
 /**
- * The messages a call receives: a WHATWG `ReadableStream` that is also iterated directly, so that `for await` takes
- * what has arrived without the machinery of a reader. Leaving the loop, or cancelling, cancels the call.
+ * The messages that a call receives: a WHATWG `ReadableStream` with an iterator of its own, so that `for await` gets
+ * received items without the overhead of a reader. Leaving the loop, or cancelling the stream, cancels the call.
  */
 export class ItemStream<Item> extends ReadableStream<Item> implements AnswerMetadata {
   readonly #queue: ItemQueue<Item>;
@@ -32,12 +32,12 @@ export class ItemStream<Item> extends ReadableStream<Item> implements AnswerMeta
     this.#queue = queue;
   }
 
-  /** The callee's metadata, at hand with its first item; until then, and on the callee's own side, empty. */
+  /** The callee's metadata, which arrives with the first item; empty before, and on the callee's own side. */
   get responseMetadata(): Metadata {
     return this.#queue.responseMetadata;
   }
 
-  /** The callee's trailers, at hand once the stream has ended; until then, and on the callee's own side, empty. */
+  /** The callee's trailers, which arrive with the end of the stream; empty before, and on the callee's own side. */
   get trailers(): Metadata {
     return this.#queue.trailers;
   }
@@ -120,7 +120,7 @@ export interface ItemQueue<Item> extends AsyncIterable<Item>, AnswerMetadata {
   cursor: Position | undefined;
   /** @param held bytes that it takes, by estimate */
   push(item: Item, size: number, held?: number): void;
-  /** Nothing more comes; the error, if any, is thrown once what has arrived is read. */
+  /** Ends the stream. The error, if there is one, is thrown after the received items were read. */
   end(error: Error | undefined): void;
   whenOver(listener: (error: Error | undefined) => void): void;
   /** Handles the next error, or the one with which the stream has ended if nothing has received it yet. */
@@ -132,9 +132,9 @@ export interface ItemQueue<Item> extends AsyncIterable<Item>, AnswerMetadata {
    * would be lost to an iterator.
    */
   pull(controller: ReadableStreamDefaultController<Item>): Promise<void> | undefined;
-  /** Implements `cancel` of an underlying source: no more items are wanted. */
+  /** Implements `cancel` of an underlying source: stops the sender. */
   cancel(): void;
-  /** Gives the items to an iterator, until it has been told of the end or is left; `lock` keeps readers out meanwhile. */
+  /** Passes the items to an iterator, until the end or until it is left; `lock` prevents other readers meanwhile. */
   iterate(lock: Pick<ReadableStreamDefaultReader<Item>, "releaseLock">, preventCancel?: boolean): ItemIterator<Item>;
 }
 

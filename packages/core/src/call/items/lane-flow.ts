@@ -12,8 +12,8 @@ const QUICKLY = 250;
 const EXTRA_SHARE = 1 / 8;
 
 /**
- * Holds the sender back by credit. The window is `INITIAL_CREDIT`, and doubles while the application reads a whole one at once: a reader that becomes
- * slow leaves unread what was granted by then.
+ * Credit-based flow control. The window starts at `INITIAL_CREDIT`, and doubles when the application has read a whole
+ * one at once. If the reader becomes slow, at most the credit granted before stays unread.
  */
 export class LaneReceiveFlow implements ReceiveFlow {
   private size = INITIAL_CREDIT;

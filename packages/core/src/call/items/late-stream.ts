@@ -11,8 +11,8 @@ import {
 } from "./item-stream.js";
 
 /**
- * An `ItemStream` that can be had before the one it delivers. Of what is no `ItemStream` itself it takes one item at a time, as its reader
- * does.
+ * An `ItemStream` that exists before the stream whose items it delivers. If that is not an `ItemStream`, items are read
+ * one at a time, at the pace of the reader.
  */
 export class LateItems<Item> {
   readonly #queue: ItemQueue<Item>;

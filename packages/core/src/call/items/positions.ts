@@ -2,7 +2,7 @@ import type { ItemCursor } from "../../contract/cursor.js";
 import { isPosition, type Position } from "../../contract/position.js";
 import { RpcError } from "../../errors.js";
 
-/** Follows the cursors of the items of one call, in order. They are converted to text only on demand. */
+/** Checks and remembers the cursors of a call's items, in order. They are converted to text only on demand. */
 export class Positions {
   /**
    * The cursor of the last item, as the item contains it, or the one after which the call continues; undefined before

@@ -14,7 +14,7 @@ export interface ItemTarget {
   /** Nothing more can be sent. */
   readonly over: boolean;
   readonly flow: ItemFlow;
-  /** The most bytes of an item, where items are raw bytes. */
+  /** Most bytes of an item, if items are raw bytes; otherwise undefined. */
   readonly rawPiece: number | undefined;
   /** Checks the cursors of items that have some. */
   readonly positions?: Positions | undefined;
@@ -28,7 +28,7 @@ export interface ItemTarget {
   fail(error: unknown): void;
 }
 
-/** Sends all that `given`, or what it resolves to, yields, as fast as the peer takes it. Never rejects. */
+/** Sends all items of `given`, or of the value to which it resolves, as fast as the peer accepts them. Never rejects. */
 export async function sendItems(target: ItemTarget, given: unknown): Promise<void> {
   let source: ItemSource | undefined;
   // At once, even while a `next` is pending; a generator runs its `finally` when that `next` settles.
@@ -44,7 +44,7 @@ export async function sendItems(target: ItemTarget, given: unknown): Promise<voi
     if (target.over) stop();
     while (!target.over) {
       const step = source.next();
-      // An item that is at hand needs no turn of its own; the peer's flow control is what lets others have theirs.
+      // An available item is sent without waiting a turn; flow control gives other calls their turn.
       const { done, value } = "then" in step ? await step : step;
       if (done === true) break;
       if (!sendItem(target, value)) stop();

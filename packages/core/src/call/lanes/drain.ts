@@ -9,21 +9,21 @@ export interface DrainHost {
   callsMade(): number;
   readonly callee: Pick<Callee, "calls">;
   goaway(stage: number): void;
-  /** Either side has begun to drain. */
+  /** Called when either side has started to drain. */
   onDraining(): void;
   /** Everything is over, on both sides. */
   onDrained(): void;
 }
 
 /**
- * How a session ends without failing a call. The side that drains refuses calls from then on and says so; the other makes no
- * more, and says when it has the answers of all it made. Then nothing is on its way, and the session can be closed. There is none until
- * one side begins.
+ * Ends a session without failing calls. The draining side refuses new calls and announces that. The other side makes no
+ * more calls, and reports when all of its calls are answered. Then no data is on its way, and the session can be
+ * closed. The object exists only after one side has started to drain.
  */
 export class Drain {
-  /** This side takes no more calls. */
+  /** Whether this side accepts no more calls. */
   refusing = false;
-  /** The peer takes no more calls. */
+  /** Whether the peer accepts no more calls. */
   refused = false;
   readonly #host: DrainHost;
   #toldFinished = false;

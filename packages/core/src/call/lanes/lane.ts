@@ -107,7 +107,7 @@ export class Lane extends PeerLane implements Carrier {
     return this.outgoing.size;
   }
 
-  /** Whether no more calls should be opened: it has ended, or cancelled calls hold all its ids. */
+  /** True if no more calls should be opened: the lane has ended, or cancelled calls use all its ids. */
   get spent(): boolean {
     return this.over || (this.givenUp > 0 && this.outgoing.size >= this.maxCalls);
   }
@@ -263,7 +263,7 @@ export class CallTable<T> {
     return this.entries.filter((entry) => entry !== undefined);
   }
 
-  /** Empties the table and returns what was in it. */
+  /** Empties the table and returns its entries. */
   drain(): T[] {
     const live = this.live();
     this.entries.length = 0;

@@ -27,10 +27,10 @@ export interface LaneHost extends DrainHost {
   readonly settings: CarrierSettings;
   /** The last of the calls that were made on the lane is over. */
   onIdle(): void;
-  /** How many more calls the peer takes; undefined where nothing waits for that. */
+  /** Number of further calls that the peer accepts; undefined if no calls wait for a place. */
   readonly places?: CallPlaces | undefined;
   onHello?(lane: PeerLane, hello: Hello): void;
-  /** The peer says on `lane` that it goes away; the stage is a `GoawayStage`, and the frame has what it says. */
+  /** Called when the peer announces on `lane` that it is leaving. `stage` is a `GoawayStage`, and the frame contains its fields. */
   onGoaway(stage: number, lane: PeerLane, frame: Frame): void;
   /** Absent if this side sends no pings: pongs are then ignored. */
   onPong?(token: number): void;
@@ -72,7 +72,7 @@ export class PeerLane implements FrameHandler {
     this.greet();
   }
 
-  /** @param write appends what the stage says */
+  /** @param write appends the fields of the stage */
   goaway(stage: number, write?: (out: FrameWriter) => void): void {
     this.send(FrameType.Goaway, (out) => {
       out.varint(stage);
@@ -194,7 +194,7 @@ export class PeerLane implements FrameHandler {
     } else if (type === FrameType.Credentials) {
       const { renewal } = this.host;
       if (renewal !== undefined) renewal.onFrame(frame);
-      // A proof was read before there was a session; a client that has none passes over a challenge.
+      // Proofs are read before there is a session, and a client without a key ignores a challenge.
       else if (bytes[start] !== CredentialsKind.OfProof)
         throw new ProtocolError("credentials are not renewed in this session");
     } else if (type === FrameType.Close) {

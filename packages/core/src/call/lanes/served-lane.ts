@@ -11,7 +11,7 @@ import { oversized } from "../oversized.js";
 import type { SessionFormat } from "../messages/session-format.js";
 import * as FrameType from "../../wire/frame-type.js";
 
-/** The peer's calls on one lane, as they are served. */
+/** The peer's calls on one lane, on the serving side. */
 export class ServedLane implements LaneCallee, AnswerCarrier {
   readonly single = false;
   readonly channel: Channel;

@@ -12,7 +12,7 @@ const REFUSAL: Fault = {
   details: undefined,
 };
 
-/** The callee of a lane where nothing is served: it refuses calls and drops notifications. */
+/** The callee of a lane on which nothing is served: it refuses calls and drops notifications. */
 export class UnservedLane implements LaneCallee {
   readonly #channel: Channel;
 

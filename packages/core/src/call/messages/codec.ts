@@ -24,8 +24,8 @@ export interface Issue {
 }
 
 /**
- * MessagePack payloads, validated by a zod schema on both sides: what does not fit is neither sent nor delivered.
- * The wire carries what the sender gave; defaults and transforms are the receiver's.
+ * Encodes messages as MessagePack, and validates them with a zod schema on both sides: a message that does not match is
+ * neither sent nor delivered. The wire carries the sender's value; the receiver applies defaults and transforms.
  */
 export function zodCodec<S extends Schema>(
   schema: S,
@@ -101,7 +101,7 @@ export function uncheckedCodec<T>(): MessageCodec<T> {
   };
 }
 
-/** A stream of bytes, copied as they are: the codec of a side that is `bytes()`. */
+/** The codec of `bytes()`: chunks of bytes, copied unchanged. */
 export const bytesCodec: MessageCodec<Uint8Array, UnsharedBytes> = {
   bytes: true,
   encode(value: Uint8Array, out: PayloadWriter): void {

@@ -25,7 +25,7 @@ export function requireModest(value: unknown, bytes: number): void {
   if (nodesLeft(value, bytes, MAX_DEPTH, refuseProto) < 0) requireOnce(value, new Set());
 }
 
-/** Whether an object is a value by itself, as far as nesting goes. */
+/** Returns true if an object is a single value as far as nesting is concerned. */
 function isScalar(value: unknown): boolean {
   return (
     typeof value !== "object" ||
@@ -42,7 +42,7 @@ function partsOf(value: object): Iterable<unknown> {
   return Array.isArray(value) || value instanceof Set ? (value as Iterable<unknown>) : Object.values(value);
 }
 
-/** How many of `left` values are left when `value` and those inside it are taken; it stops when there are none. */
+/** Returns how many of `left` values remain after counting `value` and its parts; stops when none is left. */
 function nodesLeft(value: unknown, left: number, depth: number, check?: (object: object) => void): number {
   if (typeof value === "bigint") requireModestBigInt(value);
   if (isScalar(value)) return left - 1;

@@ -80,7 +80,7 @@ function fill(
   return place(parent, key, map ?? crowded());
 }
 
-/** Finds parts of a value as it was on the wire. */
+/** Finds parts of a value as they were on the wire. */
 class WrittenMaps {
   readonly #parts: Map<WireMap, ReadonlyMap<string, unknown>> = new Map();
 
@@ -105,7 +105,7 @@ function partsByKey({ entries }: WireMap): Map<string, unknown> {
   return parts;
 }
 
-/** A text for each key: a number is another than its digits. */
+/** Returns a text for each key, which differs between a number and its digits. */
 function textOf(key: PropertyKey): string {
   return typeof key === "number" ? `number ${key}` : `text ${String(key)}`;
 }

@@ -23,7 +23,7 @@ export class SchemaHandshake {
     return this.#told.add(method).size > size ? method.fingerprint : undefined;
   }
 
-  /** The peer's fingerprint has come. Returns whether it is another than ours. */
+  /** Stores the peer's fingerprint. Returns true if it differs from ours. */
   learn(method: AnyMethod, fingerprint: number): boolean {
     const differs = method.fingerprint !== undefined && method.fingerprint !== fingerprint;
     if (differs) (this.#different ??= new Set()).add(method);
@@ -43,7 +43,10 @@ export class SchemaHandshake {
     return this.#unreadable.add(method).size > size;
   }
 
-  /** An answer could not be read: the peer sent what its own schema forbids, which is not the caller's fault, whatever the codec calls it. */
+  /**
+   * Returns the error for a response that cannot be decoded. The peer sent a message that its own schema forbids, so it
+   * is never the caller's fault, whatever error the codec throws.
+   */
   unreadable(method: AnyMethod, error: unknown): RpcError {
     const explained = this.explain(method, RpcError.from(error));
     const { code, message, details } = explained;

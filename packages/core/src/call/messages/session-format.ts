@@ -10,7 +10,7 @@ import { msgpack, raw } from "./session-codecs.js";
 
 type AnyCodec = MessageCodec<unknown>;
 
-/** The codecs of methods as they are where messages are not written in standard MessagePack. */
+/** The codecs of methods in a session whose messages are not standard MessagePack. */
 export class SessionFormat {
   readonly name: string;
   private readonly codec: SessionCodec;

@@ -25,7 +25,10 @@ function hex(value: number): string {
   return (value >>> 0).toString(16).padStart(8, "0");
 }
 
-/** Whether two fingerprints may be of one input. Those of different forms, as of JSON and MessagePack, tell nothing. */
+/**
+ * Returns true if two fingerprints may be of the same input. Those of different formats, such as JSON and MessagePack,
+ * cannot be compared.
+ */
 export function mayBeSame(a: string | undefined, b: string | undefined): boolean {
   if (a === undefined || b === undefined || a === b) return true;
   return a.slice(0, a.indexOf(":")) !== b.slice(0, b.indexOf(":"));

@@ -1,7 +1,7 @@
 import { type Expiry, expiries } from "../../call/expiries.js";
 import type { OnceStore } from "./once-store.js";
 
-/** Renewals within the time of one lease: all but the last may fail. */
+/** Renewals within one lease: all but the last may fail. */
 const RENEWALS = 3;
 
 /** Renews an owner's claim until `end`. */

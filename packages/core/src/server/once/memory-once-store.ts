@@ -8,7 +8,7 @@ export interface MemoryOnceStoreOptions {
   readonly maxEntries?: number;
   /** Bytes of their ids and answers, estimated. Default: 64 MiB. */
   readonly maxBytes?: number;
-  /** Calls of one principal that are kept. Default: 10,000. */
+  /** Most calls of one principal that are kept. Default: 10,000. */
   readonly maxEntriesPerPrincipal?: number;
   /** Bytes of those. Default: 8 MiB. */
   readonly maxBytesPerPrincipal?: number;
@@ -26,7 +26,7 @@ const OPTIONS: OptionNames<MemoryOnceStoreOptions> = {
 
 /** Estimated bytes of an entry in addition to its id and its record. */
 const ENTRY_BYTES = 320;
-/** Entries that are looked at for their expiry by each claim. */
+/** Number of entries that each claim checks for expiry. */
 const SWEPT = 2;
 /** Share of a principal's entries that make room at once, so that the largest principal is looked for rarely. */
 const EVICTED_SHARE = 1 / 16;
@@ -50,7 +50,7 @@ interface Entry {
   record: Uint8Array | undefined;
 }
 
-/** The entries of one principal, in the order they came. */
+/** The entries of one principal, in insertion order. */
 interface Holder {
   readonly principal: string;
   readonly ids: Set<string>;
@@ -67,9 +67,9 @@ interface Holder {
 }
 
 /**
- * Remembers calls in this process's memory. Where it is full, what a principal had done longest ago is forgotten, and repetitions with keys
- * of that age are answered that the outcome is unknown; so are those with keys from before the store was made, since a process before it
- * may have run them.
+ * Remembers calls in this process's memory. If it is full, the oldest results of a principal are dropped. A repeated
+ * call with a key of that age, or from before the store was created, is answered with an unknown outcome, because it
+ * may have run.
  */
 export class MemoryOnceStore implements OnceStore {
   private readonly entries: Map<string, Entry> = new Map();
@@ -201,7 +201,7 @@ export class MemoryOnceStore implements OnceStore {
     this.forgottenUntil = Math.max(this.forgottenUntil, holder.forgottenUntil);
   }
 
-  /** Looks at the next few entries, in turn, for those that are no longer kept. */
+  /** Checks the next few entries, in turn, for expiry. */
   private expireSome(): void {
     for (let i = 0; i < SWEPT; i++) {
       this.sweep ??= this.entries.entries();
@@ -232,7 +232,7 @@ export class MemoryOnceStore implements OnceStore {
     }
   }
 
-  /** One of those that have most to be forgotten. */
+  /** Returns a principal with the most results that can be dropped. */
   private largest(): Holder | undefined {
     for (let rank = RANKS - 1; rank > 0; rank--) for (const holder of this.ranks[rank] ?? []) return holder;
     return undefined;

@@ -16,7 +16,10 @@ export interface OnceOptions<Context = unknown> {
   readonly recordForMs?: number;
   /** Milliseconds after which a call whose process is gone counts as lost. It is renewed while the call runs. Default: 10,000. */
   readonly leaseMs?: number;
-  /** Bytes of an answer that is kept. A larger answer is not kept: a call that is made again is told only that the first one succeeded. Default: 256 KiB. */
+  /**
+   * Most bytes of a response that is kept. A larger one is not kept: a repeated call is only told that the first one
+   * succeeded. Default: 256 KiB.
+   */
   readonly maxRecordBytes?: number;
 }
 

@@ -132,7 +132,7 @@ export class OnceService {
     const ahead = received.madeAt - Date.now();
     if (ahead > this.recordForMs) throw fromTheFuture(ahead);
     const principal = principalOf(this.options.principal, context, UNKNOWN_PRINCIPAL);
-    // The key has a fixed length, and the name no more than one slash: no two calls have one id.
+    // The key has a fixed length, and the name has a single slash, so different calls have different ids.
     return { ...received, principal, id: `${received.key}/${fullName(method)}/${principal}` };
   }
 

@@ -34,9 +34,9 @@ export type OnceState =
  * taken place nevertheless. The tests' `onceStoreContract` specifies the details.
  */
 export interface OnceStore {
-  /** Claims the id for an owner where nothing is known of it; tells what is known otherwise. */
+  /** Claims the id for an owner if it is unknown; otherwise returns its state. */
   claim(id: string, claim: OnceClaim): Promise<OnceState>;
-  /** Tells what is known. */
+  /** Returns the state of an id. */
   find(id: string): Promise<OnceState>;
   /** Makes the owner's claim hold for `leaseMs` from now on. Returns whether it is the owner's, and not settled. */
   renew(id: string, owner: string, leaseMs: number): Promise<boolean>;

@@ -1,7 +1,7 @@
 import type { RpcError } from "../../errors.js";
 import { type Measured, MemoryBudget } from "../../memory-budget.js";
 
-/** Memory that one call holds, charged to the budget of whatever has the call: a session, or those that wait for one. */
+/** Memory that one call holds, charged to the budget of its current holder: a session, or the calls that wait for one. */
 export class MovingBudget extends MemoryBudget {
   private home: MemoryBudget;
   private readonly parts: Set<Measured> = new Set();

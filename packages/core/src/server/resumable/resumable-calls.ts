@@ -4,7 +4,7 @@ import type { Limits } from "../../limits.js";
 import type { ServerLoad } from "../server-load.js";
 import type { ResumedCall, ResumedCallHost } from "./resumed-call.js";
 
-/** Calls of one principal, or of one session that was lost, that wait for a session. */
+/** Suspended calls of one principal, or of one lost session. */
 interface Group {
   /** The client of the calls: their principal, or the address of their session, if either is known. */
   readonly client: unknown;
@@ -24,7 +24,7 @@ export interface SuspensionSettings {
 
 const HOST_AND_PORT = /^\[?(.+?)\]?:\d+$/;
 
-/** The resumable calls of one router's methods in this process: those that a session carries, and those that wait for one. */
+/** The resumable calls of one router's methods in this process: those on a session, and suspended ones. */
 export class ResumableCalls implements ResumedCallHost {
   private readonly calls: Map<string, ResumedCall> = new Map();
   private readonly settings: Map<ResumedCall, SuspensionSettings> = new Map();

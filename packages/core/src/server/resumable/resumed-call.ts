@@ -21,7 +21,7 @@ export interface ResumedCallHost {
   onOver(call: ResumedCall): void;
 }
 
-/** The call's own stream, as it is served. */
+/** The call's own stream on the serving side. */
 class ResumedStream extends IncomingCallStream {
   private readonly durable: DurableStream;
 

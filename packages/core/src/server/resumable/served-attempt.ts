@@ -47,11 +47,11 @@ export class ServedAttempt implements IncomingCall, Pipe {
     this.flow = new SendFlow(carrier);
     this.receiving = receiveFlowOf(carrier, id);
     this.leave = settings.admission.attach();
-    // Frames of the call and of the attempt are begun at the same time: they need writers of their own.
+    // Frames of the call and of the attempt are written at the same time, so they need separate writers.
     gatherFrames(carrier.channel);
   }
 
-  /** Begins to receive what the caller sends. */
+  /** Starts to receive the caller's items. */
   enter(): void {
     this.carrier.enter(this.id, this);
   }
@@ -73,7 +73,7 @@ export class ServedAttempt implements IncomingCall, Pipe {
     return this.carrier.channel.out.idle;
   }
 
-  /** Whether nothing can be said on it any more. */
+  /** Whether nothing more can be sent on it. */
   get isOver(): boolean {
     return this.over;
   }
@@ -86,7 +86,7 @@ export class ServedAttempt implements IncomingCall, Pipe {
     if (!this.over) flushPieces(this.carrier);
   }
 
-  /** The call needs no attempt any more. */
+  /** Called when the call needs no attempt any more. */
   end(): void {
     if (this.over) return;
     const { channel, single } = this.carrier;

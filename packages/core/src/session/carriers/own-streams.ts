@@ -39,12 +39,12 @@ export class OwnStreams implements StreamOpener {
     return this.#unconfirmed + this.#lost;
   }
 
-  /** The carrier of one call. Throws `RpcError` when no stream can be had. */
+  /** Opens the carrier of one call. Throws `RpcError` if no stream can be opened. */
   open(): OutgoingCallStream {
     return this.#carry(false);
   }
 
-  /** The carrier of one notification, which nothing answers. */
+  /** Opens the carrier of one notification, which has no response. */
   openForNotify(): OutgoingCallStream {
     const carrier = this.#carry(true);
     this.#unconfirmed++;
