@@ -72,7 +72,7 @@ export class PageLife {
         resolve();
       };
     });
-    // At once: after this turn nothing may run any more.
+    // Without waiting: after this turn the page's code no longer runs.
     connection.session?.transport.close({ closeCode: 0, reason: "the page was left" });
   }
 

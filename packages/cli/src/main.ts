@@ -23,7 +23,7 @@ import { asksForJson, reportUsage, unknownCommand } from "./usage.js";
 
 const USAGE = 2;
 
-// The compiler is large. Where Node can keep what it made of it for the next run, it does.
+// The compiler is large. If Node can cache compiled code for the next run, it does.
 (nodeModule as { enableCompileCache?: () => void }).enableCompileCache?.();
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {

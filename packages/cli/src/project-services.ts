@@ -79,7 +79,7 @@ export async function loadProjectServices(
 
 /** Returns reflection of services, for a server without reflection. It does not list itself. */
 export function reflectionOf(services: readonly ProjectService[]): Router {
-  // Nothing here is called: reflection looks at methods alone.
+  // These handlers are never called: reflection only reads the methods.
   const handler = (): void => {};
   const routers = services.map(({ methods }) => ({
     methods: Object.values(methods).map((method) => ({ method, handler })),

@@ -16,7 +16,7 @@ const ABILITIES: TransportAbilities = {
   sessions: true,
   headers: true,
   tls: true,
-  // Servers over HTTP/2 ask for them; the package's client has none to show.
+  // Servers over HTTP/2 can request them; the package's client cannot present one.
   clientCertificates: true,
   proxyHeader: true,
 };

@@ -105,7 +105,7 @@ function detailsOf(tool: Tool, error: RpcError): unknown {
   try {
     return tool.detailsOf(error);
   } catch {
-    // What its schema does not know must not cost the model the error.
+    // The model should receive the error even if its details do not match the schema.
     return undefined;
   }
 }

@@ -61,7 +61,8 @@ export async function saveBlob(blob: ReceivedBlob, path: string, saveOptions: Sa
   const { resume = false, ...options } = saveOptions;
   if (resume !== false) return savePart(blob, path, options, resume === true ? {} : resume);
   const partial = `${path}.${randomUUID()}.part`;
-  // Opened before the transfer: a stream that opens it by itself may do so after its failure, and leave the file behind.
+  // Opened before the transfer: a stream that opens the file itself could do so after it has failed, and leave the file
+  // behind.
   const file = await open(partial, "wx");
   try {
     try {

@@ -107,7 +107,7 @@ class Folder {
     for (const name of names) {
       const [id = ""] = name.split(".");
       const isBytes = name === id + BYTES;
-      // Facts go with their bytes. Those without are what a process has left that was ended while it wrote them.
+      // Facts belong to bytes. Files without the other one were left by a process that ended while it wrote them.
       if (!name.startsWith(id + FACTS) ? !isBytes : name === id + FACTS && names.has(id + BYTES)) continue;
       const path = join(this.path, name);
       const file = await lstat(path).catch(() => undefined);

@@ -16,7 +16,7 @@ export function isPermanent(failure: Error): boolean {
   if (error instanceof QuicError && (error.source === "tls" || error.source === "usage")) return true;
   const { code, status, permanent } = error as NodeJS.ErrnoException &
     Readonly<Record<"status" | "permanent", unknown>>;
-  // A provider of the application's own says so itself.
+  // A custom provider can decide this itself.
   if (permanent === true) return true;
   if (typeof status === "number") return refuses(status);
   return typeof code === "string" && (CODES.test(code) || isMissingEngine(error));

@@ -65,7 +65,7 @@ export class TopicJournal implements Journal {
     const line = lineOf([number, entry]);
     try {
       if (this.bytes > 2 * this.rewrittenBytes + REWRITE_BYTES) this.rewrite ??= this.begin(number - 1, kept);
-      // Twice what is appended: it comes to its end, however fast that goes.
+      // Twice what is appended, so that the rewrite finishes however fast the file grows.
       if (this.rewrite?.advance(Math.max(STEP_BYTES, 2 * line.length)) === true) {
         closeSync(this.file);
         this.file = this.replace(this.rewrite);
@@ -110,7 +110,7 @@ export class TopicJournal implements Journal {
       this.abandon();
       ftruncateSync(this.file, this.bytes);
     } catch {
-      // The file is closed, or its disk is gone: what is appended next fails as well.
+      // The file is closed or its disk is gone, so the next append fails as well.
     }
     return new RpcError("unavailable", "the history of topics could not be written to its file", { cause });
   }

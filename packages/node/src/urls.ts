@@ -27,7 +27,7 @@ export function transportUrl(
   const isHost = HOST.test(String(input)) && (url === undefined || /^\d*(\/|$)/.test(url.pathname));
   if (isHost) throw new TypeError(`"${String(input)}" has no scheme: did you mean quic://${String(input)}?`);
   if (url === undefined) throw new TypeError(`"${String(input)}" is not a URL: use one such as quic://localhost:4433`);
-  // Says which there are.
+  // Its error lists the known schemes.
   providerFor(url.protocol, what, transports);
   return url;
 }

@@ -24,8 +24,8 @@ export interface StrategyOptions {
 }
 
 /**
- * Makes the sessions of one connection: over the preferred URL or its fallback, and another one when the peer is silent or when the preferred
- * URL works again.
+ * Makes the sessions of one connection over the preferred URL or its fallback. Makes another one if the peer is silent,
+ * or if the preferred URL works again.
  */
 export class ConnectStrategy {
   private readonly options: StrategyOptions;

@@ -14,7 +14,7 @@ function clientTls(url: URL, options: TransportDialOptions): ConnectionOptions {
     ...(ca !== undefined && { ca: buffer(ca) }),
     ...(cert !== undefined && { cert: buffer(cert) }),
     ...(key !== undefined && { key: buffer(key) }),
-    // `requirePinned` looks at it instead.
+    // Checked by `requirePinned` instead.
     ...(serverCertificateHashes !== undefined && { rejectUnauthorized: false }),
   };
 }
@@ -76,7 +76,7 @@ export function requirePinned(socket: TLSSocket, { serverCertificateHashes }: Tr
       code: "CERT_HAS_EXPIRED",
     });
   }
-  // As browsers and the QUIC engine have it: what can be trusted without an authority is renewed often.
+  // As in browsers and the QUIC engine: a certificate that is trusted without an authority must be renewed often.
   const { asymmetricKeyDetails } = certificate.publicKey;
   if (to - from <= MAX_PINNED_MS && asymmetricKeyDetails?.namedCurve === "prime256v1") return;
   const text = "a certificate trusted by its hash must have an ECDSA P-256 key, and be valid for at most 14 days";

@@ -47,7 +47,7 @@ export function holdReads(stream: Duplex, onHeld?: (bytes: number) => void): Hel
       const bytes = held.take();
       if (bytes.length > 0) push(bytes);
       if (ended) push(null);
-      // The system's reading was stopped, and a stream that has begun to flow does not ask for it again by itself.
+      // Reading from the system was stopped, and a flowing stream does not start it again automatically.
       else if (!stream.destroyed) stream.read(0);
     },
   };

@@ -122,7 +122,7 @@ const listen = async (
 
 function tlsOf({ tls, clientCertificates, earlyData, ticketKeys }: ListenSettings): ServerTlsOptions {
   return {
-    // The engine says what is wrong with none.
+    // The engine reports the problem if there is none.
     tls: tls as NonNullable<typeof tls>,
     earlyData,
     // A ticket that several take could be used more than once for early data.
@@ -131,10 +131,13 @@ function tlsOf({ tls, clientCertificates, earlyData, ticketKeys }: ListenSetting
   };
 }
 
-/** The engine counts what is pending and all sessions, and closes what carries no session in time. `limiter` counts the sessions of each address. */
+/**
+ * Returns the admission of a session. The engine counts pending connections and sessions, and closes those that carry
+ * no session in time; `limiter` counts the sessions of each address.
+ */
 function pendingOf(session: QuicSession, limiter: ConnectionLimiter): Admission {
   return {
-    // A connection that has carried a session already is pending no more: its next one has time of its own.
+    // A connection that has already carried a session is not pending any more, so its next session has the full time.
     remainingMs: Math.min(limiter.limits.maxHandshakeMs, session.remainingMs),
     arrived: () => {},
     onGone: (listener) => void session.closed.then(listener, listener),
@@ -198,7 +201,7 @@ const SECRET_BYTES = 32;
 /** Returns the default secret of a server. It is derived from the private key, so it is the same after a restart. */
 function secretOf(tls: ListenSettings["tls"]): Uint8Array | undefined {
   const key: unknown = [tls].flat()[0]?.key;
-  // The engine says what is wrong with another.
+  // The engine reports the problem of any other value.
   if (typeof key !== "string" && !(key instanceof Uint8Array)) return undefined;
   return new Uint8Array(hkdfSync("sha256", key, "", "quicrpc secret of a server", SECRET_BYTES));
 }

@@ -23,7 +23,7 @@ export interface AcceptedSocket {
 /** Maximum number of bytes that all waiting connections together may have sent. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 
-/** The connections of a server, from the moment they are accepted. Nothing is read of those for which the limiter has no room yet. */
+/** The accepted connections of a server. Nothing is read from those for which the limiter has no room yet. */
 export class AcceptedSockets {
   readonly sockets: Set<Socket> = new Set();
   /** URL of the listener. Empty until it listens; connections wait until then. */
@@ -55,7 +55,7 @@ export class AcceptedSockets {
     this.isTls = "setSecureContext" in server;
     server.on("tlsClientError", (error: Error, socket: Socket) => {
       const accepted = this.acceptedSockets.get(nameOf(socket));
-      // A socket that has ended has no address any more; the end of its connection is reported instead.
+      // A closed socket has no address; the end of its connection is reported instead.
       if (accepted !== undefined) this.refuseHandshake(accepted, error.message, error);
     });
     server.on("secureConnection", (socket: Socket) => {
@@ -221,7 +221,7 @@ export function startServer(server: Server, options: ListeningPlace): Promise<vo
     server.once("error", reject);
     server.listen(options, () => {
       server.off("error", reject);
-      // An error of one accept (no descriptor left) concerns no session that there is.
+      // A failed accept, such as for lack of descriptors, affects no existing session.
       server.on("error", () => {});
       resolve();
     });

@@ -47,7 +47,7 @@ export class PassedListeners {
         this.servers = [...this.servers, server];
         server.listen({ fd: descriptor });
         await once(server, "listening");
-        // An error of one accept (no descriptor left) concerns no connection that there is.
+        // A failed accept, such as for lack of descriptors, affects no existing connection.
         server.on("error", () => {});
         return { descriptor, address: server.address() };
       }),

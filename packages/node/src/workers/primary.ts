@@ -218,7 +218,7 @@ export class PrimaryServer implements Server {
     let last = performance.now();
     return () => {
       const now = performance.now();
-      // This process was stuck itself, and has not heard what they said.
+      // If this process itself was blocked, it could not receive the workers' messages.
       const late = now - last > (2 * maxSilenceMs) / CHECKS;
       last = now;
       for (const slot of this.slots) slot.endUnresponsive(maxSilenceMs, late ? now : undefined);
