@@ -7,7 +7,7 @@ const waiting: WeakMap<AbortSignal, Set<() => void>> = new WeakMap();
  */
 export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   const callbacks = waiting.get(signal) ?? listen(signal);
-  // A callback of its own, so that one function may wait twice.
+  // A new function each time, because the same callback may be added twice.
   const own = (): void => callback();
   callbacks.add(own);
   return () => {

@@ -1,2 +1,2 @@
-/** Calls that a peer takes at once, as long as its hello has not said how many. */
+/** Assumed limit of concurrent calls until the peer's hello has announced it. */
 export const ASSUMED_CALLS = 4096;

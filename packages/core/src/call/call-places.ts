@@ -22,13 +22,13 @@ interface CallsInProgress {
 /** Counts how many more calls the peer of a session takes now, so that a connection keeps the rest in its queue. */
 export class CallPlaces {
   readonly #session: CallsInProgress;
-  /** Calls that the peer says it takes at once. */
+  /** The peer's limit of concurrent calls. */
   #most: number;
   /** The same, reduced by the peer's refusals. */
   #limit: number;
   /** Places that were free when calls were last counted, less those taken since. */
   #counted = 0;
-  /** Starts the calls that wait; until it is called, they are before every new call. */
+  /** Starts the waiting calls. Until it is called, they precede every new call. */
   #onFree: (() => void) | undefined = undefined;
   /** `#onFree` is about to be called. */
   #isResuming = false;
@@ -55,7 +55,7 @@ export class CallPlaces {
     this.#counted = Math.max(0, Math.floor(free));
   }
 
-  /** Sets the number of calls that the peer takes at once. */
+  /** Sets the peer's limit of concurrent calls. */
   set(calls: number): void {
     this.#most = calls;
     this.#limit = calls;
@@ -64,11 +64,11 @@ export class CallPlaces {
   }
 
   /**
-   * The peer has refused a call because it has too many. Calls `resume` when another call has ended, or after a while if none ends, as
-   * next to a long stream or if other sessions took the places.
+   * Called when the peer has refused a call because it has too many. Calls `resume` when another call has ended; or
+   * after a while if none ends, for example if a long stream is open or if other sessions have taken the places.
    */
   onRefused(resume: () => void): void {
-    // A peer that said how many it takes has refused the call for its size, or because of other sessions.
+    // A peer that has announced its limit refused the call because of its size, or because of other sessions.
     const fewer = this.#most === Number.POSITIVE_INFINITY ? 1 : this.#limit - 1;
     this.#limit = Math.min(this.#limit, Math.max(this.#session.callsMade(), fewer, 1));
     this.whenFree(resume);
@@ -90,7 +90,7 @@ export class CallPlaces {
   onCallOver(): void {
     if (this.#onFree === undefined) return;
     this.#probeMs = PROBE_MS;
-    // The reason for a refusal may be gone: now and then one more call finds out.
+    // The reason for a refusal may no longer apply, so occasionally one more call is tried.
     this.#limit = Math.min(this.#limit + GROWTH, this.#most);
     this.#resume(0);
   }

@@ -7,7 +7,7 @@ import type { CallOptions } from "./options.js";
 export interface DuplexStream<Sent, Result> {
   /** The messages of the peer. Cancelling it cancels the call. */
   readonly readable: ItemStream<Result>;
-  /** Takes messages for the peer: a write waits while the peer is behind. Closing it ends this direction alone. */
+  /** Accepts messages for the peer. A write waits while the peer reads more slowly. Closing it ends only this direction. */
   readonly writable: WritableStream<Sent>;
 }
 

@@ -9,7 +9,7 @@ import * as FrameType from "../wire/frame-type.js";
 
 /** Settings that the carriers of a session share. */
 export interface CarrierSettings extends ChannelSettings {
-  /** How messages of the calls that this side makes are written. */
+  /** Encodes the messages of calls that this side makes. */
   readonly format: SessionFormat | undefined;
   /** Greeting of this side, until its first lane has sent it; undefined if it is empty. */
   greeting: RawGreeting | undefined;
@@ -17,16 +17,16 @@ export interface CarrierSettings extends ChannelSettings {
 
 /** Carries notifications of the peer: a carrier of calls, or a datagram. */
 export interface NotificationCarrier {
-  /** How messages of calls that the peer makes are written, in both directions; undefined is standard MessagePack. */
+  /** Encodes the messages of calls that the peer makes, in both directions; undefined for standard MessagePack. */
   readonly peerFormat: SessionFormat | undefined;
-  /** The peer has named the codec of its call. Throws `RpcError` if it has already named one for all its calls. */
+  /** Called when the peer has named the codec of its call. Throws `RpcError` if it has already named one for all its calls. */
   readIn(codec: string): void;
 }
 
 /** The channel of one call, or of many. */
 export interface CallChannel {
   readonly channel: Channel;
-  /** Whether the channel is one call's own, so that the call's last frame ends the stream. */
+  /** Whether the channel belongs to a single call, so that the call's last frame ends the stream. */
   readonly single: boolean;
   /** Returns the flow control for items that a call receives; absent if their stream is paused instead. */
   receiveFlow?(id: number): ReceiveFlow;
@@ -36,13 +36,13 @@ export interface CallChannel {
 export interface Carrier extends CallChannel {
   /** The id of a notification's frame, which belongs to no call. */
   readonly notifyId: number;
-  /** How the calls' messages are written, in both directions; undefined is standard MessagePack. */
+  /** Encodes the calls' messages, in both directions; undefined for standard MessagePack. */
   readonly format: SessionFormat | undefined;
-  /** Gives a call its id. Throws `RpcError` when it cannot be carried. */
+  /** Adds a call and returns its id. Throws `RpcError` if it cannot be carried. */
   open(call: OutgoingCall): number;
-  /** A notification has been sent on it. */
+  /** Called when a notification was sent on it. */
   onNotified?(): void;
-  /** Forgets a call that never left. */
+  /** Removes a call that was not sent. */
   withdraw(id: number): void;
   /** Cancels a call. Nothing more is delivered for it. */
   cancel(id: number, code: Code): void;
@@ -54,7 +54,7 @@ export interface AnswerCarrier extends CallChannel, NotificationCarrier {
   enter(id: number, call: IncomingCall): void;
   /** Asks the caller to stop sending items. On a lane, received items are dropped instead. */
   stopItems(): void;
-  /** The last frame of a call has been sent. */
+  /** Called when the last frame of a call was sent. */
   leave(id: number): void;
 }
 
@@ -63,26 +63,26 @@ export function prioritize({ single, channel }: Pick<CallChannel, "single" | "ch
   if (single) channel.stream.setPriority?.(priority);
 }
 
-/** A call this side made, as its carrier sees it. `onResponse`, `onDone`, `onFault` or `onError` is the last word. */
+/** A call of this side, as its carrier sees it. `onResponse`, `onDone`, `onFault` or `onError` is called last. */
 export interface OutgoingCall {
   /** The callee's response metadata, sent before its first message. */
   onHeaders(frame: Frame): void;
   onResponse(frame: Frame): void;
   onItem(frame: Frame): void;
-  /** The callee's items have ended before its call has. */
+  /** Called when the callee's items have ended before its call. */
   onItemsEnd(): void;
   onDone(frame: Frame): void;
-  /** The callee ended the call with an error. */
+  /** Called when the callee has ended the call with an error. */
   onFault(fault: Fault): void;
-  /** The call failed on this side, or on the way. */
+  /** Called when the call has failed on this side, or on the way. */
   onError(error: RpcError): void;
-  /** The callee has room for this many more bytes of items. */
+  /** Called when the callee has room for this many more bytes of items. */
   onCredit(bytes: number): void;
   /** Called when the callee stops reading items; its response is still to come. */
   onStopped(): void;
 }
 
-/** Gives `call` a frame that is not its last. Throws `ProtocolError` for one that a callee does not send. */
+/** Passes a frame other than the last to `call`. Throws `ProtocolError` if callees do not send such a frame. */
 export function deliver(call: OutgoingCall, frame: Frame): void {
   switch (frame.type) {
     case FrameType.Item:
@@ -99,7 +99,7 @@ export function deliver(call: OutgoingCall, frame: Frame): void {
   }
 }
 
-/** A call the peer made that is in progress, as its carrier sees it. */
+/** A call of the peer in progress, as its carrier sees it. */
 export interface IncomingCall {
   /**
    * Called when the caller has cancelled or has disconnected.
@@ -110,11 +110,11 @@ export interface IncomingCall {
   onCancel(code: Code, lost: boolean, withSession: boolean): void;
   onCredit(bytes: number): void;
   onItem(frame: Frame): void;
-  /** An item that cannot be taken: the call fails with the error. */
+  /** Called with the error of an item that cannot be accepted; the call fails with it. */
   onBadItem(error: RpcError): void;
-  /** The caller's items have ended. */
+  /** Called when the caller's items have ended. */
   onItemsEnd(): void;
-  /** The caller's side of the call's own stream has ended. */
+  /** Called when the caller's side of the call's own stream has ended. */
   onFinished(): void;
 }
 
@@ -124,19 +124,19 @@ export interface Callee {
   readonly calls: number;
   /** Maximum concurrent calls, as announced in this side's hellos; undefined if they do not announce it. */
   readonly maxCalls?: number | undefined;
-  /** The client has renewed its credentials: calls that begin from now on have this connection value. */
+  /** Called when the client has renewed its credentials: later calls have this connection value. */
   identify?(connection: unknown): void;
-  /** Takes those on a lane; absent, they are refused. */
+  /** Serves calls on a lane; if absent, they are refused. */
   onLane?(channel: Channel): LaneCallee;
-  /** Takes one on a stream of its own; absent, such streams are refused. `onOver` is to be called when it is over. */
+  /** Serves a call on its own stream, and calls `onOver` when it is over; if absent, such streams are refused. */
   onStream?(channel: Channel, onOver: () => void): FrameHandler;
-  /** Takes a datagram; absent, none are read. */
+  /** Receives a datagram; if absent, none are read. */
   onDatagram?(bytes: Uint8Array): void;
 }
 
 /** The peer's calls on one lane. */
 export interface LaneCallee {
-  /** The peer's hello has named the codec of its calls. */
+  /** Called when the peer's hello has named the codec of its calls. */
   onHello(codec: string): void;
   /** Receives a frame of one of the peer's calls. If `oversized`, the frame is too large and has no body. */
   onFrame(frame: Frame): void;
@@ -149,7 +149,7 @@ export interface RequestHandler {
   /** The codecs that a peer may name. */
   readonly formats: FormatTable;
   onRequest(carrier: AnswerCarrier, frame: Frame): void;
-  /** A request or notification that is too large was passed over. */
+  /** Called when a request or notification was skipped because it is too large. */
   onOversized(carrier: AnswerCarrier, frame: Frame, error: RpcError): void;
   onNotify(carrier: NotificationCarrier, frame: Frame): void;
 }

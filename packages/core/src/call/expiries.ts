@@ -1,7 +1,7 @@
 /** Largest delay of a platform's timer. */
 const MAX_DELAY = 2 ** 31 - 1;
 
-/** Something that is to happen at a time, unless it is taken back. */
+/** A function that is called at a certain time, unless it is removed before. */
 export class Expiry {
   /** Time of the expiry, by the monotonic clock. */
   readonly at: number;
@@ -23,7 +23,10 @@ export class Expiries {
   readonly #heap: Expiry[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined = undefined;
   #timerAt = Number.POSITIVE_INFINITY;
-  /** The function that set the timer: tests put another clock in its place, and that timer may never fire then, or not be known to clear. */
+  /**
+   * The `setTimeout` that created the timer. If tests replace the clock, that timer may never fire, and the new
+   * `clearTimeout` may not know it.
+   */
   #clock: typeof setTimeout | undefined = undefined;
   readonly #onTime = (): void => this.#expire();
   readonly #holdsProcess: boolean;
@@ -68,7 +71,7 @@ export class Expiries {
     if (this.#heap.length > 0) this.#arm();
   }
 
-  /** A timer that fires too early costs nothing: it finds nothing to do, and is set again. */
+  /** Sets the timer. If it fires too early, it finds nothing to do and is set again. */
   #arm(): void {
     const { at } = this.#heap[0] as Expiry;
     if (this.#timerAt <= at && this.#clock === setTimeout) return;

@@ -5,7 +5,7 @@ import { unpack } from "../msgpack/unpack.js";
 import type { Explanation, Fault } from "./fault.js";
 import { decodeWithin } from "./messages/decode-within.js";
 
-/** The hint of a failure whose reason stays at the server. */
+/** The hint for a failure whose reason is only in the server's log. */
 const FAILED = "the server's log, or its `onError`, has the reason";
 
 /** Completes a received error: decodes details that no schema declares, and names what the peer does not serve. */

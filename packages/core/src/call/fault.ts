@@ -11,12 +11,12 @@ import type { Frame } from "../wire/frame.js";
 import { decodeMetadata } from "../wire/metadata.js";
 import { decodeWithin } from "./messages/decode-within.js";
 
-/** An error as it arrived, and the memory that its details may take. */
+/** A received error, and the memory that its details may take. */
 export interface Fault extends ReceivedFault {
   readonly budget: MemoryBudget;
 }
 
-/** Reads an error frame that came on `channel`. */
+/** Reads an error frame received on `channel`. */
 export function receiveFault({ compression, budget }: Channel, frame: Frame, maxMetadataBytes: number): Fault {
   const fault = readFault(frame, maxMetadataBytes, (bytes, start, end) => expand(compression, bytes, start, end));
   return { ...fault, budget };
@@ -29,7 +29,7 @@ export interface Explanation {
   readonly hint?: string;
 }
 
-/** Explains a fault whose frame says too little: that it is internal, that something is not served, details that the method does not declare. */
+/** Completes an error whose frame says too little: an internal error, an unserved method, or details that the method does not declare. */
 export type ExplainFault = (fault: Fault, method: AnyMethod) => Explanation | Promise<Explanation>;
 
 /** Returns the error for the caller. If the details do not match the method's schema, they are kept without the error's name. */

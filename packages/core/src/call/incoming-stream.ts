@@ -7,10 +7,10 @@ import { oversized } from "./oversized.js";
 import type { SessionFormat } from "./messages/session-format.js";
 import * as FrameType from "../wire/frame-type.js";
 
-/** The code of a stream that is stopped although nothing is wrong. */
+/** Code for stopping a stream without an error. */
 const NO_ERROR = 0;
 
-/** One call of the peer's on its own stream. */
+/** A call of the peer on its own stream. */
 export class IncomingCallStream implements AnswerCarrier, FrameHandler {
   readonly single = true;
   readonly channel: Channel;
@@ -20,7 +20,7 @@ export class IncomingCallStream implements AnswerCarrier, FrameHandler {
   private call: IncomingCall | undefined = undefined;
   private requested = false;
   private answered = false;
-  /** The peer's side has ended: until then the stream counts as in use. */
+  /** Whether the peer's side has ended; until then the stream counts as in use. */
   private finished = false;
   private over = false;
 
@@ -96,7 +96,7 @@ export class IncomingCallStream implements AnswerCarrier, FrameHandler {
     this.giveUp("cancelled", true);
   }
 
-  /** After the request come only items and their end. */
+  /** After the request, only items and their end may follow. */
   private onItemFrame(frame: Frame): void {
     if (frame.type === FrameType.Item && frame.oversized) this.call?.onBadItem(oversized(frame, this.channel.limits));
     else if (frame.type === FrameType.Item) this.call?.onItem(frame);

@@ -3,7 +3,7 @@ import { Metadata } from "../metadata.js";
 import type { OnceCode } from "../contract/descriptor.js";
 import type { CallOptions } from "./options.js";
 
-/** Key of the metadata that names a call of a method that is `once`; over HTTP it is the header of that name. */
+/** Metadata key that identifies a call of a `once` method; over HTTP it is the header of that name. */
 const ONCE_KEY = "idempotency-key";
 
 /** Follows the key in a call that is certainly the first one with it: no handler can have run with this key. */
@@ -15,9 +15,9 @@ const UUID_V7 = /^"?([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9
 export interface ReceivedOnceKey {
   /** UUIDv7 in lower case. */
   readonly key: string;
-  /** When it was made, in milliseconds since the epoch by its maker's clock. */
+  /** Creation time, in milliseconds since the epoch by the caller's clock. */
   readonly madeAt: number;
-  /** The caller knows that it has made no call with it before. */
+  /** Whether the caller has certainly made no earlier call with it. */
   readonly first: boolean;
 }
 
@@ -54,7 +54,7 @@ export function noteRepeated(metadata: Metadata): void {
   if (text?.endsWith(FIRST) === true) metadata.set(ONCE_KEY, text.slice(0, -FIRST.length));
 }
 
-/** Keys the calls of methods that are `once`. Their descriptors bring it along. */
+/** Adds keys to the calls of `once` methods, whose descriptors refer to it. */
 export const onceCalls: OnceCode = {
   keyed(options: CallOptions = {}): CallOptions {
     let metadata: Metadata;

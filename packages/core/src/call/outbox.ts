@@ -5,29 +5,29 @@ import { createOnceKey } from "./once-key.js";
 /** Options of `createOutbox`. */
 export interface OutboxOptions<Item> {
   /**
-   * Sends items by one call, named by a key of its own. Pass the key as `onceKey` of a method that is `once`, or as a
-   * part of the input of an `idempotent` one. Let `retry()` repeat the call until it is answered.
+   * Sends items with one call, which has its own key. Pass the key as `onceKey` to a `once` method, or in the input of
+   * an `idempotent` one. Let `retry()` repeat the call until it is answered.
    */
   readonly send: (items: readonly Item[], key: string) => PromiseLike<unknown>;
   /** Most items of one call. Default 64. */
   readonly maxItems?: number | undefined;
   /** Most items that wait. Beyond it, `add` throws `resource_exhausted`; `full` tells so in advance. Default 10,000. */
   readonly maxWaiting?: number | undefined;
-  /** Called where `send` fails for good; later items are sent all the same. Default: none. */
+  /** Called if `send` fails for good; later items are sent nevertheless. Default: none. */
   readonly onError?: ((error: RpcError, items: readonly Item[], key: string) => void) | undefined;
 }
 
 const OPTIONS: OptionNames<OutboxOptions<never>> = { send: true, maxItems: true, maxWaiting: true, onError: true };
 
-/** Sends items in their order by calls, one after the other. */
+/** Sends items in order, with one call after the other. */
 export interface Outbox<Item> {
   /** Items whose calls were not yet answered, those of the call in progress first. */
   readonly waiting: readonly Item[];
   /** Whether `add` would throw. */
   readonly full: boolean;
-  /** Adds an item, to be sent after all others. Throws `RpcError` `resource_exhausted` where too many wait. */
+  /** Adds an item to the end. Throws `RpcError` `resource_exhausted` if too many wait. */
   add(item: Item): void;
-  /** Resolves when nothing waits. */
+  /** Resolves when no item waits. */
   empty(): Promise<void>;
 }
 

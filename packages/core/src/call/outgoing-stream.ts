@@ -12,7 +12,7 @@ import type { SessionFormat } from "./messages/session-format.js";
 import * as FrameType from "../wire/frame-type.js";
 import * as StreamKind from "../wire/stream-kind.js";
 
-/** The code of a stream that is stopped although nothing is wrong. */
+/** Code for stopping a stream without an error. */
 const NO_ERROR = 0;
 
 /** Opens the streams of single calls. */
@@ -26,7 +26,7 @@ export interface StreamOpener {
   onOver(notifies: boolean, received: boolean): void;
 }
 
-/** One call of ours on its own stream. Cancelling it resets the stream. */
+/** A call of this side on its own stream. Cancelling it resets the stream. */
 export class OutgoingCallStream implements Carrier, FrameHandler {
   readonly single = true;
   readonly notifyId = 0;
@@ -52,7 +52,7 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
   }
 
   withdraw(): void {
-    // Nothing was sent that the peer would miss.
+    // Nothing was sent, so the peer needs no notice.
     this.call = undefined;
     this.channel.reset(codeNumber("cancelled"));
     this.end(true);
@@ -98,7 +98,7 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
   }
 
   onEnd(): void {
-    // The usual end: an error is made only if it is needed, since its stack costs more than the call.
+    // The usual end. An error is created only if necessary, because its stack costs more than the call.
     if (this.call !== undefined) this.settle(new RpcError("internal", "the stream ended before the call did"));
     this.end(true);
   }

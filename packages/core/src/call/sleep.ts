@@ -2,7 +2,7 @@ import { RpcError } from "../errors.js";
 import { onAbort } from "./abort.js";
 import { expiries } from "./expiries.js";
 
-/** Fulfils after `delayMs`. Rejects with `RpcError` when the signal fires before. */
+/** Resolves after `delayMs`. Rejects with `RpcError` if the signal fires first. */
 export function sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const fail = (): void => reject(RpcError.from(signal?.reason, "cancelled"));

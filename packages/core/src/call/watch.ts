@@ -2,7 +2,7 @@ import { type RpcError, untracedError } from "../errors.js";
 import { onAbort } from "./abort.js";
 import { type CallOptions, cancelled, parentEnded } from "./options.js";
 
-/** A call or a stream that its signals or its time end. */
+/** A call or a stream that its signals or its timeout may end. */
 interface Watched {
   giveUp(error: RpcError): void;
 }

@@ -3,10 +3,7 @@ import type { AnyAnswer } from "./base-caller.js";
 import type { DuplexStream } from "./caller.js";
 import type { ItemStream } from "./items/item-stream.js";
 
-/**
- * Calls `onOver` when a call is over: with its error, or undefined if it succeeded. Returns the answer, which is to be used in place of the
- * one that is given.
- */
+/** Calls `onOver` when a call is over: with its error, or undefined if it succeeded. Returns the answer to use instead of the given one. */
 export function whenOver(method: AnyMethod, answer: AnyAnswer, onOver: (error: unknown) => void): AnyAnswer {
   if (method.kind === "server_stream") {
     (answer as ItemStream<unknown>).whenOver(onOver);

@@ -16,13 +16,13 @@ import { OutgoingItems } from "./outgoing-items.js";
 
 /** A resumable call, as its attempts see it. */
 export interface AttemptOwner {
-  /** The attempt is made on `host`, and its request has been sent. */
+  /** Called when the attempt was made on `host`, and its request was sent. */
   onAttempt(pipe: AttemptCall, host: CallingHost): void;
-  /** A piece of the call's stream; the cursor is valid during the call only. Throws `ProtocolError`. */
+  /** Called with a piece of the call's stream; the cursor is valid during the call only. Throws `ProtocolError`. */
   onPiece(pipe: AttemptCall, cursor: Cursor): void;
-  /** The attempt waits for a session, until `takeBack` is called. */
+  /** Called when the attempt waits for a session; `takeBack` cancels it. */
   onQueued(takeBack: () => void): void;
-  /** The attempt is over; `pipe` is undefined if it was never made. `told` is true if the callee ended it. */
+  /** Called when the attempt is over; `pipe` is undefined if it was never made. `told` is true if the callee ended it. */
   onAttemptOver(pipe: AttemptCall | undefined, error: RpcError | undefined, told: boolean): void;
 }
 
@@ -30,7 +30,7 @@ export interface AttemptOwner {
 export class AttemptCall extends Call implements Pipe {
   private readonly owner: AttemptOwner;
   private receiving: ReceiveFlow | undefined = undefined;
-  /** The callee has said how the attempt ends. */
+  /** Whether the callee has reported how the attempt ends. */
   private told = false;
   private carriedOn: { readonly carrier: Carrier; readonly id: number } | undefined = undefined;
 
@@ -112,7 +112,7 @@ export class AttemptCall extends Call implements Pipe {
   }
 }
 
-/** Makes attempts: the input is the resumable call, which receives the outcome. */
+/** Makes attempts. The input is the resumable call, which receives the outcome. */
 const attemptCalls: Calling<"duplex"> = {
   kind: "duplex",
   start(host, method, owner, options) {

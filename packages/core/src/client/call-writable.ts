@@ -7,13 +7,13 @@ import { young } from "../young.js";
 export interface WrittenCall {
   /** Called at the end, with the error, or undefined after a good one. */
   onOver: ((error: RpcError | undefined) => void) | undefined;
-  /** Undefined for a call that could not begin. */
+  /** Undefined for a call that could not start. */
   readonly items: ItemTarget | undefined;
   giveUp(error: RpcError): void;
 }
 
 /**
- * The sending side of a duplex call. A write waits while the callee does not keep up; closing ends the items, aborting
+ * The sending side of a duplex call. A write waits while the callee reads more slowly; closing ends the items, aborting
  * cancels the call. When the call is over, writes fail with its error.
  */
 export function callWritable(call: WrittenCall): WritableStream<unknown> {
@@ -37,7 +37,7 @@ export function callWritable(call: WrittenCall): WritableStream<unknown> {
   });
 }
 
-/** Sends one item; the promise, if any, resolves when the next may follow. */
+/** Sends one item. If it returns a promise, the next item may follow when it has resolved. */
 function write(items: ItemTarget, item: unknown): Promise<void> | undefined {
   try {
     items.item(item);

@@ -27,7 +27,7 @@ export abstract class Call implements OutgoingCall {
   protected answered = false;
   /** Bytes of the request's frame. */
   protected requestBytes = 0;
-  /** Ends the watch over signals and time. */
+  /** Ends the watch on signals and timeout. */
   private unwatch: (() => void) | undefined = undefined;
   private id = 0;
   protected over = false;
@@ -38,7 +38,7 @@ export abstract class Call implements OutgoingCall {
     this.options = options;
   }
 
-  /** Sends the request. A failure on the way ends the call. */
+  /** Sends the request. If that fails, the call ends. */
   start(input: unknown): void {
     const { host, method, options } = this;
     let timeoutMs: number | undefined;
@@ -76,7 +76,7 @@ export abstract class Call implements OutgoingCall {
     }
   }
 
-  /** Ends the call from this side, unless it is over: its id may serve another by now. */
+  /** Ends the call from this side, unless it is over, because its id may then belong to another call. */
   giveUp(error: RpcError, code: Code = error.code): void {
     if (this.over) return;
     this.onError(error);
@@ -115,7 +115,7 @@ export abstract class Call implements OutgoingCall {
   abstract onDone(frame: Frame): void;
   abstract onError(error: RpcError): void;
 
-  /** The call has its carrier and id; its request is about to be sent. */
+  /** Called when the call has its carrier and id, before its request is sent. */
   protected onCarrier(carrier: Carrier, id: number): void {
     this.carrier = carrier;
     this.id = id;
@@ -132,7 +132,7 @@ export abstract class Call implements OutgoingCall {
     return cursor.position;
   }
 
-  /** The callee's metadata has come, or will not. */
+  /** Called when the callee's metadata has arrived, or will not. */
   protected onMetadata(head: Head | undefined): void {
     this.answered = true;
     if (head?.fingerprint !== undefined) this.host.schemas.learn(this.method, head.fingerprint);

@@ -12,13 +12,13 @@ import type { Calling } from "./calling.js";
 import { foreignServerStreamCalls } from "./foreign-calls.js";
 import { serverStreamCalls } from "./server-stream.js";
 
-/** Begins the attempts of a stream. */
+/** Starts the attempts of a stream. */
 type AttemptCaller = Pick<BaseCaller, "begin" | "resumption">;
 
 /** Makes calls whose items have cursors: a stream that lost its session is called again, after the last item. */
 export const cursorStreamCalls: Calling<"server_stream"> = around(serverStreamCalls);
 
-/** The same for clients that are generated for HTTP alone. */
+/** The same for clients that are generated for HTTP only. */
 export const foreignCursorStreamCalls: Calling<"server_stream"> = around(foreignServerStreamCalls);
 
 /** Returns code that makes a stream from several calls in succession, each made by `one`. */
@@ -50,12 +50,12 @@ function cursorStream(
   const positions = new Positions(method.cursor as ItemCursor, options.from);
   /** The cursors of the items in the queue. */
   const cursors = new Fifo<Position>();
-  /** Items in the queue whose call is over. */
+  /** Number of items in the queue whose call is over. */
   let left = 0;
   let running: Running | undefined;
   let failures = 0;
   let lostAt: number | undefined;
-  /** A handler has been entered: from then on no refusal ends the stream. */
+  /** Whether a handler has started: from then on no refusal ends the stream. */
   let entered = false;
   let stopWaiting: (() => void) | undefined;
 
@@ -170,7 +170,7 @@ function cursorStream(
     wait(unsuspend);
   };
 
-  /** Begins the next attempt after a while. */
+  /** Starts the next attempt after a delay. */
   const wait = (unsuspend: () => void): void => {
     const stop = scheduleAttempt(failures++, begin, { options, timeoutMs: remainingMs(), giveUp: end });
     stopWaiting = () => {

@@ -39,7 +39,7 @@ export const foreignDuplexCalls: Calling<"duplex"> = {
   startLate: (call) => duplexLater(call),
 };
 
-/** A call on a session, which cannot be made. */
+/** Fails a call on a session, which this code cannot make. */
 function refused({ peer }: CallingHost, method: AnyMethod): LateCall {
   return {
     method,

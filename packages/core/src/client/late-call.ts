@@ -15,11 +15,11 @@ export interface LateCall {
   readonly method: AnyMethod;
   /** The name of the peer in errors. */
   readonly peer: string | undefined;
-  /** Queues the call. Returns what takes it back. */
+  /** Queues the call. Returns a function that cancels it. */
   queue(outcome: WaitingOutcome): () => void;
 }
 
-/** The promise of an answer to a call that is made later. */
+/** Returns the promise of an answer to a call that is made later. */
 export function promiseLater<Result>(call: LateCall, onFailed?: () => void): Promise<Result> {
   return new Promise((resolve) => {
     call.queue({
@@ -32,7 +32,7 @@ export function promiseLater<Result>(call: LateCall, onFailed?: () => void): Pro
   });
 }
 
-/** The error that the caller of a call gets that was not made. */
+/** Returns the error for the caller of a call that was not made. */
 export function lateFailure({ method, peer }: LateCall, error: RpcError): RpcError {
   return failureOf(error, method, peer);
 }

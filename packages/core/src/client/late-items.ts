@@ -3,7 +3,7 @@ import { LateDuplex, LateItems } from "../call/items/late-stream.js";
 import type { ItemStream, NewItemQueue } from "../call/items/item-stream.js";
 import { type LateCall, lateFailure } from "./late-call.js";
 
-/** The items of a call that is made later. */
+/** Returns the items of a call that is made later. */
 export function itemsLater(call: LateCall, newQueue?: NewItemQueue): ItemStream<unknown> {
   const late = new LateItems<unknown>(() => takeBack(), newQueue);
   const takeBack = call.queue({
@@ -16,7 +16,7 @@ export function itemsLater(call: LateCall, newQueue?: NewItemQueue): ItemStream<
   return late.stream;
 }
 
-/** Both directions of a call that is made later. */
+/** Returns both directions of a call that is made later. */
 export function duplexLater(call: LateCall): DuplexStream<unknown, unknown> {
   const streams = new LateDuplex<unknown, unknown>(() => takeBack());
   const takeBack = call.queue({

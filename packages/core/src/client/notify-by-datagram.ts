@@ -36,7 +36,7 @@ function send(
   if (datagrams === undefined) {
     return new RpcError("unimplemented", `${name} goes by datagram, and this session has none`);
   }
-  // A writer of its own: the encoder runs user code, which may notify as well.
+  // A separate writer: the encoder runs user code, which may send notifications too.
   const out = new FrameWriter(256);
   out.bytes(host.settings.prefix);
   out.varint(DatagramKind.Notify);
@@ -46,7 +46,7 @@ function send(
     const text = `${name} makes a datagram of ${out.position} bytes, and this session carries ${maxSize}`;
     return new RpcError("resource_exhausted", text);
   }
-  // Dropped at once is lost as well.
+  // A datagram that is dropped at once counts as lost.
   datagrams.send(out.written());
   return undefined;
 }

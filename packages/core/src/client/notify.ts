@@ -9,7 +9,7 @@ import { requestHead, sendRequest } from "./request.js";
 import type { HeadFields } from "../wire/head.js";
 import * as FrameType from "../wire/frame-type.js";
 
-/** Makes notifications: sent and forgotten. */
+/** Makes notifications, for which no response is awaited. */
 export const notifyCalls: Calling<"notify"> = {
   kind: "notify",
   start(host, method, input, options) {

@@ -30,11 +30,11 @@ export function requestHead(
 }
 
 /**
- * Sends a request or notification, and returns the bytes of its frame. When it throws, nothing of it was sent, and its carrier has
- * forgotten the call.
+ * Sends a request or notification, and returns the bytes of its frame. If it throws, nothing was sent, and its carrier
+ * has removed the call.
  *
- * @param given the head as the caller wants it
- * @param itemsFollow the caller streams its input: the request has no payload, and is not the last frame
+ * @param given the head that the caller wants
+ * @param itemsFollow true if the caller streams its input: the request then has no payload, and is not the last frame
  */
 export function sendRequest(
   { limits, schemas }: CallingHost,

@@ -42,7 +42,7 @@ function around<Kind extends MethodKind>(calling: Calling<Kind>): Calling<Kind> 
   };
 }
 
-/** The stream of a resumable call, as the call's own. */
+/** The stream of a resumable call, as the call sees it. */
 class DurableCallStream extends OutgoingCallStream {
   private readonly durable: DurableStream;
 
@@ -76,7 +76,7 @@ function newToken(): Uint8Array {
   return crypto.getRandomValues(new Uint8Array(TOKEN_BYTES));
 }
 
-/** Gets a call once it can begin, or its error. */
+/** Receives a call when it can start, or its error. */
 interface Late {
   start(make: () => unknown): void;
   fail(error: RpcError): void;
@@ -100,7 +100,7 @@ class ResumableCall implements AttemptOwner, StreamOpener {
   private lostAt: number | undefined = undefined;
   /** Whether the callee may have received the call: from then on it is resumed, and never started again. */
   private begun = false;
-  /** Something of the callee has arrived. */
+  /** Whether anything of the callee has arrived. */
   private heard = false;
   /**
    * The attempt being made, and the one that carries the call. They are the same after the callee has reported its
@@ -111,7 +111,7 @@ class ResumableCall implements AttemptOwner, StreamOpener {
   /** The session of the latest attempt. */
   private host: CallingHost | undefined = undefined;
   private stream: DurableCallStream | undefined = undefined;
-  /** The call is over for its caller. */
+  /** Whether the call is over for its caller. */
   private over = false;
   private made: AnyAnswer | undefined = undefined;
   private late: Late | undefined = undefined;
@@ -203,7 +203,7 @@ class ResumableCall implements AttemptOwner, StreamOpener {
     this.finish();
   }
 
-  /** The call begins, on its stream. */
+  /** Starts the call on its stream. */
   private begin(host: CallingHost): void {
     const { limits, schemas, peer, explain } = host;
     const settings: CarrierSettings = {
@@ -237,10 +237,10 @@ class ResumableCall implements AttemptOwner, StreamOpener {
     else this.late?.start(make);
   }
 
-  /** The caller has its answer, or wants none. */
+  /** Called when the caller has its answer, or wants none. */
   onOver(): void {
     this.over = true;
-    // The callee ends an attempt when it knows.
+    // The callee ends the attempt after it has been notified.
     if (this.running === undefined) this.finish();
   }
 
@@ -257,7 +257,7 @@ class ResumableCall implements AttemptOwner, StreamOpener {
     void this.caller.begin(attemptMethod(this.method), this, {
       ...options,
       ...this.remaining(),
-      // The first has it in the request that it carries.
+      // The first attempt has it in the request that it carries.
       metadata: resumes ? options.metadata : undefined,
       onceKey: undefined,
       from: undefined,
@@ -312,7 +312,7 @@ class ResumableCall implements AttemptOwner, StreamOpener {
     });
   }
 
-  /** The next attempt begins the call. */
+  /** Makes the next attempt start the call again. */
   private forget(): void {
     this.begun = false;
     this.epoch = 0;
@@ -339,7 +339,7 @@ class ResumableCall implements AttemptOwner, StreamOpener {
   }
 }
 
-/** The error of a call whose server drained and ended before the call did. */
+/** Returns the error for a call whose server drained and ended before it. */
 function wentWithServer(cause: RpcError): RpcError {
   const hint =
     "it may have run, as far as it got: let the server's drain take longer, or give the items cursors, by which streams move";

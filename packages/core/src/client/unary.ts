@@ -21,10 +21,11 @@ export const unaryCalls: Calling<"unary"> = {
   startLate: (call) => promiseLater(call),
 };
 
-/** The function that resolves the promise that was made last. */
+/** Resolves the most recently created promise. */
 let kept: (answer: unknown) => void;
 
-// One function for all calls, which `new Promise` calls before it returns: one for each call takes as much memory as its promise.
+// One function for all calls, which `new Promise` calls before it returns: a function for each call would take as much
+// memory as its promise.
 function keepResolve(resolve: (answer: unknown) => void): void {
   kept = resolve;
 }
@@ -33,7 +34,7 @@ function keepResolve(resolve: (answer: unknown) => void): void {
 export class AnsweredCall extends Call {
   private readonly resolve: (answer: unknown) => void;
 
-  /** @param resolve gets the answer, or a promise that rejects */
+  /** @param resolve receives the answer, or a promise that rejects */
   constructor(
     host: CallingHost,
     method: AnyMethod,

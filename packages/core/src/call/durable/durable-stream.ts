@@ -8,18 +8,18 @@ import { RetainedBytes } from "./retained-bytes.js";
 
 /** Number of unacknowledged bytes from which a writer should wait. */
 const WINDOW: number = 256 * 1024;
-/** Bytes that are dealt with before they are acknowledged. */
+/** Bytes that are processed before they are acknowledged. */
 const ACKNOWLEDGE_STEP = WINDOW / 4;
-/** Bytes of a piece, at most. */
+/** Most bytes of a piece. */
 const MAX_PIECE = 16 * 1024;
 
-/** One attempt, as the stream that it carries sees it. */
+/** The carrier of one attempt, as its stream sees it. */
 export interface Pipe {
   readonly flow: ItemFlow;
   /** Whether a piece can be written now: no other message is being encoded. */
   readonly idle: boolean;
   send(fields: PieceFields, bytes: Uint8Array): void;
-  /** Sends the bytes that wait. */
+  /** Sends the waiting bytes. */
   flush(): void;
 }
 
@@ -29,7 +29,7 @@ export interface Pipe {
  * it like any other stream. Bytes of items are acknowledged when they are read.
  */
 export class DurableStream implements DirectStream {
-  /** Bytes of the peer's direction that have arrived, its end counted as one. */
+  /** Bytes received from the peer; its end counts as one byte. */
   received = 0;
   /** Holds the peer back by withholding acknowledgements. */
   readonly receiveFlow: ReceiveFlow = {
@@ -40,7 +40,7 @@ export class DurableStream implements DirectStream {
   private readonly sent: RetainedBytes = new RetainedBytes();
   private handler: DirectStreamHandler | undefined = undefined;
   private pipe: Pipe | undefined = undefined;
-  /** Position of the next byte for the present attempt. */
+  /** Position of the next byte that the current attempt sends. */
   private next = 0;
   private ended = false;
   private endAcknowledged = false;
@@ -51,19 +51,15 @@ export class DurableStream implements DirectStream {
   private peerOver = false;
   /** Bytes of items that have arrived and are not yet read. */
   private unread = 0;
-  /** Said last. */
+  /** The last position acknowledged. */
   private acknowledged = 0;
   private full = false;
   private waiting = false;
-  /**
-   * Bytes that had arrived before the present attempt; undefined once the attempt has reported this side's position.
-   */
+  /** Bytes received before the current attempt; undefined after the attempt has reported this side's position. */
   private greets: number | undefined = undefined;
-  /**
-   * Bytes that have arrived and that the peer will send again, because they were unread when it was given a position.
-   */
+  /** Received bytes that the peer will send again, because they were unread when it was told a position. */
   private again = 0;
-  /** The kind that the peer's direction begins with, until it has arrived; the handler does not get it. */
+  /** The kind that the peer's direction starts with, until it has arrived; it is not passed to the handler. */
   private kind: number | undefined;
   private readonly onChange: () => void;
 
@@ -76,7 +72,7 @@ export class DurableStream implements DirectStream {
     this.onChange = onChange;
   }
 
-  /** The peer needs nothing more of this side's direction. */
+  /** Whether the peer needs nothing more of this side's direction. */
   get settled(): boolean {
     return this.endAcknowledged || (this.resetBy !== undefined && this.told.reset);
   }
@@ -141,7 +137,7 @@ export class DurableStream implements DirectStream {
   }
 
   /**
-   * From now on `pipe` carries the stream. The peer has everything before `position`. Throws `ProtocolError` if that is
+   * Continues the stream on `pipe`. The peer has everything before `position`. Throws `ProtocolError` if that is
    * impossible.
    *
    * @param greets whether the peer waits for a piece with this side's position
@@ -157,12 +153,12 @@ export class DurableStream implements DirectStream {
     this.pump();
   }
 
-  /** Nothing carries it for the time being. */
+  /** Called when no attempt carries the stream. */
   detach(): void {
     this.pipe = undefined;
   }
 
-  /** Deals with a piece, whose bytes are valid during the call only. Throws `ProtocolError`. */
+  /** Processes a piece, whose bytes are valid during the call only. Throws `ProtocolError`. */
   onPiece(cursor: Cursor): void {
     const { acknowledged, end, reset, stop } = readPiece(cursor);
     this.acknowledge(acknowledged);
@@ -184,13 +180,13 @@ export class DurableStream implements DirectStream {
     this.pump();
   }
 
-  /** Ends it as though the peer had abandoned both directions. */
+  /** Ends the stream as if the peer had abandoned both directions. */
   abort(code: number): void {
     this.handler?.onReset(code);
     this.lose(undefined);
   }
 
-  /** Ends it on this side alone. */
+  /** Ends the stream on this side only. */
   lose(error: Error | undefined): void {
     const { handler } = this;
     this.pipe = undefined;
@@ -235,7 +231,7 @@ export class DurableStream implements DirectStream {
     if (this.acknowledgeable - this.acknowledged >= ACKNOWLEDGE_STEP) this.pump();
   }
 
-  /** The end is acknowledged at once: nothing follows that anybody would have to be held back for. */
+  /** Position up to which bytes can be acknowledged. The end is acknowledged at once, because nothing follows it. */
   private get acknowledgeable(): number {
     return this.peerOver ? this.received : Math.max(this.acknowledged, this.received - this.unread);
   }

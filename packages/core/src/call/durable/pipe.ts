@@ -10,7 +10,7 @@ import * as FrameType from "../../wire/frame-type.js";
 
 export type { Pipe } from "./durable-stream.js";
 
-/** Sends a piece as an item. Returns its bytes. */
+/** Sends a piece as an item. Returns its number of bytes. */
 export function sendPiece(channel: Channel, id: number, fields: PieceFields, bytes: Uint8Array): number {
   return channel.frame(FrameType.Item, id, (out, mark) => {
     const start = out.position;
@@ -19,12 +19,12 @@ export function sendPiece(channel: Channel, id: number, fields: PieceFields, byt
   });
 }
 
-/** Has pieces leave that were sent. In a lane they wait, as the frames of other calls do, for the end of the turn. */
+/** Flushes sent pieces. In a lane they wait for the end of the turn, like frames of other calls. */
 export function flushPieces({ single, channel }: CallChannel): void {
   if (single) channel.flushNow();
 }
 
-/** The piece that an item is, as far as nothing of it is read. Valid while the frame is. */
+/** Returns a cursor over the piece in an item's frame. Valid as long as the frame. */
 export function pieceCursor(
   frame: Frame,
   maxMetadataBytes: number,

@@ -1,8 +1,8 @@
 const NOTHING = new Uint8Array(0);
-/** Bytes of the smallest buffer, which is kept while there is nothing in it. */
+/** Size of the smallest buffer in bytes, which is kept even if it is empty. */
 const SMALL = 1024;
 
-/** The bytes of a stream from `first` to `end`, by their positions since its beginning: a ring that grows, and shrinks when little is left. */
+/** The bytes of a stream from position `first` to `end`, in a ring buffer that grows, and shrinks when few are left. */
 export class RetainedBytes {
   /** Position of the first byte that is kept. */
   first = 0;

@@ -2,7 +2,7 @@ import type { MessageCodec } from "../../contract/descriptor.js";
 import type { Limits } from "../../limits.js";
 import type { ItemSource } from "./item-source.js";
 
-/** Bytes of raw data in one frame: few enough that other calls of a lane get their turn in between. */
+/** Most bytes of raw data in one frame: few enough that other calls of a lane get their turn in between. */
 export const MAX_PIECE: number = 64 * 1024;
 /** Maximum bytes of an item's frame in addition to its payload. */
 const MAX_FRAMING = 16;

@@ -4,11 +4,11 @@ import type { CallChannel } from "../carrier.js";
 const PAUSE_AT = 256 * 1024;
 const RESUME_AT = 128 * 1024;
 
-/** Holds the sender of items back while they are not read: by credit on a lane, by QUIC's own on a stream. */
+/** Applies backpressure to the sender of items while they are unread: by credit on a lane, by QUIC's flow control on a stream. */
 export interface ReceiveFlow {
-  /** An item frame of `bytes` has arrived. Throws `ProtocolError` when the peer had no credit for it. */
+  /** Called when an item frame of `bytes` has arrived. Throws `ProtocolError` if the peer had no credit for it. */
   received(bytes: number): void;
-  /** An item frame of `bytes` has been read by the application. */
+  /** Called when the application has read an item frame of `bytes`. */
   consumed(bytes: number): void;
   /** Called when the call is over. No more credit may be granted, because another call will use its id. */
   end(): void;
@@ -16,18 +16,18 @@ export interface ReceiveFlow {
   readonly credit?: number;
 }
 
-/** Carries items that have a way of their own to be held back. */
+/** Carries items that have flow control of their own. */
 export interface FlowCarrier {
   readonly channel: Pick<CallChannel["channel"], "compression" | "budget">;
   receiveFlow(id: number): ReceiveFlow;
 }
 
-/** Returns what holds back the items that a call receives. */
+/** Returns the flow control for items that a call receives. */
 export function receiveFlowOf(carrier: CallChannel | FlowCarrier, id: number): ReceiveFlow {
   return carrier.receiveFlow?.(id) ?? new StreamReceiveFlow(carrier as CallChannel);
 }
 
-/** Holds the sender back by pausing the stream. */
+/** Applies backpressure by pausing the stream. */
 class StreamReceiveFlow implements ReceiveFlow {
   private unread = 0;
   private paused = false;
@@ -50,7 +50,7 @@ class StreamReceiveFlow implements ReceiveFlow {
     if (this.unread <= RESUME_AT) this.goOn();
   }
 
-  /** The stream's own end comes after the last item, and must be read. */
+  /** The stream's end follows the last item, and must be read. */
   end(): void {
     this.over = true;
     this.goOn();

@@ -5,8 +5,8 @@ export type StreamSource<Item> = AsyncIterable<Item> | Iterable<Item> | Readable
 export interface ItemSource {
   next(): PromiseLike<IteratorResult<unknown>> | IteratorResult<unknown>;
   /**
-   * Stops the producer, because its items are no longer needed; errors that it throws are ignored. Fulfils when it has
-   * ended; undefined if only the end of a pending `next` shows that.
+   * Stops the producer, because its items are no longer needed; errors that it throws are ignored. Resolves when it has
+   * ended. Undefined if only the end of a pending `next` shows that.
    */
   stop(): Promise<void> | undefined;
 }

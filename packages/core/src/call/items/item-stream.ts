@@ -56,7 +56,7 @@ export class ItemStream<Item> extends ReadableStream<Item> implements AnswerMeta
     this.#queue.feed(sink);
   }
 
-  /** @internal Told once, when the last item has arrived or none will: with the call's error, if it failed. */
+  /** @internal Calls `listener` once, when the last item has arrived or none will: with the call's error, if it failed. */
   whenOver(listener: (error: Error | undefined) => void): void {
     this.#queue.whenOver(listener);
   }
@@ -107,13 +107,13 @@ export interface ItemSink<Item> {
 export interface FedItems {
   /** Called for each item when it is consumed, with the arguments of its `push`. */
   taken(size: number, held: number): void;
-  /** Nobody wants more of the items. */
+  /** Stops the source, because no more items are needed. */
   leave(): void;
 }
 
 /** Items that have arrived and were not read yet, with one consumer: an iterator or the stream's reader. */
 export interface ItemQueue<Item> extends AsyncIterable<Item>, AnswerMetadata {
-  /** The stream; of an attempt the queue itself, since the platform's stream costs more to make than the rest of one. */
+  /** The stream. For an attempt it is the queue itself, because creating the platform's stream costs more than the rest of it. */
   readonly stream: ItemStream<Item>;
   answer: AnswerMetadata | undefined;
   /** The cursor of the last item that was taken. */
@@ -155,7 +155,7 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner, ofAttempt = false):
   let goesOn: GoOn | undefined;
   let fed: ItemSink<Item> | undefined;
   let wakePull: (() => void) | undefined;
-  /** An iterator takes the items itself. A read that was left pending before must not take them from it. */
+  /** An iterator reads the items itself. A read that is still pending from before must not receive them. */
   let onTold: (() => void) | undefined;
 
   const wake = (): void => {
@@ -169,7 +169,7 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner, ofAttempt = false):
     owner.onTaken(size, bytes);
     return item;
   };
-  /** An error is thrown once; after it the sequence is over, as a generator's. */
+  /** An error is thrown once; after it the iteration is over, as for a generator. */
   const settle = ({ resolve }: Waiter<Item>): void => {
     const error = ending?.error;
     onTold?.();
@@ -212,7 +212,7 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner, ofAttempt = false):
       if (error !== undefined && ask?.(error, resume) === true) return;
       ending = { error };
       fed?.end(error);
-      // Who begins to wait meanwhile is settled at once.
+      // Reads that start meanwhile are settled at once.
       for (let waiter = waiters.shift(); waiter !== undefined; waiter = waiters.shift()) settle(waiter);
       wake();
     },

@@ -4,9 +4,9 @@ import type { CallChannel } from "../carrier.js";
 import type { ReceiveFlow } from "./flow.js";
 import * as FrameType from "../../wire/frame-type.js";
 
-/** Bytes that a sender may be ahead of a reader that keeps up: at 100 ms of round trip, 20 MB/s. */
+/** Most bytes that a sender may be ahead of a reader that keeps up: at a round trip of 100 ms, 20 MB/s. */
 const MAX_WINDOW = 2 * 1024 * 1024;
-/** A window that is read in less time, in milliseconds, may be what holds the sender back. */
+/** Milliseconds: if a whole window is read in less time, the window may limit the sender. */
 const QUICKLY = 250;
 /** The share of a session's memory that all its streams together may have credit for beyond their first. */
 const EXTRA_SHARE = 1 / 8;
@@ -20,7 +20,10 @@ export class LaneReceiveFlow implements ReceiveFlow {
   credit: number = INITIAL_CREDIT;
   private unread = 0;
   private unreported = 0;
-  /** Bytes read since the window was last considered, whether all that had come was read at some time since, and when that was. */
+  /**
+   * Bytes read since the window was last adjusted (`readSince`); whether all received bytes were read at some time
+   * since; and when that was.
+   */
   private readSince = 0;
   private keepsUp = false;
   private consideredAt: number | undefined = undefined;
@@ -43,7 +46,7 @@ export class LaneReceiveFlow implements ReceiveFlow {
     this.unread -= bytes;
     this.unreported += bytes;
     if (this.unread === 0) this.keepsUp = true;
-    // A credit frame has to be worth its while.
+    // A credit frame is sent only for a substantial number of bytes.
     if (this.unreported < this.size / 4 || this.over) return;
     const granted = this.unreported + this.growth(this.unreported);
     this.carrier.channel.frame(FrameType.Credit, this.id, (out) => out.varint(granted));

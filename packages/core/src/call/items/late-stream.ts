@@ -21,7 +21,7 @@ export class LateItems<Item> {
   #fed: FedItems | undefined = undefined;
   #onTaken: (() => void) | undefined = undefined;
 
-  /** @param onAbandoned the reader left before there was anything to follow */
+  /** @param onAbandoned called if the reader stops before there is a stream to follow */
   constructor(onAbandoned: () => void, newQueue: NewItemQueue = itemQueue) {
     this.#onAbandoned = onAbandoned;
     this.#queue = newQueue<Item>({
@@ -83,12 +83,12 @@ export class LateItems<Item> {
   }
 }
 
-/** Both directions of a duplex call that can be had before the call is made. */
+/** Both directions of a duplex call, available before the call is made. */
 export class LateDuplex<Sent, Result> implements DuplexStream<Sent, Result> {
   readonly writable: WritableStream<Sent>;
   readonly #items: LateItems<Result>;
   #controller!: WritableStreamDefaultController;
-  /** Rejects when the call fails first: a write that waits must settle, or the stream never errors. */
+  /** Rejects if the call fails first: a pending write must settle, or the stream never errors. */
   readonly #writer: Deferred<WritableStreamDefaultWriter<Sent>> = deferred();
   #following: WritableStreamDefaultWriter<Sent> | undefined = undefined;
 

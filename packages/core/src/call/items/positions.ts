@@ -16,12 +16,12 @@ export class Positions {
     this.position = from;
   }
 
-  /** The same as text. */
+  /** The same cursor as text. */
   get last(): string | undefined {
     return this.position === undefined ? undefined : String(this.position);
   }
 
-  /** Whether the item is the one that was last: a handler whose cursors are not exclusive sends it again. */
+  /** Returns true if the item is the last one again: a handler whose cursors are not exclusive repeats it. */
   repeats(item: unknown): boolean {
     return this.position !== undefined && isSame((item as Fields | undefined)?.[this.cursor.field], this.position);
   }

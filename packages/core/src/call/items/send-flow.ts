@@ -2,7 +2,7 @@ import { INITIAL_CREDIT } from "../../wire/frame.js";
 import type { CallChannel } from "../carrier.js";
 import type { ItemFlow } from "./send-items.js";
 
-/** Holds back this side's items, by credit and by the room that the transport has. */
+/** Delays this side's items, by the peer's credit and by the room in the transport. */
 export class SendFlow implements ItemFlow {
   /** Bytes that the peer has room for; infinite if the stream itself provides backpressure. */
   credit: number;
@@ -35,7 +35,7 @@ export class SendFlow implements ItemFlow {
     else this.wake();
   }
 
-  /** The call is over. */
+  /** Called when the call is over. */
   end(): void {
     this.ended = true;
     const { resume } = this;
@@ -54,7 +54,7 @@ export class SendFlow implements ItemFlow {
     resume();
   }
 
-  /** Waits for the channel, once however often it is asked. */
+  /** Waits for the channel once, however often it is called. */
   private queue(): void {
     if (this.queued) return;
     this.queued = true;

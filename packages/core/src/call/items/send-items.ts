@@ -11,7 +11,7 @@ export interface ItemFlow {
 
 /** Destination of the items of one side of a call. */
 export interface ItemTarget {
-  /** Nothing more can be sent. */
+  /** Whether nothing more can be sent. */
   readonly over: boolean;
   readonly flow: ItemFlow;
   /** Most bytes of an item, if items are raw bytes; otherwise undefined. */
@@ -22,7 +22,7 @@ export interface ItemTarget {
   onSettled?(): void;
   /** Called once when the call ends before the items do. */
   onGivenUp: (() => void) | undefined;
-  /** Throws when the item cannot be sent. */
+  /** Sends an item. Throws if it cannot be sent. */
   item(item: unknown): void;
   end(): void;
   fail(error: unknown): void;
@@ -31,7 +31,7 @@ export interface ItemTarget {
 /** Sends all items of `given`, or of the value to which it resolves, as fast as the peer accepts them. Never rejects. */
 export async function sendItems(target: ItemTarget, given: unknown): Promise<void> {
   let source: ItemSource | undefined;
-  // At once, even while a `next` is pending; a generator runs its `finally` when that `next` settles.
+  // Called at once, even while a `next` is pending; a generator runs its `finally` when that `next` settles.
   let leaving: Promise<void> | undefined;
   const stop = (): void => {
     leaving = source?.stop();
@@ -58,7 +58,7 @@ export async function sendItems(target: ItemTarget, given: unknown): Promise<voi
   }
 }
 
-/** Whether the item could be sent; if not, the call has failed. */
+/** Sends an item. Returns false if that fails; the call has then failed. */
 function sendItem(target: ItemTarget, item: unknown): boolean {
   try {
     target.positions?.pass(item);

@@ -1,9 +1,9 @@
 import * as GoawayStage from "../../wire/goaway-stage.js";
 import type { Callee } from "../carrier.js";
 
-/** The session, as far as a drain needs it. */
+/** The parts of a session that a drain needs. */
 export interface DrainHost {
-  /** Undefined until either side begins to drain. */
+  /** Undefined until either side starts to drain. */
   drainage: Drain | undefined;
   /** Calls of this side that are not over, and streams whose bytes the peer may not have. */
   callsMade(): number;
@@ -11,7 +11,7 @@ export interface DrainHost {
   goaway(stage: number): void;
   /** Called when either side has started to drain. */
   onDraining(): void;
-  /** Everything is over, on both sides. */
+  /** Called when everything is over on both sides. */
   onDrained(): void;
 }
 
@@ -33,7 +33,7 @@ export class Drain {
     this.#host = host;
   }
 
-  /** The drain of a session, which begins it if neither side has. */
+  /** Returns the drain of a session, and starts it if neither side has. */
   static of(host: DrainHost): Drain {
     if (host.drainage === undefined) {
       host.drainage = new Drain(host);
@@ -42,7 +42,10 @@ export class Drain {
     return host.drainage;
   }
 
-  /** Why no call may be made; undefined: it may. A side that drains still calls for the calls it serves. */
+  /**
+   * Reason why no call may be made; undefined if calls are allowed. A draining side may still make calls on behalf of
+   * the calls that it serves.
+   */
   get objection(): string | undefined {
     if (this.refused) return "the peer takes no more calls: it goes away";
     return this.refusing && this.#host.callee.calls === 0 ? "the session is being drained" : undefined;
@@ -62,7 +65,7 @@ export class Drain {
     this.check();
   }
 
-  /** To be called when a call is over. */
+  /** Must be called when a call is over. */
   check(): void {
     if (this.#host.callsMade() > 0) return;
     if (this.refused && !this.#toldFinished) {

@@ -16,11 +16,11 @@ import { young } from "../../young.js";
 
 /** Notifications after which the peer is asked whether it has received those before. */
 const ASK_EVERY = 256;
-/** The tokens of the lane's own pings: beyond those that a session counts up to. */
+/** First token of the lane's own pings, which a session's count never reaches. */
 const ASK = 2 ** 29;
 const LAST_ASK = ASK + 1;
 
-/** Takes the rest of a call that was cancelled: its last frame frees the id. */
+/** Receives the rest of a cancelled call, whose last frame frees the id. */
 const GIVEN_UP: OutgoingCall = {
   onHeaders() {},
   onResponse() {},
@@ -40,13 +40,16 @@ const GIVEN_UP: OutgoingCall = {
 export class Lane extends PeerLane implements Carrier {
   readonly single = false;
   readonly notifyId: number;
-  /** Calls made on it that are not over, by their ids. */
+  /** Calls made on the lane that are not over, by id. */
   readonly outgoing: CallTable<OutgoingCall>;
   private readonly maxCalls: number;
   private readonly maxMetadataBytes: number;
   private givenUp = 0;
   private onFinished: ((received: boolean) => void) | undefined = undefined;
-  /** Notifications sent on it, those that the peer is known to have, and those sent before the ping that is under way. */
+  /**
+   * Number of notifications sent on the lane (`notified`), of those known to be received, and of those sent before the
+   * ping in progress.
+   */
   private notified = 0;
   private received = 0;
   private asked: number | undefined = undefined;
@@ -70,7 +73,7 @@ export class Lane extends PeerLane implements Carrier {
     return (lane) => Channel.open(stream, StreamKind.Lane, lane, settings);
   }
 
-  /** Notifications sent on it that the peer is not known to have received. */
+  /** Number of notifications sent on the lane that may not have been received. */
   get unacknowledged(): number {
     return this.notified - this.received;
   }
@@ -87,8 +90,8 @@ export class Lane extends PeerLane implements Carrier {
   }
 
   /**
-   * Ends the lane: calls in progress fail, and a ping asks whether the peer has received all that was sent. `onFinished` is called
-   * when it has, or never will.
+   * Ends the lane: calls in progress fail, and a ping asks whether the peer has received all sent data. Calls
+   * `onFinished` when it has, or when it never will.
    */
   finish(onFinished: () => void): void {
     this.channel.whenIdle(() => {
@@ -102,7 +105,7 @@ export class Lane extends PeerLane implements Carrier {
     });
   }
 
-  /** Calls made on it that are not over. */
+  /** Number of calls made on the lane that are not over. */
   get callsMade(): number {
     return this.outgoing.size;
   }
@@ -195,7 +198,7 @@ export class Lane extends PeerLane implements Carrier {
     onFinished?.(received);
   }
 
-  /** It costs the call that it belongs to, and no other. */
+  /** Fails the call to which the frame belongs, and no other. */
   private onOversized(frame: Frame): void {
     const { callId, type } = frame;
     const index = callId >>> 1;
@@ -207,7 +210,7 @@ export class Lane extends PeerLane implements Carrier {
     else this.release(index, call);
   }
 
-  /** A frame that cannot be read must leave the call in the table, to fail with the lane. */
+  /** If the frame cannot be read, the call must stay in the table, to fail with the lane. */
   private endWithFault(index: number, call: OutgoingCall, frame: Frame): void {
     const fault = receiveFault(this.channel, frame, this.maxMetadataBytes);
     this.release(index, call);
@@ -223,7 +226,7 @@ export class Lane extends PeerLane implements Carrier {
   }
 }
 
-/** Values by small dense index: an index is free again after `release`. Faster than a `Map` by an order. */
+/** A table of values with small, dense indexes. An index is reused after `release`. An order of magnitude faster than a `Map`. */
 export class CallTable<T> {
   private readonly entries: (T | undefined)[] = [];
   private readonly free: number[] = [];
@@ -237,7 +240,7 @@ export class CallTable<T> {
     return this.entries.length - this.free.length;
   }
 
-  /** The index of the new entry, or -1 when the table is full. */
+  /** Adds an entry. Returns its index, or -1 if the table is full. */
   add(entry: T): number {
     const index = this.free.pop() ?? this.entries.length;
     if (index >= this.capacity) return -1;
@@ -258,7 +261,7 @@ export class CallTable<T> {
     this.free.push(index);
   }
 
-  /** All calls in the table. */
+  /** Returns all calls in the table. */
   live(): T[] {
     return this.entries.filter((entry) => entry !== undefined);
   }

@@ -18,14 +18,14 @@ import * as GoawayStage from "../../wire/goaway-stage.js";
 import { Drain, type DrainHost } from "./drain.js";
 import { UnservedLane } from "./unserved.js";
 
-/** Above it an index would not fit a small integer. */
+/** Largest call id: a larger one would not fit a small integer of V8. */
 const MAX_CALL_ID = 0x7fff_ffff;
 
 /** The session of a lane, with the handlers of frames that concern the whole session. */
 export interface LaneHost extends DrainHost {
   readonly callee: Callee;
   readonly settings: CarrierSettings;
-  /** The last of the calls that were made on the lane is over. */
+  /** Called when the last call made on the lane is over. */
   onIdle(): void;
   /** Number of further calls that the peer accepts; undefined if no calls wait for a place. */
   readonly places?: CallPlaces | undefined;
@@ -123,7 +123,7 @@ export class PeerLane implements FrameHandler {
     this.end(lostCall(error));
   }
 
-  /** Sends a small frame, now or after the one that is being encoded. */
+  /** Sends a small frame: now, or after the frame that is being encoded. */
   protected send(type: number, write: (out: FrameWriter) => void, id: number = 0): void {
     this.channel.whenIdle(() => {
       if (this.over && type !== FrameType.Pong) return;
@@ -140,12 +140,12 @@ export class PeerLane implements FrameHandler {
     this.host.onPong?.(token);
   }
 
-  /** Whether a frame still matters that arrives when the lane has ended. */
+  /** Returns true if a frame still matters although the lane has ended. */
   protected isAwaited(_frame: Frame): boolean {
     return false;
   }
 
-  /** The lane has ended, and with it all calls on it. */
+  /** Called when the lane has ended, and with it all its calls. */
   protected end(error: RpcError): void {
     if (this.over) return;
     this.over = true;

@@ -72,7 +72,7 @@ export class ServedLane implements LaneCallee, AnswerCarrier {
       case FrameType.Credit:
         this.calls[frame.callId >>> 1]?.onCredit(new Cursor(frame.bytes, frame.start, frame.end).varint());
         return;
-      // Items that crossed the call's last frame are dropped, as late cancels and credit are.
+      // Items that crossed the call's last frame are dropped, like late cancels and credit.
       case FrameType.Item:
         this.calls[frame.callId >>> 1]?.onItem(frame);
         return;
@@ -89,7 +89,7 @@ export class ServedLane implements LaneCallee, AnswerCarrier {
     for (const call of this.calls.splice(0)) call?.onCancel("cancelled", true, true);
   }
 
-  /** It costs the call that it belongs to, and no other. */
+  /** Fails the call to which the frame belongs, and no other. */
   private onOversized(frame: Frame): void {
     const { type, callId } = frame;
     const error = oversized(frame, this.limits);

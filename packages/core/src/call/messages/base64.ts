@@ -1,6 +1,6 @@
 import { BYTES_VALUES, count } from "../../msgpack/reader.js";
 
-/** Characters that one call of `String.fromCharCode` takes. */
+/** Most characters for one call of `String.fromCharCode`. */
 const CHUNK = 8192;
 
 /** Standard base64 with padding (RFC 4648 §4). */
@@ -12,7 +12,7 @@ export function toBase64(bytes: Uint8Array): string {
   return btoa(binary);
 }
 
-/** Undefined when `text` is not base64. */
+/** Decodes base64; undefined if it is malformed. */
 export function fromBase64(text: string): Uint8Array | undefined {
   let binary: string;
   try {

@@ -13,7 +13,7 @@ import { BYTES_VALUES, count } from "../../msgpack/reader.js";
 import { revived } from "./revive.js";
 import type { UnsharedBytes } from "../../platform-types.js";
 
-/** Maps and sets inside one another that a message of `zodCodec` may have: each takes zod once more. */
+/** Most nesting levels of maps and sets in a message of `zodCodec`: each needs another run of zod. */
 const MAX_REVIVALS = 8;
 
 /** One reason why a value does not fit its schema; the `details` of an `invalid_argument` are a list of them. */
@@ -71,7 +71,7 @@ export function zodCodec<S extends Schema>(
       check(value);
       const start = out.position;
       appendValue(value, out);
-      // No value takes less than a byte.
+      // Each value takes at least a byte.
       if (out.position - start > maxNodes) requireFewNodes(value, maxNodes);
     },
     decode(bytes, start, end) {

@@ -5,7 +5,7 @@
 export function readIsoDate(text: string): Date | undefined {
   const [, date = "", day] = ISO_DATE.exec(text) ?? [];
   const value = new Date(text);
-  // JavaScript takes 30 February for 1 March; in UTC the day of a date alone shows that.
+  // JavaScript treats 30 February as 1 March; the date alone, in UTC, reveals that.
   const exists = new Date(`${date}T00:00:00Z`).getUTCDate() === Number(day);
   return exists && !Number.isNaN(value.getTime()) ? value : undefined;
 }

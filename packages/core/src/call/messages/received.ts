@@ -1,4 +1,4 @@
-/** A message on its way from a codec that measures, with points in time by `performance.now()`. */
+/** A message from a measuring codec, with times from `performance.now()`. */
 export class Received {
   readonly value: unknown;
   readonly arrived: number;

@@ -56,7 +56,7 @@ function isExpected(expected: string): expected is Gap["expected"] {
   return expected === "map" || expected === "set" || expected === "nonoptional";
 }
 
-/** Fills the gap at `path` in `root`; returns whether it was one. */
+/** Fills the gap at `path` in `root`. Returns false if there was no gap. */
 function fill(
   root: object,
   exact: unknown,

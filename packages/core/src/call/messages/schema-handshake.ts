@@ -2,18 +2,18 @@ import { type AnyMethod, fullName } from "../../contract/descriptor.js";
 import { RpcError } from "../../errors.js";
 
 /**
- * Knowledge of a session about the peer's schemas. The first call of each method tells the callee the fingerprint of the
- * caller's; only a callee with another answers with its own. A difference alone fails nothing, since schemas may evolve: it
- * explains a message that does not fit.
+ * What a session knows about the peer's schemas. The first call of each method tells the callee the fingerprint of the
+ * caller's schema, and a callee with a different one answers with its own. A difference alone is not an error, because
+ * schemas may evolve; it explains a message that does not match.
  */
 export class SchemaHandshake {
-  /** Methods whose callees have been told; undefined while there is one at most, the last. */
+  /** Methods whose fingerprint was sent; undefined while there is at most one, the last. */
   #told: Set<AnyMethod> | undefined;
   #different: Set<AnyMethod> | undefined;
   #unreadable: Set<AnyMethod> | undefined;
   #last: AnyMethod | undefined;
 
-  /** Returns the fingerprint that a call's request has to carry; undefined as a rule. */
+  /** Returns the fingerprint to send with a call's request; usually undefined. */
   greet(method: AnyMethod): number | undefined {
     const last = this.#last;
     if (method === last || method.fingerprint === undefined) return undefined;
@@ -30,7 +30,7 @@ export class SchemaHandshake {
     return differs;
   }
 
-  /** Returns `error`, or an explanation of it if a message does not fit because the peers' schemas differ. */
+  /** Returns `error`, or an explanation of it if a message does not match because the peers' schemas differ. */
   explain(method: AnyMethod, error: RpcError): RpcError {
     if (error.code !== "invalid_argument" || this.#different?.has(method) !== true) return error;
     const text = `the peers were generated from different schemas of ${fullName(method)}: ${error.message}`;

@@ -5,8 +5,8 @@ import { type HeadFields, writeHead } from "../../wire/head.js";
 import { encodePayload } from "./payload.js";
 
 /**
- * Sends one frame with `head`, if any, and the payload of `value`, and FIN after it with `end`. Returns the frame's bytes. When it throws,
- * nothing was sent.
+ * Sends one frame with `head`, if there is one, and the payload of `value`; with `end`, FIN follows. Returns the
+ * frame's bytes. If it throws, nothing was sent.
  */
 export function sendMessage(
   channel: Channel,
@@ -35,7 +35,7 @@ export function sendMessage(
   return bytes;
 }
 
-/** Sends a frame of nothing but `head`, if any, and FIN after it with `end`. */
+/** Sends a frame with only `head`, if there is one; with `end`, FIN follows. */
 export function sendHead(channel: Channel, type: number, id: number, head: HeadFields | undefined, end: boolean): void {
   sendMessage(channel, type, id, undefined, undefined, Number.POSITIVE_INFINITY, end, head, false);
 }

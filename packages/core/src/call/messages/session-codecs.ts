@@ -11,7 +11,7 @@ export const msgpack: SessionCodec = {
   decode: (bytes, start, end) => unpack(bytes, start, end),
 };
 
-/** Messages that are bytes already; anything else is refused. */
+/** Passes bytes unchanged; other values are refused. */
 export const raw: SessionCodec = {
   name: "raw",
   encode(value, out) {

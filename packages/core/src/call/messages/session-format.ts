@@ -59,14 +59,14 @@ function translated(codec: AnyCodec, session: SessionCodec): AnyCodec {
 function byWayOfMsgpack(codec: AnyCodec): PlainCodec<unknown> {
   return {
     encode(value) {
-      // A writer of its own: the encoder runs user code, which may encode another.
+      // A separate writer: the encoder runs user code, which may encode another message.
       const out = new FrameWriter(256);
       codec.encode(value, out);
       return unpack(out.buffer, 0, out.position);
     },
     decode(plain) {
       const packed = pack(plain);
-      // As it would come from the wire: of a Buffer, parts are Buffers.
+      // Like bytes from the wire; parts of a Buffer would be Buffers.
       const bytes = new Uint8Array(packed.buffer, packed.byteOffset, packed.length);
       return codec.decode(bytes, 0, bytes.length);
     },
