@@ -6,7 +6,7 @@ import { turnedAway } from "../transport/close-codes.js";
 import type { ErrorHook } from "./dispatch.js";
 import type { ServerLoad } from "./server-load.js";
 
-/** Decides, over all sessions that share it, whether calls are taken. */
+/** Decides, for all sessions that share it, whether calls are accepted. */
 export interface LoadShedder {
   /** Returns the reason to refuse a call that arrives now, with `unavailable`; undefined if it is accepted. Called for every call. */
   objection(): string | undefined;
@@ -14,7 +14,7 @@ export interface LoadShedder {
   onCalls?(change: 1 | -1): void;
 }
 
-/** `shedder`, whose exceptions go to `onError`; a call over which it throws is refused. */
+/** Wraps `shedder` so that its exceptions are passed to `onError`. A call for which it throws is refused. */
 export function guardedShedder(shedder: LoadShedder, onError: ErrorHook): LoadShedder {
   const report = (thrown: unknown): void => onError(thrown, { method: "loadShedder" });
   return {
@@ -38,7 +38,7 @@ export interface ClientShares {
    * @param calls number of calls of all clients
    */
   requireRoom(client: string | undefined, calls: number): void;
-  /** The client has one call more (1), or fewer (-1). */
+  /** Called when the client has one more call (1), or one fewer (-1). */
   count(client: string | undefined, change: 1 | -1): void;
 }
 
@@ -62,7 +62,7 @@ export class Admission {
   /** Running handlers whose call is over. */
   private outliving = 0;
   private starting = false;
-  /** Calls that wait for their turn; undefined until one does. */
+  /** Calls that wait for their turn; undefined until there is one. */
   private waiting: Set<() => void> | undefined = undefined;
 
   constructor(settings: AdmissionSettings) {
@@ -73,7 +73,7 @@ export class Admission {
     return this.settings.load;
   }
 
-  /** Calls and notifications in progress, those that wait for their turn included. */
+  /** Number of calls and notifications in progress, including those that wait for their turn. */
   get calls(): number {
     return this.inProgress + this.waitingCalls;
   }
@@ -82,7 +82,7 @@ export class Admission {
     return this.waiting === undefined ? 0 : this.waiting.size;
   }
 
-  /** Whether a call that is taken has to wait. */
+  /** Whether an accepted call has to wait. */
   get full(): boolean {
     return this.inProgress >= this.settings.limits.maxCalls;
   }
@@ -111,7 +111,7 @@ export class Admission {
     if (this.full) throw refusal("resource_exhausted", this.crowd(this.inProgress));
   }
 
-  /** A call that takes its time begins. */
+  /** Counts an asynchronous call that starts. */
   begin(client?: string): void {
     this.settings.shares?.count(client, 1);
     this.start();
@@ -167,7 +167,7 @@ export class Admission {
     this.checkIdle();
   }
 
-  /** Calls `start` when it is the call's turn, for which `begin` need not be called. Returns what ends the wait. */
+  /** Calls `start` when it is the call's turn; it is counted then, without `begin`. Returns a function that ends the wait. */
   wait(start: () => void, client?: string): () => void {
     this.settings.shares?.count(client, 1);
     const entry = (): void => {
@@ -183,7 +183,7 @@ export class Admission {
     };
   }
 
-  /** Starts calls that wait, in a loop: one that ends at once makes room for the next. */
+  /** Starts waiting calls, in a loop: one that ends at once makes room for the next. */
   private startWaiting(): void {
     const { waiting } = this;
     if (waiting === undefined || this.starting) return;

@@ -3,7 +3,7 @@ import { Metadata } from "../metadata.js";
 import type { HeadFields } from "../wire/head.js";
 import { encodeMetadata } from "../wire/metadata.js";
 
-/** Metadata that a handler sends with its answer, as heads of the answer's frames. */
+/** Metadata that a handler sends with its response, as heads of the response's frames. */
 export class AnswerHeads {
   readonly metadata: Metadata = new Metadata();
   readonly trailers: Metadata = new Metadata();

@@ -6,9 +6,9 @@ import type { Limits } from "../limits.js";
 import type { ErrorHook } from "./dispatch.js";
 import type { Awaitable } from "./router.js";
 
-/** The part of all places that one source may have: others find some free. */
+/** Largest share of all places for one source, so that others find some free. */
 const SOURCE_SHARE = 3 / 4;
-/** Applicants that may wait for each place. */
+/** Number of applicants that may wait per place. */
 const WAITING_PER_PLACE = 16;
 
 /** The peer of a session, or the sender of an HTTP request, that asks to be authenticated. */
@@ -58,7 +58,10 @@ export class Authentications<Who, Context> {
     this.settings = settings;
   }
 
-  /** Returns the result of `authenticate`. Rejects with `deadline_exceeded` when its time is over, `cancelled` when the peer is gone, `resource_exhausted` when too many wait. */
+  /**
+   * Returns the result of `authenticate`. Rejects with `deadline_exceeded` when its time is over, with `cancelled` if
+   * the peer has disconnected, and with `resource_exhausted` if too many wait.
+   */
   run({ peer, source, pending, late }: Applicant<Who>): Promise<Context> {
     const { authenticate, limits } = this.settings;
     const controller = new AbortController();
@@ -138,7 +141,7 @@ export class Authentications<Who, Context> {
     return new RpcError("resource_exhausted", text, { refused: true });
   }
 
-  /** Reports calls that do not settle, so that they do not keep others out in silence. */
+  /** Reports calls that do not settle, because they keep others waiting. */
   private remind(): Expiry {
     const { limits, onError } = this.settings;
     const { handlerGraceMs } = limits;

@@ -4,7 +4,7 @@ import type { Awaitable } from "./router.js";
 
 /** Options of `catchUp`. */
 interface CatchUpOptions<Item> {
-  /** The position of an item. */
+  /** Returns the position of an item. */
   readonly cursor: (item: Item) => string | number | bigint;
   /**
    * Maximum live items that wait while history is sent, and maximum cursors of history that are kept to detect
@@ -53,7 +53,7 @@ export function catchUp<Item>(
     for await (const item of iterable<Item>(await history())) {
       throwFailure();
       recent.add(String(cursor(item)));
-      // In the order they were added: the oldest.
+      // The oldest, because the set is in insertion order.
       if (recent.size > maxBuffered) recent.delete(recent.keys().next().value as string);
       yield item;
     }

@@ -50,7 +50,7 @@ export class DatagramReceiver {
     const { requests, limits } = this;
     const reader = new FrameReader(limits.maxFrameBytes, new MemoryBudget(bytes.length, "the datagram"));
     const onFrame = (frame: Frame): void => {
-      // One frame, and nothing after it.
+      // A datagram has one frame, and nothing after it.
       reader.stop();
       if (frame.type !== FrameType.Notify || frame.end < bytes.length) return;
       const carrier: NotificationCarrier & { peerFormat: SessionFormat | undefined } = {

@@ -6,10 +6,10 @@ import { logError } from "./log-error.js";
 const MAX_CAUSES = 8;
 
 /**
- * Returns the hook that receives failures: `given`, or a log. The errors that it receives can be read. If `given` throws, that is logged, and
- * the failure that it was to receive.
+ * Returns a hook that receives failures: `given`, or a log. The errors that it receives can always be read. If `given`
+ * throws, that error and the original failure are logged.
  *
- * @param peer the name of the peer whose calls fail, for the hook
+ * @param peer name of the peer whose calls fail
  */
 export function errorHook(given: ErrorHook | undefined, peer?: string): ErrorHook {
   const hook = given === undefined ? logError : loggedWhereItThrows(given);

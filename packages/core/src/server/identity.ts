@@ -1,4 +1,4 @@
-/** The identity of a session's client, as it last proved it, for calls that began before. */
+/** The identity of a session's client, as it last proved it, for calls that started earlier. */
 export class Identity<Context> {
   latest: Context;
   private watchers: Set<() => void> | undefined = undefined;

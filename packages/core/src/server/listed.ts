@@ -1,4 +1,4 @@
-/** Names in a message. */
+/** Most names in a message. */
 const MAX_LISTED = 20;
 
 /**

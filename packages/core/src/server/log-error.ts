@@ -2,13 +2,13 @@ import type { ErrorHook, FailureSite } from "./dispatch.js";
 
 /** Most characters of one entry, which contains data from a peer. */
 const MAX_LENGTH = 2048;
-/** Causes of causes that are followed. */
+/** Most nested causes that are followed. */
 const MAX_CAUSES = 3;
-/** Entries at once, and how often one more is allowed. */
+/** Number of entries that may be written at once (`BURST`), and the interval after which one more is allowed. */
 const BURST = 20;
 const INTERVAL_MS = 1000;
 
-/** Control characters and line ends of Unicode, marks that change the direction of text, and halves of characters. */
+/** Control characters, Unicode line terminators, marks that change the direction of text, and unpaired surrogates. */
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|\p{Surrogate}/gu;
 

@@ -6,7 +6,7 @@ import type { ErrorHook } from "./dispatch.js";
 import { sanitizeForLog } from "./log-error.js";
 import type { MethodTable } from "./router.js";
 
-/** Reports answers that the peer could not read to the error hook: for each method once in a session. */
+/** Reports responses that the peer could not read to the error hook, once per method and session. */
 export class MisfitNotices {
   private readonly table: MethodTable<never>;
   private readonly onError: ErrorHook;

@@ -1,13 +1,13 @@
 import type { LoadShedder } from "./admission.js";
 
-/** When calls are refused rather than served late. */
+/** Conditions under which calls are refused instead of being served late. */
 export interface LoadSheddingOptions {
   /**
    * Maximum delay of the event loop in milliseconds, on average over the last half second or right now. Default: not
    * measured.
    */
   readonly maxEventLoopDelayMs?: number;
-  /** Calls in progress, over all sessions. Default: no limit. */
+  /** Most calls in progress, over all sessions. Default: no limit. */
   readonly maxCalls?: number;
 }
 
@@ -16,7 +16,7 @@ const INTERVAL_MS = 50;
 /** Weight of one measurement in the average: ten of them amount to half a second. */
 const WEIGHT = 0.1;
 
-/** Refuses calls with `unavailable`, as safe to make again elsewhere, while this process has too much to do. */
+/** Refuses calls with `unavailable`, so that they can be repeated elsewhere, while this process is overloaded. */
 export class OverloadGuard implements LoadShedder {
   private readonly options: LoadSheddingOptions;
   private readonly timer: ReturnType<typeof setInterval> | undefined;

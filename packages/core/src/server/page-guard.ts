@@ -8,9 +8,9 @@ export interface PageGuardOptions {
   readonly allowedOrigins: AllowedOrigins | undefined;
   readonly allowedHosts: readonly string[] | undefined;
   readonly onError: ErrorHook;
-  /** The function whose options these are, for warnings to name: "serve". */
+  /** Name of the function with these options, for warnings: "serve". */
   readonly optionsOf: string;
-  /** Receives a warning about each page that is refused. */
+  /** Called with a warning about each refused page. */
   warn(text: string): void;
 }
 
@@ -98,7 +98,7 @@ export class PageGuard {
 
   private isOwn(host: string | undefined, listening: string): boolean {
     if (host === undefined) return false;
-    // A host that ends in a digit is an address of IPv4, or no host at all (URL standard).
+    // A host that ends in a digit is an IPv4 address, or invalid (URL standard).
     const isAddress = /^[\d.]+$/.test(host) || host.startsWith("[");
     return isAddress || host === "localhost" || host === hostOf(`http://${listening}`) || this.ownHosts.has(host);
   }

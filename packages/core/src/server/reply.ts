@@ -29,7 +29,7 @@ export class Reply extends ServedCall implements IncomingCall {
   private sendFlow: SendFlow | undefined = undefined;
   private readonly carrier: AnswerCarrier;
   private readonly id: number;
-  /** This side's items have ended; the call stays open for the caller's items. */
+  /** Whether this side's items have ended; the call stays open for the caller's items. */
   private halfEnded = false;
 
   constructor(
@@ -73,7 +73,7 @@ export class Reply extends ServedCall implements IncomingCall {
     this.flow.spend(this.message(FrameType.Item, item, false));
   }
 
-  /** Ends the items well, and the call with them, unless it is a tunnel whose handler still reads. */
+  /** Ends the items successfully, and the call with them, unless it is a tunnel whose handler still reads. */
   end(): void {
     if (this.over) return;
     this.halfEnded = this.readsOn();
@@ -86,7 +86,7 @@ export class Reply extends ServedCall implements IncomingCall {
     this.sendFault(error, this.headOfError(error));
   }
 
-  /** Ends a call that no handler was entered for. */
+  /** Ends a call whose handler was not entered. */
   refuse(error: RpcError, fingerprint?: number): void {
     const { refused } = error;
     const leaving = isEndOfSession(error);
@@ -110,7 +110,7 @@ export class Reply extends ServedCall implements IncomingCall {
 
   onItem(frame: Frame): void {
     if (this.input === undefined) {
-      // By the caller's schema the method may stream: only this call is wrong.
+      // According to the caller's schema the method may stream, so only this call fails.
       this.giveUp(new RpcError("unimplemented", `${this.methodName()} takes one message here, not a stream`), false);
       return;
     }
@@ -186,7 +186,7 @@ export class Reply extends ServedCall implements IncomingCall {
     channel.frame(type, this.id, write, single);
   }
 
-  /** Metadata that is too large must not cost the caller the error. */
+  /** The caller should receive the error even if the metadata is too large. */
   private headOfError(error: RpcError): HeadFields | undefined {
     const heads = this.context?.answerHeads;
     if (heads === undefined && error.metadata.size === 0) return undefined;

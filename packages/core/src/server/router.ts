@@ -52,8 +52,8 @@ export interface Router<Context = unknown> {
 }
 
 /**
- * Binds handlers to the methods of a service. Throws `TypeError` when a handler is missing, and for a function of a plain object that
- * is not the handler of a method. Instances of classes may have further functions.
+ * Binds handlers to the methods of a service. Throws `TypeError` if a handler is missing, and if a plain object has a
+ * function that is not the handler of a method. Instances of classes may have further methods.
  */
 export function createRouter<Methods extends Record<string, AnyMethod>, Context = unknown>(
   methods: Methods,
@@ -69,7 +69,7 @@ export function createRouter<Methods extends Record<string, AnyMethod>, Context 
       const meant = near === undefined ? "" : `: is it ${near}, which is not a method?`;
       throw new TypeError(`${method.service.name}/${name} has no handler${meant}`);
     }
-    // Called on their own object, so that a class instance can serve.
+    // Bound to their object, so that a class instance can serve.
     const serve = handler.bind(handlers) as BoundMethod["handler"];
     if (method.resumable === true) {
       resumables ??= new ResumableCalls();
@@ -97,8 +97,8 @@ function requireNoOthers(methods: Record<string, AnyMethod>, handlers: object): 
 }
 
 /**
- * All routers as one, checked. Throws `TypeError` when two routers serve one method, or two services have one id. A
- * server that makes many sessions combines its routers once.
+ * Combines routers into one. Throws `TypeError` if two routers serve the same method, or if two services have the same
+ * id. A server with many sessions combines its routers once.
  */
 export function combineRouters<Context>(routers: readonly Router<Context>[]): Router<Context> {
   return MethodTable.of(routers);
@@ -107,7 +107,7 @@ export function combineRouters<Context>(routers: readonly Router<Context>[]): Ro
 /** The service of `@quicrpc/services` that describes all others. */
 const REFLECTION = "quicrpc.v1.Reflection";
 
-/** All that a session serves, by the ids on the wire. */
+/** All methods of a session, by their ids on the wire. */
 export class MethodTable<Context> implements Router<Context> {
   private static readonly empty: MethodTable<unknown> = new MethodTable([]);
   readonly methods: readonly BoundMethod<Context>[];
@@ -122,7 +122,7 @@ export class MethodTable<Context> implements Router<Context> {
     for (const bound of methods) this.add(bound);
   }
 
-  /** The table of `routers`; of a table alone, itself. Throws as `combineRouters` does. */
+  /** Returns the table of `routers`; if that is a single table, the table itself. Throws as `combineRouters` does. */
   static of<Context>(routers: readonly Router<Context>[]): MethodTable<Context> {
     const [first] = routers;
     if (first === undefined) return MethodTable.empty;
@@ -139,12 +139,12 @@ export class MethodTable<Context> implements Router<Context> {
     return this.lastFound;
   }
 
-  /** The name of a served service. */
+  /** Returns the name of a served service. */
   serviceName(serviceId: number): string | undefined {
     return this.serviceNames.get(serviceId);
   }
 
-  /** The names of all services, where reflection tells them to everybody; otherwise none. */
+  /** Returns the names of all services if reflection shows them to everybody; otherwise none. */
   reflectedServices(): readonly string[] {
     const reflection = this.methods.filter(({ method }) => method.service.name === REFLECTION);
     const isOpen = reflection.length > 0 && reflection.every(({ authorize }) => authorize === undefined);
@@ -183,6 +183,6 @@ function tableKey(serviceId: number, methodId: number): number {
 
 /** Methods of a session that the protocol itself serves, without a router. */
 export interface ReservedMethods {
-  /** Undefined for methods of others. */
+  /** Returns the method with these ids; undefined for other methods. */
   find(serviceId: number, methodId: number): BoundMethod | undefined;
 }

@@ -33,11 +33,11 @@ export interface ServedCallSettings {
  * is complete, then call `serve` or `refuse`.
  */
 export abstract class ServedCall implements ItemTarget {
-  /** The last frame was sent, or the caller is gone. */
+  /** Whether the last frame was sent, or the caller has disconnected. */
   over = false;
   /** Called once when the call is cancelled, before its end. */
   onGivenUp: (() => void) | undefined = undefined;
-  /** Undefined for a call that no handler is entered for. */
+  /** Undefined for a call whose handler is not entered. */
   protected readonly context: IncomingContext<unknown> | undefined;
   protected readonly settings: ServedCallSettings;
   protected input: ItemReceiver | undefined = undefined;
@@ -46,11 +46,11 @@ export abstract class ServedCall implements ItemTarget {
   positions: Positions | undefined = undefined;
   private expiry: Expiry | undefined = undefined;
   private entered = false;
-  /** The handler has returned, or the items that it gave have ended. */
+  /** Whether the handler has returned, or the items that it returned have ended. */
   private settled = false;
-  /** Called when the handler settles, if the call was over before. */
+  /** Called when the handler settles after the call was over. */
   private onOutlived: (() => void) | undefined = undefined;
-  /** Takes a call that waits for its turn out of the queue. */
+  /** Removes a call that waits for its turn from the queue. */
   private unwait: (() => void) | undefined = undefined;
   /** Bytes charged for a call that stays open, until both it and its handler have ended. */
   private readonly bytes: number;
@@ -62,7 +62,7 @@ export abstract class ServedCall implements ItemTarget {
     if (context !== undefined) context.reply = this;
   }
 
-  /** When the next item may be sent. */
+  /** Tells when the next item may be sent. */
   abstract readonly flow: ItemFlow;
 
   /** Sends one message of a stream. Throws if it cannot be sent. */

@@ -3,8 +3,9 @@ const A = 0x85ebca6b;
 const B = 0x9e3779b1;
 
 /**
- * The fingerprint of an input: its form, its length and 64 bits of its bytes. It tells inputs apart that came under one key by mistake; who wants
- * two inputs with one fingerprint can find them, and gains nothing.
+ * Returns the fingerprint of an input: its format, its length and 64 bits of its bytes. It detects different inputs
+ * that were sent under one key by mistake. It is not secure: two inputs with the same fingerprint can be found, but
+ * that gains nothing.
  */
 export function inputFingerprint(form: string, bytes: Uint8Array, start: number, end: number): string {
   let a = 0x2f0b4c47;

@@ -16,8 +16,8 @@ export class Lease {
   private readonly onLost: () => void;
 
   /**
-   * @param claimedAt when the claim was asked for, by `performance.now`
-   * @param onLost called once when others may take the owner for lost
+   * @param claimedAt time at which the claim was requested, from `performance.now`
+   * @param onLost called once when others may consider the owner lost
    */
   constructor(store: OnceStore, id: string, owner: string, leaseMs: number, claimedAt: number, onLost: () => void) {
     this.store = store;
@@ -46,7 +46,7 @@ export class Lease {
     try {
       held = await this.store.renew(this.id, this.owner, this.leaseMs);
     } catch {
-      // Asked again, as long as the lease holds.
+      // Tried again as long as the lease holds.
     }
     expiries.remove(late);
     if (this.ended) return;

@@ -2,15 +2,15 @@ import { checkOptions, type OptionNames } from "../../check-options.js";
 import { RpcError } from "../../errors.js";
 import type { OnceClaim, OnceState, OnceStore } from "./once-store.js";
 
-/** Bounds of a store in memory. */
+/** Limits of a store in memory. */
 export interface MemoryOnceStoreOptions {
-  /** Calls that are kept. Default: 100,000. */
+  /** Most calls that are kept. Default: 100,000. */
   readonly maxEntries?: number;
-  /** Bytes of their ids and answers, estimated. Default: 64 MiB. */
+  /** Most bytes of their ids and responses, by estimate. Default: 64 MiB. */
   readonly maxBytes?: number;
   /** Most calls of one principal that are kept. Default: 10,000. */
   readonly maxEntriesPerPrincipal?: number;
-  /** Bytes of those. Default: 8 MiB. */
+  /** Most bytes of these, by estimate. Default: 8 MiB. */
   readonly maxBytesPerPrincipal?: number;
   /** Time since which the store knows every call, in milliseconds since the epoch. Default: now. */
   readonly since?: number;
@@ -28,10 +28,10 @@ const OPTIONS: OptionNames<MemoryOnceStoreOptions> = {
 const ENTRY_BYTES = 320;
 /** Number of entries that each claim checks for expiry. */
 const SWEPT = 2;
-/** Share of a principal's entries that make room at once, so that the largest principal is looked for rarely. */
+/** Share of a principal's entries that is dropped at once, so that the largest principal is rarely searched for. */
 const EVICTED_SHARE = 1 / 16;
 
-/** Binary digits of numbers below 2^53, and none. */
+/** Number of buckets: bit lengths 0 to 53. */
 const RANKS = 54;
 
 const NEW_ENTRY = { bytes: 0, endedBytes: 0, record: undefined } as const;
@@ -54,13 +54,13 @@ interface Entry {
 interface Holder {
   readonly principal: string;
   readonly ids: Set<string>;
-  /** Ids of the calls that have ended and may be forgotten. */
+  /** Ids of the calls that have ended and may be dropped. */
   readonly ended: Set<string>;
   bytes: number;
-  /** Bytes of the calls that have ended, and the bit length of that number. */
+  /** Bytes of the calls that have ended (`endedBytes`), and the bit length of that number. */
   endedBytes: number;
   rank: number;
-  /** Time until which nothing ends but by being settled, by the monotonic clock. */
+  /** Time, by the monotonic clock, until which calls can only end by being settled. */
   runsUntil: number;
   /** Keys made before this may have been evicted. */
   forgottenUntil: number;
@@ -74,7 +74,7 @@ interface Holder {
 export class MemoryOnceStore implements OnceStore {
   private readonly entries: Map<string, Entry> = new Map();
   private readonly holders: Map<string, Holder> = new Map();
-  /** Holders by their ranks: those that have most to be forgotten are found without looking at all. */
+  /** Holders by bit length of their `endedBytes`, so that a large one is found without a search. */
   private readonly ranks: readonly Set<Holder>[] = Array.from({ length: RANKS }, () => new Set<Holder>());
   private readonly bounds: Required<Omit<MemoryOnceStoreOptions, "since">>;
   private forgottenUntil: number;
@@ -167,16 +167,16 @@ export class MemoryOnceStore implements OnceStore {
     this.bytes += bytes;
   }
 
-  /** Nothing runs under the entry. */
+  /** Called when nothing runs under the entry any more. */
   private ended(id: string, entry: Entry): void {
-    // It may have been among them before, when its lease lapsed.
+    // It may have counted as ended before, when its lease had expired.
     this.begun(id, entry);
     entry.holder.ended.add(id);
     entry.endedBytes = entry.bytes;
     this.rank(entry.holder, entry.bytes);
   }
 
-  /** The entry is not among those that have ended. */
+  /** Called when the entry counts as running. */
   private begun(id: string, entry: Entry): void {
     if (entry.holder.ended.delete(id)) this.rank(entry.holder, -entry.endedBytes);
   }
@@ -212,7 +212,7 @@ export class MemoryOnceStore implements OnceStore {
     }
   }
 
-  /** Throws `RpcError` `resource_exhausted` where only running calls are left. */
+  /** Throws `RpcError` `resource_exhausted` if only running calls are left. */
   private makeRoom(principal: string, entries: number, bytes: number): void {
     const { maxEntries, maxBytes, maxEntriesPerPrincipal, maxBytesPerPrincipal } = this.bounds;
     const own = this.holders.get(principal);
@@ -244,7 +244,7 @@ export class MemoryOnceStore implements OnceStore {
     for (const id of holder.ended) {
       if (spare <= 0 && !isFull()) return;
       const entry = this.entries.get(id) as Entry;
-      // Its lease had lapsed, and was renewed.
+      // Its lease had expired, and was renewed.
       if (isRunning(entry)) {
         this.begun(id, entry);
         continue;
@@ -255,10 +255,7 @@ export class MemoryOnceStore implements OnceStore {
     }
   }
 
-  /**
-   * Marks the calls whose lease has lapsed, and computes when the next lease lapses, so that calls are not checked
-   * before.
-   */
+  /** Marks the calls whose lease has expired, and computes when the next one expires, so that calls are not checked before. */
   private endLapsed(holder: Holder): void {
     if (performance.now() < holder.runsUntil) return;
     holder.runsUntil = Number.POSITIVE_INFINITY;

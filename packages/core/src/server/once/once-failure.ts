@@ -1,14 +1,14 @@
 import { type Code, RpcError } from "../../errors.js";
 
-/** The reasons why a call of a method that is `once` has no answer of its own, with their codes; docs/error-codes.md is written from this. */
+/** Reasons why a call of a `once` method has no result, with their codes; docs/error-codes.md is generated from this. */
 const FAILURES: Readonly<Record<OnceFailure, Code>> = {
   /** The call may have taken effect; the result is unknown, because the process that ran it or its record is gone. */
   unknown: "aborted",
   /** The call's key was used with another input. */
   mismatch: "invalid_argument",
-  /** The call's key is too old for anybody to know what became of it. Nothing ran now. */
+  /** The call's key is too old to know the result. Nothing ran now. */
   expired: "failed_precondition",
-  /** The call has no key that says when it was made, or one from the future. */
+  /** The call's key does not contain its creation time, or one in the future. */
   malformed: "invalid_argument",
 };
 
@@ -26,7 +26,7 @@ export function onceFailure(error: unknown): OnceFailure | undefined {
   return typeof once === "string" && Object.hasOwn(FAILURES, once) ? (once as OnceFailure) : undefined;
 }
 
-/** Makes the error of a call whose owner was lost, or whose record is. */
+/** Returns the error for a call whose owner, or whose record, was lost. */
 export function unknownOutcome(why: string): RpcError {
   return failed("unknown", `it is not known whether the call took effect: ${why}`);
 }

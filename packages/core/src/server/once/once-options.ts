@@ -2,7 +2,7 @@ import type { OptionNames } from "../../check-options.js";
 import type { CallContext } from "../context.js";
 import type { OnceStore } from "./once-store.js";
 
-/** Settings of calls of methods that are `once`. */
+/** Settings of calls of `once` methods. */
 export interface OnceOptions<Context = unknown> {
   /** Store for the results of calls. Default: `MemoryOnceStore`, in this process's memory. */
   readonly store?: OnceStore;
@@ -12,9 +12,9 @@ export interface OnceOptions<Context = unknown> {
    * other connection value, calls fail until this option is set.
    */
   readonly principal?: (context: CallContext<Context>) => string;
-  /** Milliseconds that the outcome of a call is kept, and that its key may be used. Default: a day. */
+  /** Milliseconds for which the result of a call is kept, and its key may be used. Default: a day. */
   readonly recordForMs?: number;
-  /** Milliseconds after which a call whose process is gone counts as lost. It is renewed while the call runs. Default: 10,000. */
+  /** Milliseconds after which a call counts as lost if its process has ended. The lease is renewed while the call runs. Default: 10,000. */
   readonly leaseMs?: number;
   /**
    * Most bytes of a response that is kept. A larger one is not kept: a repeated call is only told that the first one
@@ -23,7 +23,7 @@ export interface OnceOptions<Context = unknown> {
   readonly maxRecordBytes?: number;
 }
 
-/** Names of those settings. */
+/** Names of these settings. */
 export const ONCE_OPTIONS: OptionNames<OnceOptions> = {
   leaseMs: true,
   maxRecordBytes: true,
@@ -35,6 +35,6 @@ export const ONCE_OPTIONS: OptionNames<OnceOptions> = {
 /** The options, together with the time at which the server received them. */
 export interface OnceSettings {
   readonly options: OnceOptions<never>;
-  /** When it began to serve: calls by keys from before may have run in a process that is gone. */
+  /** Time at which the server started: calls with older keys may have run in an earlier process. */
   readonly since: number;
 }

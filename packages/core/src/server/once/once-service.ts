@@ -15,12 +15,12 @@ import { onAbort } from "../../call/abort.js";
 import { expiries } from "../../call/expiries.js";
 
 const DEFAULTS = { recordForMs: 24 * 60 * 60 * 1000, leaseMs: 10_000, maxRecordBytes: 256 * 1024 } as const;
-/** Milliseconds that records are kept beyond their time, since servers' clocks differ. */
+/** Additional milliseconds for which records are kept, because servers' clocks differ. */
 const KEPT_LONGER_MS = 60_000;
-/** Milliseconds until a call that runs elsewhere is asked for again: at first, and at most. */
+/** Milliseconds between requests for the state of a call that runs elsewhere: at first (`FIRST_POLL_MS`), and at most. */
 const FIRST_POLL_MS = 20;
 const MAX_POLL_MS = 500;
-/** Response metadata of an answer that an earlier call with the key has got. */
+/** Response metadata of a result that belongs to an earlier call with the key. */
 const REPLAYED = "idempotent-replayed";
 const UNKNOWN_PRINCIPAL =
   "whose keys are is not known: give once: { principal: (context) => context.connection.userId }";
@@ -28,13 +28,13 @@ const UNKNOWN_PRINCIPAL =
 /** A handler of any method. */
 export type OnceHandler = (input: unknown, context: CallContext) => unknown;
 
-/** A call, as its key says. */
+/** A call with its key. */
 interface Keyed extends ReceivedOnceKey {
   readonly id: string;
   readonly principal: string;
 }
 
-/** Runs calls of methods that are `once`: each key at most once, however often the call is made. */
+/** Runs calls of `once` methods: each key at most once, however often the call is repeated. */
 export class OnceService {
   private static readonly services: WeakMap<OnceOptions<never>, OnceService> = new WeakMap();
   private readonly store: OnceStore;
@@ -42,10 +42,10 @@ export class OnceService {
   private readonly recordForMs: number;
   private readonly leaseMs: number;
   private readonly maxRecordBytes: number;
-  /** Outcomes of the calls that run here, by their ids. */
+  /** Results of the calls that run in this process, by id. */
   private readonly runs: Map<string, Promise<unknown>> = new Map();
 
-  /** @param since when the first of its servers began to serve */
+  /** @param since time at which the first of its servers started */
   constructor(options: OnceOptions<never> = {}, since: number = Date.now()) {
     this.options = options;
     this.store = options.store ?? new MemoryOnceStore({ since });
@@ -59,14 +59,14 @@ export class OnceService {
     });
   }
 
-  /** The service of options: one for all sessions and transports that were given the same object. */
+  /** Returns the service for these options: one for all sessions and transports that were given the same object. */
   static of(options: OnceOptions<never>, since?: number): OnceService {
     let service = OnceService.services.get(options);
     if (service === undefined) OnceService.services.set(options, (service = new OnceService(options, since)));
     return service;
   }
 
-  /** Serves a call: runs the handler, or answers as the call with the same key was, or is, answered. */
+  /** Serves a call: runs the handler, or returns the result of the call with the same key. */
   async serve(
     method: AnyMethod,
     handler: OnceHandler,
@@ -75,7 +75,7 @@ export class OnceService {
   ): Promise<unknown> {
     const call = this.keyed(method, context);
     const fingerprint = context.onceCall?.fingerprint;
-    // A caller that is gone already wants nothing to begin.
+    // If the caller has disconnected, nothing should start.
     context.throwIfAborted();
     const owner = createOnceKey();
     const claimedAt = performance.now();
@@ -103,7 +103,7 @@ export class OnceService {
     return this.known(state, call, fingerprint, method, context);
   }
 
-  /** Answers a call that neither runs nor is to run. */
+  /** Returns the result of a call that neither runs nor may run. */
   private known(
     state: OnceState,
     { madeAt }: Keyed,
@@ -199,12 +199,15 @@ export class OnceService {
     try {
       return recordAnswer(method, answer, this.maxRecordBytes);
     } catch {
-      // The caller gets the same, and the hook why.
+      // The caller receives the same error, and the hook the reason.
       return recordError(method, told(undefined), this.maxRecordBytes);
     }
   }
 
-  /** Notes the end of a call before its caller is answered, for as long as its lease lasts. Never rejects: the answer is true all the same. */
+  /**
+   * Stores the result of a call before its caller is answered, trying as long as the lease lasts. Never rejects,
+   * because the answer is valid in any case.
+   */
   private async settle(
     id: string,
     owner: string,
@@ -237,7 +240,7 @@ export class OnceService {
     await within(this.store.release(id, owner), this.leaseMs).catch(nothing);
   }
 
-  /** Asks the store. A failure is reported, and told as `unavailable`: the handler was not entered. */
+  /** Calls the store. A failure is reported, and becomes `unavailable`: the handler was not entered. */
   private async asked(
     doing: string,
     ask: () => Promise<OnceState>,
@@ -253,7 +256,7 @@ export class OnceService {
   }
 }
 
-/** The error that the caller gets, each time. */
+/** Returns the error that the caller receives each time. */
 function told(error: unknown): RpcError {
   if (error instanceof RpcError && !error.fromCall) return error;
   return new RpcError("internal", "the handler failed");
@@ -261,7 +264,7 @@ function told(error: unknown): RpcError {
 
 function nothing(): void {}
 
-/** Settles as `promise` does, or rejects when the signal fires first. */
+/** Settles with `promise`, or rejects if the signal fires first. */
 async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   let forget: (() => void) | undefined;
   const aborted = new Promise<never>((_, reject) => {
@@ -276,7 +279,7 @@ async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promis
   }
 }
 
-/** Settles as `promise` does, or rejects after `timeoutMs`. */
+/** Settles with `promise`, or rejects after `timeoutMs`. */
 async function within<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
   let expiry: ReturnType<typeof expiries.add> | undefined;
   const late = new Promise<never>((_, reject) => {

@@ -2,26 +2,26 @@
 export interface OnceClaim {
   /** The principal of the key. Stores may limit what each principal makes them keep. */
   readonly principal: string;
-  /** When the key was made, in milliseconds since the epoch by the caller's clock. */
+  /** Creation time of the key, in milliseconds since the epoch by the caller's clock. */
   readonly madeAt: number;
-  /** The caller has made no call with the key before. */
+  /** Whether the caller has certainly made no earlier call with the key. */
   readonly first: boolean;
   /** Whether the call may run if the store has no entry under its id. */
   readonly startable: boolean;
   /** Distinguishes inputs; undefined if they cannot be compared. */
   readonly fingerprint: string | undefined;
-  /** The runner of the call: a text that no other claim has. */
+  /** Identifies the runner of the call: a text that no other claim has. */
   readonly owner: string;
-  /** Milliseconds that the claim holds without being renewed. */
+  /** Milliseconds for which the claim holds without renewal. */
   readonly leaseMs: number;
   /** Minimum milliseconds for which the entry is kept from now on. */
   readonly keepMs: number;
 }
 
 /**
- * The state of an id. "absent": nothing is known, and nothing was noted. "forgotten": nothing is known, and the store may have lost it.
- * "claimed": nothing was known, and the asking owner runs the call now. "running": an owner runs it. "lost": the owner's lease has lapsed,
- * so whether the call took effect is not known. "done": it has ended, with `record`.
+ * The state of an id. "absent": unknown, and nothing was stored. "forgotten": unknown, but the store may have lost it.
+ * "claimed": it was unknown, and the requesting owner now runs the call. "running": an owner runs it. "lost": the
+ * owner's lease has expired, so it is unknown whether the call took effect. "done": it has ended, with `record`.
  */
 export type OnceState =
   | { readonly state: "absent" | "forgotten" | "claimed" }
@@ -38,13 +38,13 @@ export interface OnceStore {
   claim(id: string, claim: OnceClaim): Promise<OnceState>;
   /** Returns the state of an id. */
   find(id: string): Promise<OnceState>;
-  /** Makes the owner's claim hold for `leaseMs` from now on. Returns whether it is the owner's, and not settled. */
+  /** Extends the owner's claim to `leaseMs` from now. Returns true if the claim is the owner's and is not settled. */
   renew(id: string, owner: string, leaseMs: number): Promise<boolean>;
   /**
    * Records the end of the owner's call, even if its lease has lapsed. Returns true if the claim was the owner's and
    * was not settled.
    */
   settle(id: string, owner: string, record: Uint8Array): Promise<boolean>;
-  /** Forgets the owner's claim, since nothing ran. */
+  /** Removes the owner's claim, because nothing ran. */
   release(id: string, owner: string): Promise<void>;
 }

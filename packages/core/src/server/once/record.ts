@@ -7,10 +7,10 @@ import { pack } from "../../msgpack/pack.js";
 import { packDetails } from "../../call/sent-fault.js";
 import { FrameWriter } from "../../wire/writer.js";
 
-/** First byte of a record: its kind. The MessagePack of the answer follows, or of the error's fields. */
+/** First byte of a record: its kind. The MessagePack of the response, or of the error's fields, follows. */
 const ANSWER = 0;
 const ERROR = 1;
-/** The call has ended well, and its answer was too large to be kept. */
+/** The call succeeded, but its response was too large to be kept. */
 const UNKEPT = 2;
 
 type ErrorRecord = readonly [
@@ -21,7 +21,7 @@ type ErrorRecord = readonly [
   isDeclared: boolean,
 ];
 
-/** Returns the record of an answer. Throws `RpcError` if it does not fit its schema. */
+/** Returns the record of a response. Throws `RpcError` if it does not match its schema. */
 export function recordAnswer({ output }: AnyMethod, answer: unknown, maxBytes: number): Uint8Array {
   const out = new FrameWriter(256);
   out.byte(ANSWER);
@@ -29,7 +29,7 @@ export function recordAnswer({ output }: AnyMethod, answer: unknown, maxBytes: n
   return out.position > maxBytes ? Uint8Array.of(UNKEPT) : out.written().slice();
 }
 
-/** The record of the error that the caller gets. Details that cannot be carried, or are too large, are left out. */
+/** Returns the record of the error that the caller receives. Details that cannot be encoded, or are too large, are left out. */
 export function recordError(method: AnyMethod, error: RpcError, maxBytes: number): Uint8Array {
   const { code, message, reason } = error;
   const { details, isDeclared } = detailsOf(method, error);
@@ -57,7 +57,7 @@ function detailsOf(
   }
 }
 
-/** Returns the answer of a record, or throws its error. "unkept": the answer was too large to be kept. */
+/** Returns the response in a record, or throws its error. "unkept": the response was too large to be kept. */
 export function replay(method: AnyMethod, record: Uint8Array): { readonly answer: unknown } | "unkept" {
   const [form] = record;
   if (form === ANSWER) return { answer: method.output?.decode(record, 1, record.length) };

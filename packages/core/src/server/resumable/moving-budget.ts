@@ -39,7 +39,7 @@ export class MovingBudget extends MemoryBudget {
     return this.home.refusal(what, refused);
   }
 
-  /** Charges `next` for all of it. Returns whether there is room. */
+  /** Moves the whole charge to `next`. Returns true if it has room. */
   moveTo(next: MemoryBudget): boolean {
     const { home } = this;
     if (next === home) return true;

@@ -6,14 +6,14 @@ import type { ResumedCall, ResumedCallHost } from "./resumed-call.js";
 
 /** Suspended calls of one principal, or of one lost session. */
 interface Group {
-  /** The client of the calls: their principal, or the address of their session, if either is known. */
+  /** The client of the calls: their principal, or the address of their session, if known. */
   readonly client: unknown;
   readonly calls: Set<ResumedCall>;
   readonly budget: MemoryBudget;
   readonly leave: (() => void) | undefined;
 }
 
-/** Settings of the session that a call was lost with. */
+/** Settings of the session on which a call was lost. */
 export interface SuspensionSettings {
   readonly limits: Limits;
   readonly budget: MemoryBudget;
@@ -31,10 +31,10 @@ export class ResumableCalls implements ResumedCallHost {
   private readonly groups: Map<unknown, Group> = new Map();
   /** Suspended calls, in the order in which they were suspended. */
   private readonly waiting: Set<ResumedCall> = new Set();
-  /** Number of calls that wait, by client. */
+  /** Number of suspended calls, by client. */
   private readonly clients: Map<unknown, number> = new Map();
 
-  /** Calls that wait for a session. */
+  /** Number of suspended calls. */
   get suspended(): number {
     return this.waiting.size;
   }
@@ -43,7 +43,7 @@ export class ResumableCalls implements ResumedCallHost {
     return this.calls.get(key);
   }
 
-  /** `call` runs, on a session of these settings. */
+  /** Adds a running call of a session with these settings. */
   add(call: ResumedCall, settings: SuspensionSettings): void {
     this.calls.set(call.key, call);
     this.settings.set(call, settings);

@@ -13,9 +13,9 @@ import * as StreamKind from "../../wire/stream-kind.js";
 import type { MovingBudget } from "./moving-budget.js";
 import type { AttemptHost, ServedAttempt } from "./served-attempt.js";
 
-/** The calls that one belongs to. */
+/** The set of calls to which a resumed call belongs. */
 export interface ResumedCallHost {
-  /** No session carries the call. Returns the budget that is charged for it from now on; undefined: it is not kept. */
+  /** Called when no session carries the call. Returns the budget that is charged for it from now on; undefined if it is not kept. */
   onSuspended(call: ResumedCall): MemoryBudget | undefined;
   onResumed(call: ResumedCall): void;
   onOver(call: ResumedCall): void;
@@ -41,9 +41,9 @@ class ResumedStream extends IncomingCallStream {
  */
 export class ResumedCall implements AttemptHost {
   readonly key: string;
-  /** Principal of the call; empty where callers are not distinguished. */
+  /** Principal of the call; empty if callers are not distinguished. */
   readonly principal: string;
-  /** The calls among which it waits for a session. */
+  /** The group of suspended calls to which it belongs. */
   group: unknown = undefined;
   private readonly durable: DurableStream = new DurableStream(StreamKind.Call, () => this.check());
   private readonly host: ResumedCallHost;
@@ -51,7 +51,7 @@ export class ResumedCall implements AttemptHost {
   private attempt: ServedAttempt | undefined = undefined;
   private epoch = 0;
   private keepMs = 0;
-  /** The call is over, and its caller may not know. */
+  /** Whether the call is over, although its caller may not know. */
   private served = false;
   private over = false;
   private expiry: Expiry | undefined = undefined;
@@ -64,7 +64,7 @@ export class ResumedCall implements AttemptHost {
     budget.charge(RESUMABLE_BYTES);
   }
 
-  /** Begins to serve the call by `requests`. */
+  /** Starts to serve the call with `requests`. */
   begin(attempt: ServedAttempt, fields: ResumeFields, requests: RequestHandler, settings: ChannelSettings): void {
     const serve = (channel: Channel): ResumedStream =>
       new ResumedStream(
@@ -89,7 +89,7 @@ export class ResumedCall implements AttemptHost {
     return new RpcError("data_loss", "what the caller and the callee still have of the call does not meet");
   }
 
-  /** The next attempt carries the call. One that still does is fenced. */
+  /** Continues the call on the next attempt. An attempt that still carries it is ended. */
   resume(attempt: ServedAttempt, fields: ResumeFields, budget: MemoryBudget): void {
     const before = this.attempt;
     this.attempt = undefined;
@@ -126,7 +126,7 @@ export class ResumedCall implements AttemptHost {
     if (this.attempt === undefined) this.giveUp(code);
   }
 
-  /** Ends the call because its caller may not continue it, as was found while `attempt` carries it. */
+  /** Ends the call because its caller may not continue it, which was found while `attempt` carries it. */
   revoke(attempt: ServedAttempt, error: RpcError): void {
     if (attempt === this.attempt) this.end(error);
   }
@@ -160,7 +160,7 @@ export class ResumedCall implements AttemptHost {
     this.host.onResumed(this);
   }
 
-  /** Ends the call if it is over and its caller knows that. */
+  /** Ends the call if it is over and its caller knows it. */
   private check(): void {
     const { attempt, over, served, durable } = this;
     if (over || attempt === undefined || !served || !durable.settled) return;

@@ -18,7 +18,7 @@ export interface AttemptHost {
   onPiece(attempt: ServedAttempt, cursor: Cursor): void;
   /** Called when the caller has cancelled the call. */
   onCancel(attempt: ServedAttempt, code: Code): void;
-  /** Its session has ended. */
+  /** Called when its session has ended. */
   onLost(attempt: ServedAttempt): void;
 }
 
