@@ -68,7 +68,7 @@ export abstract class ServedCall implements ItemTarget {
   /** Sends one message of a stream. Throws if it cannot be sent. */
   abstract item(item: unknown): void;
 
-  /** The items have ended well. */
+  /** Ends the items successfully. */
   abstract end(): void;
 
   /** Sends the response metadata, unless it has been sent. */
@@ -80,19 +80,19 @@ export abstract class ServedCall implements ItemTarget {
   /** Sends the error that the caller receives, as the last frame. */
   protected abstract sendError(error: RpcError): void;
 
-  /** The call stays open after its request: cancels have to reach it from now on. */
+  /** Called when the call stays open after its request, so that cancels have to reach it. */
   protected abstract onEntered(): void;
 
   /** Called when the call is over: nothing has to reach it any more. */
   protected abstract onLeft(): void;
 
-  /** The caller's items go to `input` from now on. */
+  /** Starts to pass the caller's items to `input`. */
   protected abstract startItems(input: ItemReceiver): void;
 
-  /** Nothing more of the caller's items is wanted. */
+  /** Stops receiving the caller's items. */
   protected abstract stopItems(): void;
 
-  /** Runs the handler, when it is the call's turn. A method that streams its input gets the stream in place of `message`. */
+  /** Runs the handler when it is the call's turn. If the method streams its input, the handler gets the stream instead of `message`. */
   serve(bound: BoundMethod, message: unknown): void {
     if (this.settings.admission.full) this.serveLater(bound, message);
     else this.run(bound, streamsInput(bound.method) ? this.receiveItems() : message);
@@ -151,7 +151,7 @@ export abstract class ServedCall implements ItemTarget {
     );
   }
 
-  /** The handler has returned the result of a unary call. */
+  /** Called when the handler has returned the result of a unary call. */
   protected returned(result: unknown): void {
     this.onSettled();
     if (this.over) return;
@@ -164,13 +164,13 @@ export abstract class ServedCall implements ItemTarget {
     this.finish();
   }
 
-  /** The handler has failed. */
+  /** Called when the handler has failed. */
   private threw(error: unknown): void {
     this.onSettled();
     this.fail(error);
   }
 
-  /** The call's place is free once both the call and its handler have ended. */
+  /** Called when both the call and its handler have ended, so that its place is free. */
   onSettled(): void {
     if (this.settled) return;
     this.settled = true;
@@ -179,7 +179,7 @@ export abstract class ServedCall implements ItemTarget {
     this.leave();
   }
 
-  /** Sends all that a streaming handler gave. */
+  /** Sends all items that a streaming handler returned. */
   protected stream(result: unknown): void {
     this.goesOn();
     const cursor = this.context?.method.cursor;
@@ -192,7 +192,7 @@ export abstract class ServedCall implements ItemTarget {
     return bytePieceOf(this.context?.method.output, this.settings.limits);
   }
 
-  /** The items that the caller streams, for the handler. */
+  /** Returns the caller's items, for the handler. */
   private receiveItems(): ItemStream<unknown> {
     this.input = new ItemReceiver(this.settings.limits, () => this.stopItems());
     this.startItems(this.input);
@@ -200,12 +200,12 @@ export abstract class ServedCall implements ItemTarget {
     return this.input.stream;
   }
 
-  /** Ends the call with an error. Only an `RpcError` says to the caller what went wrong. */
+  /** Ends the call with an error. Only an `RpcError` tells the caller what went wrong. */
   fail(error: unknown): void {
     if (!this.over) this.finishWith(this.tellable(error));
   }
 
-  /** Sends the error, or if that throws one without anything that user code gave. Ends the call in any case. */
+  /** Sends the error; if that throws, sends one without any value from user code. Ends the call in any case. */
   protected finishWith(error: RpcError, isPlain: boolean = false): void {
     try {
       this.sendError(error);
@@ -220,7 +220,7 @@ export abstract class ServedCall implements ItemTarget {
     this.finish();
   }
 
-  /** Called with the exception that sending an error has thrown. The caller does not receive it. */
+  /** Called with the exception thrown by sending an error. The caller does not receive it. */
   protected onUnsendable(thrown: unknown): void {
     this.tellHook(thrown);
   }
@@ -242,7 +242,7 @@ export abstract class ServedCall implements ItemTarget {
   protected giveUp(reason: RpcError, lost: boolean): void {
     if (this.over) return;
     this.input?.end(reason);
-    // First the answer, so that nothing a listener of the signal does can come before it.
+    // The response first, so that nothing which a listener of the signal does can precede it.
     if (lost) this.finish();
     else this.fail(reason);
     this.context?.abort(reason);
@@ -258,7 +258,7 @@ export abstract class ServedCall implements ItemTarget {
 
   private finishEntered(): void {
     if (this.expiry !== undefined) expiries.remove(this.expiry);
-    // A handler that still reads the caller's items fails.
+    // A handler that is still reading the caller's items fails.
     if (this.input !== undefined && !this.inputEnded) {
       this.input.end(new RpcError("cancelled", "the call is over"));
       this.stopItems();
@@ -274,7 +274,7 @@ export abstract class ServedCall implements ItemTarget {
     }
   }
 
-  /** The call and its handler have ended. */
+  /** Called when the call and its handler have ended. */
   private leave(): void {
     this.release();
     this.settings.admission.end(this.settings.client);
@@ -287,7 +287,7 @@ export abstract class ServedCall implements ItemTarget {
 
   protected misfit(error: unknown): Error {
     const { code, message } = RpcError.from(error);
-    // Not a misfit: a limit of the frame or the metadata, or a codec that is not known here.
+    // Not a mismatch, but a limit of the frame or the metadata, or an unknown codec.
     if (code === "resource_exhausted" || code === "unimplemented") return error as RpcError;
     return new Error(`the result does not fit its schema: ${message}`, { cause: asError(error) });
   }
@@ -301,7 +301,7 @@ export abstract class ServedCall implements ItemTarget {
     return new RpcError("internal", "the handler failed: so did a call that it made");
   }
 
-  /** Whether a call that the handler made ended by the deadline of this one. */
+  /** Returns true if a call made by the handler ended because of this call's deadline. */
   private isLate({ code }: RpcError): boolean {
     const deadline = this.context?.deadline;
     return code === "deadline_exceeded" && deadline !== undefined && Date.now() >= deadline - CLOCK_SLACK_MS;
@@ -327,7 +327,7 @@ export function callBytes(budget: MemoryBudget, bytes: number, message: number):
   return held;
 }
 
-/** Whether a handler's result comes later. */
+/** Returns true if a handler's result is asynchronous. */
 export function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
   return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }

@@ -26,7 +26,7 @@ export interface ServingHost extends TypedCaller {
   readonly schemas: SchemaHandshake;
   /** Methods that the peer may call without a router. */
   readonly reserved: ReservedMethods | undefined;
-  /** Undefined until either side begins to drain the session. */
+  /** Undefined until either side starts to drain the session. */
   readonly drainage: Pick<Drain, "refusing"> | undefined;
   /** Called when no call is in progress. */
   onIdle(): void;
@@ -47,7 +47,7 @@ export interface ServingOptions<Context> {
   readonly onForeignDatagram?: ((bytes: Uint8Array) => void) | undefined;
 }
 
-/** How the calls that are served are carried, and within which limits. */
+/** Settings that decide how served calls are carried, and their limits. */
 export interface ServingSettings {
   readonly limits: Limits;
   readonly formats: FormatTable;
@@ -67,7 +67,7 @@ export class Serving<Context> implements Callee, AdmissionSettings {
   private readonly onForeignDatagram: ((bytes: Uint8Array) => void) | undefined;
   private readonly dispatcher: Dispatcher<Context>;
   private readonly admission: Admission;
-  /** Made with the first datagram. */
+  /** Created with the first datagram. */
   private datagrams: DatagramReceiver | undefined = undefined;
 
   constructor(host: ServingHost, options: ServingOptions<Context>, settings: ServingSettings) {

@@ -15,15 +15,15 @@ import type { Session } from "./session.js";
 export interface ClientSessionOptions {
   /** Limits on what the peer may cost, as in `createSession`. Default: `DEFAULT_LIMITS`. */
   readonly limits?: Partial<Limits>;
-  /** Bytes that every stream and datagram of calls begins with, as of `createSession`. Default: none. */
+  /** Bytes at the start of every stream and datagram of calls, as in `createSession`. Default: none. */
   readonly prefix?: Uint8Array;
-  /** Credentials of this side, such as a token, as of `createSession`. Default: none. */
+  /** Credentials of this side, such as a token, as in `createSession`. Default: none. */
   readonly credentials?: string;
   /** Returns new credentials during the session, as in `createSession`. Default: credentials are not renewed. */
   readonly renewCredentials?: (() => Awaitable<string | undefined>) | undefined;
   /** Session metadata of this side: unverified claims, sent with its credentials. Default: none. */
   readonly metadata?: MetadataInit;
-  /** Proves that this side has a key, as of `createSession`. Default: none. */
+  /** Proves that this side has a key, as in `createSession`. Default: none. */
   readonly proof?: Prover | undefined;
   /** How calls travel, unless their options say otherwise. Default "auto". */
   readonly via?: Via;

@@ -57,7 +57,7 @@ export function createSession<Context = unknown, Transport extends TransportSess
   return session.open();
 }
 
-/** Made apart: a session keeps it, and is not to keep the options of its making. */
+/** A separate function, so that the chooser, which a session keeps, does not keep the session's options. */
 function measuredChooser(host: CarrierChooserHost): CarrierChooser {
   return new CarrierChooser(host);
 }

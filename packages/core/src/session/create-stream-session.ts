@@ -30,7 +30,7 @@ export function createStreamSession<Transport extends WebTransportSession>(
   }).open();
 }
 
-/** The peer of a session that only calls opens few streams: the code that takes them is loaded with the first. */
+/** Loads the code that accepts the peer's streams with the first of them, because the peer of a session that only calls opens few. */
 function loadPeerStreams(host: PeerStreamsHost): StreamTaker {
   let loading: Promise<StreamTaker> | undefined;
   return {

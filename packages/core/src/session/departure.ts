@@ -5,7 +5,10 @@ import * as GoawayStage from "../wire/goaway-stage.js";
 import { writeDeparture } from "../wire/write-departure.js";
 import type { SessionDrainOptions } from "./options.js";
 
-/** Tells the peer where calls are taken once this side drains, and how long those in progress have. Throws `TypeError` for an address that is too long. */
+/**
+ * Tells the peer where to make further calls when this side drains, and how much time the calls in progress have.
+ * Throws `TypeError` if the address is too long.
+ */
 export function sayDeparture(
   { to, final, timeoutMs = Infinity }: SessionDrainOptions,
   lane: () => PeerLane | undefined,

@@ -3,7 +3,7 @@ import type { Explanation, Fault } from "../call/fault.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import { asError } from "../errors.js";
 
-/** Milliseconds that an error waits for the code that explains it. */
+/** Milliseconds that an error waits for the code that completes it. */
 const LOAD_MS = 3000;
 
 /** Completes an error with code that is loaded on demand. If that fails, the error's hint says so. */

@@ -2,16 +2,16 @@ import type { Channel } from "../transport/channel.js";
 
 /** Options of keep-alive pings. */
 export interface KeepAliveOptions {
-  /** Milliseconds without a sign of the peer after which it is pinged. Default 15,000. */
+  /** Milliseconds of silence after which the peer is pinged. Default 15,000. */
   readonly intervalMs?: number;
-  /** Milliseconds after the ping at which the session is lost if there still was none. Default 20,000. */
+  /** Milliseconds after the ping at which the session is lost if the peer is still silent. Default 20,000. */
   readonly timeoutMs?: number;
 }
 
 const DEFAULT_INTERVAL_MS = 15_000;
 const DEFAULT_TIMEOUT_MS = 20_000;
 
-/** Pings a silent peer, and reports it as lost when it stays silent. Has one timer, however busy the session is. */
+/** Pings a silent peer, and reports it as lost if it stays silent. It needs one timer, however busy the session is. */
 export class KeepAlive {
   private readonly channel: Channel;
   private readonly intervalMs: number;

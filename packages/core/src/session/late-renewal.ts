@@ -4,13 +4,13 @@ import type { RawGreeting } from "../wire/hello.js";
 import type { FrameWriter } from "../wire/writer.js";
 import type { ClientRenewal } from "./client-renewal.js";
 
-/** The session, as far as the renewal of credentials needs it. */
+/** The parts of a session that the renewal of credentials needs. */
 export interface RenewalHost {
   /** A lane to send on; undefined when the session has ended. */
   openLane(): { sendCredentials(write: (out: FrameWriter) => void): void } | undefined;
 }
 
-/** Loads what renews credentials with the first word of a server that takes them: others cost a page nothing. */
+/** Loads the code that renews credentials when a server has announced that it accepts new ones, so that other pages do not contain it. */
 export class LateRenewal implements ClientSide {
   readonly #host: RenewalHost;
   readonly #ask: () => Promise<RawGreeting | undefined>;
@@ -23,7 +23,7 @@ export class LateRenewal implements ClientSide {
   }
 
   onFrame(frame: Frame): void {
-    // Its bytes are lent.
+    // A copy, because the bytes are only borrowed.
     const kept = { ...frame, bytes: frame.bytes.slice() };
     this.#renewal ??= import("./loaded-later.js").then(({ ClientRenewal }) => new ClientRenewal(this.#host, this.#ask));
     this.#withRenewal((renewal) => renewal.onFrame(kept));

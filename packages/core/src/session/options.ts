@@ -26,7 +26,7 @@ export interface SessionOptions<Context = unknown> extends CarrierOptions {
   readonly limits?: Partial<Limits>;
   /** Refuses calls under load. Sessions may share one. Default: none. */
   readonly loadShedder?: LoadShedder;
-  /** How calls of methods that are `once` are remembered. Default: in memory, by each router. Sessions may share one object. */
+  /** How calls of `once` methods are remembered. Default: in memory, by each router. Sessions may share one object. */
   readonly once?: OnceOptions<Context>;
   /**
    * Returns the principal of a call. Only the same principal can resume a resumable call, and blobs are counted for
@@ -49,11 +49,11 @@ export interface SessionOptions<Context = unknown> extends CarrierOptions {
    */
   readonly onError?: ErrorHook;
   /**
-   * Takes the streams that the peer opened and that do not belong to this protocol, with all their bytes; attach a
-   * handler to read one. Without it they are refused. Streams of your own are opened on `Session.transport`. Default: none.
+   * Receives the streams opened by the peer that do not belong to this protocol, with all their bytes; attach a handler
+   * to read one. Without it they are refused. Open your own streams on `Session.transport`. Default: none.
    */
   readonly onForeignStream?: (stream: DirectStream) => void;
-  /** Takes the datagrams of the peer that do not belong to this protocol. Without it they are dropped. Default: none. */
+  /** Receives the peer's datagrams that do not belong to this protocol. Without it they are dropped. Default: none. */
   readonly onForeignDatagram?: (bytes: Uint8Array) => void;
   /** How calls travel, unless their options say otherwise. Default "auto". */
   readonly via?: Via;
@@ -66,15 +66,15 @@ export interface SessionEnd {
   /** Application error code of the close, 0 for a clean one. */
   readonly closeCode: number;
   readonly reason: string;
-  /** Why the session was lost; undefined after a close by either side with code 0. */
+  /** The reason why the session was lost; undefined after a close by either side with code 0. */
   readonly error: Error | undefined;
 }
 
 /** Result of a session that this side has closed or drained. */
 export interface Unacknowledged {
   /**
-   * Notifications that the peer did not acknowledge: it may have received some of them, or none. 0: it has received all. Those
-   * that went by datagram do not count.
+   * Number of notifications that the peer did not acknowledge: it may have received some of them, or none. 0: it has
+   * received all. Datagrams do not count.
    */
   readonly unacknowledged: number;
 }
@@ -91,23 +91,23 @@ export interface ClosedSession extends SessionEnd, Unacknowledged {}
 /** Options of `Session.close`. */
 export interface CloseOptions extends CloseInfo {
   /**
-   * Milliseconds that notifications have to be acknowledged if the code is 0; with other codes the session does not
-   * wait. Default: `limits.maxAcknowledgeMs`.
+   * Milliseconds to wait for the acknowledgement of notifications if the code is 0; with other codes the session does
+   * not wait. Default: `limits.maxAcknowledgeMs`.
    */
   readonly timeoutMs?: number | undefined;
 }
 
 /** Options of a drain. */
 export interface DrainOptions {
-  /** Milliseconds that calls in progress still have; then they fail. Default: `limits.maxDrainMs`. */
+  /** Milliseconds that calls in progress have left; then they fail. Default: `limits.maxDrainMs`. */
   readonly timeoutMs?: number;
 }
 
 /** Options of `Session.drain`. */
 export interface SessionDrainOptions extends DrainOptions {
   /**
-   * URL of a server that takes calls instead, at most 1,024 bytes. Connections that trust it (`allowedRedirects`) go
-   * there; others choose a server as usual. Default: none.
+   * URL of a server that accepts calls instead, at most 1,024 bytes. Connections that trust it (`allowedRedirects`) use
+   * it; others choose a server as usual. Default: none.
    */
   readonly to?: string | undefined;
   /** The process ends with the drain: resumable calls that are not over by then fail at once, instead of waiting to be resumed. Default false. */

@@ -17,21 +17,21 @@ export interface SessionParts {
   readonly via?: Via | undefined;
   /** The peer's name in errors, such as its URL. */
   readonly peer?: string | undefined;
-  /** Makes what takes the peer's calls. Without it nothing is served. */
+  /** Creates the part that serves the peer's calls. Without it nothing is served. */
   readonly callee?: (host: ServingHost) => Callee;
-  /** Makes what takes what happens on the transport. Without it the session does, and leaves datagrams alone. */
+  /** Creates the part that handles events of the transport. Without it the session handles them, and ignores datagrams. */
   readonly events?: (host: ServedHost) => DirectSessionHandler;
   /** Creates the part that answers the server's requests to this client: for new credentials, and for a proof of its key. */
   readonly clientSide?: ((host: ProvingHost) => ClientSide) | undefined;
-  /** Makes what takes new credentials of the peer. */
+  /** Creates the part that receives new credentials of the peer. */
   readonly serverRenewal?: ((host: ServerRenewalHost) => ServerRenewal) | undefined;
-  /** Names the address for further calls when this side drains. */
+  /** Announces the address for further calls when this side drains. */
   readonly sayDeparture?: typeof sayDeparture | undefined;
-  /** Makes what takes the streams that the peer opens. */
+  /** Creates the part that accepts the streams that the peer opens. */
   readonly peerStreams: (host: PeerStreamsHost) => StreamTaker;
-  /** Adds explanations to errors of the peer. */
+  /** Completes errors of the peer. */
   readonly explain: ExplainFault;
-  /** Takes the peer's streams of other protocols. */
+  /** Receives the peer's streams of other protocols. */
   readonly onForeign?: ForeignStreams | undefined;
   /**
    * Creates the chooser that spreads calls over carriers if the transport measures loss. Without it, calls share one

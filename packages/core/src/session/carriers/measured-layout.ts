@@ -1,17 +1,17 @@
 import type { SessionStats } from "../../transport/session.js";
 
-/** How calls of single messages travel: in one lane, in several in turn, or each on a stream of its own. */
+/** How calls with single messages travel: in one lane, in several lanes in turn, or each on its own stream. */
 export type Layout = "lane" | "lanes" | "stream";
 
 /** Number of lanes to spread calls over if too many would wait for a lost packet in one. */
 export const LANES = 4;
-/** Bytes that a packet carries, about. */
+/** Approximate number of bytes in a packet. */
 const PACKET_BYTES = 1200;
 /** Share of packets lost below which it does not matter how calls travel. */
 const LITTLE_LOSS = 0.01;
 /**
- * Packets in flight up to which it does not matter either: few calls wait for any of them. From the other number on each call is better off
- * alone; in between several lanes do as well as streams, and cost less.
+ * Packets in flight up to which the layout does not matter (`SMALL_FLIGHT`), because few calls wait for each. From the
+ * second number on, calls are better on their own streams; in between, several lanes are as good and cheaper.
  */
 const SMALL_FLIGHT = 4;
 const LARGE_FLIGHT = 12;
@@ -30,7 +30,7 @@ export function layoutFor(loss: number, flight: number): Layout {
 /** Source of the measurements. */
 export interface LayoutSource {
   stats(): SessionStats;
-  /** Calls in progress. */
+  /** Number of calls in progress. */
   callsMade(): number;
   /** Bytes of the calls that were made so far, as sent. */
   bytesSent(): number;

@@ -6,22 +6,22 @@ import type { DirectStream } from "../../transport/session.js";
 /** The session of the streams. */
 export interface StreamsHost {
   readonly settings: CarrierSettings;
-  /** Throws `RpcError` when there can be none. */
+  /** Opens a stream. Throws `RpcError` if that is not possible. */
   openStream(): DirectStream;
-  /** A stream is over. */
+  /** Called when a stream is over. */
   onIdle(): void;
   readonly places: CallPlaces | undefined;
 }
 
 /** The streams that this side opens for one call each. */
 export class OwnStreams implements StreamOpener {
-  /** Streams of this side's calls that are not over. */
+  /** Number of streams of this side's calls that are not over. */
   made = 0;
   /** Called when a stream with a notification is over. */
   onConfirmed: (() => void) | undefined = undefined;
-  /** Streams with notifications that the peer may not have received yet. */
+  /** Number of streams with notifications that the peer may not have received yet. */
   #unconfirmed = 0;
-  /** Notifications on those that ended before the peer had received them. */
+  /** Number of notifications on streams that ended before the peer had received them. */
   #lost = 0;
   readonly #host: StreamsHost;
 
@@ -29,12 +29,12 @@ export class OwnStreams implements StreamOpener {
     this.#host = host;
   }
 
-  /** Whether the peer has every notification that was sent on a stream of its own. */
+  /** Whether the peer has received every notification that was sent on its own stream. */
   get confirmed(): boolean {
     return this.#unconfirmed === 0;
   }
 
-  /** Notifications that the peer is not known to have received. */
+  /** Number of notifications that the peer may not have received. */
   get unacknowledged(): number {
     return this.#unconfirmed + this.#lost;
   }
