@@ -4,6 +4,8 @@ import type { Lane } from "./remote.js";
 export interface PageKind {
   readonly lane: Lane;
   readonly name: string;
+  /** Whether only the files of behaviours run that depend on the browser, the transport or the client. */
+  readonly partial?: true;
   /** A behaviour's number, and why. */
   readonly exceptions: ReadonlyMap<string, string>;
 }
@@ -28,10 +30,11 @@ const ofOneStream: readonly (readonly [string, string])[] = [
 
 export const pageKinds: readonly PageKind[] = [
   { lane: "webtransport", name: "a page, WebTransport", exceptions: new Map(ofPages) },
-  { lane: "firefox", name: "a page in Firefox, WebTransport", exceptions: new Map(ofPages) },
+  { lane: "firefox", name: "a page in Firefox, WebTransport", partial: true, exceptions: new Map(ofPages) },
   {
     lane: "connectWebTransport",
     name: "a page, its smaller client",
+    partial: true,
     exceptions: new Map([
       ...ofPages,
       ["C15", "a client session serves nothing"],
@@ -39,10 +42,11 @@ export const pageKinds: readonly PageKind[] = [
       ["C66", "what is left is counted over WebTransport by `connect`, whose streams are the same"],
     ]),
   },
-  { lane: "websocket", name: "a page, WebSocket", exceptions: new Map([...ofPages, ...ofOneStream]) },
+  { lane: "websocket", name: "a page, WebSocket", partial: true, exceptions: new Map([...ofPages, ...ofOneStream]) },
   {
     lane: "ponyfill",
     name: "a page, ponyfill of fails",
+    partial: true,
     exceptions: new Map([
       ...ofPages,
       ...ofOneStream,

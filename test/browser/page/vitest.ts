@@ -65,11 +65,10 @@ const OF_ONE_PROCESS = /C64 calls in progress finish, new ones are refused/;
 /** Titles of tests that the page cannot pass, and why. */
 const EXCEPTIONS: readonly (readonly [RegExp, string])[] = [
   [
-    /in Firefox.* > by stream > (C10 |C24 unary after|C26 |C27 |C28 (duplex: aborted while a write|a handler)|C29 |C42 |C45 an error of a duplex|C49 (a handler that throws|streams that are given up)|C52 a request)/,
+    /in Firefox.* > by stream > (C10 |C24 unary after|C26 |C27 |C28 (duplex: aborted while a write|a handler)|C29 |C52 a request)/,
     "Firefox 153 tells the server of no `cancel`, and loses an answer that its sender stops reading for: `connect` uses lanes there",
   ],
   [/killed: a page in Firefox, WebTransport > by stream/, "`connect` uses lanes there"],
-  [/in Firefox.* > C79 messages reach all/, "Firefox 153 tells the server of no `cancel`: `connect` uses lanes there"],
   [/in Firefox.* > C69 a stream that is stopped/, "Firefox 153 tells the server of no `cancel`"],
   [
     /(a page, (WebTransport|its smaller client|a stream for each call) > C62 by stream|in Firefox, WebTransport > (C62 by stream|by stream > C62))/,
