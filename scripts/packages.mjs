@@ -1,25 +1,26 @@
-// Runs a check over every package that is published: `node scripts/packages.mjs publint`.
-import { readFileSync } from "node:fs";
+// npm run packages:check: packs what is published, once, and has publint and attw check each tarball.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { projectsIn } from "./output.mjs";
-import { root, run } from "./setup.mjs";
+import { pack } from "./pack.mjs";
+import { fail, run } from "./setup.mjs";
 
-const checks = {
-  publint: (folder) => ["node_modules/publint/src/cli.js", "--strict", folder],
-  attw: (folder) => ["node_modules/@arethetypeswrong/cli/dist/index.js", "--profile", "esm-only", "--pack", folder],
-};
+const publint = ["node_modules/publint/src/cli.js", "--strict"];
+const attw = ["node_modules/@arethetypeswrong/cli/dist/index.js", "--profile", "esm-only"];
 
-const check = process.argv[2];
-let failed = false;
-for (const name of projectsIn(join(root, "packages"))) {
-  const folder = join("packages", name);
-  const { exports } = JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"));
-  // A package that exports nothing, such as a command, has no types to be wrong about.
-  if (check === "attw" && exports["."] === undefined) continue;
-  const { code, output } = await run(checks[check](folder), { capture: true });
-  // attw is content with a package that has no types at all.
-  const ok = code === 0 && !output.includes("does not contain types");
-  console.log(ok ? `${check} ${folder}: ok` : `${check} ${folder}: failed\n${output.trimEnd()}`);
-  failed ||= !ok;
+const scratch = mkdtempSync(join(tmpdir(), "quicrpc-packages-"));
+const faults = [];
+try {
+  const packed = await pack(scratch);
+  // An engine is a binary, and create-quicrpc only a command: neither has type declarations.
+  for (const { name, path } of packed.filter(({ name }) => !name.startsWith("@quicrpc/quic-"))) {
+    for (const check of name === "create-quicrpc" ? [publint] : [publint, attw]) {
+      const { code, output } = await run([...check, path], { capture: true });
+      // attw accepts a package that has no types at all.
+      if (code !== 0 || output.includes("does not contain types")) faults.push(`${name}\n${output.trimEnd()}`);
+    }
+  }
+} finally {
+  rmSync(scratch, { recursive: true, force: true });
 }
-process.exit(failed ? 1 : 0);
+if (faults.length > 0) fail(faults.join("\n"));
