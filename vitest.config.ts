@@ -8,10 +8,13 @@ const quick = process.env["QUICRPC_QUICK"] !== undefined;
 
 /** Tests with processes that take a whole machine, or that have to be quick: they run one file after the other, when all others have. */
 const alone = [
-  "test/{adversary,browser,chaos}/**/*.test.ts",
+  "test/{adversary,chaos}/**/*.test.ts",
+  "test/browser/{behaviour,firefox-behaviour,memory}.test.ts",
   "packages/node/test/{restart,rolling-restarts}.test.ts",
-  "packages/quic/test/browser.test.ts",
 ];
+
+/** Other tests in a browser. A browser takes most of a core: two run at once. */
+const browsers = ["test/browser/**/*.test.ts", "packages/quic/test/browser.test.ts"];
 
 /** Tests that take several seconds. */
 const slow = [
@@ -57,7 +60,7 @@ export default defineConfig({
         test: {
           name: "shared",
           include: ["{packages,examples}/*/src/**/*.test.ts", "packages/*/test/**/*.test.ts", "test/**/*.test.ts"],
-          exclude: [...nowhere, ...alone, ...(quick ? slow : [])],
+          exclude: [...nowhere, ...alone, ...browsers, ...(quick ? slow : [])],
           sequence: { groupOrder: 0 },
         },
       },
@@ -82,11 +85,21 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          name: "browsers",
+          include: quick ? [] : browsers,
+          exclude: [...nowhere, ...alone],
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: "alone",
           include: quick ? [] : alone,
           exclude: nowhere,
           maxWorkers: 1,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 2 },
         },
       },
     ],
