@@ -8,8 +8,7 @@ import {
 import type { Session } from "@quicrpc/core";
 import { type BrowserConnection, heal, type HealingOptions, pageUrl, type Way } from "./heal.js";
 import type { BrowserTransport, CertificateHash, TransportInUse } from "./transport.js";
-import { usualVia } from "./usual-via.js";
-import { ifAllowed, ForbiddenError } from "./policy.js";
+import { ForbiddenError, ifAllowed, usualVia } from "./policy.js";
 import { webTransportProvider } from "./web-transport.js";
 import { FORBIDDEN, unreached } from "./unreached.js";
 

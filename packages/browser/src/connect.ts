@@ -5,7 +5,7 @@ import { type BrowserConnection, heal, type HealingOptions } from "./heal.js";
 import { Memory } from "./memory.js";
 import { PageFallback } from "./page-fallback.js";
 import { type BrowserTransport, isClient, type Reached } from "./transport.js";
-import { usualVia } from "./usual-via.js";
+import { usualVia } from "./policy.js";
 
 /** Milliseconds for which the need of the fallback is remembered. */
 const DEFAULT_REMEMBER_MS = 600_000;

@@ -20,9 +20,8 @@ import {
   type PageTransportProvider,
   type Reached,
 } from "./transport.js";
-import { usualVia } from "./usual-via.js";
+import { ifAllowed, usualVia } from "./policy.js";
 import { webSocketProvider } from "./web-socket.js";
-import { ifAllowed } from "./policy.js";
 import { webTransportProvider } from "./web-transport.js";
 
 /** Milliseconds for which only WebTransport is tried. */

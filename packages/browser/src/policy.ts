@@ -1,3 +1,5 @@
+import type { SessionOptions } from "@quicrpc/core";
+
 /** A failure caused by the page's Content Security Policy: retrying in this page is pointless. */
 export class ForbiddenError extends Error {}
 
@@ -28,4 +30,12 @@ export function ifAllowed<T>(url: URL, open: () => Promise<T>): Promise<T> {
       .then(resolve, reject)
       .finally(() => setTimeout(() => globalThis.removeEventListener?.(type, listener), LATE_MS));
   });
+}
+
+/**
+ * Returns the default transport of calls in this browser. In Firefox all calls share lanes: its streams do not report
+ * `cancel` to the peer, and lose received data when the peer stops reading from them.
+ */
+export function usualVia(): Pick<SessionOptions, "via"> {
+  return globalThis.navigator?.userAgent?.includes("Firefox/") ? { via: "lane" } : {};
 }

@@ -1,24 +1,23 @@
 import type { IncomingHttpHeaders } from "node:http2";
 import type { Duplex } from "node:stream";
-import { WEBTRANSPORT_STREAM_PROTOCOL, oneStreamTransport } from "@quicrpc/core/transport";
+import { oneStreamTransport, WEBTRANSPORT_STREAM_PROTOCOL } from "@quicrpc/core/transport";
 import {
-  type IncomingSession,
-  type IncomingPeer,
+  type AcceptedSocket,
   certificateRefusal,
   type ConnectionLimiter,
-  type AcceptedSocket,
   headersOf,
   type HeldReads,
+  type IncomingPeer,
+  type IncomingSession,
   type ListenSettings,
   pathOf,
+  type PendingConnection,
   placed,
   verifiedCertificate,
-  type PendingConnection,
 } from "@quicrpc/node/transport";
 import type { TLSSocket } from "node:tls";
-import { lettingGo } from "./closing.js";
 import { refuseLateStreams } from "./containment.js";
-import type { FailsAnswer, FailsServer, FailsServerSession } from "./package.js";
+import type { FailsAnswer, FailsServer, FailsServerSession, PackageSession } from "./package.js";
 
 /** The connection on which a request arrived. */
 export interface Source {
@@ -203,4 +202,28 @@ function fieldsOf(name: string, value: string | string[] | undefined): [string, 
 function addressOf(text: string | undefined): IncomingPeer["remoteAddress"] {
   const parts = text?.match(/^\[?(.*?)\]?:(\d+)$/);
   return parts ? { host: parts[1] as string, port: Number(parts[2]) } : undefined;
+}
+
+/** A connection, or one stream of it, that carries a session. */
+export interface Holder {
+  destroy(): unknown;
+}
+
+/**
+ * Returns `session` with a `close` that destroys its holder. The package's own `close` ends the HTTP/2 stream and waits
+ * for a peer that may be gone. If both sides close at once, it also destroys an ended stream that was not reset, after
+ * which Node's HTTP/2 sends empty frames forever. By the time `close` is called, the close reason has already been sent
+ * on the stream.
+ */
+export function lettingGo(session: PackageSession, holder: Holder): PackageSession {
+  const { ready, closed, datagrams, incomingBidirectionalStreams, incomingUnidirectionalStreams } = session;
+  return {
+    ready,
+    closed,
+    datagrams,
+    incomingBidirectionalStreams,
+    incomingUnidirectionalStreams,
+    createBidirectionalStream: () => session.createBidirectionalStream(),
+    close: () => void holder.destroy(),
+  };
 }

@@ -11,8 +11,7 @@ import {
 } from "@quicrpc/http";
 import { toolsOfRouter } from "./router-tools.js";
 import { RunningCalls, SESSION_FIELD } from "./running-calls.js";
-import type { Tool } from "./tool.js";
-import { isObject } from "./tool-schema.js";
+import { isObject, type Tool } from "./tool.js";
 import { createToolServer, TOOL_SERVER_OPTIONS, type ToolServerInfo } from "./tool-server.js";
 
 /** Options of `mcp`. */

@@ -12,8 +12,7 @@ import {
   valueOf,
 } from "@quicrpc/services";
 import { markOf } from "./meta.js";
-import { type Tool, type ToolJson, type ToolSource, toolsOf } from "./tool.js";
-import type { JsonSchema } from "./tool-schema.js";
+import { type JsonSchema, type Tool, type ToolJson, toolsOf, type ToolSource } from "./tool.js";
 
 /**
  * Creates tools from a server's reflection service. Rejects with the server's `RpcError` if it has no reflection, and

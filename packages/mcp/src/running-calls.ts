@@ -1,4 +1,4 @@
-import { isObject } from "./tool-schema.js";
+import { isObject } from "./tool.js";
 
 /**
  * Header with the session of a client that speaks protocol version 2025. The client repeats the value from the response

@@ -3,7 +3,7 @@ import { defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { json } from "@quicrpc/core";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { methodKey, withInput } from "./key.js";
+import { methodKey, withInput } from "./methods.js";
 
 const method = defineMethod({ name: "test.v1.Keys", id: 1 }, "unary", "get", { id: 1, input: uncheckedCodec() });
 const key = methodKey(undefined, method);

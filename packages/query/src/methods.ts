@@ -1,6 +1,5 @@
-import type { CallOptions, ItemStream, RpcError } from "@quicrpc/core";
+import { type CallOptions, type ItemStream, json, type RpcError } from "@quicrpc/core";
 import { type DataTag, experimental_streamedQuery as streamedQuery, type QueryKey } from "@tanstack/query-core";
-import { withInput } from "./key.js";
 import { reopenedStream, type StreamPart } from "./reopened-stream.js";
 import type {
   CallInfiniteOptions,
@@ -10,6 +9,7 @@ import type {
   Paging,
   SkippableCallQueryOptions,
 } from "./tanstack.js";
+import type { AnyMethod } from "@quicrpc/core/generated";
 
 /** A method that is called explicitly and has at most one response; its caller may stream. */
 export interface MutationMethod<Input, Output> {
@@ -167,4 +167,31 @@ export interface StreamedCallOptions extends QueryCallOptions {
    * "replace" keeps them until the new stream has ended.
    */
   readonly refetchMode?: "reset" | "append" | "replace" | undefined;
+}
+
+/** Returns the key of all calls of `method`: scope (if any), service, method. It is plain JSON, as all keys are. */
+export function methodKey(scope: string | undefined, { service, name }: AnyMethod): QueryKey {
+  return scope === undefined ? [service.name, name] : [scope, service.name, name];
+}
+
+/** Returns the key of calls with this input, given the key of their method. Without an input they are the same. */
+export function withInput(key: QueryKey, input: unknown): QueryKey {
+  return input === undefined ? key : [...key, plain(input)];
+}
+
+/**
+ * Converts a value to plain JSON that is different for different values: TanStack Query hashes keys with
+ * `JSON.stringify`, which throws for a bigint and does not distinguish `Map`s. Values outside JSON are tagged as by the
+ * `json` codec.
+ */
+function plain(value: unknown): unknown {
+  const out = {
+    buffer: new Uint8Array(),
+    position: 0,
+    reserve(length: number) {
+      this.buffer = new Uint8Array(length);
+    },
+  };
+  json.encode(value, out);
+  return JSON.parse(new TextDecoder().decode(out.buffer));
 }

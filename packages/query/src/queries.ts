@@ -1,7 +1,7 @@
 import type { AnyMethod, MethodDescriptor, MethodKind } from "@quicrpc/core/generated";
 import type { Caller, Session, StreamSource } from "@quicrpc/core";
-import { methodKey } from "./key.js";
 import {
+  methodKey,
   type MutationMethod,
   mutationMethod,
   type StreamMethod,

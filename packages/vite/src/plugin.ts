@@ -1,8 +1,27 @@
-import { affectsOutput, removeStale, runProject, type SchemaRun, writeGenerated } from "@quicrpc/codegen";
+import {
+  affectsOutput,
+  type Diagnostic,
+  removeStale,
+  runProject,
+  type SchemaRun,
+  writeGenerated,
+} from "@quicrpc/codegen";
+import { relative } from "node:path";
 import { checkOptions, type OptionNames } from "@quicrpc/core/transport";
-import type { Plugin, ViteDevServer } from "vite";
-import { certificateModule, type CertificateOptions, VIRTUAL } from "./certificate.js";
-import { errorOf, PLUGIN } from "./overlay.js";
+import type { ErrorPayload, Plugin, ViteDevServer } from "vite";
+
+/** Name of the plugin. */
+const PLUGIN = "quicrpc";
+/** Name of the virtual module. */
+const VIRTUAL = "virtual:quicrpc";
+
+/** Options of `devCertificate`. Pass the same values as the server. */
+export interface CertificateOptions {
+  /** Host names and addresses. Default: localhost, 127.0.0.1 and ::1. */
+  readonly hosts?: readonly string[];
+  /** Folder of the certificate. Default: the user's cache folder. */
+  readonly directory?: string;
+}
 
 /** Options of the plugin. */
 export interface QuicrpcOptions {
@@ -114,4 +133,40 @@ async function keepGenerated(
   ws.on("connection", () => {
     if (last !== undefined) show(last);
   });
+}
+
+/** Converts schema errors to Vite's error format, with the location of the first. */
+function errorOf(diagnostics: readonly Diagnostic[], root: string): ErrorPayload["err"] {
+  const [first] = diagnostics;
+  const message = diagnostics.map((each) => textOf(each, root)).join("\n\n");
+  return {
+    plugin: PLUGIN,
+    message,
+    stack: "",
+    ...(first?.file !== undefined && {
+      id: first.file,
+      loc: { file: first.file, line: first.line ?? 1, column: first.column ?? 1 },
+    }),
+    ...(first?.frame !== undefined && { frame: first.frame }),
+  };
+}
+
+function textOf({ file, line, column, service, method, path, message, help }: Diagnostic, root: string): string {
+  const place = file === undefined ? undefined : [relative(root, file), line, column].filter(Boolean).join(":");
+  const where = [service, method].filter(Boolean).join("/");
+  const subject = [where, path].filter(Boolean).join(" ");
+  const head = [place, subject].filter(Boolean).join(" in ");
+  return [`${head === "" ? "" : `${head}: `}${message}`, ...(help === undefined ? [] : [`help: ${help}`])].join("\n");
+}
+
+/**
+ * Returns the source of the virtual module. The certificate is the one that `devCertificate` returns on this machine
+ * for the same options.
+ */
+async function certificateModule(isDevelopment: boolean, options: CertificateOptions): Promise<string> {
+  if (!isDevelopment) return "export const serverCertificateHashes = [];\n";
+  const { devCertificate } = await import("@quicrpc/node");
+  const { hash } = await devCertificate(options);
+  const value = `Uint8Array.of(${hash.value.join(", ")})`;
+  return `export const serverCertificateHashes = [{ algorithm: "sha-256", value: ${value} }];\n`;
 }

@@ -1,13 +1,12 @@
-import { createServer, type Server, type Socket } from "node:net";
+import { connect, createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import type { TransportKind } from "../peer.js";
 import { ALPN } from "../protocol.js";
 import { socketTransport } from "../stream/node-stream.js";
 import { isWorker } from "../workers/worker.js";
-import { removeAbandoned } from "./abandoned-socket.js";
 import {
-  type IncomingSession,
   type IncomingPeer,
+  type IncomingSession,
   type Listener,
   type ListenSettings,
   type ListenTarget,
@@ -18,6 +17,7 @@ import { holdReads } from "./held-reads.js";
 import { AcceptedSockets, placeOf, socketListener, startServer } from "./socket-server.js";
 import { certificateRefusal, verifiedCertificate } from "./client-certificate.js";
 import { ServerTls } from "./tls-settings.js";
+import { lstat, rm } from "node:fs/promises";
 
 /** Listens for `tcp://`, without encryption, for trusted networks. */
 export async function listenTcp(
@@ -119,4 +119,22 @@ class SocketPeer implements IncomingPeer {
     this.#headers ??= new Headers();
     return this.#headers;
   }
+}
+
+/** Removes a socket file on which no process listens, for example after a process was killed. */
+export async function removeAbandoned(path: string): Promise<void> {
+  if (await isAbandoned(path)) await rm(path, { force: true });
+}
+
+async function isAbandoned(path: string): Promise<boolean> {
+  const found = await lstat(path).catch(() => undefined);
+  if (found === undefined || !found.isSocket()) return false;
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(false);
+    });
+    socket.once("error", (error: NodeJS.ErrnoException) => resolve(error.code === "ECONNREFUSED"));
+  });
 }

@@ -73,7 +73,7 @@ function isAnyPort(target: ProvidedTarget): boolean {
 async function removeAbandonedFiles(targets: readonly ProvidedTarget[]): Promise<void> {
   const files = targets.filter((target) => target.scheme === "unix:" && !isPassed(target));
   if (files.length === 0) return;
-  const { removeAbandoned } = await import("../listen/abandoned-socket.js");
+  const { removeAbandoned } = await import("../listen/sockets.js");
   for (const { path } of files) await removeAbandoned(path);
 }
 
