@@ -9,11 +9,11 @@ const quick = process.env["QUICRPC_QUICK"] !== undefined;
 /** Tests with processes that take a whole machine, or that have to be quick: they run one file after the other, when all others have. */
 const alone = [
   "test/{adversary,chaos}/**/*.test.ts",
-  "test/browser/{behaviour,firefox-behaviour,memory}.test.ts",
+  "test/browser/{behaviour,cluster,dev,fallback,firefox,firefox-behaviour,lifecycle,memory,studio,trusted,whiteboard}.test.ts",
   "packages/node/test/{restart,rolling-restarts}.test.ts",
 ];
 
-/** Other tests in a browser. A browser takes most of a core: two run at once. */
+/** Other tests in a browser, of which none depends on how quick it is: two run at once. */
 const browsers = ["test/browser/**/*.test.ts", "packages/quic/test/browser.test.ts"];
 
 /** Tests that take several seconds. */

@@ -82,7 +82,7 @@ export const behaviours: Readonly<Record<string, readonly string[]>> = {
     "C63 the session is killed at every stage of every call kind: everything settles with `unavailable`",
     "C64 drain: in-flight calls finish, new ones are refused as retryable, the drain deadline is enforced",
     "C65 the peer's stream limit is reached: calls wait, none fails",
-    "C66 after 20,000 calls of each kind, streams, timers, listeners and heap are back at the baseline",
+    "C66 after 15,000 calls of each kind, streams, timers, listeners and heap are back at the baseline",
     "C67 a wrong certificate, hash, CA or client certificate fails fast and says which",
     "C68 mutual TLS identity is visible to the handler",
     "C69 one session is shared with another protocol: foreign streams reach the application untouched",

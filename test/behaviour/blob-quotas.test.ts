@@ -6,7 +6,7 @@ import { createRouter } from "@quicrpc/core/generated";
 import { describe, expect, it } from "vitest";
 import { type Deferred, deferred } from "../../packages/core/src/deferred.js";
 import { blobMethods } from "./blob-service.js";
-import { kindsFor, type LocalKind } from "./kinds.js";
+import { distinctKinds, kindsFor, type LocalKind } from "./kinds.js";
 
 const limits = { maxPrincipalBlobs: 3, maxPrincipalBlobBytes: 1_000_000 };
 
@@ -41,7 +41,7 @@ const sized = (length: number): { file: BlobSource } => ({
 });
 const upload = (session: Session, length: number): Promise<number> => session.unary(blobMethods.upload, sized(length));
 
-describe.each(kindsFor("C90") as readonly LocalKind[])("quotas of blobs: $name", (kind) => {
+describe.each(kindsFor("C90", distinctKinds) as readonly LocalKind[])("quotas of blobs: $name", (kind) => {
   it("C90 one too many, in number or bytes, is refused before it is read, until others are over", async () => {
     const { router, entered, end } = waiting();
     const pair = await kind.connect(limits, { server: { routers: [router], onError: () => {} } });

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { readBlob } from "../../packages/core/src/blobs/read-method.js";
 import { blobMethods, inChunks, Keeper, patterned } from "./blob-service.js";
 import { connectPairs } from "./connected-pairs.js";
-import { kindsFor, type LocalKind, type Pair } from "./kinds.js";
+import { distinctKinds, kindsFor, type LocalKind, type Pair } from "./kinds.js";
 
 const LENGTH = 700_000;
 /** Chunks after which a session is lost. */
@@ -18,7 +18,7 @@ async function* begun(bytes: Uint8Array, share: number): AsyncGenerator<Uint8Arr
   await new Promise(() => {});
 }
 
-describe.each(kindsFor("C88") as readonly LocalKind[])("blobs that go on: $name", (kind) => {
+describe.each(kindsFor("C88", distinctKinds) as readonly LocalKind[])("blobs that go on: $name", (kind) => {
   let connection: Connection;
   let pairs: Pair[];
   let close: () => Promise<void>;

@@ -25,7 +25,11 @@ const methods = {
 
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
-const pattern = (length: number): Uint8Array => Uint8Array.from({ length }, (_, i) => (i * 31) >>> 3);
+function pattern(length: number): Uint8Array {
+  const bytes = new Uint8Array(length);
+  for (let i = 0; i < length; i++) bytes[i] = (i * 31) >>> 3;
+  return bytes;
+}
 
 function bytesRouter(witness: Witness) {
   return createRouter(methods, {

@@ -11,7 +11,7 @@ import { json, msgpack, raw, type SessionCodec } from "@quicrpc/core";
 import { msgpackRecords } from "@quicrpc/core/records";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { kinds, type Pair } from "./kinds.js";
+import { distinctKinds, type Pair } from "./kinds.js";
 import { methods as plain } from "./service.js";
 import { collect, failure } from "./tools.js";
 
@@ -75,7 +75,7 @@ const reversed: SessionCodec = {
   decode: (bytes, start, end) => JSON.parse(new TextDecoder().decode(bytes.slice(start, end).reverse())) as unknown,
 };
 
-describe.each(kinds)("codecs of a session: $name", (kind) => {
+describe.each(distinctKinds)("codecs of a session: $name", (kind) => {
   const connect = (client: SessionCodec, server?: SessionCodec): Promise<Pair> =>
     kind.connect(
       {},
@@ -216,7 +216,7 @@ describe.each(kinds)("codecs of a session: $name", (kind) => {
 });
 
 it("a codec's name must fit the wire", async () => {
-  const [memory] = kinds;
+  const [memory] = distinctKinds;
   const codec = { ...reversed, name: "größe" };
   await expect(memory?.connect({}, { client: { codec } })).rejects.toThrow("a codec's name has 1 to 64 of a-z");
 });

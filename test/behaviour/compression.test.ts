@@ -5,7 +5,7 @@ import { createRouter, defineMethod, zodCodec } from "@quicrpc/core/generated";
 import { nodeCompressions } from "@quicrpc/node";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { kinds, type Pair } from "./kinds.js";
+import { distinctKinds, type Pair } from "./kinds.js";
 import { methods as plain } from "./service.js";
 import { collect, failure } from "./tools.js";
 
@@ -82,7 +82,7 @@ it.for(algorithms)("C54 %s spends little more memory on a bomb than the limit", 
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(10_000_000);
 });
 
-describe.each(kinds)("compression: $name", (kind) => {
+describe.each(distinctKinds)("compression: $name", (kind) => {
   describe.each(["lane", "stream"] as const)("by %s", (via) => {
     /** A pair of which each side knows what the other reads. */
     async function connect(client: SessionOptions, server: SessionOptions): Promise<Pair> {

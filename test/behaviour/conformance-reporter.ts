@@ -12,8 +12,8 @@ const page = fileURLToPath(new URL("../../docs/conformance.md", import.meta.url)
 /** The table's columns. */
 interface Column {
   readonly name: string;
-  /** Whether it leaves out files of behaviours whose outcome other kinds decide. */
-  readonly partial?: boolean;
+  /** Name of the kind that shows what this one does not. */
+  readonly like?: string;
   readonly exceptions?: ReadonlyMap<string, string>;
 }
 const ofSuites: readonly Column[] = [...kinds, ...httpKinds];
@@ -142,7 +142,10 @@ function render(shown: Shown): string {
     const rows = names.map((name) => row(name, shown, notes));
     return `## ${topic}\n\n| | ${columns.map((_, i) => `K${i + 1}`).join(" | ")} |\n|---${"|:-:".repeat(columns.length)}|\n${rows.join("\n")}\n`;
   });
-  const legend = columns.map(({ name }, i) => `- K${i + 1}: ${name}`);
+  const legend = columns.map(({ name, like }, i) => {
+    const other = columns.findIndex((column) => column.name === like);
+    return `- K${i + 1}: ${name}${other < 0 ? "" : `, like K${other + 1}`}`;
+  });
   return `# Conformance
 
 Written by \`npm run conformance\` from the tests that ran; do not edit. Behaviours are tested over each kind of session:
@@ -150,7 +153,7 @@ Written by \`npm run conformance\` from the tests that ran; do not edit. Behavio
 ${legend.join("\n")}
 
 ✓ is held by tests over this kind; ● by tests that no kind takes part in, or that run over one of them for all; a number
-is an exception, explained below, and beside ✓ what is left out; · is core's code, which tests over the other kinds hold; – has no test yet. What runs in a page does so in Chromium where its name says no other browser, against a
+is an exception, explained below, and beside ✓ what is left out; · is held by tests over the kind with the same sessions; – has no test yet. What runs in a page does so in Chromium where its name says no other browser, against a
 server in Node where the test needs nothing of its server, else against one in the page that Node joins it with.
 
 ${sections.join("\n")}
@@ -165,14 +168,14 @@ function row(name: string, shown: Shown, notes: string[]): string {
   return `| **${number}** ${name.slice(number.length + 1)} | ${columns.map((column) => cell(column, number, shown, notes)).join(" | ")} |`;
 }
 
-function cell({ name, partial, exceptions }: Column, number: string, shown: Shown, notes: string[]): string {
+function cell({ name, like, exceptions }: Column, number: string, shown: Shown, notes: string[]): string {
   const except = (reason: string): string => noteNumber(notes, `${number}: ${reason}.`);
   const exception = exceptions?.get(number);
   if (exception !== undefined) return except(exception);
   const skipped = shown.whySkipped(number, name);
   if (shown.by(number, name)) return skipped === undefined ? "✓" : `✓ ${except(`in part: ${skipped}`)}`;
   if (skipped !== undefined) return except(skipped);
-  if (partial === true) return "·";
+  if (like !== undefined) return "·";
   return shown.by(number, ANY) ? "●" : "–";
 }
 

@@ -82,10 +82,10 @@ describeCalls("deadlines", (on) => {
 
 describeCalls(
   "many deadlines",
-  ({ wait, alive }) => {
-    it("C35 10,000 simultaneous expiries leave no timers", { timeout: 60_000 }, async () => {
+  ({ wait, alive, scaled }) => {
+    it("C35 many simultaneous expiries leave no timers", { timeout: 60_000 }, async () => {
       const before = timers();
-      const calls = Array.from({ length: 10_000 }, (_, i) => failure(wait(String(i), { timeoutMs: 300 })));
+      const calls = Array.from({ length: scaled(10_000) }, (_, i) => failure(wait(String(i), { timeoutMs: 300 })));
       for (const error of await Promise.all(calls)) expect(error.code).toBe("deadline_exceeded");
       await alive();
       // Those of the handlers go when the cancels arrive.

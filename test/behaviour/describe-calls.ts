@@ -1,6 +1,6 @@
 import type { CallOptions, ItemStream, Limits, Session } from "@quicrpc/core";
 import { afterEach, beforeEach, describe, expect } from "vitest";
-import { kinds, type Pair } from "./kinds.js";
+import { distinctKinds, type Kind, kinds, type Pair, scaled } from "./kinds.js";
 import { methods, type Witness } from "./service.js";
 
 /** Means of a test of calls: a fresh pair of sessions, and calls in the way that is being tested. */
@@ -11,6 +11,8 @@ export interface Calls {
   readonly via: "lane" | "stream";
   /** Whether metadata travels in header fields. */
   readonly inHeaders: boolean;
+  /** Returns `count`, or a tenth of it for a kind that is like another. */
+  readonly scaled: (count: number) => number;
   readonly options: (more?: CallOptions) => CallOptions;
   readonly echo: (text: string, more?: CallOptions) => Promise<{ text: string }>;
   readonly wait: (text: string, more?: CallOptions) => Promise<{ text: string }>;
@@ -25,9 +27,14 @@ const everyCarrier = ["lane", "stream"] as const;
 /** Limits of sessions that make more calls at once than a stranger may. */
 export const MANY_CALLS: Partial<Limits> = { maxCalls: 20_000, maxStreams: 20_000, maxSessionBytes: 268_435_456 };
 
-/** Runs the tests of a topic over every kind of session, by lane and by own stream. */
-export function describeCalls(topic: string, define: (on: Calls) => void, limits?: Partial<Limits>): void {
-  describe.each(kinds)(`${topic}: $name`, (kind) => {
+/** Runs the tests of a topic over kinds of sessions, by default all, by lane and by own stream. */
+export function describeCalls(
+  topic: string,
+  define: (on: Calls) => void,
+  limits?: Partial<Limits>,
+  over: readonly Kind[] = kinds,
+): void {
+  describe.each(over)(`${topic}: $name`, (kind) => {
     describe.each(kind.carriers ?? everyCarrier)("by %s", (via) => {
       let pair: Pair;
       beforeEach(async () => {
@@ -49,6 +56,7 @@ export function describeCalls(topic: string, define: (on: Calls) => void, limits
         },
         via,
         inHeaders: kind.inHeaders === true,
+        scaled: (count) => scaled(count, kind),
         options,
         echo,
         wait: (text, more) => pair.client.unary(methods.wait, { text }, options(more)),
@@ -58,4 +66,9 @@ export function describeCalls(topic: string, define: (on: Calls) => void, limits
       });
     });
   });
+}
+
+/** The same over kinds with sessions of their own, for topics that depend on sessions alone. */
+export function describeDistinctCalls(topic: string, define: (on: Calls) => void): void {
+  describeCalls(topic, define, undefined, distinctKinds);
 }

@@ -1,6 +1,6 @@
 import type { RpcError } from "@quicrpc/core";
 import { expect, it } from "vitest";
-import { describeCalls } from "./describe-calls.js";
+import { describeDistinctCalls } from "./describe-calls.js";
 import { said } from "./said-service.js";
 import { methods } from "./service.js";
 import { tellable, thrown, unreadable } from "./thrown-service.js";
@@ -16,7 +16,7 @@ function aborted(reason: unknown): AbortController {
   return controller;
 }
 
-describeCalls("errors", (on) => {
+describeDistinctCalls("errors", (on) => {
   const { options, items, chat, alive } = on;
 
   /** The errors of calls of each kind whose handlers throw the value of this name. */

@@ -9,7 +9,7 @@ import {
   withOutputs,
 } from "@quicrpc/core";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { kinds, type Pair } from "./kinds.js";
+import { distinctKinds, type Pair } from "./kinds.js";
 import { said, saidRouter } from "./said-service.js";
 import { behaviourRouter, methods, Witness } from "./service.js";
 import { collect, endless, failure } from "./tools.js";
@@ -34,7 +34,7 @@ async function* doubled(items: AsyncIterable<unknown>): AsyncIterable<unknown> {
   for await (const item of items) yield typeof item === "number" ? item * 2 : item;
 }
 
-describe.each(kinds)("interceptors: $name", (kind) => {
+describe.each(distinctKinds)("interceptors: $name", (kind) => {
   describe.each(carriers)("by $via", ({ via }) => {
     let pair: Pair;
     let notes: string[];

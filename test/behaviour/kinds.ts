@@ -63,6 +63,11 @@ export interface Kind {
    * of times.
    */
   readonly storesBlobs?: boolean;
+  /**
+   * Name of the kind with the same sessions, from which it differs in what carries the bytes. It does not repeat behaviours that
+   * depend on sessions alone, and shows large numbers of calls and bytes on a smaller scale.
+   */
+  readonly like?: string;
   /** How its calls can travel. Default: on a lane, and each on a stream of its own. */
   readonly carriers?: readonly ("lane" | "stream")[];
   connect(limits?: Partial<Limits>, options?: PairOptions): Promise<Pair>;
@@ -159,8 +164,11 @@ const ofStreams: ReadonlyMap<string, string> = new Map([
 
 const overQuic: readonly LocalKind[] = [
   joined("QUIC", joinQuic("raw", "loop")),
-  joined("QUIC, thread driver", joinQuic("raw", "thread"), elsewhere),
-  joined("QUIC through WHATWG streams", joinQuic("raw", "loop"), ofStreams, webFace),
+  { ...joined("QUIC, thread driver", joinQuic("raw", "thread"), elsewhere), like: "QUIC" },
+  {
+    ...joined("QUIC through WHATWG streams", joinQuic("raw", "loop"), ofStreams, webFace),
+    like: "QUIC",
+  },
 ];
 
 const ofOneStream: ReadonlyMap<string, string> = new Map([
@@ -225,10 +233,10 @@ const byteStreams: readonly LocalKind[] = [
   joined("TCP", joinTcp, withoutTls),
   joined("MessagePort", joinMessagePort, withoutTls),
   joined("WHATWG byte streams", joinWebStreams, withoutTls),
-  served("TLS", joinTls, () => "tls://127.0.0.1:0"),
-  ...(process.platform === "win32" ? [] : [served("Unix socket", joinUnix, unixUrl, withoutTls)]),
+  { ...served("TLS", joinTls, () => "tls://127.0.0.1:0"), like: "TCP" },
+  ...(process.platform === "win32" ? [] : [{ ...served("Unix socket", joinUnix, unixUrl, withoutTls), like: "TCP" }]),
   served("WebSocket", joinWebSocket("ws"), () => "ws://127.0.0.1:0/rpc", withoutTls),
-  served("WebSocket over TLS", joinWebSocket("wss"), () => "wss://127.0.0.1:0/rpc"),
+  { ...served("WebSocket over TLS", joinWebSocket("wss"), () => "wss://127.0.0.1:0/rpc"), like: "WebSocket" },
   served("fails HTTP/2", joinFails, () => "https://127.0.0.1:0/rpc", ofFails, {
     transports: [failsTransport({ httpVersion: 2 })],
   }),
@@ -237,7 +245,10 @@ const byteStreams: readonly LocalKind[] = [
 const overHttp3: readonly LocalKind[] = [
   served("WebTransport", joinQuic("webTransport", "loop"), () => "https://127.0.0.1:0/rpc", new Map()),
   // Covers the combination that the one above leaves out.
-  joined("WebTransport, WHATWG streams, thread", joinQuic("webTransport", "thread"), ofStreams, webFace),
+  {
+    ...joined("WebTransport, WHATWG streams, thread", joinQuic("webTransport", "thread"), ofStreams, webFace),
+    like: "WebTransport",
+  },
 ];
 
 /** Every kind there is here: without the native engine (`scripts/test.mjs` says so), only what needs none. */
@@ -262,7 +273,15 @@ function kindsOf(callers: string | undefined): readonly LocalKind[] {
   return callers === "http" ? httpKinds : someKinds;
 }
 
+/** Kinds with sessions of their own: for behaviours that depend on sessions alone. */
+export const distinctKinds: readonly LocalKind[] = kinds.filter(({ like }) => like === undefined);
+
+/** Returns `count`, or a tenth of it for a kind that is like another. */
+export function scaled(count: number, { like }: Kind): number {
+  return like === undefined ? count : count / 10;
+}
+
 /** The kinds that can show a behaviour. */
-export function kindsFor(behaviour: string): readonly Kind[] {
-  return kinds.filter(({ exceptions }) => exceptions?.has(behaviour) !== true);
+export function kindsFor(behaviour: string, among: readonly Kind[] = kinds): readonly Kind[] {
+  return among.filter(({ exceptions }) => exceptions?.has(behaviour) !== true);
 }

@@ -8,9 +8,9 @@ import { methods, Witness } from "./service.js";
 import { LiveStreams } from "./stepped.js";
 import { collect, failure, timers } from "./tools.js";
 
-const CALLS = 20_000;
+const CALLS = 15_000;
 const FEW_CALLS = 500;
-const ROUNDS = 4;
+const ROUNDS = 3;
 const AT_ONCE = 250;
 /** Bytes: a leak of 16 a call makes more in a round of 5,000. */
 const HEAP_SLACK = 64 * 1024;

@@ -26,7 +26,7 @@ const ITEM_BYTES = 2048;
 /** Items that are read while more wait. */
 const READ = 100;
 /** Bytes that a long stream carries, and those that both ends may hold of it: windows, and what is buffered beside them. */
-const LONG = 16 * 1024 * 1024;
+const LONG = 8 * 1024 * 1024;
 const MOST_HELD = 6 * 1024 * 1024;
 /** Bytes by which a slow reader stays behind: more than the window of one direction, so that both ends hold some. */
 const BEHIND = 384 * 1024;

@@ -1,7 +1,7 @@
 import { type CallOptions, type Metadata, RpcError, type Session } from "@quicrpc/core";
 import { describe, expect, it } from "vitest";
-import { describeCalls } from "./describe-calls.js";
-import { kinds } from "./kinds.js";
+import { describeDistinctCalls } from "./describe-calls.js";
+import { distinctKinds } from "./kinds.js";
 import { type Order, said } from "./said-service.js";
 import { failure } from "./tools.js";
 
@@ -96,7 +96,7 @@ function asFields(entries: readonly [string, unknown][], names: Entries): [strin
   return [...fields].toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-describeCalls("metadata", (on) => {
+describeDistinctCalls("metadata", (on) => {
   const { options, alive } = on;
   const metadata = on.inHeaders ? headerMetadata : anyMetadata;
   const trailing = trailingOf(metadata);
@@ -185,7 +185,7 @@ describeCalls("metadata", (on) => {
   });
 });
 
-describe.each(kinds)("metadata, limits: $name", (kind) => {
+describe.each(distinctKinds)("metadata, limits: $name", (kind) => {
   it("C41 C51 what a peer allows less of: exactly its limit passes, one byte more fails the call alone", async () => {
     const pair = await kind.connect({ maxMetadataBytes: 100 });
     try {

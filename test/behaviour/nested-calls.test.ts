@@ -2,7 +2,7 @@ import { createSession, type ItemStream, RpcError, type Session } from "@quicrpc
 import { createMemoryPair } from "@quicrpc/core/transport";
 import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { kinds, type Pair } from "./kinds.js";
+import { distinctKinds, type Pair } from "./kinds.js";
 import { collect, failure } from "./tools.js";
 
 const service = { name: "test.v1.Nested", id: 4716 };
@@ -41,7 +41,7 @@ const makes: Readonly<Record<string, Make>> = {
   },
 };
 
-describe.each(kinds)("nested calls: $name", (kind) => {
+describe.each(distinctKinds)("nested calls: $name", (kind) => {
   let pair: Pair;
   let upstream: Session;
   beforeEach(async () => {

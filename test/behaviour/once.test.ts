@@ -1,10 +1,10 @@
 import { createOnceKey, onceFailure } from "@quicrpc/core/once";
 import { expect, it } from "vitest";
-import { describeCalls } from "./describe-calls.js";
+import { describeDistinctCalls } from "./describe-calls.js";
 import { once } from "./once-service.js";
 import { failure } from "./tools.js";
 
-describeCalls("once", (on) => {
+describeDistinctCalls("once", (on) => {
   const { options, alive } = on;
   const add = (name: string, onceKey?: string, waitMs = 0) =>
     on.client.unary(once.add, { name, waitMs }, options({ onceKey }));

@@ -1,7 +1,7 @@
 import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import type { ItemStream, Session } from "@quicrpc/core";
 import { afterEach, describe, expect, it } from "vitest";
-import { kinds, type Pair } from "./kinds.js";
+import { distinctKinds, type Pair } from "./kinds.js";
 import { methods } from "./service.js";
 import { failure } from "./tools.js";
 
@@ -59,7 +59,7 @@ const makes: Readonly<Record<string, Make>> = {
   duplex: (client, options) => first(client.duplex(outliving.duplex, options).readable),
 };
 
-describe.each(kinds)("outliving: $name", (kind) => {
+describe.each(distinctKinds)("outliving: $name", (kind) => {
   describe.each(["lane", "stream"] as const)("by %s", (via) => {
     const handlers = new Handlers();
     let pair: Pair;

@@ -2,14 +2,14 @@
 import type { RpcError } from "@quicrpc/core";
 import { describe, expect, it } from "vitest";
 import { HELLO, PROTOCOL_ERROR, type RawStream } from "../../packages/core/test/raw-peer.js";
-import { kinds } from "./kinds.js";
+import { distinctKinds } from "./kinds.js";
 import { type Exposed, expose, givenUp, viasOf } from "./raw.js";
 import { methods } from "./service.js";
 import { failure } from "./tools.js";
 
 const ECHOED = "400b 03 00 81 a474657874 a26869";
 
-describe.each(kinds)("callees of bytes: $name", (kind) => {
+describe.each(distinctKinds)("callees of bytes: $name", (kind) => {
   const run = (test: (exposed: Exposed) => Promise<void>): Promise<void> => expose(kind, "callee", test);
 
   describe.each(viasOf(kind))("by %s", (via) => {

@@ -3,7 +3,7 @@ import type { DirectStream } from "@quicrpc/core/transport";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { HELLO, PROTOCOL_ERROR, SERVER_HELLO } from "../../packages/core/test/raw-peer.js";
-import { kinds, type LocalKind } from "./kinds.js";
+import { distinctKinds, type LocalKind } from "./kinds.js";
 import { type Exposed, expose, framed, givenUp, OPENING, viasOf } from "./raw.js";
 import { methods } from "./service.js";
 
@@ -57,7 +57,7 @@ const ON_STREAM: readonly (readonly [what: string, hex: string])[] = [
   ["a call id on a call's own stream", `01 ${echo("02")}`],
 ];
 
-describe.each(kinds)("callers of bytes: $name", (kind) => {
+describe.each(distinctKinds)("callers of bytes: $name", (kind) => {
   const run = (test: (exposed: Exposed) => Promise<void>): Promise<void> => expose(kind, "caller", test);
   const vias = viasOf(kind);
   const shared = vias.length > 1;

@@ -1,11 +1,11 @@
 import { createTopics, type TopicLimits, type Topics } from "@quicrpc/core/topics";
 import { afterEach, describe, expect, it } from "vitest";
 import { everybody, type LogItem, type RoomItem, roomMethods, type Rooms, routerOf, serveRooms } from "../rooms.js";
-import { kinds, type Pair } from "./kinds.js";
+import { distinctKinds, type Pair } from "./kinds.js";
 import { methods } from "./service.js";
 import { failure } from "./tools.js";
 
-describe.each(kinds)("topics: $name", (kind) => {
+describe.each(distinctKinds)("topics: $name", (kind) => {
   let pair: Pair;
   let topics: Topics;
   let served: Rooms;

@@ -1,10 +1,10 @@
 import { isRpcErrorOf, RpcError } from "@quicrpc/core";
 import { describe, expect, expectTypeOf, it } from "vitest";
-import { describeCalls } from "./describe-calls.js";
+import { describeDistinctCalls } from "./describe-calls.js";
 import { olderTyped, typed } from "./typed-service.js";
 import { failure } from "./tools.js";
 
-describeCalls("typed errors", (on) => {
+describeDistinctCalls("typed errors", (on) => {
   const { options, alive } = on;
   const divide = (a: number, b = 1) => failure(on.client.unary(typed.divide, { a, b }, options()));
   const digits = (a: number, b = 1) =>

@@ -2,7 +2,7 @@ import { createRouter, defineMethod, zodCodec } from "@quicrpc/core/generated";
 import type { Session } from "@quicrpc/core";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { kinds, type Pair } from "./kinds.js";
+import { distinctKinds, type Pair } from "./kinds.js";
 import { methods } from "./service.js";
 import { collect, failure } from "./tools.js";
 
@@ -18,7 +18,7 @@ const partly = {
   talk: defineMethod(service, "duplex", "talk", { id: 6, ...both }),
 };
 
-describe.each(kinds)("a service served in part: $name", (kind) => {
+describe.each(distinctKinds)("a service served in part: $name", (kind) => {
   let pair: Pair;
   let client: Session;
   beforeEach(async () => {

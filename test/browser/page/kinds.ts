@@ -33,6 +33,13 @@ export const kinds: readonly Kind[] = [...pageKinds, streamSessions]
   .filter((kind) => kind.lane === lane)
   .map(({ name, exceptions }) => ({ name, exceptions, connect: connectPair }));
 
+export const distinctKinds: readonly Kind[] = kinds;
+
+/** Large numbers are for Node, over the same transports. */
+export function scaled(count: number): number {
+  return count / 10;
+}
+
 /** The kinds that can show a behaviour. */
 export function kindsFor(behaviour: string): readonly Kind[] {
   return kinds.filter(({ exceptions }) => exceptions?.has(behaviour) !== true);

@@ -4,8 +4,8 @@ import type { Lane } from "./remote.js";
 export interface PageKind {
   readonly lane: Lane;
   readonly name: string;
-  /** Whether only the files of behaviours run that depend on the browser, the transport or the client. */
-  readonly partial?: true;
+  /** Name of the kind that runs all files of behaviours; this one runs those that depend on the browser, the transport or the client. */
+  readonly like?: string;
   /** A behaviour's number, and why. */
   readonly exceptions: ReadonlyMap<string, string>;
 }
@@ -28,13 +28,15 @@ const ofOneStream: readonly (readonly [string, string])[] = [
   ["C69", "one byte stream carries one protocol"],
 ];
 
+const WHOLE = "a page, WebTransport";
+
 export const pageKinds: readonly PageKind[] = [
-  { lane: "webtransport", name: "a page, WebTransport", exceptions: new Map(ofPages) },
-  { lane: "firefox", name: "a page in Firefox, WebTransport", partial: true, exceptions: new Map(ofPages) },
+  { lane: "webtransport", name: WHOLE, exceptions: new Map(ofPages) },
+  { lane: "firefox", name: "a page in Firefox, WebTransport", like: WHOLE, exceptions: new Map(ofPages) },
   {
     lane: "connectWebTransport",
     name: "a page, its smaller client",
-    partial: true,
+    like: WHOLE,
     exceptions: new Map([
       ...ofPages,
       ["C15", "a client session serves nothing"],
@@ -42,11 +44,11 @@ export const pageKinds: readonly PageKind[] = [
       ["C66", "what is left is counted over WebTransport by `connect`, whose streams are the same"],
     ]),
   },
-  { lane: "websocket", name: "a page, WebSocket", partial: true, exceptions: new Map([...ofPages, ...ofOneStream]) },
+  { lane: "websocket", name: "a page, WebSocket", like: WHOLE, exceptions: new Map([...ofPages, ...ofOneStream]) },
   {
     lane: "ponyfill",
     name: "a page, ponyfill of fails",
-    partial: true,
+    like: WHOLE,
     exceptions: new Map([
       ...ofPages,
       ...ofOneStream,
