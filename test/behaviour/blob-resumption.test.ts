@@ -121,7 +121,7 @@ describe.each(kindsFor("C88", distinctKinds) as readonly LocalKind[])("blobs tha
       const call = connection.unary(blobMethods.upload, { file: content });
       await expect(call).rejects.toMatchObject({
         code: "failed_precondition",
-        message: expect.stringContaining("not the one that was begun"),
+        message: expect.stringContaining("has changed since the transfer started"),
       });
       expect(keeper.completed).toBe(0);
       expect(keeper.bytes.equals(patterned(LENGTH).subarray(0, keeper.bytes.length))).toBe(true);
@@ -138,7 +138,7 @@ describe.each(kindsFor("C88", distinctKinds) as readonly LocalKind[])("blobs tha
       })();
       await expect(reading).rejects.toMatchObject({
         code: "failed_precondition",
-        message: expect.stringContaining("not the one that was begun"),
+        message: expect.stringContaining("has changed since the transfer started"),
       });
     }
   });
@@ -165,7 +165,7 @@ describe.each(kindsFor("C88", distinctKinds) as readonly LocalKind[])("blobs tha
         ).methods,
       ],
     });
-    for (const said of ["its sender's is 000", "its sender has told none"]) {
+    for (const said of ["its sender's is 000", "its sender has sent none"]) {
       const { file } = await connection.unary(blobMethods.download, 1);
       await expect(file.bytes()).rejects.toMatchObject({
         code: "data_loss",

@@ -54,7 +54,7 @@ describe.each(kinds)("notifications by datagram: $name", (kind) => {
     expect(error.message).toMatch(
       hasDatagrams(pair.client)
         ? /^test.v1.Datagrams\/cursor makes a datagram of 1000\d\d bytes, and this session carries \d+$/
-        : /^test.v1.Datagrams\/cursor goes by datagram, and this session has none$/,
+        : /^test.v1.Datagrams\/cursor is sent as a datagram, and this session has none$/,
     );
     await pair.close();
     expect(await failure(pair.client.notify(methods.cursor, { x: 4, at }))).toMatchObject({ code: "unavailable" });

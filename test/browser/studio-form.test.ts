@@ -127,7 +127,7 @@ describe.skipIf(executablePath === undefined)("the studio's form", () => {
     await page.getByLabel("count", { exact: true }).fill("8");
     await expect.poll(() => editor(page).innerText(), PATIENT).toBe('{ "name":   "by hand", "count": 8 }');
     await editor(page).fill('{ "name": ');
-    await page.getByText("The text is no JSON: the form waits until it is.").waitFor();
+    await page.getByText("The text is not valid JSON: the form waits until it is.").waitFor();
     await editor(page).fill('{"name": []}');
     await group(page, "name").getByRole("button", { name: "Begin anew" }).click();
     await says(page, { name: "x" });

@@ -150,10 +150,10 @@ describe.skipIf(executablePath === undefined)("the studio without a mouse", () =
       return said.innerText();
     };
     const request = { service: "a", method: "b", input: "{}", at: 1 };
-    expect(await add("{")).toContain("The file is no JSON");
+    expect(await add("{")).toContain("The file is not valid JSON");
     expect(await add("[]")).toContain("not of the studio's requests");
     expect(await add(JSON.stringify({ quicrpcStudio: 1, requests: [request, { ...request, input: 1 }] }))).toContain(
-      "Request 2 of the file is none",
+      "Request 2 of the file is not valid",
     );
     expect(
       await add(JSON.stringify({ quicrpcStudio: 1, requests: [{ ...request, input: "x".repeat(30_000) }] })),

@@ -171,11 +171,11 @@ describe.each(WEB_LISTENERS)("allowedOrigins over $name", ({ listen: url, option
       },
       "what an origin",
     ],
-    ["returns a promise", () => Promise.resolve(true), "allowedOrigins has to return true or false at once"],
+    ["returns a promise", () => Promise.resolve(true), "allowedOrigins must return true or false, not a promise"],
     [
       "rejects",
       () => Promise.reject(new Error("what an origin")),
-      "allowedOrigins has to return true or false at once",
+      "allowedOrigins must return true or false, not a promise",
     ],
   ])("that %s refuses that peer", async (_, allowedOrigins, message) => {
     const errors: string[] = [];

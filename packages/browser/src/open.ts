@@ -85,5 +85,5 @@ function causeOf([first, ...more]: readonly unknown[]): unknown {
 }
 
 function reasonOf({ reason }: AbortSignal): Error {
-  return reason instanceof Error ? reason : new RpcError("cancelled", "connecting was given up");
+  return reason instanceof Error ? reason : new RpcError("cancelled", "connecting was aborted");
 }

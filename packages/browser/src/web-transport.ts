@@ -10,7 +10,7 @@ export const webTransportProvider: PageTransportProvider = {
   name: "WebTransport",
   scheme: "https:",
   async open(url, signal, { serverCertificateHashes: hashes }) {
-    if (typeof WebTransport === "undefined") throw new Error("it is missing here, or the page is no secure context");
+    if (typeof WebTransport === "undefined") throw new Error("it is missing here, or the page is not a secure context");
     const options: WebTransportOptions & { protocols: string[] } = {
       protocols: [PROTOCOL],
       ...(hashes !== undefined && { serverCertificateHashes: [...hashes] as WebTransportHash[] }),

@@ -58,7 +58,7 @@ describe("connect", () => {
   });
 
   it.each([
-    ["missing", "WebTransport failed: it is missing here, or the page is no secure context"],
+    ["missing", "WebTransport failed: it is missing here, or the page is not a secure context"],
     ["refuse", "WebTransport failed: Opening handshake failed."],
   ] as const)("falls back at once where WebTransport is: %s", async (answer, reason) => {
     network.given(answer);

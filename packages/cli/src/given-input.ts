@@ -31,7 +31,7 @@ export function parseInputArgument(text: string): InputArgument {
         return JSON.parse(bytes.toString("utf8"));
       } catch (error) {
         const name = text === "-" ? "standard input" : text.slice(1);
-        throw new RpcError("invalid_argument", `${name} is no JSON: ${(error as Error).message}`);
+        throw new RpcError("invalid_argument", `${name} is not valid JSON: ${(error as Error).message}`);
       }
     };
     return { json, bytes };

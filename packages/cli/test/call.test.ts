@@ -257,7 +257,7 @@ it("an input has to have a place", async () => {
   writeFileSync(raw, Uint8Array.of(255, 0, 1));
   expect((await call("size", `@${raw}`)).stdout).toBe("3\n");
   expect((await call("size", "1")).stderr).toContain("size takes raw bytes: pass them as @file");
-  expect((await call("echo", `@${raw}`)).stderr).toContain("raw is no JSON");
+  expect((await call("echo", `@${raw}`)).stderr).toContain("raw is not valid JSON");
   expect((await quicrpc(["call", urls.tcp, "demo.v1.Orders/size", "-"], "four")).stdout).toBe("4\n");
 });
 

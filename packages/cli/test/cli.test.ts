@@ -146,7 +146,7 @@ describe("--json", () => {
     write("package.json", "{");
     const init = quicrpc(["init", "--no-install", "--json"]);
     expect(init).toMatchObject({ code: 1, stdout: "" });
-    expect(JSON.parse(init.stderr)).toMatchObject({ error: { message: expect.stringContaining("is no JSON") } });
+    expect(JSON.parse(init.stderr)).toMatchObject({ error: { message: expect.stringContaining("is not valid JSON") } });
   });
 });
 

@@ -88,6 +88,6 @@ test("says what is wrong", () => {
   write("package.json", "{");
   expect(quicrpc(["init", "--no-install"])).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("package.json is no JSON"),
+    stderr: expect.stringContaining("package.json is not valid JSON"),
   });
 });

@@ -27,7 +27,7 @@ export function checkOptions<Options extends object>(
     (router: { readonly methods?: unknown } | undefined) => !Array.isArray(router?.methods),
   );
   if (wrong !== -1)
-    throw new TypeError(`routers[${wrong}] is no router: give what createOrdersRouter(handlers) returns`);
+    throw new TypeError(`routers[${wrong}] is not a router: pass what createOrdersRouter(handlers) returns`);
 }
 
 /**

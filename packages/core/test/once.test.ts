@@ -262,7 +262,7 @@ describe("a call of a method that is once", () => {
     expect(await failure(shop.connect({ id: "ann" }).client.unary(methods.charge, { amount: 1 }))).toMatchObject({
       code: "internal",
     });
-    expect(String(shop.problems[0])).toContain("whose keys are is not known");
+    expect(String(shop.problems[0])).toContain("could not determine the principal of the keys");
     const call = failure(shop.connect().client.unary(methods.charge, { amount: 1 }, { onceKey: "order-1" }));
     expect(onceFailure(await call)).toBe("malformed");
     expect(shop.effects).toEqual([]);

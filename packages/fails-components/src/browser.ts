@@ -74,7 +74,7 @@ async function load(): Promise<Ponyfill> {
 }
 
 async function imported(): Promise<Ponyfill> {
-  // The types that a compiler finds are those of its build for Node.
+  // The compiler finds the types of the package's build for Node.
   const found = (await import("@fails-components/webtransport")) as unknown as { WebTransportPonyfill?: Ponyfill };
   if (found.WebTransportPonyfill !== undefined) return found.WebTransportPonyfill;
   throw new Error('bundle @fails-components/webtransport with the condition "browser"');

@@ -107,7 +107,7 @@ async function dialHttp3(fails: FailsPackage, url: URL, options: TransportDialOp
       if (givenUp) return;
       session = new fails.WebTransport(url.href, { ...settings(options), requireUnreliable: true });
       session.closed.catch(() => {});
-      // It uses HTTP/2 without a word where it has not found quiche itself.
+      // The package silently uses HTTP/2 if it cannot find quiche.
       if (session.sessionint?.parentobj?.transportInt?.clientInt !== undefined) {
         session.ready.catch(() => {});
         reject(failsError("ERR_FAILS_HTTP3", "HTTP/3 was asked for, and the package took HTTP/2"));

@@ -45,7 +45,8 @@ function serveTools(info: ToolServerInfo, { router, limits, prefix, onError }: E
     if (request.method !== "POST") return new Response(null, { status: 405, headers: { allow: "POST" } });
     const message = given.json();
     // A batch would be answered by as many messages as fit a request.
-    if (!isObject(message)) throw new RpcError("invalid_argument", "the body is one message of JSON-RPC, and no batch");
+    if (!isObject(message))
+      throw new RpcError("invalid_argument", "the body must be one JSON-RPC message, not a batch");
     const session = request.headers.get(SESSION_FIELD);
     running.cancel(session, message);
     const calls = {

@@ -5,19 +5,20 @@ import { watchCopies } from "@quicrpc/core/transport";
  * used them; with more, V8 has begun to look through the whole heap.
  */
 const BYTES = 8 * 1024 * 1024;
-/** Collections take at most one part in so many of the time that passes. */
+/** Collections take at most one part in this many of the elapsed time. */
 const SHARE = 10;
 
-/** Bytes of the block that malloc sees come back; nobody ever touches them. */
+/** Bytes of the block that is allocated and freed once; its pages are never touched. */
 const BLOCK_BYTES = 16 * 1024 * 1024;
 
 let isTuned = false;
 
 /**
- * Tunes V8 and malloc for large messages, in the whole process: call it once, at the start of a program that is yours. After every 8 MiB of
- * payloads that this thread receives, V8 frees its young objects (by its function `gc`, which needs the flag `--expose-gc` for a moment); and
- * glibc keeps up to 32 MiB of freed memory for the next payloads. Without it V8 looks through the whole heap for the garbage of large
- * messages, which costs most on Node 24 and beside a large heap. Does nothing on Bun and Deno, and at the second call.
+ * Tunes V8 and malloc for large messages, in the whole process. Call it once, at the start of your own program. After
+ * every 8 MiB of payloads that this thread receives, V8 collects its young generation (with its function `gc`, for
+ * which the flag `--expose-gc` is set for a moment), and glibc keeps up to 32 MiB of freed memory for the next
+ * payloads. Without it, V8 searches the whole heap for the garbage of large messages, which costs most on Node 24 and
+ * with a large heap. It has no effect on Bun and Deno, and when called again.
  */
 export function tuneProcess(): void {
   if (isTuned) return;
@@ -68,7 +69,7 @@ export class MinorCollections {
   }
 }
 
-/** Returns V8's own collection of young objects; where there is no way to it, a function that does nothing. */
+/** Returns V8's function for minor collections, or a no-op if it is not available. */
 function minorCollection(): () => void {
   const gc = v8Collection();
   if (typeof gc !== "function") return () => {};
@@ -81,8 +82,9 @@ function minorCollection(): () => void {
 }
 
 /**
- * Has malloc see a large block come back. Until it does, glibc gives the memory of payloads back to the kernel, which makes every page of the
- * next ones anew. From then on it keeps up to twice the block for them (mallopt(3): its thresholds are dynamic).
+ * Allocates and frees a large block. Until glibc has seen that, it returns the memory of payloads to the kernel, which
+ * has to provide new pages for the next ones. Afterwards it keeps up to twice the size of the block (mallopt(3): its
+ * thresholds are dynamic).
  */
 function dropBlock(): void {
   try {
@@ -90,13 +92,14 @@ function dropBlock(): void {
     // Frees it at once. On Node 20, which lacks it, the collection that follows does.
     buffer.transfer?.(0);
   } catch {
-    // There is no such block.
+    // The block could not be allocated.
   }
 }
 
 /**
- * The function `gc` that contexts have which are made while `--expose-gc` is set. Not that of this context, of which a program may have made
- * something else; where it has one, the flag is the program's, and stays.
+ * Returns the function `gc` of a context that is created while `--expose-gc` is set. The current context's own `gc` is
+ * not used, because the program may have replaced it. If the current context has one, the program has set the flag, and
+ * it stays set.
  */
 function v8Collection(): unknown {
   try {

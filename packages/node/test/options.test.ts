@@ -146,7 +146,7 @@ describe("options that are none are refused, with the name that was probably mea
     const wrong = [{}, undefined, () => {}] as unknown as ServeOptions["routers"];
     for (const router of wrong) {
       const { message } = await failure(serve({ listen: "tcp://127.0.0.1:0", routers: [...routers, router] }));
-      expect(message).toBe("routers[1] is no router: give what createOrdersRouter(handlers) returns");
+      expect(message).toBe("routers[1] is not a router: pass what createOrdersRouter(handlers) returns");
     }
   });
 

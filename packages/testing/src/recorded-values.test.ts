@@ -23,6 +23,6 @@ it("the order of members makes no difference, that of items does", () => {
 });
 
 it("says what it does not keep, and what it has not made", () => {
-  expect(() => toJson({ f: () => {} })).toThrow(new TypeError("a recording keeps no function"));
+  expect(() => toJson({ f: () => {} })).toThrow(new TypeError("a recording cannot contain a function"));
   expect(() => fromJson({ $: "other", value: 1 })).toThrow(new TypeError('a recording has no values of type "other"'));
 });

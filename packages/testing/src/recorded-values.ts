@@ -24,7 +24,7 @@ export function toJson(value: unknown): Json {
     case "object":
       return value === null ? null : objectToJson(value);
     default:
-      throw new TypeError(`a recording keeps no ${typeof value}`);
+      throw new TypeError(`a recording cannot contain a ${typeof value}`);
   }
 }
 

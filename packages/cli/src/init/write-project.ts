@@ -92,7 +92,7 @@ function readManifest(path: string): Manifest {
   try {
     return JSON.parse(readFileSync(path, "utf8")) as Manifest;
   } catch (error) {
-    throw new Error(`${path} is no JSON: ${(error as Error).message}`, { cause: error });
+    throw new Error(`${path} is not valid JSON: ${(error as Error).message}`, { cause: error });
   }
 }
 

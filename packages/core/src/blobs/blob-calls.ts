@@ -66,8 +66,8 @@ export function blobCalls(fields: BlobFields): BlobCode {
     calling,
     call,
     observed: (message, onSent) => observed(input, message as Fields, onSent),
-    serve(given, handler) {
-      const settings = given as ServedSettings;
+    serve(dispatchSettings, handler) {
+      const settings = dispatchSettings as ServedSettings;
       const { host, isCounted } = settings;
       const serve = handler as (input: unknown, context: unknown) => unknown;
       const answer = async (message: unknown, context: unknown): Promise<unknown> => {
@@ -179,8 +179,8 @@ function admitted(
   context: CallContext,
 ): (() => void) | undefined {
   const lengths = fields.flatMap(({ name, maxBytes = limits.maxBlobBytes }) => {
-    const { [name]: given } = (message instanceof Received ? message.value : message) as Fields;
-    const reference = given as BlobReference | undefined;
+    const { [name]: field } = (message instanceof Received ? message.value : message) as Fields;
+    const reference = field as BlobReference | undefined;
     return reference === undefined ? [] : [reference[1] ?? maxBytes];
   });
   if (lengths.length === 0) return undefined;

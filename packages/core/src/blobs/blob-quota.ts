@@ -55,12 +55,16 @@ export function blobPrincipal(
 ): unknown {
   const { connection } = context;
   if (principal === undefined && typeof connection !== "string") return session;
-  const whose = principalOf(principal, context, `whose the blobs of ${fullName(context.method)} are is not known`);
+  const whose = principalOf(
+    principal,
+    context,
+    `could not determine the principal of the blobs of ${fullName(context.method)}`,
+  );
   return whose === "" ? session : whose;
 }
 
 function tooMany(setting: string, max: number, has: string): RpcError {
-  const hint = "wait until others are over";
+  const hint = "wait until other calls with blobs have ended";
   return new RpcError("resource_exhausted", `the caller would have ${has} in progress: limits.${setting} is ${max}`, {
     hint,
   });

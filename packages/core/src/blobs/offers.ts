@@ -76,7 +76,10 @@ export class BlobOffers {
   add(source: BlobSource, isAnswer: boolean, isResumable: boolean): Offer {
     const described = describedBlob(source);
     if (this.offers.size >= MAX_OFFERS) {
-      throw new RpcError("resource_exhausted", `${MAX_OFFERS} blobs of this session wait to be read`);
+      throw new RpcError(
+        "resource_exhausted",
+        `${MAX_OFFERS} blobs of this session have not been read yet, which is the limit`,
+      );
     }
     const ref = this.next++;
     const { content, length = null, type = "", name = "", id = "" } = described;
@@ -93,9 +96,9 @@ export class BlobOffers {
   read(request: Partial<ReadBlob>, context: BlobReading): AsyncIterable<Uint8Array> {
     const { ref, from = 0, sha256 } = request;
     const offered = typeof ref === "number" ? this.offers.get(ref) : undefined;
-    if (offered === undefined) throw new RpcError("not_found", "the blob is not offered, or not any more");
+    if (offered === undefined) throw new RpcError("not_found", "the blob does not exist, or its call is over");
     if (!Number.isSafeInteger(from) || from < 0 || (sha256 !== undefined && typeof sha256 !== "string"))
-      throw new RpcError("invalid_argument", "a blob is read from a position on, with the digest of what is before it");
+      throw new RpcError("invalid_argument", "a request for a blob needs a position from 0 on, and a digest in text");
     return offered.read(from, sha256, request.digest === true, context);
   }
 }
@@ -142,7 +145,7 @@ export class Offered implements Offer {
     context: BlobReading,
   ): AsyncGenerator<Uint8Array, void> {
     const { length, onProgress } = this.blob;
-    this.endRead(new RpcError("aborted", "the blob is read anew"));
+    this.endRead(new RpcError("aborted", "another read of the blob has started"));
     const turn = ++this.reads;
     this.reading = context;
     clearTimeout(this.timer);
@@ -179,7 +182,7 @@ export class Offered implements Offer {
       }
       if (at < from) throw this.shorter(from, at);
       if (length !== undefined && at !== length)
-        throw this.failed(new Error(`its source has other than ${length} bytes`));
+        throw this.failed(new Error(`it does not have the stated ${length} bytes`));
       if (digest && hash !== undefined) context.trailers.set(DIGEST_TRAILER, hash.hex());
       if (turn === this.reads) this.reading = undefined;
       if (this.isAnswer) this.release();
@@ -208,11 +211,11 @@ export class Offered implements Offer {
   /** Throws if the receiver's bytes before `from` differ from those of the source. */
   private check(from: number, sha256: string | undefined, hash: Sha256 | undefined): void {
     if (sha256 === undefined || hash?.copy().hex() === sha256) return;
-    throw this.changed(`its first ${from} bytes are others`);
+    throw this.changed(`its first ${from} bytes differ`);
   }
 
   private shorter(received: number, length: number): RpcError {
-    return this.changed(`the receiver has ${received} bytes of it, and there are ${length}`);
+    return this.changed(`the receiver has ${received} bytes, but the blob has ${length}`);
   }
 
   private changed(how: string): RpcError {

@@ -25,7 +25,7 @@ export const DIGEST_TRAILER = "sha-256";
 /** Returns the error for a blob that differs from the one whose beginning was transferred before. */
 export function changedBlob(how: string): RpcError {
   const hint = "the file was changed, or another was chosen: begin anew, without what was transferred";
-  return new RpcError("failed_precondition", `the blob is not the one that was begun: ${how}`, { hint });
+  return new RpcError("failed_precondition", `the blob has changed since the transfer started: ${how}`, { hint });
 }
 
 /** The method by which a receiver reads a blob. It streams at a low priority, so that other calls go first. */

@@ -195,13 +195,13 @@ export class ReceivedBlob {
     const { length } = this;
     if (length !== undefined && taken !== length) {
       const has = taken > length ? "more" : taken;
-      throw new RpcError("data_loss", `the blob was said to have ${length} bytes, and has ${has}`);
+      throw new RpcError("data_loss", `the blob should have ${length} bytes, but has ${has}`);
     }
     if (!this.#digest) return;
-    const own = hash?.hex();
-    if (sent === own) return;
-    const its = sent === undefined ? "its sender has told none" : `its sender's is ${sent}`;
-    throw new RpcError("data_loss", `the blob's SHA-256 is ${own}, and ${its}`);
+    const computed = hash?.hex();
+    if (sent === computed) return;
+    const its = sent === undefined ? "its sender has sent none" : `its sender's is ${sent}`;
+    throw new RpcError("data_loss", `the blob's SHA-256 is ${computed}, and ${its}`);
   }
 }
 

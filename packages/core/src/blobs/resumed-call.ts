@@ -19,20 +19,20 @@ export async function resumedCall(
   input: unknown,
   options: unknown = {},
 ): Promise<unknown> {
-  const given = options as CallOptions;
+  const callOptions = options as CallOptions;
   const { input: sent = [], output = [] } = method.blobs?.fields ?? {};
-  const losses = new Losses(caller as BlobCaller, given);
+  const losses = new Losses(caller as BlobCaller, callOptions);
   const sources = new Sources(losses);
   try {
-    const answer = await answered(caller as BlobCaller, method, sources.named(sent, input), given, losses);
+    const answer = await answered(caller as BlobCaller, method, sources.named(sent, input), callOptions, losses);
     for (const { name, resumable } of output) {
       const blob = (answer as Message | undefined)?.[name];
       if (resumable !== true || !(blob instanceof ReceivedBlob)) continue;
       blob.resumeBy(caller as BlobCaller, async (signal) => {
-        const anew = { ...given, timeoutMs: undefined, deadline: undefined, signal };
+        const anew = { ...callOptions, timeoutMs: undefined, deadline: undefined, signal };
         const fresh = ((await resumedCall(caller, method, input, anew)) as Message)[name];
         if (fresh instanceof ReceivedBlob) return fresh;
-        throw new RpcError("not_found", "the answer has its blob no more");
+        throw new RpcError("not_found", "the new answer does not contain the blob");
       });
     }
     return answer;
@@ -55,11 +55,11 @@ async function answered(
   for (;;) {
     const attempt: Attempt = { onMade: () => losses.onMade(), onLeaving() {}, onOver: undefined };
     const timeoutMs = options.timeoutMs === undefined ? undefined : options.timeoutMs - (Date.now() - since);
-    const own = { ...options, timeoutMs, attempt };
+    const attemptOptions = { ...options, timeoutMs, attempt };
     try {
-      return await caller.begin(method, input, own);
+      return await caller.begin(method, input, attemptOptions);
     } catch (error) {
-      await losses.wait(error, own);
+      await losses.wait(error, attemptOptions);
     }
   }
 }
@@ -84,11 +84,11 @@ class Sources {
   }
 
   close(): void {
-    for (const each of this.retained) each.close();
+    for (const retained of this.retained) retained.close();
   }
 
-  private source(given: BlobSource): BlobSource {
-    const described = describedBlob(given);
+  private source(blob: BlobSource): BlobSource {
+    const described = describedBlob(blob);
     const { id = createBlobId(), onProgress } = described;
     let { content } = described;
     if (!isRepeatable(content)) {

@@ -132,7 +132,7 @@ export class RetainedContent implements AsyncIterable<Uint8Array> {
   }
 
   private gone(from: number): RpcError {
-    const text = `the blob cannot go on at byte ${from}: its source is a stream, of which bytes ${this.first} to ${this.end} are retained`;
+    const text = `the blob cannot continue at byte ${from}: its source is a stream, of which bytes ${this.first} to ${this.end} are retained`;
     const hint =
       "give a Blob, a File, fileBlob(path) or a function, which can be read again, or raise limits.maxRetainedBlobBytes";
     return new RpcError("out_of_range", text, { hint });

@@ -39,10 +39,14 @@ export function readOnceKey(metadata: Metadata): ReceivedOnceKey {
   const text = metadata.get(ONCE_KEY);
   const [, uuid, first] = UUID_V7.exec(text ?? "") ?? [];
   if (uuid === undefined) {
-    const problem = text === undefined ? "there is none" : "this one is another";
-    throw new RpcError("invalid_argument", `the method is once: its calls have ${ONCE_KEY}, a UUIDv7; ${problem}`, {
-      details: { once: "malformed" },
-    });
+    const problem = text === undefined ? "there is none" : "its value is not one";
+    throw new RpcError(
+      "invalid_argument",
+      `a call of a once method needs the metadata ${ONCE_KEY}, a UUIDv7; ${problem}`,
+      {
+        details: { once: "malformed" },
+      },
+    );
   }
   const key = uuid.toLowerCase();
   return { key, madeAt: Number.parseInt(key.slice(0, 8) + key.slice(9, 13), 16), first: first !== undefined };

@@ -76,7 +76,7 @@ export function createOutbox<Item>(options: OutboxOptions<Item>): Outbox<Item> {
     },
     add(item) {
       if (waiting.length >= maxWaiting) {
-        throw new RpcError("resource_exhausted", `${maxWaiting} items wait already, the most of this outbox`);
+        throw new RpcError("resource_exhausted", `${maxWaiting} items are waiting: the outbox is full`);
       }
       waiting.push(item);
       sending ??= sendAll();

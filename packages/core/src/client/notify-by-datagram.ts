@@ -34,7 +34,7 @@ function send(
   const datagrams = directDatagrams(host.datagramsForCalls());
   const name = fullName(method);
   if (datagrams === undefined) {
-    return new RpcError("unimplemented", `${name} goes by datagram, and this session has none`);
+    return new RpcError("unimplemented", `${name} is sent as a datagram, and this session has none`);
   }
   // A separate writer: the encoder runs user code, which may send notifications too.
   const out = new FrameWriter(256);

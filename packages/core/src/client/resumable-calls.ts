@@ -139,7 +139,7 @@ class ResumableCall implements AttemptOwner, StreamOpener {
     const queue: LateCall["queue"] = (late) => {
       this.late = late;
       if (early !== undefined) late.fail(early.error);
-      return () => this.fail(new RpcError("cancelled", "the caller gave the call up"));
+      return () => this.fail(new RpcError("cancelled", "the caller cancelled the call"));
     };
     this.answer = this.made ?? (calling.startLate({ method, peer, queue }, input) as AnyAnswer);
   }
@@ -343,7 +343,7 @@ class ResumableCall implements AttemptOwner, StreamOpener {
 function wentWithServer(cause: RpcError): RpcError {
   const hint =
     "it may have run, as far as it got: let the server's drain take longer, or give the items cursors, by which streams move";
-  return new RpcError("unavailable", "the server drained and has ended: the call can be resumed nowhere", {
+  return new RpcError("unavailable", "the server has shut down: the call cannot be resumed", {
     cause,
     hint,
   });

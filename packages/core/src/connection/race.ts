@@ -80,7 +80,7 @@ class Race<T> {
           dispose?.(made);
           return;
         }
-        this.#finish(new Error("another way was faster"));
+        this.#finish(new Error("another attempt was faster"));
         this.#resolve({ made, index, losses: this.#losses.slice(0, index) });
       },
       (error: unknown) => {

@@ -315,10 +315,7 @@ function placesOf(session: Session): CallPlaces | undefined {
 
 /** Why a call waits although there is a session. */
 function fullError(): RpcError {
-  return new RpcError(
-    "resource_exhausted",
-    "the server has as many calls of this client in progress as it takes at once (its limits.maxCalls)",
-  );
+  return new RpcError("resource_exhausted", "the server's limit of concurrent calls is reached (its limits.maxCalls)");
 }
 
 /** Makes a call on a session. */

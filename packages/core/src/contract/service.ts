@@ -195,12 +195,12 @@ export function service<const Name extends string, const Declared extends Member
     const names = topicMethodNames(member);
     for (const side of ["publish", "subscribe"] as const) {
       if (!Object.hasOwn(members, names[side])) continue;
-      throw new TypeError(`${name}: the topic ${member} has a method ${names[side]}, and so has the service`);
+      throw new TypeError(`${name}: the topic ${member} adds the method ${names[side]}, which the service already has`);
     }
-    const own = { [TOPIC]: { name: member, pattern: schema.pattern } };
+    const topicMark = { [TOPIC]: { name: member, pattern: schema.pattern } };
     return [
-      [names.publish, { ...schema.publish, ...own }],
-      [names.subscribe, { ...schema.subscribe, ...own }],
+      [names.publish, { ...schema.publish, ...topicMark }],
+      [names.subscribe, { ...schema.subscribe, ...topicMark }],
     ];
   });
   return { [SERVICE_SCHEMA]: true, name, methods: Object.fromEntries(methods) as unknown as MethodsOf<Declared> };

@@ -28,7 +28,7 @@ export function checkPattern(pattern: string): void {
   const wrong = places.find(({ word, parameter }) => parameter === undefined && !WORD.test(word));
   if (wrong !== undefined) {
     throw new TypeError(
-      `${JSON.stringify(pattern)} is no pattern of topics: between its dots are words of letters, digits, "_" and "-", and parameters in braces, as in "room.{id}"`,
+      `${JSON.stringify(pattern)} is not a topic pattern: between dots it needs words of letters, digits, "_" and "-", or parameters in braces, as in "room.{id}"`,
     );
   }
   if (places.length > MAX_PLACES) throw new TypeError(`the pattern ${pattern} has more than ${MAX_PLACES} places`);

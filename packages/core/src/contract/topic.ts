@@ -67,9 +67,9 @@ export function topic<
   message: Message,
   options?: Options,
 ): TopicSchema<Pattern, Message, Options extends { readonly history: true } ? true : false> {
-  const given: TopicSchemaOptions = options ?? {};
-  checkOptions("topic()", given, { history: true, meta: true, priority: true });
-  const { priority, meta, history = false } = given;
+  const schemaOptions: TopicSchemaOptions = options ?? {};
+  checkOptions("topic()", schemaOptions, { history: true, meta: true, priority: true });
+  const { priority, meta, history = false } = schemaOptions;
   checkPattern(pattern);
   const parameter = (): z.ZodString => z.string().min(1).max(MAX_PARAMETER_LENGTH);
   const parameters = Object.fromEntries(

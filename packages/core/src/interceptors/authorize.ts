@@ -40,7 +40,7 @@ export function authorize<Context = unknown>({
     if (permission === "public") return;
     const scopes = await scopesOf(call);
     const name = fullName(call.method);
-    if (scopes === undefined) throw new RpcError("unauthenticated", `${name} is for callers that are known`);
+    if (scopes === undefined) throw new RpcError("unauthenticated", `${name} requires authentication`);
     const had = new Set(scopes);
     const missing = permission.filter((scope) => !had.has(scope));
     if (missing.length > 0) throw new RpcError("permission_denied", `${name} needs ${missing.join(" and ")}`);
@@ -60,9 +60,9 @@ export function authorize<Context = unknown>({
 function permissionOfMeta(method: AnyMethod): Permission {
   const { auth, scopes = [] } = (method.meta ?? {}) as { readonly auth?: unknown; readonly scopes?: unknown };
   if (!Array.isArray(scopes) || !scopes.every((scope) => typeof scope === "string")) {
-    throw new TypeError(`meta.scopes of ${fullName(method)} is no list of text`);
+    throw new TypeError(`meta.scopes of ${fullName(method)} is not a list of strings`);
   }
   if (auth !== "public") return scopes;
-  if (scopes.length > 0) throw new TypeError(`meta of ${fullName(method)} says both that it is public and its scopes`);
+  if (scopes.length > 0) throw new TypeError(`meta of ${fullName(method)} has both auth: "public" and scopes`);
   return "public";
 }

@@ -46,17 +46,17 @@ export function callTimings(onTimings: (timings: CallTimings, call: InterceptedC
     const marks = new Marks();
     const onOver = (): void => onTimings(marks.timings(), call);
     try {
-      const given = await next(call.side === "caller" ? boxed(call, marks) : call);
+      const received = await next(call.side === "caller" ? boxed(call, marks) : call);
       marks.answered ??= performance.now();
       const answer =
-        given.outputs === undefined
+        received.outputs === undefined
           ? {
-              responseMetadata: given.responseMetadata,
-              trailers: given.trailers,
-              output: unboxed(given.output, marks),
+              responseMetadata: received.responseMetadata,
+              trailers: received.trailers,
+              output: unboxed(received.output, marks),
               outputs: undefined,
             }
-          : withOutputs(given, unboxedItems(given.outputs, marks));
+          : withOutputs(received, unboxedItems(received.outputs, marks));
       return observed(answer, { onOver });
     } catch (error) {
       onOver();

@@ -12,7 +12,7 @@ import type { Interceptor } from "./interceptor.js";
 export function defaultTimeout(timeoutMs: number | ((method: AnyMethod) => number | undefined)): Interceptor {
   return (call, next) => {
     if (call.deadline !== undefined || streamsOutput(call.method)) return next(call);
-    const given = typeof timeoutMs === "function" ? timeoutMs(call.method) : timeoutMs;
-    return next(given === undefined ? call : { ...call, deadline: Date.now() + given });
+    const ms = typeof timeoutMs === "function" ? timeoutMs(call.method) : timeoutMs;
+    return next(ms === undefined ? call : { ...call, deadline: Date.now() + ms });
   };
 }

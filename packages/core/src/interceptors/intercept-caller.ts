@@ -126,8 +126,8 @@ class InterceptedCaller extends BaseCaller {
     };
     const late = new LateItems<unknown>(() => abort.fire(new RpcError("cancelled", "the caller wants no more items")));
     this.run(call, next).then(
-      (given) => {
-        const answer = observed(given, { onItem, onOver: end });
+      (received) => {
+        const answer = observed(received, { onItem, onOver: end });
         late.follow(answer.outputs ?? new SourceItems([]), answer);
       },
       (error: unknown) => {

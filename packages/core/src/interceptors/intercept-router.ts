@@ -45,8 +45,8 @@ function intercept<Context>(
         ? authorize
         : async (context) => {
             let passed = false;
-            const decide = compose(deciding, async ({ context: given }) => {
-              await authorize?.(given as CallContext<Context>);
+            const decide = compose(deciding, async ({ context: callContext }) => {
+              await authorize?.(callContext as CallContext<Context>);
               passed = true;
               return {
                 responseMetadata: new Metadata(),
@@ -56,7 +56,7 @@ function intercept<Context>(
               };
             });
             await decide(incomingCall(method, context, undefined, true));
-            if (!passed) throw new RpcError("permission_denied", `an interceptor does not pass on ${fullName(method)}`);
+            if (!passed) throw new RpcError("permission_denied", `an interceptor has refused ${fullName(method)}`);
           },
   };
 }

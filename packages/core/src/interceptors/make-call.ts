@@ -24,12 +24,12 @@ export async function makeCall(
       heard.output = await caller.start(method, inputs, heard.listening(call));
       return heard;
     case "notify":
-      await caller.start(method, input, own(call));
+      await caller.start(method, input, callOptions(call));
       return heard;
     case "server_stream":
-      return answerOf(caller.start(method, input, own(call)));
+      return answerOf(caller.start(method, input, callOptions(call)));
     case "duplex": {
-      const { readable, writable } = caller.start(method, undefined, own(call));
+      const { readable, writable } = caller.start(method, undefined, callOptions(call));
       void pour(inputs as AsyncIterable<unknown>, writable, onRefused);
       return answerOf(readable);
     }
@@ -45,7 +45,7 @@ class Heard implements InterceptedAnswer {
 
   /** Returns the call's options, with callbacks that also fill in this response. */
   listening(call: InterceptedCall): CallOptions {
-    const options = own(call);
+    const options = callOptions(call);
     return {
       ...options,
       onResponseMetadata: (metadata) => {
@@ -61,7 +61,7 @@ class Heard implements InterceptedAnswer {
 }
 
 /** Returns the call options as interceptors left them. */
-function own({ options, metadata, deadline, signal }: InterceptedCall): CallOptions {
+function callOptions({ options, metadata, deadline, signal }: InterceptedCall): CallOptions {
   return { ...options, metadata, timeoutMs: undefined, deadline, signal };
 }
 

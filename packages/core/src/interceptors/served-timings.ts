@@ -37,16 +37,16 @@ function timed<Context>(
     method: measuredInput(method),
     resumables,
     authorize,
-    handler: (given: unknown, context) => {
+    handler: (input: unknown, context) => {
       const entered = performance.now();
-      const box = given instanceof Received ? given : undefined;
+      const box = input instanceof Received ? input : undefined;
       const tell = (): void => {
         const decodeMs = box && box.decoded - box.arrived;
         onTimings({ decodeMs, queueMs: box && entered - box.decoded, handlerMs: performance.now() - entered }, context);
       };
       let result: unknown;
       try {
-        result = handler(box === undefined ? given : box.value, context);
+        result = handler(box === undefined ? input : box.value, context);
       } catch (error) {
         tell();
         throw error;

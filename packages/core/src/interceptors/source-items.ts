@@ -2,11 +2,11 @@ import { type ItemSource, itemSource } from "../call/items/item-source.js";
 
 /** Converts the items of a caller or handler, in any permitted form, to an async iterable. */
 export class SourceItems implements AsyncIterable<unknown> {
-  private readonly given: unknown;
+  private readonly items: unknown;
   private source: ItemSource | undefined = undefined;
 
-  constructor(given: unknown) {
-    this.given = given;
+  constructor(items: unknown) {
+    this.items = items;
   }
 
   /** Throws `TypeError` if the value cannot be streamed. */
@@ -31,7 +31,7 @@ export class SourceItems implements AsyncIterable<unknown> {
   }
 
   private open(): ItemSource {
-    this.source ??= itemSource(this.given);
+    this.source ??= itemSource(this.items);
     return this.source;
   }
 }

@@ -40,7 +40,7 @@ export function algorithmOf({ algorithm }: ProofKey): ProofAlgorithm {
   const { name, namedCurve } = algorithm as { name: string; namedCurve?: string };
   if (name === "Ed25519") return "Ed25519";
   if (name === "ECDSA" && namedCurve === "P-256") return "ES256";
-  throw new TypeError("a client proves itself by a key of ECDSA on P-256 or of Ed25519: createProofKeys() makes one");
+  throw new TypeError("a proof needs a key for ECDSA on P-256 or Ed25519: createProofKeys() makes one");
 }
 
 /** Returns the public key in the form that a proof contains: x and y, or the point of RFC 8032. */

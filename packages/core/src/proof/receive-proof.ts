@@ -53,8 +53,8 @@ export async function verifyProof(
 ): Promise<Proof> {
   const { algorithm, key, channel, audience, signature, said } = statementOf(proof);
   if (!(await isSigned(algorithm, key, signature, await signedBytes(nonce, credentials, said)))) {
-    throw new RpcError("unauthenticated", "the proof of the client's key does not hold", {
-      hint: "its signature is of this connection's nonce and of the credentials that were sent",
+    throw new RpcError("unauthenticated", "the proof of the client's key is not valid", {
+      hint: "it must sign this connection's nonce and the credentials that were sent",
     });
   }
   const bound = channel.length > 0 && areEqual(channel, await channelOf(transport));
@@ -115,7 +115,7 @@ function receiveClaim(
         if (answer === undefined) return true;
         const proof = answer.result;
         if (proof === undefined) {
-          throw new RpcError("invalid_argument", "a client that proves its key makes no call before it has", {
+          throw new RpcError("invalid_argument", "a client that proves its key must do so before its first call", {
             hint: "await proof.proven(session) ahead of the first call",
           });
         }

@@ -93,7 +93,7 @@ export class PageGuard {
     const allowed: unknown = allowedOrigins(origin);
     if (typeof allowed === "boolean") return allowed;
     if (allowed instanceof Promise) allowed.catch(() => {});
-    throw new TypeError("allowedOrigins has to return true or false at once");
+    throw new TypeError("allowedOrigins must return true or false, not a promise");
   }
 
   private isOwn(host: string | undefined, listening: string): boolean {

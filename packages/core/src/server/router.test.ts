@@ -16,9 +16,9 @@ it("refuses a function that is not the handler of a method, unless a class has i
   const make = (handlers: object) => () => createRouter({ getOrder: get }, handlers as never);
   const getOrder = () => {};
   expect(make({ getOrder, getOrdr: getOrder })).toThrow(
-    "a handler is given for getOrdr, which shop.v1.Orders does not have: did you mean getOrder?",
+    "there is a handler for getOrdr, which is not a method of shop.v1.Orders: did you mean getOrder?",
   );
-  expect(make({ getOrder, remove: () => {} })).toThrow("does not have: its methods are getOrder");
+  expect(make({ getOrder, remove: () => {} })).toThrow("is not a method of shop.v1.Orders: its methods are getOrder");
   expect(make({ getOrder, orders: [] })).not.toThrow();
   expect(
     make(

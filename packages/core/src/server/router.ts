@@ -92,7 +92,7 @@ function requireNoOthers(methods: Record<string, AnyMethod>, handlers: object): 
     const service = methods[names[0] as string]?.service.name ?? "the service";
     const near = nearest(name, names);
     const meant = near === undefined ? `: its methods are ${names.join(", ")}` : `: did you mean ${near}?`;
-    throw new TypeError(`a handler is given for ${name}, which ${service} does not have${meant}`);
+    throw new TypeError(`there is a handler for ${name}, which is not a method of ${service}${meant}`);
   }
 }
 
@@ -171,7 +171,7 @@ export class MethodTable<Context> implements Router<Context> {
         `${service.name}/${name} has two handlers: two routers of this service are given, or one twice`,
       );
     if (other !== undefined)
-      throw new TypeError(`${service.name}/${name} and ${other.method.name} are served under one id, ${id}`);
+      throw new TypeError(`${service.name}/${name} and ${other.method.name} have the same id, ${id}`);
     this.byId.set(key, bound);
   }
 }

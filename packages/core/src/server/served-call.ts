@@ -236,7 +236,7 @@ export abstract class ServedCall implements ItemTarget {
    * @param lost true if nothing more can be sent to the caller
    */
   onCancel(code: Code, lost: boolean): void {
-    this.giveUp(untracedError(code, lost ? "the caller is gone" : "the caller gave the call up"), lost);
+    this.giveUp(untracedError(code, lost ? "the caller is gone" : "the caller cancelled the call"), lost);
   }
 
   protected giveUp(reason: RpcError, lost: boolean): void {
@@ -297,8 +297,9 @@ export abstract class ServedCall implements ItemTarget {
     this.tellHook(error);
     if (!(error instanceof RpcError)) return new RpcError("internal", "the handler failed");
     if (this.isLate(error)) return new RpcError("deadline_exceeded", "the deadline has passed");
-    if (error.code === "unavailable") return new RpcError("unavailable", "what the handler calls is unavailable");
-    return new RpcError("internal", "the handler failed: so did a call that it made");
+    if (error.code === "unavailable")
+      return new RpcError("unavailable", "a service that the handler calls is unavailable");
+    return new RpcError("internal", "the handler failed, because a call that it made failed");
   }
 
   /** Returns true if a call made by the handler ended because of this call's deadline. */

@@ -133,7 +133,7 @@ class CallerSession extends BaseCaller implements Session<DirectSession> {
   ping(): Promise<number> {
     const { client } = this;
     if (client.ping !== undefined) return client.ping();
-    return Promise.reject(new RpcError("unimplemented", "what carries these calls has no pings"));
+    return Promise.reject(new RpcError("unimplemented", "these calls are carried by a transport without pings"));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -152,7 +152,7 @@ class NoStreams implements DirectSession {
   attach(): void {}
 
   openStream(): DirectStream {
-    throw new Error("what carries these calls has no streams");
+    throw new Error("these calls are carried by a transport without streams");
   }
 
   close(info?: CloseInfo): void {

@@ -117,7 +117,7 @@ export class ServerRenewal {
   onFrame(frame: Frame): void {
     // A proof was read before there was a session.
     if (isOfProof(frame)) return;
-    if (this.lane === undefined || this.deciding) throw new ProtocolError("credentials that nobody has asked for");
+    if (this.lane === undefined || this.deciding) throw new ProtocolError("credentials that were not requested");
     if (frame.end - frame.start > this.host.limits.maxGreetingBytes) {
       throw new ProtocolError("credentials longer than a greeting may be (limits.maxGreetingBytes)");
     }

@@ -91,7 +91,7 @@ function soleLane(stream: SoleStream, host: LaneHost, onOver: (lane: unknown, er
       prefix: NO_PREFIX,
       channelOf: (kind) => (kind === StreamKind.Lane ? channel : undefined),
       onForeign: undefined,
-      onUnclaimed: () => lane.onClosed(new Error("the peer never said that it speaks quicrpc")),
+      onUnclaimed: () => lane.onClosed(new Error("the peer does not speak quicrpc")),
       early: channel,
     });
     return channel;

@@ -37,9 +37,9 @@ const encoded = new WeakMap<object, Uint8Array>();
 export function deliveryOf(codec: MessageCodec<unknown>, bytes: Uint8Array, position?: string): Delivery {
   // Without a limit: waiting messages are limited by their memory, not by how many values they contain.
   const budget: DecodeBudget = new MemoryBudget(Number.MAX_SAFE_INTEGER, "");
-  const given = decodeWithin(budget, codec, bytes, 0, bytes.length) as TopicItem;
+  const decoded = decodeWithin(budget, codec, bytes, 0, bytes.length) as TopicItem;
   const held = budget.decodedBytes + DELIVERY_BYTES;
-  const item = position === undefined ? given : { ...given, position };
+  const item = position === undefined ? decoded : { ...decoded, position };
   const sent = position === undefined ? bytes : encodedBy(codec, item);
   encoded.set(item, sent);
   return { item, size: held, holders: 0 };

@@ -88,7 +88,7 @@ export class MemoryLog implements TopicLog {
     while (number !== undefined && number <= after) number = next();
     while (number !== undefined && number <= last) {
       const entry = this.entries.all.get(number);
-      if (entry === undefined) throw new RpcError("unavailable", "the history of the topic went on while it was read");
+      if (entry === undefined) throw new RpcError("unavailable", "history of the topic was dropped while it was read");
       const read = this.position(number);
       // Read before the consumer continues, so that a message which is dropped meanwhile is reported as missing.
       number = next();
@@ -163,7 +163,7 @@ function idIn(topic: string, id: string): string {
 
 /** Returns the error for a position that is older than the messages kept. */
 export function expiredPosition(): RpcError {
-  return new RpcError("out_of_range", "messages after that position are no longer kept: begin anew", {
+  return new RpcError("out_of_range", "messages after that position are no longer kept: start again", {
     reason: "CURSOR_EXPIRED",
   });
 }

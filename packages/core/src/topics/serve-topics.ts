@@ -81,16 +81,16 @@ export function serveTopics<Served extends ServedTopics<never>>(
   const handlers = new Map<string, BoundMethod>();
   const served: Record<string, AnyTopic> = {};
   for (const [name, pattern] of Object.entries(patterns)) {
-    const own = (options as Readonly<Record<string, AnyTopicOptions | undefined>>)[name];
+    const topicOptions = (options as Readonly<Record<string, AnyTopicOptions | undefined>>)[name];
     const names = topicMethodNames(name);
     const publish = methods[names.publish];
     const subscribe = methods[names.subscribe];
     if (publish === undefined || subscribe === undefined)
       throw new TypeError(`there is no topic ${name} in this service`);
-    if (own?.authorize !== "everybody" && typeof own?.authorize !== "function") {
+    if (topicOptions?.authorize !== "everybody" && typeof topicOptions?.authorize !== "function") {
       throw new TypeError(`the topic ${name} needs authorize: a function, or "everybody"`);
     }
-    const family = new TopicFamily(hub, pattern, subscribe, own);
+    const family = new TopicFamily(hub, pattern, subscribe, topicOptions);
     served[name] = family;
     handlers.set(names.publish, { method: publish, handler: (input, context) => family.published(input, context) });
     const output = encodedOnce(family.codec);
@@ -108,13 +108,13 @@ export function createTopicRouter<Methods extends Record<string, AnyMethod>, Con
   handlers: object,
   topics: ServedTopics<Context>,
 ): Router<Context> {
-  const own = topics[HANDLERS];
-  const others = Object.fromEntries(Object.entries(methods).filter(([name]) => !own.has(name)));
+  const topicHandlers = topics[HANDLERS];
+  const others = Object.fromEntries(Object.entries(methods).filter(([name]) => !topicHandlers.has(name)));
   const router = createRouter<Record<string, AnyMethod>, Context>(
     others,
     handlers as Handlers<Record<string, AnyMethod>, Context>,
   );
-  return { methods: [...router.methods, ...own.values()] };
+  return { methods: [...router.methods, ...topicHandlers.values()] };
 }
 
 /** All topics of one pattern. */
@@ -130,7 +130,7 @@ class TopicFamily implements AnyTopic {
   constructor(hub: TopicHub, pattern: string, method: AnyMethod, options: AnyTopicOptions) {
     if (method.cursor !== undefined && hub.log === undefined) {
       throw new TypeError(
-        `${method.service.name}/${method.name} has history, which this bus keeps none of: see docs/topics.md`,
+        `${method.service.name}/${method.name} has history, which this bus does not support: see docs/topics.md`,
       );
     }
     this.log = method.cursor && hub.log;
@@ -145,7 +145,7 @@ class TopicFamily implements AnyTopic {
     const { message } = input as { readonly message: unknown };
     const { log, codec, hub, method } = this;
     if (id !== undefined && log === undefined) {
-      throw new TypeError(`${method.service.name}/${method.name} has no history, which would know a message by its id`);
+      throw new TypeError(`${method.service.name}/${method.name} has no history, so messages cannot have ids`);
     }
     const turn = hub.pace.turn();
     if (turn !== undefined) await turn;
@@ -184,7 +184,7 @@ class TopicFamily implements AnyTopic {
     if (authorize === "everybody") return;
     const { message: _, ...parameters } = input as Readonly<Record<string, unknown>>;
     if (await authorize(access, parameters, context)) return;
-    throw new RpcError("permission_denied", `this caller may not ${access} there`);
+    throw new RpcError("permission_denied", `this caller may not ${access} to this topic`);
   }
 
   private nameOf(input: object): string {

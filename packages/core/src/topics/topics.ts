@@ -156,7 +156,7 @@ export class TopicHub implements Topics {
     if (bytes.length > most) {
       throw new RpcError(
         "resource_exhausted",
-        `the message has ${bytes.length} bytes, and ${most} are the most of a topic`,
+        `the message has ${bytes.length} bytes, and the limit of a topic is ${most}`,
       );
     }
     this.pace.count(PUBLISH_DELIVERIES, bytes.length);
@@ -173,7 +173,7 @@ export class TopicHub implements Topics {
     if (this.subscriptions >= limits.maxSubscriptions) {
       throw new RpcError(
         "resource_exhausted",
-        `there are ${limits.maxSubscriptions} subscriptions here, the most there may be`,
+        `there are ${limits.maxSubscriptions} subscriptions here, which is the limit`,
       );
     }
     const room = this.room(name, codec);

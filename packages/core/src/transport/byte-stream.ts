@@ -112,7 +112,7 @@ class ByteStreamSession implements DirectSession, ByteStreamHandler {
   }
 
   openStream(): DirectStream {
-    throw new Error("a byte stream carries one lane, and no stream beside it");
+    throw new Error("a byte stream carries one lane and no other streams");
   }
 
   /** Sends the reason for the end of the session, and waits for the peer's end before the owner is notified. */

@@ -24,7 +24,7 @@ export class HeldBytes {
   /** Appends the chunk. Throws if the queue would exceed its limit. */
   push(chunk: Uint8Array): void {
     if (this.bytes + chunk.length > this.most) {
-      throw new Error(`the peer sends on, beyond ${this.most} bytes that nobody has taken (maxHeldBytes)`);
+      throw new Error(`the peer sent more than ${this.most} unread bytes (maxHeldBytes)`);
     }
     this.bytes += chunk.length;
     for (let rest = chunk; rest.length > 0; ) {

@@ -66,7 +66,7 @@ export function readProof(proof: Uint8Array): SignedStatement {
   const cursor = new Cursor(proof, 0, proof.length);
   const number = cursor.byte();
   const algorithm = ALGORITHMS.find((known) => known.number === number);
-  if (algorithm === undefined) throw new ProtocolError(`a proof by the algorithm ${number} is not taken`);
+  if (algorithm === undefined) throw new ProtocolError(`a proof by the algorithm ${number} is not supported`);
   const key = part(proof, cursor.take(algorithm.keyBytes), algorithm.keyBytes);
   const channel = cursor.nested().rest() as UnsharedBytes;
   if (channel.length !== 0 && channel.length !== CHANNEL_BYTES)

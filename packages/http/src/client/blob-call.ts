@@ -25,13 +25,13 @@ class CallHost {
   readonly #call: HttpCall;
   /** Field names of the response's blobs, by their ids' indexes. */
   readonly #fields: string[] = [];
-  readonly #given: BlobNames;
+  readonly #answerNames: BlobNames;
 
   constructor(call: HttpCall) {
     this.#call = call;
     this.limits = completeLimits(call.client.options.limits);
     this.budget = new MemoryBudget(this.limits.maxSessionBytes, "limits.maxSessionBytes");
-    this.#given = { ids: [], urlOf: (_, id) => id };
+    this.#answerNames = { ids: [], urlOf: (_, id) => id };
   }
 
   /** Uploads the input's blobs, and then makes the call. */
@@ -58,7 +58,8 @@ class CallHost {
       }
       const answer = await callUnary(call, input.length === 0 ? sent : message, this.#codecs(names));
       for (const [{ name }, [index]] of referencesIn(answer, output)) {
-        if (this.#given.ids[index] === undefined) throw call.unreadable(new RpcError("internal", `${name} has no URL`));
+        if (this.#answerNames.ids[index] === undefined)
+          throw call.unreadable(new RpcError("internal", `${name} has no URL`));
         this.#fields[index] = name;
       }
       return answer;
@@ -71,7 +72,7 @@ class CallHost {
   /** Reads a blob of the response. */
   start(_method: AnyMethod, request: ReadBlob, { signal }: { readonly signal?: AbortSignal } = {}): unknown {
     const { ref } = request;
-    const path = `/${this.#fields[ref]}/${this.#given.ids[ref]}`;
+    const path = `/${this.#fields[ref]}/${this.#answerNames.ids[ref]}`;
     return downloaded(this.#call, path, request, signal);
   }
 
@@ -83,11 +84,11 @@ class CallHost {
       fields: readonly BlobField[],
       names: BlobNames,
     ): MessageCodec<unknown> | undefined => {
-      const own = client.codec.of(codec);
-      return own === undefined || fields.length === 0
-        ? own
-        : blobCodec(own, client.codec.name as BlobFormat, fields, names);
+      const messageCodec = client.codec.of(codec);
+      return messageCodec === undefined || fields.length === 0
+        ? messageCodec
+        : blobCodec(messageCodec, client.codec.name as BlobFormat, fields, names);
     };
-    return { input: of(method.input, input, sent), output: of(method.output, output, this.#given) };
+    return { input: of(method.input, input, sent), output: of(method.output, output, this.#answerNames) };
   }
 }

@@ -50,7 +50,7 @@ export function downloaded(
       const sha256 = request.digest === true ? await reading.digest() : undefined;
       if (sha256 !== undefined) trailers.set(DIGEST_TRAILER, sha256);
     } finally {
-      call.fail(new RpcError("cancelled", "nobody reads the blob any more"));
+      call.fail(new RpcError("cancelled", "the blob is no longer read"));
     }
   };
   return Object.assign(chunks(), { trailers });

@@ -83,8 +83,8 @@ export class BlobUpload {
    * cannot be continued.
    */
   discard(): void {
-    const [, , , , given = ""] = this.#reference;
-    if (this.#id === undefined || given !== "") return;
+    const [, , , , senderId = ""] = this.#reference;
+    if (this.#id === undefined || senderId !== "") return;
     const { client, method } = this.#call;
     const call = new HttpCall(client, method, undefined, () => {});
     const drop = async (): Promise<void> => {
@@ -134,24 +134,24 @@ export class BlobUpload {
 
   /** Creates the upload, or finds the existing one with its id. */
   async #begin(): Promise<{ at: number; sha256?: string }> {
-    const [, length, type, name, given = ""] = this.#reference;
-    const path = given === "" ? "" : `/${given}`;
+    const [, length, type, name, senderId = ""] = this.#reference;
+    const path = senderId === "" ? "" : `/${senderId}`;
     const response = await this.#request(path, "POST", undefined, {
       [UPLOAD_COMPLETE]: "?0",
       [UPLOAD_LENGTH]: length === null ? undefined : String(length),
       "content-type": writeType(type),
       "content-disposition": writeDisposition(name),
     });
-    if (response.status === 409 && given !== "") {
+    if (response.status === 409 && senderId !== "") {
       await response.body?.cancel();
-      this.#id = given;
+      this.#id = senderId;
       return this.#offset();
     }
     if (response.status !== 201) throw await failureLater(this.#call, response, false);
     const url = response.headers.get("location") ?? "";
     await response.body?.cancel();
     const id = url.slice(url.lastIndexOf("/") + 1);
-    if (!BLOB_ID.test(id)) throw this.#call.unreadable(new RpcError("internal", "it has no Location of an upload"));
+    if (!BLOB_ID.test(id)) throw this.#call.unreadable(new RpcError("internal", "it has no valid Location header"));
     this.#id = id;
     return { at: 0 };
   }
@@ -162,8 +162,7 @@ export class BlobUpload {
     const { status, headers } = response;
     const at = readCount(headers.get(UPLOAD_OFFSET) ?? undefined);
     const sha256 = headers.get(BEGINS_WITH);
-    if (status === 404)
-      throw new RpcError("not_found", "the server has the upload no more: it has waited for too long");
+    if (status === 404) throw new RpcError("not_found", "the upload has expired on the server");
     if (status !== 204 || at === undefined || Number.isNaN(at) || sha256 === null)
       throw await failureLater(this.#call, response, false);
     return { at, sha256, isComplete: headers.get(UPLOAD_COMPLETE) === "?1" };
@@ -183,9 +182,9 @@ export class BlobUpload {
     await response.body?.cancel();
     // The server's offset differs, or the upload was completed by a request whose response was lost.
     if (response.status === 409)
-      throw new RpcError("unavailable", "the server has other bytes of the upload than were sent");
+      throw new RpcError("unavailable", "the server's bytes of the upload differ from those sent");
     const { isComplete } = await this.#offset();
-    if (!isComplete) throw new RpcError("failed_precondition", "the upload has another length than was said");
+    if (!isComplete) throw new RpcError("failed_precondition", "the upload's length differs from the stated one");
     return true;
   }
 
@@ -195,8 +194,8 @@ export class BlobUpload {
     body: Uint8Array | undefined,
     headers: Readonly<Record<string, string | undefined>>,
   ): Promise<Response> {
-    const own = body === undefined ? { method } : { method, body: body as UnsharedBytes };
-    return this.#call.sendTo(`/${this.#field.name}${path}`, own, headers);
+    const request = body === undefined ? { method } : { method, body: body as UnsharedBytes };
+    return this.#call.sendTo(`/${this.#field.name}${path}`, request, headers);
   }
 
   /** Repeats a request until it gets a response. */

@@ -359,8 +359,8 @@ describe("a server stream", () => {
 
   it.each([
     ["an error after items", [item(1), end(new RpcError("aborted", "enough"))], "aborted", /enough/],
-    ["no end", [item(1)], "unavailable", /broke off: it ended before/],
-    ["an end within a message", [item(1), item(2).subarray(0, 3)], "unavailable", /broke off: it ended before/],
+    ["no end", [item(1)], "unavailable", /is not complete: it ended before/],
+    ["an end within a message", [item(1), item(2).subarray(0, 3)], "unavailable", /is not complete: it ended before/],
     ["an end that is none", [item(1), writeEnvelope({ flags: FLAG_END, bytes: jsonBytes([]) })], "internal", /no JSON/],
     ["an item that does not fit", [item(1), item("two"), end()], "internal", /cannot be read/],
     ["unknown flags", [item(1), writeEnvelope({ flags: 8, bytes: jsonBytes({}) })], "internal", /flags 8/],
@@ -387,7 +387,7 @@ describe("a server stream", () => {
     const caller = callerOf(() => new Response(body, { headers: STREAM }));
     expect(await failure(collect(caller.serverStream(count, 1)))).toMatchObject({
       code: "unavailable",
-      message: "the answer of demo.v1.Demo/count broke off: terminated",
+      message: "the answer of demo.v1.Demo/count is not complete: terminated",
     });
   });
 

@@ -18,9 +18,9 @@ const CODECS = /^(json|msgpack|proto)$/;
 /** Returns the error of an unsuccessful response: the one that it contains, or an error that describes the response. */
 export async function failureOf(call: HttpCall, response: Response, stream: boolean): Promise<RpcError> {
   if (response.status !== 200) return failed(call, response);
-  const given = readContentType(response.headers.get("content-type"));
+  const type = readContentType(response.headers.get("content-type"));
   response.body?.cancel().catch(() => {});
-  return notOurs(call, response, given?.stream === stream && CODECS.test(given.codec) ? "internal" : "unknown");
+  return notOurs(call, response, type?.stream === stream && CODECS.test(type.codec) ? "internal" : "unknown");
 }
 
 /** Returns the error of a response with an error status. */

@@ -160,10 +160,10 @@ function withFields(headers: Headers, fields: Readonly<Record<string, string | u
   return headers;
 }
 
-function metadataOf({ metadata: given }: CallOptions, maxBytes: number): Metadata {
+function metadataOf({ metadata: init }: CallOptions, maxBytes: number): Metadata {
   let metadata: Metadata;
   try {
-    metadata = Metadata.from(given);
+    metadata = Metadata.from(init);
   } catch (error) {
     throw RpcError.from(error, "invalid_argument");
   }

@@ -72,7 +72,7 @@ export class HttpClient implements ForeignClient {
     };
     this.codec = options.codec ?? messagePack;
     this.options = options;
-    this.codings = options.compression?.algorithms.filter((each) => each !== undefined) ?? [];
+    this.codings = options.compression?.algorithms.filter((coding) => coding !== undefined) ?? [];
     this.closed = new Promise((resolve) => {
       this.#onClosed = resolve;
     });
@@ -165,7 +165,7 @@ export class HttpClient implements ForeignClient {
     try {
       if (this.#isClosed) throw new RpcError("unavailable", "the client was closed", { refused: true });
       if (options?.fallback === "none" && method.kind === "notify") {
-        throw new RpcError("unimplemented", `${fullName(method)} goes by datagram, and this session has none`);
+        throw new RpcError("unimplemented", `${fullName(method)} is sent as a datagram, and this session has none`);
       }
       const call = new HttpCall(this, method, options, (error) => outcome.fail(error));
       made = call;

@@ -11,7 +11,7 @@ interface Http2Stream {
   pause(): unknown;
   resume(): unknown;
   // oxlint-disable-next-line typescript/no-explicit-any -- as of node:events
-  on(event: string, listener: (...given: any[]) => void): unknown;
+  on(event: string, listener: (...args: any[]) => void): unknown;
 }
 
 /** The parts of a `node:http2` session that are used. */
@@ -23,7 +23,7 @@ interface Http2Session {
   ref(): void;
   unref(): void;
   // oxlint-disable-next-line typescript/no-explicit-any -- as of node:events
-  on(event: string, listener: (...given: any[]) => void): unknown;
+  on(event: string, listener: (...args: any[]) => void): unknown;
 }
 
 /** Options of `connect` of `node:http2`, such as `ca`. */

@@ -76,7 +76,7 @@ export class ReceivedItems implements AsyncIterableIterator<unknown, undefined> 
       return first.value;
     }
     const many = first.done === true ? "no message" : "more than one message";
-    throw new RpcError("unimplemented", `the answer of ${fullName(this.call.method)} has ${many}, where one is due`);
+    throw new RpcError("unimplemented", `the answer of ${fullName(this.call.method)} has ${many}, instead of one`);
   }
 
   private async read(): Promise<Next> {
@@ -141,7 +141,7 @@ export class ReceivedItems implements AsyncIterableIterator<unknown, undefined> 
 
 /** Returns the error for an incomplete response: the connection, the server or a proxy in between failed. */
 function brokenOff({ method }: HttpCall, why: string, cause?: unknown): RpcError {
-  return new RpcError("unavailable", `the answer of ${fullName(method)} broke off: ${why}`, { cause });
+  return new RpcError("unavailable", `the answer of ${fullName(method)} is not complete: ${why}`, { cause });
 }
 
 /** Nothing may follow the end. The end of the body is read, so that its connection can be reused. */

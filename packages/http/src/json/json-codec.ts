@@ -43,12 +43,12 @@ function makeCodec(codec: MessageCodec<unknown>): JsonCodec<unknown> | RpcError 
   const shape = shapeOf(codec);
   if (shape === undefined) {
     const remedy = "generate it with quicrpc gen, without --no-explain";
-    return new RpcError("unimplemented", `the message has no schema at run time, which JSON is read by: ${remedy}`);
+    return new RpcError("unimplemented", `JSON needs the message's schema at run time: ${remedy}`);
   }
   const problem = jsonProblem(shape, shapeAsIs);
   if (problem !== undefined) {
     const where = problem.path.length === 0 ? "" : ` at ${problem.path.join(".")}`;
-    return new RpcError("unimplemented", `plain JSON does not say all of the message: ${problem.reason}${where}`);
+    return new RpcError("unimplemented", `plain JSON cannot represent the message: ${problem.reason}${where}`);
   }
   return withBytes(textCodec(codec, shape));
 }
@@ -75,7 +75,10 @@ function textCodec(codec: MessageCodec<unknown>, shape: Shape): TextCodec<unknow
         return write(value);
       } catch {
         codec.plain?.encode(value);
-        throw new RpcError("invalid_argument", "the value cannot be sent: it has no JSON, or is nested too deep");
+        throw new RpcError(
+          "invalid_argument",
+          "the value cannot be sent: JSON cannot represent it, or it is nested too deeply",
+        );
       }
     },
   };

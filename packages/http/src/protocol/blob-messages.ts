@@ -101,7 +101,7 @@ function withReferences(json: unknown, fields: readonly BlobField[], { ids }: Bl
     const id = typeof url === "string" ? url.slice(url.lastIndexOf("/") + 1) : "";
     if (!BLOB_ID.test(id)) {
       const hint = "POST the bytes to the URL of the field, and name it by { url } of the answer's Location";
-      throw new RpcError("invalid_argument", `${field} is a blob, which is named by its URL`, { hint });
+      throw new RpcError("invalid_argument", `${field} is a blob: pass an object with its URL`, { hint });
     }
     message[field] = [ids.push(id) - 1, length, type, name, ...(resumable === true ? [""] : [])];
   }

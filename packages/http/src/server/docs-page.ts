@@ -70,14 +70,14 @@ function answer(type: string, body: string): Response {
   return new Response(body, { headers });
 }
 
-function page(title: string, own: string, document: string): string {
+function page(title: string, path: string, document: string): string {
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>${escaped(title)}</title>
 <link rel="icon" href="data:,">
-<script type="module" src="${escaped(own + SCRIPT)}"></script>
+<script type="module" src="${escaped(path + SCRIPT)}"></script>
 <rapi-doc spec-url="${escaped(document)}" heading-text="${escaped(title)}" render-style="read" load-fonts="false"
   allow-spec-url-load="false" allow-spec-file-load="false" show-header="false"></rapi-doc>
 </html>
@@ -85,5 +85,5 @@ function page(title: string, own: string, document: string): string {
 }
 
 function escaped(text: string): string {
-  return text.replace(/[&<>"]/g, (each) => `&#${each.charCodeAt(0)};`);
+  return text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
 }

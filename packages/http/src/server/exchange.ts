@@ -91,7 +91,7 @@ export function fieldsWith(
   added: Readonly<Record<string, string>> | undefined,
 ): Readonly<Record<string, string>> {
   if (added === undefined) return fields;
-  const vary = [added["vary"], fields["vary"]].filter((each) => each !== undefined).join(", ");
+  const vary = [added["vary"], fields["vary"]].filter((value) => value !== undefined).join(", ");
   return { ...fields, ...added, ...(vary !== "" && { vary }) };
 }
 

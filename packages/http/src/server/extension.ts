@@ -24,7 +24,7 @@ export interface ExtensionHost {
  * Answers requests to a path. Pages and clients without permission have been refused before. A thrown `RpcError` is
  * answered as JSON, any other exception as `internal`.
  */
-export type ExtensionAnswer = (given: ExtensionRequest) => Promise<Response>;
+export type ExtensionAnswer = (request: ExtensionRequest) => Promise<Response>;
 
 /** A request that has arrived completely. */
 export interface ExtensionRequest {

@@ -107,7 +107,7 @@ export class HttpService<Context> {
     const described = openApi === true ? {} : openApi;
     this.document = described === false ? undefined : new OpenApiPage(combineRouters(routers), prefix, described);
     const host: ExtensionHost = { router: combineRouters(routers), limits, prefix, onError };
-    this.extensions = new Map(extensions.map((each) => [prefix + each.path, each.start(host)]));
+    this.extensions = new Map(extensions.map((extension) => [prefix + extension.path, extension.start(host)]));
     this.pages = new PageAccess(options, onError);
     this.guard = loadShedding && new OverloadGuard(loadShedding);
     const loadShedder = this.guard ?? options.loadShedder;
@@ -231,9 +231,9 @@ export class HttpService<Context> {
       await this.authentication?.run(exchange, DESCRIBE);
       this.admission.requireRoom();
       whole = new WholeRequest(exchange, await reader.read("unary", undefined), budget, this.callFor(exchange));
-      const given = whole;
-      exchange.onGone = () => given.abort(new RpcError("cancelled", "the caller is gone"));
-      await answerWith(exchange, await answer(given), unsent);
+      const request = whole;
+      exchange.onGone = () => request.abort(new RpcError("cancelled", "the caller is gone"));
+      await answerWith(exchange, await answer(request), unsent);
     } catch (error) {
       if (!reader.gone) this.refuse(exchange, error, splitTarget(exchange.target).path);
     } finally {
@@ -398,6 +398,6 @@ function isSaid(error: unknown): boolean {
 
 const CALLS = { unary: UnaryCall, stream: StreamCall, events: EventCall } as const;
 
-function newCall(framing: Framing, ...given: ConstructorParameters<typeof HttpCall>): HttpCall {
-  return new CALLS[framing](...given);
+function newCall(framing: Framing, ...args: ConstructorParameters<typeof HttpCall>): HttpCall {
+  return new CALLS[framing](...args);
 }

@@ -74,9 +74,9 @@ export class Http2Exchange extends NodeInput implements HttpExchange {
     super(fields, stream);
     this.request = stream;
     this.carried = carried;
-    const given = String(fields[":path"] ?? "/");
-    const absolute = splitAbsolute(given);
-    this.target = absolute?.target ?? given;
+    const path = String(fields[":path"] ?? "/");
+    const absolute = splitAbsolute(path);
+    this.target = absolute?.target ?? path;
     this.named = absolute?.authority;
     this.endsWith(stream);
     destroyWhenReset(stream);

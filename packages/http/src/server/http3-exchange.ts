@@ -127,8 +127,9 @@ export class Http3Exchange implements HttpExchange {
 
   header(name: string): string | undefined {
     let found: string | undefined;
-    for (const [each, value] of this.request.fields) {
-      if (each === name) found = found === undefined ? value : `${found}${name === "cookie" ? "; " : ", "}${value}`;
+    for (const [fieldName, value] of this.request.fields) {
+      if (fieldName === name)
+        found = found === undefined ? value : `${found}${name === "cookie" ? "; " : ", "}${value}`;
     }
     return found;
   }

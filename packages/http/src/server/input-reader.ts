@@ -23,15 +23,15 @@ export interface InputSettings {
 export class InputReader {
   private readonly body: ByteBody | null;
   private readonly input: ItemReceiver;
-  private readonly given: InputSettings;
+  private readonly inputSettings: InputSettings;
   private unread = 0;
   private onTaken: (() => void) | undefined = undefined;
   private stopped = false;
 
-  constructor(body: ByteBody | null, input: ItemReceiver, given: InputSettings) {
+  constructor(body: ByteBody | null, input: ItemReceiver, inputSettings: InputSettings) {
     this.body = body;
     this.input = input;
-    this.given = given;
+    this.inputSettings = inputSettings;
     const flow = {
       received: (bytes: number) => void (this.unread += bytes),
       consumed: (bytes: number) => {
@@ -40,13 +40,13 @@ export class InputReader {
       },
       end: () => {},
     };
-    const { budget } = given.settings;
-    input.carriedBy({ channel: { compression: undefined, budget }, receiveFlow: () => flow }, 0, given.codec);
+    const { budget } = inputSettings.settings;
+    input.carriedBy({ channel: { compression: undefined, budget }, receiveFlow: () => flow }, 0, inputSettings.codec);
   }
 
   /** Reads to the end. Rejects with the `RpcError` that the call fails with. */
   async read(): Promise<void> {
-    const { coding, known, settings } = this.given;
+    const { coding, known, settings } = this.inputSettings;
     const compression = codingNamed(coding, known);
     const { maxFrameBytes, maxDecompressedBytes } = settings.limits;
     const held = new HeldBytes(settings.budget);

@@ -104,12 +104,12 @@ export class NodeExchange extends NodeInput implements HttpExchange {
   /** Whether all of the body was taken. */
   private isTaken = false;
 
-  constructor(request: NodeRequest, response: NodeResponse, given: string = targetOf(request)) {
+  constructor(request: NodeRequest, response: NodeResponse, target: string = targetOf(request)) {
     super(request.headers, request);
     this.request = request;
     this.response = response;
-    const absolute = splitAbsolute(given);
-    this.target = absolute?.target ?? given;
+    const absolute = splitAbsolute(target);
+    this.target = absolute?.target ?? target;
     this.named = absolute?.authority;
     this.endsWith(response);
     if (response.socket === null && request.httpVersionMajor === 1) this.waitOn(request.socket as Connection);
@@ -179,19 +179,19 @@ export class NodeExchange extends NodeInput implements HttpExchange {
     if (body !== undefined) fields["content-length"] = String(lengthOf(body));
     const { isIncomplete } = this;
     if (isIncomplete && request.httpVersionMajor === 1) fields["connection"] = "close";
-    const given = this.method === "HEAD" ? undefined : body;
-    if (isInPieces(given, this.isSecure)) {
+    const sentBody = this.method === "HEAD" ? undefined : body;
+    if (isInPieces(sentBody, this.isSecure)) {
       if (isIncomplete) request.resume();
       response.writeHead(head.status, fields);
       const pieces = this.bodyInPieces();
-      pieces.write(given);
+      pieces.write(sentBody);
       pieces.end();
       return;
     }
     if (isIncomplete) this.endRequest();
     response.writeHead(head.status, fields);
-    if (given === undefined) response.end();
-    else response.end(given);
+    if (sentBody === undefined) response.end();
+    else response.end(sentBody);
   }
 
   open(head: AnswerHead): AnswerBody {

@@ -211,9 +211,9 @@ function headersOf(fields: NodeHeaders): Headers {
   for (const [name, value] of Object.entries(fields)) {
     // Pseudo-headers of HTTP/2.
     if (value === undefined || name.startsWith(":")) continue;
-    for (const each of typeof value === "string" ? [value] : value) {
+    for (const item of typeof value === "string" ? [value] : value) {
       try {
-        headers.append(name, each);
+        headers.append(name, item);
       } catch {
         // A field that `Headers` rejects is not metadata either.
       }
@@ -231,9 +231,9 @@ export function fieldsOf(
   { fields, metadata }: AnswerHead,
   added: HttpExchange["added"],
 ): Record<string, string | string[]> {
-  const own = fieldsWith(fields, added);
+  const merged = fieldsWith(fields, added);
   const all: Record<string, string | string[]> = metadata === undefined ? {} : Object.create(null);
-  for (const name in own) all[name] = own[name] as string;
+  for (const name in merged) all[name] = merged[name] as string;
   if (metadata === undefined) return all;
   for (const [name, value] of metadata) {
     const before = all[name];

@@ -37,8 +37,8 @@ export function explainUnserved(path: string, prefix: string, methods: readonly 
     return `nothing is served at ${sanitizeForLog(path)}: calls go to ${prefix}/package.Service/method${tell(names)}`;
   }
   if (!names.includes(service)) return `no service ${sanitizeForLog(service)} is served here${tell(names)}`;
-  const own = methods.filter((each) => each.service.name === service).map(({ name }) => name);
-  return `service ${service} has no method ${sanitizeForLog(method)} here${tell(own)}`;
+  const served = methods.filter((other) => other.service.name === service).map(({ name }) => name);
+  return `service ${service} has no method ${sanitizeForLog(method)} here${tell(served)}`;
 }
 
 /** Shortens a client's text, and escapes control characters. */

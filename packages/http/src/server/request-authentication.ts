@@ -34,7 +34,7 @@ export class RequestAuthentication<Context> {
     } catch (error) {
       if (error instanceof RpcError) throw error;
       this.onError(error, { method: "authenticate" });
-      throw new RpcError("internal", "the server could not take the call");
+      throw new RpcError("internal", "the server could not accept the call");
     } finally {
       exchange.onGone = undefined;
     }

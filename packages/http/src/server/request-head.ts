@@ -22,10 +22,10 @@ export function positionOf(
   { bound, framing }: Pick<Match<never>, "bound" | "framing">,
 ): string | undefined {
   const { method } = bound;
-  const given = readCursor(exchange.header(FROM_HEADER));
+  const headerCursor = readCursor(exchange.header(FROM_HEADER));
   // A browser sends the id automatically, so it means nothing for a stream without cursors.
   const eventId = framing === "events" && method.cursor !== undefined ? exchange.header("last-event-id") : undefined;
-  const from = readEventId(eventId) ?? given;
+  const from = readEventId(eventId) ?? headerCursor;
   if (from !== undefined) requirePositions(method, from);
   return from;
 }

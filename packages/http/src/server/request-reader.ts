@@ -131,12 +131,12 @@ export class RequestReader {
   }
 
   private async ofQuery(query: URLSearchParams): Promise<Uint8Array> {
-    const given: Pick<GetQuery, "message" | "compression"> = query.has("encoding")
+    const parameters: Pick<GetQuery, "message" | "compression"> = query.has("encoding")
       ? readGetQuery(query)
       : readGetQuery(withJson(query));
-    const coding = codingNamed(given.compression, CODINGS);
-    this.hold(given.message.length);
-    return this.expanded(given.message, coding);
+    const coding = codingNamed(parameters.compression, CODINGS);
+    this.hold(parameters.message.length);
+    return this.expanded(parameters.message, coding);
   }
 
   private async ofEnvelope(): Promise<Uint8Array> {

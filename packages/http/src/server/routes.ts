@@ -89,12 +89,12 @@ export class Routes<Context> {
 
   private matchPost(exchange: HttpExchange, bound: Bound<Context>): Match<Context> | undefined {
     const { method } = bound;
-    const given = exchange.header("content-type");
-    const type = USUAL.get(given ?? "") ?? readContentType(given);
+    const header = exchange.header("content-type");
+    const type = USUAL.get(header ?? "") ?? readContentType(header);
     const format = type && formatNamed(type.codec);
     if (type === undefined || format === undefined || type.stream !== isStream(method)) {
       const expected = typesOf(method).join(", ");
-      const shown = JSON.stringify(given ?? "").slice(0, 200);
+      const shown = JSON.stringify(header ?? "").slice(0, 200);
       const text = `${fullName(method)} takes ${expected}, not ${shown}\n\n${explainMethod(exchange, method)}`;
       answerText(exchange, 415, text, { "accept-post": expected });
       return undefined;

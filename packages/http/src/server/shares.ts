@@ -16,9 +16,9 @@ export class Shares implements ClientShares {
   requireRoom(client: string | undefined, calls: number): void {
     if (client === undefined) return;
     const { maxCalls, maxWaitingCalls, maxPrincipalCalls } = this.limits;
-    const own = this.calls.get(client) ?? 0;
-    if (hasShare(own, calls, maxCalls + maxWaitingCalls, maxPrincipalCalls)) return;
-    const text = `${own} calls of the client are in progress, and ${calls} of all (limits.maxPrincipalCalls, limits.maxCalls)`;
+    const clientCalls = this.calls.get(client) ?? 0;
+    if (hasShare(clientCalls, calls, maxCalls + maxWaitingCalls, maxPrincipalCalls)) return;
+    const text = `${clientCalls} calls of the client are in progress, and ${calls} of all (limits.maxPrincipalCalls, limits.maxCalls)`;
     throw new RpcError("resource_exhausted", text, { refused: true });
   }
 

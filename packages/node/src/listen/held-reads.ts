@@ -9,8 +9,9 @@ export interface HeldReads {
 }
 
 /**
- * Holds back what arrives on a stream, and stops the peer by flow control, until it is released. What was on its way lies in one
- * piece then: as objects of their own, pieces of one byte would take a hundred times their size.
+ * Stops reading a stream until it is released, so that flow control stops the peer. Bytes that arrive meanwhile are
+ * gathered into one buffer: as separate objects, pieces of one byte would take a hundred times their size.
+ *
  * @param onHeld called with the number of bytes of each chunk that is held
  */
 export function holdReads(stream: Duplex, onHeld?: (bytes: number) => void): HeldReads {

@@ -126,7 +126,7 @@ class NodeByteStream implements NodeBytes {
     if (over !== undefined) queueMicrotask(() => handler.onClosed(over.error));
   }
 
-  /** From now on chunks come in memory that is used again, as soon as they are read by somebody who only borrows them, and nobody holds them back. */
+  /** From now on, chunks are passed in reused memory, if the handler only borrows them and reading is not paused. */
   private reuseMemory(socket: Socket, handler: ByteStreamHandler): void {
     if (handler.borrows !== true || socket.push !== Socket.prototype.push) return;
     this.sole = undefined;
@@ -223,7 +223,7 @@ function plain({ buffer, byteOffset, length }: Buffer): Uint8Array {
   return new Uint8Array(buffer, byteOffset, length);
 }
 
-/** Node reads at most so much at once. */
+/** Most bytes that Node reads at once. */
 const CHUNK_BYTES = 65_536;
 
 /** Memory that chunks of all sockets are read into, one after the other. Made when the first is. */
@@ -236,13 +236,15 @@ interface SocketParts {
 }
 
 /**
- * Has Node read what a socket receives into memory of this module, and calls `onBytes` with it instead of emitting `data`. `onBytes` must have
- * read the bytes when it returns: the next chunk, of any socket, overwrites them. If it returns false, Node stops reading until the stream asks
- * for more, as after a `push` that returned false. `end`, `error`, `close`, `pause` and `resume` work as before.
+ * Makes Node read a socket's data into memory of this module, and calls `onBytes` with it instead of emitting `data`.
+ * `onBytes` must process the bytes before it returns, because the next chunk of any socket overwrites them. If it
+ * returns false, Node stops reading until the stream asks for more, as after a `push` that returned false. `end`,
+ * `error`, `close`, `pause` and `resume` work as before.
  *
- * A chunk is a new buffer otherwise, of which V8 counts the bytes as memory that its next collection has to free. Node has the option `onread`
- * for it (https://nodejs.org/api/net.html#socketconnectoptions-connectlistener), but for sockets that connect, and none for those that a server
- * accepts. So this sets what the option sets. A socket without such parts emits `data` as before: callers listen for that in any case.
+ * Otherwise each chunk is a new buffer, whose bytes V8 counts as memory that the next collection has to free. Node's
+ * option `onread` avoids that (https://nodejs.org/api/net.html#socketconnectoptions-connectlistener), but only for
+ * sockets that connect, not for those that a server accepts. So this function sets what the option sets. If a socket
+ * lacks the necessary properties, it emits `data` as before; callers listen for that in any case.
  */
 function readInto(socket: Socket, onBytes: (bytes: Uint8Array) => boolean): void {
   const parts = socket as unknown as SocketParts;

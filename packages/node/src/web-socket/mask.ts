@@ -1,7 +1,7 @@
 /** A key for a frame: four bytes, in the order of its bytes. */
 export type MaskKey = Uint8Array;
 
-/** Bytes from which on vector instructions save more than the copies to and from their memory cost. */
+/** Number of bytes from which vector instructions save more than copying to and from their memory costs. */
 const MANY_BYTES = 256;
 /** Bytes that are masked at once: one page of WebAssembly's memory. */
 const PAGE_BYTES = 65_536;
@@ -39,7 +39,11 @@ function makeVectors(): Vectors | null {
   }
 }
 
-/** Masks or unmasks bytes in place, of which `offset` have gone before with the same key. */
+/**
+ * Masks or unmasks bytes in place.
+ *
+ * @param offset number of bytes before them that had the same key
+ */
 export function applyMask(bytes: Uint8Array, key: MaskKey, offset: number): void {
   const { length } = bytes;
   const byte = (i: number): number => key[(offset + i) & 3] as number;

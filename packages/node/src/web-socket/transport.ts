@@ -32,8 +32,8 @@ const MAX_RECEIVED_MESSAGE = 1024 * 1024;
 const MAX_SENT_MESSAGE = 256 * 1024 - MAX_HEAD_BYTES;
 
 /**
- * A transport over a WebSocket whose handshake is done: frames of binary messages on the socket itself (RFC 6455 §5), of which pieces are
- * delivered as they come.
+ * A transport over a WebSocket after its handshake: frames of binary messages on the socket itself (RFC 6455 §5), whose
+ * pieces are delivered as they arrive.
  */
 export function webSocketOn(socket: Duplex, role: Role, options: ByteStreamOptions): DirectSession {
   const closeTimeoutMs = options.closeTimeoutMs ?? DEFAULT_LIMITS.maxCloseMs;

@@ -73,7 +73,7 @@ function requestsOfFile(text: string): readonly KeptRequest[] {
   try {
     given = JSON.parse(text);
   } catch (error) {
-    throw new TypeError(`The file is no JSON: ${(error as Error).message}`, { cause: error });
+    throw new TypeError(`The file is not valid JSON: ${(error as Error).message}`, { cause: error });
   }
   if (!isObject(given) || given["quicrpcStudio"] !== 1 || !Array.isArray(given["requests"]))
     throw new TypeError('The file is not of the studio\'s requests: those have "quicrpcStudio": 1 and "requests".');
@@ -82,7 +82,7 @@ function requestsOfFile(text: string): readonly KeptRequest[] {
   const requests = requestsIn(all);
   const wrong = all.findIndex((each) => !requests.includes(each as KeptRequest));
   if (wrong !== -1)
-    throw new TypeError(`Request ${wrong + 1} of the file is none: it has to have service, method and input, as text.`);
+    throw new TypeError(`Request ${wrong + 1} of the file is not valid: it needs service, method and input, as text.`);
   const long = requests.find(({ input }) => input.length > MAX_INPUT);
   if (long !== undefined)
     throw new TypeError(

@@ -183,7 +183,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new TypeError(`The message is no JSON: ${(error as Error).message}`, { cause: error });
+    throw new TypeError(`The message is not valid JSON: ${(error as Error).message}`, { cause: error });
   }
 }
 

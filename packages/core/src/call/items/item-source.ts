@@ -19,7 +19,7 @@ export function itemSource(given: unknown): ItemSource {
     if (Symbol.asyncIterator in given) return iteratorSource((given as AsyncIterable<unknown>)[Symbol.asyncIterator]());
     if (Symbol.iterator in given) return iteratorSource((given as Iterable<unknown>)[Symbol.iterator]());
   }
-  throw new TypeError("what is streamed must be an iterable or a ReadableStream");
+  throw new TypeError("a stream must be an iterable or a ReadableStream");
 }
 
 /** Stops a source whose call was not started. */

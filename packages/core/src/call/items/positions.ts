@@ -59,6 +59,6 @@ function gap(last: Position, before: unknown): RpcError {
   const message = `items are missing after the cursor ${last}: the next follows ${isPosition(before) ? before : "none"}`;
   return new RpcError("data_loss", message, {
     reason: "CURSOR_GAP",
-    hint: "begin anew, without `from`",
+    hint: "start again, without `from`",
   });
 }

@@ -272,7 +272,7 @@ export class MemoryOnceStore implements OnceStore {
 }
 
 function crowded(whose: string): RpcError {
-  return new RpcError("resource_exhausted", `too many of ${whose} that are once are in progress`, { refused: true });
+  return new RpcError("resource_exhausted", `too many once calls of ${whose} are in progress`, { refused: true });
 }
 
 function isRunning({ record, leaseUntil }: Entry): boolean {

@@ -23,7 +23,7 @@ const MAX_POLL_MS = 500;
 /** Response metadata of a result that belongs to an earlier call with the key. */
 const REPLAYED = "idempotent-replayed";
 const UNKNOWN_PRINCIPAL =
-  "whose keys are is not known: give once: { principal: (context) => context.connection.userId }";
+  "could not determine the principal of the keys: give once: { principal: (context) => context.connection.userId }";
 
 /** A handler of any method. */
 export type OnceHandler = (input: unknown, context: CallContext) => unknown;
@@ -164,7 +164,7 @@ export class OnceService {
     context: IncomingContext<unknown>,
   ): Promise<unknown> {
     const lease = new Lease(this.store, id, owner, this.leaseMs, claimedAt, () => {
-      context.fence(new RpcError("aborted", "the lease of the call has lapsed: others take its outcome for unknown"));
+      context.fence(new RpcError("aborted", "the lease of the call has expired: its outcome now counts as unknown"));
     });
     context.beginOnce({ id, key, principal });
     const outcome = this.run(id, owner, method, handler, input, context).finally(() => {
@@ -219,7 +219,7 @@ export class OnceService {
       try {
         const left = Math.max(1, until - performance.now());
         if (await within(this.store.settle(id, owner, record), left)) return;
-        context.report(new Error("the store of once has lost a call: if it is made again, its outcome is unknown"));
+        context.report(new Error("the once store has lost a call: if it is repeated, its outcome is unknown"));
         return;
       } catch (error) {
         if (performance.now() + delay < until) await sleep(delay);
@@ -250,8 +250,8 @@ export class OnceService {
       return await within(ask(), this.leaseMs);
     } catch (error) {
       if (error instanceof RpcError) throw error;
-      context.report(new Error(`the store of once failed (${doing}): ${asError(error).message}`, { cause: error }));
-      throw new RpcError("unavailable", "what remembers calls that take effect once cannot be reached");
+      context.report(new Error(`the once store failed (${doing}): ${asError(error).message}`, { cause: error }));
+      throw new RpcError("unavailable", "the store of once calls cannot be reached");
     }
   }
 }

@@ -86,7 +86,10 @@ export class ResumedCall implements AttemptHost {
       return new RpcError("aborted", `the call was resumed by another session (epoch ${this.epoch})`);
     const { durable } = this;
     if (durable.canSendFrom(received) && retained <= durable.received) return undefined;
-    return new RpcError("data_loss", "what the caller and the callee still have of the call does not meet");
+    return new RpcError(
+      "data_loss",
+      "cannot resume: data between the positions of the two sides was already discarded",
+    );
   }
 
   /** Continues the call on the next attempt. An attempt that still carries it is ended. */

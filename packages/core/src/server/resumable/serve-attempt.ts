@@ -19,7 +19,8 @@ import { ServedAttempt } from "./served-attempt.js";
 import { young } from "../../young.js";
 
 const NO_PREFIX = new Uint8Array(0);
-const UNKNOWN_PRINCIPAL = "whose the call is is not known: give principal: (context) => context.connection.userId";
+const UNKNOWN_PRINCIPAL =
+  "could not determine the principal of this call: give principal: (context) => context.connection.userId";
 
 /** A request that is an attempt of a resumable call. */
 export interface AttemptRequest {
@@ -112,7 +113,7 @@ function whoseCall<Context>(context: IncomingContext<Context>, settings: Dispatc
     return principalOf(settings.principal ?? settings.once?.options.principal, context, UNKNOWN_PRINCIPAL);
   } catch (error) {
     settings.onError(error, { method: fullName(context.method) });
-    throw new RpcError("internal", "whose the call is is not known", { refused: true });
+    throw new RpcError("internal", "could not determine the principal of this call", { refused: true });
   }
 }
 
@@ -149,7 +150,7 @@ function nothing(): unknown {
 
 function unknown(): RpcError {
   const hint = "it began at another server or process, or no session carried it for too long: it may have run";
-  return new RpcError("unavailable", "the call cannot be resumed here: it is not known", { hint });
+  return new RpcError("unavailable", "the call cannot be resumed: this server does not have it", { hint });
 }
 
 function refusal(code: "unimplemented" | "already_exists", text: string): RpcError {

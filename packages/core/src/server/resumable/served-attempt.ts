@@ -136,7 +136,7 @@ export class ServedAttempt implements IncomingCall, Pipe {
     if (lost) this.carrier.leave(this.id);
     else
       new Reply(this.carrier, this.id, undefined, this.settings).refuse(
-        new RpcError(code, "the caller gave the call up"),
+        new RpcError(code, "the caller cancelled the call"),
       );
     if (withSession) this.host?.onLost(this);
     else this.host?.onCancel(this, code);

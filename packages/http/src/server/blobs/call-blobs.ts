@@ -39,7 +39,7 @@ export class CallBlobs {
   private readonly method: AnyMethod;
   private readonly requester: Requester;
   private readonly sent: BlobNames;
-  private readonly given: BlobNames;
+  private readonly answerNames: BlobNames;
   private readonly uploads: { readonly upload: Upload; readonly source: Offered }[] = [];
 
   constructor(shared: SharedBlobs, method: AnyMethod, requester: Requester) {
@@ -48,7 +48,7 @@ export class CallBlobs {
     this.requester = requester;
     const urlOf = (field: string, id: string): string => `${shared.prefix}/${fullName(method)}/${field}/${id}`;
     this.sent = { ids: [], urlOf };
-    this.given = { ids: [], urlOf };
+    this.answerNames = { ids: [], urlOf };
   }
 
   /** Returns the codec of the call's input; undefined if it has none. */
@@ -64,7 +64,7 @@ export class CallBlobs {
     if (output.length === 0) return format;
     return {
       name: format.name,
-      codecOf: (codec) => codec && blobCodec(format.codecOf(codec) ?? codec, format.name, output, this.given),
+      codecOf: (codec) => codec && blobCodec(format.codecOf(codec) ?? codec, format.name, output, this.answerNames),
     };
   }
 
@@ -81,7 +81,7 @@ export class CallBlobs {
       const { name, maxBytes = this.shared.limits.maxBlobBytes, digest, resumable } = field;
       const site = `${fullName(this.method)}/${name}`;
       const id = this.sent.ids[index];
-      if (id === undefined) throw new RpcError("invalid_argument", `${name} names no upload`);
+      if (id === undefined) throw new RpcError("invalid_argument", `${name} does not refer to an upload`);
       const upload = await this.shared.uploads.find(id, site, this.requester, maxBytes);
       const length = await upload.stored.size();
       const { facts } = upload.stored;
@@ -149,7 +149,7 @@ export class CallBlobs {
   private offer(source: BlobSource, isResumable: boolean): Offer {
     const download = this.shared.downloads.add(source, fullName(this.method), this.requester);
     const { length = null, type = "", name = "" } = download.blob;
-    const said = [this.given.ids.push(download.id) - 1, length, type.slice(0, 255), name.slice(0, 1024)] as const;
+    const said = [this.answerNames.ids.push(download.id) - 1, length, type.slice(0, 255), name.slice(0, 1024)] as const;
     const reference: BlobReference = isResumable ? [...said, ""] : said;
     return { reference, failure: undefined, release: () => download.release() };
   }

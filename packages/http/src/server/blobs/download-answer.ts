@@ -132,7 +132,7 @@ class Transfer {
 
 /** Returns whether a list of entity tags contains this one, by the strong comparison. */
 function names(list: string, etag: string): boolean {
-  return list.split(",").some((each) => each.trim() === etag || each.trim() === "*");
+  return list.split(",").some((tag) => tag.trim() === etag || tag.trim() === "*");
 }
 
 /** Bytes of a representation, from `start` up to but not including `end`. */

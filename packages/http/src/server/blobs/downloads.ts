@@ -104,7 +104,7 @@ export class Downloads {
   find(id: string, method: string, { principal }: Requester): Download {
     const found = this.known.get(id);
     if (found === undefined || found.method !== method || found.principal !== principal)
-      throw new RpcError("not_found", "there is no such blob, or not any more");
+      throw new RpcError("not_found", "the blob does not exist or has expired");
     found.touch();
     return found;
   }

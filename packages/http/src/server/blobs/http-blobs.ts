@@ -67,7 +67,7 @@ export class HttpBlobs {
     for (const method of methods) {
       const { input = [], output = [] } = method.blobs?.fields ?? {};
       for (const { name } of [...input, ...output]) {
-        const of = (fields: readonly BlobField[]): BlobField | undefined => fields.find((each) => each.name === name);
+        const of = (fields: readonly BlobField[]): BlobField | undefined => fields.find((field) => field.name === name);
         const path = `${prefix}/${fullName(method)}/${name}`;
         this.fields.set(path, { method, path, input: of(input), output: of(output) });
       }
@@ -114,7 +114,7 @@ export class HttpBlobs {
         id !== undefined && ["GET", "HEAD"],
         input && id && ["PATCH", "DELETE"],
       ];
-      exchange.respond({ status: 405, fields: { allow: allow.flatMap((each) => each || []).join(", ") } });
+      exchange.respond({ status: 405, fields: { allow: allow.flatMap((verb) => verb || []).join(", ") } });
     } else {
       if (method !== "OPTIONS") await authorize();
       if (!exchange.isGone) await this.answerUpload(exchange, target, input, requester);

@@ -54,7 +54,7 @@ export function saidOfUpload(exchange: HttpExchange, isComplete: boolean, at: nu
   const bodyLength = readCount(exchange.header("content-length"));
   const length = readCount(exchange.header(UPLOAD_LENGTH));
   if (isAll === undefined || Number.isNaN(bodyLength) || Number.isNaN(length))
-    throw new RpcError("invalid_argument", "Upload-Complete is ?0 or ?1, and Upload-Length a number of bytes");
+    throw new RpcError("invalid_argument", "Upload-Complete must be ?0 or ?1, and Upload-Length a number of bytes");
   const end = bodyLength === undefined ? undefined : at + bodyLength;
   const least = Math.max(length ?? 0, end ?? 0);
   if (least > maxBytes) throw new TooLarge(blobTooLarge(least, maxBytes));
@@ -96,15 +96,18 @@ export async function answerAppended(exchange: HttpExchange, upload: Upload, rul
     exchange.respond({ status: 415, fields: { ...NO_STORE, "accept-patch": PARTIAL_UPLOAD } });
     return;
   }
-  const given = readCount(exchange.header(UPLOAD_OFFSET));
-  if (given === undefined || Number.isNaN(given))
-    throw new RpcError("invalid_argument", "Upload-Offset says where the bytes begin: HEAD tells how many there are");
-  const said = saidOfUpload(exchange, false, given, rules.maxBytes);
+  const provided = readCount(exchange.header(UPLOAD_OFFSET));
+  if (provided === undefined || Number.isNaN(provided))
+    throw new RpcError(
+      "invalid_argument",
+      "Upload-Offset must be the number of bytes that the server has: HEAD returns it",
+    );
+  const said = saidOfUpload(exchange, false, provided, rules.maxBytes);
   const at = await upload.offset();
   const { facts } = upload.stored;
   if (facts.isComplete) throw new UploadProblem(400, "completed-upload");
-  if (given !== at)
-    throw new UploadProblem(409, "mismatching-upload-offset", { "expected-offset": at, "provided-offset": given });
+  if (provided !== at)
+    throw new UploadProblem(409, "mismatching-upload-offset", { "expected-offset": at, "provided-offset": provided });
   const length = facts.length ?? said.length;
   const beyond = said.bodyLength !== undefined && length !== undefined && at + said.bodyLength > length;
   if (beyond || (said.length !== undefined && said.length !== length))

@@ -60,7 +60,7 @@ export class Upload {
   async offset(): Promise<number> {
     for (;;) {
       while (this.attempt !== undefined) {
-        this.attempt.stop(new RpcError("aborted", "another request goes on with the upload"));
+        this.attempt.stop(new RpcError("aborted", "another request has continued the upload"));
         await this.attempt.done;
       }
       const { attempts } = this;
@@ -85,7 +85,7 @@ export class Upload {
     noted: (end: number) => UploadFacts,
   ): Promise<number> {
     if (this.isGone || this.attempt !== undefined)
-      throw new RpcError("aborted", "another request goes on with the upload");
+      throw new RpcError("aborted", "another request has continued the upload");
     const reader = body?.getReader();
     let stopped: RpcError | undefined;
     let settle!: () => void;

@@ -57,7 +57,7 @@ export class Uploads {
   async create(id: string, facts: UploadFacts, { counted }: Requester, maxBytes: number): Promise<Upload> {
     return this.inTurn(id, async () => {
       if (this.known.has(id) || (await this.store.find(id)) !== undefined)
-        throw new RpcError("already_exists", "there is an upload with this id: HEAD says how much of it");
+        throw new RpcError("already_exists", "an upload with this id exists: HEAD returns its offset");
       await this.store.expire?.(Date.now() - this.maxAgeMs);
       return this.enter(id, counted, facts.length ?? maxBytes, (onRemoved) =>
         this.store.create(id, facts, onRemoved, counted),
@@ -76,7 +76,7 @@ export class Uploads {
         stored.facts.principal !== principal ||
         stored.facts.field !== field
       )
-        throw new RpcError("not_found", "there is no such upload, or not any more");
+        throw new RpcError("not_found", "the upload does not exist or has expired");
       // Otherwise it was created by another process, or by an earlier run of this one.
       return known ?? this.enter(id, counted, stored.facts.length ?? maxBytes, async () => stored);
     });
@@ -112,7 +112,7 @@ export class Uploads {
     let upload: Upload | undefined;
     try {
       const stored = await made(() => {
-        removed = new RpcError("resource_exhausted", "the upload was removed: others need its memory");
+        removed = new RpcError("resource_exhausted", "the upload was removed to free memory");
         upload?.gone(removed);
       });
       if (removed !== undefined) throw removed;

@@ -46,7 +46,7 @@ export function FormView({ text, schema, onChange }: FormViewProps): JSX.Element
       <p class="dim" role="status">
         {text.length > MAX_TEXT
           ? "The text is too long for a form."
-          : "The text is no JSON: the form waits until it is."}
+          : "The text is not valid JSON: the form waits until it is."}
       </p>
     );
   }

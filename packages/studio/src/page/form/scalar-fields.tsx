@@ -121,7 +121,7 @@ export function AnyField({ form, node, path, aria }: ControlProps): JSX.Element 
         value={value}
         onInput={(event) => write(event.currentTarget.value)}
       />
-      {isDraft && <p class="problem">It is no JSON yet: the text has {own.slice(0, 100)}.</p>}
+      {isDraft && <p class="problem">It is not valid JSON yet: the text has {own.slice(0, 100)}.</p>}
     </>
   );
 }
