@@ -42,6 +42,14 @@ const bombs: Readonly<Record<string, readonly [number, Buffer]>> = {
   zstd: [3, zstdZeros(BOMB_BYTES)],
 };
 
+/** A small message by algorithm, as the number of that and its output. */
+const tiny: Readonly<Record<string, Buffer>> = {
+  deflate: Buffer.concat([Buffer.of(1), deflateSync(Buffer.of(1))]),
+  gzip: Buffer.concat([Buffer.of(2), gzipSync(Buffer.of(1))]),
+  // A block of one byte that is stored.
+  zstd: Buffer.concat([Buffer.of(3), Buffer.from("28b52ffd0038090000", "hex"), Buffer.of(1)]),
+};
+
 describe.each(schemes.filter((scheme) => scheme === "quic:" || scheme === "tcp:"))("over %s", (scheme) => {
   it.each(nodeCompressions().map(({ name }) => name))(
     "messages by %s that expand to megabytes, one behind the other",
@@ -65,4 +73,25 @@ describe.each(schemes.filter((scheme) => scheme === "quic:" || scheme === "tcp:"
       await withstand(server, attack, { peak: PEAK, cpu: 250 });
     },
   );
+
+  it.each(nodeCompressions().map(({ name }) => name))("floods of tiny messages by %s", async (name) => {
+    const server = await Victim.start({ schemes: [scheme], compressed: true });
+    victim = server;
+    const message = frame(FrameKind.notify | FLAG_COMPRESSED, 0, call(methods.drop, tiny[name] ?? []));
+    const burst = Buffer.concat(Array.from({ length: 10_000 }, () => message));
+    const attack = async (): Promise<void> => {
+      const attackers = await Promise.all(
+        Array.from({ length: 4 }, async () => new Attacker(await server.transport(scheme))),
+      );
+      await Promise.all(
+        attackers.map(async (attacker) => {
+          const [lane] = attacker.lanes(1) as [AttackerStream];
+          for (let count = 0; count < 2; count++) await lane.write(burst, 20_000);
+        }),
+      );
+      await pause(1000);
+      for (const attacker of attackers) attacker.close();
+    };
+    await withstand(server, attack, { peak: PEAK, cpu: 250 });
+  });
 });

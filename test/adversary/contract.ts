@@ -35,6 +35,8 @@ export const methods = {
   deaf: defineMethod(service, "unary", "deaf", { id: 5 }),
   /** Fails, so that the error hook is notified. */
   note: defineMethod(service, "notify", "note", { id: 6, input: any }),
+  /** Does nothing. */
+  drop: defineMethod(service, "notify", "drop", { id: 14, input: any }),
   /** So many items of 1 KiB. */
   items: defineMethod(service, "server_stream", "items", { id: 7, input: count, output: bytesCodec }),
   /** Keeps its input until the caller is gone. */

@@ -54,6 +54,7 @@ const router = createRouter(methods, {
   note: () => {
     throw new RpcError("failed_precondition", "the note was refused");
   },
+  drop: () => {},
   async *items(n) {
     for (let i = 0; i < n; i++) yield new Uint8Array(1024);
   },

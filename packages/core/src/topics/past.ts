@@ -1,6 +1,6 @@
 import type { MessageCodec } from "../contract/codec.js";
 import type { TopicLog } from "./bus.js";
-import type { DeliveryPace } from "./delivery-pace.js";
+import type { TurnPace } from "../turn-pace.js";
 import { deliveryOf, type TopicItem } from "./delivery.js";
 import type { Subscription } from "./subscription.js";
 
@@ -18,7 +18,7 @@ export async function* logged(
   name: string,
   codec: MessageCodec<unknown>,
   from: string,
-  pace: DeliveryPace,
+  pace: TurnPace,
   live: Subscription,
 ): AsyncGenerator<TopicItem> {
   for await (const { bytes, position } of log.after(name, from)) {

@@ -4,7 +4,7 @@ import { asError, RpcError } from "../errors.js";
 import type { ErrorHook } from "../server/dispatch.js";
 import { errorHook } from "../server/error-hook.js";
 import type { TopicBus, TopicLog, TopicReceiver } from "./bus.js";
-import { DeliveryPace } from "./delivery-pace.js";
+import { TurnPace } from "../turn-pace.js";
 import { type Delivery, deliveryOf, encodedBy, type TopicItem } from "./delivery.js";
 import { DEFAULT_TOPIC_LIMITS, type TopicLimits } from "./limits.js";
 import { MemoryLog } from "./memory-log.js";
@@ -12,6 +12,8 @@ import { type HeldBytes, Subscription } from "./subscription.js";
 
 /** Deliveries charged for a publication, in addition to those to subscribers: for validation and for building the name. */
 const PUBLISH_DELIVERIES = 10;
+/** Deliveries of up to 1 KiB after which publishers, and readers of history, wait for the next turn of the event loop. */
+const TURN_DELIVERIES = 2000;
 /** Share of `maxHeldBytes` that remains after messages were dropped. */
 const KEPT_SHARE = 15 / 16;
 
@@ -72,9 +74,9 @@ class Room implements TopicReceiver {
   private readonly name: string;
   private readonly codec: MessageCodec<unknown>;
   private readonly onError: ErrorHook;
-  private readonly pace: DeliveryPace;
+  private readonly pace: TurnPace;
 
-  constructor(name: string, codec: MessageCodec<unknown>, onError: ErrorHook, pace: DeliveryPace) {
+  constructor(name: string, codec: MessageCodec<unknown>, onError: ErrorHook, pace: TurnPace) {
     this.name = name;
     this.codec = codec;
     this.onError = onError;
@@ -110,7 +112,7 @@ export class TopicHub implements Topics {
   /** Stores the messages of topics with history; undefined if there is no log. */
   readonly log: TopicLog | undefined;
   /** Publishers and readers of history wait for it. */
-  readonly pace: DeliveryPace = new DeliveryPace();
+  readonly pace: TurnPace = new TurnPace(TURN_DELIVERIES);
   private readonly bus: TopicBus | undefined;
   private readonly limits: TopicLimits;
   private readonly onError: ErrorHook;

@@ -92,7 +92,7 @@ export class Channel implements DirectStreamHandler, Measured {
     this.prefix = prefix;
     this.limits = limits;
     this.budget = budget;
-    this.reader = new FrameReader(limits.maxFrameBytes, budget);
+    this.reader = compression?.reader(budget, this) ?? new FrameReader(limits.maxFrameBytes, budget);
   }
 
   /** A stream this side opened; its kind goes out with the first frame. */

@@ -40,7 +40,7 @@ export class FrameReader {
   private charged = 0;
   /** Bytes of an oversized frame that are still to be passed over. */
   private toSkip = 0;
-  private stopped = false;
+  protected stopped = false;
   private readonly maxFrameBytes: number;
   private readonly budget: MemoryBudget;
 
@@ -64,7 +64,7 @@ export class FrameReader {
   }
 
   /** Gives `to` each frame that `chunk`, from `position` on, completes. */
-  push(chunk: Uint8Array, position: number, to: FrameReceiver): void {
+  push(chunk: Uint8Array, position: number, to: FrameReceiver): number {
     let at = position;
     while (!this.stopped && at < chunk.length) {
       if (this.toSkip > 0) {
@@ -81,6 +81,7 @@ export class FrameReader {
         at = this.addToPartial(chunk, at, to);
       }
     }
+    return at;
   }
 
   /**
@@ -155,7 +156,7 @@ export class FrameReader {
     return size;
   }
 
-  private emit(bytes: Uint8Array, at: number, size: number, oversized: boolean, to: FrameReceiver): void {
+  protected emit(bytes: Uint8Array, at: number, size: number, oversized: boolean, to: FrameReceiver): void {
     const { frame } = this;
     const typeAt = at + varintLengthFromFirstByte(bytes[at] as number);
     const typeAndFlags = bytes[typeAt] as number;
