@@ -63,8 +63,6 @@ describe.each(schemes.filter((scheme) => scheme === "quic:" || scheme === "tcp:"
     await withstand(server, attack, { peak: PEAK, cpu: CPU, after: HISTORY });
   });
 
-  // Over TCP it reaches `limits.maxServerBytes` for a moment (docs/security.md).
-  if (scheme !== "quic:") return;
   it("thousands of subscriptions that begin with the whole history, and read none of it", async () => {
     const server = await living();
     const attack = async (): Promise<void> => {
@@ -90,6 +88,8 @@ describe.each(schemes.filter((scheme) => scheme === "quic:" || scheme === "tcp:"
       await pause(1000);
       for (const attacker of attackers) attacker.close();
     };
-    await withstand(server, attack, { peak: PEAK + HISTORY, cpu: CPU, after: HISTORY });
+    // The copies that wait in sockets are not reused as those of the engine are.
+    const waiting = scheme === "tcp:" ? 60 * MIB : 0;
+    await withstand(server, attack, { peak: PEAK + HISTORY + waiting, cpu: CPU, after: HISTORY });
   });
 });

@@ -63,7 +63,7 @@ export { FairQueue, type Queued } from "./fair-queue.js";
 export { hasShare } from "./fair-share.js";
 export { type Link, LinkedSet } from "./linked-set.js";
 export { MemoryBudget } from "./memory-budget.js";
-export { requireRoom } from "./server/require-room.js";
+export { requireRoom, requireRoomToDecode } from "./server/require-room.js";
 export { Admission, type ClientShares, guardedShedder, type LoadShedder } from "./server/admission.js";
 export { type Applicant, Authentications } from "./server/authentications.js";
 export { type LoadSheddingOptions, OverloadGuard } from "./server/overload-guard.js";

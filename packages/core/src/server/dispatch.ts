@@ -16,6 +16,7 @@ import type { Admission } from "./admission.js";
 import { Reply } from "./reply.js";
 import { MisfitNotices } from "./misfit-notices.js";
 import { runNotification } from "./notification.js";
+import { requireRoomToDecode } from "./require-room.js";
 import { callBytes } from "./served-call.js";
 import { serveAttempt } from "./resumable/serve-attempt.js";
 import { requirePositions } from "../contract/position.js";
@@ -182,6 +183,7 @@ export class Dispatcher<Context> implements RequestHandler {
   ): unknown {
     const { budget, compression } = this.settings;
     const codec = codecIn(peerFormat, method.input);
+    requireRoomToDecode(budget, frame.end - cursor.position);
     if (method.once === undefined) return decodePayload(codec, frame, cursor.position, compression, budget, true);
     const form = peerFormat?.name ?? "msgpack";
     this.fingerprint = undefined;

@@ -6,6 +6,7 @@ import {
   combineRouters,
   completeLimits,
   decodeWithin,
+  requireRoomToDecode,
   errorHook,
   type ErrorHook,
   fullName,
@@ -336,6 +337,7 @@ export class HttpService<Context> {
         size = message.length;
         if (method.once !== undefined) fingerprint = inputFingerprint(`http-${format.name}`, message, 0, size);
         if (codec !== undefined) {
+          requireRoomToDecode(budget, size);
           input = decodeWithin(budget, codec, message, 0, size);
           decoded = budget.decodedBytes;
         }
