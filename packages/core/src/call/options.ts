@@ -61,7 +61,8 @@ export interface CallOptions {
   readonly fallback?: "lane" | "none" | undefined;
   /**
    * Whether to compress the messages that this side sends for the call, if the peer can decompress them. Default:
-   * messages of at least `compression.minBytes` of the session.
+   * messages of at least `compression.minBytes` of the session. Messages that would not get shorter, or would shrink to less
+   * than a hundredth (beyond 4 KiB), are sent uncompressed in any case.
    */
   readonly compress?: boolean | undefined;
   /**

@@ -74,13 +74,15 @@ function untag(value: unknown): unknown {
     for (let i = 0; i < value.length; i++) value[i] = untag(value[i]);
     return value;
   }
-  const entry = soleEntry(value);
-  if (entry?.[0].startsWith("$") === true) return untagged(entry[0], entry[1]);
   const object = value as Record<string, unknown>;
-  for (const [key, item] of Object.entries(object)) {
+  const keys = Object.keys(object);
+  const [first] = keys;
+  if (keys.length === 1 && first?.startsWith("$") === true) return untagged(first, object[first]);
+  for (const key of keys) {
+    const item = object[key];
     // A property here, which a copy of the object would take for its prototype.
     if (key === "__proto__") delete object[key];
-    else object[key] = untag(item);
+    else if (typeof item === "object") object[key] = untag(item);
   }
   return object;
 }
