@@ -33,7 +33,8 @@ export interface CallContext<Context = unknown> {
   sendResponseMetadata(): void;
   /**
    * Whether to compress the answer, if the caller can decompress it. Undefined, the initial value: messages of at least
-   * `compression.minBytes` of the session.
+   * `compression.minBytes` of the session. Messages that would not get shorter, or would shrink to less than a hundredth
+   * (beyond 4 KiB), are sent uncompressed in any case.
    */
   compress: boolean | undefined;
   /** The method that was called. */
