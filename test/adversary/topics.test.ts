@@ -89,7 +89,7 @@ describe.each(schemes.filter((scheme) => scheme === "quic:" || scheme === "tcp:"
       for (const attacker of attackers) attacker.close();
     };
     // The copies that wait in sockets are not reused as those of the engine are.
-    const waiting = scheme === "tcp:" ? 60 * MIB : 0;
+    const waiting = scheme === "tcp:" ? 100 * MIB : 0;
     await withstand(server, attack, { peak: PEAK + HISTORY + waiting, cpu: CPU, after: HISTORY });
   });
 });
