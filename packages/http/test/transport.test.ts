@@ -5,7 +5,8 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { connect } from "node:http2";
 import type { AddressInfo } from "node:net";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { meanwhile, pass, startVirtualTime } from "../../core/test/virtual-time.js";
 import { heap } from "../../../test/behaviour/heap.js";
 import { createHttpClient, type HttpClient, httpMethods } from "./generated/http.js";
 import { type Http2Way, type Running, serveHttp } from "./service.js";
@@ -166,3 +167,36 @@ it("a redirect fails calls of every kind, and says so", async () => {
     expect(await failure(call)).toMatchObject({ code: "unknown", message: expect.stringContaining(" redirects to ") });
   elsewhere.close();
 });
+
+it.each([15, 60, 240])(
+  "a stream with cursors is back within 5 s of a server that was away for %i s",
+  async (seconds) => {
+    const server = await serveHttp({});
+    onTestFinished(() => server.close());
+    startVirtualTime();
+    // Each pause is as long as it can be.
+    const random = vi.spyOn(Math, "random").mockReturnValue(0.999);
+    onTestFinished(() => {
+      vi.useRealTimers();
+      random.mockRestore();
+    });
+    let isAway = false;
+    const fetch: HttpOptions["fetch"] = async (url, init) => {
+      if (isAway) throw new TypeError("fetch failed");
+      return server.handler(new Request(url, init));
+    };
+    const client = createHttpClient(httpTransport({ fetch }).caller("http://127.0.0.1:1"));
+    const items = client.follow({ upTo: 3, breakAfter: 2 })[Symbol.asyncIterator]();
+    expect((await meanwhile(items.next())).value).toEqual({ i: 1 });
+    expect((await meanwhile(items.next())).value).toEqual({ i: 2 });
+    isAway = true;
+    let isBack = false;
+    const last = items.next().finally(() => (isBack = true));
+    await pass(seconds * 1000);
+    expect(isBack).toBe(false);
+    isAway = false;
+    await pass(5000);
+    expect(isBack).toBe(true);
+    expect(await last).toEqual({ done: false, value: { i: 3 } });
+  },
+);

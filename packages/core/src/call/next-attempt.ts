@@ -1,8 +1,11 @@
-import { backoffDelay, DEFAULT_BACKOFF } from "../backoff.js";
+import { type Backoff, backoffDelay, DEFAULT_BACKOFF } from "../backoff.js";
 import type { RpcError } from "../errors.js";
 import { expiries } from "./expiries.js";
 import type { CallOptions } from "./options.js";
 import { watch } from "./watch.js";
+
+/** An attempt costs a request or an entry of a queue: calls are soon back after a server that was away for long. */
+const BACKOFF: Backoff = { ...DEFAULT_BACKOFF, maxMs: 5000 };
 
 /** The end of a call whose next attempt is awaited: by the call's own time or signals. */
 interface GivingUp {
@@ -16,7 +19,7 @@ interface GivingUp {
  * most one of the two, and neither after the returned function was called.
  */
 export function scheduleAttempt(failures: number, attempt: () => void, end?: GivingUp): () => void {
-  const expiry = expiries.add(backoffDelay(failures, DEFAULT_BACKOFF), () => {
+  const expiry = expiries.add(backoffDelay(failures, BACKOFF), () => {
     unwatch?.();
     attempt();
   });
