@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { behaviourRouter, methods, Witness } from "../../../test/behaviour/service.js";
 
 /** A session over a connection that loses one packet in twenty, as it says, and the streams that it has opened. */
-function lossy(options: SessionOptions = {}): { session: Session; streams: () => number } {
+function lossy(options: SessionOptions = {}, rttMs = 1): { session: Session; streams: () => number } {
   const [here, there] = createMemoryPair();
   createSession(there, { routers: [behaviourRouter(new Witness())] });
   let streams = 0;
@@ -18,7 +18,7 @@ function lossy(options: SessionOptions = {}): { session: Session; streams: () =>
     close: (info) => here.close(info),
     stats: () => {
       sentPackets += 1000;
-      return { sentPackets, lostPackets: sentPackets / 20 };
+      return { rttMs, sentPackets, lostPackets: sentPackets / 20 };
     },
   };
   return { session: createSession(transport, options), streams: () => streams };
@@ -56,14 +56,17 @@ describe("via auto", () => {
     await session.close();
   });
 
-  it("gives a method streams of its own while its messages are large", async () => {
-    const { session, streams } = lossy();
+  it.each([
+    ["a lane of their own on a short path", 9, [1, 2, 2, 2]],
+    ["streams of their own on a long path", 10, [1, 2, 3, 3]],
+  ])("gives a method's calls %s while its messages are large", async (_, rttMs, expected) => {
+    const { session, streams } = lossy({}, rttMs);
     const opened: number[] = [];
     for (const length of [70_000, 70_000, 10, 10]) {
       await session.unary(methods.echo, { text: "x".repeat(length) });
       opened.push(streams());
     }
-    expect(opened).toEqual([1, 2, 3, 3]);
+    expect(opened).toEqual(expected);
     await session.close();
   });
 });

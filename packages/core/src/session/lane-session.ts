@@ -20,10 +20,7 @@ import { Pings } from "./pings.js";
 import * as GoawayStage from "../wire/goaway-stage.js";
 import type { Session } from "./session.js";
 
-/**
- * Message size in bytes from which the calls of a method get streams of their own, because other calls in the lane
- * would wait for it.
- */
+/** Message size in bytes from which the calls of a method leave the lane, because other calls in it would wait for them. */
 const BULK_BYTES = 64 * 1024;
 
 /** The lanes of every session that has opened none. */
@@ -39,8 +36,8 @@ export class LaneSession<Transport extends TransportSession>
   /** Undefined where nothing is measured: then all calls share one lane. */
   readonly #newChooser: SessionParts["chooser"];
   #pings: Pings | undefined = undefined;
-  /** Methods whose last call was large: the next gets a stream of its own. */
-  #bulk: Set<AnyMethod> | undefined = undefined;
+  /** Bytes of the last call of methods for which it was large: the next does not use the lane. */
+  #bulk: Map<AnyMethod, number> | undefined = undefined;
   readonly #via: Via | undefined;
   readonly #sayDeparture: SessionParts["sayDeparture"];
   readonly #clientSide: ClientSide | undefined;
@@ -128,7 +125,7 @@ export class LaneSession<Transport extends TransportSession>
   }
 
   noteSize(method: AnyMethod, bytes: number): void {
-    if (bytes >= BULK_BYTES) (this.#bulk ??= new Set()).add(method);
+    if (bytes >= BULK_BYTES) (this.#bulk ??= new Map()).set(method, bytes);
     else this.#bulk?.delete(method);
   }
 
@@ -137,10 +134,10 @@ export class LaneSession<Transport extends TransportSession>
     const { kind } = method;
     if (via === "stream") return super.pick(method, via);
     if (via === "lane" || kind === "notify") return this.lane();
-    const isBulk = this.#bulk?.has(method) === true;
-    if (kind !== "unary" || isBulk) return super.pick(method, via);
-    if (this.#newChooser === undefined) return this.lane();
-    return (this.#chooser ??= this.#newChooser(this)).pick();
+    const bulk = this.#bulk?.get(method);
+    if (kind !== "unary") return super.pick(method, via);
+    if (this.#newChooser !== undefined) return (this.#chooser ??= this.#newChooser(this)).pick(bulk);
+    return bulk === undefined ? this.lane() : super.pick(method, via);
   }
 
   protected override notifier(): Carrier {

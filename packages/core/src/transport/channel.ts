@@ -254,8 +254,7 @@ export class Channel implements DirectStreamHandler, Measured {
     try {
       this.reader.push(chunk, from, handler);
     } catch (error) {
-      if (error instanceof RpcError)
-        this.fail(new ProtocolError(error.message, { cause: error }), codeNumber(error.code));
+      if (error instanceof RpcError) this.refuse(error);
       else if (error instanceof ProtocolError) this.fail(error);
       else this.fail(new ProtocolError(asError(error).message, { cause: error }));
       return;
@@ -334,7 +333,8 @@ export class Channel implements DirectStreamHandler, Measured {
     if (end) this.letGo();
     else if (!this.writable) this.holdBack();
     // A refusal is answered, and the answer adds to the bytes that wait; the peer may have sent more before it received one.
-    if (!fits && this.unsentBytes > 0 && this.budget.room < -this.limits.maxFrameBytes) this.failUnread();
+    if (!fits && this.unsentBytes > 0 && this.budget.room < -this.limits.maxFrameBytes)
+      this.refuse(this.budget.refusal("what the peer does not read"));
   }
 
   private measureUnsent(): void {
@@ -365,8 +365,7 @@ export class Channel implements DirectStreamHandler, Measured {
     return bytes < unsentBytes || budget.charge(bytes - unsentBytes);
   }
 
-  private failUnread(): void {
-    const error = this.budget.refusal("what the peer does not read");
+  private refuse(error: RpcError): void {
     this.fail(new ProtocolError(error.message, { cause: error }), codeNumber(error.code));
   }
 }

@@ -80,6 +80,8 @@ export interface DirectSession extends KeyingMaterialExporter {
 
 /** Counters of a session, since its start. */
 export interface SessionStats {
+  /** Smoothed round-trip time in milliseconds. */
+  readonly rttMs: number;
   readonly sentPackets: number;
   readonly lostPackets: number;
 }

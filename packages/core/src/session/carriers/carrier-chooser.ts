@@ -1,55 +1,46 @@
 import type { Carrier } from "../../call/carrier.js";
-import type { DirectSession, SessionStats } from "../../transport/session.js";
-import type { Traffic } from "../../transport/channel.js";
 import { LANES, type LayoutSource, MeasuredLayout } from "./measured-layout.js";
 import type { OwnStreams } from "./own-streams.js";
 import type { Lane } from "../../call/lanes/lane.js";
 
 /** The session, as far as the choice of a carrier needs it. */
-export interface CarrierChooserHost extends LaneOpener {
-  /** Its transport, which measures. */
-  readonly direct: DirectSession;
-  readonly settings: { readonly traffic: Traffic };
+export interface CarrierChooserHost extends LaneOpener, LayoutSource {
   readonly ownStreams: OwnStreams;
-  /** Calls of this side in progress. */
-  callsMade(): number;
   /** The session's first lane. */
   lane(): Carrier;
 }
 
 /**
- * Chooses the carrier of calls with single messages by measurement: the session's lane, several lanes, or a stream for
- * each call.
+ * Round trip in milliseconds below which one stream is as fast as several: its window, 1 MiB or more, is more than the
+ * path holds.
  */
-export class CarrierChooser implements LayoutSource {
+const SHORT_MS = 10;
+/** Bytes of a message from which a stream of its own is faster there too. */
+const HUGE_BYTES = 8 * 2 ** 20;
+
+/**
+ * Chooses the carrier of calls with single messages by measurement: the session's lane, several lanes, or a stream for
+ * each call. Large messages have a lane of their own on short paths, which is faster than a stream for each.
+ */
+export class CarrierChooser {
   private readonly host: CarrierChooserHost;
   private readonly chooser: MeasuredLayout;
   private spread: ExtraLanes | undefined = undefined;
 
   constructor(host: CarrierChooserHost) {
     this.host = host;
-    this.chooser = new MeasuredLayout(this);
+    this.chooser = new MeasuredLayout(host);
   }
 
-  pick(): Carrier {
+  /** @param bulk expected bytes of the larger message, if it is large; otherwise 0 */
+  pick(bulk = 0): Carrier {
     const { host } = this;
     const layout = this.chooser.next();
-    if (layout === "stream") return host.ownStreams.open();
-    if (layout === "lane") return host.lane();
-    this.spread ??= new ExtraLanes(LANES - 1, host);
-    return this.spread.next() ?? host.lane();
-  }
-
-  stats(): SessionStats {
-    return (this.host.direct as Required<Pick<DirectSession, "stats">>).stats();
-  }
-
-  callsMade(): number {
-    return this.host.callsMade();
-  }
-
-  bytesSent(): number {
-    return this.host.settings.traffic.sentBytes;
+    const needsStream = bulk >= HUGE_BYTES || (bulk > 0 && this.chooser.stats().rttMs >= SHORT_MS);
+    if (needsStream || layout === "stream") return host.ownStreams.open();
+    if (bulk === 0 && layout === "lane") return host.lane();
+    this.spread ??= new ExtraLanes(host);
+    return this.spread.next(bulk > 0) ?? host.lane();
   }
 }
 
@@ -61,26 +52,23 @@ interface LaneOpener {
 
 /** Additional lanes of a session, opened on demand and used in turn. */
 class ExtraLanes {
-  private readonly lanes: (Lane | undefined)[];
+  private readonly lanes: (Lane | undefined)[] = [];
   private turn = 0;
   private readonly opener: LaneOpener;
 
-  constructor(size: number, opener: LaneOpener) {
-    this.lanes = Array.from({ length: size }, () => undefined);
+  constructor(opener: LaneOpener) {
     this.opener = opener;
   }
 
-  /** The next in turn; undefined when it is the first lane's. */
-  next(): Lane | undefined {
-    this.turn = (this.turn + 1) % (this.lanes.length + 1);
-    if (this.turn === this.lanes.length) return undefined;
-    const { turn } = this;
-    const lane = this.lanes[turn];
+  /** The next in turn, or the first for large messages; undefined when it is the turn of the session's first lane. */
+  next(isBulk: boolean): Lane | undefined {
+    const { lanes } = this;
+    const turn = isBulk ? 1 : (this.turn = (this.turn + 1) % LANES);
+    if (turn === 0) return undefined;
+    const lane = lanes[turn];
     if (lane !== undefined && !lane.spent) return lane;
-    const opened = this.opener.newLane((over) => {
-      if (this.lanes[turn] === over) this.lanes[turn] = undefined;
-    });
-    this.lanes[turn] = opened;
-    return opened;
+    return (lanes[turn] = this.opener.newLane((over) => {
+      if (lanes[turn] === over) lanes[turn] = undefined;
+    }));
   }
 }

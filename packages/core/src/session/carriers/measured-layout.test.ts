@@ -19,22 +19,24 @@ describe("layoutFor", () => {
 
 describe("MeasuredLayout", () => {
   it("measures every 256 calls: the loss of the last 200 packets or more, and the flight of now", () => {
-    const stats = { sentPackets: 0, lostPackets: 0 };
+    const stats = { rttMs: 0, sentPackets: 0, lostPackets: 0 };
     let measured = 0;
-    let bytes = 0;
+    const traffic = { sentBytes: 0 };
     let callsMade = 0;
     const chooser = new MeasuredLayout({
-      stats: () => {
-        measured++;
-        return stats;
+      direct: {
+        stats: () => {
+          measured++;
+          return stats;
+        },
       },
       callsMade: () => callsMade,
-      bytesSent: () => bytes,
+      settings: { traffic },
     });
     /** 256 calls of 120 bytes each, with so many packets in flight at the last. */
     const calls = (sentPackets: number, lostPackets: number, flight: number): Layout => {
       Object.assign(stats, { sentPackets, lostPackets });
-      bytes += 256 * 120;
+      traffic.sentBytes += 256 * 120;
       callsMade = flight * 10;
       for (let i = 0; i < 255; i++) chooser.next();
       return chooser.next();

@@ -1,4 +1,5 @@
-import type { SessionStats } from "../../transport/session.js";
+import type { Traffic } from "../../transport/channel.js";
+import type { DirectSession, SessionStats } from "../../transport/session.js";
 
 /** How calls with single messages travel: in one lane, in several lanes in turn, or each on its own stream. */
 export type Layout = "lane" | "lanes" | "stream";
@@ -27,13 +28,13 @@ export function layoutFor(loss: number, flight: number): Layout {
   return packets < LARGE_FLIGHT ? "lanes" : "stream";
 }
 
-/** Source of the measurements. */
+/** The session whose calls are measured. */
 export interface LayoutSource {
-  stats(): SessionStats;
+  /** Its transport, which measures. */
+  readonly direct: Pick<DirectSession, "stats">;
+  readonly settings: { readonly traffic: Pick<Traffic, "sentBytes"> };
   /** Number of calls in progress. */
   callsMade(): number;
-  /** Bytes of the calls that were made so far, as sent. */
-  bytesSent(): number;
 }
 
 /** Measures loss and chooses the layout again after a number of calls; in between, a call costs a counter. */
@@ -56,15 +57,20 @@ export class MeasuredLayout {
     return this.layout;
   }
 
+  /** What the transport has measured. */
+  stats(): SessionStats {
+    return (this.source.direct as Required<LayoutSource["direct"]>).stats();
+  }
+
   private measure(): void {
-    const { sentPackets, lostPackets } = this.source.stats();
+    const { sentPackets, lostPackets } = this.stats();
     const sent = sentPackets - this.sentPackets;
     if (sent >= SAMPLE_PACKETS) {
       this.loss = (lostPackets - this.lostPackets) / sent;
       this.sentPackets = sentPackets;
       this.lostPackets = lostPackets;
     }
-    const bytes = this.source.bytesSent();
+    const bytes = this.source.settings.traffic.sentBytes;
     const flight = ((bytes - this.bytesSent) / this.calls) * this.source.callsMade();
     this.calls = 0;
     this.bytesSent = bytes;
