@@ -18,14 +18,16 @@ await setup();
 const folder = mkdtempSync(join(tmpdir(), "quicrpc-chaos-"));
 const accounts = join(folder, "accounts");
 const restarts = join(folder, "restarts");
+const links = join(folder, "links");
 const env = {
   QUICRPC_CHAOS_SECONDS: values.seconds,
   QUICRPC_CHAOS_SEED: values.seed,
   QUICRPC_CHAOS_ACCOUNTS: accounts,
   QUICRPC_CHAOS_RESTARTS: restarts,
+  QUICRPC_CHAOS_LINKS: links,
 };
 const { code } = await run([...tool.vitest, "run", "test/chaos"], { env });
-const [rows, restartRows] = [accounts, restarts].map((file) =>
+const [rows, restartRows, linkRows] = [accounts, restarts, links].map((file) =>
   readFileSync(file, "utf8")
     .trim()
     .split("\n")
@@ -57,9 +59,16 @@ const restartText = table(
     ...[half, all].map(seconds),
   ]),
 );
-console.log(`${text}\n\n${restartText}`);
+const linkText = table(
+  ["| the link | answers again over QUIC after | over WebTransport |", "|---|---:|---:|"],
+  linkRows[0].after.map(({ name }, step) => [
+    name,
+    ...linkRows.map(({ after }) => `${after[step].seconds.toFixed(2)} s`),
+  ]),
+);
+console.log(`${text}\n\n${restartText}\n\n${linkText}`);
 if (values["write-docs"]) {
-  const places = { chaos: text, restarts: restartText };
+  const places = { chaos: text, restarts: restartText, links: linkText };
   await writePlaces("docs/guarantees.md", "node scripts/chaos.mjs --write-docs", places);
 }
 process.exit(code);

@@ -7,9 +7,10 @@ import { join } from "node:path";
 import { type Connection, RpcError } from "@quicrpc/core";
 import { connect, devCertificate } from "@quicrpc/node";
 import { freePort } from "../../scripts/free-port.mjs";
+import { PinningRelay } from "../../packages/node/test/pinning-relay.js";
 import { startProgram } from "../child-program.js";
 import { type Held, methods, type ServerSettings } from "./contract.js";
-import { type Conditions, FAIR, type Link, openTcpLink, openUdpLink, randomNumbers } from "@quicrpc/testing";
+import { BLACKOUT, type Conditions, FAIR, type Link, openTcpLink, openUdpLink, randomNumbers } from "@quicrpc/testing";
 
 /** Milliseconds after which a call that is neither answered nor failed counts as hanging; its timeout is a quarter of it. */
 const HANGS_AFTER_MS = 20_000;
@@ -44,6 +45,8 @@ export interface Account {
   kills: number;
   /** Seconds from the end of it all until a call was answered. */
   recovered: number;
+  /** The same from the end of each of `steps`. */
+  readonly after: { readonly name: string; readonly seconds: number }[];
 }
 
 export interface StormSettings {
@@ -56,6 +59,51 @@ export interface StormSettings {
   readonly workers: number;
   /** Whether the server is killed now and then. */
   readonly kills: boolean;
+  /** What happens instead of bad weather, over QUIC, in order. */
+  readonly steps?: readonly Step[];
+}
+
+/** The network between the client and the server: a relay, and links from it to the server. */
+interface Path {
+  readonly links: readonly [Link, Link];
+  readonly relay: PinningRelay;
+}
+
+/** An event on the network, after which calls have to be answered again. */
+export interface Step {
+  readonly name: string;
+  run(path: Path): Promise<void> | void;
+}
+
+/** Loses every packet for a while. */
+export function cut(ms: number): Step {
+  return {
+    name: `is cut for ${ms / 1000} s`,
+    async run({ links }) {
+      for (const link of links) link.conditions = BLACKOUT;
+      await pause(ms);
+      for (const link of links) link.conditions = FAIR;
+    },
+  };
+}
+
+/** Gives the client another address. */
+export const rebind: Step = {
+  name: "gives the client another address",
+  run: ({ links }) => links.forEach((link) => link.move()),
+};
+
+/** Loses all packets for a while, and after that those of the source ports that were in use before, as a NAT that has forgotten its flows. */
+export function block(ms: number): Step {
+  return {
+    name: `is blocked for ${ms / 1000} s, then open to new ports only`,
+    async run({ links: [one, other], relay }) {
+      const next = relay.server === one.port ? other : one;
+      relay.move(undefined);
+      await pause(ms);
+      relay.move(next.port);
+    },
+  };
 }
 
 type Outcome = "answered" | "failed" | "refused";
@@ -106,15 +154,18 @@ class Server {
 }
 
 /** Runs calls through bad weather, then lets it clear up, and gives the account. */
-export async function storm({ scheme, seed, ms, workers, kills }: StormSettings): Promise<Account> {
+export async function storm({ scheme, seed, ms, workers, kills, steps }: StormSettings): Promise<Account> {
   const random = randomNumbers(seed);
   const port = await freePort();
   const server = new Server(scheme, port);
   await server.start();
   const udp = scheme === "quic:" || scheme === "https:";
   const link: Link = await (udp ? openUdpLink : openTcpLink)({ target: port, seed });
+  const other = steps && (await openUdpLink({ target: port, seed }));
+  const relay = other && new PinningRelay(link.port);
+  const entrance = relay === undefined ? link.port : await relay.start();
   const { hash } = await devCertificate();
-  const connection = await connect(server.url.replace(`:${port}`, `:${link.port}`), {
+  const connection = await connect(server.url.replace(`:${port}`, `:${entrance}`), {
     serverCertificateHashes: [hash],
   });
   const outcomes = new Map<number, Outcome>();
@@ -130,18 +181,26 @@ export async function storm({ scheme, seed, ms, workers, kills }: StormSettings)
     kept: 0,
     kills: 0,
     recovered: Number.POSITIVE_INFINITY,
+    after: [],
   };
   try {
     await connection.unary(methods.echo, 0);
     const before = await server.held();
     const over = new AbortController();
     const makers = Array.from({ length: workers }, () => makeCalls(connection, random, outcomes, account, over.signal));
-    await weather(link, random, ms, async () => {
-      if (!kills) return;
-      account.kills++;
-      await server.kill();
-      await server.start();
-    });
+    if (relay !== undefined && other !== undefined) {
+      for (const step of steps ?? []) {
+        await step.run({ links: [link, other], relay });
+        account.after.push({ name: step.name, seconds: await recovery(connection) });
+      }
+    } else {
+      await weather(link, random, ms, async () => {
+        if (!kills) return;
+        account.kills++;
+        await server.kill();
+        await server.start();
+      });
+    }
     over.abort();
     await Promise.all(makers);
     // The sky is clear: the connection has to work again, whatever state it is in.
@@ -154,6 +213,8 @@ export async function storm({ scheme, seed, ms, workers, kills }: StormSettings)
     return { ...account, calls: outcomes.size };
   } finally {
     await connection.close();
+    relay?.close();
+    other?.close();
     link.close();
     await server.kill();
     rmSync(join(server.journal, ".."), { recursive: true });

@@ -5,7 +5,6 @@ import type { Connection, Session } from "@quicrpc/core";
 import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import {
   connect,
-  type ConnectOptions,
   type DevCertificate,
   devCertificate,
   dial,
@@ -15,7 +14,7 @@ import {
 } from "@quicrpc/node";
 import type { QuicSession } from "@quicrpc/quic";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { trustOf } from "./trust.js";
+import { connectedTo } from "./trust.js";
 
 /** Settings of the connections that are dialled or listened for, over a transport that makes none. */
 const asked: unknown[] = [];
@@ -88,13 +87,6 @@ describe.each(["quic", "https"] as const)("an idle session over %s", (scheme) =>
     return server;
   }
 
-  async function connected(port: number, options: ConnectOptions = {}): Promise<Connection<Session<QuicSession>>> {
-    const trust = trustOf(`${scheme}:`, certificate);
-    const connection = await connect(`${scheme}://127.0.0.1:${port}/`, { ...trust, ...options });
-    onTestFinished(() => void connection.close());
-    return connection as Connection<Session<QuicSession>>;
-  }
-
   /** Calls, and waits until the engine has asked whether a call waits: 100 ms after the last packet. */
   async function pollOnce(connection: Connection): Promise<void> {
     expect(await connection.unary(poll, undefined)).toBe(1);
@@ -104,7 +96,7 @@ describe.each(["quic", "https"] as const)("an idle session over %s", (scheme) =>
 
   it("pings its server within the idle timeout of either side", async () => {
     const server = await polledServer();
-    const connection = await connected(server.address.port);
+    const connection = await connectedTo(scheme, certificate, server.address.port);
     await connection.unary(poll, undefined);
     const session = connection.session as Session<QuicSession>;
     const { sentUdpDatagrams: before } = session.transport.stats();
@@ -116,7 +108,7 @@ describe.each(["quic", "https"] as const)("an idle session over %s", (scheme) =>
 
   it("ends without pings, and a call that was made before that was known is made again", async () => {
     const server = await polledServer();
-    const connection = await connected(server.address.port, { keepAlive: false });
+    const connection = await connectedTo(scheme, certificate, server.address.port, { keepAlive: false });
     await pollOnce(connection);
     const { session } = connection;
     // Neither side has run since: both idle timeouts are over, and no timer has fired.
@@ -136,7 +128,7 @@ describe.each(["quic", "https"] as const)("an idle session over %s", (scheme) =>
       () => !isCut,
     );
     onTestFinished(() => path.close());
-    const connection = await connected(path.port, { keepAlive: false });
+    const connection = await connectedTo(scheme, certificate, path.port, { keepAlive: false });
     await pollOnce(connection);
     const { session } = connection;
     // The server's farewell is lost: only a stateless reset tells the client.
