@@ -120,7 +120,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 }
 
 /** Returns true if all values of a schema are objects, which tools require for inputs and outputs. */
-export function isObjectSchema({ type }: JsonSchema): boolean {
+function isObjectSchema({ type }: JsonSchema): boolean {
   return type === "object";
 }
 
@@ -128,7 +128,7 @@ export function isObjectSchema({ type }: JsonSchema): boolean {
  * Returns the schema of an object with one member: `value` of `schema`, or `items` as a list of them. Moves definitions
  * to the root and adjusts references.
  */
-export function wrapped(schema: JsonSchema, key: "value" | "items", optional: JsonSchema = {}): JsonSchema {
+function wrapped(schema: JsonSchema, key: "value" | "items", optional: JsonSchema = {}): JsonSchema {
   const { $defs, ...own } = schema;
   const root = key === "items" ? "#/properties/items/items" : "#/properties/value";
   const moved = withRoot(own, root);

@@ -33,7 +33,7 @@ export const kinds: readonly Kind[] = [...pageKinds, streamSessions]
   .filter((kind) => kind.lane === lane)
   .map(({ name, exceptions }) => ({ name, exceptions, connect: connectPair }));
 
-export const distinctKinds: readonly Kind[] = kinds;
+export const distinctKinds: readonly Kind[] = kinds.filter(({ like }) => like === undefined);
 
 /** Large numbers are for Node, over the same transports. */
 export function scaled(count: number): number {
