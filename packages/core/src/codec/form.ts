@@ -114,23 +114,39 @@ export interface Place<Part> {
   readonly part: Part;
 }
 
-/** The properties of forms that are parts or have some, in the order in which a schema lists them. */
-const SLOTS = "fields others items rest key element options left right from to inner".split(" ");
+/** The properties that are parts or have some, by the kind of form, in the order in which a schema lists them. */
+const SLOTS: Readonly<Record<string, readonly string[]>> = {
+  object: ["fields", "others"],
+  array: ["element"],
+  set: ["element"],
+  record: ["element"],
+  map: ["key", "element"],
+  tuple: ["items", "rest"],
+  union: ["options"],
+  discriminated: ["options"],
+  intersection: ["left", "right"],
+  pipe: ["from", "to"],
+};
+const WRAPPER: readonly string[] = ["inner"];
 
 /** The places of the schemas directly inside a form that a value of it may have, and of those of the keys of a map. */
 export function placesOf<Part>(form: Form<Part, unknown>): Place<Part>[] {
-  return SLOTS.flatMap((slot) => placesIn(slot, (form as Readonly<Record<string, unknown>>)[slot])) as Place<Part>[];
+  const places: Place<unknown>[] = [];
+  for (const slot of SLOTS[form.kind] ?? WRAPPER) {
+    const value = (form as Readonly<Record<string, unknown>>)[slot];
+    if (typeof value === "function") places.push({ slot, part: (value as () => unknown)() });
+    else if (slot === "fields")
+      for (const [at, part] of Object.entries(value as object)) places.push({ slot, at, part });
+    else if (Array.isArray(value)) for (const [at, part] of partsIn(value).entries()) places.push({ slot, at, part });
+    // How an object handles other keys may be a word.
+    else if (typeof value === "object") places.push({ slot, part: value });
+  }
+  return places as Place<Part>[];
 }
 
-function placesIn(slot: string, value: unknown): Place<unknown>[] {
-  if (typeof value === "function") return [{ slot, part: (value as () => unknown)() }];
-  // A text is the name of a key, or says how other keys are handled.
-  if (typeof value !== "object" || value === null) return [];
-  if (slot === "fields") return Object.entries(value).map(([at, part]) => ({ slot, at, part: part as unknown }));
-  if (!Array.isArray(value)) return [{ slot, part: value }];
-  // The options of a discriminated union are pairs, several of which may have one option.
-  const parts = value.map((each: unknown): unknown => (Array.isArray(each) ? each[1] : each));
-  return (Array.isArray(value[0]) ? [...new Set(parts)] : parts).map((part, at) => ({ slot, at, part }));
+/** The options of a discriminated union are pairs, several of which may have one option. */
+function partsIn(list: readonly unknown[]): readonly unknown[] {
+  return Array.isArray(list[0]) ? [...new Set(list.map((pair) => (pair as readonly unknown[])[1]))] : list;
 }
 
 /** The schemas at these places. */
