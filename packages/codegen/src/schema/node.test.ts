@@ -50,3 +50,17 @@ it("reads what is not a schema as a node of which nothing is known", () => {
   const node = nodeOf(z.object({ a: 1 as never }));
   expect(placesOf(node).map(({ part }) => part.kind)).toEqual(["other"]);
 });
+
+it("throws what a getter throws, each time a schema is read", () => {
+  let isReady = false;
+  const schema = z.object({
+    get a() {
+      if (!isReady) throw new Error("not yet");
+      return z.string();
+    },
+  });
+  expect(() => nodeOf(schema)).toThrow("not yet");
+  expect(() => nodeOf(schema)).toThrow("not yet");
+  isReady = true;
+  expect(placesOf(nodeOf(schema)).map(({ part }) => part.kind)).toEqual(["string"]);
+});

@@ -228,11 +228,17 @@ export class SchemaReader {
   }
 }
 
-const nodes = new SchemaReader(undefined, "described");
+let nodes = new SchemaReader(undefined, "described");
 
-/** Returns the node of `schema`, for visitors that need no path. */
+/** Returns the node of `schema`, for visitors that need no path. Throws what a getter of the schema throws. */
 export function nodeOf(schema: AnySchema): SchemaNode {
-  return nodes.node(schema);
+  try {
+    return nodes.node(schema);
+  } catch (error) {
+    // Nodes around what failed are not complete.
+    nodes = new SchemaReader(undefined, "described");
+    throw error;
+  }
 }
 
 function notASchema(schema: never): SchemaNode {
