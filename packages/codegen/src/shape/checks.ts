@@ -28,10 +28,7 @@ export function summaryOf(checks: readonly CheckNode[]): Checks | undefined {
 export function mergeChecks(a: Checks | undefined, b: Checks): Checks {
   if (a === undefined) return b;
   const merged: Mutable<Checks> = { ...a };
-  bound(merged, "min", b.min, "greatest");
-  bound(merged, "above", b.above, "greatest");
-  bound(merged, "max", b.max, "least");
-  bound(merged, "below", b.below, "least");
+  for (const key of ["min", "above", "max", "below"] as const) bound(merged, key, b[key]);
   if (b.multipleOf !== undefined) merged.multipleOf = joined(a.multipleOf, b.multipleOf);
   if (b.format !== undefined) merged.format = String(joined(a.format, b.format));
   if (b.options !== undefined) merged.options = bothOptions(a.options, b.options);
@@ -43,52 +40,27 @@ export function mergeChecks(a: Checks | undefined, b: Checks): Checks {
   return merged;
 }
 
+const BOUNDS = { atLeast: "min", moreThan: "above", atMost: "max", lessThan: "below" } as const;
+
 function addCheck(checks: Mutable<Checks>, check: CheckNode): void {
-  switch (check.kind) {
-    case "atLeast":
-    case "atMost":
-    case "moreThan":
-    case "lessThan": {
-      if (check.format !== undefined) return addFormat(checks, check.format);
-      const [key, keep] = BOUNDS[check.kind];
-      return bound(checks, key, check.bound, keep);
-    }
-    case "minSize":
-      // Lengths are never negative.
-      return bound(checks, "min", check.size || undefined, "greatest");
-    case "maxSize":
-      return bound(checks, "max", check.size, "least");
-    case "exactSize":
-      bound(checks, "min", check.size || undefined, "greatest");
-      return bound(checks, "max", check.size, "least");
-    case "multipleOf":
-      checks.multipleOf = joined(checks.multipleOf, scalar(check.step));
-      return;
-    case "integer":
-      return addFormat(checks, check.format);
-    case "pattern":
-    case "format":
-      if (check.regex !== undefined && PATTERNS.has(check.format)) return addPattern(checks, check.regex);
-      addFormat(checks, check.format);
-      if (check.options !== undefined) checks.options = bothOptions(checks.options, keyed(check.format, check.options));
-      return;
-    case "includes":
-    case "startsWith":
-    case "endsWith":
-      return addPattern(checks, check.regex);
-    case "custom":
-      checks.custom = (checks.custom ?? 0) + 1;
-      return;
-    default:
+  if ("size" in check) {
+    // No length is less than 0.
+    if (check.kind !== "maxSize") bound(checks, "min", check.size || undefined);
+    if (check.kind !== "minSize") bound(checks, "max", check.size);
+  } else if ("bound" in check) {
+    if (check.format === undefined) bound(checks, BOUNDS[check.kind], check.bound);
+    else addFormat(checks, check.format);
+  } else if ("part" in check) addPattern(checks, check.regex);
+  else if (check.kind === "multipleOf") checks.multipleOf = joined(checks.multipleOf, scalar(check.step));
+  else if (check.kind === "custom") checks.custom = (checks.custom ?? 0) + 1;
+  else if (check.kind === "integer") addFormat(checks, check.format);
+  else if (check.kind !== "overwrite") {
+    const { regex, format, options } = check;
+    if (regex !== undefined && PATTERNS.has(format)) return addPattern(checks, regex);
+    addFormat(checks, format);
+    if (options !== undefined) checks.options = bothOptions(checks.options, keyed(format, options));
   }
 }
-
-const BOUNDS = {
-  atLeast: ["min", "greatest"],
-  moreThan: ["above", "greatest"],
-  atMost: ["max", "least"],
-  lessThan: ["below", "least"],
-} as const;
 
 function addFormat(checks: Mutable<Checks>, format: string): void {
   checks.format = String(joined(checks.format, format));
@@ -125,16 +97,13 @@ function bothOptions(a: Options = {}, b: Options): Options {
   return { ...a, ...Object.fromEntries(both) };
 }
 
-function bound(
-  checks: Mutable<Checks>,
-  key: "min" | "max" | "above" | "below",
-  value: unknown,
-  keep: "least" | "greatest",
-): void {
+/** Adds a bound, if it is stricter than the one that is there. */
+function bound(checks: Mutable<Checks>, key: "min" | "max" | "above" | "below", value: unknown): void {
   if (value === undefined) return;
   const next = typeof value === "string" ? value : scalar(value);
   const present = checks[key];
-  if (present === undefined || (keep === "least" ? isLess(next, present) : isLess(present, next))) checks[key] = next;
+  const isUpper = key === "max" || key === "below";
+  if (present === undefined || (isUpper ? isLess(next, present) : isLess(present, next))) checks[key] = next;
 }
 
 /** Returns true if a bound is less than another. Bounds of bigints are text. */
