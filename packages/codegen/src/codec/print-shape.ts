@@ -92,8 +92,8 @@ function untoldExpression(node: SchemaNode, printer: CodecPrinter): string {
     case "external": {
       const given = givenOf(node);
       const taken = takenOf(node);
-      const known = given === undefined ? taken && quoted(taken) : of(given);
-      return call("external", printer.schema(node), ...(known === undefined ? [] : [known]));
+      const args = [given && of(given), taken && quoted(taken)].filter((each) => each !== undefined);
+      return call("external", printer.schema(node), ...args);
     }
     case "custom":
     case "transform":

@@ -63,15 +63,15 @@ export function schemaAt(root: unknown, path: readonly (string | number)[]): unk
  * A schema that zod runs as a whole.
  *
  * @param input shape of its input, if that contains bigints, maps or sets, which are numbers, objects and arrays on the
- * wire; or what it makes of plain JSON, if that represents every value
+ * wire; for other schemas the same as `takes`
+ * @param takes what it makes of plain JSON; undefined if that does not represent every value
  */
-export function external(schema: unknown, input?: Shape | PlainJson): Shape {
-  const given = typeof input === "string" ? undefined : input;
-  const takes = typeof input === "string" ? input : given?.form.kind === "bigint" ? "bigint" : undefined;
+export function external(schema: unknown, input?: Shape | PlainJson, takes?: PlainJson): Shape {
+  const given = typeof input === "object" ? input : undefined;
   const { _zod: internals } = schema as { readonly _zod: ZodInternals };
   const isLeaf = LEAVES.has(internals.def.type);
   return {
-    form: { kind: "external", schema, given, takes },
+    form: { kind: "external", schema, given, takes: given ? takes : (input as PlainJson | undefined) },
     optin: internals.optin,
     optout: internals.optout,
     run(payload, mode) {

@@ -177,6 +177,10 @@ describe("messages that plain JSON does not say all of are refused", () => {
     [wire.object({ a: wire.nothing() }), "a, which has to be there and may be undefined"],
     [wire.external(z.custom(() => true)), "only zod knows"],
     [wire.external(z.nan()), "only zod knows"],
+    [
+      wire.external(z.codec(z.bigint(), z.string(), { decode: String, encode: BigInt }), wire.bigint()),
+      "only zod knows",
+    ],
   ];
 
   test.each(cases)("%#", (shape, reason) => {
