@@ -30,7 +30,7 @@ const CALL: OptionNames<CallOptions> = {
 };
 
 /** Every call with options passes through here. Only a call with an unknown option pays for the search for similar names. */
-function refuseOptions(method: plain.AnyMethod, input: unknown, options: object): unknown {
+function refuseOptions(method: plain.AnyMethod, input: unknown, options: object | undefined): unknown {
   for (const name in options) {
     if (Object.hasOwn(CALL, name)) continue;
     try {

@@ -31,6 +31,7 @@ export { Fallback, type FallbackMemory, NOTHING_BETTER, type Opened, type Skippe
 export { CONNECTION_OPTIONS } from "./connection/option-names.js";
 export type { AnyAnswer, BeginCall, Resumption } from "./call/base-caller.js";
 export type { Compression } from "./contract/compression.js";
+export { pacedCompression } from "./transport/paced-compression.js";
 export { requirePositions } from "./contract/position.js";
 export { declaredError } from "./contract/method-errors.js";
 export { failureOf as callFailureOf } from "./client/failure.js";

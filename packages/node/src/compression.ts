@@ -1,5 +1,5 @@
 import zlib from "node:zlib";
-import type { Compression } from "@quicrpc/core/transport";
+import { type Compression, pacedCompression } from "@quicrpc/core/transport";
 
 type Transform = (bytes: Uint8Array, options?: { readonly maxOutputLength: number }) => Uint8Array;
 
@@ -20,10 +20,10 @@ export function nodeCompressions(): readonly Compression[] {
 }
 
 function compression(name: Compression["name"], compress: Transform, decompress: Transform): Compression {
-  return {
+  return pacedCompression({
     name,
     compress: (bytes) => compress(bytes),
     // Throws `RangeError` ERR_BUFFER_TOO_LARGE at the first byte beyond.
     decompress: (bytes, maxBytes) => decompress(bytes, { maxOutputLength: Math.max(1, maxBytes) }),
-  };
+  });
 }

@@ -45,7 +45,7 @@ export abstract class BaseCaller implements Caller {
     const { calling, once } = method;
     const { around } = calling;
     const answer =
-      (options && method.refuseOptions?.(method as AnyMethod, input, options)) ??
+      method.refuseOptions?.(method as AnyMethod, input, options) ??
       (around === undefined || options?.attempt !== undefined
         ? this.begin(method as AnyMethod, input, once === undefined ? options : once.keyed(options))
         : around(this, method as AnyMethod, input, options));

@@ -86,7 +86,7 @@ export interface MethodDescriptor<
   readonly meta?: MethodMeta | undefined;
   readonly service: ServiceIdentity;
   /** @internal Returns a failed call if there are unknown call options. Undefined in production builds for browsers. */
-  readonly refuseOptions?: ((method: AnyMethod, input: unknown, options: object) => unknown) | undefined;
+  readonly refuseOptions?: ((method: AnyMethod, input: unknown, options: object | undefined) => unknown) | undefined;
 }
 
 /** Name and id of a service. */

@@ -59,10 +59,8 @@ export function decodePayload(
   isRequest: boolean = false,
   look?: (bytes: Uint8Array, start: number, end: number) => void,
 ): unknown {
-  if (codec === undefined) {
-    budget.decodedBytes = 0;
-    return undefined;
-  }
+  budget.decodedBytes = 0;
+  if (codec === undefined) return undefined;
   if ((flags & FLAG_COMPRESSED) === 0) {
     look?.(bytes, position, end);
     return decodeWithin(budget, codec, bytes, position, end, isRequest);

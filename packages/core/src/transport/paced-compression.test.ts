@@ -8,6 +8,7 @@ import { FrameWriter } from "../wire/writer.js";
 import { Channel, type FrameHandler } from "./channel.js";
 import { SessionCompression } from "./compression.js";
 import { expand } from "./expand.js";
+import { pacedCompression } from "./paced-compression.js";
 import type { DirectStream } from "./session.js";
 
 const copying: Compression = { name: "deflate", compress: (bytes) => bytes, decompress: (bytes) => bytes.slice() };
@@ -17,7 +18,7 @@ function receiving(): { channel: Channel; events: string[]; messages: () => numb
   const events: string[] = [];
   let messages = 0;
   const budget = new MemoryBudget(1_000_000, "test");
-  const compression = new SessionCompression({ algorithms: [copying] }, 1000);
+  const compression = new SessionCompression({ algorithms: [pacedCompression(copying)] }, 1000);
   const stream = {
     pause: () => void events.push(`paused at ${messages}`),
     resume: () => void events.push(`resumed at ${messages}`),
