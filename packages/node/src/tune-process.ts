@@ -1,4 +1,5 @@
 import { watchCopies } from "@quicrpc/core/transport";
+import { returnFreedMemory } from "@quicrpc/quic";
 
 /**
  * Bytes of payloads after which young objects are collected. With fewer, payloads that an application still holds become old before it has
@@ -17,13 +18,15 @@ let isTuned = false;
  * Tunes V8 and malloc for large messages, in the whole process. Call it once, at the start of your own program. After
  * every 8 MiB of payloads that this thread receives, V8 collects its young generation (with its function `gc`, for
  * which the flag `--expose-gc` is set for a moment), and glibc keeps up to 32 MiB of freed memory for the next
- * payloads. Without it, V8 searches the whole heap for the garbage of large messages, which costs most on Node 24 and
- * with a large heap. It has no effect on Bun and Deno, and when called again.
+ * payloads. After QUIC sessions have ended, the engine returns free memory to the system. Without this function, V8
+ * searches the whole heap for the garbage of large messages, which costs most from Node 24 on and with a large heap. It
+ * has no effect on Bun and Deno, and when called again.
  */
 export function tuneProcess(): void {
   if (isTuned) return;
   isTuned = true;
   if ("bun" in process.versions || "deno" in process.versions) return;
+  returnFreedMemory();
   let collections: MinorCollections | undefined;
   let left = BYTES;
   watchCopies((bytes) => {

@@ -91,6 +91,7 @@ export interface EngineOptions {
   readonly reusePort: boolean;
   readonly member: GroupMember | undefined;
   readonly offload: boolean;
+  readonly returnsMemory: boolean;
   /** Empty for a random secret. */
   readonly secret: Uint8Array;
   readonly connectionIds: Uint8Array;
@@ -107,9 +108,20 @@ export function engineOptions(options: BindOptions = {}): EngineOptions {
     reusePort,
     member,
     offload: flagOf("QUICRPC_OFFLOAD", offload),
+    returnsMemory,
     secret,
     connectionIds: packConnectionIds(options.connectionIds),
   };
+}
+
+let returnsMemory = false;
+
+/**
+ * Endpoints that are bound from now on return freed memory to the system after their sessions have ended, on Linux with
+ * glibc. This takes all free memory of the process (`malloc_trim`), so a program has to ask for it.
+ */
+export function returnFreedMemory(): void {
+  returnsMemory = true;
 }
 
 /** Validates a port. Default 0: any free port. */

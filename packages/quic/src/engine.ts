@@ -60,12 +60,13 @@ export class Engine {
 
   readonly #closed: () => void;
 
-  constructor({ host, port, driver, busyPoll, reusePort, member, offload, secret, connectionIds }: EngineOptions) {
+  constructor(given: EngineOptions) {
+    const { host, port, driver, busyPoll, reusePort, member, offload, returnsMemory, secret, connectionIds } = given;
     const dispatch = (count: number, slab: Uint8Array): boolean => this.#dispatch(count, slab);
     const text = new TextEncoder();
     const flag = (set: boolean): Uint8Array => Uint8Array.of(set ? 1 : 0);
     const names = [text.encode(host), text.encode(driver)];
-    const flags = [flag(busyPoll), flag(reusePort), flag(offload)];
+    const flags = [flag(busyPoll), flag(reusePort), flag(offload), flag(returnsMemory)];
     const keys = [secret, text.encode(hostname()), connectionIds];
     const options = packFields([...names, ...flags, packMember(member), ...keys]);
     this.native = unwrap(loadNative().bind(options, port, dispatch, this.#records));

@@ -1,5 +1,6 @@
 /// <reference types="node" preserve="true" />
 export type { BindOptions, GroupMember, RelayedMember, SteeredMember } from "./bind-options.js";
+export { returnFreedMemory } from "./bind-options.js";
 export { connect, connectWebTransport } from "./connect.js";
 export { Datagrams, type DatagramStats } from "./datagrams.js";
 export type { ConnectionIdOptions } from "./connection-ids.js";

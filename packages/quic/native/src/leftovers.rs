@@ -1,5 +1,5 @@
 //! Returns memory after sessions have ended. glibc keeps free memory below any that is in use: a process whose sessions
-//! ended with much unread data would otherwise stay at its maximum size.
+//! ended with much unread data otherwise stays at its maximum size.
 
 use std::time::{Duration, Instant};
 
@@ -13,23 +13,26 @@ const MOST_WAIT: Duration = Duration::from_secs(4);
 const WORTH: u64 = 16 << 20;
 
 pub struct Leftovers {
+    returns: bool,
     due: Option<Instant>,
     wait: Duration,
 }
 
-impl Default for Leftovers {
-    fn default() -> Self {
+impl Leftovers {
+    /// Does nothing unless it `returns` memory: that concerns the whole process.
+    pub fn new(returns: bool) -> Self {
         Leftovers {
+            returns,
             due: None,
             wait: LEAST_WAIT,
         }
     }
-}
 
-impl Leftovers {
     /// Notes that a session has been forgotten.
     pub fn left(&mut self, now: Instant) {
-        self.due.get_or_insert(now + self.wait);
+        if self.returns {
+            self.due.get_or_insert(now + self.wait);
+        }
     }
 
     pub fn due(&self) -> Option<Instant> {
@@ -59,7 +62,7 @@ mod tests {
     #[test]
     fn free_memory_below_what_is_in_use_goes_back_to_the_system_after_sessions_end() {
         let mut now = Instant::now();
-        let mut leftovers = Leftovers::default();
+        let mut leftovers = Leftovers::new(true);
         // Written to, so that it is in memory; each too small to be a mapping of its own.
         let mut pieces: Vec<Vec<u8>> = (0..4096).map(|_| vec![1; 64 << 10]).collect();
         let most = memory::resident();
@@ -82,5 +85,12 @@ mod tests {
         }
         leftovers.left(now);
         assert_eq!(leftovers.due(), Some(now + MOST_WAIT));
+    }
+
+    #[test]
+    fn nothing_is_returned_unless_asked_for() {
+        let mut leftovers = Leftovers::new(false);
+        leftovers.left(Instant::now());
+        assert_eq!(leftovers.due(), None);
     }
 }

@@ -63,8 +63,9 @@ use crate::socket::{Offload, Sharing, Socket};
 const METHODS: &[Methods] = &[methods::METHODS, web_methods::METHODS];
 
 /// Makes the endpoint that `bind` asks for. `options` are fields: an IP address or nothing, the driver, whether it polls
-/// busily, whether to share the port, whether to pass several datagrams at once (one byte each), the descriptor and place of a
-/// group's socket, or the port and token of the process that has it and the place, or nothing, a secret of at least 32 bytes or nothing, and this host's name.
+/// busily, whether to share the port, whether to pass several datagrams at once, whether to return memory of
+/// ended sessions to the system (one byte each), the descriptor and place of a group's socket, or the port and token of
+/// the process that has it and the place, or nothing, a secret of at least 32 bytes or nothing, and this host's name.
 fn endpoint_for(options: &[u8], port: u16) -> Result<(Endpoint, driver::Options), Failure> {
     let mut fields = Fields::new(options);
     let host = String::from_utf8_lossy(fields.take());
@@ -82,6 +83,7 @@ fn endpoint_for(options: &[u8], port: u16) -> Result<(Endpoint, driver::Options)
     } else {
         Offload::None
     };
+    let returns_memory = fields.take() == [1];
     let socket = match *fields.take() {
         [a, b, c, d, place] => Socket::adopt(i32::from_le_bytes([a, b, c, d]), place, offload)?,
         [a, b, place, ref token @ ..] if token.len() == TOKEN_BYTES => {
@@ -98,5 +100,5 @@ fn endpoint_for(options: &[u8], port: u16) -> Result<(Endpoint, driver::Options)
             "connectionIds name one server: endpoints of one port are a PortGroup, not reusePort",
         ));
     }
-    Ok((Endpoint::new(socket, &secret, routing.as_ref()), driver))
+    Ok((Endpoint::new(socket, &secret, routing.as_ref(), returns_memory), driver))
 }

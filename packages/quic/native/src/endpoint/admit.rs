@@ -268,6 +268,7 @@ mod tests {
                 .unwrap(),
             &secret,
             None,
+            false,
         );
         (endpoint.admitted, endpoint.held, endpoint.handshaking) =
             (present.admitted, present.held, present.handshaking);

@@ -103,7 +103,8 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    pub fn new(socket: Socket, secret: &Secret, routing: Option<&Routing>) -> Self {
+    /// `returns_memory` of ended sessions to the system (`Leftovers`).
+    pub fn new(socket: Socket, secret: &Secret, routing: Option<&Routing>, returns_memory: bool) -> Self {
         let config = Arc::new(secret.endpoint_config(&socket, routing));
         let proto = qp::Endpoint::new(config, None, !socket.may_fragment(), None);
         Endpoint {
@@ -133,7 +134,7 @@ impl Endpoint {
             by_source: HashMap::new(),
             counters: Counters::default(),
             resets: ResetLimit::default(),
-            leftovers: Leftovers::default(),
+            leftovers: Leftovers::new(returns_memory),
             dials: Dials::default(),
             tickets: Tickets::default(),
             handshaking: 0,

@@ -14,7 +14,7 @@ fn endpoint() -> Endpoint {
 
 fn endpoint_with(offload: Offload) -> Endpoint {
     let socket = Socket::bind(Some(Ipv4Addr::LOCALHOST.into()), 0, Sharing::None, offload);
-    Endpoint::new(socket.ok().unwrap(), &Secret::new(&[], &[]).ok().unwrap(), None)
+    Endpoint::new(socket.ok().unwrap(), &Secret::new(&[], &[]).ok().unwrap(), None, false)
 }
 
 #[test]
