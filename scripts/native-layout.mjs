@@ -101,6 +101,7 @@ const lists = {
       "openStreams",
       "waitingStreams",
       "receiveWindow",
+      "keyExchangeGroup",
     ],
   },
   EndpointStats: {

@@ -89,6 +89,8 @@ const built = spawnSync("cargo", [...args, "--release", "--locked"], {
   env: {
     ...process.env,
     CARGO_TARGET_DIR: target,
+    // From its sources, also where the system has a library of that name.
+    AWS_LC_SYS_USE_SYSTEM: "0",
     ...(named === undefined ? {} : { CARGO_ENCODED_RUSTFLAGS: rustFlags(PLATFORMS[named].target) }),
   },
 });

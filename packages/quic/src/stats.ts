@@ -30,7 +30,21 @@ export interface SessionStats {
   readonly waitingStreams: number;
   /** Current number of bytes that the peer may send ahead of the reader; see `receiveWindow`. */
   readonly receiveWindow: number;
+  /**
+   * TLS group of the key exchange by its IANA name: `X25519MLKEM768` (hybrid post-quantum) where both sides have it, else
+   * `x25519`, `secp256r1` or `secp384r1`. Empty before the handshake.
+   */
+  readonly keyExchangeGroup: string;
 }
+
+/** Names of TLS groups (IANA, TLS Supported Groups). */
+const GROUPS: Readonly<Record<number, string>> = {
+  0: "",
+  0x17: "secp256r1",
+  0x18: "secp384r1",
+  0x1d: "x25519",
+  0x11ec: "X25519MLKEM768",
+};
 
 /** Counters of an endpoint, since it was bound. */
 export interface EndpointStats {
@@ -58,7 +72,8 @@ function named<Name extends string>(names: readonly Name[], numbers: readonly nu
 }
 
 export function sessionStats(numbers: readonly number[] = []): SessionStats {
-  return named(SESSION_STATS, numbers);
+  const stats = named(SESSION_STATS, numbers);
+  return { ...stats, keyExchangeGroup: GROUPS[stats.keyExchangeGroup] ?? String(stats.keyExchangeGroup) };
 }
 
 export function endpointStats(sessions: number, numbers: readonly number[] = []): EndpointStats {

@@ -64,8 +64,10 @@ describe.skipIf(chromiumPath === undefined)("a page in Chromium", () => {
     return page.evaluate(`(async () => { ${setup} ${script} })()`) as Promise<T>;
   }
 
-  test("connects by the certificate's hash and echoes streams of both kinds", async () => {
+  test("connects by the certificate's hash and echoes streams of both kinds, keys from the hybrid group", async () => {
+    const groups: string[] = [];
     serve((session) => {
+      groups.push(session.stats().keyExchangeGroup);
       session.attach(
         onSessionEvents({
           onStream: (stream) =>
@@ -91,6 +93,7 @@ describe.skipIf(chromiumPath === undefined)("a page in Chromium", () => {
       return [echoed, returned];
     `);
     expect(seen).toEqual(["both ways", "one way"]);
+    expect(groups).toEqual(["X25519MLKEM768"]);
   });
 
   test("takes streams that the server opens, and a megabyte", async () => {

@@ -38,6 +38,7 @@ describe.each(DRIVERS)("limits and stats, %s driver", (driver) => {
     stream.write(bytes("proven"), true);
     expect(String(await readAll(stream))).toBe("proven");
     expect(server.stats()).toMatchObject({ retried: 1, refused: 0, sessions: 1 });
+    expect(session.stats().keyExchangeGroup).toBe("X25519MLKEM768");
   });
 
   test("handshakes that nobody completes are bounded, and end", async () => {

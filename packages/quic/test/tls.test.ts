@@ -120,7 +120,7 @@ describe.each(DRIVERS)("TLS, %s driver", (driver) => {
       (
         options: Partial<ServerTlsOptions>,
         tls?: ConnectOptions["tls"],
-      ) => Promise<{ resumed: boolean; subject: string | undefined }>
+      ) => Promise<{ resumed: boolean; subject: string | undefined; groups: readonly string[] }>
     > {
       const client = world.bind();
       const port = await freePort();
@@ -134,7 +134,9 @@ describe.each(DRIVERS)("TLS, %s driver", (driver) => {
         try {
           const session = await world.dial(server, { ...early, tls: tls ?? pinned() }, client);
           expect(await echoed(session)).toBe("hello");
-          return { resumed: session.resumed, subject: (await accepted.promise).peerCertificate?.subject };
+          const peer = await accepted.promise;
+          const groups = [session, peer].map((end) => end.stats().keyExchangeGroup);
+          return { resumed: session.resumed, subject: peer.peerCertificate?.subject, groups };
         } finally {
           await server.close();
         }
@@ -168,8 +170,9 @@ describe.each(DRIVERS)("TLS, %s driver", (driver) => {
       const visit = await visits();
       const before = { clientCertificates: { ca: authority.cert } };
       const tls = identity(alice);
-      expect(await visit(before, tls)).toEqual({ resumed: false, subject: "CN=alice.example" });
-      expect(await visit(before, tls)).toEqual({ resumed: true, subject: "CN=alice.example" });
+      const expected = { subject: "CN=alice.example", groups: ["X25519MLKEM768", "X25519MLKEM768"] };
+      expect(await visit(before, tls)).toEqual({ resumed: false, ...expected });
+      expect(await visit(before, tls)).toEqual({ resumed: true, ...expected });
       const changed = visit({ clientCertificates: { ca: other.cert } }, tls);
       await expect(changed).rejects.toMatchObject({ code: "ERR_QUIC_CERTIFICATE_REJECTED" });
     });

@@ -307,9 +307,19 @@ impl Connection {
     }
 
     pub fn alpn(&self) -> Option<Vec<u8>> {
-        let Some(data) = self.proto.crypto_session().handshake_data() else {
-            return self.last_protocol.as_ref()?.borrow().clone();
-        };
-        data.downcast::<qp::crypto::rustls::HandshakeData>().ok()?.protocol
+        match self.handshake_data() {
+            Some(data) => data.protocol,
+            None => self.last_protocol.as_ref()?.borrow().clone(),
+        }
+    }
+
+    /// Number of the TLS group of the key exchange; 0 before it.
+    pub fn key_exchange_group(&self) -> u16 {
+        self.handshake_data()
+            .map_or(0, |data| data.negotiated_key_exchange_group.into())
+    }
+
+    fn handshake_data(&self) -> Option<Box<qp::crypto::rustls::HandshakeData>> {
+        self.proto.crypto_session().handshake_data()?.downcast().ok()
     }
 }

@@ -36,7 +36,7 @@ pub const INDEX_BITS: u32 = 24;
 pub const WEB_TRANSPORT: u32 = 8388608;
 
 /// Number of these records, flags, lists and functions: an engine is used by TypeScript of the same number only.
-pub const LAYOUT: u32 = 479215935;
+pub const LAYOUT: u32 = 2857980982;
 
 /// Kinds of records, with their three words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,6 +202,7 @@ pub struct SessionStats {
     pub open_streams: f64,
     pub waiting_streams: f64,
     pub receive_window: f64,
+    pub key_exchange_group: f64,
 }
 
 impl SessionStats {
@@ -225,6 +226,7 @@ impl SessionStats {
             self.open_streams,
             self.waiting_streams,
             self.receive_window,
+            self.key_exchange_group,
         ]
     }
 }

@@ -19,6 +19,8 @@ pub struct Pair {
     pub now: Instant,
     /// Source addresses of the packets of each end.
     pub addresses: [SocketAddr; 2],
+    /// Whether the server has clients prove their address first (Retry).
+    pub retries: bool,
     path: Box<dyn FnMut(usize) -> Option<Duration>>,
     /// Packets under way with their receiver, by time of arrival.
     packets: BTreeMap<(Instant, u64), (usize, Vec<u8>)>,
@@ -41,6 +43,7 @@ impl Pair {
         Pair {
             now,
             addresses: [address(CLIENT), address(SERVER)],
+            retries: false,
             path: Box::new(path),
             packets: BTreeMap::new(),
             sent: 0,
@@ -97,12 +100,17 @@ impl Pair {
             }
         }
         if sent {
-            self.sent += 1;
-            if let Some(time) = (self.path)(end) {
-                self.packets.insert((self.now + time, self.sent), (1 - end, packet));
-            }
+            self.pass(end, packet);
         }
         sent
+    }
+
+    /// Gives the path a packet that `end` sends.
+    fn pass(&mut self, end: usize, packet: Vec<u8>) {
+        self.sent += 1;
+        if let Some(time) = (self.path)(end) {
+            self.packets.insert((self.now + time, self.sent), (1 - end, packet));
+        }
     }
 
     fn receive(&mut self, end: usize, packet: &[u8]) {
@@ -111,6 +119,13 @@ impl Pair {
         let event = self.endpoints[end].handle(now, self.addresses[1 - end], None, None, data, &mut answer);
         match event {
             Some(qp::DatagramEvent::ConnectionEvent(_, event)) => self.connection(end).handle_event(event),
+            Some(qp::DatagramEvent::NewConnection(incoming))
+                if self.retries && !incoming.remote_address_validated() =>
+            {
+                let transmit = self.endpoints[end].retry(incoming, &mut answer).unwrap();
+                answer.truncate(transmit.size);
+                self.pass(end, answer);
+            }
             Some(qp::DatagramEvent::NewConnection(incoming)) => {
                 let accepted = self.endpoints[end].accept(incoming, now, &mut answer, None);
                 self.connections[end] = accepted.ok();

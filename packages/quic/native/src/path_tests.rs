@@ -6,14 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quinn_proto as qp;
-use quinn_proto::crypto::rustls::QuicClientConfig;
+use quinn_proto::crypto::rustls::{HandshakeData, QuicClientConfig};
+use rustls::NamedGroup;
 
 use crate::config::Remote;
 use crate::layout::Settings;
 use crate::pair::{CLIENT, Pair, SERVER};
 use crate::secret::Secret;
 use crate::tls::provider;
-use crate::tls::tests::{client_config, sessions};
+use crate::tls::tests::{client_config, client_config_of, sessions};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -25,6 +26,14 @@ fn connect(mut path: impl FnMut() -> Option<Duration> + 'static) -> Pair {
 
 /// Like `connect`, with an idle timeout; `path` receives the end that sends.
 fn connect_ends(idle_timeout: Duration, path: impl FnMut(usize) -> Option<Duration> + 'static) -> Pair {
+    let (client, server) = ends(idle_timeout);
+    let mut pair = Pair::new(client, server, path);
+    pair.run_for(5000 * MS);
+    pair
+}
+
+/// The settings of both ends, with the defaults of src/limits.ts.
+fn ends(idle_timeout: Duration) -> (qp::ClientConfig, qp::ServerConfig) {
     let idle_timeout = idle_timeout.as_millis() as f64;
     let settings = Settings::from_numbers(&[
         idle_timeout,
@@ -60,9 +69,56 @@ fn connect_ends(idle_timeout: Duration, path: impl FnMut(usize) -> Option<Durati
     let tls = QuicClientConfig::try_from(client_config(provider().cipher_suites.clone())).unwrap();
     let mut client = qp::ClientConfig::new(Arc::new(tls));
     client.transport_config(transport);
-    let mut pair = Pair::new(client, server, path);
-    pair.run_for(5000 * MS);
-    pair
+    (client, server)
+}
+
+/// The TLS group of an end that has completed its handshake.
+fn group(pair: &mut Pair, end: usize) -> NamedGroup {
+    let session = pair.connection(end).crypto_session();
+    let data = session.handshake_data().unwrap().downcast::<HandshakeData>();
+    data.ok().unwrap().negotiated_key_exchange_group
+}
+
+/// The client's first message takes two datagrams, since the share of X25519MLKEM768 has 1,216 bytes.
+#[test]
+fn a_handshake_survives_the_loss_of_either_half_of_the_clients_hello() {
+    for retries in [false, true] {
+        // After a Retry the hello is sent again, so its halves are the third and the fourth datagram.
+        let halves = if retries { [2, 3] } else { [0, 1] };
+        for lost in [&[][..], &halves[..1], &halves[1..], &halves[..]] {
+            let lost = lost.to_vec();
+            let sent = Rc::new(Cell::new(0));
+            let count = sent.clone();
+            let (client, server) = ends(30_000 * MS);
+            let mut pair = Pair::new(client, server, move |end| {
+                let number = count.get();
+                count.set(number + u32::from(end == CLIENT));
+                (end == SERVER || !lost.contains(&number)).then_some(20 * MS)
+            });
+            pair.retries = retries;
+            pair.run_for(10 * MS);
+            assert_eq!(sent.get(), 2, "datagrams of the first flight");
+            pair.run_for(5000 * MS);
+            for end in [CLIENT, SERVER] {
+                assert!(!pair.connection(end).is_handshaking());
+                assert_eq!(group(&mut pair, end), NamedGroup::X25519MLKEM768);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_client_without_the_hybrid_group_connects_by_x25519_within_one_round_trip() {
+    let (_, server) = ends(30_000 * MS);
+    let mut provider = (*provider()).clone();
+    provider.kx_groups.retain(|group| group.name() == NamedGroup::X25519);
+    let tls = QuicClientConfig::try_from(client_config_of(provider)).unwrap();
+    let client = qp::ClientConfig::new(Arc::new(tls));
+    let mut pair = Pair::new(client, server, |_| Some(20 * MS));
+    pair.run_for(100 * MS);
+    for end in [CLIENT, SERVER] {
+        assert_eq!(group(&mut pair, end), NamedGroup::X25519);
+    }
 }
 
 /// The server sends an item of `size` bytes on each of four streams every 50 ms, over a link that is cut for `cut`.

@@ -80,6 +80,17 @@ pub(super) struct Counters {
     pub retried: u64,
     /// Handshakes that began and did not become sessions.
     pub failed: u64,
+    /// The peer that was refused or retried last.
+    turned_away: Option<(SocketAddr, qp::ConnectionId)>,
+}
+
+impl Counters {
+    /// Whether this is another peer than the one turned away last: the first message of a peer takes two datagrams, and
+    /// each of them is answered.
+    fn is_another(&mut self, incoming: &qp::Incoming) -> bool {
+        let peer = Some((incoming.remote_address(), *incoming.orig_dst_cid()));
+        std::mem::replace(&mut self.turned_away, peer) != peer
+    }
 }
 
 impl Endpoint {
@@ -140,12 +151,12 @@ impl Endpoint {
         let source = source(incoming.remote_address());
         match self.judge(&limits, source) {
             Judgement::Refuse => {
-                self.counters.refused += 1;
+                self.counters.refused += u64::from(self.counters.is_another(&incoming));
                 let transmit = self.proto.refuse(incoming, response);
                 self.socket.send(transmit, response);
             }
             Judgement::Prove if incoming.may_retry() => {
-                self.counters.retried += 1;
+                self.counters.retried += u64::from(self.counters.is_another(&incoming));
                 if let Ok(transmit) = self.proto.retry(incoming, response) {
                     self.socket.send(transmit, response);
                 }

@@ -28,6 +28,7 @@ impl Endpoint {
             open_streams: connection.streams.len() as f64,
             waiting_streams: connection.waiting_streams() as f64,
             receive_window: connection.receive_window.size() as f64,
+            key_exchange_group: f64::from(connection.key_exchange_group()),
         })
     }
 

@@ -13,7 +13,8 @@ mod verify;
 use std::sync::{Arc, OnceLock};
 
 use rustls::crypto::CryptoProvider;
-use rustls::crypto::ring::cipher_suite;
+use rustls::crypto::aws_lc_rs::kx_group::X25519MLKEM768;
+use rustls::crypto::ring::{cipher_suite, kx_group};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
@@ -35,6 +36,14 @@ pub fn provider() -> Arc<CryptoProvider> {
                     cipher_suite::TLS13_AES_128_GCM_SHA256,
                     cipher_suite::TLS13_AES_256_GCM_SHA384,
                     cipher_suite::TLS13_CHACHA20_POLY1305_SHA256,
+                ],
+                // As in browsers and Go. The client also sends a plain X25519 share, so that a server without the hybrid group
+                // needs no second round trip.
+                kx_groups: vec![
+                    X25519MLKEM768,
+                    kx_group::X25519,
+                    kx_group::SECP256R1,
+                    kx_group::SECP384R1,
                 ],
                 ..rustls::crypto::ring::default_provider()
             })

@@ -1,6 +1,6 @@
 //! A server's TLS session, which frees rustls's connection after the handshake. A client sends nothing more to TLS (RFC
 //! 9001 §4.4, §6), and a server sends nothing after its tickets. The values needed later are kept: keys of the next
-//! phase, keying material, protocol, name and certificates.
+//! phase, keying material, protocol, key exchange group, name and certificates.
 
 use std::any::Any;
 use std::io::Cursor;
@@ -14,7 +14,7 @@ use quinn_proto::crypto::{
 use quinn_proto::transport_parameters::TransportParameters;
 use rustls::pki_types::CertificateDer;
 use rustls::quic::{KeyChange, Secrets, ServerConnection, Version};
-use rustls::{AlertDescription, Error};
+use rustls::{AlertDescription, Error, NamedGroup};
 
 use super::exporter::{Exporter, ServerKeyLog};
 
@@ -58,6 +58,7 @@ pub struct ServerSession {
     exporter: Option<Exporter>,
     /// The negotiated protocol, name and chain, after `tls` was freed.
     protocol: Option<Box<[u8]>>,
+    group: Option<NamedGroup>,
     server_name: Option<Box<str>>,
     certificates: Option<Box<[CertificateDer<'static>]>>,
 }
@@ -79,6 +80,7 @@ impl ServerSession {
             next_secrets: None,
             exporter: None,
             protocol: None,
+            group: None,
             server_name: None,
             certificates: None,
         }
@@ -95,6 +97,7 @@ impl ServerSession {
             return;
         };
         self.protocol = tls.alpn_protocol().map(Into::into);
+        self.group = tls.negotiated_key_exchange_group().map(|group| group.name());
         self.server_name = tls.server_name().map(Into::into);
         self.certificates = tls.peer_certificates().map(|chain| {
             chain
@@ -116,13 +119,17 @@ impl Session for ServerSession {
         if !self.told {
             return None;
         }
-        let (protocol, server_name) = match &self.tls {
-            Some(tls) => (tls.alpn_protocol(), tls.server_name()),
-            None => (self.protocol.as_deref(), self.server_name.as_deref()),
+        let (protocol, server_name, group) = match &self.tls {
+            Some(tls) => {
+                let group = tls.negotiated_key_exchange_group().map(|group| group.name());
+                (tls.alpn_protocol(), tls.server_name(), group)
+            }
+            None => (self.protocol.as_deref(), self.server_name.as_deref(), self.group),
         };
         Some(Box::new(HandshakeData {
             protocol: protocol.map(Into::into),
             server_name: server_name.map(Into::into),
+            negotiated_key_exchange_group: group.unwrap_or(NamedGroup::Unknown(0)),
         }))
     }
 

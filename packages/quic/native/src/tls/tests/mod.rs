@@ -6,6 +6,7 @@ mod session;
 use std::sync::Arc;
 
 use quinn_proto as qp;
+use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{NoClientAuth, WebPkiClientVerifier};
@@ -71,6 +72,10 @@ pub fn sessions(asks: bool, tickets: usize) -> Arc<ServerSessions> {
 pub fn client_config(suites: Vec<SupportedCipherSuite>) -> Arc<rustls::ClientConfig> {
     let mut provider = (*provider()).clone();
     provider.cipher_suites = suites;
+    client_config_of(provider)
+}
+
+pub fn client_config_of(provider: CryptoProvider) -> Arc<rustls::ClientConfig> {
     let mut config = rustls::ClientConfig::builder_with_provider(Arc::new(provider))
         .with_protocol_versions(&[&rustls::version::TLS13])
         .unwrap()
