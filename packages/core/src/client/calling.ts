@@ -19,7 +19,7 @@ export interface CallingHost {
   readonly peer: string | undefined;
   /** The peer's notice when it began to drain the session. */
   readonly departure?: Departure | undefined;
-  /** Explains what the callee says too little of. */
+  /** Completes errors whose frame says too little. */
   readonly explain: ExplainFault;
   /** Makes the error of a call whose answer could not be read, and tells the callee. */
   unreadable(method: AnyMethod, error: unknown): RpcError;
@@ -44,9 +44,9 @@ export function failedCall(method: AnyMethod, peer: string | undefined, input: u
   return (method.calling as Calling).startLate({ method, peer, queue }, input);
 }
 
-/** Makes the calls of one kind. The descriptors of methods have it, so that a bundle has the kinds that its services have. */
+/** Makes the calls of one kind. Descriptors refer to it, so that a bundle contains only the kinds that its services use. */
 export interface Calling<Kind extends MethodKind = MethodKind> extends CallingCode<Kind> {
-  /** Makes a call. Never throws: what it returns fails. */
+  /** Makes a call. Never throws: failures are reported by the returned object. */
   start(
     host: CallingHost,
     method: AnyMethod,

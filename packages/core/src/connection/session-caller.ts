@@ -19,10 +19,11 @@ import { remaining, WaitingCalls } from "./waiting-calls.js";
 const MOST_REFUSALS = 8;
 
 /**
- * Makes each call on the session that is there for it; while there is none, calls wait. A call that may have reached a
- * handler is never made again. One that no handler saw is: a unary call or a stream of answers that was refused by a session which
- * goes away waits for the next, as often as that happens and as long as it may wait; one refused by a peer that has too much to
- * do is made on another session, once. One that a peer refused because it has too many calls waits until one of them is over.
+ * Makes each call on an available session; without one, calls wait. A call that may have reached a handler is never
+ * repeated. A call that reached none is repeated: if a unary call, or one with a streamed response, was refused by a
+ * session that is ending, it waits for the next session, as often and as long as it may wait; if an overloaded peer
+ * refused it, it is made once more on another session; if the peer has too many calls, it waits until one of them is
+ * over.
  */
 export abstract class SessionCaller<C extends Caller> extends BaseCaller {
   protected readonly waiting: WaitingCalls<C>;
@@ -42,7 +43,7 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
     this.waiting = new WaitingCalls(limits);
   }
 
-  /** The session for a call; undefined while there is none. */
+  /** Returns the session for a call; undefined if there is none. */
   protected abstract pick(method: AnyMethod, input: unknown, options: CallOptions | undefined): C | undefined;
   /** Whether there is a session for the next call. */
   protected abstract readonly takesCalls: boolean;
@@ -230,7 +231,7 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
     return calling.startLate({ method, peer: this.peer, queue }, input) as Result;
   }
 
-  /** Makes a call on `next`, or has it wait for a session; what it gives takes it back. */
+  /** Makes a call on `next`, or queues it until there is a session. Returns a function that cancels it. */
   #queueOf<Result>(
     method: AnyMethod,
     input: unknown,
@@ -263,7 +264,7 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
       const bytes =
         takesInput || method.blobs !== undefined ? 0 : payloadSize(method.input, input, this.#limits.maxFrameBytes);
       refusals.waitingSince ??= Date.now();
-      // A server says how long it drains, but does not decide how long this side waits.
+      // A server announces how long it drains, but does not decide how long this side waits.
       const drainsUntil = Math.min(this.drainsUntil, Date.now() + this.#limits.maxDrainMs);
       const waitingSince = Math.max(refusals.waitingSince, drainsUntil);
       const pick = (): C | undefined => this.pick(method, input, options);
@@ -296,7 +297,7 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
     }
     const next = this.pick(method, input, options);
     if (isRejectedEarly(error)) return next;
-    // The connection may not know yet that the session takes no more.
+    // The connection may not know yet that the session accepts no more calls.
     if (isEndOfSession(error)) return next === session ? undefined : next;
     // A peer that has too much to do may not be alone, but it is not asked again.
     if (next === session || refusals.elsewhere || !this.mayRepeat()) throw error;
@@ -321,7 +322,7 @@ function fullError(): RpcError {
 /** Makes a call on a session. */
 type Send<C, Result> = (session: C, options: CallOptions | undefined) => Result;
 
-/** Counts the refusals of one call so far. */
+/** Counts the refusals of one call. */
 class Refusals {
   /** Milliseconds since the epoch; undefined for a call that has not waited. */
   waitingSince: number | undefined = undefined;
@@ -339,7 +340,7 @@ export function notReady(cause: Error | undefined): RpcError {
   return new RpcError(code, `there is no session${because}`, { refused: true, cause, hint: hintOf(cause) });
 }
 
-/** The error of a call once nothing makes sessions any more. */
+/** Returns the error for a call after which no sessions are made any more. */
 export function closedError(cause: Error | undefined): RpcError {
   const because = cause === undefined ? "" : `: ${cause.message}`;
   return new RpcError("unavailable", `the connection makes no more calls${because}`, {

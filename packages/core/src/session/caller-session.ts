@@ -50,7 +50,7 @@ class CallerSession extends BaseCaller implements Session<DirectSession> {
   readonly rttMs = undefined;
   readonly departure = undefined;
   takesCalls = true;
-  /** Why no more calls are made. */
+  /** Reason why no more calls are made. */
   private objection: string | undefined = undefined;
   /** Calls are counted from when it is set. */
   places: CallPlaces | undefined = undefined;

@@ -75,7 +75,7 @@ export class ClientRenewal {
     (this.timer as { unref?(): void }).unref?.();
   }
 
-  /** The renewal is over, and there is none for a time. */
+  /** Called when the renewal is over; the next one may start only after this time. */
   private rest(ms: number): void {
     this.step = "none";
     this.nextAt = performance.now() + ms;

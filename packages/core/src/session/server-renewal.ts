@@ -17,10 +17,13 @@ import type { Greeting } from "../transport/greeting.js";
 import type { RenewalHost } from "./late-renewal.js";
 import type { DrainOptions } from "./options.js";
 
-/** Milliseconds that a client has to give credentials that are wanted, unless the server says so. */
+/** Default milliseconds that a client has to send requested credentials. */
 const DEFAULT_WITHIN_MS = 10_000;
 
-/** Milliseconds between the beginnings of two decisions: what a client sends sooner waits, so that it cannot keep the server busy. */
+/**
+ * Minimum milliseconds between the starts of two decisions. Credentials that arrive earlier wait, so that a client
+ * cannot keep the server busy.
+ */
 const PACE_MS = 250;
 
 /** The connection value of a client after it has renewed its credentials. */
@@ -105,7 +108,7 @@ export class ServerRenewal {
     this.tellExpiry();
   }
 
-  /** Asks for credentials. Where there are none within the time, the session drains, and the client's next one begins with them. */
+  /** Requests credentials. If none arrive in time, the session drains, and the client's next one starts with new ones. */
   demand({ withinMs = DEFAULT_WITHIN_MS }: DemandOptions = {}): void {
     clearTimeout(this.deadline);
     this.wantedWithinMs = withinMs;
@@ -150,7 +153,7 @@ export class ServerRenewal {
       this.host.identify(connection);
       this.challenge();
       this.tellExpiry();
-      // They were demanded while this decision was in progress, which may have been made by what was known before.
+      // They were requested while this decision was in progress, which may be based on older information.
       if (this.wantedWithinMs !== undefined) this.want(this.wantedWithinMs);
     } catch {
       // The next session begins with credentials, and is refused for the reason.
@@ -171,7 +174,7 @@ export class ServerRenewal {
     this.tell({ kind: "valid", leftMs });
   }
 
-  /** Says what the next proof is to answer, ahead of the notice that has the client renew its credentials. */
+  /** Sends the nonce for the next proof, before the request that makes the client renew its credentials. */
   private challenge(): void {
     if (!this.proves) return;
     const nonce = newNonce();

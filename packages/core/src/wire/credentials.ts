@@ -6,7 +6,7 @@ import { ProtocolError } from "../errors.js";
 import type { FrameWriter } from "./writer.js";
 import * as CredentialsKind from "./credentials-kind.js";
 
-/** Minimum milliseconds between two renewals of a client, whatever the server says: it must not keep the application busy. */
+/** Minimum milliseconds between two renewals of a client, whatever the server requests: it must not keep the application busy. */
 export const MIN_RENEWAL_INTERVAL_MS = 5000;
 
 /** Whether a credentials frame is a challenge, or a proof that answers it. */

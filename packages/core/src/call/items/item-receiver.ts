@@ -49,7 +49,7 @@ export class ItemReceiver {
     return this.queue.stream;
   }
 
-  /** @param codec of the items, as they are on the carrier */
+  /** @param codec codec of the items on this carrier */
   carriedBy(carrier: CallChannel | FlowCarrier, id: number, codec: MessageCodec<unknown> | undefined): void {
     this.codec = codec;
     this.compression = carrier.channel.compression;
@@ -98,7 +98,7 @@ export class ItemReceiver {
     };
   }
 
-  /** No more items come; the error, if any, is thrown once those that came are read. */
+  /** Ends the items. The error, if there is one, is thrown after the received items were read. */
   end(error: Error | undefined): void {
     this.ended = true;
     this.flow?.end();

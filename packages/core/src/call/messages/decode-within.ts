@@ -15,11 +15,11 @@ const TOO_MANY_KEYS = `the message has more than ${MAX_DISTINCT_KEYS} distinct k
 export type DecodeBudget = Pick<MemoryBudget, "room" | "refusal" | "decodedBytes">;
 
 /**
- * Returns the value of the message in `bytes[start, end)`, and sets `budget.decodedBytes`. Throws what the codec throws, and
- * `RpcError` `resource_exhausted` for a message of more values than the budget has room for, or of more than `MAX_DISTINCT_KEYS`
- * distinct keys.
+ * Decodes the message in `bytes[start, end)`, and sets `budget.decodedBytes`. Throws the codec's error, and `RpcError`
+ * `resource_exhausted` if the message has more values than the budget allows or more than `MAX_DISTINCT_KEYS` distinct
+ * keys.
  *
- * @param isRequest no handler has seen the message: the error has `refused`
+ * @param isRequest true if no handler has seen the message: the error then has `refused`
  */
 export function decodeWithin(
   budget: DecodeBudget,
