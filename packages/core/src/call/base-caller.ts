@@ -11,10 +11,7 @@ export type BeginCall = (method: AnyMethod, input: unknown, options: CallOptions
 
 /** Registry of the streams that have lost their session and wait to be resumed. */
 export interface Resumption {
-  /**
-   * The caller whose sessions are all to one process, so that it makes the attempts of resumable calls; undefined where another session may
-   * be to another.
-   */
+  /** Set if all sessions of the caller lead to one process, so that it can make the attempts of resumable calls; otherwise undefined. */
   readonly owner?: BaseCaller | undefined;
   /** The peer's name in errors. */
   readonly peer?: string | undefined;
@@ -95,7 +92,7 @@ export abstract class BaseCaller implements Caller {
 /** A caller with a method for each kind of call in addition to `start`: a session, a connection or a pool. */
 export type TypedCaller = Omit<BaseCaller, "begin" | "resumption">;
 
-/** A caller whose calls `begin` starts: for whatever carries calls without being a session. */
+/** Creates a caller whose calls are started by `begin`, for carriers of calls that are not sessions. */
 export function createCaller(begin: BeginCall): TypedCaller {
   return new FunctionCaller(begin);
 }

@@ -1,7 +1,7 @@
 import { placesWith } from "./places.js";
 import { MAX_DEPTH } from "../fixed-limits.js";
 
-/** A map as it is on the wire, where keys may be of any type. */
+/** A map as it is on the wire, with keys of any type. */
 export class WireMap {
   readonly entries: readonly (readonly [key: unknown, value: unknown])[];
 
@@ -46,8 +46,8 @@ export function isName(key: unknown): boolean {
 }
 
 /**
- * A value from the wire as plain JavaScript: maps are objects, and integers of 64 bits numbers where these are exact
- * (unless `bigints`).
+ * Converts a value from the wire to plain JavaScript: maps become objects, and 64-bit integers become numbers if these
+ * are exact (unless `bigints` is true).
  */
 export function plain(value: unknown, bigints = false): unknown {
   if (typeof value === "bigint") return bigints ? value : safeNumber(value);

@@ -75,7 +75,7 @@ export function isKept(object: object, key: string): boolean {
   return kept.get(object)?.has(key) === true;
 }
 
-/** A timestamp of one byte, which is none: as msgpackr has it. */
+/** Writes an invalid date as a timestamp of one byte, like msgpackr. */
 function writeInvalidDate(b: Uint8Array, p: number): number {
   b[p] = 0xd4;
   b[p + 1] = 0xff;

@@ -18,8 +18,8 @@ export interface CallContext<Context = unknown> {
   /** Metadata that the caller sent with its request. */
   readonly metadata: Metadata;
   /**
-   * The cursor of the last item that the caller has had, of a method whose items have cursors: the caller wants those that follow. Undefined: it
-   * has had none. A handler that does not know it any more throws `CURSOR_EXPIRED`.
+   * Cursor of the last item that the caller has received, if the method's items have cursors: the caller asks for those
+   * that follow. Undefined if it has received none. A handler that no longer knows the cursor throws `CURSOR_EXPIRED`.
    */
   readonly resumeFrom: string | undefined;
   /** Goes to the caller with the answer, or before the first item. */
@@ -43,16 +43,19 @@ export interface CallContext<Context = unknown> {
   readonly session: TypedCaller;
   /** The application's value for the connection, such as the result of `authenticate`. */
   readonly connection: Context;
-  /** The same as the client last proved it: `connection` stays what it was when the call began, this one follows renewals of the credentials. */
+  /**
+   * The client's current connection value: `connection` keeps its value from the start of the call, while this one
+   * follows renewals of the credentials.
+   */
   readonly latestConnection: Context;
   /**
-   * Has `check` called whenever the client's credentials are renewed during the call, with a context of the latest connection. Where it throws,
-   * or rejects, with an `RpcError`, the call fails with it.
+   * Calls `check` whenever the client's credentials are renewed during the call, with a context of the latest
+   * connection. If it throws, or rejects, with an `RpcError`, the call fails with it.
    */
   onRenewal(check: (context: CallContext<Context>) => Awaitable<void>): void;
   /**
-   * Names the call in a handler of a method that is `once`; undefined in others. Such a handler runs to its end whatever becomes of its
-   * caller: its `signal` fires only when the call's lease is lost.
+   * Identifies the call in a handler of a `once` method; undefined in others. Such a handler runs to its end even if
+   * its caller disconnects: its `signal` fires only when the call's lease is lost.
    */
   readonly once: OnceIdentity | undefined;
 }
@@ -74,7 +77,7 @@ interface OnceCall {
   identity: OnceIdentity | undefined;
 }
 
-/** Says whose a call is, as a text that no other has. */
+/** Returns the principal of a call, as a text that no other principal has. */
 export type PrincipalOf<Context> = (context: CallContext<Context>) => string;
 
 /** Settings that the contexts of a session's calls share. */
@@ -93,7 +96,7 @@ export interface ContextSettings<Context> {
 /** Metadata of a request, or a source from which it is read on demand. */
 export type ReceivedMetadata = RawMetadata | Metadata | (() => Metadata) | undefined;
 
-/** The context of one call. Whatever costs something is made when it is looked at: a signal costs more than a small call. */
+/** The context of one call. Expensive parts are created on first access: a signal costs more than a small call. */
 export class IncomingContext<Context> implements CallContext<Context> {
   readonly deadline: number | undefined;
   readonly method: AnyMethod;
@@ -169,7 +172,7 @@ export class IncomingContext<Context> implements CallContext<Context> {
     this.#checks = undefined;
   }
 
-  /** This call as its client would make it now. */
+  /** Returns the context that this call would have if its client made it now. */
   #renewed(): IncomingContext<Context> {
     const settings = { ...this.#settings, connection: this.latestConnection };
     const timeoutMs = this.deadline === undefined ? undefined : this.deadline - Date.now();
@@ -245,7 +248,7 @@ export class IncomingContext<Context> implements CallContext<Context> {
     this.#settings.onError(error, { method: fullName(this.method) });
   }
 
-  /** Fires the signal, now or when it is first looked at. */
+  /** Fires the signal, now or when it is first accessed. */
   abort(reason: RpcError): void {
     if (this.once === undefined) this.fence(reason);
   }

@@ -9,15 +9,15 @@ const GRACE_MS = 1000;
 /** A session of a server, or a request over HTTP. */
 export interface LoadMember {
   readonly budget: MemoryBudget;
-  /** Owner of the place; all places of one owner that wait are weighed together. */
+  /** Owner of the place. All waiting places of one owner count together. */
   readonly owner?: LoadOwner;
   /** Closes it, because others need its memory. */
   onEvicted(error: RpcError): void;
 }
 
-/** Somebody who has many members, each of them small maybe. */
+/** An owner of many members, each of which may be small. */
 export interface LoadOwner {
-  /** Bytes that all of them hold. */
+  /** Bytes that all its members hold. */
   held: number;
 }
 
@@ -32,13 +32,13 @@ export class ServerLoad implements ServerBudget {
   outliving = 0;
   /** Bytes that all peers make this side hold, by estimate. */
   held = 0;
-  /** The server takes no more sessions: a call that loses its own is not kept for another. */
+  /** Whether the server accepts no more sessions, so that a call without a session is not kept for another one. */
   ending = false;
   readonly max: number;
   readonly setting: string = "limits.maxServerBytes";
   private readonly members: LinkedSet<LoadMember> = new LinkedSet();
   // Created on demand, because a client without a server has a load of its own.
-  /** Sessions that were closed just now, and give back what they hold. */
+  /** Sessions that were just closed, and are releasing their memory. */
   private leaving: Set<MemoryBudget> | undefined = undefined;
   private waiting: (() => void)[] | undefined = undefined;
   private withoutSession: Set<{ giveUp(code: Code): void }> | undefined = undefined;
@@ -59,7 +59,7 @@ export class ServerLoad implements ServerBudget {
     return new Promise((resolve) => waiting.push(resolve));
   }
 
-  /** To be called when one of them has settled. */
+  /** Must be called when one of them has settled. */
   handlerSettled(): void {
     if (--this.handlers > 0) return;
     const { waiting } = this;
@@ -68,18 +68,18 @@ export class ServerLoad implements ServerBudget {
     for (const resolve of waiting) resolve();
   }
 
-  /** A session has begun. Returns its place, to be removed by when it has ended; what it holds then is held until it is given back. */
+  /** Adds a session. Returns its place, to be removed when it has ended; memory that it holds then is charged until it is released. */
   add(member: LoadMember): LoadPlace {
     return this.members.add(member);
   }
 
   remove(place: LoadPlace): void {
     this.members.remove(place);
-    // Nobody measures it again, and streams that were over before the session have not been told of its end.
+    // No other code measures it again, and streams that were over before the session were not told of its end.
     place.value.budget.measure();
   }
 
-  /** The server takes no more sessions. */
+  /** Called when the server accepts no more sessions. */
   end(): void {
     this.ending = true;
     for (const call of this.withoutSession ?? []) call.giveUp("unavailable");

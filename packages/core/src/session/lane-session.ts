@@ -33,7 +33,7 @@ export class LaneSession<Transport extends TransportSession>
 {
   /** Made with the first call that asks for it. */
   #chooser: CarrierChooser | undefined = undefined;
-  /** Undefined where nothing is measured: then all calls share one lane. */
+  /** Undefined if nothing is measured: then all calls share one lane. */
   readonly #newChooser: SessionParts["chooser"];
   #pings: Pings | undefined = undefined;
   /** Bytes of the last call of methods for which it was large: the next does not use the lane. */

@@ -10,7 +10,7 @@ import type { SessionCompression } from "./compression.js";
 import type { DirectStream, DirectStreamHandler } from "./session.js";
 import * as ResetCode from "./reset-code.js";
 
-/** Bytes handed over after which the transport is asked how many of them wait; fewer are the stream's own. */
+/** Number of written bytes after which the transport is asked how many of them wait. */
 const MEASURE_AT = 4096;
 
 /** Written bytes that are sent at once, without waiting for the end of the turn. */
@@ -46,7 +46,7 @@ export interface ChannelSettings {
   readonly limits: ClientLimits;
   /** Bytes that every stream begins with, before its kind. */
   readonly prefix: Uint8Array;
-  /** Undefined where nothing is compressed. */
+  /** Undefined if nothing is compressed. */
   readonly compression: SessionCompression | undefined;
   /** Budget for the memory that the peer makes this side hold. */
   readonly budget: MemoryBudget;
@@ -75,7 +75,7 @@ export class Channel implements DirectStreamHandler, Measured {
   /** Undefined while each frame is sent at once. */
   private gathering: Gathering | undefined = undefined;
   private sendingOver = false;
-  /** The peer opened the stream: what it does not read of our answers holds back its requests. */
+  /** Whether the peer opened the stream: if it does not read our responses, its requests are not read either. */
   private accepted = false;
   private pauses = 0;
   private heldBack = false;
@@ -249,7 +249,7 @@ export class Channel implements DirectStreamHandler, Measured {
   onData(chunk: Uint8Array, from: number = 0): void {
     this.signsOfLife++;
     const { handler } = this;
-    // Nobody takes frames any more.
+    // The frames have no receiver any more.
     if (handler === undefined) return;
     try {
       this.reader.push(chunk, from, handler);
@@ -324,7 +324,7 @@ export class Channel implements DirectStreamHandler, Measured {
       this.onClosed(asError(error));
       return;
     } finally {
-      // Whatever happens: the buffer may be everyone's.
+      // In any case, because the buffer may be shared.
       writer.clear();
     }
     if (!isOpen) return;
@@ -347,7 +347,7 @@ export class Channel implements DirectStreamHandler, Measured {
     this.resume();
   }
 
-  /** A peer that does not read its answers sends no more requests. */
+  /** Stops reading requests of a peer that does not read its responses. */
   private holdBack(): void {
     if (!this.accepted || this.heldBack) return;
     this.heldBack = true;

@@ -42,9 +42,10 @@ export class SessionCompression {
   }
 
   /**
-   * Compresses what the frame begun at `mark` has from `start` on, if the peer reads it and it gets shorter.
+   * Compresses the part of the frame started at `mark` from `start` on, if the peer supports that and the result is
+   * shorter.
    *
-   * @param wanted true whatever its length, false not at all, undefined by its length
+   * @param wanted true: whatever its length; false: never; undefined: decided by length
    */
   shrink(out: FrameWriter, mark: number, start: number, wanted: boolean | undefined): void {
     const chosen = this.#chosen;

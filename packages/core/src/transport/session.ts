@@ -20,7 +20,7 @@ export interface WebTransportSession extends KeyingMaterialExporter {
   readonly closed: Promise<CloseInfo | undefined | void>;
   close(info?: CloseInfo): void;
   createBidirectionalStream(): Promise<WebTransportStream>;
-  /** Used for empty streams alone, which tell when the peer has acknowledged what was sent before them. */
+  /** Only used for empty streams, which tell when the peer has acknowledged all data sent before them. */
   createUnidirectionalStream?(): Promise<WritableStream>;
   readonly incomingBidirectionalStreams: ReadableStream<WebTransportStream>;
   /** Used unless the application has locked it. */
@@ -60,8 +60,8 @@ export interface DirectSession extends KeyingMaterialExporter {
   /** Starts delivery to `handler`, beginning with the events that have already arrived. Called once. */
   attach(handler: DirectSessionHandler): void;
   /**
-   * Opens a bidirectional stream. When the peer's stream limit is reached the stream waits, holding what is written,
-   * until the peer allows it. Throws when the session has closed.
+   * Opens a bidirectional stream. If the peer's stream limit is reached, the stream keeps written data until the peer
+   * allows it. Throws if the session has closed.
    */
   openStream(): DirectStream;
   close(info?: CloseInfo): void;
@@ -96,7 +96,7 @@ export interface Datagrams {
 
 /** The one stream of a session that is a byte stream. Resetting it ends the session with that code. */
 export interface SoleStream extends DirectStream {
-  /** Whether this side opened the session, and so says what the stream is. */
+  /** Whether this side opened the session, so that it states the kind of the stream. */
   readonly opener: boolean;
   /** The peer has said, in its hello, that it speaks this protocol. */
   greeted(): void;
@@ -112,7 +112,7 @@ export interface DirectSessionHandler {
   onStream(stream: DirectStream): void;
   /** A datagram has arrived; the bytes belong to the handler. Without it none are read. */
   onDatagram?(bytes: Uint8Array): void;
-  /** Asked when nothing has come from the peer for a while: whether calls wait, so that it is to be asked for a sign of life. */
+  /** Called if the peer has been silent for a while. Returns true if calls wait, so that the peer should be asked for a sign of life. */
   waits?(): boolean;
   /** The session ended; `error` is undefined after a clean close (code 0) by either side. Called once, after every stream's `onClosed`. */
   onClosed(info: CloseInfo, error: Error | undefined): void;
@@ -155,7 +155,7 @@ export interface DirectStream {
 export interface DirectStreamHandler {
   /** Bytes in order; the chunk belongs to the handler and is never written again, unless it `borrows`. */
   onData(chunk: Uint8Array): void;
-  /** It does not look at a chunk any more when `onData` has returned: the transport may use the memory for the next. */
+  /** True if the handler does not use a chunk after `onData` has returned, so that its memory can be reused for the next one. */
   readonly borrows?: boolean;
   /** The peer sent FIN. */
   onEnd(): void;

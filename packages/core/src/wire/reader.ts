@@ -21,7 +21,7 @@ export interface FrameReceiver {
   onFrame(frame: Frame): void;
 }
 
-/** Splits a byte stream into frames. Synchronous; throws `ProtocolError` on what cannot be a frame. */
+/** Splits a byte stream into frames. Synchronous. Throws `ProtocolError` for an invalid frame. */
 export class FrameReader {
   private readonly frame: Frame = {
     type: 0,
@@ -44,7 +44,7 @@ export class FrameReader {
   private readonly maxFrameBytes: number;
   private readonly budget: MemoryBudget;
 
-  /** @param budget charged for large frames that have begun to arrive; one that it has no room for is emitted as `oversized` */
+  /** @param budget charged for large frames that are arriving; if it has no room, a frame is emitted as `oversized` */
   constructor(maxFrameBytes: number, budget: MemoryBudget) {
     this.maxFrameBytes = maxFrameBytes;
     this.budget = budget;
@@ -142,8 +142,8 @@ export class FrameReader {
   }
 
   /**
-   * Bytes of the frame at `at`, its length field included; 0 while that is incomplete, or, of a frame that is too large, what says
-   * whose it is.
+   * Returns the size of the frame at `at`, including its length field; 0 if that is incomplete or, for a frame that is
+   * too large, if its ids are incomplete.
    */
   private sizeOf(bytes: Uint8Array, at: number, end: number): number {
     const lengthSize = varintLengthFromFirstByte(bytes[at] as number);

@@ -9,10 +9,10 @@ import { readIsoDate } from "./iso-date.js";
 import { countJson } from "./json-count.js";
 
 /**
- * JSON, with the values that it lacks as objects of one key: `{"$date": "2026-01-31T00:00:00.000Z"}`, `$bigint` and
- * `$number` (`NaN`, `Infinity`, `-Infinity`, `-0`) with their digits, `$bytes` in base64, `$map` with pairs, `$set` with
- * items, and `{"$undefined": true}` in arrays; properties that are undefined are left out. An object that has one key, and
- * that begins with `$`, is written with another `$` before it.
+ * JSON. Values that it lacks are objects with one key: `{"$date": "2026-01-31T00:00:00.000Z"}`, `$bigint` and `$number`
+ * (`NaN`, `Infinity`, `-Infinity`, `-0`) with their digits, `$bytes` in base64, `$map` with pairs, `$set` with items,
+ * and `{"$undefined": true}` in arrays. Undefined properties are left out. If an object has a single key that begins
+ * with `$`, another `$` is added before it.
  */
 export const json: SessionCodec = {
   name: "json",
@@ -125,7 +125,7 @@ function pair(key: string, value: unknown): [unknown, unknown] {
 }
 
 function bigint(text: string): bigint {
-  // An upper bound first: the digits of a longer text are not even looked at.
+  // Checked first, so that the digits of a longer text are not examined.
   if (text.length > MAX_BIGINT_DIGITS + 1) throw tooManyDigits();
   return /^-?\d+$/.test(text) ? BigInt(text) : malformed("$bigint");
 }

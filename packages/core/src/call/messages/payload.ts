@@ -23,10 +23,10 @@ export function codecIn(
 }
 
 /**
- * Appends the payload of `value` to the frame begun at `mark`; a method without a message there has no payload. Throws
- * `RpcError` `resource_exhausted` when the frame is larger than the peer, by default, takes.
+ * Appends the payload of `value` to the frame started at `mark`. Nothing is appended if the method has no message in
+ * this direction. Throws `RpcError` `resource_exhausted` if the frame exceeds the default limit of the peer.
  *
- * @param compress as the caller or handler wishes; undefined by its length
+ * @param compress what the caller or handler asks for; undefined: decided by length
  */
 export function encodePayload(
   codec: MessageCodec<unknown> | undefined,
