@@ -27,7 +27,7 @@ export interface BrowserConnection extends Connection<Session<BrowserTransport>>
   readonly transport: TransportInUse | undefined;
 }
 
-/** A strategy by which a connection reaches its server. */
+/** Strategy for reaching the server: over one transport, or over the best of several. */
 export interface Way<R extends Reached = Reached> {
   /** Transport of the latest session. */
   readonly inUse: TransportInUse | undefined;

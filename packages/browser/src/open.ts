@@ -31,8 +31,9 @@ export interface OpenOptions<T> {
 }
 
 /**
- * Opens the first candidate that is ready, and closes the others. If UDP is blocked there is no error, and a browser
- * would wait for half a minute. Rejects with a `TransportError` that describes the failure of each.
+ * Opens the first candidate that is ready, and closes the others. A candidate that is late does not hold up the next
+ * one: if UDP is blocked, a browser reports an error only after half a minute. Rejects with a `TransportError` that
+ * describes the failure of each.
  */
 export async function openFirst<T>(options: OpenOptions<T>): Promise<Opened<T, string>> {
   const { candidates, afterMs, worked = false, url, timeoutMs, signal } = options;

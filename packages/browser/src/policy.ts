@@ -5,7 +5,7 @@ export class ForbiddenError extends Error {}
 
 /** URLs that the page's policy has forbidden. A page's policies never become less strict. */
 const forbidden: Set<string> = new Set();
-/** Milliseconds by which the event may follow the failure. */
+/** Maximum milliseconds between the failure and the event. */
 const LATE_MS = 1000;
 
 /**

@@ -52,8 +52,8 @@ export interface OpenSettings {
 }
 
 /**
- * A transport by which a page reaches its server. `connect` and `dial` include WebTransport and WebSocket; the options
- * `transport` and `fallback.transport` accept others.
+ * A transport for pages. `connect` and `dial` include WebTransport and WebSocket; the options `transport` and
+ * `fallback.transport` accept others.
  */
 export interface PageTransportProvider {
   readonly kind: TransportKind;

@@ -26,7 +26,7 @@ const WIDTH = 40;
 /** Milliseconds that the server gets to report its measurements and to answer a ping. */
 const ASK_MS = 1000;
 
-/** Prints details of a call on stderr: metadata as it arrives, and finally where the time went. */
+/** Prints details of a call on stderr: metadata as it arrives, and finally how long each part took. */
 export class CallTrace {
   /** Name under which the server keeps the timings of the call, or undefined if it keeps none. */
   readonly callName: string | undefined;
@@ -59,7 +59,7 @@ export class CallTrace {
     for (const [key, value] of shown) this.line(this.colors.dim(`${what} ${sanitizeForLog(`${key}: ${value}`)}`));
   }
 
-  /** Records where the time of an attempt went. */
+  /** Records how long each part of an attempt took. */
   timings(timings: CallTimings): void {
     this.attempts.push(timings);
   }

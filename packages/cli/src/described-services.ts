@@ -15,8 +15,9 @@ export interface DescribedServices {
 }
 
 /**
- * Returns the services of a server: those of the schemas that `schema` names, or those of its reflection. If it has none, or refuses it to this caller,
- * they are those of the project that the command is run in, and stderr says so. Rejects with `RpcError` if there are none either.
+ * Returns the services to call. They come from the schemas that `schema` names, otherwise from the server's reflection.
+ * If the server has no reflection, or refuses it to this caller, they come from the project in the current directory,
+ * and a note on stderr says so. Rejects with `RpcError` if there are none in either.
  */
 export async function describedServices(
   server: Caller,
@@ -39,7 +40,7 @@ export async function describedServices(
   }
 }
 
-/** Reflection of schemas, and what it was made of. */
+/** Reflection of a project's schemas, and the files from which it was made. */
 export interface ProjectReflection {
   readonly reflection: Router;
   readonly run: SchemaRun | undefined;
@@ -61,7 +62,10 @@ async function schemaReflection(files: readonly string[]): Promise<ProjectReflec
   );
 }
 
-/** Returns reflection of the project that the command is run in, and says on stderr of which schemas. Rejects with `error`, and advice, if it has no services, or wrong schemas. */
+/**
+ * Returns reflection of the project in the current directory, and names its schemas on stderr. Rejects with `error`,
+ * and advice, if the project has no services or its schemas have errors.
+ */
 export async function projectReflection(error: RpcError, json: boolean): Promise<ProjectReflection> {
   const { loadProjectServices, reflectionOf } = await import("./project-services.js");
   const cwd = process.cwd();

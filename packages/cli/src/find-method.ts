@@ -16,7 +16,7 @@ export interface FoundMethod {
    * and big integers.
    */
   readonly toOutput: (value: unknown) => unknown;
-  /** The server's method that reports where the time of calls went, or undefined. */
+  /** The server's method that reports how long each part of a call took; undefined if it has none. */
   readonly timingsOf: AnyMethod | undefined;
 }
 

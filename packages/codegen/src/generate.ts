@@ -31,7 +31,7 @@ import { TsConfigs } from "./tsconfig.js";
 export interface GenerateOptions {
   /** All schema modules of the project, so that shared code is generated once. */
   readonly files: readonly string[];
-  /** The modules of `files` whose output is requested, together with what they share. Default: all. */
+  /** The modules of `files` whose output is requested, including what they share. Default: all. */
   readonly only?: readonly string[];
   /** Base directory of relative paths. Default: the current directory. */
   readonly cwd?: string;

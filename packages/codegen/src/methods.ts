@@ -180,7 +180,7 @@ const WORDS: readonly {
   },
 ];
 
-/** Kind of a method, by the kind of its input and that of its output. */
+/** Kind of a method, by the kinds of its input and output. */
 const KINDS: Readonly<Record<Side, Readonly<Record<Side, GeneratedKind>>>> = {
   single: { single: "unary", streams: "server_stream" },
   streams: { single: "client_stream", streams: "duplex" },

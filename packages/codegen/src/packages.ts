@@ -10,7 +10,7 @@ import { SharedModule } from "./shared.js";
 import { emptyAnnotations } from "./source/annotate.js";
 import { type SchemaModule, type Survey, survey } from "./survey.js";
 
-/** The files of one package, with what several of them share. */
+/** The files of one package, including what several of them share. */
 export interface PackageModel {
   readonly models: readonly FileModel[];
   readonly shared: SharedModule;
@@ -63,7 +63,7 @@ interface Owner {
   readonly prefix: string;
 }
 
-/** Returns the module from which each service is generated: the one that declares it, or the first that exports it. */
+/** Returns the module that owns each service: the one that declares it, or the first that exports it. */
 function ownersOf(modules: readonly SchemaModule[]): Map<unknown, Owner> {
   const owners = new Map<unknown, Owner>();
   for (const module of modules) {

@@ -31,7 +31,7 @@ const parseAlone: Parse = (file, source) => ts.createSourceFile(file, source, ts
 
 /** Sources of the last transpiled modules, by file. */
 const sources = new Map<string, string>();
-/** Files that were not transpiled, in which each line is one further down. */
+/** Files that were not transpiled. Each of their lines is one further down. */
 const plainFiles = new Set<string>();
 
 /** Returns the line and column (from 1) in the source for those in a stack trace. */

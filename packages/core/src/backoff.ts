@@ -4,7 +4,7 @@ export interface Backoff {
   readonly initialMs: number;
   /** Longest delay in milliseconds. Default 30,000. */
   readonly maxMs: number;
-  /** Factor by which each delay is longer than the one before. Default 1.6. */
+  /** Each delay is this many times as long as the one before. Default 1.6. */
   readonly factor: number;
 }
 

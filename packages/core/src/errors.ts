@@ -107,7 +107,7 @@ export class RpcError extends Error {
 /** Original errors of forwarded ones. `cause` is not enough, because it is optional. */
 const origins: WeakMap<RpcError, RpcError> = new WeakMap();
 
-/** Returns the error from which `RpcError.forward` made this one; undefined for other errors. */
+/** Returns the original of an error that `RpcError.forward` made; undefined for other errors. */
 export function forwardedFrom(error: RpcError): RpcError | undefined {
   return origins.get(error);
 }

@@ -80,7 +80,7 @@ export interface Limits {
   /** Most bytes of a blob that a peer sends, unless the schema sets a limit. A larger blob is refused before any byte is read. */
   readonly maxBlobBytes: number;
   /**
-   * Most bytes of a resumable blob from a stream that the sender retains, so that it can send them again after a
+   * Maximum bytes of a resumable blob from a stream that the sender retains, so that it can send them again after a
    * session is lost. They count towards `maxSessionBytes`; if there is no room, fewer bytes are retained.
    */
   readonly maxRetainedBlobBytes: number;

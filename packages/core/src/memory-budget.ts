@@ -10,7 +10,7 @@ export const RESUMABLE_BYTES = 6144;
 /** Bytes charged for an unread item, in addition to its value: for its place in the queue. */
 export const ITEM_BYTES = 96;
 
-/** Number of measured parts from which the budget checks which of them still hold anything. */
+/** From this many measured parts on, the budget checks which of them still hold anything. */
 const FEW_MEASURED = 256;
 
 /** A part whose charge is corrected from time to time, because nothing reports when it shrinks. */
@@ -31,9 +31,9 @@ export interface ServerBudget {
 }
 
 /**
- * Counts the bytes that this side holds for the peer of one session, by estimate if they cannot be measured: incomplete
- * frames, requests in progress, unread items, responses that the peer does not read. Bytes are charged to this budget
- * and to that of the server, and released when they are no longer held.
+ * Counts the bytes that this side holds for the peer of one session: incomplete frames, requests in progress, unread
+ * items, responses that the peer does not read. Bytes that cannot be measured are estimated. They are charged to this
+ * budget and to the server's, and released when they are no longer held.
  */
 export class MemoryBudget {
   /** Number of bytes. */

@@ -7,7 +7,7 @@ type ValueOf<Key extends string> = string extends Key
     ? Uint8Array
     : string;
 
-/** Values from which metadata can be created. An array repeats its key. */
+/** Accepted forms of metadata. An array repeats its key. */
 export type MetadataInit =
   | Metadata
   | Iterable<readonly [key: string, value: MetadataValue]>

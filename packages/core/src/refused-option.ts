@@ -22,9 +22,9 @@ export const SESSION_NEEDS: readonly OptionNeed[] = [
 ];
 
 /**
- * Explains which of the options the transport of `url` cannot carry, why, and what to do; such an option would be
- * ignored silently. Returns undefined if the transport can carry all of them. Options that are undefined, false or an
- * empty list count as omitted.
+ * Explains an option that the transport of `url` cannot support, and what to do; otherwise it would be ignored
+ * silently. Returns undefined if the transport supports all options. Options that are undefined, false or an empty list
+ * count as omitted.
  */
 export function refusedOption(
   url: string,

@@ -34,7 +34,7 @@ export function renewedPeer(peer: Peer, greeting: RenewedGreeting, over: Transpo
   return new PeerWithGreeting(peer, new RenewedClaims(greeting, over));
 }
 
-/** What a client states about itself in its greeting. */
+/** Statements of a client about itself in its greeting. */
 type Claims = Pick<Peer, "credentials" | "metadata" | "proof">;
 
 /**

@@ -34,8 +34,8 @@ export interface ServeOptions<Context = unknown>
   /**
    * URLs to listen on: `quic://0.0.0.0:4433`, `tls://[::]:4434`, `wss://0.0.0.0:443/rpc`, or without encryption
    * `tcp://`, `ws://`, `http://` and `unix:/path`. Port 0 selects a free port. `systemd:` uses the sockets that systemd
-   * passed, each named by its scheme (`FileDescriptorName=quic`). `systemd:wss/rpc` uses those of one name, with a
-   * path. Default: `quic://` at `host` and `port`.
+   * passed, each named by its scheme (`FileDescriptorName=quic`). `systemd:wss/rpc` uses the sockets with that name,
+   * and a path. Default: `quic://` at `host` and `port`.
    */
   readonly listen?: string | URL | readonly (string | URL)[];
   /**

@@ -278,7 +278,7 @@ function total(ends: readonly Unacknowledged[]): Unacknowledged {
   return { unacknowledged: ends.reduce((sum, { unacknowledged }) => sum + unacknowledged, 0) };
 }
 
-/** Warns of certificates that no client will accept. What cannot be read is refused by the listeners. */
+/** Warns of certificates that clients will not accept. Listeners refuse unreadable certificates. */
 function warnOfExpiry(tls: ServeOptions["tls"]): void {
   for (const { cert } of [tls ?? []].flat()) {
     let read: X509Certificate;

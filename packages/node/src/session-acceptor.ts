@@ -25,7 +25,7 @@ interface AcceptorSettings<Context> {
   readonly onError: ErrorHook;
   readonly authentications: Authentications<Peer, Context> | undefined;
   readonly sessionOptions: SessionOptions<Context>;
-  /** Routers of sessions that start before their handshake is complete. Default: those of every session. */
+  /** Routers of sessions that start before their handshake is complete. Default: the routers of every session. */
   readonly earlyRouters: readonly Router<Context>[] | undefined;
 }
 

@@ -1,8 +1,8 @@
 import type { Session } from "@quicrpc/core";
 
 /**
- * Share of the remaining time by which a session is renewed early. It varies up to twofold, so that clients do not all
- * reconnect at once.
+ * A session is renewed when this share of its remaining time is left. It varies up to twofold, so that clients do not
+ * all reconnect at once.
  */
 const EARLY = 0.05;
 /** Maximum of that in milliseconds, before it varies. */

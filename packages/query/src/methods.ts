@@ -91,7 +91,7 @@ export function unaryMethod<Input, Output>(
   };
 }
 
-/** Last part of the keys of queries that hold pages, which differ from those of a single response. */
+/** Last part of the keys of queries that hold pages. It distinguishes them from the keys of queries with a single response. */
 const PAGES = "pages";
 
 export function streamMethod<Input, Item>(

@@ -72,7 +72,7 @@ export interface SteeredMember {
 export interface RelayedMember {
   readonly descriptor?: undefined;
   readonly relay: {
-    /** Port on the loopback interface where that process waits for workers. */
+    /** Loopback port on which that process accepts workers. */
     readonly port: number;
     /** Shared secret: 32 hexadecimal digits. */
     readonly token: string;

@@ -22,7 +22,7 @@ interface Waiting {
 
 /**
  * The datagrams of a session (RFC 9221). Each arrives whole, once or not at all, in any order. `send` and a session
- * handler's `onDatagram` are the direct interface; the other members are those of W3C WebTransport §5.
+ * handler's `onDatagram` are the direct interface; the other members follow W3C WebTransport §5.
  */
 export class Datagrams {
   #engine: Engine | undefined;

@@ -17,7 +17,7 @@ export class HttpRequest {
   readonly session: Pick<QuicSession, "remoteAddress" | "localAddress" | "peerCertificate">;
   /**
    * Body of the request and, after `respond`, of the response. If the client cancels, it resets or stops the stream.
-   * Error codes are those of HTTP/3 (RFC 9114 §8.1).
+   * Error codes are HTTP/3's (RFC 9114 §8.1).
    */
   readonly stream: QuicStream;
 

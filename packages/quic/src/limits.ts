@@ -85,7 +85,7 @@ export interface TransportOptions {
 /** Settings of a listening endpoint. */
 export interface ListenTransportOptions extends TransportOptions {
   /**
-   * Maximum number of concurrent sessions, including WebTransport sessions, of which one connection may carry several.
+   * Maximum number of concurrent sessions. Each WebTransport session counts, and one connection may carry several.
    * Further peers are refused (CONNECTION_REFUSED, status 503). The same number of connections may additionally be
    * closing or draining (RFC 9000 §10.2).
    */

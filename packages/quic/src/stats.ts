@@ -102,7 +102,7 @@ export interface WebTransportStats {
   readonly bytesReceived: number;
   readonly packetsSent: number;
   readonly packetsLost: number;
-  /** UDP datagrams, each of which may contain several packets. */
+  /** UDP datagrams. Each may contain several packets. */
   readonly packetsReceived: number;
   readonly smoothedRtt: number;
   readonly minRtt: number;

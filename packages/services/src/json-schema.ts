@@ -38,7 +38,7 @@ export function markOf(schema: JsonSchema): string | undefined {
   return typeof mark === "string" ? mark : undefined;
 }
 
-/** Returns the schemas of which one must match; undefined if there is no choice. Several types are a choice too. */
+/** Returns the alternatives of a schema; undefined if there is no choice. Several types are a choice too. */
 export function choicesOf(schema: JsonSchema): readonly unknown[] | undefined {
   const { type } = schema;
   const choices = schema["anyOf"] ?? schema["oneOf"];

@@ -68,7 +68,7 @@ function readBy(by: unknown, json: unknown, scope: Scope, depth: number): unknow
   return Object.fromEntries(Object.entries(json).map(([key, each]) => [key, inner(each, memberOf(schema, key))]));
 }
 
-/** Returns the map that an object with string keys, or a list of pairs, stands for; undefined for other values. */
+/** Converts an object with string keys, or a list of pairs, to a map; returns undefined for other values. */
 function mapOf(
   json: unknown,
   schema: JsonSchema,
@@ -87,7 +87,7 @@ function isPairs(json: unknown): json is readonly (readonly [key: unknown, value
   return Array.isArray(json) && json.every((each) => Array.isArray(each) && each.length === 2);
 }
 
-/** Returns the values other than text that a key may stand for. */
+/** Returns the values, other than text, that an object's key may represent. */
 function meanings(text: string): unknown[] {
   if (text === "true" || text === "false") return [text === "true"];
   return text.trim() === "" || Number.isNaN(Number(text)) ? [] : [Number(text)];

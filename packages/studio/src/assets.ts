@@ -39,7 +39,7 @@ export interface Trust {
 export interface PageSettings {
   readonly title: string;
   readonly route: PageRoute;
-  /** Where descriptions of the services come from. Default: the server. */
+  /** Source of the service descriptions. Default: the server. */
   readonly describedBy?: "process";
   readonly trust?: Trust;
   /** URLs of the script and the style sheet. */
@@ -50,7 +50,7 @@ export interface PageSettings {
 }
 
 /**
- * Returns the origins to which a page connects: that of the URL, and that of the corresponding WebSocket. Throws
+ * Returns the origins to which a page connects: the URL's own, and the corresponding WebSocket origin. Throws
  * `TypeError` for a URL that pages cannot use.
  */
 export function originsOf(connect: string | undefined): readonly string[] {

@@ -42,7 +42,7 @@ async function engine(): Promise<Finding[]> {
 /** Tolerated difference of clocks in seconds: a Date header has whole seconds, and a response takes time. */
 const TOLERANCE_S = 5;
 
-/** Compares this machine's clock with that of a server that answers over HTTP. Returns nothing if none does. */
+/** Compares this machine's clock with the clock of a server that answers over HTTP. Returns nothing if no server answers. */
 export async function examineClock(
   seen: Handshake | string,
   host: string,

@@ -18,7 +18,7 @@ const ipv4 = fc.integer({ min: 1, max: 254 }).map((last) => `192.0.2.${last}`);
 const ipv6 = fc.integer({ min: 1, max: 0xffff }).map((last) => `2001:db8::${last.toString(16)}`);
 const part = (json: object): string => Buffer.from(JSON.stringify(json)).toString("base64url");
 
-/** Values for formats that zod checks by more than a pattern, or by a pattern from which no useful value can be generated. */
+/** Values for formats that zod checks by more than a pattern, or whose pattern does not lead to useful values. */
 const FORMATS: Readonly<Record<string, ValueSource>> = {
   email: fc.tuple(word, fc.constantFrom(...HOSTS)).map(([name, host]) => `${name}@${host}`),
   url: fc.tuple(fc.constantFrom(...HOSTS), word).map(([host, path]) => `https://${host}/${path}`),

@@ -4,7 +4,7 @@ import { bigintOf, dateOf, numberOf } from "./numbers.js";
 import { MockError, type ValueSource, type ZodLike } from "./schema.js";
 import { stringOf } from "./strings.js";
 
-/** Nesting level from which optional parts are left out and the shallowest option is chosen, because schemas may be recursive. */
+/** Values nested this deep leave out optional parts and choose the shallowest option, because schemas may be recursive. */
 const SHALLOW = 4;
 const DEEPEST = 24;
 /** Most values that are tried until one passes all of a schema's own checks. */

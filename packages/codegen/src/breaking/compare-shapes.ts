@@ -262,7 +262,10 @@ function isPlain({ type }: Alternative): boolean {
   return type === "null" || type === "undefined" || type === "any";
 }
 
-/** Returns those of `ones` whose type none of `others` has, and those that now have to pass checks that they did not have before. */
+/**
+ * Compares `ones` with `others`. Returns the members whose type is missing in `others`, and the members that must now
+ * pass additional checks.
+ */
 function without(ones: readonly Named[], others: readonly Named[]): [absent: Named[], narrowed: Named[]] {
   const found = (each: Named, ...kinds: readonly string[]): boolean =>
     others.some((other) => kinds.includes(coverage(other.shape, each.shape)));
@@ -276,7 +279,7 @@ function describe(ones: readonly Named[]): string {
   return ones.map(({ shape, name }) => describeShape(shape, name)).join(" or ");
 }
 
-/** Matches the alternatives of the old version with those of the new one. */
+/** Matches the alternatives of the old version with the alternatives of the new version. */
 function pairUp(before: readonly Named[], after: readonly Named[]): Map<Named, Named> {
   const pairs = new Map<Named, Named>();
   const taken = new Set<Named>();

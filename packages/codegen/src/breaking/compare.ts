@@ -14,7 +14,7 @@ import { withoutJson } from "./json-shape.js";
 
 /** Options of `compareSnapshots`. */
 export interface CompareOptions {
-  /** True if there are clients over HTTP, such as those of the OpenAPI document, which call by name and in plain JSON. Default false. */
+  /** True if there are clients over HTTP, such as users of the OpenAPI document, which call by name and in plain JSON. Default false. */
   readonly http?: boolean;
 }
 

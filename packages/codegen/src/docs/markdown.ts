@@ -71,7 +71,7 @@ function type(message: MessageModel): string {
   return typeText(message.sent, plainNames);
 }
 
-/** Formats code for a table, where a vertical bar would end the cell. */
+/** Formats code for a table, in which a vertical bar would end the cell. */
 function code(text: string): string {
   return `\`${text.replaceAll("|", "\\|")}\``;
 }

@@ -8,7 +8,7 @@ import { CORE_IMPORTS, coreImport } from "./core-imports.js";
 import type { Imports } from "./imports.js";
 import { plainNames, schemaExpression } from "./type-text.js";
 
-/** Generated files from which another one imports; undefined for its own declarations. */
+/** Files that a generated file imports; undefined for its own declarations. */
 interface Places {
   /** File with the types of its own schema module. */
   readonly types?: string;

@@ -33,7 +33,7 @@ export function printTooling({ schemaFile, services }: FileModel): string {
   return joinParts(parts);
 }
 
-/** Length in characters from which a repeated text is declared once. */
+/** Minimum length in characters of a repeated text that is declared once. */
 const LONG = 100;
 
 /** Prints JSON values as TypeScript. Long ones that occur repeatedly become constants. */

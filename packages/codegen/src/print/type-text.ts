@@ -9,7 +9,7 @@ export interface TypeNames {
   schema(helper: Direction, root: SchemaRoot, access: string): string;
   /** Returns the type of a brand with these names. */
   brand(names: string): string;
-  /** Returns a link of a comment to an export of a schema module; undefined if there are no such links. */
+  /** Returns the link to an export of a schema module, for a comment; undefined if comments have no links. */
   link?(root: SchemaRoot): string | undefined;
   /** Returns the name of a declared type. */
   named(target: NamedType, direction: Direction): string;

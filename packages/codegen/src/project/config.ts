@@ -20,7 +20,7 @@ export interface Config {
   readonly explain?: boolean;
   /**
    * Whether comments of generated code link to the schema, if it is in the same package. Default: true, unless `target`
-   * is a client, whose types are then checked without those of the schema.
+   * is a client: its code is then type-checked without the schema.
    */
   readonly links?: boolean;
   /** File for a Markdown reference of the services. Default: none. */

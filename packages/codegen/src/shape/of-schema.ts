@@ -232,7 +232,7 @@ function without(shape: Shape, type: "undefined" | "null"): Shape {
   return shape.type === "union" ? union(shape.options.filter((option) => option.type !== type)) : shape;
 }
 
-/** Adds `checks` to those of `shape`. */
+/** Adds `checks` to the checks of `shape`. */
 function withChecks(shape: Shape, checks: Checks | undefined): Shape {
   if (checks === undefined) return shape;
   if (shape.type === "union") return { ...shape, options: shape.options.map((option) => withChecks(option, checks)) };

@@ -36,7 +36,7 @@ export interface Checks {
   readonly lenient?: true;
   /** Checks after `trim` or another function of zod has changed the value. */
   readonly changed?: Checks;
-  /** Conditions that are compared as text: the shape that a converted value must match, or the options of which one must match. */
+  /** Conditions that are compared as text: the shape that a converted value must match, or the alternatives that it may match. */
   readonly others?: readonly string[];
 }
 
@@ -84,7 +84,7 @@ export type Shape =
     }
   | { readonly type: "union"; readonly options: readonly Shape[] }
   | { readonly type: "intersection"; readonly parts: readonly Shape[]; readonly checks?: Checks }
-  /** A named type of the service. At a use with checks, `checks` replaces those of the type, or `more` adds to them. */
+  /** A named type of the service. At a use with checks, `checks` replaces the type's own checks, or `more` adds to them. */
   | { readonly type: "ref"; readonly name: string; readonly checks?: Checks; readonly more?: Checks };
 
 /** An object. `rest` describes undeclared fields: their shape, `"refused"`, or undefined if the receiver drops them. */

@@ -167,7 +167,7 @@ function annotateCopy(
   annotate(source, receiver, original, into);
 }
 
-/** Records the fields of `schema` that are written in `expression`, which created a schema from which it was derived. */
+/** Records the fields of `schema` that are written in `expression`. The schema was derived from the one that `expression` created. */
 function annotateBase(source: SchemaSource, expression: Expression, schema: AnySchema, into: Annotations): void {
   const written = unwrapExpression(expression);
   if (!ts.isCallExpression(written)) return;

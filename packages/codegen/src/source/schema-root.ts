@@ -1,4 +1,4 @@
-/** A module's export from which a schema can be reached. */
+/** A module's export that leads to a schema. */
 export interface SchemaRoot {
   /** Absolute path of the module. */
   readonly file: string;

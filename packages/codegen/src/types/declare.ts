@@ -13,7 +13,7 @@ import { type AnySchema, canonical, type Direction, isZodSchema } from "./zod.js
 /** Returns how to refer to a schema in a type expression: an export, and the access to a part of it. */
 export type ExpressionOf = (schema: AnySchema) => { readonly root: SchemaRoot; readonly access: string };
 
-/** The named types of a generated file, and those of the module that it shares with others. */
+/** The named types of a generated file, and of the module that it shares with others. */
 export class TypeTable {
   readonly #named: ReadonlyMap<AnySchema, NamedType>;
   readonly #shared: TypeTable | undefined;

@@ -239,7 +239,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     return Object.assign(found, { priority, weight, tier });
   }
 
-  /** Dials the targets of the first tier, and those of the next tier if all before it are failing. */
+  /** Dials the targets of the first tier, and of the next tier if all before it are failing. */
   private dial(): void {
     const hopeful = this.known.filter(({ failing }) => !failing);
     const tiers = (hopeful.length > 0 ? hopeful : this.known).map(({ tier }) => tier);

@@ -62,7 +62,7 @@ export class BlobOffers {
     });
   }
 
-  /** Returns the method by which the peer reads blobs, or undefined if the ids are those of another method. */
+  /** Returns the peer's method for reading blobs, or undefined if the ids belong to another method. */
   find(serviceId: number, methodId: number): BoundMethod | undefined {
     return serviceId === readBlob.service.id && methodId === readBlob.id ? this.bound : undefined;
   }
@@ -208,7 +208,7 @@ export class Offered implements Offer {
     }
   }
 
-  /** Throws if the receiver's bytes before `from` differ from those of the source. */
+  /** Throws if the receiver's bytes before `from` differ from the source. */
   private check(from: number, sha256: string | undefined, hash: Sha256 | undefined): void {
     if (sha256 === undefined || hash?.copy().hex() === sha256) return;
     throw this.changed(`its first ${from} bytes differ`);

@@ -28,7 +28,7 @@ export function changedBlob(how: string): RpcError {
   return new RpcError("failed_precondition", `the blob has changed since the transfer started: ${how}`, { hint });
 }
 
-/** The method by which a receiver reads a blob. It streams at a low priority, so that other calls go first. */
+/** The method that a receiver calls to read a blob. It streams at a low priority, so that other calls go first. */
 export const readBlob: MethodDescriptor<"server_stream", ReadBlob, ReadBlob, Uint8Array, UnsharedBytes> =
   describeMethod({ name: NAME, id: defaultServiceId(NAME) }, serverStreamCalls, "read", {
     id: 1,

@@ -18,9 +18,9 @@ export interface ReadBlobOptions {
   /** Aborts the read. Default: none. */
   readonly signal?: AbortSignal;
   /**
-   * Bytes that this side already has, such as those of a partly written file. They are read and hashed first. If the
-   * sender's blob begins with the same bytes, it sends the rest; otherwise the read fails with `failed_precondition`.
-   * Default: none.
+   * Bytes that this side already has, such as a partly written file. They are read and hashed first. If the sender's
+   * blob begins with the same bytes, it sends the rest; otherwise the read fails with `failed_precondition`. Default:
+   * none.
    */
   readonly after?: AsyncIterable<Uint8Array>;
 }
@@ -75,7 +75,7 @@ export class ReceivedBlob {
     this.#maxBytes = maxBytes;
   }
 
-  /** @internal Makes reads continue after a lost session, on the blob that `anew` requests. */
+  /** @internal Makes reads continue after a lost session. `anew` requests the blob again. */
   resumeBy(caller: BlobCaller, anew: AskAnew): void {
     this.#resumption = { caller, anew };
   }

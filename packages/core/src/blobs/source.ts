@@ -11,7 +11,7 @@ export type BlobContent =
 /** A blob's content, with its length, media type and name. */
 export interface DescribedBlob {
   readonly content: BlobContent;
-  /** Length in bytes. Default: that of a `Blob`, otherwise unknown. */
+  /** Length in bytes. Default: the `size` of a `Blob`, otherwise unknown. */
   readonly length?: number;
   /** The media type, such as "image/png". Default: the type of a `Blob`. */
   readonly type?: string;

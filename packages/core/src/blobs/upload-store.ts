@@ -1,4 +1,4 @@
-/** What an upload store keeps about an upload, besides its bytes. */
+/** State of an upload in a store, besides its bytes. */
 export interface UploadFacts {
   /** The blob field of the upload, as "service/method/field". */
   readonly field: string;

@@ -21,7 +21,7 @@ const OPTIONS: OptionNames<OutboxOptions<never>> = { send: true, maxItems: true,
 
 /** Sends items in order, with one call after the other. */
 export interface Outbox<Item> {
-  /** Items whose calls were not yet answered, those of the call in progress first. */
+  /** Items that have not been acknowledged by a response. The items of the call in progress come first. */
   readonly waiting: readonly Item[];
   /** Whether `add` would throw. */
   readonly full: boolean;

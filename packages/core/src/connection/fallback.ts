@@ -55,7 +55,7 @@ export class Fallback<R> {
   readonly #retry: Backoff | undefined;
   /** Number of attempts to return to a better transport. */
   #attempts = 0;
-  /** What the next session skips, regardless of the memory. */
+  /** Transports that the next session skips, whatever the memory says. */
   #skipNext: Skipped<R> | undefined = undefined;
   #endPause: () => void = () => {};
 

@@ -8,7 +8,7 @@ import type { SessionOptions } from "../session/options.js";
 import type { Session } from "../session/session.js";
 import { createMemoryPair } from "../transport/memory.js";
 
-/** Options of `createLocalCaller`, which are those of the serving side. */
+/** Options of `createLocalCaller`: the options of the serving side. */
 interface LocalCallerOptions<Context = unknown>
   extends Omit<SessionOptions<Context>, "routers" | "peer" | "credentials" | "metadata"> {
   /** Around each call served, as of `serve`; the first is the outermost. Default: none. */

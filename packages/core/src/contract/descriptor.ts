@@ -13,7 +13,7 @@ export type { MessageCodec, PayloadWriter, PlainCodec } from "./codec.js";
  */
 export type Via = "auto" | "lane" | "stream";
 
-/** The kinds of methods, by which side streams. */
+/** The kinds of methods. They differ in the sides that stream. */
 export type MethodKind = "unary" | "notify" | "server_stream" | "client_stream" | "duplex";
 
 /**

@@ -108,7 +108,7 @@ interface TopicMethods {
   readonly subscribe: RpcSchema;
 }
 
-/** Key by which a method's schema refers to its topic; a registered symbol, so that all copies of this module share it. */
+/** A method's schema stores its topic under this key. It is a registered symbol, so that all copies of this module share it. */
 const TOPIC: unique symbol = Symbol.for("quicrpc.topic") as typeof TOPIC;
 
 /** The topic that a method publishes or subscribes to. */

@@ -35,7 +35,7 @@ export interface CallPart {
  * Divides a caller's timings into consecutive parts, for a chart. Only an upload in a session overlaps others, because
  * it continues while the caller waits for the response.
  *
- * @param rttMs round-trip time of the connection, from which the time on the wire is estimated
+ * @param rttMs round-trip time of the connection, to estimate the time on the wire
  * @param served durations that the server measured
  */
 export function callParts(

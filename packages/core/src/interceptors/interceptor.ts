@@ -14,7 +14,7 @@ export interface InterceptedCall {
   readonly metadata: Metadata;
   /** Deadline in milliseconds since the epoch; undefined for none. Interceptors of the caller may pass on another one. */
   readonly deadline: number | undefined;
-  /** The call's abort signal: on the callee's side that of the handler; on the caller's side that of the call's options, or undefined. */
+  /** The call's abort signal: for a callee, the handler's signal; for a caller, the signal in the call's options, or undefined. */
   readonly signal: AbortSignal | undefined;
   /**
    * True for a request that belongs to a call but is not a call, such as the upload of a blob over HTTP. Interceptors

@@ -13,7 +13,7 @@ interface RetryOptions {
   readonly initialDelayMs?: number;
   /** Most milliseconds between two attempts. Default 5,000. */
   readonly maxDelayMs?: number;
-  /** Factor by which the bound of the delay grows. Default 2. */
+  /** The upper bound of the delay is multiplied by this after each attempt. Default 2. */
   readonly factor?: number;
   /** Errors after which a call of an `idempotent` or `once` method is repeated. Default: `unavailable`. */
   readonly codes?: readonly Code[];

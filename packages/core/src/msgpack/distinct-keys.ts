@@ -5,7 +5,7 @@ import { allowance, count } from "./reader.js";
 /** Keys of a message that are read before the distinct ones are counted: few messages have more. */
 const UNCOUNTED = 4096;
 
-/** Distinct keys of a message from which on each key is charged `KEY_VALUES`. */
+/** After this many distinct keys in a message, each further key is charged `KEY_VALUES`. */
 const MANY = 1024;
 /**
  * Values that a key is charged then: V8 no longer finds a hidden class for such objects, and makes each a hash table, which

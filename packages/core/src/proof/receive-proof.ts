@@ -20,8 +20,8 @@ export interface Proof {
   readonly thumbprint: string;
   readonly algorithm: ProofAlgorithm;
   /**
-   * Whether the client's TLS connection ends at this server, so that there is no proxy in between. False if a proxy
-   * ends TLS, or if the platform of either side does not export keying material.
+   * Whether the client's TLS connection ends at this server. False if a proxy in between ends TLS, or if the platform
+   * of either side does not export keying material.
    */
   readonly bound: boolean;
   /**

@@ -3,7 +3,7 @@ import type { KeyingMaterialExporter } from "../transport/session.js";
 import { CHANNEL_BYTES } from "../wire/proof.js";
 import { sha256 } from "./keys.js";
 
-/** First bytes of what a proof signs, so that the signature cannot be used for another purpose. */
+/** First bytes of the signed data of a proof, so that the signature cannot be used for another purpose. */
 const PURPOSE = "quicrpc.v1.proof";
 
 /** The exporter label of RFC 9266. Over WebTransport it is used within the context of `EXPORTER-WebTransport`. */

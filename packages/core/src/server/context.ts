@@ -93,7 +93,7 @@ export interface ContextSettings<Context> {
   readonly onError: (error: unknown, site: { readonly method: string }) => void;
 }
 
-/** Metadata of a request, or a source from which it is read on demand. */
+/** Metadata of a request, or a source that supplies it on demand. */
 export type ReceivedMetadata = RawMetadata | Metadata | (() => Metadata) | undefined;
 
 /** The context of one call. Expensive parts are created on first access: a signal costs more than a small call. */

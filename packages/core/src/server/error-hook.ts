@@ -16,7 +16,7 @@ export function errorHook(given: ErrorHook | undefined, peer?: string): ErrorHoo
   return (error, site) => hook(readable(error), peer === undefined ? site : { peer, ...site });
 }
 
-/** Returns the thrown value, or a substitute error if its fields, or those of its causes, cannot be read. */
+/** Returns the thrown value, or a substitute error if the fields of the value or of its causes cannot be read. */
 function readable(thrown: unknown): unknown {
   try {
     let error = thrown;

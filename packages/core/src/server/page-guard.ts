@@ -28,11 +28,12 @@ export interface PageRequest {
 const MAX_LOGGED = 100;
 
 /**
- * Decides which pages may connect: those of the same host as the server, by the address that they use for it, and those
- * in the list. All listeners of a server share one guard.
+ * Decides which pages may connect: pages of the same host as the server, under the address that they use for it, and
+ * pages in the list. All listeners of a server share one guard.
  *
- * TLS proves that a page reaches the server by one of its own names. Without TLS, any page can have its own name
- * resolve to this machine's address (DNS rebinding), so the server accepts only names that it knows, and addresses.
+ * TLS proves that a page reaches the server by one of the server's own names. Without TLS, any page can have its own
+ * name resolve to this machine's address (DNS rebinding), so the server accepts only names that it knows, and
+ * addresses.
  */
 export class PageGuard {
   private readonly options: PageGuardOptions;
@@ -73,7 +74,7 @@ export class PageGuard {
   }
 
   /**
-   * Returns true, and logs it, if a name by which this server was reached without TLS is not one of its own.
+   * Returns true, and logs it, if a peer used an unknown name to reach this server without TLS.
    * @param who describes the refused peer
    */
   isUnknown(authority: string, plainHost: string, who: string): boolean {

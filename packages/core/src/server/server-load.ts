@@ -121,8 +121,8 @@ export class ServerLoad implements ServerBudget {
   }
 
   /**
-   * Returns the largest member of the owner that has most waiting, if that is another owner than that of `asking` and
-   * it has more than `asking` holds.
+   * Among the other owners, finds the one that holds most. Returns its largest member if the owner holds more than
+   * `asking`; otherwise undefined.
    */
   private largestOfOthers(asking: MemoryBudget): LoadPlace | undefined {
     let owner: LoadOwner | undefined;

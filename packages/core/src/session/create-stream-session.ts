@@ -9,8 +9,8 @@ import { StreamSession } from "./stream-session.js";
 import * as ResetCode from "../transport/reset-code.js";
 
 /**
- * Like `createClientSession`, with a stream for every call, whatever its `via`: cancelling is a reset, and flow control
- * is that of QUIC. It opens no lane, so it neither drains nor pings. If the peer drains the session, it makes no more
+ * Like `createClientSession`, with a stream for every call, whatever its `via`: cancelling is a reset, and QUIC
+ * controls the flow. It opens no lane, so it neither drains nor pings. If the peer drains the session, it makes no more
  * calls and reports when its last call is over.
  */
 export function createStreamSession<Transport extends WebTransportSession>(

@@ -20,7 +20,7 @@ import { Pings } from "./pings.js";
 import * as GoawayStage from "../wire/goaway-stage.js";
 import type { Session } from "./session.js";
 
-/** Message size in bytes from which the calls of a method leave the lane, because other calls in it would wait for them. */
+/** If a method's messages have this many bytes, its calls leave the lane, because other calls in it would wait for them. */
 const BULK_BYTES = 64 * 1024;
 
 /** The lanes of every session that has opened none. */

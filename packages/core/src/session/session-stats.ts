@@ -22,7 +22,7 @@ export interface ConnectionStats {
   readonly openStreams: number | undefined;
   /** Streams that wait for the peer's limit. */
   readonly waitingStreams: number | undefined;
-  /** Bytes that the peer may send ahead of what was read here, on all QUIC streams together. */
+  /** Bytes that the peer may send before this side has read them, on all QUIC streams together. */
   readonly receiveWindow: number | undefined;
   /** Lanes that this side has opened: streams that many calls share. */
   readonly lanes: number | undefined;

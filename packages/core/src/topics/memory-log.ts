@@ -18,7 +18,7 @@ export interface LogEntry {
 
 /** Stores the messages of a `MemoryLog` so that they outlive the process. */
 export interface Journal {
-  /** Distinguishes the positions of this history from those of another. */
+  /** Distinguishes positions of this history from positions of another. */
   readonly life: string;
   /** The stored messages by number, the oldest first. */
   readonly entries: Iterable<readonly [number: number, entry: LogEntry]>;
@@ -43,7 +43,7 @@ export class MemoryLog implements TopicLog {
   private readonly ids: Set<string> = new Set();
   private readonly journal: Journal | undefined;
   private readonly receivers: Map<string, TopicReceiver> = new Map();
-  /** Distinguishes the positions of this process from those of an earlier one. */
+  /** Distinguishes positions of this process from positions of an earlier one. */
   private readonly life: string;
   private last = 0;
   private heldBytes = 0;

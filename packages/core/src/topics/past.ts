@@ -5,7 +5,7 @@ import { deliveryOf, type TopicItem } from "./delivery.js";
 import type { Subscription } from "./subscription.js";
 
 /**
- * Yields the first item of a subscription without history: it tells the position from which the subscriber can continue
+ * Yields the first item of a subscription without history. It contains the position at which the subscriber continues
  * if the subscription is lost before the first message.
  */
 export async function* beginning(position: string): AsyncGenerator<TopicItem> {

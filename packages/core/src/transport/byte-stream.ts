@@ -238,10 +238,7 @@ class ByteStreamSession implements DirectSession, ByteStreamHandler {
   }
 }
 
-/**
- * Returns the reason for closing a session over a byte stream, for cases in which a session with streams would reset
- * one stream.
- */
+/** Returns the reason for closing a session over a byte stream in cases in which other sessions would only reset one stream. */
 function closeReason(code: number): string {
   if (code === ResetCode.ProtocolError) return "protocol error";
   if (code === ResetCode.UnknownKind) return "the peer does not speak quicrpc";

@@ -9,8 +9,8 @@ import type { FrameWriter } from "../wire/writer.js";
 /** Messages of fewer bytes gain little. */
 const MIN_BYTES = 1024;
 /**
- * A compressed message has at most `FREE_BYTES` and `MAX_RATIO` times its compressed bytes when it is decompressed. What
- * decompression costs then stays in proportion to what was received. A message that would shrink to less is not compressed.
+ * A message may decompress to at most `FREE_BYTES` plus `MAX_RATIO` times its compressed size, so that the cost of
+ * decompression is proportional to the received bytes. A message that would shrink more than this is sent uncompressed.
  */
 const FREE_BYTES = 4096;
 const MAX_RATIO = 100;

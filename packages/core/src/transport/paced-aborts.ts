@@ -2,7 +2,7 @@ import type { WebTransportSession } from "./session.js";
 
 /**
  * Maximum unacknowledged aborts. Chromium keeps resets and stop-sendings until they are acknowledged, and ends a
- * connection with more than 1,000 such frames, some of which are its own.
+ * connection with more than 1,000 such frames, including its own.
  */
 const MAX_UNACKNOWLEDGED = 400;
 /** Aborts after which it is found out whether they were acknowledged. */

@@ -15,7 +15,7 @@ const NOTHING = new Uint8Array(0);
 /** Shared by all sessions of a process. */
 const pace: TurnPace = new TurnPace(TURN_MESSAGES);
 
-/** Returns the algorithm with a limit to what all sessions of a process decompress in one turn of the event loop. */
+/** Returns the algorithm with a limit on the bytes that all sessions of a process decompress in one turn of the event loop. */
 export function pacedCompression(algorithm: Compression): PacedCompression {
   return {
     name: algorithm.name,

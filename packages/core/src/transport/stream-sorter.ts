@@ -6,7 +6,7 @@ import { joined } from "./joined.js";
 import * as ResetCode from "./reset-code.js";
 
 /**
- * Takes over a stream of another protocol, of which the bytes `first` were already read. The data that follows goes to
+ * Takes over a stream of another protocol. `first` are the bytes that were already read. The data that follows goes to
  * the returned handler.
  */
 export type ForeignStreams = (stream: DirectStream, first: Uint8Array) => DirectStreamHandler;

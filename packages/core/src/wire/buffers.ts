@@ -57,8 +57,8 @@ const MAX_SIZE = 256 * 1024;
 const MAX_HELD_BYTES = 2 * 1024 * 1024;
 
 /**
- * Spare buffers of this thread in which the frames of one turn are gathered. An idle session has none. The last one
- * returned is taken first, so that a busy session gets back the buffer that it has grown.
+ * Spare buffers of this thread, which gather the frames of one turn. An idle session has none. The last one returned is
+ * taken first, so that a busy session gets back the buffer that it has grown.
  */
 const held: Uint8Array[] = [];
 let heldBytes = 0;

@@ -12,7 +12,7 @@ import type { HttpCall } from "./http-call.js";
 const OTHER_SERVER =
   "another program answers at this URL, or a proxy before the server: check the URL, and what the proxy says of the server";
 
-/** Codecs of the Connect protocol. A response in another codec than that of the request is a fault of the server. */
+/** Codecs of the Connect protocol. It is a server's fault if the codec of the response differs from the codec of the request. */
 const CODECS = /^(json|msgpack|proto)$/;
 
 /** Returns the error of an unsuccessful response: the one that it contains, or an error that describes the response. */

@@ -111,7 +111,7 @@ function cannotStream(method: AnyMethod, lack: string): RpcError {
   });
 }
 
-/** Globals by which runtimes identify themselves. */
+/** Globals that identify a runtime. */
 interface Runtimes {
   readonly process?: { readonly versions?: Readonly<Record<string, string | undefined>> };
   readonly Deno?: unknown;

@@ -4,7 +4,7 @@ import { type Describe, hasOwnForms, objectOf, unwrapped } from "./own-forms.js"
 
 /** A place in a message at which JSON would be ambiguous. */
 export interface JsonProblem<Part> {
-  /** The keys that lead to it; `*` stands for the items of a container. */
+  /** The keys that lead to the problem; `*` is any item of a container. */
   readonly path: readonly string[];
   readonly reason: string;
   readonly part: Part;

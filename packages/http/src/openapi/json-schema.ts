@@ -81,7 +81,7 @@ function mapSchema(made: Record<string, unknown>): object {
   };
 }
 
-/** Removes redundant keywords: that keys are strings, and that there are no items after the last possible one. */
+/** Removes redundant keywords: `propertyNames` that only require strings, and an `items` that forbids items after the last possible one. */
 function onlyUseful(made: Record<string, unknown>): object {
   if (made["items"] === false && typeof made["maxItems"] === "number") delete made["items"];
   const { propertyNames } = made;

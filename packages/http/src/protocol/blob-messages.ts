@@ -29,9 +29,9 @@ type Fields = Record<string, unknown>;
 
 /**
  * Returns a codec for messages with blobs, each of which is a separate HTTP resource. In JSON a blob is an object with
- * its URL. In MessagePack the message is the second element of an array whose first is the list of the blobs' ids.
+ * its URL. In MessagePack the message is an array: first the list of the blobs' ids, then the message itself.
  *
- * @param names receives the ids of decoded messages, and provides those of encoded ones
+ * @param names receives the ids of decoded messages, and provides the ids for encoded messages
  */
 export function blobCodec(
   codec: MessageCodec<unknown>,

@@ -36,7 +36,7 @@ const INFERRED: ReadonlyMap<number, Code> = new Map([
   [504, "unavailable"],
 ]);
 
-/** Returns the HTTP status of a unary response with this code; for an unknown code, that of `unknown`. */
+/** Returns the HTTP status of a unary response with this code; an unknown code has the status of `unknown`. */
 export function statusOf(code: Code): number {
   return STATUSES[isCode(code) ? code : "unknown"];
 }

@@ -1,7 +1,7 @@
 import { RpcError } from "@quicrpc/core";
 import { type ByteBody, readBody, type SizeLimit } from "./body.js";
 
-/** A compression of messages. Its name is that of HTTP, such as "gzip". */
+/** A compression of messages, with its name in HTTP, such as "gzip". */
 export interface ContentCoding {
   readonly name: string;
   compress(bytes: Uint8Array): Promise<Uint8Array>;

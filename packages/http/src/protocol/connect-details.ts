@@ -21,7 +21,7 @@ export function withConnectDetails(error: RpcError, details: readonly ConnectDet
 
 /**
  * Returns the protobuf details that arrived with an error over HTTP, or that `withConnectDetails` has attached to it.
- * If `RpcError.forward` made the error, those of the original error are returned.
+ * If `RpcError.forward` made the error, returns the details of the original error.
  */
 export function connectDetails(error: RpcError): readonly ConnectDetail[] {
   for (let each: RpcError | undefined = error; each !== undefined; each = forwardedFrom(each)) {

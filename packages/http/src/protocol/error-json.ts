@@ -32,7 +32,7 @@ export function errorToJson({ code, message }: RpcError, details: readonly Error
   };
 }
 
-/** A received error, in which anything may be missing. */
+/** A received error. Anything in it may be missing. */
 export interface ReceivedError {
   /** Undefined if the code is missing or unknown. */
   readonly code: Code | undefined;

@@ -22,7 +22,7 @@ export interface HttpPeer {
   readonly address: string | undefined;
   /** The called method, as "service/method". */
   readonly method: string;
-  /** The platform's request: a `Request`, or that of `node:http`. */
+  /** The platform's request: a `Request`, or a request of `node:http`. */
   readonly request: unknown;
 }
 
@@ -53,7 +53,7 @@ export interface HttpServiceOptions<Context = unknown> {
   readonly authentications?: Pick<Authentications<HttpPeer, Context>, "run">;
   /**
    * Limits, as for `serve`. Each request counts as a session, whose memory `maxSessionBytes` bounds. `maxCalls` bounds
-   * the calls of all clients together, and `maxPrincipalCalls` those of one client. Default: `DEFAULT_LIMITS`.
+   * the calls of all clients together, and `maxPrincipalCalls` the calls of one client. Default: `DEFAULT_LIMITS`.
    */
   readonly limits?: Partial<Limits>;
   /**
@@ -77,10 +77,10 @@ export interface HttpServiceOptions<Context = unknown> {
    */
   readonly allowedOrigins?: AllowedOrigins;
   /**
-   * Host names by which this server is reached without TLS. IP addresses, `localhost` and the hosts of `allowedOrigins`
-   * need not be listed. Any page can make its own name resolve to this server (DNS rebinding), so if this is given, or
-   * the server listens at a loopback address, all requests for another name are refused; otherwise only those of pages
-   * without TLS. Default: none.
+   * Names under which clients reach this server without TLS. IP addresses, `localhost` and the hosts of
+   * `allowedOrigins` need not be listed. Any page can make its own name resolve to this server (DNS rebinding). So if
+   * this option is set, or the server listens at a loopback address, all requests for another name are refused;
+   * otherwise only requests of pages without TLS are. Default: none.
    */
   readonly allowedHosts?: readonly string[];
   /** Prefix of the paths of methods, such as "/api". Default: none. */

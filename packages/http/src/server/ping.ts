@@ -4,5 +4,5 @@ import type { Bound } from "./routes.js";
 
 const { methods } = createRouter({ ping: defineMethod(HTTP_SERVICE, "unary", "ping", { id: 1 }) }, { ping: () => {} });
 
-/** Methods that are served in addition to those of the application, without interceptors. */
+/** Methods that are served in addition to the application's methods, without interceptors. */
 export const OWN_METHODS: readonly Bound<unknown>[] = methods;

@@ -30,7 +30,7 @@ export function positionOf(
   return from;
 }
 
-/** Returns the names of the compressions that the client supports; by default that of its request. */
+/** Returns the names of the compressions that the client supports. Default: the compression of its request. */
 export function compressionsOf(
   exchange: HttpExchange,
   { framing, query }: Pick<Match<unknown>, "framing" | "query">,

@@ -5,7 +5,7 @@ import { hostOf, type TransportDialOptions } from "../transport/dialling.js";
 import type { NodeErrorCodes } from "../transport/failure.js";
 import { selfConnection } from "./self-connection.js";
 
-/** Converts the options to those of Node's `tls`. */
+/** Converts the options to options of Node's `tls`. */
 function clientTls(url: URL, options: TransportDialOptions): ConnectionOptions {
   const { ca, cert, key, serverCertificateHashes, serverName = hostOf(url) } = options;
   return {

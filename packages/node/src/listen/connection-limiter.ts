@@ -34,7 +34,7 @@ export interface ConnectionLimits {
   readonly maxCloseMs: number;
 }
 
-/** Returns the limits of a listener. The defaults are those of the QUIC engine. */
+/** Returns the limits of a listener. The defaults are the QUIC engine's. */
 export function connectionLimits(transport: ListenTransportOptions | undefined, limits: Limits): ConnectionLimits {
   const { maxSessions = MAX_SESSIONS, maxHandshakes = MAX_HANDSHAKES } = transport ?? {};
   const share = transport?.maxHandshakesPerAddress ?? Math.ceil(maxHandshakes * ADDRESS_SHARE);
@@ -297,10 +297,7 @@ export class PendingConnection {
     return Math.max(1, this.deadline - performance.now());
   }
 
-  /**
-   * Milliseconds for a session that this connection carries: at most those of the connection itself, while that is
-   * pending.
-   */
+  /** Milliseconds for a session that this connection carries: at most the connection's own time, while the connection is pending. */
   get carriedMs(): number {
     return this.isPending ? this.remainingMs : this.limiter.limits.maxHandshakeMs;
   }

@@ -1,8 +1,8 @@
 import type { EventEmitter } from "node:events";
 
 /**
- * Calls `takes` before the current listeners of `event`. They receive only what `takes` rejects, and what it forwards
- * later by calling `pass`.
+ * Calls `takes` before the current listeners of `event`. They receive only events that `takes` rejects, or later passes
+ * on by calling `pass`.
  */
 export function divert<Args extends readonly unknown[]>(
   emitter: EventEmitter,

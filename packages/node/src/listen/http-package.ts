@@ -39,7 +39,7 @@ export interface HttpOptions {
   readonly maxUploadAgeMs?: number;
 }
 
-/** The parts of an HTTP request from which its peer is made. */
+/** The parts of an HTTP request that describe its peer. */
 export interface HttpCaller {
   readonly headers: Headers;
   /** Path and query. */

@@ -213,7 +213,7 @@ type Answer = readonly [status: number, text: string, fields?: Readonly<Record<s
 
 const PROBE_FIELDS = { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" };
 
-/** The response to a call for whose connection there is no room, with status 503. The client repeats the call when another has ended. */
+/** Response with status 503 to a call on a connection for which there is no room. The client repeats the call when another has ended. */
 export const NO_ROOM_BODY = `{"code":"resource_exhausted","message":"the server has as many connections as it takes, of all or of this address (transport.maxSessions, maxSessionsPerAddress, maxHandshakes)"}`;
 export const NO_ROOM_FIELDS = { "content-type": "application/json", "quicrpc-refused": "1", "retry-after": "1" };
 

@@ -1,7 +1,7 @@
 import { BlockList, isIP, SocketAddress, type Socket } from "node:net";
 import type { SocketName } from "./socket-server.js";
 
-/** Maximum size of a header in bytes: addresses, and what a balancer adds about TLS and itself. */
+/** Maximum size of a header in bytes: the addresses, and the balancer's fields about TLS and itself. */
 const MAX_HEADER_BYTES = 4096;
 /** Maximum length of `PROXY TCP6 source destination port port\r\n`. */
 const MAX_TEXT_BYTES = 107;
@@ -105,8 +105,8 @@ export class TrustedProxies {
 }
 
 /**
- * Reads the header with which a trusted balancer begins a connection, and leaves the rest unread. Calls `done` with
- * undefined if there is no header, and not at all if the connection ends first.
+ * Reads the header that a trusted balancer puts before a connection's data, and leaves the rest unread. Calls `done`
+ * with undefined if there is no header, and not at all if the connection ends first.
  */
 export function readProxyHeader(
   socket: Socket,

@@ -28,7 +28,7 @@ export interface PassedSocket {
 
 /**
  * Returns the ports that `systemd:`, `systemd:quic` or `systemd:wss/path` selects among the passed sockets (default:
- * those of this process). Throws `TypeError` if there are none, or if a socket does not match its name.
+ * the sockets passed to this process). Throws `TypeError` if there are none, or if a socket does not match its name.
  */
 export function passedPorts(
   { pathname }: URL,

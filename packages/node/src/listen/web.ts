@@ -156,7 +156,7 @@ const listen = async (
   };
 };
 
-/** The response on a connection without TLS for which there is no room. It is sent before any request is read. */
+/** Response for a connection without TLS if there is no room for the connection. It is sent before any request is read. */
 const NO_ROOM = [
   "HTTP/1.1 503 Service Unavailable",
   ...Object.entries({ ...NO_ROOM_FIELDS, connection: "close", "content-length": NO_ROOM_BODY.length }).map(

@@ -6,10 +6,7 @@ import type { IncomingSession, Listener, ListenSettings, ListenTarget } from "..
 import type { AcceptedSocket } from "../listen/socket-server.js";
 import type { TransportDialOptions } from "./dialling.js";
 
-/**
- * What a transport's sessions support; omitted abilities are not supported. Options that need a missing ability are
- * refused.
- */
+/** Abilities of a transport's sessions; omitted abilities are not supported. Options that need a missing ability are refused. */
 export interface TransportAbilities {
   /** Both sides can call. Without it only the client can, and a client's option `routers` is refused. */
   readonly sessions?: boolean;

@@ -1,7 +1,7 @@
 /** A key for a frame: four bytes, in the order of its bytes. */
 export type MaskKey = Uint8Array;
 
-/** Number of bytes from which vector instructions save more than copying to and from their memory costs. */
+/** Minimum bytes for vector instructions: for fewer, copying to and from their memory costs more than they save. */
 const MANY_BYTES = 256;
 /** Bytes that are masked at once: one page of WebAssembly's memory. */
 const PAGE_BYTES = 65_536;

@@ -12,7 +12,7 @@ export const FIRST_SOCKET = 4;
 /** Environment variable with the id of the process that forked workers itself and shares its UDP ports with them. */
 export const SHARED_VARIABLE = "QUICRPC_SHARED_PORTS";
 
-/** What a worker shares with its group. */
+/** The group's state that a worker receives. */
 export interface WorkerShare {
   /** One place for each UDP port, in the order of the listeners. Descriptors are those in the worker. */
   readonly members: readonly GroupMember[];
@@ -20,7 +20,7 @@ export interface WorkerShare {
   readonly ticketKey: string;
   /** Sockets that systemd passed to the primary, if `serve` listens on such. */
   readonly passed: readonly PassedSocket[] | undefined;
-  /** Those of the passed sockets whose connections the primary accepts and passes on, with their addresses. */
+  /** Passed sockets whose connections the primary accepts and hands to workers, with their addresses. */
   readonly streams: readonly PassedStream[];
 }
 
@@ -31,7 +31,7 @@ export interface PassedStream {
   readonly address: AddressInfo | string | null;
 }
 
-/** What a program that forks its workers itself shares with them. */
+/** State that a program shares with workers that it forks itself. */
 export interface PortShare extends WorkerShare {
   /** Ports bound by the primary. */
   readonly ports: PortDescription;

@@ -14,7 +14,7 @@ const MOST_PLACES = 128;
 const LEAST_PLACES = 8;
 const TICKET_KEY_BYTES = 32;
 
-/** Options of `shareUdpPorts`: those of `serve` in each worker, and the number of workers. */
+/** Options of `shareUdpPorts`: the options of `serve` in each worker, and the number of workers. */
 export interface SharedPortOptions
   extends Pick<ServeOptions, "connectionIds" | "host" | "listen" | "port" | "transports"> {
   /**

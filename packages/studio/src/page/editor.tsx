@@ -86,7 +86,7 @@ export function JsonEditor(props: JsonEditorProps): JSX.Element {
   return <div class="editor" ref={place} />;
 }
 
-/** Returns the part in which two texts differ, so that markers and the cursor in the rest are kept. */
+/** Returns the part that differs between two texts, so that markers and the cursor elsewhere are kept. */
 function changeOf(before: string, after: string): { from: number; to: number; insert: string } {
   const most = Math.min(before.length, after.length);
   let from = 0;

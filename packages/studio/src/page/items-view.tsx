@@ -14,7 +14,7 @@ const MAX_ROW = 300;
 /** Most characters of a message that is shown in full. */
 const MAX_SHOWN = 200_000;
 
-/** Shows the messages of a call. If it streams, they are a list of which only the visible rows are rendered. */
+/** Shows the messages of a call. The messages of a stream are a list; only its visible rows are rendered. */
 export function ItemsView({ call }: { readonly call: RunningCall }): JSX.Element {
   useObserved(call);
   const [selected, setSelected] = useState<LoggedItem>();

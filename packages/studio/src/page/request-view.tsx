@@ -25,7 +25,7 @@ export interface RequestViewProps {
   /** Initial request, from a link or the history. */
   readonly given: Partial<KeptRequest> | undefined;
   readonly onKept: () => void;
-  /** The method by which the server reports durations of calls; undefined if it has none. */
+  /** The server's method that reports durations of calls; undefined if it has none. */
   readonly served: AnyMethod | undefined;
 }
 

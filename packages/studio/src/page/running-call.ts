@@ -24,7 +24,7 @@ export interface CallRequest {
   readonly compress?: true | undefined;
   /** Whether another process carries the call; it receives the call's name, and how to send it. */
   readonly isCarried: boolean;
-  /** The method by which the server reports durations of named calls. */
+  /** The server's method that reports durations of named calls. */
   readonly served: AnyMethod | undefined;
 }
 

@@ -13,7 +13,7 @@ export interface TabsProps<Name extends string> {
   readonly mark?: (name: Name) => ComponentChildren;
 }
 
-/** Tabs, one of which is selected by a click or the arrow keys. */
+/** Tabs. A click or the arrow keys select one. */
 export function Tabs<Name extends string>({ label, id, names, current, onChoose, mark }: TabsProps<Name>): JSX.Element {
   const list = useRef<HTMLDivElement>(null);
   const onKeyDown = (event: KeyboardEvent): void => {

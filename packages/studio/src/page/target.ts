@@ -16,7 +16,7 @@ export class Target extends Observed {
   url: string;
   /** How the server is trusted, for calls that are copied. */
   readonly trust: Trust;
-  /** Whose network is measured. */
+  /** Name of the measured network, such as "this page's network". */
   network: string;
   readonly samples: { readonly at: number; readonly sample: NetworkSample }[] = [];
   readonly caller: Caller;

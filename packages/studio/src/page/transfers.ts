@@ -4,7 +4,7 @@ import { ReceivedBlob } from "@quicrpc/core/blobs";
 /** Most bytes of a blob that the page keeps in memory before saving. If the browser can, larger ones are written to disk as they arrive. */
 const MAX_HELD = 256 * 1024 * 1024;
 
-/** Replaces the bytes of a blob where a message is shown. */
+/** Takes the place of a blob's bytes in a displayed message. */
 interface ShownBlob {
   readonly bytes: number | undefined;
   readonly type: string;

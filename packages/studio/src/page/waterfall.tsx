@@ -6,7 +6,7 @@ export interface WaterfallProps {
   readonly timings: Partial<CallTimings>;
   /** Round-trip time of the connection in milliseconds, if known. */
   readonly rttMs: number | undefined;
-  /** Where the durations were measured. */
+  /** Caption: the two sides between which the durations were measured. */
   readonly where: string;
   /** Durations that the server itself measured. */
   readonly served?: Partial<ServedTimings> | undefined;

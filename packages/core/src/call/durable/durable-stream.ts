@@ -6,7 +6,7 @@ import type { ReceiveFlow } from "../items/flow.js";
 import type { ItemFlow } from "../items/send-items.js";
 import { RetainedBytes } from "./retained-bytes.js";
 
-/** Number of unacknowledged bytes from which a writer should wait. */
+/** If this many bytes are unacknowledged, a writer should wait. */
 const WINDOW: number = 256 * 1024;
 /** Bytes that are processed before they are acknowledged. */
 const ACKNOWLEDGE_STEP = WINDOW / 4;

@@ -28,7 +28,7 @@ export class ItemReceiver {
 
   /**
    * @param onAbandoned called when the application wants no more items
-   * @param ofAttempt true if the items are those of an attempt of a resumable call
+   * @param ofAttempt true if the items belong to an attempt of a resumable call
    */
   constructor(limits: ClientLimits, onAbandoned: () => void, ofAttempt?: boolean) {
     this.limits = limits;

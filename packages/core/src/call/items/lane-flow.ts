@@ -60,7 +60,7 @@ export class LaneReceiveFlow implements ReceiveFlow {
     this.carrier.channel.traffic.extraCredit -= this.size - INITIAL_CREDIT;
   }
 
-  /** Returns the number of bytes by which the window grows, after this many more were read. */
+  /** Returns the number of bytes that are added to the window after this many more were read. */
   private growth(bytes: number): number {
     if (this.size === MAX_WINDOW) return 0;
     this.readSince += bytes;

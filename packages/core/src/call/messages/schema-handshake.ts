@@ -2,9 +2,9 @@ import { type AnyMethod, fullName } from "../../contract/descriptor.js";
 import { RpcError } from "../../errors.js";
 
 /**
- * What a session knows about the peer's schemas. The first call of each method tells the callee the fingerprint of the
- * caller's schema, and a callee with a different one answers with its own. A difference alone is not an error, because
- * schemas may evolve; it explains a message that does not match.
+ * The peer's schemas, as far as a session has learned them. The first call of each method tells the callee the
+ * fingerprint of the caller's schema, and a callee with a different one answers with its own. A difference alone is not
+ * an error, because schemas may evolve; it explains a message that does not match.
  */
 export class SchemaHandshake {
   /** Methods whose fingerprint was sent; undefined while there is at most one, the last. */

@@ -57,7 +57,7 @@ export class MeasuredLayout {
     return this.layout;
   }
 
-  /** What the transport has measured. */
+  /** Current measurements of the transport. */
   stats(): SessionStats {
     return (this.source.direct as Required<LayoutSource["direct"]>).stats();
   }

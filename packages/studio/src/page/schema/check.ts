@@ -36,7 +36,7 @@ interface Search {
   readonly root: JsonSchema;
   readonly found: Misfit[];
   readonly depth: number;
-  /** True if the schema is one of several parts, each of which names members of its own. */
+  /** True if the schema is one of several parts that each name some of the members. */
   readonly isPart?: boolean;
 }
 
