@@ -71,7 +71,15 @@ function contestants(message: keyof typeof makers): Contestant[] {
       encode: (value) => packr.pack(schema.parse(value)),
       decode: (bytes, start, end) => schema.parse(packr.unpack(bytes, { start, end })),
     },
-    { name: "@bufbuild/protobuf", ...protobuf, decode: (b, start, end) => protobuf.decode(b.subarray(start, end)) },
+    ...(protobuf === undefined
+      ? []
+      : [
+          {
+            ...protobuf,
+            name: "@bufbuild/protobuf",
+            decode: (b: Uint8Array, start: number, end: number) => protobuf.decode(b.subarray(start, end)),
+          },
+        ]),
     {
       name: "JSON and zod",
       encode: (value) => Buffer.from(JSON.stringify(schema.parse(value))),

@@ -38,6 +38,12 @@ const MESSAGES: Readonly<Record<string, readonly FieldSpec[]>> = {
     ["label", Type.STRING],
   ],
   Points: [["points", Type.MESSAGE, "Point"]],
+  Range: [
+    ["from", Type.DOUBLE],
+    ["to", Type.DOUBLE],
+    ["label", Type.STRING],
+  ],
+  Ranges: [["ranges", Type.MESSAGE, "Range"]],
   Text: [
     ["title", Type.STRING],
     ["body", Type.STRING],
@@ -50,7 +56,7 @@ function field([name, type, more]: FieldSpec, index: number): FieldDescriptorPro
     jsonName: name,
     number: index + 1,
     type,
-    label: more === true || more === "Point" ? Label.REPEATED : Label.OPTIONAL,
+    label: more === true || more === "Point" || more === "Range" ? Label.REPEATED : Label.OPTIONAL,
     ...(typeof more === "string" ? { typeName: `.bench.${more}` } : {}),
   });
 }
@@ -65,13 +71,16 @@ const registry = createFileRegistry(
   () => undefined,
 );
 
-/** Encodes and decodes a message of `values.ts` with @bufbuild/protobuf. */
-export function protobufOf(name: string): {
-  make(value: object): object;
-  encode(message: object): Uint8Array;
-  decode(bytes: Uint8Array): unknown;
-} {
-  const desc = registry.getMessage(`bench.${name.charAt(0).toUpperCase()}${name.slice(1)}`) as DescMessage;
+/** Encodes and decodes a message of `values.ts` with @bufbuild/protobuf; undefined for one that protobuf has no definition of. */
+export function protobufOf(name: string):
+  | {
+      make(value: object): object;
+      encode(message: object): Uint8Array;
+      decode(bytes: Uint8Array): unknown;
+    }
+  | undefined {
+  const desc: DescMessage | undefined = registry.getMessage(`bench.${name.charAt(0).toUpperCase()}${name.slice(1)}`);
+  if (desc === undefined) return undefined;
   return {
     make: (value) => create(desc, value as never),
     encode: (message) => toBinary(desc, message as never),

@@ -19,7 +19,7 @@ const CITIES = ["London", "Paris", "New York", "São Paulo", "Zürich", "Oslo"];
 const TAGS = Array.from({ length: 40 }, () => word(3, 9));
 
 export type Values = {
-  readonly [Name in "pair" | "user" | "points" | "text"]: () => Record<string, unknown>;
+  readonly [Name in "pair" | "user" | "points" | "text" | "event" | "ranges"]: () => Record<string, unknown>;
 };
 
 export const makers: Values = {
@@ -53,4 +53,21 @@ export const makers: Values = {
       body += `${random(10) === 0 ? pick(["日本語", "naïve café", "мир", "😀"]) : word(2, 10)} `;
     return { title: `${word(5, 10)} ${word(5, 20)}`, body };
   },
+  event: () => ({
+    id: random(2) === 0 ? word(8, 16) : random(1e6),
+    at: 1.7e12 + random(1e9),
+    source:
+      random(2) === 0
+        ? { host: `${word(3, 9)}.example.com`, port: random(65_536) }
+        : { file: `${word(3, 9)}.ts`, ...(random(2) === 0 ? { line: random(400) } : {}) },
+    tags: Array.from({ length: random(9) }, () => pick([pick(TAGS), random(1000), true, null])),
+    level: pick(["info", "warning"]),
+    elapsed: random(1e6) / 1e3,
+  }),
+  ranges: () => ({
+    ranges: Array.from({ length: 100 }, (_, i) => {
+      const from = random(1e6) / 1e4;
+      return { from, to: from + random(1e6) / 1e3, label: `p${i}${word(1, 5)}` };
+    }),
+  }),
 };

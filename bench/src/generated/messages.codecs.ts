@@ -5,12 +5,27 @@
 
 import type { MessageCodec } from "@quicrpc/core/generated";
 import * as wire from "@quicrpc/core/generated";
-import type { Pair, User, UserAddress, Points, PointsPoint, Text } from "./messages.js";
+import { Messages } from "../messages.service.js";
+import type {
+  Pair,
+  User,
+  UserAddress,
+  Points,
+  PointsPoint,
+  Text,
+  Event,
+  EventSourceOption1,
+  EventSourceOption2,
+  Ranges,
+  RangesRange,
+} from "./messages.js";
 
 export const pairCodec: MessageCodec<Pair, Pair> = wire.codec(() => pairShape, writePair, readPair);
 export const userCodec: MessageCodec<User, User> = wire.codec(() => userShape, writeUser, readUser);
 export const pointsCodec: MessageCodec<Points, Points> = wire.codec(() => pointsShape, writePoints, readPoints);
 export const textCodec: MessageCodec<Text, Text> = wire.codec(() => textShape, writeText, readText);
+export const eventCodec: MessageCodec<Event, Event> = wire.codec(() => eventShape, writeEvent, readEvent);
+export const rangesCodec: MessageCodec<Ranges, Ranges> = wire.codec(() => rangesShape, writeRanges, readRanges);
 
 function writePair(b: Uint8Array, p: number, value: Pair): number {
   wire.requireObject(value);
@@ -489,6 +504,420 @@ function readText(r: wire.Reader, p: number): Text {
 
 const readTextKeys = /* @__PURE__ */ new wire.Keys(["title", "body"]);
 
+function writeEvent(b: Uint8Array, p: number, value: Event, depth = wire.MAX_DEPTH): number {
+  if (depth === 0) return wire.misfit();
+  wire.requireObject(value);
+  const others = wire.otherKeys(value, writeEventNames);
+  let count = 4 + others.length;
+  if (value.note !== undefined) count++;
+  p = wire.writeMapHeader(b, p, count);
+  b[p] = 0xa2;
+  b[p + 1] = 0x69;
+  b[p + 2] = 0x64;
+  p = writeEventId(b, p + 3, value.id);
+  b[p] = 0xa2;
+  b[p + 1] = 0x61;
+  b[p + 2] = 0x74;
+  p = wire.writeNumber(b, p + 3, value.at);
+  b[p] = 0xa6;
+  b[p + 1] = 0x73;
+  b[p + 2] = 0x6f;
+  b[p + 3] = 0x75;
+  b[p + 4] = 0x72;
+  b[p + 5] = 0x63;
+  b[p + 6] = 0x65;
+  p = writeEventSource(b, p + 7, value.source);
+  b[p] = 0xa4;
+  b[p + 1] = 0x74;
+  b[p + 2] = 0x61;
+  b[p + 3] = 0x67;
+  b[p + 4] = 0x73;
+  p = writeEventTags(b, p + 5, value.tags);
+  if (value.note !== undefined) {
+    b[p] = 0xa4;
+    b[p + 1] = 0x6e;
+    b[p + 2] = 0x6f;
+    b[p + 3] = 0x74;
+    b[p + 4] = 0x65;
+    p = wire.writeString(b, p + 5, value.note);
+  }
+  for (const key of others) {
+    p = wire.writeString(b, p, key);
+    p = wire.writeAny(b, p, (value as Record<string, unknown>)[key], depth - 1);
+  }
+  return p;
+}
+
+const writeEventNames = /* @__PURE__ */ new Set(["id", "at", "source", "tags", "note"]);
+
+function readEvent(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): Event {
+  if (depth === 0) return wire.misfit();
+  const others: Record<string, unknown> = {};
+  let places = 0;
+  let id: string | number | undefined;
+  let at: number | undefined;
+  let source: EventSourceOption1 | EventSourceOption2 | undefined;
+  let tags: (string | number | boolean | null)[] | undefined;
+  let note: string | undefined;
+  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
+    const key = wire.readString(r, r.position);
+    switch (key) {
+      case "id": {
+        id = readEventId(r, r.position);
+        break;
+      }
+      case "at": {
+        at = wire.readNumber(r, r.position);
+        break;
+      }
+      case "source": {
+        source = readEventSource(r, r.position);
+        break;
+      }
+      case "tags": {
+        tags = readEventTags(r, r.position);
+        break;
+      }
+      case "note": {
+        note = wire.readString(r, r.position);
+        break;
+      }
+      default:
+        if (key === "__proto__") return wire.misfit();
+        places = wire.placesWith(key, places);
+        others[key] = wire.readAny(r, r.position, depth - 1);
+    }
+  }
+  if (id === undefined || at === undefined || source === undefined || tags === undefined) return wire.misfit();
+  if (note === undefined) {
+    return { id, at, source, tags, ...others };
+  }
+  return { id, at, source, tags, note, ...others };
+}
+
+function writeEventId(b: Uint8Array, p: number, value: string | number): number {
+  const kind = wire.kindOf(value);
+  if (kind === "string") {
+    const option = value as string;
+    return wire.writeString(b, p, option);
+  }
+  if (kind === "number") {
+    const option = value as number;
+    return wire.writeInt(b, p, option);
+  }
+  return wire.misfit();
+}
+
+function readEventId(r: wire.Reader, p: number): string | number {
+  const kind = wire.kindAt(r, p);
+  if (kind === "string") {
+    return wire.readString(r, p);
+  }
+  if (kind === "number" || kind === "bigint") {
+    return wire.readInt(r, p);
+  }
+  return wire.misfit();
+}
+
+function writeEventSource(b: Uint8Array, p: number, value: EventSourceOption1 | EventSourceOption2): number {
+  try {
+    const option = value as EventSourceOption1;
+    return writeEventSourceOption1(b, p, option);
+  } catch (error) {
+    wire.retry(error);
+  }
+  const option = value as EventSourceOption2;
+  return writeEventSourceOption2(b, p, option);
+}
+
+function readEventSource(r: wire.Reader, p: number): EventSourceOption1 | EventSourceOption2 {
+  const allowed = wire.allowance.values;
+  try {
+    return readEventSourceOption1(r, p);
+  } catch (error) {
+    wire.retry(error, allowed);
+  }
+  return readEventSourceOption2(r, p);
+}
+
+function writeEventSourceOption1(b: Uint8Array, p: number, value: EventSourceOption1): number {
+  wire.requireObject(value);
+  b[p] = 0x82;
+  b[p + 1] = 0xa4;
+  b[p + 2] = 0x68;
+  b[p + 3] = 0x6f;
+  b[p + 4] = 0x73;
+  b[p + 5] = 0x74;
+  p = wire.writeString(b, p + 6, value.host);
+  b[p] = 0xa4;
+  b[p + 1] = 0x70;
+  b[p + 2] = 0x6f;
+  b[p + 3] = 0x72;
+  b[p + 4] = 0x74;
+  p = wire.writeInt(b, p + 5, value.port);
+  return p;
+}
+
+function readEventSourceOption1(r: wire.Reader, p: number): EventSourceOption1 {
+  const { bytes, view } = r;
+  let host: string | undefined;
+  let port: number | undefined;
+  let left = wire.readFieldsHeader(r, p, 2);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa4686f73 | 0) || bytes[p + 4] !== 0x74) break;
+        host = wire.readString(r, p + 5);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa4706f72 | 0) || bytes[p + 4] !== 0x74) break;
+        port = wire.readInt(r, p + 5);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readEventSourceOption1Keys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (host === undefined || port === undefined) return wire.misfit();
+  return { host, port };
+}
+
+const readEventSourceOption1Keys = /* @__PURE__ */ new wire.Keys(["host", "port"]);
+
+function writeEventSourceOption2(b: Uint8Array, p: number, value: EventSourceOption2): number {
+  wire.requireObject(value);
+  let count = 1;
+  if (value.line !== undefined) count++;
+  p = wire.writeMapHeader(b, p, count);
+  b[p] = 0xa4;
+  b[p + 1] = 0x66;
+  b[p + 2] = 0x69;
+  b[p + 3] = 0x6c;
+  b[p + 4] = 0x65;
+  p = wire.writeString(b, p + 5, value.file);
+  if (value.line !== undefined) {
+    b[p] = 0xa4;
+    b[p + 1] = 0x6c;
+    b[p + 2] = 0x69;
+    b[p + 3] = 0x6e;
+    b[p + 4] = 0x65;
+    p = wire.writeInt(b, p + 5, value.line);
+  }
+  return p;
+}
+
+function readEventSourceOption2(r: wire.Reader, p: number): EventSourceOption2 {
+  const { bytes, view } = r;
+  let file: string | undefined;
+  let line: number | undefined;
+  let left = wire.readMapHeader(r, p);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa466696c | 0) || bytes[p + 4] !== 0x65) break;
+        file = wire.readString(r, p + 5);
+        p = r.position;
+      case 1:
+        if (left > 0 && view.getInt32(p) === (0xa46c696e | 0) && bytes[p + 4] === 0x65) {
+          line = wire.readInt(r, p + 5);
+          p = r.position;
+          left--;
+        }
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readEventSourceOption2Keys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (file === undefined) return wire.misfit();
+  if (line === undefined) {
+    return { file };
+  }
+  return { file, line };
+}
+
+const readEventSourceOption2Keys = /* @__PURE__ */ new wire.Keys(["file", "line"]);
+
+function writeEventTags(b: Uint8Array, p: number, value: readonly (string | number | boolean | null)[]): number {
+  if (!Array.isArray(value)) return wire.misfit();
+  p = wire.writeArrayHeader(b, p, value.length);
+  for (const item of value) {
+    p = writeEventTag(b, p, item);
+  }
+  return p;
+}
+
+function readEventTags(r: wire.Reader, p: number): (string | number | boolean | null)[] {
+  let left = wire.readArrayHeader(r, p);
+  const value: (string | number | boolean | null)[] = [];
+  for (; left > 0; left--) {
+    const item = readEventTag(r, r.position);
+    value.push(item);
+  }
+  return value;
+}
+
+function writeEventTag(b: Uint8Array, p: number, value: string | number | boolean | null): number {
+  const kind = wire.kindOf(value);
+  if (kind === "string") {
+    const option = value as string;
+    return wire.writeString(b, p, option);
+  }
+  if (kind === "number") {
+    const option = value as number;
+    return wire.writeNumber(b, p, option);
+  }
+  if (kind === "boolean") {
+    const option = value as boolean;
+    return wire.writeBoolean(b, p, option);
+  }
+  if (kind === "null") {
+    const option = value as null;
+    return option === null ? wire.writeNil(b, p) : wire.misfit();
+  }
+  return wire.misfit();
+}
+
+function readEventTag(r: wire.Reader, p: number): string | number | boolean | null {
+  const kind = wire.kindAt(r, p);
+  if (kind === "string") {
+    return wire.readString(r, p);
+  }
+  if (kind === "number" || kind === "bigint") {
+    return wire.readNumber(r, p);
+  }
+  if (kind === "boolean") {
+    return wire.readBoolean(r, p);
+  }
+  if (kind === "null") {
+    return wire.readNil(r, p);
+  }
+  return wire.misfit();
+}
+
+function writeRanges(b: Uint8Array, p: number, value: Ranges): number {
+  wire.requireObject(value);
+  b[p] = 0x81;
+  b[p + 1] = 0xa6;
+  b[p + 2] = 0x72;
+  b[p + 3] = 0x61;
+  b[p + 4] = 0x6e;
+  b[p + 5] = 0x67;
+  b[p + 6] = 0x65;
+  b[p + 7] = 0x73;
+  p = writeRangesRanges(b, p + 8, value.ranges);
+  return p;
+}
+
+function readRanges(r: wire.Reader, p: number): Ranges {
+  const { view } = r;
+  let ranges: RangesRange[] | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa672616e | 0) || view.getInt32(p + 3) !== 0x6e676573) break;
+        ranges = readRangesRanges(r, p + 7);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readRangesKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (ranges === undefined) return wire.misfit();
+  return { ranges };
+}
+
+const readRangesKeys = /* @__PURE__ */ new wire.Keys(["ranges"]);
+
+function writeRangesRanges(b: Uint8Array, p: number, value: readonly RangesRange[]): number {
+  if (!Array.isArray(value)) return wire.misfit();
+  p = wire.writeArrayHeader(b, p, value.length);
+  for (const item of value) {
+    p = wire.writeAndRead(b, p, writeRangesRange2(b, p, item), readRangesRange2, checkRangesRange);
+  }
+  return p;
+}
+
+function readRangesRanges(r: wire.Reader, p: number): RangesRange[] {
+  let left = wire.readArrayHeader(r, p);
+  const value: RangesRange[] = [];
+  for (; left > 0; left--) {
+    const item = checkRangesRange(wire.within(r, readRangesRange2(r, r.position)));
+    value.push(item);
+  }
+  return value;
+}
+
+function writeRangesRange2(b: Uint8Array, p: number, value: RangesRange): number {
+  wire.requireObject(value);
+  b[p] = 0x83;
+  b[p + 1] = 0xa4;
+  b[p + 2] = 0x66;
+  b[p + 3] = 0x72;
+  b[p + 4] = 0x6f;
+  b[p + 5] = 0x6d;
+  p = wire.writeNumber(b, p + 6, value.from);
+  b[p] = 0xa2;
+  b[p + 1] = 0x74;
+  b[p + 2] = 0x6f;
+  p = wire.writeNumber(b, p + 3, value.to);
+  b[p] = 0xa5;
+  b[p + 1] = 0x6c;
+  b[p + 2] = 0x61;
+  b[p + 3] = 0x62;
+  b[p + 4] = 0x65;
+  b[p + 5] = 0x6c;
+  p = wire.writeString(b, p + 6, value.label);
+  return p;
+}
+
+function readRangesRange2(r: wire.Reader, p: number): RangesRange {
+  const { bytes, view } = r;
+  let from: number | undefined;
+  let to: number | undefined;
+  let label: string | undefined;
+  let left = wire.readFieldsHeader(r, p, 3);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa466726f | 0) || bytes[p + 4] !== 0x6d) break;
+        from = wire.readNumber(r, p + 5);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getUint16(p) !== 0xa274 || bytes[p + 2] !== 0x6f) break;
+        to = wire.readNumber(r, p + 3);
+        p = r.position;
+      case 2:
+        if (left-- === 0 || view.getInt32(p) !== (0xa56c6162 | 0) || view.getInt32(p + 2) !== 0x6162656c) break;
+        label = wire.readString(r, p + 6);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readRangesRange2Keys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (from === undefined || to === undefined || label === undefined) return wire.misfit();
+  return { from, to, label };
+}
+
+const readRangesRange2Keys = /* @__PURE__ */ new wire.Keys(["from", "to", "label"]);
+
 const pairShape: wire.Shape = wire.object({ a: wire.number(wire.integer()), b: wire.number(wire.integer()) });
 const userTagsShape: wire.Shape = wire.array(wire.string(), wire.maxSize(8));
 const userAddressShape: wire.Shape = wire.object({
@@ -512,3 +941,33 @@ const pointsPointShape: wire.Shape = wire.object({ x: wire.number(), y: wire.num
 const pointsPointsShape: wire.Shape = wire.array(pointsPointShape);
 const pointsShape: wire.Shape = wire.object({ points: pointsPointsShape });
 const textShape: wire.Shape = wire.object({ title: wire.string(), body: wire.string() });
+const eventIdShape: wire.Shape = wire.union(wire.string(), wire.number(wire.integer()));
+const eventSourceOption1Shape: wire.Shape = wire.object({ host: wire.string(), port: wire.number(wire.integer()) });
+const eventSourceOption2Shape: wire.Shape = wire.object({
+  file: wire.string(),
+  line: wire.optional(wire.number(wire.integer())),
+});
+const eventSourceShape: wire.Shape = wire.union(eventSourceOption1Shape, eventSourceOption2Shape);
+const eventTagShape: wire.Shape = wire.union(wire.string(), wire.number(), wire.boolean(), wire.nil());
+const eventTagsShape: wire.Shape = wire.array(eventTagShape);
+const eventShape: wire.Shape = wire.object(
+  {
+    id: eventIdShape,
+    at: wire.number(),
+    source: eventSourceShape,
+    tags: eventTagsShape,
+    note: wire.optional(wire.string()),
+  },
+  wire.loose,
+);
+const rangesRange2Shape: wire.Shape = wire.object({ from: wire.number(), to: wire.number(), label: wire.string() });
+const rangesRangeShape: wire.Shape = wire.refined(
+  rangesRange2Shape,
+  wire.schemaAt(Messages, ["methods", "ranges", "input", "shape", "ranges", "_zod", "def", "element"]),
+);
+const rangesRangesShape: wire.Shape = wire.array(rangesRangeShape);
+const rangesShape: wire.Shape = wire.object({ ranges: rangesRangesShape });
+
+const checkRangesRange = wire.applyChecks(
+  wire.schemaAt(Messages, ["methods", "ranges", "input", "shape", "ranges", "_zod", "def", "element"]),
+);

@@ -61,6 +61,51 @@ export const messagesTooling: ServiceTooling = {
         title: "Text",
       },
     },
+    event: {
+      input: {
+        type: "object",
+        properties: {
+          id: { type: ["string", "integer"] },
+          at: { type: "number" },
+          source: {
+            anyOf: [
+              {
+                type: "object",
+                properties: { host: { type: "string" }, port: { type: "integer" } },
+                required: ["host", "port"],
+              },
+              {
+                type: "object",
+                properties: { file: { type: "string" }, line: { type: "integer" } },
+                required: ["file"],
+              },
+            ],
+          },
+          tags: { type: "array", items: { type: ["string", "number", "boolean", "null"] } },
+          note: { type: "string" },
+        },
+        required: ["id", "at", "source", "tags"],
+        additionalProperties: {},
+        title: "Event",
+      },
+    },
+    ranges: {
+      input: {
+        type: "object",
+        properties: {
+          ranges: {
+            type: "array",
+            items: {
+              type: "object",
+              properties: { from: { type: "number" }, to: { type: "number" }, label: { type: "string" } },
+              required: ["from", "to", "label"],
+            },
+          },
+        },
+        required: ["ranges"],
+        title: "Ranges",
+      },
+    },
   },
   snapshot: {
     format: 2,
@@ -70,6 +115,8 @@ export const messagesTooling: ServiceTooling = {
       user: { id: 2, kind: "unary", input: { type: "ref", name: "User" }, output: { type: "ref", name: "User" } },
       points: { id: 3, kind: "unary", input: { type: "ref", name: "Points" }, output: { type: "ref", name: "Points" } },
       text: { id: 4, kind: "unary", input: { type: "ref", name: "Text" } },
+      event: { id: 5, kind: "unary", input: { type: "ref", name: "Event" } },
+      ranges: { id: 6, kind: "unary", input: { type: "ref", name: "Ranges" } },
     },
     types: {
       Pair: {
@@ -100,6 +147,47 @@ export const messagesTooling: ServiceTooling = {
         fields: { x: { type: "number" }, y: { type: "number" }, label: { type: "string" } },
       },
       Text: { type: "object", fields: { title: { type: "string" }, body: { type: "string" } } },
+      Event: {
+        type: "object",
+        fields: {
+          id: { type: "union", options: [{ type: "string" }, { type: "number", checks: { format: "integer" } }] },
+          at: { type: "number" },
+          source: {
+            type: "union",
+            options: [
+              { type: "ref", name: "EventSourceOption1" },
+              { type: "ref", name: "EventSourceOption2" },
+            ],
+          },
+          tags: {
+            type: "array",
+            items: {
+              type: "union",
+              options: [{ type: "string" }, { type: "number" }, { type: "boolean" }, { type: "null" }],
+            },
+          },
+          note: { type: "string" },
+        },
+        optional: ["note"],
+        rest: { type: "any" },
+      },
+      EventSourceOption1: {
+        type: "object",
+        fields: { host: { type: "string" }, port: { type: "number", checks: { format: "integer" } } },
+      },
+      EventSourceOption2: {
+        type: "object",
+        fields: { file: { type: "string" }, line: { type: "number", checks: { format: "integer" } } },
+        optional: ["line"],
+      },
+      Ranges: {
+        type: "object",
+        fields: { ranges: { type: "array", items: { type: "ref", name: "RangesRange", checks: { custom: 1 } } } },
+      },
+      RangesRange: {
+        type: "object",
+        fields: { from: { type: "number" }, to: { type: "number" }, label: { type: "string" } },
+      },
     },
   },
 };

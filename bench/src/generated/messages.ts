@@ -12,7 +12,7 @@ import {
   type Router,
   type ServiceIdentity,
 } from "@quicrpc/core/generated";
-import { pairCodec, userCodec, pointsCodec, textCodec } from "./messages.codecs.js";
+import { pairCodec, userCodec, pointsCodec, textCodec, eventCodec, rangesCodec } from "./messages.codecs.js";
 // Links in comments lead there.
 /* eslint-disable no-unused-vars, @typescript-eslint/no-unused-vars */
 import type { Messages } from "../messages.service.js";
@@ -74,6 +74,39 @@ export interface Text {
   body: string;
 }
 
+/** A loose object with unions: its shape interprets what is not compiled. */
+export interface Event {
+  id: string | number;
+  at: number;
+  source: EventSourceOption1 | EventSourceOption2;
+  tags: (string | number | boolean | null)[];
+  note?: string | undefined;
+  [key: string]: unknown;
+}
+
+export interface EventSourceOption1 {
+  host: string;
+  /** @asType integer */
+  port: number;
+}
+
+export interface EventSourceOption2 {
+  file: string;
+  /** @asType integer */
+  line?: number | undefined;
+}
+
+/** Refinements, which zod runs, on many small objects. */
+export interface Ranges {
+  ranges: RangesRange[];
+}
+
+export interface RangesRange {
+  from: number;
+  to: number;
+  label: string;
+}
+
 const messagesService: ServiceIdentity = {
   name: "bench.v1.Messages",
   id: 23650,
@@ -86,6 +119,8 @@ export const messagesMethods: {
   readonly user: MethodDescriptor<"unary", User, User, User, User>;
   readonly points: MethodDescriptor<"unary", Points, Points, Points, Points>;
   readonly text: MethodDescriptor<"unary", Text, Text, void, void>;
+  readonly event: MethodDescriptor<"unary", Event, Event, void, void>;
+  readonly ranges: MethodDescriptor<"unary", Ranges, Ranges, void, void>;
 } = {
   pair: describeMethod(messagesService, unaryCalls, "pair", {
     id: 1,
@@ -109,6 +144,16 @@ export const messagesMethods: {
     input: textCodec,
     fingerprint: 0x0e025ebe,
   }),
+  event: describeMethod(messagesService, unaryCalls, "event", {
+    id: 5,
+    input: eventCodec,
+    fingerprint: 0x161d8aff,
+  }),
+  ranges: describeMethod(messagesService, unaryCalls, "ranges", {
+    id: 6,
+    input: rangesCodec,
+    fingerprint: 0x7427c96b,
+  }),
 };
 
 /**
@@ -123,6 +168,10 @@ export interface MessagesHandlers<Context = unknown> {
   points(input: Points, context: CallContext<Context>): Awaitable<Points>;
   /** @see {@link Messages.methods.text} */
   text(input: Text, context: CallContext<Context>): Awaitable<void>;
+  /** @see {@link Messages.methods.event} */
+  event(input: Event, context: CallContext<Context>): Awaitable<void>;
+  /** @see {@link Messages.methods.ranges} */
+  ranges(input: Ranges, context: CallContext<Context>): Awaitable<void>;
 }
 
 /** Makes the router that serves bench.v1.Messages by `handlers`. */
@@ -140,6 +189,10 @@ export interface MessagesClient {
   points(input: Points, options?: CallOptions): Promise<Points>;
   /** @see {@link Messages.methods.text} */
   text(input: Text, options?: CallOptions): Promise<void>;
+  /** @see {@link Messages.methods.event} */
+  event(input: Event, options?: CallOptions): Promise<void>;
+  /** @see {@link Messages.methods.ranges} */
+  ranges(input: Ranges, options?: CallOptions): Promise<void>;
 }
 
 /** Calls bench.v1.Messages over `caller`, such as a session. */
@@ -149,5 +202,7 @@ export function createMessagesClient(caller: Caller): MessagesClient {
     user: (input, options) => caller.start(messagesMethods.user, input, options),
     points: (input, options) => caller.start(messagesMethods.points, input, options),
     text: (input, options) => caller.start(messagesMethods.text, input, options),
+    event: (input, options) => caller.start(messagesMethods.event, input, options),
+    ranges: (input, options) => caller.start(messagesMethods.ranges, input, options),
   };
 }

@@ -71,7 +71,22 @@ export type { Topics as ProcessTopics } from "./topics/topics.js";
 // Building blocks of generated codecs. Not for use by hand: they change with the generator.
 export { bare } from "./codec/bare.js";
 export { codec, decoder, encoder, parseOrThrow, shapeOf } from "./codec/codec.js";
-export { countOf, entriesOf, readAny, readBy, readTag, requireObject, writeAny, writeBy } from "./codec/compiled.js";
+export {
+  countOf,
+  entriesOf,
+  kindAt,
+  kindOf,
+  otherKeys,
+  readAny,
+  readBy,
+  readTag,
+  requireObject,
+  retry,
+  writeAndRead,
+  writeAny,
+  writeBy,
+  writeChecked,
+} from "./codec/compiled.js";
 export {
   atLeast,
   atMost,
@@ -140,7 +155,7 @@ export {
 } from "./codec/wrappers.js";
 export { applyChecks, catchOf, defaultOf, external, preprocessed, refined, schemaAt } from "./codec/zod-schema.js";
 export { readIsoDate } from "./call/messages/iso-date.js";
-export { count } from "./msgpack/reader.js";
+export { allowance, count } from "./msgpack/reader.js";
 export { weightOf } from "./codec/nodes.js";
 export { countJson } from "./call/messages/json-count.js";
 export { MAX_BIGINT_DIGITS } from "./msgpack/big-int.js";

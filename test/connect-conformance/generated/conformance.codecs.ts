@@ -585,7 +585,7 @@ function writeAnyMessage(b: Uint8Array, p: number, value: AnyMessage, depth = wi
   p = wire.writeMapHeader(b, p, entries.length);
   for (const [key, item] of entries) {
     p = wire.writeString(b, p, key);
-    p = wire.writeBy(b, p, item, anyMessageValueShape, depth - 1);
+    p = writeAnyMessageValue(b, p, item, depth - 1);
   }
   return p;
 }
@@ -599,7 +599,120 @@ function readAnyMessage(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): AnyM
     const key = wire.readString(r, r.position);
     if (key === "__proto__") return wire.misfit();
     places = wire.placesWith(key, places);
-    const item: AnyMessageValue = wire.readBy(r, r.position, anyMessageValueShape, depth - 1);
+    const item = readAnyMessageValue(r, r.position, depth - 1);
+    value[key] = item;
+  }
+  return value;
+}
+
+function writeAnyMessageValue(b: Uint8Array, p: number, value: AnyMessageValue, depth = wire.MAX_DEPTH): number {
+  const kind = wire.kindOf(value);
+  if (kind === "string") {
+    const option = value as string;
+    return wire.writeString(b, p, option);
+  }
+  if (kind === "number") {
+    const option = value as number;
+    return wire.writeNumber(b, p, option);
+  }
+  if (kind === "boolean") {
+    const option = value as boolean;
+    return wire.writeBoolean(b, p, option);
+  }
+  if (kind === "null") {
+    const option = value as null;
+    return option === null ? wire.writeNil(b, p) : wire.misfit();
+  }
+  if (kind === "array") {
+    const option = value as AnyMessageValue[];
+    return writeAnyMessageValueOption5(b, p, option, depth);
+  }
+  if (kind === "object") {
+    const option = value as { [key: string]: AnyMessageValue };
+    return writeAnyMessageValueOption6(b, p, option, depth);
+  }
+  return wire.misfit();
+}
+
+function readAnyMessageValue(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): AnyMessageValue {
+  const kind = wire.kindAt(r, p);
+  if (kind === "string") {
+    return wire.readString(r, p);
+  }
+  if (kind === "number" || kind === "bigint") {
+    return wire.readNumber(r, p);
+  }
+  if (kind === "boolean") {
+    return wire.readBoolean(r, p);
+  }
+  if (kind === "null") {
+    return wire.readNil(r, p);
+  }
+  if (kind === "array") {
+    return readAnyMessageValueOption5(r, p, depth);
+  }
+  if (kind === "object") {
+    return readAnyMessageValueOption6(r, p, depth);
+  }
+  return wire.misfit();
+}
+
+function writeAnyMessageValueOption5(
+  b: Uint8Array,
+  p: number,
+  value: readonly AnyMessageValue[],
+  depth = wire.MAX_DEPTH,
+): number {
+  if (depth === 0) return wire.misfit();
+  if (!Array.isArray(value)) return wire.misfit();
+  p = wire.writeArrayHeader(b, p, value.length);
+  for (const item of value) {
+    p = writeAnyMessageValue(b, p, item, depth - 1);
+  }
+  return p;
+}
+
+function readAnyMessageValueOption5(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): AnyMessageValue[] {
+  if (depth === 0) return wire.misfit();
+  let left = wire.readArrayHeader(r, p);
+  const value: AnyMessageValue[] = [];
+  for (; left > 0; left--) {
+    const item = readAnyMessageValue(r, r.position, depth - 1);
+    value.push(item);
+  }
+  return value;
+}
+
+function writeAnyMessageValueOption6(
+  b: Uint8Array,
+  p: number,
+  value: { [key: string]: AnyMessageValue },
+  depth = wire.MAX_DEPTH,
+): number {
+  if (depth === 0) return wire.misfit();
+  const entries = wire.entriesOf(value);
+  p = wire.writeMapHeader(b, p, entries.length);
+  for (const [key, item] of entries) {
+    p = wire.writeString(b, p, key);
+    p = writeAnyMessageValue(b, p, item, depth - 1);
+  }
+  return p;
+}
+
+function readAnyMessageValueOption6(
+  r: wire.Reader,
+  p: number,
+  depth = wire.MAX_DEPTH,
+): { [key: string]: AnyMessageValue } {
+  if (depth === 0) return wire.misfit();
+  let left = wire.readMapHeader(r, p);
+  const value: { [key: string]: AnyMessageValue } = {};
+  let places = 0;
+  for (; left > 0; left--) {
+    const key = wire.readString(r, r.position);
+    if (key === "__proto__") return wire.misfit();
+    places = wire.placesWith(key, places);
+    const item = readAnyMessageValue(r, r.position, depth - 1);
     value[key] = item;
   }
   return value;
@@ -1363,16 +1476,18 @@ const headerShape: wire.Shape = wire.object({
   value: wire.optional(headerValueShape),
 });
 const unaryResponseDefinitionResponseHeadersShape: wire.Shape = wire.array(headerShape);
+const anyMessageValueOption5Shape: wire.Shape = wire.array(wire.lazy(() => anyMessageValueShape));
+const anyMessageValueOption6Shape: wire.Shape = wire.record(
+  {},
+  wire.lazy(() => anyMessageValueShape),
+);
 const anyMessageValueShape: wire.Shape = wire.union(
   wire.string(),
   wire.number(),
   wire.boolean(),
   wire.nil(),
-  wire.array(wire.lazy(() => anyMessageValueShape)),
-  wire.record(
-    {},
-    wire.lazy(() => anyMessageValueShape),
-  ),
+  anyMessageValueOption5Shape,
+  anyMessageValueOption6Shape,
 );
 const anyMessageShape: wire.Shape = wire.record({}, anyMessageValueShape);
 const errorDefinitionDetailsShape: wire.Shape = wire.array(anyMessageShape);

@@ -707,7 +707,7 @@ function writeShopBuyOutput(b: Uint8Array, p: number, value: ShopBuyOutput): num
   b[p + 1] = 0x75;
   b[p + 2] = 0x72;
   b[p + 3] = 0x6c;
-  p = wire.writeBy(b, p + 4, value.url, shopBuyOutputUrlShape);
+  p = wire.writeChecked(wire.writeString(b, p + 4, value.url), checkShopBuyOutputUrl(value.url));
   return p;
 }
 

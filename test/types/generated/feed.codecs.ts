@@ -89,7 +89,7 @@ function writePost(b: Uint8Array, p: number, value: Post): number {
   b[p + 2] = 0x6f;
   b[p + 3] = 0x64;
   b[p + 4] = 0x79;
-  p = wire.writeBy(b, p + 5, value.body, postBodyShape);
+  p = writePostBody(b, p + 5, value.body);
   return p;
 }
 
@@ -114,7 +114,7 @@ function readPost(r: wire.Reader, p: number): Post {
         }
       case 2:
         if (left-- === 0 || view.getInt32(p) !== (0xa4626f64 | 0) || bytes[p + 4] !== 0x79) break;
-        body = wire.readBy(r, p + 5, postBodyShape);
+        body = readPostBody(r, p + 5);
         p = r.position;
       default:
         left--;
@@ -132,6 +132,30 @@ function readPost(r: wire.Reader, p: number): Post {
 }
 
 const readPostKeys = /* @__PURE__ */ new wire.Keys(["id", "at", "body"]);
+
+function writePostBody(b: Uint8Array, p: number, value: string | Uint8Array): number {
+  const kind = wire.kindOf(value);
+  if (kind === "string") {
+    const option = value as string;
+    return wire.writeString(b, p, option);
+  }
+  if (kind === "object") {
+    const option = value as Uint8Array;
+    return wire.writeBytes(b, p, option);
+  }
+  return wire.misfit();
+}
+
+function readPostBody(r: wire.Reader, p: number): string | Uint8Array {
+  const kind = wire.kindAt(r, p);
+  if (kind === "string") {
+    return wire.readString(r, p);
+  }
+  if (kind === "bytes") {
+    return wire.readBytes(r, p);
+  }
+  return wire.misfit();
+}
 
 function writeFeedWatchInput(b: Uint8Array, p: number, value: FeedWatchInput): number {
   wire.requireObject(value);

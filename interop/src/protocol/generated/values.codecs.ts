@@ -177,7 +177,7 @@ function writeValues(b: Uint8Array, p: number, value: Values): number {
   b[p + 4] = 0x68;
   b[p + 5] = 0x65;
   b[p + 6] = 0x72;
-  p = wire.writeBy(b, p + 7, value.either, valuesEitherShape);
+  p = writeValuesEither(b, p + 7, value.either);
   b[p] = 0xa3;
   b[p + 1] = 0x67;
   b[p + 2] = 0x61;
@@ -271,7 +271,7 @@ function readValues(r: wire.Reader, p: number): Values {
         p = r.position;
       case 13:
         if (left-- === 0 || view.getInt32(p) !== (0xa6656974 | 0) || view.getInt32(p + 3) !== 0x74686572) break;
-        either = wire.readBy(r, p + 7, valuesEitherShape);
+        either = readValuesEither(r, p + 7);
         p = r.position;
       case 14:
         if (left-- === 0 || view.getInt32(p) !== (0xa3676170 | 0)) break;
@@ -435,6 +435,30 @@ function readValuesRecord(r: wire.Reader, p: number): Record<string, number> {
     value[key] = item;
   }
   return value;
+}
+
+function writeValuesEither(b: Uint8Array, p: number, value: string | number): number {
+  const kind = wire.kindOf(value);
+  if (kind === "string") {
+    const option = value as string;
+    return wire.writeString(b, p, option);
+  }
+  if (kind === "number") {
+    const option = value as number;
+    return wire.writeInt(b, p, option);
+  }
+  return wire.misfit();
+}
+
+function readValuesEither(r: wire.Reader, p: number): string | number {
+  const kind = wire.kindAt(r, p);
+  if (kind === "string") {
+    return wire.readString(r, p);
+  }
+  if (kind === "number" || kind === "bigint") {
+    return wire.readInt(r, p);
+  }
+  return wire.misfit();
 }
 
 function writeValuesGap(b: Uint8Array, p: number, value: readonly (number | undefined)[]): number {

@@ -1,4 +1,5 @@
-import { constantOf, type SchemaNode, takesAnyKey } from "../schema/node.js";
+import { constantOf, type NodeOf, type SchemaNode, takesAnyKey } from "../schema/node.js";
+import { isTellable } from "./kinds.js";
 
 /** Kinds of absence, defaults and values to fall back on. */
 const ABSENCE: ReadonlySet<string> = new Set("optional exactOptional default prefault caught nonOptional".split(" "));
@@ -46,11 +47,44 @@ export function isCompiled(node: SchemaNode): boolean {
     );
   }
   const inner = wrappedIn(node);
-  return inner === undefined ? node.kind in SCALARS || hasOwnCode(node) : isCompiled(inner);
+  if (inner === undefined) return node.kind in SCALARS || hasOwnCode(node);
+  return isCompiled(inner) && !(node.kind === "refined" && isConditional(inner));
+}
+
+/** Whether code that reads or writes `node`, which is written out, has to compare its value with something. */
+function isConditional(node: SchemaNode): boolean {
+  switch (node.kind) {
+    case "string":
+    case "number":
+    case "bigint":
+    case "date":
+      return node.checks.length > 0;
+    case "literal":
+    case "template":
+      return true;
+    case "nullable":
+    case "frozen":
+      return isConditional(present(node.inner));
+    default:
+      return false;
+  }
+}
+
+/** How a writer has the checks of a refined node run: on what its reader makes of what was written, or on the value, which is the same. */
+export function checkedBy(node: NodeOf<"refined">): "reading" | "value" | undefined {
+  if (!isCompiled(node)) return undefined;
+  const inner = present(node.inner);
+  return hasOwnCode(inner) ? "reading" : isScalar(inner) ? "value" : undefined;
+}
+
+function isScalar(node: SchemaNode): boolean {
+  if (node.kind === "nullable" || node.kind === "frozen") return isScalar(present(node.inner));
+  return !hasOwnCode(node) && node.kind !== "refined";
 }
 
 /** Whether values of `node` may be numbers, of any size, as far as compiled code knows. */
 export function mayBeNumber(node: SchemaNode): boolean {
+  if (node.kind === "union") return node.options.some(mayBeNumber);
   const inner = wrappedIn(node);
   if (inner !== undefined) return mayBeNumber(inner);
   return ["number", "bigint", "any"].includes(node.kind) || (!isCompiled(node) && node.kind !== "literal");
@@ -60,6 +94,8 @@ export function mayBeNumber(node: SchemaNode): boolean {
 export function hasOwnCode(node: SchemaNode): boolean {
   let answer = answers.get(node);
   if (answer === undefined) {
+    // A union inside itself, with nothing between.
+    answers.set(node, false);
     answer = findOwnCode(node);
     answers.set(node, answer);
   }
@@ -72,7 +108,7 @@ function findOwnCode(node: SchemaNode): boolean {
   switch (node.kind) {
     case "object":
       return (
-        (node.others === "strip" || node.others === "strict") &&
+        (typeof node.others === "string" || node.others.kind === "any") &&
         Object.keys(node.fields).every(
           (name) => !(name in Object.prototype) && new TextEncoder().encode(name).length < 0x100,
         )
@@ -89,9 +125,16 @@ function findOwnCode(node: SchemaNode): boolean {
       return node.options.every(
         ([value, option]) => option.kind === "object" && hasOwnCode(option) && typeof value === "string",
       );
+    case "union":
+      return isTellable(node) && node.options.every((option) => present(option) === option && isCompiled(option));
     default:
       return false;
   }
+}
+
+/** Whether a node is an object that compiled code reads and writes with its undeclared fields. */
+export function isLoose(node: SchemaNode): boolean {
+  return node.kind === "object" && typeof node.others === "object" && hasOwnCode(node);
 }
 
 /** Whether the values are written as they are typed: those of a TypeScript enum are types of their own. */

@@ -30,7 +30,7 @@ function findDeep(node: SchemaNode, open: Set<SchemaNode>): boolean {
 
 /** The levels that are left inside `node`, in its functions: those of containers are a level themselves. */
 export function depthInside(node: SchemaNode): string {
-  return hasOwnCode(node) && node.kind !== "discriminated" ? `${DEPTH} - 1` : DEPTH;
+  return hasOwnCode(node) && node.kind !== "discriminated" && node.kind !== "union" ? `${DEPTH} - 1` : DEPTH;
 }
 
 /** The statement with which functions of a container begin. */

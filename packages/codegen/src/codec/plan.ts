@@ -5,7 +5,7 @@ import type { TypeTable } from "../types/declare.js";
 import type { Direction } from "../types/zod.js";
 import type { SchemaNode } from "../schema/node.js";
 import { codecParts, codecPlaces } from "./parts.js";
-import { hasOwnCode, isCompiled, present } from "./compiled.js";
+import { checkedBy, hasOwnCode, isCompiled, present } from "./compiled.js";
 
 /** A node with a name: one writer, one reader and one shape, wherever it is used. */
 export interface NamedCodec {
@@ -36,6 +36,8 @@ export class CodecPlan {
   readonly #coded: Readonly<Record<Use, Set<SchemaNode>>> = { write: new Set(), read: new Set() };
   readonly #shaped = new Set<SchemaNode>();
   readonly #open = new Set<SchemaNode>();
+  /** Nodes that are written, and read for the checks on what was written. */
+  readonly #readBack: [node: SchemaNode, label: readonly string[]][] = [];
   /** The place in which a node was met first of which a shape is needed. */
   readonly #places = new Map<SchemaNode, string>();
   readonly #numbers = new Map<SchemaNode, number>();
@@ -70,7 +72,7 @@ export class CodecPlan {
 
   /** Plans what a message needs, and gives the name of its codec. */
   payload(node: SchemaNode, label: readonly string[], uses: readonly Use[], isBranded: boolean): string {
-    for (const use of uses) this.#visit(node, label, use);
+    for (const use of uses) this.#visitAll(node, label, use);
     const codec = this.#take(node, label, uses);
     codec.isPayload = true;
     codec.isBranded ||= isBranded;
@@ -79,8 +81,13 @@ export class CodecPlan {
 
   /** Plans what several files share of a node, and gives its name. */
   share(node: SchemaNode, label: readonly string[], use: Use | undefined): string {
-    this.#visit(node, label, use);
+    this.#visitAll(node, label, use);
     return this.#take(node, label, use === undefined ? [] : [use]).name;
+  }
+
+  #visitAll(...root: Parameters<CodecPlan["share"]>): void {
+    this.#visit(...root);
+    for (let part = this.#readBack.pop(); part !== undefined; part = this.#readBack.pop()) this.#visit(...part, "read");
   }
 
   /**
@@ -115,10 +122,13 @@ export class CodecPlan {
     else if (use !== undefined && target === node && (node.kind === "refined" || !isDone)) this.#take(node, label, []);
     const name = this.#nameOf(node);
     const base = name === undefined ? label : [name];
-    // What is refined is written by its shape.
-    const partUse = isDone && !(node.kind === "refined" && use === "write") ? use : undefined;
+    const checked = node.kind === "refined" && use === "write" ? checkedBy(node) : "value";
+    const partUse = isDone && checked !== undefined ? use : undefined;
     for (const [index, place] of codecPlaces(node).entries()) {
-      this.#visit(place.part, [...base, ...labelOf(place, node)], partUse, `${this.#numberOf(node)}.${index}`);
+      const partLabel = [...base, ...labelOf(place, node)];
+      this.#visit(place.part, partLabel, partUse, `${this.#numberOf(node)}.${index}`);
+      // Later: a node that is open may be inside.
+      if (checked === "reading") this.#readBack.push([place.part, partLabel]);
     }
     this.#open.delete(node);
   }
@@ -184,6 +194,11 @@ export function keysName(codec: Named): string {
   return `${readerName(codec)}Keys`;
 }
 
+/** The names of the fields of an object that may have others. */
+export function namesName(codec: Named): string {
+  return `${writerName(codec)}Names`;
+}
+
 export function shapeName({ name }: Named): string {
   return `${lowerFirst(name)}Shape`;
 }
@@ -203,7 +218,9 @@ export function checksName({ name }: Named): string {
 }
 
 export function namesOf(codec: Named): string[] {
-  return [writerName, readerName, keysName, shapeName, shapeMakerName, codecName, checksName].map((of) => of(codec));
+  return [writerName, readerName, keysName, namesName, shapeName, shapeMakerName, codecName, checksName].map((of) =>
+    of(codec),
+  );
 }
 
 function lowerFirst(name: string): string {

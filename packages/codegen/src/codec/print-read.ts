@@ -13,7 +13,7 @@ import {
 } from "../print/syntax.js";
 import { keyText, property, quoted } from "../print/text.js";
 import { text, type TypeNode, union } from "../types/node.js";
-import { hasOwnCode, isCompiled, mayBeNumber, present, presenceOf, scalarName, wrappedIn } from "./compiled.js";
+import { hasOwnCode, isCompiled, isLoose, mayBeNumber, present, presenceOf, scalarName, wrappedIn } from "./compiled.js";
 import { MISFIT, refuseExcess, refuseMisfit, refuseSize } from "./conditions.js";
 import { DEPTH, depthParameter, isDeep, refuseDepth } from "./depth.js";
 import { expression, keyBytes, offset } from "./literals.js";
@@ -21,6 +21,7 @@ import { LocalNames } from "./locals.js";
 import { constantOf, type FieldNode, fieldsOf, type NodeOf, optionsOf, type SchemaNode } from "../schema/node.js";
 import { keysName, readerName } from "./plan.js";
 import { comparisons } from "./print-keys.js";
+import { optionsBody } from "./print-union.js";
 import type { CodecPrinter } from "./printer.js";
 
 /** The reader of a node that has one, and, unless code is to be short, the keys of an object. */
@@ -34,8 +35,8 @@ export function printReader(node: SchemaNode, printer: CodecPrinter): string[] {
     ]);
   const head = `${printer.exported}function ${readerName(codec)}`;
   if (node.kind !== "object" || !hasOwnCode(node)) return [functionOf(head, bodyOf(node, type, printer))];
+  if (printer.short || isLoose(node)) return [functionOf(head, anyOrderBody(node, type, printer))];
   const isStrict = node.others === "strict";
-  if (printer.short) return [functionOf(head, anyOrderBody(fieldsOf(node), isStrict, type, printer))];
   const keys = arrayOf(Object.keys(node.fields).map(quoted));
   return [
     functionOf(head, orderedBody(node, type, printer)),
@@ -118,6 +119,12 @@ function bodyOf(node: SchemaNode, type: TypeNode, printer: CodecPrinter): string
           `  ${MISFIT}`,
         ]),
       ];
+    case "union":
+      return optionsBody(node, "read", (option) => {
+        const refused = refuseMisfit(option, "option", printer.patternName);
+        if (refused.length === 0) return [`return ${readExpression(option, "p", printer)};`];
+        return [readStatement(option, "const option", "p", printer), ...refused, "return option;"];
+      });
     default:
       return [];
   }
@@ -183,23 +190,34 @@ function fieldCase(
   return [`case ${index}:`, ...body.map((statement) => `  ${indent(statement)}`)];
 }
 
-function anyOrderBody(fields: readonly FieldNode[], strict: boolean, type: TypeNode, printer: CodecPrinter): string[] {
+function anyOrderBody(node: NodeOf<"object">, type: TypeNode, printer: CodecPrinter): string[] {
+  const fields = fieldsOf(node);
   const names = new LocalNames();
+  const levels = isLoose(node) ? printer.levels(node) : printer.levelsOfAny;
+  const other = isLoose(node)
+    ? [
+        `  if (key === "__proto__") ${MISFIT}`,
+        "  places = wire.placesWith(key, places);",
+        `  others[key] = wire.readAny(${["r", "r.position", ...levels].join(", ")});`,
+      ]
+    : [`  ${node.others === "strict" ? MISFIT : `wire.skip(${["r", "r.position", ...levels].join(", ")});`}`];
   return [
+    ...(isLoose(node) ? ["const others: Record<string, unknown> = {};", "let places = 0;"] : []),
     ...fields.map((field) => declaration(names.of(field.name), present(field.node), printer)),
     block("for (let left = wire.readMapHeader(r, p); left > 0; left--)", [
-      block("switch (wire.readString(r, r.position))", [
+      ...(isLoose(node) ? ["const key = wire.readString(r, r.position);"] : []),
+      block(`switch (${isLoose(node) ? "key" : "wire.readString(r, r.position)"})`, [
         ...fields.map((field) => {
           const name = names.of(field.name);
           const body = [...read(present(field.node), name, name, "r.position", printer), "break;"];
           return block(`case ${quoted(field.name)}:`, body);
         }),
         "default:",
-        `  ${strict ? MISFIT : `wire.skip(${["r", "r.position", ...printer.levelsOfAny].join(", ")});`}`,
+        ...other,
       ]),
     ]),
     ...refuseMissing(fields, names),
-    ...result(fields, names, type, printer),
+    ...result(fields, names, type, printer, isLoose(node) ? ["...others"] : []),
   ];
 }
 
@@ -221,10 +239,17 @@ function localType(node: SchemaNode, printer: CodecPrinter): TypeNode {
 }
 
 /** Makes the object of what was read. */
-function result(fields: readonly FieldNode[], names: LocalNames, type: TypeNode, printer: CodecPrinter): string[] {
+function result(
+  fields: readonly FieldNode[],
+  names: LocalNames,
+  type: TypeNode,
+  printer: CodecPrinter,
+  others: readonly string[] = [],
+): string[] {
   const optional = fields.filter((field) => /ptional/.test(presenceOf(field.node)));
   const always = fields.filter((field) => !optional.includes(field));
-  const literal = (given: readonly FieldNode[]): string => braced(given.map((field) => resultField(field, names)));
+  const literal = (given: readonly FieldNode[]): string =>
+    braced([...given.map((field) => resultField(field, names)), ...others]);
   const [only] = optional;
   if (only === undefined) return [`return ${literal(always)};`];
   if (optional.length === 1) {

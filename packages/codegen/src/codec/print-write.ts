@@ -1,19 +1,32 @@
-import { assignment, block, callOf, conditional, signature } from "../print/syntax.js";
+import { arrayOf, assignment, block, callOf, conditional, signature } from "../print/syntax.js";
 import { property, quoted } from "../print/text.js";
-import { hasOwnCode, isCompiled, present, presenceOf, scalarName, wrappedIn } from "./compiled.js";
+import {
+  checkedBy,
+  hasOwnCode,
+  isCompiled,
+  isLoose,
+  present,
+  presenceOf,
+  scalarName,
+  wrappedIn,
+} from "./compiled.js";
 import { MISFIT, refuseMisfit, refuseSize } from "./conditions.js";
 import { depthParameter, refuseDepth } from "./depth.js";
 import { hex, keyBytes, mapHeader, offset } from "./literals.js";
-import { type FieldNode, fieldsOf, optionsOf, type SchemaNode } from "../schema/node.js";
-import { writerName } from "./plan.js";
+import { type FieldNode, fieldsOf, type NodeOf, optionsOf, type SchemaNode } from "../schema/node.js";
+import { namesName, writerName } from "./plan.js";
+import { optionsBody } from "./print-union.js";
 import type { CodecPrinter } from "./printer.js";
 
-/** The writer of a node that has one. */
-export function printWriter(node: SchemaNode, printer: CodecPrinter): string {
+/** The writer of a node that has one, and the names of an object's fields if it may have others. */
+export function printWriter(node: SchemaNode, printer: CodecPrinter): string[] {
   const name = writerName(printer.codecOf(node));
   const parameters = ["b: Uint8Array", "p: number", `value: ${printer.givenType(node)}`, ...depthParameter(node)];
   const body = [...refuseDepth(node), ...bodyOf(node, printer)];
-  return block(signature(`${printer.exported}function ${name}`, parameters, "number"), body);
+  const writer = block(signature(`${printer.exported}function ${name}`, parameters, "number"), body);
+  if (node.kind !== "object" || !isLoose(node)) return [writer];
+  const names = arrayOf(Object.keys(node.fields).map(quoted));
+  return [writer, assignment(`const ${namesName(printer.codecOf(node))}`, callOf("/* @__PURE__ */ new Set", [names]))];
 }
 
 function bodyOf(node: SchemaNode, printer: CodecPrinter): string[] {
@@ -22,7 +35,7 @@ function bodyOf(node: SchemaNode, printer: CodecPrinter): string[] {
     block("for (const item of value)", write(element, "item", "p", printer));
   switch (node.kind) {
     case "object":
-      return objectBody(fieldsOf(node), node.others === "strict", printer);
+      return objectBody(node, printer);
     case "array":
       return [
         `if (!Array.isArray(value)) ${MISFIT}`,
@@ -78,21 +91,35 @@ function bodyOf(node: SchemaNode, printer: CodecPrinter): string[] {
           `  ${MISFIT}`,
         ]),
       ];
+    case "union":
+      return optionsBody(node, "write", (option) => [
+        `${printer.annotated("const option = value as", printer.typeOf(option, "input"))};`,
+        ...refuseMisfit(option, "option", printer.patternName),
+        `return ${writeExpression(option, "option", "p", printer)};`,
+      ]);
     default:
       return [];
   }
 }
 
-function objectBody(fields: readonly FieldNode[], strict: boolean, printer: CodecPrinter): string[] {
+function objectBody(node: NodeOf<"object">, printer: CodecPrinter): string[] {
+  const fields = fieldsOf(node);
+  const strict = node.others === "strict";
   const lines: string[] = ["wire.requireObject(value);"];
+  const isOpen = isLoose(node);
   const absentable = fields.filter((field) => presenceOf(field.node) !== "required");
   const required = fields.length - absentable.length;
   let pending: number[] = [];
-  if (absentable.length === 0) {
+  if (isOpen) {
+    lines.push(`const others = wire.otherKeys(value, ${namesName(printer.codecOf(node))});`);
+    lines.push(`let count = ${required} + others.length;`);
+  } else if (absentable.length > 0) {
+    lines.push(`let count = ${required};`);
+  }
+  if (absentable.length === 0 && !isOpen) {
     if (printer.short) lines.push(`p = wire.writeMapHeader(b, p, ${required});`);
     else pending = mapHeader(required);
   } else {
-    lines.push(`let count = ${required};`);
     for (const field of absentable) lines.push(`if (${isThere(field)}) count++;`);
     lines.push("p = wire.writeMapHeader(b, p, count);");
   }
@@ -110,6 +137,15 @@ function objectBody(fields: readonly FieldNode[], strict: boolean, printer: Code
     if (presenceOf(field.node) === "required") lines.push(...body);
     else lines.push(block(`if (${isThere(field)})`, body));
     pending = [];
+  }
+  if (isOpen) {
+    const other = callOf("wire.writeAny", [
+      "b",
+      "p",
+      "(value as Record<string, unknown>)[key]",
+      ...printer.levels(node),
+    ]);
+    lines.push(block("for (const key of others)", ["p = wire.writeString(b, p, key);", assignment("p", other)]));
   }
   if (pending.length > 0) lines.push(...stores(pending), `p += ${pending.length};`);
   return [...lines, "return p;"];
@@ -136,6 +172,8 @@ function writeExpression(node: SchemaNode, value: string, at: string, printer: C
   const codec = printer.called(node);
   const levels = printer.levels(node);
   if (codec !== undefined) return callOf(printer.writer(codec), ["b", at, value, ...levels]);
+  const checked = node.kind === "refined" ? checkedExpression(node, value, at, printer) : undefined;
+  if (checked !== undefined) return checked;
   if (node.kind === "refined" || !isCompiled(node)) {
     return callOf("wire.writeBy", ["b", at, value, printer.shape(printer.codecOf(node)), ...levels]);
   }
@@ -149,4 +187,21 @@ function writeExpression(node: SchemaNode, value: string, at: string, printer: C
 
 function requireClass(name: "Map" | "Set"): string {
   return `if (!(value instanceof ${name})) ${MISFIT}`;
+}
+
+/** Writes a value, and has zod run its checks. */
+function checkedExpression(
+  node: NodeOf<"refined">,
+  value: string,
+  at: string,
+  printer: CodecPrinter,
+): string | undefined {
+  const how = checkedBy(node);
+  if (how === undefined) return undefined;
+  const inner = present(node.inner);
+  const end = writeExpression(inner, value, at, printer);
+  const check = printer.checks(node);
+  return how === "value"
+    ? callOf("wire.writeChecked", [end, callOf(check, [value])])
+    : callOf("wire.writeAndRead", ["b", at, end, printer.reader(printer.codecOf(inner)), check]);
 }

@@ -237,7 +237,7 @@ export class CodecPrinter {
     const uses = this.exported === "" ? this.#same.usesOf(codec) : codec.uses;
     this.#current = node;
     const functions = [
-      ...(uses.has("write") ? [printWriter(node, this)] : []),
+      ...(uses.has("write") ? printWriter(node, this) : []),
       ...(uses.has("read") ? printReader(node, this) : []),
     ].map((each) => `${each}\n`);
     this.#current = undefined;

@@ -13,7 +13,9 @@ export function isWhole(node: SchemaNode, open: Set<SchemaNode> = new Set()): bo
     return present(node.inner) === node.inner && whole(node.inner);
   if (scalarName(node) !== undefined) return node.kind !== "any";
   if (node.kind === "record" || !hasOwnCode(node)) return false;
+  if (node.kind === "union") return false;
   if (node.kind !== "object") return partsOf(node).every(whole);
+  if (typeof node.others !== "string") return false;
   return Object.values(node.fields).every((field) => isWholeField(field, node.others === "strict", whole));
 }
 

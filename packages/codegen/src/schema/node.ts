@@ -202,7 +202,8 @@ export function checksOf(node: SchemaNode): readonly CheckNode[] {
 
 /** The nodes of the schemas directly inside that of `node`, however many nodes it is made of itself. */
 export function innerNodes(node: SchemaNode): SchemaNode[] {
-  return partsOf(node).flatMap((part) => (part.schema === node.schema ? innerNodes(part) : [part]));
+  const inside = node.kind === "external" ? node.structure : node.kind === "refined" ? node.inner : undefined;
+  return inside !== undefined && inside.schema === node.schema ? innerNodes(inside) : partsOf(node);
 }
 
 /** Whether a node is the function of a transform, of which only zod knows what it takes and makes. */

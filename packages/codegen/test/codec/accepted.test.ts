@@ -15,6 +15,8 @@ const cases: readonly (readonly [source: string, value: unknown])[] = [
   ["z.union([z.string(), z.object({ a: z.any() })])", { a: undefined }],
   ["z.object({ a: z.any().refine(() => true) })", { a: undefined }],
   ["z.looseObject({ a: z.any() })", { a: undefined, more: 1 }],
+  ["z.union([z.bigint().nullable(), z.number()])", 7n],
+  ["z.union([z.bigint(), z.any()])", 7n],
   ["z.record(z.string(), z.any())", { a: 1 }],
   ["z.map(z.object({ a: z.int() }), z.string())", new Map([[{ a: 1 }, "b"]])],
   ["z.object({ a: z.any() })", { a: new Map([[{ b: 1 }, new Map([[[1], "c"]])]]) }],

@@ -245,7 +245,10 @@ describe("a value inside many of its kind takes as long as it is large", () => {
   });
 
   test("what is remembered of it counts as the values of a message do, while it is remembered", async () => {
-    const [sample] = await compileSamples(workspace, "remembered.service.ts", [plainSample("z.json()")]);
+    const declarations = `
+      export const Lists: z.ZodType = z.lazy(() => z.union([z.tuple([z.string()]), z.array(Lists)]));`;
+    const lists = [plainSample("Lists")];
+    const [sample] = await compileSamples(workspace, "remembered.service.ts", lists, true, declarations);
     if (sample === undefined) throw new Error("no sample");
     const take = (value: unknown, most: number): Taken => takeWithin(most, sample.codec, pack(value));
     // 32 bytes for each list, as many for its place, and what is remembered of the outer ones: of small ones nothing.

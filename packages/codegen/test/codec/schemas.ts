@@ -324,7 +324,17 @@ function wrapped(inner: fc.Arbitrary<SchemaSample>): fc.Arbitrary<SchemaSample> 
       source: `${item.source}.catch(${value.includes("=>") ? `(${value}) as never` : `${value} as never`})`,
       optional: true,
     }));
-  return fc.oneof(nullable, defaults, defaults, absent, absent, lazy, readonly, caught);
+  const refined = fc
+    .tuple(
+      inner,
+      fc.constantFrom(["", ""], ["", ".nullable()"], ["", ".readonly()"], ["z.lazy(() => ", ")"]),
+      fc.constantFrom("true", 'JSON.stringify(value, (_, each) => typeof each === "bigint" ? 0 : each)?.length !== 3'),
+    )
+    .map(([item, [before, after], condition]) => ({
+      ...item,
+      source: `${before}${item.source}${after}.refine((value) => ${condition})`,
+    }));
+  return fc.oneof(nullable, defaults, defaults, absent, absent, lazy, readonly, caught, refined, refined);
 }
 
 /** Schemas that zod runs whole, whatever is inside them. */

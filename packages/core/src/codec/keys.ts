@@ -1,5 +1,6 @@
 import { misfit } from "../msgpack/misfit.js";
 import { allowance, type Reader, readString, skip } from "../msgpack/reader.js";
+import { writeString } from "../msgpack/write.js";
 
 interface Key {
   readonly index: number;
@@ -79,8 +80,6 @@ function isAt(bytes: Uint8Array, p: number, key: Uint8Array): boolean {
 
 /** Returns the key as MessagePack in its shortest form, which generated code compares. */
 function encoded(key: string): Uint8Array {
-  const utf8 = new TextEncoder().encode(key);
-  const { length } = utf8;
-  const header = length < 32 ? [0xa0 | length] : length < 256 ? [0xd9, length] : [0xda, length >> 8, length];
-  return Uint8Array.of(...header, ...utf8);
+  const bytes = new Uint8Array(key.length * 3 + 8);
+  return bytes.subarray(0, writeString(bytes, 0, key));
 }

@@ -32,7 +32,12 @@ test.each<[string, Shape, unknown, string]>([
   ["too short a text", string(minSize(1)), "", "too small: expected at least 1 character"],
   ["too long a list", array(string(), maxSize(1)), ["a", "b"], "too big: expected at most 1 item"],
   ["too many bytes", array(bytes(), exactSize(2)), [], "too small: expected exactly 2 items"],
-  ["a value that refers to itself", chain, circular, "the value refers to itself, or is nested too deeply"],
+  [
+    "a value that refers to itself",
+    chain,
+    circular,
+    "the value is nested deeper than 100 levels, or referring to itself",
+  ],
 ])("%s is refused with what it is", (_, shape, value, message) => {
   expect(() => parseOrThrow(shape, value, Mode.Given)).toThrow(
     expect.objectContaining({ code: "invalid_argument", message }),

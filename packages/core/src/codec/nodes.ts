@@ -28,14 +28,11 @@ export function hasFewNodes(value: unknown, most: number): boolean {
 function nodesLeft(value: unknown, left: number, placesOf?: (name: string, places: number) => number): number {
   let rest = left - 1;
   if (rest < 0 || typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return rest;
-  if (value instanceof Map) {
-    for (const [key, item] of value) {
-      rest = nodesLeft(item, nodesLeft(key, rest, placesOf), placesOf);
-      if (rest < 0) break;
-    }
-  } else if (Array.isArray(value) || value instanceof Set) {
+  const isMap = value instanceof Map;
+  if (isMap || Array.isArray(value) || value instanceof Set) {
     for (const item of value as Iterable<unknown>) {
-      rest = nodesLeft(item, rest, placesOf);
+      // An entry of a map, which is an array here, counts as its key and its value.
+      rest = nodesLeft(item, isMap ? rest + 1 : rest, placesOf);
       if (rest < 0) break;
     }
   } else {

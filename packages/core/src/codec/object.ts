@@ -1,6 +1,6 @@
 import { placesWith } from "../msgpack/places.js";
 import { WireMap } from "../msgpack/value.js";
-import { keepUndefined } from "../msgpack/write-value.js";
+import { keep } from "../msgpack/write-value.js";
 import { any } from "./scalars.js";
 import {
   add,
@@ -34,8 +34,8 @@ export function object(fields: Readonly<Record<string, Shape>>, others: OtherKey
         const parsed = run(field, input[key], mode);
         settle(parsed, payload, result, key, input, field);
         if (payload.issues.length > 0 && !(key in input)) mentionUndeclared(payload, key, input, names);
-        if (mode === Mode.Given && input[key] === undefined && field.optin === undefined && key in input)
-          keepUndefined(input, key);
+        // A writer does not see these.
+        if (mode === Mode.Given && (input[key] === undefined || !isEnumerable.call(input, key))) keep(input, key);
         if (isFull(payload)) return payload;
       }
       if (others !== "strip") parseOthers(payload, input, result, names, others, mode);
@@ -43,6 +43,8 @@ export function object(fields: Readonly<Record<string, Shape>>, others: OtherKey
     },
   };
 }
+
+const { propertyIsEnumerable: isEnumerable } = Object.prototype;
 
 /** Adds undeclared keys of `input` to the issues of a missing field: one of them may be the field's name, misspelt. */
 function mentionUndeclared(payload: ShapePayload, key: string, input: object, names: ReadonlySet<string>): void {
@@ -59,7 +61,7 @@ function mentionUndeclared(payload: ShapePayload, key: string, input: object, na
 const MAX_MENTIONED = 3;
 
 /** The shape for undeclared keys that are kept unchanged. */
-export const loose: Shape = any();
+export const loose: Shape = /* @__PURE__ */ any();
 
 /** Converts a map from the wire to an object; returns other values unchanged. */
 export function asObject(value: unknown): unknown {
@@ -107,6 +109,7 @@ function parseOthers(
     else if (key !== "__proto__") {
       places = placesWith(key, places);
       settle(run(others, input[key], mode), payload, result, key, input, others);
+      if (mode === Mode.Given) keep(input, key);
     }
   }
   if (unknown.length > 0) add(payload, unrecognized(unknown));

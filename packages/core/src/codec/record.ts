@@ -1,4 +1,5 @@
 import { placesWith } from "../msgpack/places.js";
+import { keep } from "../msgpack/write-value.js";
 import type { RecordKeys } from "./form.js";
 import { asObject, unrecognized } from "./object.js";
 import {
@@ -7,7 +8,7 @@ import {
   isFull,
   isObject,
   MAX_ISSUES,
-  type Mode,
+  Mode,
   prefix,
   run,
   type Shape,
@@ -33,7 +34,9 @@ export function record(keys: RecordKeys<Shape>, element: Shape): Shape {
       let places = 0;
       const settle = (name: string, key: PropertyKey): void => {
         places = placesWith(name, places);
-        const parsed = run(element, input[name], mode);
+        const given = input[name];
+        const parsed = run(element, given, mode);
+        if (mode === Mode.Given && name in input) keep(input, name);
         prefix(name, parsed, elements);
         inOrder.push(...parsed.issues);
         if (key !== "__proto__") result[key as string] = parsed.value;

@@ -1,3 +1,4 @@
+import { classOf } from "../msgpack/value.js";
 import type { Form } from "./form.js";
 import { Mode } from "./mode.js";
 
@@ -113,7 +114,7 @@ function describe(value: unknown): string {
   if (Number.isNaN(value)) return "NaN";
   if (Array.isArray(value)) return "array";
   if (typeof value !== "object") return typeof value;
-  const kind = Object.prototype.toString.call(value).slice(8, -1);
+  const kind = classOf(value);
   if (kind === "Promise") return "Promise: await it first";
   return kind === "Object" ? "object" : kind;
 }

@@ -42,7 +42,7 @@ export function placesWithKey(key: unknown, places: number): number {
 
 /** Returns true if a key of a map can be the name of a property, as text. */
 export function isName(key: unknown): boolean {
-  return typeof key === "string" || typeof key === "number" || typeof key === "bigint" || typeof key === "boolean";
+  return typeof key !== "object" && key !== undefined;
 }
 
 /**
@@ -60,6 +60,11 @@ export function plain(value: unknown, bigints = false): unknown {
 export function safeNumber(value: bigint): number | bigint {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : value;
+}
+
+/** The name of the class of an object that the platform has, such as `Error`; `Object` for other objects. */
+export function classOf(value: object): string {
+  return Object.prototype.toString.call(value).slice(8, -1);
 }
 
 /** Makes the error for values that are nested deeper than `MAX_DEPTH`. */

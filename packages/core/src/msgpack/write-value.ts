@@ -2,11 +2,11 @@ import { MAX_DEPTH } from "../fixed-limits.js";
 import { writeArrayHeader, writeMapHeader, writeString } from "./write.js";
 import { writeBigInt, writeBoolean, writeBytes, writeDate, writeNil, writeUndefined } from "./write-scalars.js";
 import { writeAnyNumber } from "./write-number.js";
-import { tooDeep } from "./value.js";
+import { classOf, tooDeep } from "./value.js";
 
 /**
  * Writes any value that MessagePack can represent. Undefined properties are left out; a Map is written as a map and a
- * Set as an array. Throws `TypeError` if the value cannot be encoded.
+ * Set as an array. Throws `TypeError` if the value cannot be encoded, or would arrive as something else.
  */
 export function writeValue(b: Uint8Array, p: number, value: unknown, depth: number = MAX_DEPTH): number {
   switch (typeof value) {
@@ -23,56 +23,56 @@ export function writeValue(b: Uint8Array, p: number, value: unknown, depth: numb
     case "object":
       return value === null ? writeNil(b, p) : writeObject(b, p, value, depth);
     default:
-      throw new TypeError(`a ${typeof value} cannot be sent`);
+      return refuse(typeof value, depth);
   }
 }
 
 function writeObject(b: Uint8Array, p: number, value: object, depth: number): number {
-  if (Array.isArray(value)) return writeItems(b, p, value, depth - 1);
   if (value instanceof Uint8Array) return writeBytes(b, p, value);
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? writeInvalidDate(b, p) : writeDate(b, p, value);
-  if (value instanceof Map) return writeMap(b, p, value, depth - 1);
-  if (value instanceof Set) return writeItems(b, p, [...(value as Set<unknown>)], depth - 1);
-  if (ArrayBuffer.isView(value)) {
-    return writeBytes(b, p, new Uint8Array(value.buffer, value.byteOffset, value.byteLength));
-  }
-  if (value instanceof ArrayBuffer) return writeBytes(b, p, new Uint8Array(value));
+  const isArray = Array.isArray(value) || value instanceof Set;
+  const isMap = value instanceof Map;
   const { toJSON } = value as { toJSON?: unknown };
-  if (typeof toJSON === "function") return writeValue(b, p, toJSON.call(value), depth);
+  if (!isArray && typeof toJSON === "function") return writeValue(b, p, toJSON.call(value), depth);
   if (depth === 0) throw tooDeep();
-  const fields = Object.entries(value).filter(([key, field]) => field !== undefined || isKept(value, key));
-  let q = writeMapHeader(b, p, fields.length);
-  for (const [key, field] of fields) q = writeValue(b, writeString(b, q, key), field, depth - 1);
+  const items: unknown[] = isArray ? [...(value as unknown[])] : (isMap ? [...value] : sentFields(value, depth)).flat();
+  let q = isArray ? writeArrayHeader(b, p, items.length) : writeMapHeader(b, p, items.length / 2);
+  for (let i = 0; i < items.length; i++) {
+    trail[MAX_DEPTH - depth] = isArray ? i : items[i & ~1];
+    q = writeValue(b, q, items[i], depth - 1);
+  }
   return q;
 }
 
-function writeItems(b: Uint8Array, p: number, items: readonly unknown[], depth: number): number {
-  if (depth < 0) throw tooDeep();
-  let q = writeArrayHeader(b, p, items.length);
-  for (let i = 0; i < items.length; i++) q = writeValue(b, q, items[i], depth);
-  return q;
+/** The keys by which the value is reached that is being written, by level. */
+const trail: unknown[] = [];
+
+function refuse(what: string, depth: number): never {
+  throw new TypeError(`${what} at /${trail.slice(0, MAX_DEPTH - depth).join("/")}`);
 }
 
-function writeMap(b: Uint8Array, p: number, map: ReadonlyMap<unknown, unknown>, depth: number): number {
-  if (depth < 0) throw tooDeep();
-  let q = writeMapHeader(b, p, map.size);
-  for (const [key, value] of map) q = writeValue(b, writeValue(b, q, key, depth), value, depth);
-  return q;
-}
-
-/** The properties that are undefined and have to be sent nevertheless, of objects that have such. */
+/** The properties that are sent, of objects that have some which are undefined, inherited or not enumerable. */
 const kept = new WeakMap<object, Set<string>>();
 
-/** Has the property `key` of `object` sent though it is undefined: its schema requires that it is there. */
-export function keepUndefined(object: object, key: string): void {
-  const keys = kept.get(object);
-  if (keys === undefined) kept.set(object, new Set([key]));
-  else keys.add(key);
+/** Has the property `key` of `object` sent, even if it is undefined, inherited or not enumerable: its schema has seen it there. */
+export function keep(object: object, key: string): void {
+  // What is inherited may be a method, which is no field.
+  if (key in object && typeof (object as Record<string, unknown>)[key] !== "function")
+    kept.set(object, (kept.get(object) ?? new Set(Object.keys(object))).add(key));
 }
 
-/** Whether `keepUndefined` was asked for this property. */
+/** Whether a property is sent though it is undefined. */
 export function isKept(object: object, key: string): boolean {
   return kept.get(object)?.has(key) === true;
+}
+
+/** The properties of `value` that are sent. Throws `TypeError` for an object that is more than its properties, such as an `Error`. */
+export function sentFields(value: object, depth: number = MAX_DEPTH): [key: string, field: unknown][] {
+  const keys = kept.get(value);
+  if (keys !== undefined) return Array.from(keys, (key) => [key, (value as Record<string, unknown>)[key]]);
+  const name = classOf(value);
+  if (name !== "Object") refuse(name, depth);
+  return Object.entries(value).filter(([, field]) => field !== undefined);
 }
 
 /** Writes an invalid date as a timestamp of one byte, like msgpackr. */

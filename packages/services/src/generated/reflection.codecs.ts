@@ -504,7 +504,7 @@ function writeJsonObject(b: Uint8Array, p: number, value: JsonObject, depth = wi
   p = wire.writeMapHeader(b, p, entries.length);
   for (const [key, item] of entries) {
     p = wire.writeString(b, p, key);
-    p = wire.writeBy(b, p, item, jsonObjectValueShape, depth - 1);
+    p = writeJsonObjectValue(b, p, item, depth - 1);
   }
   return p;
 }
@@ -518,7 +518,120 @@ function readJsonObject(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): Json
     const key = wire.readString(r, r.position);
     if (key === "__proto__") return wire.misfit();
     places = wire.placesWith(key, places);
-    const item: JsonObjectValue = wire.readBy(r, r.position, jsonObjectValueShape, depth - 1);
+    const item = readJsonObjectValue(r, r.position, depth - 1);
+    value[key] = item;
+  }
+  return value;
+}
+
+function writeJsonObjectValue(b: Uint8Array, p: number, value: JsonObjectValue, depth = wire.MAX_DEPTH): number {
+  const kind = wire.kindOf(value);
+  if (kind === "string") {
+    const option = value as string;
+    return wire.writeString(b, p, option);
+  }
+  if (kind === "number") {
+    const option = value as number;
+    return wire.writeNumber(b, p, option);
+  }
+  if (kind === "boolean") {
+    const option = value as boolean;
+    return wire.writeBoolean(b, p, option);
+  }
+  if (kind === "null") {
+    const option = value as null;
+    return option === null ? wire.writeNil(b, p) : wire.misfit();
+  }
+  if (kind === "array") {
+    const option = value as JsonObjectValue[];
+    return writeJsonObjectValueOption5(b, p, option, depth);
+  }
+  if (kind === "object") {
+    const option = value as { [key: string]: JsonObjectValue };
+    return writeJsonObjectValueOption6(b, p, option, depth);
+  }
+  return wire.misfit();
+}
+
+function readJsonObjectValue(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): JsonObjectValue {
+  const kind = wire.kindAt(r, p);
+  if (kind === "string") {
+    return wire.readString(r, p);
+  }
+  if (kind === "number" || kind === "bigint") {
+    return wire.readNumber(r, p);
+  }
+  if (kind === "boolean") {
+    return wire.readBoolean(r, p);
+  }
+  if (kind === "null") {
+    return wire.readNil(r, p);
+  }
+  if (kind === "array") {
+    return readJsonObjectValueOption5(r, p, depth);
+  }
+  if (kind === "object") {
+    return readJsonObjectValueOption6(r, p, depth);
+  }
+  return wire.misfit();
+}
+
+function writeJsonObjectValueOption5(
+  b: Uint8Array,
+  p: number,
+  value: readonly JsonObjectValue[],
+  depth = wire.MAX_DEPTH,
+): number {
+  if (depth === 0) return wire.misfit();
+  if (!Array.isArray(value)) return wire.misfit();
+  p = wire.writeArrayHeader(b, p, value.length);
+  for (const item of value) {
+    p = writeJsonObjectValue(b, p, item, depth - 1);
+  }
+  return p;
+}
+
+function readJsonObjectValueOption5(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): JsonObjectValue[] {
+  if (depth === 0) return wire.misfit();
+  let left = wire.readArrayHeader(r, p);
+  const value: JsonObjectValue[] = [];
+  for (; left > 0; left--) {
+    const item = readJsonObjectValue(r, r.position, depth - 1);
+    value.push(item);
+  }
+  return value;
+}
+
+function writeJsonObjectValueOption6(
+  b: Uint8Array,
+  p: number,
+  value: { [key: string]: JsonObjectValue },
+  depth = wire.MAX_DEPTH,
+): number {
+  if (depth === 0) return wire.misfit();
+  const entries = wire.entriesOf(value);
+  p = wire.writeMapHeader(b, p, entries.length);
+  for (const [key, item] of entries) {
+    p = wire.writeString(b, p, key);
+    p = writeJsonObjectValue(b, p, item, depth - 1);
+  }
+  return p;
+}
+
+function readJsonObjectValueOption6(
+  r: wire.Reader,
+  p: number,
+  depth = wire.MAX_DEPTH,
+): { [key: string]: JsonObjectValue } {
+  if (depth === 0) return wire.misfit();
+  let left = wire.readMapHeader(r, p);
+  const value: { [key: string]: JsonObjectValue } = {};
+  let places = 0;
+  for (; left > 0; left--) {
+    const key = wire.readString(r, r.position);
+    if (key === "__proto__") return wire.misfit();
+    places = wire.placesWith(key, places);
+    const item = readJsonObjectValue(r, r.position, depth - 1);
     value[key] = item;
   }
   return value;
@@ -1016,16 +1129,18 @@ function readMethodDetailsErrors(r: wire.Reader, p: number, depth = wire.MAX_DEP
   return value;
 }
 
+const jsonObjectValueOption5Shape: wire.Shape = wire.array(wire.lazy(() => jsonObjectValueShape));
+const jsonObjectValueOption6Shape: wire.Shape = wire.record(
+  {},
+  wire.lazy(() => jsonObjectValueShape),
+);
 const jsonObjectValueShape: wire.Shape = wire.union(
   wire.string(),
   wire.number(),
   wire.boolean(),
   wire.nil(),
-  wire.array(wire.lazy(() => jsonObjectValueShape)),
-  wire.record(
-    {},
-    wire.lazy(() => jsonObjectValueShape),
-  ),
+  jsonObjectValueOption5Shape,
+  jsonObjectValueOption6Shape,
 );
 const jsonObjectShape: wire.Shape = wire.record({}, jsonObjectValueShape);
 const blobFieldShape: wire.Shape = wire.object({

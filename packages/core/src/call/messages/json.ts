@@ -3,7 +3,7 @@ import { RpcError } from "../../errors.js";
 import { MAX_DEPTH } from "../../fixed-limits.js";
 import { MAX_BIGINT_DIGITS, tooManyDigits } from "../../msgpack/big-int.js";
 import { CROWDED, mapOf, setOf } from "../../msgpack/key-crowd.js";
-import { isKept } from "../../msgpack/write-value.js";
+import { isKept, keep, sentFields } from "../../msgpack/write-value.js";
 import { fromBase64, toBase64 } from "./base64.js";
 import { readIsoDate } from "./iso-date.js";
 import { countJson } from "./json-count.js";
@@ -44,6 +44,9 @@ function tag(this: Record<string, unknown>, key: string, converted: unknown): un
       return Array.isArray(this) || isKept(this, key) ? { $undefined: true } : undefined;
     case "object":
       return value === null ? null : tagObject(value, converted);
+    case "function":
+    case "symbol":
+      throw new TypeError(`${typeof value} at ${key}`);
     default:
       return converted;
   }
@@ -55,17 +58,20 @@ function tagObject(value: object, converted: unknown): unknown {
   if (value instanceof Map) return { $map: [...value] };
   if (value instanceof Set) return { $set: [...value] };
   if (typeof converted !== "object" || converted === null || Array.isArray(converted)) return converted;
-  const entry = soleEntry(converted);
-  return entry?.[0].startsWith("$") === true ? { [`$${entry[0]}`]: entry[1] } : converted;
+  const fields = sentFields(converted);
+  const entry = soleEntry(fields);
+  if (entry !== undefined) return { [`$${entry[0]}`]: entry[1] };
+  // JSON has no inherited properties, and none that are not enumerable.
+  if (fields.length <= Object.keys(converted).length) return converted;
+  const copy = Object.fromEntries(fields);
+  for (const [key] of fields) keep(copy, key);
+  return copy;
 }
 
-/** The only property that JSON will have, if there is one only. */
-function soleEntry(object: object): [string, unknown] | undefined {
-  const entries = Object.entries(object).filter(([key, value]) => !OMITTED.has(typeof value) || isKept(object, key));
-  return entries.length === 1 ? entries[0] : undefined;
+/** The only property of an object, if its name begins with `$`. */
+function soleEntry(fields: readonly [string, unknown][]): [string, unknown] | undefined {
+  return fields.length === 1 && fields[0]?.[0].startsWith("$") === true ? fields[0] : undefined;
 }
-
-const OMITTED: ReadonlySet<string> = new Set(["undefined", "function", "symbol"]);
 
 /** Reverses `tag`, in place if possible. */
 function untag(value: unknown): unknown {
@@ -111,12 +117,12 @@ function untagged(key: string, value: unknown): unknown {
 
 function string(key: string, value: unknown): string {
   if (typeof value === "string") return value;
-  throw new RpcError("invalid_argument", `${key} is not followed by a string`);
+  return malformed(key);
 }
 
 function array(key: string, value: unknown): unknown[] {
   if (Array.isArray(value)) return value;
-  throw new RpcError("invalid_argument", `${key} is not followed by an array`);
+  return malformed(key);
 }
 
 function pair(key: string, value: unknown): [unknown, unknown] {

@@ -1,0 +1,124 @@
+import { type NodeOf, partsOf, type SchemaNode } from "../schema/node.js";
+
+/** A kind of value that is seen without reading it: of a value in a program, or of one on the wire. */
+export type ValueKind = "string" | "number" | "bigint" | "boolean" | "null" | "array" | "object" | "bytes" | "date";
+export type Side = "write" | "read";
+
+const SCALARS = ["string", "number", "bigint", "boolean", "null"] as const;
+const ALL: Readonly<Record<Side, readonly ValueKind[]>> = {
+  write: [...SCALARS, "array", "object"],
+  read: [...SCALARS, "array", "object", "bytes", "date"],
+};
+
+/**
+ * Returns the kinds of the values of `node`, as `wire.kindOf` has those of a program and `wire.kindAt` those of the wire; undefined if that
+ * cannot be said.
+ */
+export function kindsOf(
+  node: SchemaNode,
+  side: Side,
+  open: ReadonlySet<SchemaNode> = new Set(),
+): readonly ValueKind[] | undefined {
+  if (open.has(node)) return undefined;
+  const inside = new Set([...open, node]);
+  const isRead = side === "read";
+  switch (node.kind) {
+    case "string":
+    case "template":
+      return ["string"];
+    case "literal":
+      return node.values.every((value) => typeof value === "string") ? ["string"] : undefined;
+    case "number":
+      // Senders may write integers with 64 bits.
+      return isRead ? ["number", "bigint"] : ["number"];
+    case "bigint":
+    case "boolean":
+    case "null":
+      return [node.kind];
+    case "any":
+      return ALL[side];
+    case "object":
+    case "record":
+    case "discriminated":
+    case "map":
+      return ["object"];
+    case "array":
+    case "tuple":
+      return ["array"];
+    case "set":
+      return [isRead ? "array" : "object"];
+    case "date":
+    case "bytes":
+      return [isRead ? node.kind : "object"];
+    case "nullable": {
+      const kinds = kindsOf(node.inner, side, inside);
+      return kinds && ["null", ...kinds];
+    }
+    case "frozen":
+    case "refined":
+      return kindsOf(node.inner, side, inside);
+    case "union": {
+      const kinds = node.options.map((option) => kindsOf(option, side, inside));
+      return kinds.every((each) => each !== undefined) ? [...new Set(kinds.flat())] : undefined;
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** Whether the option at `index` has to be tried: a later one takes values of the same kinds. */
+export function isTried({ options }: NodeOf<"union">, index: number, side: Side): boolean {
+  const own = options[index] && kindsOf(options[index], side);
+  return options.slice(index + 1).some((later) => kindsOf(later, side)?.some((kind) => own?.includes(kind)) ?? true);
+}
+
+/**
+ * Whether compiled code can tell the options of a union apart: by their kinds, or by trying them. Inside an option that is tried there may be
+ * no other such union: values would be read as many times as the product of their options.
+ */
+export function isTellable(node: NodeOf<"union">): boolean {
+  const written = kindsOf(node, "write");
+  // A bigint is one where an option takes bigints, whichever comes first.
+  if (written === undefined) return false;
+  const hasBigints = node.options.some((option) => {
+    const kinds = kindsOf(option, "write") ?? [];
+    return kinds.includes("bigint") && kinds.length < ALL.write.length;
+  });
+  if (hasBigints && written.includes("number")) return false;
+  // zod takes bytes and dates for objects: the reader of an object does not.
+  const objects = node.options.findIndex(takesObjects);
+  const others = node.options.findLastIndex((option) => {
+    const kinds = kindsOf(option, "read");
+    return kinds === undefined || kinds.includes("bytes") || kinds.includes("date");
+  });
+  if (objects >= 0 && objects < others) return false;
+  return node.options.every((option) => !isAmbiguous(node) || !hasAmbiguous(option, new Set([node])));
+}
+
+function takesObjects(node: SchemaNode): boolean {
+  switch (node.kind) {
+    case "object":
+      return true;
+    case "nullable":
+    case "frozen":
+    case "refined":
+      return takesObjects(node.inner);
+    case "union":
+      return node.options.some(takesObjects);
+    default:
+      return false;
+  }
+}
+
+function isAmbiguous(node: NodeOf<"union">): boolean {
+  return node.options.some((_, index) => isTried(node, index, "write") || isTried(node, index, "read"));
+}
+
+/** Whether an ambiguous union is in `node`, or one of `around`. */
+function hasAmbiguous(node: SchemaNode, around: ReadonlySet<SchemaNode>, seen: Set<SchemaNode> = new Set()): boolean {
+  if (around.has(node)) return true;
+  if (seen.has(node)) return false;
+  seen.add(node);
+  if (node.kind === "union" && isAmbiguous(node)) return true;
+  return partsOf(node).some((part) => hasAmbiguous(part, around, seen));
+}

@@ -1,0 +1,56 @@
+// Refinements: zod runs them on what compiled code makes of the schema inside, which has checks of its own.
+import fc from "fast-check";
+import { afterAll, describe, expect, test } from "vitest";
+import { createWorkspace } from "../workspace.js";
+import { compileSamples, encode } from "./compile.js";
+
+const workspace = createWorkspace();
+afterAll(() => workspace[Symbol.dispose]());
+
+const CASES: readonly (readonly [source: string, fits: unknown, refused: unknown])[] = [
+  ['z.enum(["a", "b"]).refine(() => true)', "a", "c"],
+  ['z.literal("a").refine(() => true)', "a", "c"],
+  ['z.templateLiteral(["v", z.int()]).refine(() => true)', "v1", "w"],
+  ["z.string().min(3).nullable().refine(() => true)", "abc", "a"],
+  ["z.object({ a: z.int().max(3).readonly().refine(() => true) })", { a: 3 }, { a: 4 }],
+  ["z.lazy(() => z.int().max(3)).refine(() => true)", 3, 4],
+  ["z.object({ a: z.string().max(2).optional().refine(() => true) })", { a: "aa" }, { a: "aaa" }],
+  ["z.object({ a: z.int() }).refine((value) => !('more' in value))", { a: 1, more: 2 }, { a: "1" }],
+  ["z.array(z.object({ a: z.int().default(2) }).refine(({ a }) => a === 2))", [{}, { a: 2 }], [{ a: 3 }]],
+  [
+    "z.union([z.object({ a: z.int() }).refine(({ a }) => a > 1), z.object({ a: z.int(), b: z.string() })])",
+    { a: 1, b: "b" },
+    { a: 1 },
+  ],
+  // A refined schema inside itself is written and read.
+  ["Tree", { next: { next: { next: null } } }, { next: { next: 3 } }],
+];
+
+const TREE = `const Tree = z
+  .object({
+    get next() {
+      return Tree.nullable();
+    },
+  })
+  .refine((value) => value !== undefined);`;
+
+describe("a refined schema takes what zod takes", async () => {
+  const samples = CASES.map(([source]) => ({ source, valid: fc.constant(undefined), lossy: false }));
+  const [compiled, anything] = await Promise.all([
+    compileSamples(workspace, "refined.service.ts", samples, true, TREE),
+    compileSamples(workspace, "anything.service.ts", [{ source: "z.any()", valid: fc.constant(0), lossy: false }]),
+  ]);
+  for (const [index, [source, fits, refused]] of CASES.entries()) {
+    test(source, () => {
+      const { schema, codec } = compiled[index] ?? expect.unreachable();
+      const unchecked = anything[0]?.codec ?? expect.unreachable();
+      for (const sender of [codec, unchecked]) {
+        const bytes = encode(sender, fits);
+        expect(codec.decode(bytes, 0, bytes.length)).toStrictEqual(schema.parse(fits));
+      }
+      expect(() => encode(codec, refused)).toThrow(expect.objectContaining({ code: "invalid_argument" }));
+      const bytes = encode(unchecked, refused);
+      expect(() => codec.decode(bytes, 0, bytes.length)).toThrow(expect.objectContaining({ code: "invalid_argument" }));
+    });
+  }
+});
