@@ -13,7 +13,16 @@ import {
 } from "../print/syntax.js";
 import { keyText, property, quoted } from "../print/text.js";
 import { text, type TypeNode, union } from "../types/node.js";
-import { hasOwnCode, isCompiled, isLoose, mayBeNumber, present, presenceOf, scalarName, wrappedIn } from "./compiled.js";
+import {
+  hasOwnCode,
+  isCompiled,
+  isLoose,
+  mayBeNumber,
+  present,
+  presenceOf,
+  scalarName,
+  wrappedIn,
+} from "./compiled.js";
 import { MISFIT, refuseExcess, refuseMisfit, refuseSize } from "./conditions.js";
 import { DEPTH, depthParameter, isDeep, refuseDepth } from "./depth.js";
 import { expression, keyBytes, offset } from "./literals.js";

@@ -1,15 +1,6 @@
 import { arrayOf, assignment, block, callOf, conditional, signature } from "../print/syntax.js";
 import { property, quoted } from "../print/text.js";
-import {
-  checkedBy,
-  hasOwnCode,
-  isCompiled,
-  isLoose,
-  present,
-  presenceOf,
-  scalarName,
-  wrappedIn,
-} from "./compiled.js";
+import { checkedBy, hasOwnCode, isCompiled, isLoose, present, presenceOf, scalarName, wrappedIn } from "./compiled.js";
 import { MISFIT, refuseMisfit, refuseSize } from "./conditions.js";
 import { depthParameter, refuseDepth } from "./depth.js";
 import { hex, keyBytes, mapHeader, offset } from "./literals.js";
@@ -112,7 +103,7 @@ function objectBody(node: NodeOf<"object">, printer: CodecPrinter): string[] {
   let pending: number[] = [];
   if (isOpen) {
     lines.push(`const others = wire.otherKeys(value, ${namesName(printer.codecOf(node))});`);
-    lines.push(`let count = ${required} + others.length;`);
+    lines.push(`${absentable.length === 0 ? "const" : "let"} count = ${required} + others.length;`);
   } else if (absentable.length > 0) {
     lines.push(`let count = ${required};`);
   }

@@ -114,7 +114,8 @@ function wrapAssignment(left: string, right: string, place: Place): string {
   if (!isName && fits(start)) return `${head} ${wrap(value, { ...place, column: place.column + head.length + 1 })}`;
   if (hasNestedArguments(left) || !fits(head)) {
     const type = wrap(new Code(left, true), { ...place, after: start.length - left.length });
-    return `${type} = ${wrap(value, { ...place, column: place.indent + 4 })}`;
+    const last = type.includes("\n") ? type.length - type.lastIndexOf("\n") - 1 : place.column + type.length;
+    return `${type} = ${wrap(value, { ...place, column: last + 3 })}`;
   }
   return head + below("", value, place);
 }

@@ -98,17 +98,21 @@ const FIELD_NAMES = [
   "x",
 ];
 
-/** Schemas of at most `depth` levels. */
-export function schemas(depth: number): fc.Arbitrary<SchemaSample> {
+/**
+ * Schemas of at most `depth` levels.
+ *
+ * @param withRefined draws refinements of schemas that have checks of their own, too
+ */
+export function schemas(depth: number, withRefined: boolean = false): fc.Arbitrary<SchemaSample> {
   const leaves = fc.constantFrom(...LEAVES);
   if (depth === 0) return leaves;
-  const inner = schemas(depth - 1);
+  const inner = schemas(depth - 1, withRefined);
   return fc.oneof(
     { weight: 2, arbitrary: leaves },
     { weight: 6, arbitrary: objects(inner) },
     { weight: 6, arbitrary: containers(inner) },
     { weight: 3, arbitrary: unions(inner) },
-    { weight: 2, arbitrary: wrapped(inner) },
+    { weight: 2, arbitrary: wrapped(inner, withRefined) },
     { weight: 2, arbitrary: runByZod(inner) },
   );
 }
@@ -265,7 +269,7 @@ function unions(inner: fc.Arbitrary<SchemaSample>): fc.Arbitrary<SchemaSample> {
   return fc.oneof(union, tagged, tagged, both);
 }
 
-function wrapped(inner: fc.Arbitrary<SchemaSample>): fc.Arbitrary<SchemaSample> {
+function wrapped(inner: fc.Arbitrary<SchemaSample>, withRefined: boolean): fc.Arbitrary<SchemaSample> {
   const nullable = inner.map((item) => ({
     ...item,
     source: `${item.source}.nullable()`,
@@ -334,7 +338,8 @@ function wrapped(inner: fc.Arbitrary<SchemaSample>): fc.Arbitrary<SchemaSample> 
       ...item,
       source: `${before}${item.source}${after}.refine((value) => ${condition})`,
     }));
-  return fc.oneof(nullable, defaults, defaults, absent, absent, lazy, readonly, caught, refined, refined);
+  const more = withRefined ? [refined, refined] : [];
+  return fc.oneof(nullable, defaults, defaults, absent, absent, lazy, readonly, caught, ...more);
 }
 
 /** Schemas that zod runs whole, whatever is inside them. */
