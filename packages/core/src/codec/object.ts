@@ -35,7 +35,7 @@ export function object(fields: Readonly<Record<string, Shape>>, others: OtherKey
         settle(parsed, payload, result, key, input, field);
         if (payload.issues.length > 0 && !(key in input)) mentionUndeclared(payload, key, input, names);
         // A writer does not see these.
-        if (mode === Mode.Given && (input[key] === undefined || !isEnumerable.call(input, key))) keep(input, key);
+        if (mode === Mode.Given && (input[key] === undefined || !isEnumerable(input, key))) keep(input, key);
         if (isFull(payload)) return payload;
       }
       if (others !== "strip") parseOthers(payload, input, result, names, others, mode);
@@ -44,7 +44,9 @@ export function object(fields: Readonly<Record<string, Shape>>, others: OtherKey
   };
 }
 
-const { propertyIsEnumerable: isEnumerable } = Object.prototype;
+function isEnumerable(object: object, key: string): boolean {
+  return Object.prototype.propertyIsEnumerable.call(object, key);
+}
 
 /** Adds undeclared keys of `input` to the issues of a missing field: one of them may be the field's name, misspelt. */
 function mentionUndeclared(payload: ShapePayload, key: string, input: object, names: ReadonlySet<string>): void {
