@@ -41,7 +41,7 @@ describe("a refined schema takes what zod takes", async () => {
     compileSamples(workspace, "anything.service.ts", [{ source: "z.any()", valid: fc.constant(0), lossy: false }]),
   ]);
   for (const [index, [source, fits, refused]] of CASES.entries()) {
-    test(String(source), () => {
+    test(`as zod: ${source}`, () => {
       const { schema, codec } = compiled[index] ?? expect.unreachable();
       const unchecked = anything[0]?.codec ?? expect.unreachable();
       for (const sender of [codec, unchecked]) {
