@@ -102,10 +102,7 @@ export const SENT = 23;
 /** A session that began early is established: session index, generation, early data taken. */
 export const READY = 21;
 
-/**
- * Settings of a transport, with their defaults resolved. Zero means off if a setting can be off. The list has the order
- * in which they are passed.
- */
+/** Settings of a transport, with their defaults resolved. Zero means off where a setting can be off. In the order in which they are passed. */
 export const SETTINGS = [
   "idleTimeoutMs",
   "keepAliveIntervalMs",
@@ -134,7 +131,7 @@ export const SETTINGS = [
   "plainRequests",
 ] as const;
 
-/** Counters of a session, in the order in which they are passed. */
+/** Counters of a session. In the order in which they are passed. */
 export const SESSION_STATS = [
   "rttMs",
   "minRttMs",
@@ -157,7 +154,7 @@ export const SESSION_STATS = [
   "keyExchangeGroup",
 ] as const;
 
-/** Counters of an endpoint, in the order in which they are passed. */
+/** Counters of an endpoint. In the order in which they are passed. */
 export const ENDPOINT_STATS = [
   "handshakes",
   "refused",
