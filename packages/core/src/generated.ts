@@ -118,6 +118,7 @@ export {
   bytes,
   date,
   literal,
+  nan,
   never,
   nil,
   nothing,

@@ -46,7 +46,7 @@ function untoldExpression(node: SchemaNode, printer: CodecPrinter): string {
   };
   switch (node.kind) {
     case "literal":
-      return call("literal", ...node.values.map(expression));
+      return node.type === "nan" ? call("nan") : call("literal", ...node.values.map(expression));
     case "template":
       return call(
         "template",

@@ -125,6 +125,8 @@ export class SchemaReader {
         return known({ kind: "undefined" });
       case "literal":
         return known({ kind: "literal", values: def.values });
+      case "nan":
+        return known({ kind: "literal", values: [Number.NaN] });
       case "enum":
         return known({ kind: "literal", values: [...(schema._zod.values ?? [])], entries: def.entries });
       case "template_literal": {

@@ -18,7 +18,6 @@ const REPLACEMENTS: Readonly<Record<string, readonly [what: string, help: string
     "a file",
     "Make it blob() of @quicrpc/core/blobs, a field of the whole message. What is small may be z.instanceof(Uint8Array).",
   ],
-  nan: ["always NaN", "Use z.number() or z.null()."],
 };
 
 /** Explains why `schema` itself cannot be sent, whatever its parts are; undefined if it can. */

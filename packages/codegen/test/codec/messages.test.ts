@@ -37,6 +37,7 @@ const CASES: readonly Case[] = [
   },
   { source: `z.enum(["a", "b"], "a or b")`, bad: "c" },
   { source: `z.literal(1, "one")`, bad: 2 },
+  { source: `z.nan("not a number")`, bad: 2 },
   { source: `z.object({ a: z.string("a") }, "an object")`, bad: "x" },
   { source: `z.object({ a: z.object({ b: z.string().min(2, "two") }) })`, bad: { a: { b: "" } } },
   {
@@ -79,6 +80,7 @@ const WORDLESS: readonly { readonly source: string; readonly bad: readonly unkno
   { source: "z.date().min(new Date(10)).max(new Date(20))", bad: [new Date(1), new Date(30), "x"] },
   { source: `z.enum(["a", "b"])`, bad: ["c"] },
   { source: "z.literal(1)", bad: [2] },
+  { source: "z.nan()", bad: [2, "NaN", null, new Date(Number.NaN)] },
   { source: "z.object({ a: z.object({ b: z.int() }), c: z.string() })", bad: [{ a: { b: "" } }, { a: 1 }, 3] },
   {
     source: "z.strictObject({ a: z.string() })",

@@ -34,6 +34,12 @@ const CASES: readonly (readonly [name: string, source: string, value: unknown, r
   ["an inherited field of a loose object", "z.looseObject({ a: z.literal(1) })", Object.create({ a: 1, b: "b" })],
   ["an undefined field of a loose object", "z.looseObject({ a: z.int() })", { a: 1, b: undefined }],
   ["a method that is inherited", "z.looseObject({ a: z.int() })", Object.assign(new Inherited(), { a: 1 }), { a: 1 }],
+  ["NaN", "z.object({ a: z.nan(), b: z.union([z.string(), z.nan()]) })", { a: Number.NaN, b: Number.NaN }],
+  [
+    "NaN as a default and as a key",
+    "z.object({ a: z.nan().default(NaN), b: z.map(z.nan(), z.int()) })",
+    { b: new Map([[Number.NaN, 1]]) },
+  ],
   ["a default of a record's values", "z.record(z.string(), z.int().default(3))", { a: undefined }],
   ["a typed array where anything may be", "z.any()", new Float64Array([1, 2])],
   ["an Error where anything may be", "z.any()", new Error("late"), { message: "late" }],

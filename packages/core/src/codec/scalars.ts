@@ -89,6 +89,18 @@ export function literal(...values: unknown[]): Shape {
   };
 }
 
+/** The number NaN. In contrast to a literal, zod refuses other values as of the wrong type. */
+export function nan(): Shape {
+  const values = [Number.NaN];
+  return {
+    form: { kind: "literal", values },
+    run(payload, mode) {
+      payload.value = mode.literal?.(payload.value, values) ?? payload.value;
+      return Number.isNaN(payload.value) ? payload : invalidType(payload, "nan", { says: { nan: "NaN" } });
+    },
+  };
+}
+
 /**
  * Text that matches a template literal.
  *
