@@ -5,8 +5,8 @@ import { isTellable } from "./kinds.js";
 const ABSENCE: ReadonlySet<string> = new Set("optional exactOptional default prefault caught nonOptional".split(" "));
 
 /**
- * Returns the part of `node` that concerns a value that is there: absence, defaults and values to fall back on are the business of the
- * object around it, or of its shape.
+ * Returns the part of `node` that concerns present values. The surrounding object, or the shape, handles absence,
+ * defaults and fallbacks.
  */
 export function present(node: SchemaNode): SchemaNode {
   return ABSENCE.has(node.kind) && "inner" in node ? present(node.inner) : node;
@@ -39,7 +39,7 @@ export function scalarName(node: SchemaNode): string | undefined {
   return isCompiled(node) ? SCALARS[node.kind] : undefined;
 }
 
-/** Whether code of its own reads and writes `node`; if not, its shape does. */
+/** Returns true if `node` has compiled code, and false if its shape reads and writes it. */
 export function isCompiled(node: SchemaNode): boolean {
   if (node.kind === "literal") {
     return (
@@ -82,7 +82,7 @@ function isScalar(node: SchemaNode): boolean {
   return !hasOwnCode(node) && node.kind !== "refined";
 }
 
-/** Whether values of `node` may be numbers, of any size, as far as compiled code knows. */
+/** Returns true if values of `node` may be numbers of any size, as far as compiled code knows. */
 export function mayBeNumber(node: SchemaNode): boolean {
   if (node.kind === "union") return node.options.some(mayBeNumber);
   const inner = wrappedIn(node);
@@ -90,7 +90,7 @@ export function mayBeNumber(node: SchemaNode): boolean {
   return ["number", "bigint", "any"].includes(node.kind) || (!isCompiled(node) && node.kind !== "literal");
 }
 
-/** Whether `node`, which is built, is read and written by functions of its own. */
+/** Returns true if `node` is read and written by functions of its own. */
 export function hasOwnCode(node: SchemaNode): boolean {
   let answer = answers.get(node);
   if (answer === undefined) {
@@ -137,7 +137,7 @@ export function isLoose(node: SchemaNode): boolean {
   return node.kind === "object" && typeof node.others === "object" && hasOwnCode(node);
 }
 
-/** Whether the values are written as they are typed: those of a TypeScript enum are types of their own. */
+/** Returns true if values are typed as written. Members of a TypeScript enum have types of their own. */
 export function isPlainEnum(entries: Readonly<Record<string, unknown>> = {}): boolean {
   return Object.entries(entries).every(([key, value]) => key === value);
 }

@@ -2,12 +2,12 @@ import { hasOwnCode } from "./compiled.js";
 import { othersOf, type SchemaNode } from "../schema/node.js";
 import { codecParts } from "./parts.js";
 
-/** The argument of functions that count levels: how many more there may be. */
+/** Name of the parameter for the number of nesting levels that are left. */
 export const DEPTH = "depth";
 
 /**
- * Whether what fits `node` may be nested however deep: it is recursive, or takes anything somewhere inside. Functions of such nodes count
- * levels; what others read and write is as deep as the schema.
+ * Returns true if values of `node` may be nested to any depth, because it is recursive or contains `any`. Only
+ * functions of such nodes count levels; other values are only as deep as the schema.
  */
 export function isDeep(node: SchemaNode): boolean {
   return findDeep(node, new Set());
@@ -28,17 +28,17 @@ function findDeep(node: SchemaNode, open: Set<SchemaNode>): boolean {
   return answer;
 }
 
-/** The levels that are left inside `node`, in its functions: those of containers are a level themselves. */
+/** Returns the expression for the levels left inside `node`. Each container is one level. */
 export function depthInside(node: SchemaNode): string {
   return hasOwnCode(node) && node.kind !== "discriminated" && node.kind !== "union" ? `${DEPTH} - 1` : DEPTH;
 }
 
-/** The statement with which functions of a container begin. */
+/** Returns the first statement of a container's functions. */
 export function refuseDepth(node: SchemaNode): string[] {
   return isDeep(node) && depthInside(node) !== DEPTH ? [`if (${DEPTH} === 0) return wire.misfit();`] : [];
 }
 
-/** The parameter of a function that counts levels. */
+/** Returns the parameter of functions that count levels. */
 export function depthParameter(node: SchemaNode): string[] {
   return isDeep(node) ? [`${DEPTH} = wire.MAX_DEPTH`] : [];
 }

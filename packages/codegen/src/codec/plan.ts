@@ -7,30 +7,30 @@ import type { SchemaNode } from "../schema/node.js";
 import { codecParts, codecPlaces } from "./parts.js";
 import { checkedBy, hasOwnCode, isCompiled, present } from "./compiled.js";
 
-/** A node with a name: one writer, one reader and one shape, wherever it is used. */
+/** A node with a name: it has one writer, one reader and one shape for all its uses. */
 export interface NamedCodec {
-  /** The stem of the names of its declarations, as in `writeUser`. */
+  /** Stem of the names of its declarations, as in `writeUser`. */
   readonly name: string;
   readonly node: SchemaNode;
-  /** Whether it has a writer and a reader of its own, or a shape only. */
+  /** Whether it has a writer and a reader, or only a shape. */
   readonly hasCode: boolean;
-  /** Whether a message as a whole is of this node. */
+  /** Whether it is the node of a whole message. */
   isPayload: boolean;
-  /** Whether such a message has a brand, which is its method's and not its schema's. */
+  /** Whether such a message has a brand, which belongs to its method and not to its schema. */
   isBranded: boolean;
-  /** The directions that code is printed for. */
+  /** Directions for which code is printed. */
   readonly uses: Set<Use>;
-  /** It stands in the module of what several files share. */
+  /** True if it is in the module that several files share. */
   readonly isShared: boolean;
 }
 
-/** A direction in which a side handles a message. */
+/** A direction in which one side handles a message. */
 export type Use = "write" | "read";
 
-/** Plans a codec in the module of what several files share, and gives its name; undefined for a node that is not shared. */
+/** Plans a codec in the module that several files share, and returns its name; undefined if the node is not shared. */
 export type ShareCodec = (node: SchemaNode, label: readonly string[], use: Use | undefined) => string | undefined;
 
-/** The codecs of a file, in the order they were met. */
+/** The codecs of a file, in the order of their first use. */
 export class CodecPlan {
   readonly named: Map<SchemaNode, NamedCodec> = new Map();
   readonly #coded: Readonly<Record<Use, Set<SchemaNode>>> = { write: new Set(), read: new Set() };
@@ -38,7 +38,7 @@ export class CodecPlan {
   readonly #open = new Set<SchemaNode>();
   /** Nodes that are written, and read for the checks on what was written. */
   readonly #readBack: [node: SchemaNode, label: readonly string[]][] = [];
-  /** The place in which a node was met first of which a shape is needed. */
+  /** The first place of each node whose shape is needed. */
   readonly #places = new Map<SchemaNode, string>();
   readonly #numbers = new Map<SchemaNode, number>();
   readonly #scope: NameScope;
@@ -56,12 +56,12 @@ export class CodecPlan {
     return this.named.size === 0;
   }
 
-  /** The names of the codecs of messages. */
+  /** The names of the messages' codecs. */
   get messages(): string[] {
     return [...this.named.values()].filter(({ isPayload }) => isPayload).map(codecName);
   }
 
-  /** Whether the type of `node` has brands: the same code may read values of several. */
+  /** Returns true if the type of `node` has brands: the same code may then read values with different brands. */
   hasBrands(node: SchemaNode): boolean {
     return this.#types.hasBrands(node);
   }
@@ -70,7 +70,7 @@ export class CodecPlan {
     return this.#types.typeOf(node, direction);
   }
 
-  /** Plans what a message needs, and gives the name of its codec. */
+  /** Plans the codec of a message, and returns its name. */
   payload(node: SchemaNode, label: readonly string[], uses: readonly Use[], isBranded: boolean): string {
     for (const use of uses) this.#visitAll(node, label, use);
     const codec = this.#take(node, label, uses);
@@ -79,7 +79,7 @@ export class CodecPlan {
     return codecName(codec);
   }
 
-  /** Plans what several files share of a node, and gives its name. */
+  /** Plans the shared codec of a node, and returns its name. */
   share(node: SchemaNode, label: readonly string[], use: Use | undefined): string {
     this.#visitAll(node, label, use);
     return this.#take(node, label, use === undefined ? [] : [use]).name;
@@ -91,19 +91,19 @@ export class CodecPlan {
   }
 
   /**
-   * @param use what code is made for; undefined where a shape is all that `node` needs
-   * @param place where in another node it is
+   * @param use direction of the code; undefined if only a shape is needed
+   * @param place place of `node` in another node
    */
   #visit(node: SchemaNode, label: readonly string[], use: Use | undefined, place?: string): void {
     const uses = use === undefined ? [] : [use];
     if (this.#open.has(node)) {
-      // A shape inside itself needs a name.
+      // A recursive shape needs a name.
       this.#take(node, label, hasOwnCode(node) ? uses : []);
       return;
     }
     const seen = use === undefined ? this.#shaped : this.#coded[use];
     if (seen.has(node)) {
-      // A shape that is used in another place too is declared once.
+      // A shape that is also used in another place is declared once.
       const isAgain = place !== undefined && this.#places.get(node) !== place;
       if (use === undefined && isAgain && isComposite(node)) this.#take(node, label, []);
       return;
@@ -174,7 +174,7 @@ export class CodecPlan {
   }
 }
 
-/** Whether the shape of a node is long: it is made of several. */
+/** Returns true if the shape of a node consists of several shapes. */
 function isComposite(node: SchemaNode): boolean {
   return node.kind === "object" || codecParts(node).length > 1;
 }
@@ -189,7 +189,7 @@ export function readerName({ name }: Named): string {
   return `read${name}`;
 }
 
-/** The keys of an object that has a reader. */
+/** Returns the name of the constant with an object's keys, which only objects with a reader have. */
 export function keysName(codec: Named): string {
   return `${readerName(codec)}Keys`;
 }
@@ -203,7 +203,7 @@ export function shapeName({ name }: Named): string {
   return `${lowerFirst(name)}Shape`;
 }
 
-/** The function that makes a shape which may not be needed. */
+/** Returns the name of the function that creates a shape on demand. */
 export function shapeMakerName({ name }: Named): string {
   return `make${name}Shape`;
 }
@@ -212,7 +212,7 @@ export function codecName({ name }: Named): string {
   return `${lowerFirst(name)}Codec`;
 }
 
-/** The function that runs the checks which are zod's to run. */
+/** Returns the name of the function that runs checks by zod. */
 export function checksName({ name }: Named): string {
   return `check${name}`;
 }

@@ -33,7 +33,7 @@ import { comparisons } from "./print-keys.js";
 import { optionsBody } from "./print-union.js";
 import type { CodecPrinter } from "./printer.js";
 
-/** The reader of a node that has one, and, unless code is to be short, the keys of an object. */
+/** Prints the reader of a node and, unless code is to be short, the keys of an object. */
 export function printReader(node: SchemaNode, printer: CodecPrinter): string[] {
   const codec = printer.codecOf(node);
   const type = printer.typeOf(node, "output");
@@ -139,19 +139,23 @@ function bodyOf(node: SchemaNode, type: TypeNode, printer: CodecPrinter): string
   }
 }
 
-/** Counts numbers that are keys of a Map or Set by their hashes, where they are many. */
+/** Returns statements that create a counter of equal hashes, for keys of a Map or Set that may be numbers. */
 function countKeys(key: SchemaNode): string[] {
   return mayBeNumber(key) ? ["const crowd = wire.keyCrowd(value, left);"] : [];
 }
 
-/** Leaves the value to its shape where too many of its keys have one hash, the last of which is called `name`. */
+/**
+ * Returns statements that leave the value to its shape if too many of its keys have the same hash.
+ *
+ * @param name variable of the last key
+ */
 function refuseCrowd(key: SchemaNode, name: string): string[] {
   return mayBeNumber(key) ? [`if (crowd?.admits(${name}) === false) ${MISFIT}`] : [];
 }
 
 /**
- * Reads an object: each key is compared, as a few words, with that of the next field, since most come in that order. Where one is
- * another, its case is where reading goes on. `left` is one too low after the cases, whichever way they were left.
+ * Reads an object. The next key is compared, by words, with the key of the next field, because most peers send fields
+ * in order. If they differ, reading continues at its `case`. After the cases, `left` is always one too low.
  */
 function orderedBody(node: NodeOf<"object">, type: TypeNode, printer: CodecPrinter): string[] {
   const fields = fieldsOf(node);
@@ -178,7 +182,7 @@ function orderedBody(node: NodeOf<"object">, type: TypeNode, printer: CodecPrint
   ];
 }
 
-/** Reads a field, if its key comes next. Without one that must be there, the cases are left. */
+/** Reads a field, if its key comes next. If a required field is missing, the cases end. */
 function fieldCase(
   index: number,
   field: FieldNode,
@@ -194,7 +198,7 @@ function fieldCase(
     return [`case ${index}:`, `  ${indent(body)}`];
   }
   const body = [guard(["left-- === 0", ...comparisons(key, "!==", used)], "||", "break;"), ...reading];
-  // A literal is read into a constant of the case's.
+  // A literal is read into a constant of its case.
   if (isLiteral(node)) return [block(`case ${index}:`, body)];
   return [`case ${index}:`, ...body.map((statement) => `  ${indent(statement)}`)];
 }
@@ -237,17 +241,17 @@ function refuseMissing(fields: readonly FieldNode[], names: LocalNames): string[
   return [guard(missing, "||", MISFIT)];
 }
 
-/** The variable for a field, which may not be there. */
+/** Declares the variable of a field, which may be absent. */
 function declaration(name: string, node: SchemaNode, printer: CodecPrinter): string {
   return `${printer.annotated(`let ${name}:`, union([localType(node, printer), text("undefined")]))};`;
 }
 
-/** Returns the type of the variable that holds a field's value. */
+/** Returns the type of the variable for a field's value. */
 function localType(node: SchemaNode, printer: CodecPrinter): TypeNode {
   return node.kind === "any" ? text("unknown") : printer.typeOf(node, "output");
 }
 
-/** Makes the object of what was read. */
+/** Returns the statement that creates the object. */
 function result(
   fields: readonly FieldNode[],
   names: LocalNames,
@@ -285,11 +289,15 @@ function resultField({ name, node }: FieldNode, names: LocalNames): string {
   return `${key}: ${conditional(`${local} === undefined`, instead, local)}`;
 }
 
-/** Statements that read the value at `at` into `into`, which is called `name`, and leave the position after it in `r`. */
+/**
+ * Returns statements that read the value at `at` into `into` and leave the position after it in `r`.
+ *
+ * @param name the variable's name
+ */
 function read(node: SchemaNode, into: string, name: string, at: string, printer: CodecPrinter): string[] {
   const target = present(node);
   if (into === name && isLiteral(target)) {
-    // A constant's type is narrowed by the condition, a variable's is not.
+    // TypeScript narrows constants by the condition, but not variables.
     return [
       readStatement(target, "const literal", at, printer),
       ...refuseMisfit(target, "literal", printer.patternName),
@@ -305,7 +313,7 @@ function readStatement(node: SchemaNode, variable: string, at: string, printer: 
   return assignment(into, readExpression(node, at, printer));
 }
 
-/** Whether what is read is of the type that is asked for. */
+/** Returns true if the value is read by a shape, so that its type is known. */
 function isReadByShape(node: SchemaNode, printer: CodecPrinter): boolean {
   if (printer.called(node) !== undefined) return false;
   const inner = node.kind === "refined" ? undefined : wrappedIn(node);

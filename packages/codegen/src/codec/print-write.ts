@@ -114,7 +114,7 @@ function objectBody(node: NodeOf<"object">, printer: CodecPrinter): string[] {
     for (const field of absentable) lines.push(`if (${isThere(field)}) count++;`);
     lines.push("p = wire.writeMapHeader(b, p, count);");
   }
-  // What a strict object refuses is found by counting: the slow path says what it is.
+  // Undeclared keys of a strict object are detected by counting; the slow path names them.
   if (strict) {
     const count = absentable.length === 0 ? String(required) : "count";
     lines.push(`if (wire.countOf(value) !== ${count}) ${MISFIT}`);
@@ -150,7 +150,7 @@ function stores(bytes: readonly number[]): string[] {
   return bytes.map((byte, index) => `b[${offset("p", index)}] = ${hex(byte)};`);
 }
 
-/** Statements that write `value` at `at` and leave `p` after it. */
+/** Returns statements that write `value` at `at` and leave the position after it in `p`. */
 function write(node: SchemaNode, value: string, at: string, printer: CodecPrinter): string[] {
   const target = present(node);
   return [

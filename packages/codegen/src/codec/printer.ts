@@ -27,35 +27,35 @@ import { SameCodecs } from "./same.js";
 import { printWriter } from "./print-write.js";
 import { isWhole } from "./whole.js";
 
-/** How a file names what it imports; it notes that it needs it. */
+/** Names of imports in a file. Using a name records that it has to be imported. */
 export interface CodecNames extends TypeNames {
-  /** An export of a schema module, when the code runs. */
+  /** Returns the run-time expression for an export of a schema module. */
   value(root: SchemaRoot): string;
-  /** A declaration of a codec that several files share. */
+  /** Returns the name of a declaration that several files share. */
   shared(name: string): string;
 }
 
-/** Prints the codecs of a service file, or those that several share. */
+/** Prints the codecs of a service file, or the shared codecs. */
 export class CodecPrinter {
-  /** The keyword before the functions: `export` where other files use them. */
+  /** Keyword before the functions: `export` if other files use them. */
   readonly exported: "" | "export ";
   readonly #plan: CodecPlan;
   readonly #same: SameCodecs;
   readonly #names: CodecNames;
-  /** Whether code is to be short rather than fast: where a bundle is to be small, explanations are left out as well. */
+  /** True for short instead of fast code. If bundles should be small, explanations are left out as well. */
   readonly short: boolean;
   readonly #explain: boolean;
   readonly #patterns = new Map<string, { readonly name: string; readonly regex: string }>();
   readonly #declared = new Set<SchemaNode>();
-  /** The nodes whose checks readers ask zod to run. */
+  /** Nodes whose checks zod runs. */
   readonly #checked = new Set<SchemaNode>();
   readonly #branded = new Map<SchemaNode, boolean>();
-  /** Those whose shapes are referred to. */
+  /** Codecs whose shapes are referred to. */
   readonly #shaped = new Set<NamedCodec>();
-  /** The node whose functions are printed. */
+  /** The node whose functions are being printed. */
   #current: SchemaNode | undefined;
 
-  /** @param explain whether codecs say why a message does not fit */
+  /** @param explain whether codecs explain why a message does not match */
   constructor(plan: CodecPlan, names: CodecNames, explain: boolean, isShared = false) {
     this.#plan = plan;
     this.#same = new SameCodecs(plan);
@@ -65,12 +65,12 @@ export class CodecPrinter {
     this.exported = isShared ? "export " : "";
   }
 
-  /** The codecs of messages, which descriptors refer to, then the code they are made of. */
+  /** Prints the messages' codecs, to which descriptors refer, and then the code that they use. */
   print(): string[] {
     const all = [...this.#plan.named.values()];
-    // Other files use what is exported by name.
+    // Other files refer to exported codecs by name.
     const codecs = all.filter((codec) => this.#first(codec) === codec);
-    // What is not explained needs few shapes; of those that other files use, nobody knows here which.
+    // Without explanations, few shapes are needed. For shared codecs, the uses in other files are unknown.
     const early = this.#explain || this.exported !== "" ? this.#shapes(codecs) : undefined;
     const code = codecs.filter(({ hasCode, isShared }) => hasCode && !isShared).flatMap((codec) => this.#code(codec));
     const messages = all.filter((codec) => codec.isPayload).map((codec) => this.#message(codec));
@@ -86,7 +86,7 @@ export class CodecPrinter {
     return codec && this.#first(codec);
   }
 
-  /** The codec whose declarations are those of `codec`. */
+  /** Returns the codec whose declarations `codec` uses. */
   #first(codec: NamedCodec): NamedCodec {
     return this.exported === "" ? this.#same.of(codec) : codec;
   }
@@ -97,25 +97,28 @@ export class CodecPrinter {
     return codec;
   }
 
-  /** The codec whose functions read and write `node`; undefined where that is written out. */
+  /** Returns the codec whose functions read and write `node`; undefined if the code is inlined. */
   called(node: SchemaNode): NamedCodec | undefined {
     const codec = this.named(node);
-    // A payload that is a scalar has functions too, in which it is written out.
+    // A scalar message has functions too, which contain the inlined code.
     const isOwnBody = this.#current === node && !hasOwnCode(node);
     return codec?.hasCode === true && !isOwnBody ? codec : undefined;
   }
 
-  /** The last argument of what reads or writes `node` inside the functions that are printed: the levels that are left, if they count. */
+  /**
+   * Returns the last argument of calls that read or write `node` within the current function: the number of levels
+   * left, if they are counted.
+   */
   levels(node: SchemaNode): string[] {
     return this.#current !== undefined && isDeep(node) ? [depthInside(this.#current)] : [];
   }
 
-  /** The same for values that no schema describes. */
+  /** The same argument for values without a schema. */
   get levelsOfAny(): string[] {
     return this.#current !== undefined && isDeep(this.#current) ? [depthInside(this.#current)] : [];
   }
 
-  /** Whether the shape of `node` stands above. */
+  /** Returns true if the shape of `node` is declared above. */
   isDeclared(node: SchemaNode): boolean {
     const codec = this.named(node);
     return codec !== undefined && this.#declared.has(codec.node);
@@ -124,7 +127,7 @@ export class CodecPrinter {
   typeOf(node: SchemaNode, direction: Direction): TypeNode {
     let isBranded = this.#branded.get(node);
     if (isBranded === undefined) this.#branded.set(node, (isBranded = this.#plan.hasBrands(node)));
-    // Brands are of types only: what is read has none before it is given one.
+    // Brands exist only in types: a value that was read has none until one is added.
     if (!isBranded) return this.#plan.typeOf(node, direction);
     return node.kind === "record" ? generic("Record", text("string"), text("any")) : text("any");
   }
@@ -137,7 +140,7 @@ export class CodecPrinter {
     return `${head} ${typeText(type, this.#names)}`;
   }
 
-  /** The type of what the writer of `node` takes: it changes nothing. */
+  /** Returns the type that the writer of `node` accepts. The writer does not change the value. */
   givenType(node: SchemaNode): string {
     const type = this.typeOf(node, "input");
     const isGeneric = type.kind === "generic";
@@ -146,14 +149,14 @@ export class CodecPrinter {
     return this.layout((isTable && isGeneric) || (isList && !isGeneric) ? readonlyType(type) : type);
   }
 
-  /** The user's schema of `node`. */
+  /** Returns the expression for the user's schema of `node`. */
   schema({ at }: SchemaNode): string {
     if (at === undefined) throw new Error("A schema was printed whose place is not known.");
     const root = this.#names.value(at.root);
     return at.keys.length === 0 ? root : callOf("wire.schemaAt", [root, arrayOf(at.keys.map(expression))]);
   }
 
-  /** The function that runs the checks of `node` which are zod's to run. */
+  /** Returns the name of the function that runs the checks of `node` by zod. */
   checks(node: SchemaNode): string {
     this.#checked.add(node);
     return checksName(this.codecOf(node));
@@ -189,7 +192,7 @@ export class CodecPrinter {
     return name;
   };
 
-  /** Declares the shape of `codec` after those that it is made of. */
+  /** Declares the shape of `codec`, after the shapes that it consists of. */
   #declare(codec: NamedCodec, into: string[], open: Set<SchemaNode>): void {
     const { node } = codec;
     if (this.#declared.has(node) || open.has(node)) return;
@@ -201,14 +204,14 @@ export class CodecPrinter {
     this.#declared.add(node);
   }
 
-  /** The shapes of `codecs`, each after those that it is made of. */
+  /** Returns the shapes of `codecs`, each after those that it consists of. */
   #shapes(codecs: readonly NamedCodec[]): string[] {
     const shapes: string[] = [];
     for (const codec of codecs) this.#declare(codec, shapes, new Set());
     return shapes;
   }
 
-  /** The shape of `codec`; where nothing may need it, in a way that lets a bundler leave it out. */
+  /** Prints the shape of `codec`. If it may be unused, it is printed so that a bundler can drop it. */
   #shape(codec: NamedCodec): string[] {
     const shape = shapeExpression(codec.node, this);
     const head = `${this.exported}const ${shapeName(codec)}: wire.Shape`;
@@ -251,7 +254,7 @@ export class CodecPrinter {
       this.#explain || !isWhole(codec.node)
         ? callOf(makerOf(write, read), [`() => ${this.shape(codec)}`, ...write, ...read])
         : callOf("wire.bare", [quoted(codec.name), ...(write.length === 0 ? ["undefined"] : write), ...read]);
-    // What a codec is never asked to do has no type.
+    // Unused directions of a codec have no type.
     const types = [
       read.length > 0 && write.length === 0 ? text("unknown") : this.typeOf(codec.node, "input"),
       read.length === 0 ? text("never") : codec.isBranded ? text("any") : this.typeOf(codec.node, "output"),
@@ -266,7 +269,7 @@ function makerOf(write: readonly string[], read: readonly string[]): string {
   return write.length === 0 ? "wire.decoder" : read.length === 0 ? "wire.encoder" : "wire.codec";
 }
 
-/** A hyphen at the end of a class needs no escape (with the flag `v` it does). */
+/** Removes the escape of a hyphen at the end of a class, which is only needed with the flag `v`. */
 function withoutIdleEscapes(regex: string): string {
   return /v\w*$/.test(regex.slice(regex.lastIndexOf("/"))) ? regex : regex.replace(/(?<!\\)((?:\\\\)*)\\-\]/g, "$1-]");
 }

@@ -2,8 +2,8 @@ import { hasOwnCode, present, presenceOf, scalarName } from "./compiled.js";
 import { partsOf, type SchemaNode } from "../schema/node.js";
 
 /**
- * Whether compiled code takes every value that fits `node`: one that it does not take is a misfit, and its shape would only say why.
- * Where in doubt it is not.
+ * Returns true if compiled code accepts every valid value of `node`, so that a shape would only explain mismatches.
+ * Returns false in doubt.
  */
 export function isWhole(node: SchemaNode, open: Set<SchemaNode> = new Set()): boolean {
   if (open.has(node)) return true;
@@ -19,7 +19,7 @@ export function isWhole(node: SchemaNode, open: Set<SchemaNode> = new Set()): bo
   return Object.values(node.fields).every((field) => isWholeField(field, node.others === "strict", whole));
 }
 
-/** @param strict what is there but undefined counts as a key that is too many */
+/** @param strict whether a present but undefined property counts as an undeclared key */
 function isWholeField(node: SchemaNode, strict: boolean, whole: (part: SchemaNode) => boolean): boolean {
   if (presenceOf(node) === "required") return whole(node);
   if (strict || node.kind === "nullable" || !("inner" in node)) return false;

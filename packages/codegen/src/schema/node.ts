@@ -3,19 +3,19 @@ import type { SchemaRoot } from "../source/schema-root.js";
 import type { AnySchema, SchemaMeta } from "../types/zod.js";
 import { isPrintable } from "./constant.js";
 
-/** How to reach a schema at run time: an export of the schema module, and the keys to go through. */
+/** The path to a schema at run time: an export of the schema module, and keys that lead from it. */
 export interface SchemaPath {
   readonly root: SchemaRoot;
   readonly keys: readonly (string | number)[];
 }
 
-/** A message that the schema's author gave: a text, or a function, of the schema itself or of its check with that number. */
+/** A custom message: a text, or a function of the schema or of its check with that index. */
 export type Told = { readonly text: string } | { readonly check: number | undefined };
 
-/** A condition on a value, as zod's own checks have it. */
+/** A condition on a value, corresponding to one of zod's checks. */
 export type CheckNode = Condition & {
   readonly told?: Told;
-  /** Only zod can run it. */
+  /** True if only zod can run it. */
   readonly opaque?: true;
 };
 
@@ -24,7 +24,7 @@ type Condition =
   | {
       readonly kind: "atLeast" | "atMost" | "moreThan" | "lessThan";
       readonly bound: number | bigint | Date;
-      /** The name of the range that it is a bound of, such as `int64`. */
+      /** Name of the range that it bounds, such as `int64`. */
       readonly format?: string;
     }
   | { readonly kind: "integer"; readonly format: string; readonly least?: number; readonly most?: number }
@@ -37,38 +37,38 @@ type Condition =
       readonly format: string;
       readonly options?: Readonly<Record<string, string>>;
     }
-  /** A format without a regular expression that says all of it. */
+  /** A format that no regular expression describes completely. */
   | {
       readonly kind: "format";
       readonly format: string;
       readonly regex?: RegExp;
       readonly options?: Readonly<Record<string, string>>;
     }
-  /** Changes the value, as `trim` does. */
+  /** Changes the value, like `trim`. */
   | { readonly kind: "overwrite" }
-  /** A function of the user, as by `refine`. */
+  /** A function of the user, such as in `refine`. */
   | { readonly kind: "custom" };
 
 /**
- * A schema, read from zod: the model that types, codecs, JSON Schemas and snapshots are made of. A zod schema is one node wherever it is
- * used, so that a schema inside itself leads back to its own node.
+ * A schema, read from zod: the model from which types, codecs, JSON Schemas and snapshots are made. A zod schema is one
+ * node for all its uses, so that a recursive schema leads back to its own node.
  */
 export type SchemaNode = NodeFacts & NodeBody;
 
-/** Facts about every schema. */
+/** Properties of every node. */
 interface NodeFacts {
-  /** zod's own schema: a key, into which only the reader looks. */
+  /** The zod schema itself. It is used as a key; only the reader accesses its content. */
   readonly schema: AnySchema;
-  /** zod's name of its type, which tells `enum` from `literal` and `unknown` from `any`. */
+  /** zod's name of the type, which distinguishes `enum` from `literal` and `unknown` from `any`. */
   readonly type: string;
-  /** How to reach it at run time, if the reader was told where its root is. */
+  /** Its path at run time, if the reader knows the path of its root. */
   readonly at: SchemaPath | undefined;
-  /** Message for a value of another type. */
+  /** Custom message for a value of the wrong type. */
   readonly told?: Told;
-  /** Whether it may be absent, and if so whether something takes its place. */
+  /** Whether the input may be absent ("optional"), or is then replaced ("defaulted"). */
   readonly optin: "optional" | "defaulted" | undefined;
   readonly optout: "optional" | undefined;
-  /** The description and metadata of this very copy of the schema. */
+  /** Description and metadata of this copy of the schema. */
   readonly meta: SchemaMeta;
   /** The schema that a check, `.describe()` or `.meta()` copied. */
   readonly origin: SchemaNode | undefined;
@@ -81,24 +81,27 @@ interface InsideNodes {
 
 export type NodeBody =
   | Structure<InsideNodes>
-  /** Checks of which zod has to run some, on what `inner` results in. */
+  /** Checks on the result of `inner`, at least one of which zod has to run. */
   | { readonly kind: "refined"; readonly inner: SchemaNode; readonly checks: readonly CheckNode[] }
-  /** Left to zod whole; `structure` is what is known of it. One that `coerces` takes anything and makes that of it. */
+  /**
+   * A schema that zod runs as a whole; `structure` is what is known of it. If it `coerces`, it accepts anything and
+   * converts it to `structure`.
+   */
   | { readonly kind: "external"; readonly structure: SchemaNode; readonly coerces: boolean }
-  /** Structures of which zod alone knows more: `z.custom`, the function of a transform, and what cannot be sent. */
+  /** Schemas whose details only zod knows: `z.custom`, the function of a transform, and types that cannot be sent. */
   | { readonly kind: "custom" | "transform" | "other" }
-  /** Whether `inner` takes the value. */
+  /** A boolean: whether the value matches `inner`. */
   | { readonly kind: "success"; readonly inner: SchemaNode }
-  /** Being read: a schema inside itself. */
+  /** A node that is still being read, for recursive schemas. */
   | { readonly kind: "open" };
 
 /** A node of one kind. */
 export type NodeOf<Kind> = Extract<SchemaNode, { readonly kind: Kind }>;
 
-/** A node inside another: the property that it is in, with its name or index there. */
+/** The place of a node inside another: the property, with its name or index. */
 export type Place = PlaceOf<SchemaNode>;
 
-/** The places of the nodes directly inside `node`, those of keys with them. */
+/** Returns the places directly inside `node`, including those of keys. */
 export function placesOf(node: SchemaNode): Place[] {
   if (node.kind === "external") return [{ slot: "structure", part: node.structure }];
   if (node.kind === "record") {
@@ -109,12 +112,12 @@ export function placesOf(node: SchemaNode): Place[] {
   return (node.parts ?? []).flatMap((part, at) => (typeof part === "string" ? [] : [{ slot: "parts", at, part }]));
 }
 
-/** The nodes directly inside `node`, those of keys with them. */
+/** Returns the nodes directly inside `node`, including keys. */
 export function partsOf(node: SchemaNode): SchemaNode[] {
   return placesOf(node).map(({ part }) => part);
 }
 
-/** Returns a function that says whether a node, or one inside it, passes `test`. */
+/** Returns a function that returns true if a node, or one inside it, passes `test`. */
 export function reaching(
   test: (node: SchemaNode) => boolean,
   parts: (node: SchemaNode) => readonly SchemaNode[] = partsOf,
@@ -130,13 +133,13 @@ export function reaching(
         return true;
       }
     }
-    // All that is inside one of these was met too.
+    // All nodes inside these were visited too.
     for (const each of met) known.set(each, false);
     return false;
   };
 }
 
-/** The fields of an object, in their order. */
+/** Returns the fields of an object, in order. */
 export function fieldsOf({ fields }: NodeOf<"object">): FieldNode[] {
   return Object.entries(fields).map(([name, node]) => ({ name, node }));
 }
@@ -146,12 +149,12 @@ export interface FieldNode {
   readonly node: SchemaNode;
 }
 
-/** How an object treats other keys. */
+/** Returns how an object treats undeclared keys. */
 export function othersOf({ others }: NodeOf<"object">): "strip" | "strict" | "loose" | SchemaNode {
   return typeof others === "object" && others.kind === "any" ? "loose" : others;
 }
 
-/** The options of a discriminated union, each with the values that stand for it. */
+/** Returns the options of a discriminated union, each with its discriminator values. */
 export function optionsOf({ options }: NodeOf<"discriminated">): { values: unknown[]; node: SchemaNode }[] {
   const grouped = new Map<SchemaNode, unknown[]>();
   for (const [value, node] of options) {
@@ -162,51 +165,51 @@ export function optionsOf({ options }: NodeOf<"discriminated">): { values: unkno
   return Array.from(grouped, ([node, values]) => ({ node, values }));
 }
 
-/** The schema of a record's keys. */
+/** Returns the schema of a record's keys. */
 export function keyOf({ keys }: NodeOf<"record">): SchemaNode {
   if (keys.fit === undefined) throw new Error("A record was read without its keys.");
   return keys.fit;
 }
 
-/** Whether a record takes every text as a key. */
+/** Returns true if a record accepts every string as a key. */
 export function takesAnyKey({ keys }: NodeOf<"record">): boolean {
   const { exactly, among, fit } = keys;
   return (exactly ?? among) === undefined && (fit === undefined || (fit.kind === "string" && fit.checks.length === 0));
 }
 
-/** The default or fallback of `node`, if it is the same each time and can be written down. */
+/** Returns the default or fallback of `node`, if it is constant and can be printed. */
 export function constantOf(node: NodeOf<"default" | "prefault" | "caught">): { readonly value: unknown } | undefined {
   if (node.isConstant !== true) return undefined;
   const value = (node.value as () => unknown)();
   return isPrintable(value) ? { value } : undefined;
 }
 
-/** The schema that stands for all copies which checks, descriptions and metadata made. */
+/** Returns the schema from which checks, descriptions and metadata made copies. */
 export function canonicalNode(node: SchemaNode): SchemaNode {
   return node.origin === undefined ? node : canonicalNode(node.origin);
 }
 
-/** The structure of a schema without the checks and functions that zod runs around it. */
+/** Returns the structure of a schema without the checks and functions that zod runs around it. */
 export function ownStructure(node: SchemaNode): SchemaNode {
   if (node.kind === "external") return ownStructure(node.structure);
   const isSame = node.kind === "refined" && (node.inner.schema === node.schema || node.checks.length === 0);
   return isSame ? ownStructure(node.inner) : node;
 }
 
-/** All checks of a schema. */
+/** Returns all checks of a schema. */
 export function checksOf(node: SchemaNode): readonly CheckNode[] {
   if (node.kind === "external") return checksOf(node.structure);
   if (node.kind === "refined" && node.checks.length === 0) return checksOf(node.inner);
   return "checks" in node ? node.checks : [];
 }
 
-/** The nodes of the schemas directly inside that of `node`, however many nodes it is made of itself. */
+/** Returns the nodes of the schemas directly inside that of `node`, even if `node` consists of several nodes. */
 export function innerNodes(node: SchemaNode): SchemaNode[] {
   const inside = node.kind === "external" ? node.structure : node.kind === "refined" ? node.inner : undefined;
   return inside !== undefined && inside.schema === node.schema ? innerNodes(inside) : partsOf(node);
 }
 
-/** Whether a node is the function of a transform, of which only zod knows what it takes and makes. */
+/** Returns true if a node is the function of a transform, whose input and output only zod knows. */
 export function isFunction(node: SchemaNode): boolean {
   return node.kind === "external" && node.structure.kind === "transform";
 }
