@@ -1,5 +1,5 @@
-// Random schemas, values and changes: compiled codecs against zod, and the verdicts of `quicrpc breaking` against the codecs of both
-// versions: `npm run differential -- [--schemas n] [--seed n]`. The tests that it runs are those of CI, which are few and always the same.
+// Random schemas, values and changes: compiled codecs against zod, the verdicts of `quicrpc breaking` against the codecs of both
+// versions, and OpenAPI documents against an HTTP server: `npm run differential -- [--schemas n] [--seed n]`. The tests that it runs are those of CI, which are few and always the same.
 import { parseArgs } from "node:util";
 import { run, setup, tool } from "./setup.mjs";
 

@@ -1,6 +1,8 @@
 import type { AnyMethod } from "@quicrpc/core/generated";
 import { afterAll, expect, test } from "vitest";
+import { z } from "zod";
 import { generate, writeGenerated } from "../src/index.js";
+import { jsonSchemaOf } from "../src/tooling/json-schema.js";
 import { createWorkspace } from "./workspace.js";
 
 const workspace = createWorkspace();
@@ -209,5 +211,13 @@ export const Held = service("held.v1.Held", {
   expect(set?.input).toMatchObject({
     properties: { set: { $ref: "#/$defs/Set" } },
     $defs: { Set: setOf({ anyOf: [{ $ref: "#/$defs/Set" }, { type: "string" }] }) },
+  });
+});
+
+test("names of definitions need no escapes in references", () => {
+  const marked = z.object({ n: z.int() }).meta({ id: "50% of größe a/b~c #1" });
+  expect(jsonSchemaOf(z.object({ marked }))).toMatchObject({
+    properties: { marked: { $ref: "#/$defs/50__of_größe_a_b_c__1" } },
+    $defs: { "50__of_größe_a_b_c__1": { properties: { n: { type: "integer" } } } },
   });
 });

@@ -1,4 +1,4 @@
-import type { JsonSchema } from "./keywords.js";
+import type { Definition, JsonSchema } from "./keywords.js";
 
 /** Returns the schema of a choice between `options`. Options that are only a type become one list of types. */
 export function unionOf(keyword: "anyOf" | "oneOf", options: readonly JsonSchema[]): JsonSchema {
@@ -10,34 +10,46 @@ export function unionOf(keyword: "anyOf" | "oneOf", options: readonly JsonSchema
 }
 
 const FOLDABLE: ReadonlySet<string> = new Set(["type", "properties", "required", "additionalProperties"]);
+/** Keywords for readers, which the fields of an intersection do without. */
+const FOR_READERS: ReadonlySet<string> = new Set(["title", "description", "examples", "deprecated", "readOnly"]);
 
 /**
  * Returns a schema of what matches all of `schemas`. If all are objects, it is one object, because a strict object
  * would refuse the fields of the others.
  */
-export function foldedIntersection(schemas: readonly JsonSchema[]): JsonSchema {
+export function foldedIntersection(schemas: readonly JsonSchema[], definition: Definition): JsonSchema {
   const isNested = (schema: JsonSchema): boolean => Array.isArray(schema["allOf"]) && Object.keys(schema).length === 1;
   const all = schemas.flatMap((schema) => (isNested(schema) ? (schema["allOf"] as JsonSchema[]) : [schema]));
   const union = all.find((schema) => Object.keys(schema).length === 1 && (schema["anyOf"] ?? schema["oneOf"]));
-  if (union === undefined) return folded(all) ?? { allOf: all };
+  if (union === undefined) return folded(all, definition) ?? { allOf: all };
   const [[keyword, options]] = Object.entries(union) as [[string, readonly JsonSchema[]]];
   const others = all.filter((schema) => schema !== union);
-  const branches = options.map((option) => folded([...others, option]));
+  const branches = options.map((option) => folded([...others, option], definition));
   return branches.includes(undefined) ? { allOf: all } : { [keyword]: branches };
 }
 
-/** Returns the object that `objects` describe together; undefined if one of them is not an object, or has further keywords. */
-function folded(objects: readonly JsonSchema[]): JsonSchema | undefined {
+/**
+ * Returns the object that `schemas` describe together; undefined if one of them is not an object, or has further
+ * keywords. Named objects remain references, unless one is strict.
+ */
+function folded(schemas: readonly JsonSchema[], definition: Definition): JsonSchema | undefined {
+  const resolved = schemas.map((schema) => definition(schema) ?? schema);
+  const isStrict = resolved.some(({ additionalProperties }) => additionalProperties === false);
+  const objects = isStrict ? resolved : schemas;
   const isPlain = (schema: JsonSchema): boolean =>
-    schema["type"] === "object" && Object.keys(schema).every((key) => FOLDABLE.has(key));
+    schema["type"] === "object" &&
+    Object.keys(schema).every((key) => FOLDABLE.has(key) || (isStrict && FOR_READERS.has(key)));
   if (!objects.every(isPlain)) return undefined;
   const names = new Set(objects.flatMap(({ properties }) => Object.keys(properties ?? {})));
   const properties = Array.from(names, (name): [string, JsonSchema] => [
     name,
-    together(objects.map((each) => ruleFor(name, each))),
+    together(
+      objects.map((each) => ruleFor(name, each)),
+      definition,
+    ),
   ]);
   const required = [...new Set(objects.flatMap((each) => (each["required"] as readonly string[] | undefined) ?? []))];
-  const others = together(objects.map(undeclared));
+  const others = together(objects.map(undeclared), definition);
   const isClosed = objects.every(({ additionalProperties }) => additionalProperties === false);
   return {
     type: "object",
@@ -61,9 +73,9 @@ function undeclared({ additionalProperties: others }: JsonSchema): JsonSchema | 
     : undefined;
 }
 
-function together(rules: readonly (JsonSchema | undefined)[]): JsonSchema {
+function together(rules: readonly (JsonSchema | undefined)[], definition: Definition): JsonSchema {
   const different = new Map(rules.filter((rule) => rule !== undefined).map((rule) => [JSON.stringify(rule), rule]));
   const [only, ...others] = different.values();
   if (only === undefined || others.length === 0) return only ?? {};
-  return folded([only, ...others]) ?? { allOf: [only, ...others] };
+  return folded([only, ...others], definition) ?? { allOf: [only, ...others] };
 }

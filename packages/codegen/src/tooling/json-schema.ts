@@ -9,6 +9,7 @@ import {
   partsOf,
   reaching,
   type SchemaNode,
+  takesAnyKey,
 } from "../schema/node.js";
 import { nodeOf } from "../schema/read.js";
 import type { AnySchema } from "../types/zod.js";
@@ -34,6 +35,8 @@ type Role = "input" | "output";
 export function jsonSchemaOf(schema: AnySchema, titleOf: TitleOf = () => undefined, role: Role = "input"): JsonSchema {
   return new Document(nodeOf(schema), titleOf, role).print();
 }
+
+const DEFINITIONS = "#/$defs/";
 
 /** A JSON Schema whose definitions are the schemas that are used repeatedly or are recursive. */
 class Document {
@@ -66,12 +69,18 @@ class Document {
       this.#definitions[name] = {};
       this.#definitions[name] = this.#written(node);
     }
-    return { $ref: `#/$defs/${name.replaceAll("~", "~0").replaceAll("/", "~1")}` };
+    return { $ref: DEFINITIONS + name };
   }
+
+  /** Returns the definition to which `schema` refers; undefined if it is not a reference, or its definition is not written yet. */
+  readonly #definition = ({ $ref }: JsonSchema): JsonSchema | undefined =>
+    typeof $ref === "string" ? this.#definitions[$ref.slice(DEFINITIONS.length)] : undefined;
 
   #freeName(node: SchemaNode): string {
     const { id, title = this.#titleOf(node.schema) } = node.meta;
-    const known = [id, title].find((each) => typeof each === "string" && each !== "") as string | undefined;
+    const text = [id, title].find((each) => typeof each === "string" && each !== "") as string | undefined;
+    // References need no escapes then.
+    const known = text?.replaceAll(/[^\p{L}\p{N}_.-]/gu, "_");
     for (let n = known === undefined ? 0 : 1; ; n++) {
       const name = known === undefined ? `__schema${n}` : n === 1 ? known : `${known}${n}`;
       if (!Object.hasOwn(this.#definitions, name)) return name;
@@ -154,7 +163,7 @@ class Document {
       case "discriminated":
         return { oneOf: optionsOf(node).map((option) => of(option.node)) };
       case "intersection":
-        return foldedIntersection([of(node.left), of(node.right)]);
+        return foldedIntersection([of(node.left), of(node.right)], this.#definition);
       case "nullable":
         return unionOf("anyOf", [of(node.inner), { type: "null" }]);
       case "frozen":
@@ -193,13 +202,15 @@ class Document {
 
   #record(node: NodeOf<"record">): JsonSchema {
     const { exactly } = node.keys;
-    const names = keyNames(this.#of(keyOf(node)), (reference) => this.#definitions[reference]);
+    const names = keyNames(this.#of(keyOf(node)), this.#definition);
     const values = this.#of(node.element);
     if (node.loose) {
-      const { pattern } = names;
+      const { type: _, pattern, ...more } = names;
+      const isPattern = typeof pattern === "string" && Object.keys(more).length === 0;
       return {
         type: "object",
-        ...(typeof pattern === "string" && { patternProperties: { [pattern]: values } }),
+        ...(takesAnyKey(node) && { additionalProperties: values }),
+        ...(isPattern && { patternProperties: { [pattern]: values } }),
         ...(exactly !== undefined && { properties: Object.fromEntries(exactly.map((key) => [key, values])) }),
       };
     }
@@ -213,17 +224,22 @@ class Document {
 
   /** Returns the keywords of checks some of which zod has to run. */
   #refinement({ inner, checks }: NodeOf<"refined">): JsonSchema {
-    if (checks.length === 0) return {};
+    const change = checks.findIndex(({ kind }) => kind === "overwrite");
+    // Later checks are of the changed value, such as the result of `trim`. The longer original meets the least length too.
+    const sent = checks.filter(
+      ({ kind }, at) => change === -1 || at < change || (inner.kind === "string" && kind === "minSize"),
+    );
+    if (sent.length === 0) return {};
     switch (inner.kind) {
       case "string":
-        return stringKeywords(checks);
+        return stringKeywords(sent);
       case "number":
-        return numberKeywords(checks);
+        return numberKeywords(sent);
       case "array":
       case "set":
       case "map":
       case "tuple":
-        return sizeKeywords(checks);
+        return sizeKeywords(sent);
       default:
         return {};
     }

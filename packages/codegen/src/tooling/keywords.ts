@@ -4,6 +4,9 @@ import type { CheckNode } from "../schema/node.js";
 /** A JSON Schema (draft 2020-12) of a message. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
+/** Returns the schema to which a schema refers; undefined if it is not a reference to a known one. */
+export type Definition = (schema: JsonSchema) => JsonSchema | undefined;
+
 /**
  * The key that marks types which JSON lacks: `date` (written as RFC 3339), `bigint` (an integer; a literal in text),
  * `bytes` (base64), `map` (pairs), `set` (a list) and `blob` (bytes that travel next to the message).
@@ -107,12 +110,11 @@ const NUMBER = "^-?\\d+(?:\\.\\d+)?$";
 const INTEGER = "^-?\\d+$";
 
 /** Returns the schema of an object's keys, which are strings: numbers become their digits. */
-export function keyNames(names: JsonSchema, definition: (name: string) => JsonSchema | undefined): JsonSchema {
-  const { $ref } = names;
-  if (typeof $ref === "string") {
-    const target = definition($ref.replace("#/$defs/", "").replaceAll("~1", "/").replaceAll("~0", "~"));
-    const written = target && keyNames(target, () => undefined);
-    return written === target || written === undefined ? names : written;
+export function keyNames(names: JsonSchema, definition: Definition): JsonSchema {
+  const target = definition(names);
+  if (target !== undefined) {
+    const written = keyNames(target, () => undefined);
+    return written === target ? names : written;
   }
   for (const keyword of ["anyOf", "oneOf"]) {
     const options = names[keyword];
