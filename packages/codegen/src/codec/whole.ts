@@ -4,11 +4,13 @@ import { partsOf, type SchemaNode } from "../schema/node.js";
 /**
  * Returns true if compiled code accepts every valid value of `node`, so that a shape would only explain mismatches.
  * Returns false in doubt.
+ *
+ * @param withUndefined whether a valid value may have optional properties that are present but undefined
  */
-export function isWhole(node: SchemaNode, open: Set<SchemaNode> = new Set()): boolean {
+export function isWhole(node: SchemaNode, withUndefined = false, open: Set<SchemaNode> = new Set()): boolean {
   if (open.has(node)) return true;
   open.add(node);
-  const whole = (part: SchemaNode): boolean => isWhole(part, open);
+  const whole = (part: SchemaNode): boolean => isWhole(part, withUndefined, open);
   if (node.kind === "nullable" || node.kind === "frozen")
     return present(node.inner) === node.inner && whole(node.inner);
   if (scalarName(node) !== undefined) return node.kind !== "any";
@@ -16,10 +18,12 @@ export function isWhole(node: SchemaNode, open: Set<SchemaNode> = new Set()): bo
   if (node.kind === "union") return false;
   if (node.kind !== "object") return partsOf(node).every(whole);
   if (typeof node.others !== "string") return false;
-  return Object.values(node.fields).every((field) => isWholeField(field, node.others === "strict", whole));
+  return Object.values(node.fields).every((field) =>
+    isWholeField(field, withUndefined || node.others === "strict", whole),
+  );
 }
 
-/** @param strict whether a present but undefined property counts as an undeclared key */
+/** @param strict whether code refuses a property that is present but undefined */
 function isWholeField(node: SchemaNode, strict: boolean, whole: (part: SchemaNode) => boolean): boolean {
   if (presenceOf(node) === "required") return whole(node);
   if (strict || node.kind === "nullable" || !("inner" in node)) return false;

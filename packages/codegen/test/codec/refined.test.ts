@@ -22,6 +22,12 @@ const CASES: readonly (readonly [source: string, fits: unknown, refused: unknown
     { a: 1, b: "b" },
     { a: 1 },
   ],
+  // Compiled code refuses what the shape of the first option accepts.
+  [
+    'z.union([z.object({ a: z.object({ b: z.string().prefault("x").refine(() => true).optional() }) }), z.object({})])',
+    { a: {} },
+    1,
+  ],
   // A refined schema inside itself is written and read.
   ["Tree", { next: { next: { next: null } } }, { next: { next: 3 } }],
 ];

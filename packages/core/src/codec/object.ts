@@ -35,7 +35,8 @@ export function object(fields: Readonly<Record<string, Shape>>, others: OtherKey
         settle(parsed, payload, result, key, input, field);
         if (payload.issues.length > 0 && !(key in input)) mentionUndeclared(payload, key, input, names);
         // A writer does not see these.
-        if (mode === Mode.Given && (input[key] === undefined || !isEnumerable(input, key))) keep(input, key);
+        const isUnseen = input[key] === undefined ? field.optin === undefined : !isEnumerable(input, key);
+        if (mode === Mode.Given && isUnseen) keep(input, key);
         if (isFull(payload)) return payload;
       }
       if (others !== "strip") parseOthers(payload, input, result, names, others, mode);
