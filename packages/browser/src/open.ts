@@ -58,7 +58,7 @@ export async function openFirst<T>(options: OpenOptions<T>): Promise<Opened<T, s
   try {
     const { made, index, losses } = await race({ ways, afterMs, signal: attempt.signal });
     const reasons = losses.map((loss, index) => explain(candidates[index] as Candidate<T>, loss));
-    const late = losses.reduce((last, { late }, index) => (late ? index + 1 : last), 0);
+    const late = worked ? 0 : losses.reduce((last, { late }, index) => (late ? index + 1 : last), 0);
     return { made, index, reason: index === 0 ? undefined : reasons.join("; "), late };
   } catch {
     attempt.signal.throwIfAborted();

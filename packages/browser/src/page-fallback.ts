@@ -28,6 +28,10 @@ export class PageFallback implements Way {
   inUse: TransportInUse | undefined = undefined;
   readonly #options: PageFallbackOptions;
   readonly #fallback: Fallback<string>;
+  /** Index of the transport in use. */
+  #index = 0;
+  /** Whether a session over the first transport has answered: its silence then says little about the network. */
+  #hasWorked = false;
   /** Number of consecutive sessions over the first transport that were soon lost. */
   #losses = 0;
 
@@ -38,14 +42,14 @@ export class PageFallback implements Way {
 
   async open(signal: AbortSignal, timeoutMs: number): Promise<Reached> {
     const options = this.#options;
-    const { hasWorked: worked } = this.#fallback;
+    const worked = this.#hasWorked;
     const usable = options.candidates.filter(({ isRefused }) => isRefused !== true);
     // The others are the last. They are tried for their errors.
     const refused = options.candidates.slice(usable.length);
-    const { made, reasons } = await this.#fallback.open(usable, (tried) =>
+    const { made, index, reasons } = await this.#fallback.open(usable, (tried) =>
       openFirst({ ...options, candidates: tried.concat(refused), worked, timeoutMs, signal }),
     );
-    this.#use(this.#fallback.index, reasons);
+    this.#use(index, reasons);
     return made;
   }
 
@@ -56,10 +60,10 @@ export class PageFallback implements Way {
     signal: AbortSignal,
   ): Promise<Session<BrowserTransport>> {
     const fallback = this.#fallback;
-    if (fallback.index === 0) return this.#prove(session, signal);
+    if (this.#index === 0) return this.#prove(session, signal);
     const options = this.#options;
     const better = options.candidates
-      .slice(0, fallback.index)
+      .slice(0, this.#index)
       .filter(({ kind }) => kind !== "webtransport" || globalThis.WebTransport !== undefined);
     if (better.length === 0) throw NOTHING_BETTER;
     const candidates = better.map((candidate) => answeringSession(candidate, run));
@@ -67,10 +71,10 @@ export class PageFallback implements Way {
       () => openFirst({ ...options, candidates, timeoutMs, signal }),
       signal,
       (error) => this.#tell({ reason: `tried again: ${reasonOf(error as Error, options.url)}` }),
-      (ms) => this.#tell({ retryAt: ms && Date.now() + ms }),
+      (ms) => this.#tell({ retryAt: ms === undefined ? undefined : Date.now() + ms }),
     );
     this.#use(options.candidates.indexOf(better[index] as Candidate<Reached>), reason === undefined ? [] : [reason]);
-    if (fallback.index === 0) void this.#noteAnswer(made);
+    if (this.#index === 0) void this.#noteAnswer(made);
     return made;
   }
 
@@ -81,7 +85,7 @@ export class PageFallback implements Way {
   }
 
   #use(index: number, reasons: readonly string[]): void {
-    this.#fallback.index = index;
+    this.#index = index;
     const { kind } = this.#options.candidates[index] as Candidate<Reached>;
     this.inUse = { kind, reason: reasons.join("; ") || undefined, retryAt: undefined };
   }
@@ -112,6 +116,7 @@ export class PageFallback implements Way {
 
   /** Called when a session over the first transport has answered. Its end decides which transport the next one uses. */
   async #noteAnswer(session: Session<BrowserTransport>): Promise<void> {
+    this.#hasWorked = true;
     const lasted = await this.#fallback.noteAnswer(session);
     const { closeCode } = await session.closed;
     if (lasted) {

@@ -45,6 +45,18 @@ describe("via auto", () => {
     await session.close();
   });
 
+  it("gives large messages streams of their own while other calls use several lanes", async () => {
+    const { session, streams } = lossy();
+    for (let i = 0; i < 3; i++) await burst(session, "x".repeat(24));
+    expect(streams()).toBe(4);
+    await session.unary(methods.echo, { text: "x".repeat(70_000) });
+    for (let i = 1; i <= 5; i++) {
+      await session.unary(methods.echo, { text: "x".repeat(70_000) });
+      expect(streams()).toBe(4 + i);
+    }
+    await session.close();
+  });
+
   it("stays with what a session, method or call says", async () => {
     const { session, streams } = lossy({ via: "lane" });
     for (let i = 0; i < 4; i++) await burst(session, "x".repeat(1000));

@@ -31,7 +31,10 @@ export interface Opened<T, R> {
   readonly index: number;
   /** Why it is not an earlier one; undefined for the first. */
   readonly reason: R | undefined;
-  /** Number of transports up to the last one that had not answered when the next was tried. */
+  /**
+   * Number of transports up to the last one that had not answered when the next was tried. They are skipped for a while; 0 if their silence
+   * says nothing about the network.
+   */
   readonly late: number;
 }
 
@@ -47,10 +50,6 @@ export interface FallbackOptions<R> {
  * while after they did not answer. While a worse one is in use, the better ones are tried again with growing pauses.
  */
 export class Fallback<R> {
-  /** Index of the transport in use. */
-  index = 0;
-  /** Whether a session over the first transport has answered: its silence then says little about the network. */
-  hasWorked = false;
   readonly #memory: FallbackMemory<R>;
   readonly #retry: Backoff | undefined;
   /** Number of attempts to return to a better transport. */
@@ -71,16 +70,15 @@ export class Fallback<R> {
   async open<C, T>(
     candidates: readonly C[],
     openFirst: (candidates: readonly C[]) => Promise<Opened<T, R>>,
-  ): Promise<{ readonly made: T; readonly reasons: readonly R[] }> {
+  ): Promise<{ readonly made: T; readonly index: number; readonly reasons: readonly R[] }> {
     const skipped = this.#skipNext ?? this.#memory.skipped;
     this.#skipNext = undefined;
     const from = Math.min(skipped?.count ?? 0, candidates.length - 1);
     try {
       const { made, index, reason, late } = await openFirst(candidates.slice(from));
-      if (late > 0 && !this.hasWorked) this.#memory.remember({ reason: reason as R, count: from + late });
-      this.index = from + index;
+      if (late > 0) this.#memory.remember({ reason: reason as R, count: from + late });
       const reasons = [from > 0 ? skipped?.reason : undefined, reason];
-      return { made, reasons: reasons.filter((r) => r !== undefined) };
+      return { made, index: from + index, reasons: reasons.filter((r) => r !== undefined) };
     } catch (error) {
       // The others fail as well, so the first may work just as well.
       this.#memory.forget();
@@ -124,7 +122,6 @@ export class Fallback<R> {
   /** Notes that a session over the first transport has answered. Resolves when it ends, with whether it lasted. */
   async noteAnswer({ closed }: Pick<Session, "closed">): Promise<boolean> {
     const since = Date.now();
-    this.hasWorked = true;
     this.#memory.forget();
     await closed;
     const lasted = Date.now() - since >= STABLE_MS;

@@ -47,10 +47,10 @@ export class ConnectStrategy {
     const { fallback } = this.options;
     const first: DialOnce = (signal) => this.dialPreferred(signal);
     if (fallback === undefined) return first(signal);
-    const { made, reasons } = await this.fallback.open([first, fallback.dial], (ways) =>
+    const { made, index, reasons } = await this.fallback.open([first, fallback.dial], (ways) =>
       dialFirst(ways, fallback.options, signal),
     );
-    if (this.fallback.index > 0) this.overFallback.add(made);
+    if (index > 0) this.overFallback.add(made);
     for (const reason of reasons) this.onFallback(reason);
     return made;
   }

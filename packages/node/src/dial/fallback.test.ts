@@ -21,7 +21,7 @@ function way() {
       signal.addEventListener("abort", () => reject(signal.reason));
       const succeed = (): Session => {
         const close = (): Promise<unknown> => Promise.resolve(closed.push(session));
-        const session = { close, closed: new Promise(() => {}) } as unknown as Session;
+        const session = { close, closed: new Promise(() => {}), ping: async () => 1 } as unknown as Session;
         resolve(session);
         return session;
       };
@@ -129,6 +129,25 @@ describe("two ways to one server", () => {
     first.dials[1]?.succeed();
     await three;
     expect(fallback.dials).toHaveLength(2);
+  });
+
+  it("takes the fallback alone after silence also when a session has returned to the first before", async () => {
+    const { dialler: made, first, fallback } = dialler();
+    const one = made.dial(never);
+    await vi.advanceTimersByTimeAsync(AFTER_MS);
+    fallback.dials[0]?.succeed();
+    const better = made.improve(await one, never, () => expect.unreachable());
+    await vi.advanceTimersByTimeAsync(5000);
+    first.dials[1]?.succeed();
+    await better;
+    const two = made.dial(never);
+    await vi.advanceTimersByTimeAsync(AFTER_MS);
+    fallback.dials[1]?.succeed();
+    await two;
+    const three = made.dial(never);
+    expect(first.dials).toHaveLength(3);
+    fallback.dials[2]?.succeed();
+    await three;
   });
 
   it("forgets what it knew where the fallback fails", async () => {

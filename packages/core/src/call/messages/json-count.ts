@@ -4,12 +4,6 @@ import { count } from "../../msgpack/reader.js";
 import { tooDeep } from "./nesting.js";
 
 /**
- * Values that each key beyond `MAX_DISTINCT_KEYS` is charged in addition: objects that have a few keys in many different
- * combinations take V8 longer than their size shows.
- */
-const MANY_KEYS_VALUES = 1;
-
-/**
  * Counts the values of a JSON text before it is parsed, to charge the memory budget of its message. Counts brackets in
  * place, except those in strings. Throws if there are too many values, more than `maxDepth` levels, or too many
  * distinct keys.
@@ -36,7 +30,8 @@ export function countJson(bytes: Uint8Array, start: number, end: number, maxDept
     }
     if (depth > maxDepth) throw tooDeep();
   }
-  count(values + Math.max(0, keys - MAX_DISTINCT_KEYS) * MANY_KEYS_VALUES);
+  // Objects with a few keys in many different combinations take V8 longer than their size shows.
+  count(values + Math.max(0, keys - MAX_DISTINCT_KEYS));
   if (keys > MAX_DISTINCT_KEYS) countKeys(bytes, start, end);
 }
 

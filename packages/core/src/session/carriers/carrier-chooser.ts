@@ -36,11 +36,15 @@ export class CarrierChooser {
   pick(bulk = 0): Carrier {
     const { host } = this;
     const layout = this.chooser.next();
-    const needsStream = bulk >= HUGE_BYTES || (bulk > 0 && this.chooser.stats().rttMs >= SHORT_MS);
-    if (needsStream || layout === "stream") return host.ownStreams.open();
+    const isShared = bulk === 0 ? layout !== "stream" : bulk < HUGE_BYTES && layout === "lane" && this.isPathShort();
+    if (!isShared) return host.ownStreams.open();
     if (bulk === 0 && layout === "lane") return host.lane();
     this.spread ??= new ExtraLanes(host);
     return this.spread.next(bulk > 0) ?? host.lane();
+  }
+
+  private isPathShort(): boolean {
+    return this.chooser.stats().rttMs < SHORT_MS;
   }
 }
 
