@@ -456,6 +456,37 @@ describe("the connection limiter of a listener", () => {
       expect(closed).toEqual(["2b"]);
     });
 
+    it("closes the oldest of the same address if all places are taken and it has more than its share", () => {
+      const some = { ...limits, maxSessions: 8, maxSessionsPerAddress: 6 };
+      const own = ["1a", "1b", "1c", "1d", "1e", "1f"];
+      const { take, closed } = idleIn(new ConnectionLimiter(some), ["2a", ...own]);
+      expect(take("3a")).toBeDefined();
+      vi.advanceTimersByTime(5000);
+      expect(take("1g")).toBeDefined();
+      expect(closed).toEqual(["1a"]);
+      expect(take("4a")).toBeDefined();
+      expect(closed).toEqual(["1a", "2a"]);
+    });
+
+    it("looks at two of them at most", () => {
+      const limiter = new ConnectionLimiter({ ...limits, maxSessions: 100, maxSessionsPerAddress: 75 });
+      const { take } = idleIn(limiter, []);
+      let reads = 0;
+      const idleSince = { get: () => ++reads && 0, set: () => {} };
+      for (let count = 0; count < 50; count++) take("3");
+      for (let count = 0; count < 40; count++) {
+        const connection = take(count % 2 === 0 ? "1" : "2");
+        Object.defineProperty(connection, "idleSince", idleSince);
+        connection?.requestEnded();
+      }
+      vi.advanceTimersByTime(5000);
+      expect(limiter.isFull("192.0.2.3")).toBe(true);
+      expect(reads).toBeGreaterThan(0);
+      expect(reads).toBeLessThanOrEqual(2);
+      expect(limiter.isFull("192.0.2.4")).toBe(false);
+      expect(reads).toBeLessThanOrEqual(4);
+    });
+
     it("closes none that answers a request, or did less than 5 seconds ago", () => {
       const limiter = new ConnectionLimiter(limits);
       const { take, closed } = idleIn(limiter, []);
@@ -473,6 +504,38 @@ describe("the connection limiter of a listener", () => {
       expect(take("5e")).toBeUndefined();
       busy?.leave();
       expect(take("5e")).toBeDefined();
+    });
+  });
+
+  describe("of connections without a place", () => {
+    beforeEach(() => void vi.useFakeTimers());
+    afterEach(() => void vi.useRealTimers());
+
+    it("closes one in time whose requests are refused over and over", () => {
+      const limiter = new ConnectionLimiter({ ...limits, maxSessions: 1, maxSessionsPerAddress: 1 });
+      let closed = 0;
+      const refused = limiter.enter("192.0.2.1", () => void closed++);
+      expect(limiter.takeSession("192.0.2.2")).toBe(true);
+      for (let ms = 0; ms < limits.maxCloseMs; ms += 10) {
+        expect(closed).toBe(0);
+        expect(refused?.greeted()).toBe(false);
+        vi.advanceTimersByTime(10);
+      }
+      expect(closed).toBe(1);
+    });
+
+    it("keeps one that carries a session", () => {
+      const limiter = new ConnectionLimiter({ ...limits, maxSessions: 1, maxSessionsPerAddress: 1 });
+      let closed = 0;
+      const connection = limiter.enter("192.0.2.1", () => void closed++);
+      const left = connection?.carry();
+      expect(limiter.takeSession("192.0.2.1")).toBe(true);
+      expect(connection?.greeted()).toBe(false);
+      vi.advanceTimersByTime(60_000);
+      expect(closed).toBe(0);
+      left?.();
+      vi.advanceTimersByTime(limits.maxHandshakeMs);
+      expect(closed).toBe(1);
     });
   });
 

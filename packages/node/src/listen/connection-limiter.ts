@@ -65,6 +65,14 @@ interface WaitingConnection extends ArrivingConnection {
   readonly timer: ReturnType<typeof setTimeout>;
 }
 
+/** The position of a connection among idle ones: all, and those of its source. */
+interface IdlePlace {
+  readonly link: Link<PendingConnection>;
+  /** Undefined for a connection without an address. */
+  readonly ofSource: LinkedSet<PendingConnection> | undefined;
+  readonly linkOfSource: Link<PendingConnection> | undefined;
+}
+
 /** Source of connections without an address, to which no share applies. */
 const NO_SOURCE = "";
 
@@ -186,22 +194,28 @@ export class ConnectionLimiter {
   }
 
   /** Notes that a connection has no request in progress. Returns the argument of `becameBusy`. */
-  becameIdle(connection: PendingConnection): Link<PendingConnection> {
-    return this.idle.add(connection);
+  becameIdle(connection: PendingConnection): IdlePlace {
+    const ofSource = this.sessions.idleOf(connection.source);
+    return { link: this.idle.add(connection), ofSource, linkOfSource: ofSource?.add(connection) };
   }
 
-  becameBusy(link: Link<PendingConnection>): void {
+  becameBusy({ link, ofSource, linkOfSource }: IdlePlace): void {
     this.idle.remove(link);
+    if (linkOfSource !== undefined) ofSource?.remove(linkOfSource);
   }
 
-  /** Returns the connection that has been idle longest of those whose end gives the source room. */
+  /**
+   * Returns the connection that has been idle longest of those whose end gives the source room: all of its own, and
+   * those of other sources while it has not used up its share. Looks at two connections only, because each connection
+   * and each refused request calls it.
+   */
   private idleFor(source: string): PendingConnection | undefined {
     const latest = performance.now() - MIN_IDLE_MS;
-    for (const { value } of this.idle) {
-      if (value.idleSince > latest) return undefined;
-      if (this.sessions.hasRoom(source, value.source)) return value;
-    }
-    return undefined;
+    const oldest = this.idle.first?.value;
+    if (oldest === undefined || oldest.idleSince > latest) return undefined;
+    if (oldest.source === source || this.sessions.hasRoom(source, 1)) return oldest;
+    const own = this.sessions.idleOf(source)?.first?.value;
+    return own === undefined || own.idleSince > latest ? undefined : own;
   }
 
   releaseSession(source: string): void {
@@ -216,6 +230,13 @@ export class ConnectionLimiter {
   }
 }
 
+/** The places of one source. */
+interface SourcePlaces {
+  taken: number;
+  /** Its connections that are idle, in the order in which they became so. Created with the first. */
+  idle: LinkedSet<PendingConnection> | undefined;
+}
+
 /**
  * Places with a share for each source. A source's share shrinks as other sources use more places, so that a few sources
  * cannot use all of them.
@@ -224,28 +245,36 @@ class Places {
   taken = 0;
   private readonly places: number;
   private readonly share: number;
-  private readonly bySource: Map<string, number> = new Map();
+  private readonly bySource: Map<string, SourcePlaces> = new Map();
 
   constructor(places: number, share: number) {
     this.places = places;
     this.share = share;
   }
 
-  /** @param without source of a place that is released first. Default: none is */
-  hasRoom(source: string, without?: string): boolean {
-    const taken = without === undefined ? this.taken : this.taken - 1;
+  /** @param released number of places of other sources that are released first. Default: 0 */
+  hasRoom(source: string, released: number = 0): boolean {
+    const taken = this.taken - released;
     if (taken >= this.places) return false;
-    if (source === NO_SOURCE) return true;
-    const own = (this.bySource.get(source) ?? 0) - (without === source ? 1 : 0);
-    return hasShare(own, taken, this.places, this.share);
+    return source === NO_SOURCE || hasShare(this.bySource.get(source)?.taken ?? 0, taken, this.places, this.share);
+  }
+
+  /** Returns the idle connections of a source, to read and to change; undefined if the source has no place. */
+  idleOf(source: string): LinkedSet<PendingConnection> | undefined {
+    const own = this.bySource.get(source);
+    return own && (own.idle ??= new LinkedSet());
   }
 
   count(source: string, change: 1 | -1): void {
     this.taken += change;
     if (source === NO_SOURCE) return;
-    const updated = (this.bySource.get(source) ?? 0) + change;
-    if (updated === 0) this.bySource.delete(source);
-    else this.bySource.set(source, updated);
+    let own = this.bySource.get(source);
+    if (own === undefined) {
+      own = { taken: 0, idle: undefined };
+      this.bySource.set(source, own);
+    }
+    own.taken += change;
+    if (own.taken === 0) this.bySource.delete(source);
   }
 }
 
@@ -263,13 +292,15 @@ export class PendingConnection {
   private timer: ReturnType<typeof setTimeout> | undefined = undefined;
   private isPending = false;
   private isSession = false;
+  /** It was refused, and is closed after `maxCloseMs`. */
+  private isClosing = false;
   private over = false;
   /** Number of pending connections and sessions that this connection carries. */
   private carried = 0;
   private held: HeldReads | undefined = undefined;
   /** Number of HTTP requests in progress. */
   private requests = 0;
-  private idle: Link<PendingConnection> | undefined = undefined;
+  private idle: IdlePlace | undefined = undefined;
   /** When the last request ended; meaningful while the connection is idle. */
   idleSince = 0;
   private gone: (() => void) | undefined = undefined;
@@ -356,7 +387,7 @@ export class PendingConnection {
     if (this.over) return true;
     // It counts from its first HTTP request on, if it was upgraded later.
     if (!this.isSession && !this.limiter.takeSession(this.source)) {
-      this.expireIn(this.limiter.limits.maxCloseMs);
+      this.closeSoon();
       return false;
     }
     this.isSession = true;
@@ -391,13 +422,14 @@ export class PendingConnection {
   /** Refuses the session, and leaves the peer some time to receive the reason. */
   refuse(): void {
     if (this.over) return;
-    this.expireIn(this.limiter.limits.maxCloseMs);
+    this.closeSoon();
     this.releaseHeld();
   }
 
   /** Ends the pending state: the connection is a session, or carries sessions. */
   settled(): void {
     clearTimeout(this.timer);
+    this.isClosing = false;
     if (!this.isPending) return;
     this.isPending = false;
     this.limiter.count(this.source, -1);
@@ -423,6 +455,16 @@ export class PendingConnection {
   private expireIn(ms: number): void {
     clearTimeout(this.timer);
     this.timer = setTimeout(this.close, ms).unref();
+  }
+
+  /**
+   * Closes the connection after `maxCloseMs`, however often it is refused again until then. A connection that carries
+   * sessions stays open for them.
+   */
+  private closeSoon(): void {
+    if (this.isClosing || this.carried > 0) return;
+    this.isClosing = true;
+    this.expireIn(this.limiter.limits.maxCloseMs);
   }
 
   private releaseHeld(): void {
