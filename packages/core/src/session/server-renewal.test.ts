@@ -11,7 +11,10 @@ import { ClientRenewal } from "./client-renewal.js";
 import { ServerRenewal, type ServerRenewalHost } from "./server-renewal.js";
 
 beforeEach(() => void vi.useFakeTimers());
-afterEach(() => void vi.useRealTimers());
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
 
 function frame(): Frame {
   const out = new FrameWriter(256);
@@ -28,7 +31,7 @@ it("decides about the credentials of a client that sends them over and over no m
     identify() {},
     drain: () => expect.unreachable(),
     openLane: () => lane,
-    limits: { maxGreetingBytes: 1000 },
+    limits: { maxGreetingBytes: 1000, maxHandshakeMs: 10_000 },
   };
   const renew = async ({ credentials }: Greeting): Promise<{ connection: unknown }> => {
     decided.push(credentials);
@@ -59,7 +62,7 @@ it("a decision that had begun before credentials were demanded does not satisfy 
     identify() {},
     drain: () => void drains++,
     openLane: () => lane,
-    limits: { maxGreetingBytes: 1000 },
+    limits: { maxGreetingBytes: 1000, maxHandshakeMs: 10_000 },
   };
   const renew = (): Promise<{ connection: unknown }> =>
     new Promise((resolve) => (decide = () => resolve({ connection: "ann" })));
@@ -105,7 +108,7 @@ function renewingPair(decisionMs: number): { client: ClientRenewal; server: Serv
     identify() {},
     drain: () => void drains++,
     openLane: () => toClient,
-    limits: { maxGreetingBytes: 1000 },
+    limits: { maxGreetingBytes: 1000, maxHandshakeMs: 10_000 },
   };
   const renew = (): Promise<{ connection: unknown }> =>
     // oxlint-disable-next-line no-restricted-globals -- the clock is virtual
@@ -117,11 +120,16 @@ function renewingPair(decisionMs: number): { client: ClientRenewal; server: Serv
 }
 
 it.each([
-  [3000, 500],
-  [10_000, 7000],
+  [3000, 500, 0],
+  [3000, 500, 0.999],
+  [3000, 7000, 0],
+  [3000, 7000, 0.999],
+  [10_000, 7000, 0],
+  [10_000, 7000, 0.999],
 ])(
-  "a client that answers each demand is not drained if %i ms are given and a decision takes %i",
-  async (withinMs, decisionMs) => {
+  "a client that answers each demand is not drained if %i ms are given, a decision takes %i and Math.random() is %f",
+  async (withinMs, decisionMs, random) => {
+    vi.spyOn(Math, "random").mockReturnValue(random);
     for (const sinceRenewalMs of [1, decisionMs - 1, decisionMs + 1, decisionMs + 4000]) {
       const { client, server, drains } = renewingPair(decisionMs);
       client.onUnauthenticated();
@@ -132,5 +140,28 @@ it.each([
       client.stop();
       server.stop();
     }
+  },
+);
+
+it.each([[[]], [[100]], [[100, 5000, 9999]]])(
+  "a session drains once if a decision never comes, also if credentials are demanded again after %j ms",
+  async (againAtMs) => {
+    const { client, server, drains } = renewingPair(2 ** 30);
+    client.onUnauthenticated();
+    await vi.advanceTimersByTimeAsync(0);
+    let now = 0;
+    for (const at of againAtMs) {
+      await vi.advanceTimersByTimeAsync(at - now);
+      now = at;
+      server.demand({ withinMs: 1000 });
+    }
+    await vi.advanceTimersByTimeAsync(9999 - now);
+    expect(drains()).toBe(0);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(drains()).toBe(1);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(drains()).toBe(1);
+    client.stop();
+    server.stop();
   },
 );

@@ -1,5 +1,6 @@
 import type { PeerLane } from "../call/lanes/peer-lane.js";
 import { ProtocolError } from "../errors.js";
+import type { Limits } from "../limits.js";
 import { decodeMetadata } from "../wire/metadata.js";
 import type { Frame } from "../wire/frame.js";
 import type { FrameWriter } from "../wire/writer.js";
@@ -51,8 +52,8 @@ export interface RenewalOptions<Context> {
    */
   readonly expiresAt?: number | undefined;
   /**
-   * Decides about new credentials. If it rejects, because they are invalid or belong to another subject, the session
-   * drains.
+   * Decides about new credentials within `limits.maxHandshakeMs`. If it rejects, because they are invalid or belong to
+   * another subject, or takes longer, the session drains.
    */
   readonly renew: (greeting: RenewedGreeting) => Promise<RenewedConnection<Context>>;
 }
@@ -71,7 +72,7 @@ export interface DemandOptions {
 export interface ServerRenewalHost extends RenewalHost {
   identify(connection: unknown): void;
   drain(options?: DrainOptions): unknown;
-  readonly limits: { readonly maxGreetingBytes: number };
+  readonly limits: Pick<Limits, "maxGreetingBytes" | "maxHandshakeMs">;
 }
 
 /** The server's side of a session whose client can renew its credentials. */
@@ -91,6 +92,7 @@ export class ServerRenewal {
   /** Earliest time at which the client renews again, by the clock that is never set. */
   private nextAt: number = Number.NEGATIVE_INFINITY;
   private paced: ReturnType<typeof setTimeout> | undefined = undefined;
+  /** Drains the session when the client has not answered a demand in time, or the server has not decided in time. */
   private deadline: ReturnType<typeof setTimeout> | undefined = undefined;
 
   constructor(host: ServerRenewalHost, options: RenewalOptions<unknown>) {
@@ -110,7 +112,6 @@ export class ServerRenewal {
 
   /** Requests credentials. If none arrive in time, the session drains, and the client's next one starts with new ones. */
   demand({ withinMs = DEFAULT_WITHIN_MS }: DemandOptions = {}): void {
-    clearTimeout(this.deadline);
     this.wantedWithinMs = withinMs;
     if (this.lane === undefined) this.host.drain();
     // A client sends nothing until the decision in progress has come.
@@ -131,6 +132,8 @@ export class ServerRenewal {
     const claim = proof && nonce && { proof, nonce };
     const greeting: RenewedGreeting = { credentials, metadata: decodeMetadata(metadata), ...(claim && { claim }) };
     this.deciding = true;
+    // The client has answered. A demand that comes before the decision leaves this deadline as it is.
+    this.drainIn(this.host.limits.maxHandshakeMs);
     const waitMs = this.decidedAt + PACE_MS - Date.now();
     if (waitMs <= 0) void this.decide(greeting);
     else this.paced = setTimeout(() => void this.decide(greeting), Math.min(waitMs, PACE_MS));
@@ -156,6 +159,7 @@ export class ServerRenewal {
       // They were requested while this decision was in progress, which may be based on older information.
       if (this.wantedWithinMs !== undefined) this.want(this.wantedWithinMs);
     } catch {
+      clearTimeout(this.deadline);
       // The next session begins with credentials, and is refused for the reason.
       this.host.drain();
     }
@@ -164,7 +168,12 @@ export class ServerRenewal {
   private want(withinMs: number): void {
     this.tell({ kind: "wanted", withinMs: Math.floor(withinMs / 2) });
     const restMs = Math.max(0, this.nextAt - performance.now());
-    this.deadline = setTimeout(() => this.host.drain(), restMs + withinMs);
+    this.drainIn(restMs + withinMs);
+  }
+
+  private drainIn(ms: number): void {
+    clearTimeout(this.deadline);
+    this.deadline = setTimeout(() => this.host.drain(), ms);
     (this.deadline as { unref?(): void }).unref?.();
   }
 
