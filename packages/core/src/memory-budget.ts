@@ -93,10 +93,14 @@ export class MemoryBudget {
     for (const each of this.#measured) each.measure();
   }
 
-  /** Returns the error for exceeding the budget. */
-  refusal(what: string, refused: boolean = false): RpcError {
+  /**
+   * Returns the error for exceeding the budget.
+   *
+   * @param bytes bytes that exceed it, if they are not charged
+   */
+  refusal(what: string, refused: boolean = false, bytes: number = 0): RpcError {
     const { server } = this;
-    const { setting, max, held } = server !== undefined && server.held > server.max ? server : this;
+    const { setting, max, held } = server !== undefined && server.held + bytes > server.max ? server : this;
     const text = `${what} holds too much memory: ${setting} is ${max}, and ${held} are held`;
     return new RpcError("resource_exhausted", text, { refused });
   }

@@ -43,7 +43,7 @@ describe("the memory of a server's sessions", () => {
     budget.charge(400);
     requireRoom(budget, 200, "x");
     expect(() => requireRoom(budget, 201, "x")).toThrow(
-      "x holds too much memory: limits.maxSessionBytes is 600, and 601",
+      "x holds too much memory: limits.maxSessionBytes is 600, and 400",
     );
     expect([budget.held, load.held]).toEqual([400, 400]);
   });

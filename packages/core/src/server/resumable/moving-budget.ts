@@ -35,8 +35,8 @@ export class MovingBudget extends MemoryBudget {
     this.home.unwatch(part);
   }
 
-  override refusal(what: string, refused?: boolean): RpcError {
-    return this.home.refusal(what, refused);
+  override refusal(what: string, refused?: boolean, bytes?: number): RpcError {
+    return this.home.refusal(what, refused, bytes);
   }
 
   /** Moves the whole charge to `next`. Returns true if it has room. */
