@@ -147,13 +147,13 @@ class ByteStreamSession implements DirectSession, ByteStreamHandler {
     this.bytes.pause();
   }
 
-  /** Delivers the buffered data, then continues with new data. */
+  /** Delivers the buffered data, and new data from then on. */
   private deliverHeld(): void {
+    // First, because the handler may pause the stream. Bytes that this delivers at once are buffered behind the others.
+    this.bytes.resume();
     const { held } = this;
     this.held = undefined;
-    if (this.ending !== undefined) return;
-    if (held !== undefined) this.streamHandler?.onData(held);
-    this.bytes.resume();
+    if (held !== undefined) this.onData(held);
   }
 
   onDrain(): void {
