@@ -1,8 +1,8 @@
 import { type Link, LinkedSet } from "./linked-set.js";
 
 /** An entry of a `FairQueue`. */
-export interface Queued<T> {
-  readonly source: string;
+export interface Queued<T, S = string> {
+  readonly source: S;
   readonly link: Link<T>;
 }
 
@@ -13,9 +13,9 @@ interface SourceQueue<T> {
 }
 
 /** A queue whose sources take turns: each entry is delayed by at most one entry of every other source per turn. */
-export class FairQueue<T> {
+export class FairQueue<T, S = string> {
   /** Non-empty queues in the order of their turns. */
-  readonly #queues: Map<string, SourceQueue<T>> = new Map();
+  readonly #queues: Map<S, SourceQueue<T>> = new Map();
   #length = 0;
 
   get length(): number {
@@ -23,11 +23,11 @@ export class FairQueue<T> {
   }
 
   /** Returns the number of entries of one source. */
-  lengthOf(source: string): number {
+  lengthOf(source: S): number {
     return this.#queues.get(source)?.length ?? 0;
   }
 
-  push(source: string, value: T): Queued<T> {
+  push(source: S, value: T): Queued<T, S> {
     let queue = this.#queues.get(source);
     if (queue === undefined) {
       queue = { entries: new LinkedSet(), length: 0 };
@@ -39,7 +39,7 @@ export class FairQueue<T> {
   }
 
   /** Removes an entry, if it is still in the queue. */
-  remove({ source, link }: Queued<T>): void {
+  remove({ source, link }: Queued<T, S>): void {
     const queue = this.#queues.get(source);
     if (queue !== undefined && link.isIn) this.#take(source, queue, link);
   }
@@ -49,7 +49,7 @@ export class FairQueue<T> {
    *
    * @param isEligible returns true if a source may have a turn. Default: all may
    */
-  shift(isEligible?: (source: string) => boolean): T | undefined {
+  shift(isEligible?: (source: S) => boolean): T | undefined {
     for (const [source, queue] of this.#queues) {
       if (isEligible !== undefined && !isEligible(source)) continue;
       const { first } = queue.entries;
@@ -63,18 +63,13 @@ export class FairQueue<T> {
 
   /** Removes and returns the last entry of the source with the most entries. */
   pop(): T | undefined {
-    let source = "";
-    let longest: SourceQueue<T> | undefined;
-    for (const [candidate, queue] of this.#queues) {
-      if (queue.length <= (longest?.length ?? 0)) continue;
-      source = candidate;
-      longest = queue;
-    }
-    const last = longest?.entries.last;
-    return longest && last && this.#take(source, longest, last);
+    let longest: [S, SourceQueue<T>] | undefined;
+    for (const each of this.#queues) if (each[1].length > (longest?.[1].length ?? 0)) longest = each;
+    const last = longest?.[1].entries.last;
+    return longest && last && this.#take(...longest, last);
   }
 
-  #take(source: string, queue: SourceQueue<T>, link: Link<T>): T {
+  #take(source: S, queue: SourceQueue<T>, link: Link<T>): T {
     queue.entries.remove(link);
     queue.length--;
     this.#length--;

@@ -1,4 +1,4 @@
-import { Fifo } from "./fifo.js";
+import { FairQueue } from "./fair-queue.js";
 import { ownTurn } from "./own-turn.js";
 
 /** Limits the work that callers do in one turn of the event loop, so that it serves others in between. */
@@ -6,7 +6,8 @@ export class TurnPace {
   private readonly most: number;
   /** Units of work that are left in this turn; negative after more. */
   left: number;
-  private readonly waiting: Fifo<() => void> = new Fifo();
+  private readonly waiting: FairQueue<() => void, unknown> = new FairQueue();
+  private admitting = false;
 
   /** @param most units of work after which callers wait for the next turn; one unit is a message of up to 1 KiB */
   constructor(most: number) {
@@ -19,24 +20,30 @@ export class TurnPace {
     this.left -= messages * (1 + (bytes >>> 10));
   }
 
-  /** Resolves when the caller may continue, in the order of the calls. Returns undefined if it may do so now. */
-  turn(): Promise<void> | undefined {
-    if (this.left > 0 && this.waiting.length === 0) return undefined;
-    const turn = new Promise<void>((resolve) => this.waiting.push(resolve));
-    if (this.waiting.length === 1) void this.admit();
+  /**
+   * Resolves when the caller may continue. Returns undefined if it may do so now. Those who wait continue in the order
+   * of their calls, except that sources take turns.
+   *
+   * @param source on whose behalf the caller works. Default: one for all callers
+   */
+  turn(source?: unknown): Promise<void> | undefined {
+    if (this.left > 0 && !this.admitting) return undefined;
+    const turn = new Promise<void>((resolve) => this.waiting.push(source, resolve));
+    if (!this.admitting) void this.admit();
     return turn;
   }
 
   private async admit(): Promise<void> {
-    for (let next = this.waiting.first; next !== undefined; next = this.waiting.first) {
+    this.admitting = true;
+    while (this.waiting.length > 0) {
       if (this.left <= 0) {
         await ownTurn();
         this.left = this.most;
       }
-      next();
+      this.waiting.shift()?.();
       // The caller continues first, and its work counts.
       await Promise.resolve();
-      this.waiting.shift();
     }
+    this.admitting = false;
   }
 }

@@ -76,7 +76,7 @@ export class Channel implements DirectStreamHandler, Measured {
   private gathering: Gathering | undefined = undefined;
   private sendingOver = false;
   /** Whether the peer opened the stream: if it does not read our responses, its requests are not read either. */
-  private accepted = false;
+  accepted = false;
   private pauses = 0;
   private heldBack = false;
   /** Bytes that waited in the transport when it was last asked, as charged to the budget. */

@@ -89,6 +89,10 @@ function mostOf(length: number): number {
 
 /** A stream whose reader may pause it: a channel. */
 export interface PausedStream {
+  /** Whether the peer opened it. */
+  readonly accepted: boolean;
+  /** The same for all streams of a session. */
+  readonly compression: SessionCompression | undefined;
   readonly limits: { readonly maxFrameBytes: number };
   onData(chunk: Uint8Array): void;
   pause(): void;

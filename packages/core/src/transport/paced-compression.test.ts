@@ -2,10 +2,12 @@ import { expect, it, vi } from "vitest";
 import type { Compression } from "../contract/compression.js";
 import { DEFAULT_LIMITS } from "../limits.js";
 import { MemoryBudget } from "../memory-budget.js";
+import { ownTurn } from "../own-turn.js";
 import { FLAG_COMPRESSED } from "../wire/frame.js";
 import * as FrameType from "../wire/frame-type.js";
+import * as StreamKind from "../wire/stream-kind.js";
 import { FrameWriter } from "../wire/writer.js";
-import { Channel, type FrameHandler } from "./channel.js";
+import { Channel, type ChannelSettings, type FrameHandler } from "./channel.js";
 import { SessionCompression } from "./compression.js";
 import { expand } from "./expand.js";
 import { pacedCompression } from "./paced-compression.js";
@@ -13,15 +15,18 @@ import type { DirectStream } from "./session.js";
 
 const copying: Compression = { name: "deflate", compress: (bytes) => bytes, decompress: (bytes) => bytes.slice() };
 
-/** A channel that decompresses what it receives, and how many messages it had at each pause and resumption. */
-function receiving(): { channel: Channel; events: string[]; messages: () => number; budget: MemoryBudget } {
+/** A stream that the peer opened, or this side, whose channel decompresses what it receives, and how many messages it had at each pause and resumption. */
+function receiving(
+  opened: "by the peer" | "by this side" = "by the peer",
+  compression = new SessionCompression({ algorithms: [pacedCompression(copying)] }, 1000),
+): { channel: Channel; events: string[]; messages: () => number; budget: MemoryBudget } {
   const events: string[] = [];
   let messages = 0;
   const budget = new MemoryBudget(1_000_000, "test");
-  const compression = new SessionCompression({ algorithms: [pacedCompression(copying)] }, 1000);
   const stream = {
     pause: () => void events.push(`paused at ${messages}`),
     resume: () => void events.push(`resumed at ${messages}`),
+    attach() {},
     reset() {},
     stopSending() {},
     pendingBytes: () => 0,
@@ -32,13 +37,17 @@ function receiving(): { channel: Channel; events: string[]; messages: () => numb
       messages++;
     },
   };
-  const channel = Channel.accept(stream, () => handler as FrameHandler, {
+  const settings: ChannelSettings = {
     limits: DEFAULT_LIMITS,
     budget,
     compression,
     prefix: new Uint8Array(0),
     traffic: { sentBytes: 0, extraCredit: 0 },
-  });
+  };
+  const channel =
+    opened === "by this side"
+      ? Channel.open(stream, StreamKind.Lane, handler as FrameHandler, settings)
+      : Channel.accept(stream, () => handler as FrameHandler, settings);
   return { channel, events, messages: () => messages, budget };
 }
 
@@ -66,6 +75,27 @@ it("leaves many compressed messages of a chunk for later turns of the event loop
   await vi.waitUntil(() => events.at(-1) === "resumed at 1200");
   expect(events).toEqual(["paused at 500", "resumed at 1200"]);
   expect(budget.held).toBe(0);
+});
+
+it("reads all answers at once, because none may be left when the session ends", () => {
+  const { channel, events, messages } = receiving("by this side");
+  channel.onData(compressedFrames(1200));
+  expect(messages()).toBe(1200);
+  expect(events).toEqual([]);
+});
+
+it("gives sessions their turns one after the other, however many streams each has", async () => {
+  const attacker = new SessionCompression({ algorithms: [pacedCompression(copying)] }, 1000);
+  const attacked = Array.from({ length: 20 }, () => receiving("by the peer", attacker));
+  const honest = receiving();
+  const chunk = compressedFrames(1200);
+  for (const { channel } of attacked) channel.onData(chunk);
+  honest.channel.onData(compressedFrames(3));
+  while (honest.messages() < 3) await ownTurn();
+  // Each of the other streams had a message before its reader knew that this turn is used up.
+  const others = attacked.reduce((sum, { messages }) => sum + messages(), 0);
+  expect(others).toBeLessThan(3 * 500);
+  for (const { channel } of attacked) channel.reset(0);
 });
 
 it("does not read the rest of a chunk after the stream was given up", async () => {

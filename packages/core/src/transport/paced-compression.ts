@@ -34,7 +34,10 @@ export function pacedCompression(algorithm: Compression): PacedCompression {
   };
 }
 
-/** Leaves the rest of a chunk for another turn of the event loop if much was decompressed in this one. */
+/**
+ * Leaves the rest of a chunk for another turn of the event loop if much was decompressed in this one. The rest is dropped
+ * if its session ends meanwhile, so this side's own streams, which bring answers, are read at once.
+ */
 class PacedReader extends FrameReader {
   readonly #stream: PausedStream;
   readonly #memory: MemoryBudget;
@@ -61,7 +64,7 @@ class PacedReader extends FrameReader {
     if (this.#rest !== undefined) {
       this.#keep(chunk.slice(read));
       this.#stream.pause();
-      void pace.turn()?.then(() => this.#continue());
+      void pace.turn(this.#stream.compression)?.then(() => this.#continue());
     }
     return chunk.length;
   }
@@ -69,7 +72,7 @@ class PacedReader extends FrameReader {
   protected override emit(...frame: Parameters<FrameReader["emit"]>): void {
     const { left } = pace;
     super.emit(...frame);
-    if (this.stopped || pace.left === left || pace.left > 0) return;
+    if (this.stopped || !this.#stream.accepted || pace.left === left || pace.left > 0) return;
     this.#rest = NOTHING;
     this.stopped = true;
   }

@@ -26,6 +26,9 @@ const MIN_REUSED_BYTES = 4096;
 /** Milliseconds that a peer which no longer reads gets to send the reason on the other pipe. */
 const LAST_WORDS_MS = 1000;
 
+/** Most milliseconds for which the end of a paused stream waits, because whoever paused it may never resume it. */
+const PAUSED_END_MS = 1000;
+
 /** Both directions of a byte stream in Node. A socket is both at once. */
 export interface NodeStreams {
   readonly readable: Readable;
@@ -95,6 +98,9 @@ class NodeByteStream implements NodeBytes {
   private handler: ByteStreamHandler | undefined = undefined;
   private drainWanted = false;
   private over: { error: Error | undefined } | undefined = undefined;
+  private paused = false;
+  /** Calls the handler for the end of the readable, then for its close: what waits for `resume`. */
+  private ends: (() => void)[] = [];
   /** The socket whose bytes may be read into memory that is used again; undefined once they are, or where others may read it too. */
   private sole: Socket | undefined;
   /** Undefined for a stream that is not encrypted. */
@@ -107,7 +113,7 @@ class NodeByteStream implements NodeBytes {
     this.pieces = isTls(writable) ? new TlsPieces(writable, () => this.drained()) : undefined;
     // Added at once, because an error without a listener would end the process.
     readable.on("error", (error) => this.closed(error));
-    readable.on("close", () => this.closed(undefined));
+    readable.on("close", () => this.whenResumed(() => this.closed(undefined)));
     if (!Object.is(readable, writable)) {
       writable.on("error", (error) => this.closedSoon(error));
       writable.on("close", () => this.closedSoon(undefined));
@@ -121,7 +127,7 @@ class NodeByteStream implements NodeBytes {
       handler.onData(plain(chunk));
       if (this.sole !== undefined) this.reuseMemory(this.sole, handler);
     });
-    this.readable.on("end", () => handler.onEnd());
+    this.readable.on("end", () => this.whenResumed(() => handler.onEnd()));
     const { over } = this;
     if (over !== undefined) queueMicrotask(() => handler.onClosed(over.error));
   }
@@ -180,6 +186,7 @@ class NodeByteStream implements NodeBytes {
   }
 
   destroy(): void {
+    this.paused = false;
     this.readable.destroy();
     this.writable.destroy();
   }
@@ -193,11 +200,29 @@ class NodeByteStream implements NodeBytes {
   }
 
   pause(): void {
+    this.paused = true;
     this.readable.pause();
   }
 
   resume(): void {
+    this.paused = false;
     if (this.handler !== undefined) this.readable.resume();
+    if (this.ends.length > 0) queueMicrotask(() => this.deliverEnds());
+  }
+
+  /** Node emits the end of a paused stream that has no bytes left, but the handler may still have some to read. */
+  private whenResumed(act: () => void): void {
+    this.ends.push(act);
+    if (!this.paused) this.deliverEnds();
+    else setTimeout(() => this.resume(), PAUSED_END_MS).unref();
+  }
+
+  private deliverEnds(): void {
+    while (!this.paused) {
+      const act = this.ends.shift();
+      if (act === undefined) return;
+      act();
+    }
   }
 
   private drained(): void {
@@ -213,6 +238,7 @@ class NodeByteStream implements NodeBytes {
   private closed(error: Error | undefined): void {
     if (this.over !== undefined) return;
     this.over = { error };
+    this.ends = [];
     this.pieces?.clear();
     this.handler?.onClosed(error);
   }
