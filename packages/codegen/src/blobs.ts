@@ -64,7 +64,8 @@ function fieldsIn(schema: AnySchema): [name: string, field: SchemaNode][] {
 }
 
 function withoutOptional(node: SchemaNode): SchemaNode {
-  return node.kind === "optional" ? withoutOptional(node.inner) : node;
+  const own = ownStructure(node);
+  return own.kind === "optional" ? withoutOptional(own.inner) : node;
 }
 
 const holdsBlob = reaching(({ schema }) => isZodSchema(schema) && isBlob(schema));

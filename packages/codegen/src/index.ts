@@ -25,7 +25,7 @@ export {
 } from "./shape/shape.js";
 export { parseSnapshot } from "./shape/snapshot.js";
 export { type Bounds, boundsOf } from "./schema/bounds.js";
-export { checksOf, ownStructure, type SchemaNode } from "./schema/node.js";
+export { checksOf, isFunction, ownStructure, type SchemaNode } from "./schema/node.js";
 export { nodeOf } from "./schema/read.js";
 export type { AnySchema } from "./types/zod.js";
 export { removeStale } from "./prune.js";

@@ -115,6 +115,8 @@ const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
     decode: (text) => new Date(text),
     encode: (date) => date.toISOString(),
   }),
+  nulls: z.templateLiteral(["x-", null, "-", z.int()]),
+  preprocessed: z.preprocess((value) => value, z.int()),
   templates: z.templateLiteral(["v", z.int().min(0), "-", z.enum(["a", "b"])]),
   refined: z.int().refine((value) => value % 2 === 0),
   trees: Tree,

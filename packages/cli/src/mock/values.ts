@@ -1,4 +1,4 @@
-import { type Bounds, boundsOf, checksOf, nodeOf, ownStructure, type SchemaNode } from "@quicrpc/codegen";
+import { type Bounds, boundsOf, checksOf, isFunction, nodeOf, ownStructure, type SchemaNode } from "@quicrpc/codegen";
 import * as fc from "fast-check";
 import { bigintOf, dateOf, numberOf } from "./numbers.js";
 import { MockError, type ValueSource, type ZodLike } from "./schema.js";
@@ -62,7 +62,7 @@ function sourceOf(whole: SchemaNode, depth: number): ValueSource {
     case "nullable":
       return isDeep ? fc.constant(null) : fc.option(inner(node.inner), { nil: null, freq: 4 });
     case "pipe":
-      return inner(node.from);
+      return inner(isFunction(node.from) ? node.to : node.from);
     case "union":
       return oneOf(node.options, isDeep, inner);
     case "discriminated":
@@ -99,9 +99,18 @@ function sourceOf(whole: SchemaNode, depth: number): ValueSource {
 export function valueOf(schema: ZodLike, source: ValueSource, seed: number): unknown {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const [value] = fc.sample(source, { seed: (seed + attempt * 0x9e3779b1) | 0, numRuns: 1 });
-    if (schema.safeParse(value).success) return value;
+    if (fits(schema, value)) return value;
   }
   throw new MockError(`of ${ATTEMPTS} values none passes the schema's own checks`);
+}
+
+/** A codec of the schema may throw for a value that it cannot decode. */
+function fits(schema: ZodLike, value: unknown): boolean {
+  try {
+    return schema.safeParse(value).success;
+  } catch {
+    return false;
+  }
 }
 
 function lengthsOf({ minimum, maximum }: Bounds, isDeep: boolean): { minLength: number; maxLength: number } {

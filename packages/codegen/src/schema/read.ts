@@ -132,7 +132,7 @@ export class SchemaReader {
       case "template_literal": {
         const { pattern } = schema._zod as { readonly pattern?: RegExp };
         const parts = def.parts.map((part, index) =>
-          isZodSchema(part) ? child(part, "parts", index) : `${part ?? ""}`,
+          isZodSchema(part) ? child(part, "parts", index) : part === undefined ? "" : String(part),
         );
         return [{ kind: "template", regex: pattern ?? /(?:)/, parts }, pattern === undefined];
       }
@@ -280,7 +280,8 @@ function recordOf(
   const key = child(def.keyType, "keyType");
   const loose = def.mode === "loose";
   const partial = def.partial === true;
-  const names = def.keyType._zod.values === undefined ? undefined : [...def.keyType._zod.values];
+  const values = isZodSchema(def.keyType) ? def.keyType._zod.values : undefined;
+  const names = values && [...values];
   const body = (keys: object): NodeBody => ({
     kind: "record",
     keys: { ...keys, fit: key },
@@ -306,7 +307,7 @@ function unionOf(
   const { discriminator } = def;
   const exclusive = def.inclusive === false;
   const nodes = def.options.map((option, index) => child(option, "options", index));
-  const union: NodeBody = { kind: "union", options: nodes, exclusive };
+  const union: NodeBody = { kind: "union", options: nodes, exclusive, discriminator };
   if (discriminator === undefined) return [union, exclusive];
   const options = def.options.flatMap((option, index) =>
     Array.from(option._zod.propValues?.[discriminator] ?? [], (value) => [value, nodes[index] as SchemaNode] as const),

@@ -3,15 +3,7 @@ import type { Annotations } from "../source/annotate.js";
 import type { SchemaRoot } from "../source/schema-root.js";
 import { isBlob } from "../blobs.js";
 import { asynchronous, notASchema, type Unsupported, unsupported } from "./support.js";
-import {
-  canonicalNode,
-  type NodeOf,
-  ownStructure,
-  type Place,
-  placesOf,
-  type SchemaNode,
-  type SchemaPath,
-} from "../schema/node.js";
+import { canonicalNode, ownStructure, type Place, placesOf, type SchemaNode, type SchemaPath } from "../schema/node.js";
 import { SchemaReader } from "../schema/read.js";
 import { labelOf } from "./naming.js";
 import {
@@ -146,10 +138,18 @@ function segmentOf({ slot, at }: Place, { kind }: SchemaNode): string {
 /** Returns the text that distinguishes an option of a discriminated union. */
 function tagOf({ part }: Place, node: SchemaNode): string[] | undefined {
   const option = ownStructure(part);
-  if (node.kind !== "discriminated" || option.kind !== "object") return undefined;
-  const tag = option.fields[node.key] as NodeOf<"literal"> | undefined;
-  const value = tag?.type === "literal" ? tag.values[0] : undefined;
+  const key = discriminatorOf(node);
+  if (key === undefined || option.kind !== "object") return undefined;
+  const field = option.fields[key];
+  const tag = field && ownStructure(field);
+  const value = tag?.kind === "literal" ? tag.values[0] : undefined;
   return typeof value === "string" ? [value] : undefined;
+}
+
+/** Returns the name of the field that distinguishes the options of a union, also of one that zod itself tests. */
+function discriminatorOf(node: SchemaNode): string | undefined {
+  if (node.kind === "discriminated") return node.key;
+  return node.kind === "union" ? node.discriminator : undefined;
 }
 
 /**

@@ -22,6 +22,12 @@ const CASES: readonly (readonly [source: string, fits: unknown, refused: unknown
     { a: 1, b: "b" },
     { a: 1 },
   ],
+  [
+    'z.discriminatedUnion("k", [z.object({ k: z.literal("a").describe("A.") }), z.object({ k: z.literal("b").meta({}), b: z.int() })])',
+    { k: "b", b: 1 },
+    { k: "b" },
+  ],
+  ['z.templateLiteral(["x-", null, "-", z.int()])', "x-null-1", "x--1"],
   // Compiled code refuses what the shape of the first option accepts.
   [
     'z.union([z.object({ a: z.object({ b: z.string().prefault("x").refine(() => true).optional() }) }), z.object({})])',

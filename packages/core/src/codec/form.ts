@@ -58,7 +58,13 @@ export type Structure<T extends Inside> =
       readonly checks: readonly T["check"][];
     }
   /** One that is `exclusive` takes what exactly one option takes. */
-  | { readonly kind: "union"; readonly options: readonly T["part"][]; readonly exclusive?: boolean }
+  | {
+      readonly kind: "union";
+      readonly options: readonly T["part"][];
+      readonly exclusive?: boolean;
+      /** The field that distinguishes the options, in the generator's model of a discriminated union that zod tests itself. */
+      readonly discriminator?: string | undefined;
+    }
   | {
       readonly kind: "discriminated";
       readonly key: string;
